@@ -1,11 +1,11 @@
 //! The binary join tree: a junction tree in which no vertex has more than three neighbours (Shenoy,
 //! Binary join trees for computing marginals, 1997).
 //!
-//! Every variable is a leaf, at which its finding is entered and its posterior is read. With at most
-//! three neighbours, a message is a sum of products of a potential and at most two messages. If the
-//! scopes of the edges to two neighbours together have few configurations, a vertex is put between
-//! these neighbours and the clique. The new vertex multiplies the neighbours' messages, so the
-//! clique's potentials are read fewer times.
+//! Every variable is a leaf, at which its finding is entered and its posterior is read. With at
+//! most three neighbours, a message is a sum of products of a potential and at most two messages.
+//! If the scopes of the edges to two neighbours together have few configurations, a vertex is put
+//! between these neighbours and the clique. The new vertex multiplies the neighbours' messages, so
+//! the clique's potentials are read fewer times.
 
 use crate::network::{Network, VariableId};
 use crate::potential::Scope;
@@ -14,8 +14,8 @@ use crate::propagation::{CompiledNetwork, Home};
 use super::sparsity::{Configurations, Projection, possible_configurations};
 
 /// Maximum average number of terms of a message's sums. Longer sums are divided into two steps, so
-/// that there are enough sums to compute in parallel. Tuned on a GPU with the paper's eight networks; if it is wrong, only speed
-/// changes.
+/// that there are enough sums to compute in parallel. Tuned on a GPU with the paper's eight
+/// networks; if it is wrong, only speed changes.
 const MAX_TERMS: usize = 1024;
 
 /// Upper bound on the bytes of the tree and its plan, per entry of the cliques' tables.
@@ -68,8 +68,8 @@ pub struct Edge {
 }
 
 impl JoinTree {
-    /// The join tree of a compiled network. `None` if the network is impossible, if the tree and its
-    /// plan might take more than `bytes`, or if there are too many entries for 32-bit numbers.
+    /// The join tree of a compiled network. `None` if the network is impossible, if the tree and
+    /// its plan might take more than `bytes`, or if there are too many entries for 32-bit numbers.
     pub fn new(compiled: &CompiledNetwork, bytes: u64) -> Option<Self> {
         let (network, tree) = (compiled.network(), compiled.tree());
         let entries = compiled.statistics().total_clique_entries;

@@ -7,8 +7,8 @@
 //! left out.
 //!
 //! Messages are passed in a *binary join tree*, in which no vertex has more than three neighbours.
-//! So an entry of a message is a sum of terms. Each term is the product of a constant and at most one
-//! entry of each of two other messages:
+//! So an entry of a message is a sum of terms. Each term is the product of a constant and at most
+//! one entry of each of two other messages:
 //!
 //! ```text
 //! result[row] = sum over the row's terms t of  value(t) * first[entry1(t)] * second[entry2(t)]

@@ -69,8 +69,8 @@ pub enum Kind {
     Constant,
     /// Sums of constants, each times an entry of the only factor.
     One,
-    /// Sums of constants, each times an entry of the first factor. The whole sum is multiplied by one
-    /// entry of the second factor.
+    /// Sums of constants, each times an entry of the first factor. The whole sum is multiplied by
+    /// one entry of the second factor.
     OneAndRow,
     /// Sums of constants, each times one entry of each factor.
     Two,
@@ -325,8 +325,9 @@ impl<'a> MessageSource<'a> {
     }
 }
 
-/// The numbers of all configurations, sorted by row; and by row, the index in this list of the row's
-/// first configuration. One more index marks the end. `row_of` has the row of each configuration.
+/// The numbers of all configurations, sorted by row; and by row, the index in this list of the
+/// row's first configuration. One more index marks the end. `row_of` has the row of each
+/// configuration.
 fn by_row(row_of: &[u32], rows: usize) -> (Vec<u32>, Vec<u32>) {
     let mut starts = vec![0_u32; rows + 1];
     row_of.iter().for_each(|&row| starts[row as usize + 1] += 1);

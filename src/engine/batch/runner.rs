@@ -44,7 +44,8 @@ pub struct BatchRunner<T> {
     states: Vec<GroupState<T>>,
     /// The first state of each variable among all states, and the end of the last.
     offsets: Arc<[usize]>,
-    /// The natural logarithm of the scale that was taken out of the values of the network's factors.
+    /// The natural logarithm of the scale that was taken out of the values of the network's
+    /// factors.
     ln_scale: f64,
 }
 
@@ -141,8 +142,8 @@ mod tests {
         cases.iter().map(|case| propagator.run(case, &watch)).collect()
     }
 
-    /// Asserts that a runner's answers are near the answers of engine `sequential`, and that threads
-    /// change no bit.
+    /// Asserts that a runner's answers are near the answers of engine `sequential`, and that
+    /// threads change no bit.
     fn assert_agrees_with_sequential<T: Real>(
         compiled: &Arc<CompiledNetwork>,
         cases: &[Evidence],

@@ -12,8 +12,8 @@ use crate::propagation::CompiledNetwork;
 /// Some configurations of a vertex, and their potentials.
 #[derive(Debug, Default)]
 pub struct Configurations {
-    /// Their codes, in ascending order. A code is an index in a full table over the variables of the
-    /// vertex.
+    /// Their codes, in ascending order. A code is an index in a full table over the variables of
+    /// the vertex.
     pub codes: Vec<u32>,
     /// Their potentials; empty if all are one.
     pub values: Vec<f64>,

@@ -17,8 +17,8 @@ use super::plan::{Message, Operation, Plan};
 /// largest possible product.
 const FIRST_INPUT_EXPONENT: i32 = 32;
 
-/// The assignment of messages to buffers. Another message takes over the buffer of a message that is
-/// no longer needed, so that the buffers in use stay in a cache.
+/// The assignment of messages to buffers. Another message takes over the buffer of a message that
+/// is no longer needed, so that the buffers in use stay in a cache.
 pub struct Buffers {
     /// By message: the number of its buffer.
     buffer_of: Vec<u32>,
@@ -53,8 +53,8 @@ impl Buffers {
         buffers
     }
 
-    /// Gives `message` the smallest of the `free` buffers that it fits into and at least half fills.
-    /// If there is no such buffer, adds a new one.
+    /// Gives `message` the smallest of the `free` buffers that it fits into and at least half
+    /// fills. If there is no such buffer, adds a new one.
     fn assign(&mut self, message: Message, entries: usize, free: &mut Vec<usize>) {
         let fits = |buffer: &usize| (entries..=2 * entries).contains(&self.sizes[*buffer]);
         let fitting = (0..free.len()).filter(|&at| fits(&free[at]));
@@ -173,15 +173,15 @@ impl<T: Real> GroupState<T> {
     ) -> BatchAnswers {
         let states = offsets[offsets.len() - 1];
         let mut values: Vec<Vec<f64>> = cases.iter().map(|_| vec![0.0; states]).collect();
-        // A smaller sum may have lost digits to underflow, or all its terms. Such a case is reported
-        // as impossible, and callers then propagate this case alone.
+        // A smaller sum may have lost digits to underflow, or all its terms. Such a case is
+        // reported as impossible, and callers then propagate this case alone.
         let min_sum = match T::PRECISION {
             Precision::F32 => 1e-36,
             Precision::F64 => 1e-290,
         };
         let (mut sums, mut are_possible) = ([0.0; CASES_PER_GROUP], [true; CASES_PER_GROUP]);
-        // P(e) is the sum over the states of any variable. The first variable is visited last, so its
-        // sums stay in `sums`.
+        // P(e) is the sum over the states of any variable. The first variable is visited last, so
+        // its sums stay in `sums`.
         for (ends, &offset) in plan.variables.iter().zip(&offsets[..]).rev() {
             let message = |message: Message| &self.messages[buffers.of(message)];
             let (weights, others) = (message(ends.weights), message(ends.others));

@@ -1,8 +1,9 @@
 //! Enters findings: an observation into every separator that holds the variable, a likelihood once.
 //!
 //! An observation multiplies entries by zero or one, so entering it at several separators does not
-//! change the result, and at each separator more rows can be skipped. A finding on a private variable is entered as a weight:
-//! the table at the private port is multiplied like a message from a child.
+//! change the result, and at each separator more rows can be skipped. A finding on a private
+//! variable is entered as a weight: the table at the private port is multiplied like a message from
+//! a child.
 
 use std::cmp::Reverse;
 

@@ -1,8 +1,8 @@
 //! The loops over the rows of a clique's table.
 //!
 //! The loops are written so that the compiler produces vector instructions: a sum is a fixed number
-//! of partial sums, products are computed entry by entry, and there are no conditions within a row. See
-//! [`simd`](crate::engine::simd) for how the instructions are chosen, and
+//! of partial sums, products are computed entry by entry, and there are no conditions within a row.
+//! See [`simd`](crate::engine::simd) for how the instructions are chosen, and
 //! [`rows`](crate::engine::cpu::tree::rows) for the words of a row.
 
 use crate::engine::cpu::tree::layout::MAX_ROW_ENTRIES;
@@ -46,8 +46,8 @@ simd_dispatch!(
     ///            values[x] * product of the inputs at x
     /// ```
     ///
-    /// A row that meets a single entry of the separator is skipped if `mask` is zero there. `mask` is
-    /// indexed as `sums`.
+    /// A row that meets a single entry of the separator is skipped if `mask` is zero there. `mask`
+    /// is indexed as `sums`.
     pub collect<Entry>, collect_rows,
     (
         rows: Rows<'_, T>,

@@ -81,7 +81,8 @@ pub fn collect<T: Entry>(
 
 simd_dispatch!(
     /// Sets `unmasked` to zero where `mask` is zero: the parent's belief is zero there too, so
-    /// `down` becomes 0/0 = 0. Writes the largest entry of the message to the parent into `max_entry`.
+    /// `down` becomes 0/0 = 0. Writes the largest entry of the message to the parent into
+    /// `max_entry`.
     remove_impossible, remove_impossible_entries,
     (mask: Option<&[f64]>, unmasked: &mut [f64], max_entry: &mut f64)
 );

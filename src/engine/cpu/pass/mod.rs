@@ -13,7 +13,7 @@
 //! mask. One pass over psi then gives the beliefs over the separators of all children:
 //!
 //! ```text
-//! belief(s_j) = sum over x in C that agree with s_j of  psi(x) * down(x) * product over i of m_i(x)
+//! belief(s_j) = sum over x in C that agree with s_j of psi(x) * down(x) * product over i of m_i(x)
 //! ```
 //!
 //! So every table is read twice and never written. The posterior of a variable is read from the

@@ -5,8 +5,8 @@ use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::propagation::{MessageId, Phase, TimingHint, Watch, WorkerClock};
 
 /// Messages are timed together until their forecast times add up to this, in nanoseconds, so that
-/// reading the clock costs little compared with recording the messages. If it is wrong, only the cost
-/// and the resolution of traces change.
+/// reading the clock costs little compared with recording the messages. If it is wrong, only the
+/// cost and the resolution of traces change.
 const MIN_TIMED: u32 = 2_500;
 
 /// If the forecast times of a tree's messages are longer than this on average, in nanoseconds, each

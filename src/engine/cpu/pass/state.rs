@@ -176,8 +176,8 @@ impl State {
         (active, &self.up[node.below.clone()], &self.down[node.above.clone()])
     }
 
-    /// ln P(e), without the constant of a reduced tree. It is the logarithm of the sum of any of the
-    /// root's belief tables, or of the root's table if it has none, with the exponent added.
+    /// ln P(e), without the constant of a reduced tree. It is the logarithm of the sum of any of
+    /// the root's belief tables, or of the root's table if it has none, with the exponent added.
     ///
     /// # Errors
     /// If the evidence is impossible.

@@ -99,8 +99,8 @@ impl Subtree<'_> {
         (before, after)
     }
 
-    /// Passes all stale messages of the whole tree toward the root. On one thread, the first message
-    /// begins at `from`, which is set to the end of the last.
+    /// Passes all stale messages of the whole tree toward the root. On one thread, the first
+    /// message begins at `from`, which is set to the end of the last.
     ///
     /// # Errors
     /// If the evidence is impossible or the propagation was cancelled.
@@ -143,8 +143,8 @@ impl Subtree<'_> {
         Ok(())
     }
 
-    /// Passes all stale messages below the first clique toward that clique. Then passes the clique's
-    /// own message into `up`, the parent's table; `None` for the root.
+    /// Passes all stale messages below the first clique toward that clique. Then passes the
+    /// clique's own message into `up`, the parent's table; `None` for the root.
     fn collect<T: Entry>(
         &mut self,
         context: &PassContext<'_, T>,

@@ -1,8 +1,8 @@
 //! What must be computed again when findings change.
 //!
 //! A message to a parent depends only on the findings that are entered in the sender's subtree, so
-//! it changes only if one of these findings changes. A clique's beliefs change, by more than a factor
-//! common to the whole table, only if the clique holds a variable that is d-connected to the
+//! it changes only if one of these findings changes. A clique's beliefs change, by more than a
+//! factor common to the whole table, only if the clique holds a variable that is d-connected to the
 //! changed findings given the findings that stay. Other beliefs, and the posteriors read from them,
 //! are kept. They are correct for the new evidence up to the rounding of their own computation, and
 //! no error accumulates over changes.

@@ -57,8 +57,8 @@ const MAKE_CACHED_VARIABLE: f64 = 1300.0;
 /// The share of a tree's entries that must be made if there is a previous tree to reuse.
 const MADE_SHARE: f64 = 0.3;
 
-/// A new tree is searched for only if the best known strategy costs at least this many times as much
-/// as the search. If the search finds no tree, its cost is wasted.
+/// A new tree is searched for only if the best known strategy costs at least this many times as
+/// much as the search. If the search finds no tree, its cost is wasted.
 const MIN_SEARCH_GAIN: f64 = 2.0;
 
 /// The cost of passing the messages that `change` asks for through `tree`.

@@ -1,13 +1,13 @@
 //! Chooses the tree to propagate through: the full tree, or a reduced one.
 //!
-//! The full tree is always available. Its zeros are left out, and rows that an observation rules out
-//! are skipped. A reduced tree can be far smaller, but it must be found for each set of observed
-//! variables, and its tables must be made for each combination of observed states. A new reduced
-//! tree [reuses](crate::engine::cpu::reuse::reused) cliques of the previous one. A reduced tree can
-//! be used as long as the variables that were removed from it stay observed in the same states;
-//! later findings are entered into it. In a tree with messages from an earlier propagation, only
-//! messages that [change](crate::engine::cpu::reuse::change) are computed. The strategy with the
-//! lowest [forecast](crate::engine::cpu::reuse::costs) is used.
+//! The full tree is always available. Its zeros are left out, and rows that an observation rules
+//! out are skipped. A reduced tree can be far smaller, but it must be found for each set of
+//! observed variables, and its tables must be made for each combination of observed states. A new
+//! reduced tree [reuses](crate::engine::cpu::reuse::reused) cliques of the previous one. A reduced
+//! tree can be used as long as the variables that were removed from it stay observed in the same
+//! states; later findings are entered into it. In a tree with messages from an earlier propagation,
+//! only messages that [change](crate::engine::cpu::reuse::change) are computed. The strategy with
+//! the lowest [forecast](crate::engine::cpu::reuse::costs) is used.
 
 use crate::cancel::CancelToken;
 use crate::engine::cpu::context::{ExecutionContext, TableInputs};
@@ -191,9 +191,9 @@ impl<T: Real> StrategyChooser<T> {
         self.cached.as_mut()
     }
 
-    /// Makes the tables of `reduced` for the current observations, and caches the tree. If `reduced`
-    /// is `None`, makes tables for the structure of the cached tree. Reuses tables and messages of
-    /// the tree that was cached before.
+    /// Makes the tables of `reduced` for the current observations, and caches the tree. If
+    /// `reduced` is `None`, makes tables for the structure of the cached tree. Reuses tables and
+    /// messages of the tree that was cached before.
     fn rebuild(
         &mut self,
         network: &Network,

@@ -16,9 +16,9 @@ use crate::network::{Evidence, Network};
 const MIN_FORK_ENTRIES: usize = 100_000;
 
 impl State {
-    /// A state for the new `tree`, in the memory of `spare`. It has the messages of this state, which
-    /// belongs to the tree `previous`, that are also valid for `evidence`. Afterwards, this state can
-    /// only be used as spare memory. Copies on `threads` if there is much to copy.
+    /// A state for the new `tree`, in the memory of `spare`. It has the messages of this state,
+    /// which belongs to the tree `previous`, that are also valid for `evidence`. Afterwards, this
+    /// state can only be used as spare memory. Copies on `threads` if there is much to copy.
     pub fn transfer(
         &mut self,
         previous: &Tree,

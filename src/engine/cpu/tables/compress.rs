@@ -81,8 +81,8 @@ impl Tree {
         self.nodes[clique].below = first..*end;
     }
 
-    /// Adapts the permutation of the separator above `clique` to the entries that its ends now hold.
-    /// Entries that only `clique` holds go to the parent's dummy.
+    /// Adapts the permutation of the separator above `clique` to the entries that its ends now
+    /// hold. Entries that only `clique` holds go to the parent's dummy.
     fn compress_permutation(&mut self, clique: usize) {
         let node = &mut self.nodes[clique];
         let (own, others) = (&node.above_map, &node.in_parent_map);

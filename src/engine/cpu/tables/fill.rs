@@ -3,10 +3,10 @@
 //! A reduced tree is often made for a single propagation, so making its tables must cost no more
 //! than reading them. Most tables are written only once; a second pass rescales a table whose
 //! largest entry is not near one. A table is written in *runs* along its fastest variables, which
-//! need not be the rows along which messages are passed. A factor that is constant along a run gives
-//! a single number. A factor with consecutive entries along the run is read in place. Any other
-//! factor is first copied, so that its entries along the run are consecutive, unless the copy would
-//! be large or read only once.
+//! need not be the rows along which messages are passed. A factor that is constant along a run
+//! gives a single number. A factor with consecutive entries along the run is read in place. Any
+//! other factor is first copied, so that its entries along the run are consecutive, unless the copy
+//! would be large or read only once.
 
 use crate::engine::cpu::tables::multiply::{
     FactorRuns, MAX_FACTORS, Product, RunSource, SparseRows, multiply_sparse,

@@ -5,9 +5,9 @@
 //! stored as `values` and an exponent: psi = values * 2^exponent, with the largest value near one.
 //! Three modules make tables cheap:
 //!
-//! * [`multiply`] fills a table run by run; a *run* is a number of consecutive entries. Along a run,
-//!   a factor is constant or its entries are consecutive. A factor that is neither may be copied
-//!   into a better order first ([`fill`]).
+//! * [`multiply`] fills a table run by run; a *run* is a number of consecutive entries. Along a
+//!   run, a factor is constant or its entries are consecutive. A factor that is neither may be
+//!   copied into a better order first ([`fill`]).
 //! * [`sparsity`] leaves out entries that are zero whatever the evidence: structural zeros. Long
 //!   runs of zeros divide a row into shorter rows. [`compress`] then leaves out
 //!   entries of separators.

@@ -17,8 +17,8 @@ use crate::potential::Entry;
 /// small numbers might underflow.
 pub const MAX_FACTORS: usize = 8;
 
-/// Minimum number of entries that a thread fills at a time, except at the end. Tuned on the paper's eight networks; if it
-/// is wrong, only speed changes.
+/// Minimum number of entries that a thread fills at a time, except at the end. Tuned on the paper's
+/// eight networks; if it is wrong, only speed changes.
 const PIECE_ENTRIES: usize = 32_768;
 
 /// Number of entries of a product of many factors that are computed at a time, so that they stay in

@@ -1,8 +1,8 @@
 //! A pool of memory for tables, which is reused from one reduced tree to the next.
 //!
 //! A reduced tree is often made for a single propagation. The first write to new memory takes
-//! longer than computing a table, because the operating system must provide each page. So the memory
-//! of one tree's tables goes to a pool, from which the next tree's tables take it.
+//! longer than computing a table, because the operating system must provide each page. So the
+//! memory of one tree's tables goes to a pool, from which the next tree's tables take it.
 
 use std::cmp::Reverse;
 
@@ -21,8 +21,8 @@ pub struct ReusePool<T> {
 }
 
 impl<T: Entry> ReusePool<T> {
-    /// Minimum capacity of pooled memory, in entries: for smaller tables the allocator is as fast. A
-    /// table may also get this many entries more than [`max_pooled`] says. If it is wrong, only
+    /// Minimum capacity of pooled memory, in entries: for smaller tables the allocator is as fast.
+    /// A table may also get this many entries more than [`max_pooled`] says. If it is wrong, only
     /// speed changes.
     const MIN_ENTRIES: usize = 512;
 

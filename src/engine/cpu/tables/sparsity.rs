@@ -31,8 +31,8 @@ use crate::potential::Entry;
 use crate::propagation::Watch;
 
 /// Maximum number of zeros between two runs of nonzero entries that share a row. A separate row
-/// would cost about as much as these zeros. Tuned on the paper's eight networks; if it is wrong, only
-/// speed changes.
+/// would cost about as much as these zeros. Tuned on the paper's eight networks; if it is wrong,
+/// only speed changes.
 pub const MAX_GAP: usize = 12;
 
 /// Zeros are removed only if a pass over the sparse table costs at most this share of the cost of a

@@ -18,7 +18,8 @@ use crate::potential::write_mapping;
 
 /// The input from which a clique's node is made.
 pub struct NodeSource {
-    /// Number of entries of the table, or that a factored table would have if it were multiplied out.
+    /// Number of entries of the table, or that a factored table would have if it were multiplied
+    /// out.
     pub entries: usize,
     /// The factor groups of a factored table; otherwise empty.
     pub groups: Vec<GroupPort>,
@@ -202,8 +203,8 @@ impl Structure {
     ///
     /// The message is one if no variable of the separator has its conditional probability table in
     /// the subtree, because each table in the subtree then sums to one over a variable that is only
-    /// in the subtree. The table of an observed variable does not sum out. `observed` has the states
-    /// of the variables that were removed from the cliques.
+    /// in the subtree. The table of an observed variable does not sum out. `observed` has the
+    /// states of the variables that were removed from the cliques.
     fn find_sums_out(&self, nodes: &mut [Node], observed: &[Option<usize>]) {
         nodes.iter_mut().skip(1).for_each(|node| node.sums_out = true);
         for (clique, factors) in self.shape.factors.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! Maps from the entries of a full table to the entries that a compressed table holds.
 //!
-//! If a clique holds only a hundredth of its entries, no row touches most entries of its separators,
-//! and these are left out too (see [`compress`](crate::engine::cpu::tables::compress)). Held entries
-//! keep their order, so the held entries of a run are consecutive.
+//! If a clique holds only a hundredth of its entries, no row touches most entries of its
+//! separators, and these are left out too (see [`compress`](crate::engine::cpu::tables::compress)).
+//! Held entries keep their order, so the held entries of a run are consecutive.
 
 use std::ops::Range;
 
@@ -11,8 +11,8 @@ use crate::engine::simd::simd_dispatch;
 use crate::potential::Axis;
 
 /// Maximum number of entries of one round through all states of an axis, which is its stride times
-/// its cardinality, for which [`EntryMap::add_marginal`] adds up all rounds first and then sums over
-/// the stride. If it is wrong, only speed changes (and last bits of results).
+/// its cardinality, for which [`EntryMap::add_marginal`] adds up all rounds first and then sums
+/// over the stride. If it is wrong, only speed changes (and last bits of results).
 const MAX_ROUND: usize = 256;
 
 /// The position in a compressed table of each entry of the full table.
@@ -141,8 +141,9 @@ impl EntryStates {
         self.0.push((axis, states));
     }
 
-    /// Writes one into the entries of `table` that agree with all `states`, and zero into the others.
-    /// Returns `false` and leaves `table` unchanged if the states along one of the axes are unknown.
+    /// Writes one into the entries of `table` that agree with all `states`, and zero into the
+    /// others. Returns `false` and leaves `table` unchanged if the states along one of the axes are
+    /// unknown.
     pub fn write_mask(&self, states: &[(Axis, usize)], table: &mut [f64]) -> bool {
         let find = |axis: Axis| self.0.iter().find(|(other, _)| *other == axis);
         if !states.iter().all(|&(axis, _)| find(axis).is_some()) {
@@ -233,8 +234,8 @@ mod tests {
                 }
             }
         }
-        // States are known only in the table with few entries. The other tables accept only the empty
-        // list of states.
+        // States are known only in the table with few entries. The other tables accept only the
+        // empty list of states.
         assert_eq!(written, 5 + 2);
     }
 }

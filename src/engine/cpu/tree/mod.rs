@@ -16,7 +16,8 @@
 //!   row by a few *words* of 32 bits, which give the positions of its own entries and of the
 //!   entries that it meets.
 //! * The table of a separator is stored twice, once in the index order of each end. The two regions
-//!   of memory are *above* (toward parents) and *below* (toward children). [`nodes`] has the ranges.
+//!   of memory are *above* (toward parents) and *below* (toward children). [`nodes`] has the
+//!   ranges.
 //! * If zeros are left out of tables, an [`EntryMap`](entry_map::EntryMap) says which entries of a
 //!   separator are held.
 //!

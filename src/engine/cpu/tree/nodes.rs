@@ -1,5 +1,5 @@
-//! A junction tree with the positions of everything that a propagation reads and writes, but without
-//! tables.
+//! A junction tree with the positions of everything that a propagation reads and writes, but
+//! without tables.
 
 use std::ops::Range;
 
@@ -35,8 +35,8 @@ pub struct Node {
     pub children: Vec<usize>,
     /// One past the last clique of the subtree that begins with this clique.
     pub end: usize,
-    /// Entries of the clique's table. For a factored table, the entries that it would have if it were
-    /// multiplied out.
+    /// Entries of the clique's table. For a factored table, the entries that it would have if it
+    /// were multiplied out.
     pub entries: usize,
     /// The cost of a pass over the table, as a number of entries.
     pub work: usize,
@@ -61,7 +61,8 @@ pub struct Node {
     pub full_separator: usize,
     /// Which entries of that full table [`above`](Self::above) holds.
     pub above_map: EntryMap,
-    /// The states of the entries of [`above`](Self::above), if few entries of the separator are held.
+    /// The states of the entries of [`above`](Self::above), if few entries of the separator are
+    /// held.
     pub above_states: EntryStates,
     /// Which entries of the separator's full table [`in_parent`](Self::in_parent) holds.
     pub in_parent_map: EntryMap,

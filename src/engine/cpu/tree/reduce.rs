@@ -2,8 +2,8 @@
 //!
 //! An observed variable fixes one index of every table over it, and no longer connects its
 //! neighbours. Without the observed variables, the moral graph has more components or smaller
-//! cliques, so it is triangulated again. With a fifth of the variables observed, tables often shrink
-//! to a hundredth.
+//! cliques, so it is triangulated again. With a fifth of the variables observed, tables often
+//! shrink to a hundredth.
 
 use std::slice;
 
@@ -22,8 +22,8 @@ const HEURISTICS: [Heuristic; 3] =
     [Heuristic::MinWeight, Heuristic::WeightedMinFill, Heuristic::MinFill];
 
 /// Maximum number of unobserved variables of a network that is not large. In a large network,
-/// triangulation takes a noticeable share of the time. Tuned on the paper's eight networks; if it is wrong, only speed
-/// changes.
+/// triangulation takes a noticeable share of the time. Tuned on the paper's eight networks; if it
+/// is wrong, only speed changes.
 const LARGE_NETWORK: usize = 200;
 
 /// In a large network, a second heuristic is tried only if the first one's tree has at least this

@@ -1,8 +1,8 @@
 //! Rows: which entries of a clique's table belong to which entries of the tables at its ports.
 //!
-//! A row is a run of consecutive entries of the clique's table along the fastest group. In the table
-//! at a port, a row *meets* the entries for the same states. A row is described by `stride` words of
-//! 32 bits each:
+//! A row is a run of consecutive entries of the clique's table along the fastest group. In the
+//! table at a port, a row *meets* the entries for the same states. A row is described by `stride`
+//! words of 32 bits each:
 //!
 //! | word | meaning |
 //! |---|---|
@@ -11,8 +11,8 @@
 //! | [`ROW_HEAD`] + p | its first entry in the table of port p |
 //! | [`ROW_HEAD`] + ports + g | its first entry in the table of factor group g, if there is one |
 //!
-//! In the code, `word` is a position in this list, so `row[word]` is an offset in a table. A factored
-//! table is the product of the tables of its
+//! In the code, `word` is a position in this list, so `row[word]` is an offset in a table. A
+//! factored table is the product of the tables of its
 //! [factor groups](crate::engine::cpu::tables::factored).
 //!
 //! Offsets at the port to the parent count from the start of the separator's table. Offsets at all
@@ -22,9 +22,9 @@
 //! entries; at any other port it meets a single entry.
 //!
 //! Example: a clique over A, B, C (2 x 3 x 4 states, C fastest) shares A, B with its parent and B,
-//! C with its only child. The clique's table has 6 rows of 4 entries. The row A=1, B=2 is `[20, 4, 5, 8]`: its
-//! entries are 20 to 23, and it meets entry 5 of the parent's separator and entries 8 to 11 of the
-//! child's.
+//! C with its only child. The clique's table has 6 rows of 4 entries. The row A=1, B=2 is
+//! `[20, 4, 5, 8]`: its entries are 20 to 23, and it meets entry 5 of the parent's separator and
+//! entries 8 to 11 of the child's separator.
 
 use std::ops::Range;
 
@@ -34,9 +34,9 @@ use crate::potential::{Scope, write_mapping};
 /// Number of words of a row before the words of the ports.
 pub const ROW_HEAD: usize = 2;
 
-/// Minimum number of entries of a block of rows, except the last block. A table with less than twice
-/// as many entries is not divided. Tuned on the paper's eight networks; if it is wrong, only speed changes (and, because
-/// [`parts`] uses it, last bits of results).
+/// Minimum number of entries of a block of rows, except the last block. A table with less than
+/// twice as many entries is not divided. Tuned on the paper's eight networks; if it is wrong, only
+/// speed changes (and, because [`parts`] uses it, last bits of results).
 const BLOCK_ENTRIES: usize = 32_768;
 
 /// The port to the parent, as rows see it.
@@ -44,8 +44,8 @@ const BLOCK_ENTRIES: usize = 32_768;
 pub struct ParentPort {
     /// The position in a row of the word that points into the separator's table.
     pub word: usize,
-    /// The entry of the separator's table with which the accompanying slice begins; zero if the slice
-    /// is the whole table.
+    /// The entry of the separator's table with which the accompanying slice begins; zero if the
+    /// slice is the whole table.
     pub start: usize,
     /// Whether the port holds the fastest group.
     pub is_vector: bool,
@@ -130,8 +130,8 @@ pub fn write_rows(layout: &Layout, has_parent: bool, groups: &[GroupPort], words
     }
 }
 
-/// Divides the rows of a table of `entries` into blocks, at positions where no entry of the separator
-/// above is touched both before and after. Empty if the table is small.
+/// Divides the rows of a table of `entries` into blocks, at positions where no entry of the
+/// separator above is touched both before and after. Empty if the table is small.
 pub fn row_blocks(words: &[u32], stride: usize, port: ParentPort, entries: usize) -> Vec<RowBlock> {
     if entries < 2 * BLOCK_ENTRIES {
         return Vec::new();

@@ -49,8 +49,8 @@ pub struct Structure {
 impl Structure {
     /// Derives the structure of `shape`.
     ///
-    /// Layouts of cliques that are unchanged since the tree `previous` are shared with that tree. If
-    /// it is given, the variables of every clique must be in ascending order in both trees.
+    /// Layouts of cliques that are unchanged since the tree `previous` are shared with that tree.
+    /// If it is given, the variables of every clique must be in ascending order in both trees.
     pub fn new(network: &Network, shape: Shape, previous: Option<&Self>) -> Self {
         let count = shape.cliques.len();
         let separators: Vec<Vec<VariableId>> = (0..count).map(|c| shape.separator(c)).collect();
@@ -131,15 +131,15 @@ impl Structure {
     }
 }
 
-/// For each of `cliques`, the clique of `others` with the same variables. The variables of each must
-/// be in ascending order.
+/// For each of `cliques`, the clique of `others` with the same variables. The variables of each
+/// must be in ascending order.
 fn equal_cliques(
     network: &Network,
     others: &[Vec<VariableId>],
     cliques: &[Vec<VariableId>],
 ) -> Vec<Option<usize>> {
-    // A linked list for each variable, of the `others` that begin with it. `first` has, by variable,
-    // the head of the list; `next` has, by clique, the clique that follows.
+    // A linked list for each variable, of the `others` that begin with it. `first` has, by
+    // variable, the head of the list; `next` has, by clique, the clique that follows.
     let mut first = vec![None; network.variables().len()];
     let mut next = vec![None; others.len()];
     for (number, other) in others.iter().enumerate() {
