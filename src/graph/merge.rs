@@ -1,8 +1,8 @@
 //! Merging cliques over small separators.
 //!
-//! A message over a small separator has little parallel work, which Section 5 of Zheng, Mengshoel
-//! and Chong leaves to future work. Merging the two cliques next to the separator removes the
-//! message, at the price of a larger table.
+//! A message over a small separator has little parallel work. Merging the two cliques next to the
+//! separator removes the message, at the price of a larger table. Section 5 of Zheng, Mengshoel and
+//! Chong names this as future work.
 
 use crate::graph::{
     Clique, CliqueId, JunctionTree, MoralGraph, Separator, SeparatorId, table_entries,
