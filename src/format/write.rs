@@ -26,14 +26,14 @@ pub enum WriteError {
     /// The network is a Markov network, which the format cannot hold.
     #[error("{} cannot hold Markov networks; UAI can", .0.name())]
     NotBayesian(Format),
-    /// The format cannot hold a name or label.
-    #[error("{} cannot hold the name '{name}': {reason}", .format.name())]
+    /// The format cannot hold a name, label, title, comment or attribute.
+    #[error("{} cannot hold the text '{name}': {reason}", .format.name())]
     Name {
         /// The format.
         format: Format,
-        /// The name of a variable, or the label of a state.
+        /// The name, label, title, comment or attribute.
         name: String,
-        /// The rule of the format that the name breaks.
+        /// The rule of the format that it breaks.
         reason: &'static str,
     },
 }

@@ -61,7 +61,7 @@ fn restart(
         }
     }
     'restarts: for _ in 0..options.restarts {
-        // Seed 0 means file order, which has been tried.
+        // Not 0, which would break ties in file order instead of at random.
         let seed = seeds.next_u64() | 1;
         for start in &restartable {
             if expired() {

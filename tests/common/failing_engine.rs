@@ -24,7 +24,7 @@ pub enum FailureMode {
     Unavailable,
     /// The device is lost in any propagation with evidence.
     DeviceLost,
-    /// The engine panics in any propagation with evidence, and once more when it is dropped.
+    /// The propagator panics in any propagation with evidence, and when it is dropped.
     Panic,
 }
 
@@ -32,7 +32,7 @@ pub enum FailureMode {
 pub struct FailingEngine {
     info: &'static EngineInfo,
     failure: FailureMode,
-    /// Set once the engine no longer fails.
+    /// Whether propagators loaded from now on work.
     repaired: AtomicBool,
 }
 
@@ -48,7 +48,7 @@ impl FailingEngine {
         Box::leak(Box::new(Self { info, failure, repaired: AtomicBool::new(false) }))
     }
 
-    /// Makes the engine work from now on.
+    /// From now on, the engine loads propagators that work. Those already loaded still fail.
     pub fn repair(&self) {
         self.repaired.store(true, Ordering::Relaxed);
     }
@@ -138,7 +138,7 @@ impl Drop for FailingPropagator {
     fn drop(&mut self) {
         assert!(
             self.failure != Some(FailureMode::Panic),
-            "the engine panics once more when it is dropped"
+            "the propagator panics when it is dropped"
         );
     }
 }

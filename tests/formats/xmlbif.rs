@@ -155,7 +155,10 @@ fn cycles_and_unbounded_tables_are_refused() {
     wide.extend(names[1..].iter().map(|name| format!("<GIVEN>{name}</GIVEN>")));
     wide += "<TABLE>1 0</TABLE></DEFINITION>";
     let error = refused("t.xml", &network(wide));
-    assert!(error.contains("the file has more than 4194304 table entries"), "{error}");
+    assert!(
+        error.contains("the file has more than the maximum of 4194304 table entries"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -57,7 +57,10 @@ fn valid_nodes_are_read_in_each_format() {
 #[test]
 fn numbers_that_are_not_probabilities_are_refused() {
     for wrong in ["nan", "NaN", "inf", "-inf", "Infinity", "1e999", "-0.75", "0x1", "1,5", "--1"] {
-        assert_refused(&[node("a", &[], &[wrong, "0.25"])], &["expected", wrong]);
+        assert_refused(
+            &[node("a", &[], &[wrong, "0.25"])],
+            &["expected", "is not a probability", wrong],
+        );
     }
     // In Hugin NET the numbers are weights, which need not sum to one.
     let weights = ["Hugin NET"];

@@ -51,8 +51,8 @@ impl History {
         }
     }
 
-    /// Adds a last undo, after which there is nothing more to undo. It enters `evidence`, which the
-    /// network had when it was last open.
+    /// Adds `evidence`, which the network had when it was last open, as the oldest change to undo: it
+    /// is restored after all other changes have been undone.
     pub fn offer(&mut self, evidence: Evidence) {
         self.undo.insert(0, ReplacedValue::Evidence(evidence));
     }

@@ -168,9 +168,10 @@ fn notes(record: &mut Record, trees: &[NamedTree], rows: &[Row], engine: &str) {
         if let (Some(original), Some(best)) = (original.as_ref().and_then(time), best) {
             let gain = 100.0 * (original / best.times[0].unwrap_or(original) - 1.0);
             let (threshold, rule) = best.merged.unwrap_or((1, MergeRule::All));
-            let rule = if rule == MergeRule::All { "all separators" } else { "paying separators" };
+            let rule = if rule == MergeRule::All { "all" } else { "paying" };
             record.note(format!(
-                "{}: at best {gain:.1}% faster on {engine}, with {rule} of at most {} merged away.",
+                "{}: the fastest merged tree changes the speed on {engine} by {gain:+.1}% (rule \
+                 '{rule}', separators of at most {}).",
                 tree.name,
                 numbers::counted(threshold as usize, "entry", "entries")
             ));

@@ -151,7 +151,7 @@ impl<'s> Parser<'s> {
     /// `probability ( CHILD | PARENTS ) { ENTRIES }`
     fn probability(&mut self) -> Result<Distribution<'s>, FormatError> {
         self.tokens.expect(Token::OpenParenthesis)?;
-        let (child, block_at) = self.name("the name of a variable")?;
+        let (child, child_at) = self.name("the name of a variable")?;
         if self.tokens.peek()?.0 == Token::Bar {
             self.tokens.next()?;
         }
@@ -194,10 +194,10 @@ impl<'s> Parser<'s> {
         }
         let (definition, offset) = match table {
             Some((numbers, offset)) => (Definition::TableByState(numbers), offset),
-            None => (Definition::Rows(rows), block_at),
+            None => (Definition::Rows(rows), child_at),
         };
-        let child = word(child, block_at);
-        Ok(Distribution { child, parents, definition, block_at, offset, note })
+        let child = word(child, child_at);
+        Ok(Distribution { child, parents, definition, block_at: child_at, offset, note })
     }
 
     /// Reads the states of the parents up to `)`, appends them to `labels` and returns their range

@@ -16,8 +16,9 @@ pub struct Span {
     pub start: f64,
     /// When the computation ended.
     pub end: f64,
-    /// How many other messages were timed together with this one. If any, `start` and `end` are
-    /// estimates: the common time is divided by forecast cost.
+    /// Number of other messages that were timed together with this one. If it is not zero, `start`
+    /// and `end` are estimates: the common time is shared among the messages in proportion to their
+    /// forecast costs.
     pub shared_with: u32,
 }
 
@@ -97,7 +98,8 @@ fn pack(worker: u32, mut spans: Vec<Span>) -> Vec<Row> {
     rows
 }
 
-/// Durations of the messages that run, at least in part, between `start` and `end`.
+/// Total and median duration of the messages that wait or run at any time between `start` and `end`.
+/// Each counts with its whole duration, without its wait.
 #[must_use]
 pub fn summary_between(rows: &[Row], start: f64, end: f64) -> DurationSummary {
     let spans = rows.iter().flat_map(|row| row.between(start, end));
@@ -105,7 +107,7 @@ pub fn summary_between(rows: &[Row], start: f64, end: f64) -> DurationSummary {
 }
 
 impl Row {
-    /// The messages in view between `start` and `end`, waits included.
+    /// The messages that wait or run at any time between `start` and `end`.
     #[must_use]
     pub fn between(&self, start: f64, end: f64) -> &[Span] {
         let first = self.spans.partition_point(|span| span.end < start);

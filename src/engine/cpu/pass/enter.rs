@@ -1,9 +1,12 @@
 //! Enters findings: an observation into every separator that holds the variable, a likelihood once.
 //!
 //! An observation multiplies entries by zero or one, so entering it at several separators does not
-//! change the result, and at each separator more rows can be skipped. A finding on a private
-//! variable is entered as a weight: the table at the private port is multiplied like a message from
-//! a child.
+//! change the result, and at each separator more rows can be skipped.
+//!
+//! A private variable is in one clique only, and so in no separator. Findings on the private
+//! variables of a clique are written as weights into a table over these variables. The clique
+//! multiplies this table in like a message from a child; the place where it enters is the private
+//! port.
 
 use std::cmp::Reverse;
 

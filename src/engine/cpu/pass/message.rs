@@ -147,8 +147,8 @@ fn collect_blocks<T: Entry>(
     );
 }
 
-/// Writes the message to the parent into `up` if the clique's subtree sums out. The message is then
-/// `mask`, the findings at the separator.
+/// Writes `mask`, the findings at the separator, into `up` in the parent's order. This is the message
+/// to the parent when the clique's subtree sums to one, that is, when it needs no table.
 pub fn send_findings(node: &Node, mask: &[f64], up: &mut [f64]) {
     match &node.permutation {
         None => up.copy_from_slice(mask),

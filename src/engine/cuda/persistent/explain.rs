@@ -56,15 +56,15 @@ fn input_items(items: &WorkItems, operation: usize) -> impl Iterator<Item = usiz
     inputs.flat_map(|&input| items.offsets[input]..items.offsets[input + 1])
 }
 
-/// Prints the shares of their time that blocks spend filling staging buffers and summing.
+/// Prints the shares of their time that blocks spend waiting for inputs and staging them, and summing.
 fn print_shares(timestamps: &[Timestamps], blocks: usize) {
     let length = length(timestamps);
     let percent = (blocks as u64 * length) as f64 / 100.0;
-    let waiting: u64 = timestamps.iter().map(|times| times.ready - times.began).sum();
+    let staging: u64 = timestamps.iter().map(|times| times.ready - times.began).sum();
     let summing: u64 = timestamps.iter().map(|times| times.end - times.ready).sum();
     println!(
-        "  {length} ns; {blocks} blocks: {:.0}% filling staging buffers, {:.0}% in sums",
-        waiting as f64 / percent,
+        "  {length} ns; {blocks} blocks: {:.0}% waiting and staging, {:.0}% summing",
+        staging as f64 / percent,
         summing as f64 / percent
     );
 }
