@@ -29,7 +29,7 @@ pub fn query(network: &Arc<Network>, evidence: &Evidence) -> Result<Posteriors, 
     Ok(propagate(&mut *propagator, &compiled, evidence, &Watch::untimed(cancel))?)
 }
 
-/// Propagates `evidence` through the network loaded into `propagator`, which is `compiled`. If the
+/// Propagates `evidence` with `propagator`, into which the network `compiled` is loaded. If the
 /// evidence is impossible, the error names the findings in conflict.
 ///
 /// # Errors
@@ -94,7 +94,7 @@ pub(super) fn one_at_a_time(
     Ok(answers)
 }
 
-/// Replaces each answer by which a batch found a case impossible by the answer of a separate run.
+/// Runs each case that a batch found impossible again in a separate run, and uses that answer.
 ///
 /// A batch has less numerical range than a single run, so it may take evidence that is possible but
 /// very unlikely for impossible.

@@ -25,7 +25,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts a worker. It calls `wake` after each update, from its own thread.
+    /// Starts a worker. `wake` is called after each update, from the thread that sends it, and by
+    /// every [`waker`](Self::waker).
     ///
     /// # Panics
     /// If the operating system cannot start a thread.
@@ -117,8 +118,8 @@ impl Session {
         self.updates.try_iter()
     }
 
-    /// Waits for the next update, and returns it as [`updates`](Self::updates) does. `None` if no
-    /// thread can send updates any more.
+    /// Waits for the next update, and returns it as [`updates`](Self::updates) does. Waits
+    /// forever if no update comes: the session itself keeps a sender, so it never returns `None`.
     #[must_use]
     pub fn wait(&self) -> Option<(u64, Update)> {
         self.updates.recv().ok()

@@ -109,7 +109,7 @@ fn slow_motion_controls(ui: &mut Ui, stepping: &Stepping, total: f64, commands: 
     let slider = Slider::new(&mut slowdown, 1.0..=1e7)
         .logarithmic(true)
         .custom_formatter(|value, _| format!("{} times slower", numbers::short(value)));
-    if ui.add(slider).on_hover_text("How much slower than measured it plays").changed() {
+    if ui.add(slider).on_hover_text("How many times slower than measured to play").changed() {
         commands.push(StepCommand::Slowdown(slowdown));
     }
 }

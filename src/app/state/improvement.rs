@@ -22,8 +22,8 @@ pub enum TreeCommand {
 }
 
 /// During the search, a tree is used if it has less than this share of the entries of the current
-/// tree. When the search ends, any better tree is used. With a larger share, the network is
-/// compiled and the graph on screen changes more often, for less gain.
+/// tree. When the search ends, any better tree is used. A larger share recompiles the network
+/// and changes the graph on screen more often, for less gain.
 const MAX_SHARE: f64 = 0.98;
 
 /// Applies `command` to the open document.

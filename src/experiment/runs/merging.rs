@@ -103,7 +103,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         ]
     });
     record.figures.push(Figure {
-        title: format!("Merging small separators, and {}", engines[0]),
+        title: format!("Merging small separators: the trees, and times of {}", engines[0]),
         across: 2,
         panels: panels.collect(),
     });

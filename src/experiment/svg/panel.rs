@@ -29,12 +29,12 @@ pub(super) struct Plot<'p> {
 }
 
 impl Plot<'_> {
-    /// The x of a horizontal axis coordinate in pixels, clamped to the area.
+    /// The x, in pixels, of an axis coordinate on the horizontal axis, clamped to the area.
     pub fn x(&self, coordinate: f64) -> f64 {
         self.area.x + self.area.width * self.layout.x.fraction(coordinate).clamp(0.0, 1.0)
     }
 
-    /// The y of a vertical axis coordinate in pixels, clamped to the area.
+    /// The y, in pixels, of an axis coordinate on the vertical axis, clamped to the area.
     pub fn y(&self, coordinate: f64) -> f64 {
         self.area.y + self.area.height * (1.0 - self.layout.y.fraction(coordinate).clamp(0.0, 1.0))
     }

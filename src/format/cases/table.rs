@@ -27,7 +27,7 @@ pub(super) fn is_netica(text: &str) -> bool {
 /// The content of a column.
 enum ColumnKind {
     Variable(VariableId),
-    /// The number of times that the case occurred, with the name of the column for a warning.
+    /// How many times the case occurred. Holds the name of the column, for a warning.
     Count(String),
     /// Anything else, ignored.
     Other,

@@ -21,8 +21,9 @@ use crate::propagation::{Phase, WorkerClock};
 /// the paper's eight networks; if it is wrong, only speed changes.
 const MIN_FORK_WORK: usize = 40_000;
 
-/// The messages of `cliques`, which are consecutive from number `first` on. The slices are parts of
-/// the fields of [`State`](crate::engine::cpu::pass::state::State) with the same names.
+/// The messages of `cliques`, which are consecutive from number `first` on. In a whole subtree,
+/// clique `first` is the root. The slices are parts of the fields of
+/// [`State`](crate::engine::cpu::pass::state::State) with the same names.
 pub struct Subtree<'a> {
     pub first: usize,
     /// Where `up` and `beliefs` begin in the region below.
@@ -99,8 +100,9 @@ impl Subtree<'_> {
         (before, after)
     }
 
-    /// Passes all stale messages of the whole tree toward the root. On one thread, the first
-    /// message begins at `from`, which is set to the end of the last.
+    /// Passes all stale messages of the whole tree toward the root. On one thread, the
+    /// time of the first message is counted from `from`, and `from` is then set to the end of the
+    /// last message.
     ///
     /// # Errors
     /// If the evidence is impossible or the propagation was cancelled.
@@ -119,8 +121,9 @@ impl Subtree<'_> {
         Ok(())
     }
 
-    /// Passes all stale messages of the whole tree away from the root. On one thread, the first
-    /// message begins at `from`, which is set to the end of the last.
+    /// Passes all stale messages of the whole tree away from the root. On one thread, the
+    /// time of the first message is counted from `from`, and `from` is then set to the end of the
+    /// last message.
     ///
     /// # Errors
     /// If the propagation was cancelled.

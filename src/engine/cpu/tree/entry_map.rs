@@ -10,9 +10,10 @@ use crate::engine::cpu::vector::sum;
 use crate::engine::simd::simd_dispatch;
 use crate::potential::Axis;
 
-/// Maximum number of entries of one round through all states of an axis, which is its stride times
-/// its cardinality, for which [`EntryMap::add_marginal`] adds up all rounds first and then sums
-/// over the stride. If it is wrong, only speed changes (and last bits of results).
+/// A round is one pass through all states of an axis: stride times cardinality entries. Up to this
+/// many entries per round, [`EntryMap::add_marginal`] first adds all rounds to one another, entry by
+/// entry, and then sums the entries of each state. If it is wrong, only speed changes (and last bits
+/// of results).
 const MAX_ROUND: usize = 256;
 
 /// The position in a compressed table of each entry of the full table.
@@ -165,7 +166,7 @@ impl EntryStates {
 }
 
 simd_dispatch!(
-    /// Sets the entries of `table` to zero whose entries of `states` differ from `state`.
+    /// Sets each entry of `table` to zero whose state, at the same position of `states`, is not `state`.
     retain_state, retain_state_entries, (states: &[u8], state: u8, table: &mut [f64])
 );
 

@@ -22,7 +22,8 @@ pub(super) struct Schedule {
     pub start_order: Vec<usize>,
 }
 
-/// Which operations each operation or report waits for. Operations without work items are left out.
+/// Which operations and reports wait for each operation, and for how many inputs each of them
+/// waits. Operations without work items are left out.
 struct Dependencies {
     /// For each operation the operations and reports that read its result. Reports are numbered
     /// after the operations.
