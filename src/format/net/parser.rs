@@ -320,6 +320,7 @@ impl<'s> Parser<'s> {
         }
     }
 
+    /// As [`name`](Self::name), but returns only the text, with its escapes unresolved.
     fn plain_name(&mut self, what: &str) -> Result<&'s str, FormatError> {
         match self.tokens.next()? {
             (Token::Word(text) | Token::Quoted(text), _) => Ok(text),

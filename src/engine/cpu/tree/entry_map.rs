@@ -34,8 +34,8 @@ impl EntryMap {
             *count += u32::from(held.copied().unwrap_or(false));
             Some(before)
         };
-        let ends = is_held.iter().map(Some).chain([None]);
-        Self(Some(ends.scan(0, count).collect()))
+        let entries_and_end = is_held.iter().map(Some).chain([None]);
+        Self(Some(entries_and_end.scan(0, count).collect()))
     }
 
     /// Whether some entries are left out.
