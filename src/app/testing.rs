@@ -81,7 +81,7 @@ pub(crate) fn model_with(network: &str, engine: &str, findings: &[(&str, &str)])
     let engine = by_name(engine).expect("an engine of this name");
     let paper = PaperOptions::default();
     let choice = EngineChoice { engine, precision: engine.precisions()[0], threads: 1, paper };
-    let mut model = Model::new(&Settings::default(), &[]);
+    let mut model = Model::new(Settings::default(), &[]);
     model.document = (!network.is_empty()).then(|| document(network, choice, findings));
     model.compute.engine = choice;
     model

@@ -12,7 +12,7 @@ use crate::app::state::file_purpose::FilePurpose;
 use crate::app::state::lessons::LESSONS;
 use crate::app::state::model::Model;
 use crate::app::state::pane::Pane;
-use crate::app::state::settings::{Settings, ThemeChoice};
+use crate::app::state::settings::ThemeChoice;
 use crate::app::widgets::targets;
 use crate::format::{NetworkSource, SAMPLES};
 use crate::graph::Triangulation;
@@ -23,10 +23,10 @@ const CHOICES_WIDTH: f32 = 540.0;
 const PAPER_WIDTH: f32 = 140.0;
 
 /// Draws the menu bar.
-pub fn show(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands) {
+pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let mut fits = true;
     let bar = egui::MenuBar::new().ui(ui, |ui| {
-        ui.menu_button("File", |ui| file(ui, model, settings, commands));
+        ui.menu_button("File", |ui| file(ui, model, commands));
         ui.menu_button("Edit", |ui| {
             item(ui, HistoryCommand::Undo, commands);
             item(ui, HistoryCommand::Redo, commands);
@@ -40,8 +40,8 @@ pub fn show(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Comm
             item(ui, WindowCommand::ChooseFile(FilePurpose::SaveCases), commands);
         });
         ui.menu_button("Tree", |ui| tree_menu::show(ui, model, commands));
-        ui.menu_button("View", |ui| view(ui, model, settings, commands));
-        ui.menu_button("Learn", |ui| learn(ui, model, settings, commands));
+        ui.menu_button("View", |ui| view(ui, model, commands));
+        ui.menu_button("Learn", |ui| learn(ui, model, commands));
         ui.menu_button("Help", |ui| {
             item(ui, WindowCommand::TogglePalette, commands);
             item(ui, WindowCommand::ToggleHelp, commands);
@@ -78,7 +78,7 @@ fn shortcut_text(ui: &Ui, action: &Action) -> String {
     action.shortcut.map(|shortcut| ui.ctx().format_shortcut(&shortcut)).unwrap_or_default()
 }
 
-fn file(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands) {
+fn file(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     item(ui, WindowCommand::ChooseFile(FilePurpose::OpenNetwork), commands);
     ui.menu_button("Samples", |ui| {
         for sample in SAMPLES {
@@ -90,10 +90,10 @@ fn file(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands
         }
     });
     ui.menu_button("Recent", |ui| {
-        if settings.recent.is_empty() {
+        if model.settings.recent.is_empty() {
             ui.weak("No recent files.");
         }
-        for path in &settings.recent {
+        for path in &model.settings.recent {
             if ui.button(path.display().to_string()).clicked() {
                 commands.push(DocumentCommand::Open(NetworkSource::File(path.clone())));
                 ui.close();
@@ -121,9 +121,9 @@ fn file(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands
 }
 
 /// The menu with lessons and stepping.
-fn learn(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands) {
+fn learn(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     for (index, lesson) in LESSONS.iter().enumerate() {
-        let title = match settings.lessons.get(&lesson.id) {
+        let title = match model.settings.lessons.get(&lesson.id) {
             Some(step) => format!("{} (step {} of {})", lesson.title, step + 1, lesson.steps.len()),
             None => lesson.title.clone(),
         };
@@ -141,7 +141,7 @@ fn learn(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Command
     });
 }
 
-fn view(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands) {
+fn view(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     for pane in Pane::ALL {
         item(ui, ViewCommand::Show(pane), commands);
     }
@@ -156,7 +156,7 @@ fn view(ui: &mut Ui, model: &Model, settings: &Settings, commands: &mut Commands
             (ThemeChoice::Light, "Light"),
         ];
         for (theme, title) in themes {
-            if ui.radio(settings.theme == theme, title).clicked() {
+            if ui.radio(model.settings.theme == theme, title).clicked() {
                 commands.push(ViewCommand::SetTheme(theme));
                 ui.close();
             }
@@ -200,7 +200,7 @@ fn choices(ui: &mut Ui, model: &Model, commands: &mut Commands) {
             commands.push(EngineCommand::Propagate);
         }
     });
-    let mut auto = model.auto_propagate;
+    let mut auto = model.settings.auto_propagate;
     let toggle = ui.checkbox(&mut auto, "Auto");
     if toggle.on_hover_text("Propagate whenever evidence changes").changed() {
         commands.push(EngineCommand::SetAutoPropagate(auto));

@@ -31,7 +31,7 @@ pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
         }
     });
     ui.separator();
-    let mut keep = model.keep_improving;
+    let mut keep = model.settings.keep_improving;
     if ui.checkbox(&mut keep, "Keep improving in the background").changed() {
         commands.push(TreeCommand::SetKeepImproving(keep));
         ui.close();

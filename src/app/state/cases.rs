@@ -272,7 +272,8 @@ impl CaseStore {
 /// Requests the posteriors of the cases while their pane is visible and automatic propagation is
 /// on, and only then. Call this once a frame.
 pub(crate) fn request_visible(core: &mut Core) {
-    let visible = pane_layout::is_visible(&core.layout, Pane::Cases) && core.model.auto_propagate;
+    let visible =
+        pane_layout::is_visible(&core.layout, Pane::Cases) && core.model.settings.auto_propagate;
     let wanted: &[Case] = match &core.model.document {
         Some(document) if visible => &document.cases,
         _ => &[],

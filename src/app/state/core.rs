@@ -10,7 +10,6 @@ use crate::app::state::model::Model;
 use crate::app::state::notices::Notices;
 use crate::app::state::pane::Pane;
 use crate::app::state::requests::Requests;
-use crate::app::state::settings::Settings;
 
 /// The state that every feature may use. Features keep what only they need in structs of their own.
 pub(crate) struct Core {
@@ -18,8 +17,6 @@ pub(crate) struct Core {
     pub(crate) model: Model,
     /// Where the panes are.
     pub(crate) layout: Tree<Pane>,
-    /// What is stored between runs.
-    pub(crate) settings: Settings,
     /// The session and the last request to it.
     pub(crate) requests: Requests,
     /// Messages to the user.
@@ -36,7 +33,7 @@ impl Core {
     /// request, unless the document was never propagated.
     pub(crate) fn request(&mut self) {
         let fresh = self.model.document.as_ref().is_some_and(|document| document.prior.is_none());
-        if self.model.auto_propagate || fresh {
+        if self.model.settings.auto_propagate || fresh {
             self.request_evidence();
         } else {
             self.submit();

@@ -50,7 +50,7 @@ pub(crate) fn set(core: &mut Core, evidence: Evidence) {
         document.impossible = None;
     }
     core.clear_failure();
-    if core.model.auto_propagate {
+    if core.model.settings.auto_propagate {
         core.request_evidence();
     }
 }

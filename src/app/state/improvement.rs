@@ -32,8 +32,7 @@ pub(crate) fn apply(core: &mut Core, command: TreeCommand) {
         TreeCommand::Improve => start(core),
         TreeCommand::StopImproving => stop(core),
         TreeCommand::SetKeepImproving(keep) => {
-            core.model.keep_improving = keep;
-            core.settings.keep_improving = keep;
+            core.model.settings.keep_improving = keep;
             if keep {
                 start_if_wanted(core);
             } else {
@@ -47,7 +46,7 @@ pub(crate) fn apply(core: &mut Core, command: TreeCommand) {
 fn start(core: &mut Core) {
     if core.model.compute.triangulation != Triangulation::Auto {
         // Only `auto` uses the best known order; the other methods ignore known orders.
-        core.model.compute.set_triangulation(Triangulation::Auto, &mut core.settings);
+        core.model.compute.set_triangulation(Triangulation::Auto, &mut core.model.settings);
         core.request();
     }
     let Some(document) = &core.model.document else { return };
@@ -73,14 +72,14 @@ pub(crate) fn cancel(core: &mut Core) {
 /// there is no search yet.
 pub(crate) fn start_if_wanted(core: &mut Core) {
     let auto = core.model.compute.triangulation == Triangulation::Auto;
-    if core.model.keep_improving && auto && core.model.improvement.is_none() {
+    if core.model.settings.keep_improving && auto && core.model.improvement.is_none() {
         start(core);
     }
 }
 
 /// Stores orders that the search found, and uses them if that pays off.
 pub(crate) fn receive(core: &mut Core, orders: &KnownOrders) {
-    core.settings.orders.merge(orders);
+    core.model.settings.orders.merge(orders);
     if core.model.improvement.is_some() {
         use_best_tree(core, MAX_SHARE);
     }
@@ -104,11 +103,11 @@ pub(crate) fn receive_end(core: &mut Core) {
 fn use_best_tree(core: &mut Core, share: f64) {
     let Some(compiled) = core.model.compiled() else { return };
     let now = compiled.statistics().total_clique_entries;
-    let Some(best) = core.settings.orders.entries(compiled.moral_graph()) else { return };
+    let Some(best) = core.model.settings.orders.entries(compiled.moral_graph()) else { return };
     let auto = core.model.compute.triangulation == Triangulation::Auto;
     if auto && (best as f64) < share * now as f64 {
         let mut orders = (*core.requests.orders).clone();
-        orders.merge(&core.settings.orders);
+        orders.merge(&core.model.settings.orders);
         if orders != *core.requests.orders {
             core.requests.orders = Arc::new(orders);
             core.request();

@@ -31,6 +31,9 @@ pub struct MeasuredOverhead {
 /// Everything that panes may read.
 #[derive(Clone, Debug)]
 pub struct Model {
+    /// The user's settings. The layout in them is the one that the window opened with, and the
+    /// evidence of the open network is missing until the user leaves that network.
+    pub settings: Settings,
     /// The open network, if there is one.
     pub document: Option<Document>,
     /// How networks are compiled and propagated in this run.
@@ -39,16 +42,12 @@ pub struct Model {
     pub working: Option<Step>,
     /// The last error, until the user dismisses it, changes the evidence, or starts other work.
     pub failure: Option<String>,
-    /// Whether to propagate whenever evidence changes.
-    pub auto_propagate: bool,
     /// The running experiment and all results.
     pub experiments: Experiments,
     /// Measurements recorded on other machines.
     pub recordings: &'static [Recording],
     /// Launch overheads measured on this machine's GPU, the newest of each network and engine.
     pub overheads: Vec<MeasuredOverhead>,
-    /// Whether to search for a better junction tree whenever a network is open.
-    pub keep_improving: bool,
     /// The search for a better junction tree of the open network, running or ended.
     pub improvement: Option<Arc<Improvement>>,
     /// Whether moral and fill edges are shown in the network graph.
@@ -70,17 +69,16 @@ pub struct Model {
 impl Model {
     /// A model with nothing open.
     #[must_use]
-    pub fn new(settings: &Settings, recordings: &'static [Recording]) -> Self {
+    pub fn new(settings: Settings, recordings: &'static [Recording]) -> Self {
         Self {
+            compute: ComputeOptions::from_settings(&settings),
+            settings,
             document: None,
-            compute: ComputeOptions::from_settings(settings),
             working: None,
             failure: None,
-            auto_propagate: settings.auto_propagate,
             experiments: Experiments::default(),
             recordings,
             overheads: Vec::new(),
-            keep_improving: settings.keep_improving,
             improvement: None,
             fill_edges: false,
             pointed: None,

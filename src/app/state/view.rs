@@ -50,7 +50,7 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: ViewCommand) 
             }
         }
         ViewCommand::SetTheme(theme) => {
-            core.settings.theme = theme;
+            core.model.settings.theme = theme;
             set_theme(ctx, theme);
         }
         ViewCommand::SetZoom(zoom) => ctx.set_zoom_factor(zoom),

@@ -45,7 +45,7 @@ impl Workbench {
 
     fn apply_to_engine(&mut self, command: EngineCommand) {
         let core = &mut self.core;
-        let (compute, settings) = (&mut core.model.compute, &mut core.settings);
+        let (compute, settings) = (&mut core.model.compute, &mut core.model.settings);
         match command {
             EngineCommand::SetEngine(engine) => {
                 compute.set_engine(engine, settings);
@@ -61,8 +61,7 @@ impl Workbench {
                 core.request();
             }
             EngineCommand::SetAutoPropagate(auto) => {
-                core.model.auto_propagate = auto;
-                core.settings.auto_propagate = auto;
+                core.model.settings.auto_propagate = auto;
                 if auto {
                     core.request();
                 }

@@ -32,7 +32,7 @@ impl Workbench {
         // If the user is taking another lesson, restore the work that it set aside.
         self.leave_lesson(ctx, true);
         let core = &mut self.core;
-        let left_at = core.settings.lessons.get(&script.id).copied().unwrap_or(0);
+        let left_at = core.model.settings.lessons.get(&script.id).copied().unwrap_or(0);
         let step = left_at.min(script.steps.len() - 1);
         let user_work = UserWork {
             selected: core.model.selected().cloned(),
@@ -55,7 +55,7 @@ impl Workbench {
     fn enter_step(&mut self, step: usize) {
         let Some(course) = &mut self.course else { return };
         course.go_to(step);
-        self.core.settings.lessons.insert(course.lesson().id.clone(), step);
+        self.core.model.settings.lessons.insert(course.lesson().id.clone(), step);
         if let Some(pane) = course.step().show {
             pane_layout::show_pane(&mut self.core.layout, pane);
         }
@@ -68,7 +68,7 @@ impl Workbench {
         }
         let Some(course) = &self.course else { return };
         if course.is_at_end() {
-            self.core.settings.lessons.remove(&course.lesson().id);
+            self.core.model.settings.lessons.remove(&course.lesson().id);
             self.leave_lesson(ctx, true);
         } else {
             let step = course.step_index() + 1;
@@ -89,7 +89,7 @@ impl Workbench {
     fn leave_lesson(&mut self, ctx: &egui::Context, restore: bool) {
         if !restore {
             // The work that was set aside is dropped, so undo must be able to enter its evidence.
-            self.core.settings.left_evidence = self.left_evidence();
+            self.core.model.settings.left_evidence = self.left_evidence();
         }
         let Some(course) = self.course.take() else { return };
         let core = &mut self.core;
@@ -98,7 +98,9 @@ impl Workbench {
         let Some(mut document) = before.document.filter(|_| restore) else { return };
         core.requests.opening = None;
         document.running = None;
-        core.model.compute.set_triangulation(before.compute.triangulation, &mut core.settings);
+        core.model
+            .compute
+            .set_triangulation(before.compute.triangulation, &mut core.model.settings);
         core.model.fill_edges = before.fill_edges;
         self.explanations.forget(&mut core.model);
         core.layout = before.layout;

@@ -73,9 +73,8 @@ impl Workbench {
         let layout = settings.layout.clone().filter(pane_layout::is_complete);
         Self {
             core: Core {
-                model: Model::new(&settings, Recording::shipped()),
+                model: Model::new(settings, Recording::shipped()),
                 layout: layout.unwrap_or_else(pane_layout::initial_layout),
-                settings,
                 requests: Requests::new(Session::start(move || wake_session())),
                 notices: Notices::default(),
             },
@@ -135,7 +134,7 @@ impl Workbench {
         Settings {
             layout: Some(self.core.layout.clone()),
             left_evidence: self.left_evidence(),
-            ..self.core.settings.clone()
+            ..self.core.model.settings.clone()
         }
     }
 
@@ -146,7 +145,7 @@ impl Workbench {
             Some(course) => (&course.user_work().document, &course.user_work().history),
             None => (&self.core.model.document, &self.history),
         };
-        self.core.settings.left_evidence.after_leaving(document.as_ref(), history)
+        self.core.model.settings.left_evidence.after_leaving(document.as_ref(), history)
     }
 
     /// Uses engine, triangulation and memory limit of `settings` in this run, without storing them.
@@ -190,7 +189,7 @@ impl Workbench {
         self.core.model.begin_frame();
         self.draw(ui);
         self.was_typing = ctx.text_edit_focused();
-        self.core.settings.zoom = ctx.zoom_factor();
+        self.core.model.settings.zoom = ctx.zoom_factor();
         self.apply_commands(&ctx);
         self.take_picture(&ctx);
         cases::request_visible(&mut self.core);
@@ -199,8 +198,8 @@ impl Workbench {
 
     fn draw(&mut self, ui: &mut Ui) {
         let Self { core, panes, commands, recovery, course, overlays, .. } = self;
-        let (model, settings) = (&core.model, &core.settings);
-        Panel::top("menu").show(ui, |ui| menu::show(ui, model, settings, commands));
+        let model = &core.model;
+        Panel::top("menu").show(ui, |ui| menu::show(ui, model, commands));
         recovery_bar::show(ui, recovery, commands);
         if model.stepping.is_some() {
             Panel::top("stepping").show(ui, |ui| stepping_bar::show(ui, model, commands));

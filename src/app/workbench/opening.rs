@@ -22,7 +22,7 @@ impl Workbench {
         evidence: Vec<(String, NamedFinding)>,
     ) -> u64 {
         improvement::cancel(&mut self.core);
-        let serial = self.core.requests.open(source, evidence, &self.core.settings.orders);
+        let serial = self.core.requests.open(source, evidence, &self.core.model.settings.orders);
         self.core.clear_failure();
         self.core.request();
         serial
@@ -54,7 +54,7 @@ impl Workbench {
         if let NetworkOrigin::File(path) = &read.origin {
             // The next run may start in another folder.
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            self.core.settings.remember(path);
+            self.core.model.settings.remember(path);
         }
         let mut evidence = Evidence::none();
         for (variable, finding) in &opening.evidence {
@@ -62,7 +62,7 @@ impl Workbench {
                 self.core.notices.error(&error.to_string());
             }
         }
-        self.core.settings.left_evidence = self.left_evidence();
+        self.core.model.settings.left_evidence = self.left_evidence();
         let engine = self.core.model.compute.engine;
         let document = Document::new(opening.source, opening.serial, engine, read, evidence);
         let left = self.core.model.document.replace(document);
@@ -96,7 +96,7 @@ impl Workbench {
         if self.course.is_some() || !document.evidence.is_empty() {
             return;
         }
-        let Some(evidence) = self.core.settings.left_evidence.of(document) else { return };
+        let Some(evidence) = self.core.model.settings.left_evidence.of(document) else { return };
         let findings = numbers::counted(evidence.len(), "finding", "findings");
         let title = document.title();
         self.history.offer(evidence);

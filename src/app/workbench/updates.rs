@@ -95,7 +95,7 @@ impl Workbench {
         if is_auto && KnownOrders::shipped().find(compiled.moral_graph()).is_none() {
             let entries = compiled.statistics().total_clique_entries;
             let (graph, order) = (compiled.moral_graph(), compiled.elimination_order());
-            core.settings.orders.insert(graph, &order, entries);
+            core.model.settings.orders.insert(graph, &order, entries);
         }
         // A selected clique or message stays selected if the new tree has it too.
         let selected = match (core.model.selected(), core.model.compiled()) {

@@ -56,7 +56,7 @@ impl CasesPane {
             }
             let compared = document.cases.iter().filter(|case| !self.hidden.contains(&case.number));
             let compared: Vec<&Case> = compared.collect();
-            if !model.auto_propagate {
+            if !model.settings.auto_propagate {
                 ui.weak("Cases are propagated only while Auto is on.");
             }
             self.comparison.show(ui, document, &compared, commands);
