@@ -26,8 +26,9 @@ pub enum EngineCommand {
 
 /// How networks are compiled and propagated in this run.
 ///
-/// The user's choices are stored in the [`Settings`] as well. Choices of the command line, of a
-/// restored autosave and of a lesson hold for this run only and are not stored.
+/// The user's choices are stored in the [`Settings`] as well. What the command line or a restored
+/// autosave chose, and what the user chose during a lesson, holds for this run at most and is not
+/// stored.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ComputeOptions {
     /// The engine with its number type and, for engine `gpu-paper`, block size and layout.

@@ -107,6 +107,15 @@ impl Settings {
         EngineChoice { engine, precision, threads: available_threads(), paper: self.paper }
     }
 
+    /// Copies the engine with its options, the triangulation and the memory limit from `other`.
+    pub(crate) fn copy_compute_options(&mut self, other: &Self) {
+        self.engine.clone_from(&other.engine);
+        self.precision = other.precision;
+        self.paper = other.paper;
+        self.triangulation.clone_from(&other.triangulation);
+        self.memory = other.memory;
+    }
+
     /// Puts `path` first among the recent files.
     pub fn remember(&mut self, path: PathBuf) {
         self.recent.retain(|known| *known != path);

@@ -3,7 +3,7 @@
 use eframe::egui;
 
 use super::Workbench;
-use crate::app::state::command::{EngineCommand, LessonCommand};
+use crate::app::state::command::LessonCommand;
 use crate::app::state::lessons::{Action, Course, LESSONS, LessonStep, UserWork};
 use crate::app::state::pane_layout;
 use crate::format::NetworkSource;
@@ -13,7 +13,7 @@ impl Workbench {
     /// Applies `command` to the lesson that the user is taking, or starts one.
     pub(super) fn apply_to_lesson(&mut self, ctx: &egui::Context, command: LessonCommand) {
         match command {
-            LessonCommand::Start(lesson) => self.start_lesson(ctx, lesson),
+            LessonCommand::Start(lesson) => self.start_lesson(lesson),
             LessonCommand::Next => self.next_step(ctx),
             LessonCommand::Back => {
                 let Some(course) = &self.course else { return };
@@ -21,16 +21,16 @@ impl Workbench {
                 self.enter_step(step);
             }
             LessonCommand::DoIt => self.do_step(ctx),
-            LessonCommand::Leave => self.leave_lesson(ctx, true),
-            LessonCommand::Stay => self.leave_lesson(ctx, false),
+            LessonCommand::Leave => self.leave_lesson(true),
+            LessonCommand::Stay => self.leave_lesson(false),
         }
         ctx.request_repaint();
     }
 
-    fn start_lesson(&mut self, ctx: &egui::Context, lesson: usize) {
+    fn start_lesson(&mut self, lesson: usize) {
         let Some(script) = LESSONS.get(lesson) else { return };
         // If the user is taking another lesson, restore the work that it set aside.
-        self.leave_lesson(ctx, true);
+        self.leave_lesson(true);
         let core = &mut self.core;
         let left_at = core.model.settings.lessons.get(&script.id).copied().unwrap_or(0);
         let step = left_at.min(script.steps.len() - 1);
@@ -40,6 +40,7 @@ impl Workbench {
             document: core.model.document.take(),
             layout: core.layout.clone(),
             compute: core.model.compute,
+            settings: core.model.settings.clone(),
             fill_edges: core.model.fill_edges,
         };
         let course = Course::new(lesson, step, user_work);
@@ -69,7 +70,7 @@ impl Workbench {
         let Some(course) = &self.course else { return };
         if course.is_at_end() {
             self.core.model.settings.lessons.remove(&course.lesson().id);
-            self.leave_lesson(ctx, true);
+            self.leave_lesson(true);
         } else {
             let step = course.step_index() + 1;
             self.enter_step(step);
@@ -85,22 +86,23 @@ impl Workbench {
     }
 
     /// Leaves the lesson, if the user is taking one. With `restore`, restores the work that was set
-    /// aside; otherwise the network of the lesson stays open.
-    fn leave_lesson(&mut self, ctx: &egui::Context, restore: bool) {
+    /// aside. Without `restore`, or if no network was open when the lesson started, the network of
+    /// the lesson stays open.
+    fn leave_lesson(&mut self, restore: bool) {
         if !restore {
-            // The work that was set aside is dropped, so undo must be able to enter its evidence.
+            // The work that was set aside is dropped. Store its evidence, so that undo can enter it
+            // when its network is open again.
             self.core.model.settings.left_evidence = self.left_evidence();
         }
         let Some(course) = self.course.take() else { return };
         let core = &mut self.core;
         core.model.stepping = None;
         let before = course.into_user_work();
+        core.model.settings.copy_compute_options(&before.settings);
         let Some(mut document) = before.document.filter(|_| restore) else { return };
         core.requests.opening = None;
         document.running = None;
-        core.model
-            .compute
-            .set_triangulation(before.compute.triangulation, &mut core.model.settings);
+        core.model.compute = before.compute;
         core.model.fill_edges = before.fill_edges;
         self.explanations.forget(&mut core.model);
         core.layout = before.layout;
@@ -113,6 +115,52 @@ impl Workbench {
         core.model.document = Some(document);
         self.cases.list(core);
         core.select(before.selected);
-        self.apply(ctx, EngineCommand::SetEngine(before.compute.engine).into());
+        core.request();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::Settings;
+    use crate::app::state::command::EngineCommand;
+    use crate::app::testing::model;
+    use crate::engine::{by_name, default_engine};
+    use crate::graph::{Heuristic, Triangulation};
+    use crate::propagation::MemoryLimit;
+    use crate::session::EngineChoice;
+
+    #[test]
+    fn leaving_a_lesson_restores_the_options_of_the_run_and_the_stored_settings() {
+        let mut workbench = Workbench::new(Settings::default(), || {});
+        workbench.core.model.document = model("asia").document;
+        let sequential = by_name("sequential").expect("an engine of this name");
+        let from_command_line = Settings {
+            engine: sequential.name().to_owned(),
+            memory: Some(MemoryLimit::from_bytes(1 << 30)),
+            ..Settings::default()
+        };
+        workbench.use_for_this_run(&from_command_line);
+        let before = workbench.core.model.compute;
+
+        let ctx = egui::Context::default();
+        workbench.run_command(&ctx, LessonCommand::Start(0));
+        let other_engine = EngineChoice { engine: default_engine(), ..before.engine };
+        let other_method = Triangulation::By(Heuristic::MinFill);
+        workbench.run_command(&ctx, EngineCommand::SetEngine(other_engine));
+        workbench.run_command(&ctx, EngineCommand::SetTriangulation(other_method));
+        workbench.run_command(&ctx, EngineCommand::SetMemoryLimit(None));
+        assert_ne!(workbench.core.model.compute, before);
+
+        let stored = |workbench: &Workbench| {
+            let settings = workbench.settings();
+            (settings.engine, settings.triangulation, settings.memory)
+        };
+        let default = Settings::default();
+        let expected = (default.engine, default.triangulation, default.memory);
+        assert_eq!(stored(&workbench), expected, "during the lesson");
+        workbench.run_command(&ctx, LessonCommand::Leave);
+        assert_eq!(workbench.core.model.compute, before);
+        assert_eq!(stored(&workbench), expected, "after the lesson");
     }
 }

@@ -128,14 +128,19 @@ impl Workbench {
         &self.core.model
     }
 
-    /// The settings to store.
+    /// The settings to store. The engine, triangulation and memory limit chosen during a lesson are
+    /// not stored.
     #[must_use]
     pub fn settings(&self) -> Settings {
-        Settings {
+        let mut settings = Settings {
             layout: Some(self.core.layout.clone()),
             left_evidence: self.left_evidence(),
             ..self.core.model.settings.clone()
+        };
+        if let Some(course) = &self.course {
+            settings.copy_compute_options(&course.user_work().settings);
         }
+        settings
     }
 
     /// The evidence of the networks that were left, as if the open one were left now. During a

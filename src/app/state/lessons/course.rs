@@ -14,6 +14,7 @@ use crate::app::state::history::History;
 use crate::app::state::model::Model;
 use crate::app::state::named_finding::NamedFinding;
 use crate::app::state::pane::Pane;
+use crate::app::state::settings::Settings;
 use crate::format::NetworkSource;
 use crate::graph::CliqueId;
 use crate::network::{Finding, VariableId};
@@ -32,6 +33,9 @@ pub(in crate::app) struct UserWork {
     pub selected: Option<Item>,
     pub layout: Tree<Pane>,
     pub compute: ComputeOptions,
+    /// The settings when the lesson started. Only the engine, the triangulation and the memory limit
+    /// are restored.
+    pub settings: Settings,
     pub fill_edges: bool,
 }
 
