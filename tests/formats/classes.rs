@@ -119,7 +119,7 @@ fn mistakes_are_reported_with_their_position() {
             "class M { instance i : C (x = ; y) { } }",
             "2:31: expected the node that it is bound to, found ';'",
         ),
-        ("class M { instance i : C } ", "2:26: expected '{', found '}'"),
+        ("class M { instance i : C } ", "2:26: expected '{' or ';', found '}'"),
     ];
     for (rest, expected) in cases {
         let found = refused("a.net", &format!("{class}{rest}"));

@@ -176,9 +176,15 @@ fn mistakes_are_reported_with_their_position_and_what_was_expected() {
         ("node c { label = \"x; }", "4:18: this quote is not closed"),
         (
             "edge (a b)",
-            "4:1: expected 'net', 'class', 'node', 'potential' or another kind of node, found 'edge'",
+            "4:1: expected 'net', 'class', 'instance', 'potential', 'node' or a kind of node (such as \
+             'decision'), found 'edge'",
         ),
         ("node c [", "4:8: expected '{', found '['"),
+        (
+            "class C { edge (a b) }",
+            "4:11: expected an attribute, 'instance', 'potential', 'node', a kind of node (such as \
+             'decision') or '}', found 'edge'",
+        ),
     ];
     for (rest, expected) in with_two {
         assert_eq!(refused(&two(rest)), format!("a.net:{expected}"), "{rest}");

@@ -54,7 +54,9 @@ pub(super) fn parse(source: SourceText<'_>) -> Result<Vec<Class<'_>>, FormatErro
             parser.tokens.expect(Token::OpenBrace)?;
             parser.body(&mut classes[index])?;
         } else {
-            parser.element(token, offset, &mut classes[index])?;
+            let expected = "'net', 'class', 'instance', 'potential', 'node' or a kind of node (such as \
+                            'decision')";
+            parser.element(token, offset, &mut classes[index], expected)?;
         }
     }
 }
@@ -76,17 +78,23 @@ impl<'s> Parser<'s> {
                     let attribute = self.attribute(name, offset)?;
                     class.attributes.push(attribute);
                 }
-                (found, offset) => self.element(found, offset, class)?,
+                (found, offset) => {
+                    let expected = "an attribute, 'instance', 'potential', 'node', a kind of node (such \
+                                    as 'decision') or '}'";
+                    self.element(found, offset, class, expected)?;
+                }
             }
         }
     }
 
-    /// A node, a potential or an instance. Its first word, `token`, has been read.
+    /// A node, a potential or an instance. Its first word, `token`, has been read. `expected` lists
+    /// what may stand here, for the error.
     fn element(
         &mut self,
         token: Token<'s>,
         offset: usize,
         class: &mut Class<'s>,
+        expected: &str,
     ) -> Result<(), FormatError> {
         match token {
             Token::Word("potential" | "probability") => {
@@ -96,10 +104,7 @@ impl<'s> Parser<'s> {
                 "node" | "discrete" | "continuous" | "decision" | "utility" | "function",
             ) => class.nodes.push(self.node(token)?),
             Token::Word("instance") => class.instances.push(self.instance()?),
-            found => {
-                let what = "'net', 'class', 'node', 'potential' or another kind of node";
-                return Err(self.tokens.expected(what, found, offset));
-            }
+            found => return Err(self.tokens.expected(expected, found, offset)),
         }
         Ok(())
     }
@@ -135,7 +140,7 @@ impl<'s> Parser<'s> {
                 self.attributes(|_, _, _| Ok(false))?;
             }
             (Token::Semicolon, _) => {}
-            (found, offset) => return Err(self.tokens.expected("'{'", found, offset)),
+            (found, offset) => return Err(self.tokens.expected("'{' or ';'", found, offset)),
         }
         self.instances += 1;
         Ok(Instance { number: self.instances, name, class, inputs, outputs })
