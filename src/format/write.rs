@@ -27,13 +27,13 @@ pub enum WriteError {
     #[error("{} cannot hold Markov networks; UAI can", .0.name())]
     NotBayesian(Format),
     /// The format cannot hold a name, label, title, comment or attribute.
-    #[error("{} cannot hold the text '{name}': {reason}", .format.name())]
-    Name {
+    #[error("{} cannot hold the text '{text}': {reason}", .format.name())]
+    UnwritableText {
         /// The format.
         format: Format,
         /// The name, label, title, comment or attribute.
-        name: String,
-        /// The rule of the format that it breaks.
+        text: String,
+        /// The rule of the format that the text breaks.
         reason: &'static str,
     },
 }

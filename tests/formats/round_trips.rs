@@ -102,9 +102,15 @@ fn unusual_names_and_the_order_of_variables_are_unchanged() {
         assert_same(&network, &round_trip(&network, format));
     }
     let refused = format::write(&network, Format::Bif).unwrap_err();
-    assert!(matches!(&refused, WriteError::Name { name, .. } if name.contains('"')), "{refused}");
+    assert!(
+        matches!(&refused, WriteError::UnwritableText { text, .. } if text.contains('"')),
+        "{refused}"
+    );
     let refused = format::write(&network, Format::XmlBif).unwrap_err();
-    assert!(matches!(&refused, WriteError::Name { name, .. } if name == "\u{a0}x"), "{refused}");
+    assert!(
+        matches!(&refused, WriteError::UnwritableText { text, .. } if text == "\u{a0}x"),
+        "{refused}"
+    );
     let plain = Variable::new("20 a", ["x", "_"]);
     let variables = vec![network.variables()[0].clone(), plain];
     let network = Network::new("a net <1>", variables, network.cpts().to_vec()).unwrap();

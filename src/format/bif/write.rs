@@ -86,7 +86,7 @@ fn quoted(name: &str) -> Result<Cow<'_, str>, WriteError> {
         Ok(Cow::Borrowed(name))
     } else if name.contains('"') {
         let reason = "a name cannot contain a double quote";
-        Err(WriteError::Name { format: Format::Bif, name: name.to_owned(), reason })
+        Err(WriteError::UnwritableText { format: Format::Bif, text: name.to_owned(), reason })
     } else {
         Ok(Cow::Owned(format!("\"{name}\"")))
     }

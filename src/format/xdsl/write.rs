@@ -145,7 +145,7 @@ fn escaped(content: &str) -> Result<String, WriteError> {
         return Ok(escape(content));
     }
     let reason = "XML cannot contain control characters";
-    Err(WriteError::Name { format: Format::Xdsl, name: content.to_owned(), reason })
+    Err(WriteError::UnwritableText { format: Format::Xdsl, text: content.to_owned(), reason })
 }
 
 fn put(text: &mut String, content: std::fmt::Arguments<'_>) {

@@ -103,6 +103,6 @@ fn element(text: &mut String, indent: &str, tag: &str, content: &str) -> Result<
     Ok(())
 }
 
-fn unwritable(name: &str, reason: &'static str) -> WriteError {
-    WriteError::Name { format: Format::XmlBif, name: name.to_owned(), reason }
+fn unwritable(text: &str, reason: &'static str) -> WriteError {
+    WriteError::UnwritableText { format: Format::XmlBif, text: text.to_owned(), reason }
 }
