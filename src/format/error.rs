@@ -106,7 +106,7 @@ pub enum Warning {
     NodesLeftOut {
         /// The file name, as the user gave it.
         file: String,
-        /// The kind of these nodes, such as `utility` or `constant`.
+        /// The kind of these nodes: `utility`, `function`, `constant` or `disconnected`.
         kind: &'static str,
         /// The nodes.
         nodes: Vec<String>,

@@ -283,6 +283,20 @@ impl<'n, 's> Builder<'n, 's> {
         *rows += 1;
     }
 
+    /// The kinds of the nodes that are left out, in the order in which the file first has them.
+    fn left_out_kinds(&self) -> Vec<&'static str> {
+        let mut kinds = Vec::new();
+        for node in self.nodes {
+            if let Role::LeftOut(kind) = node.role
+                && !kinds.contains(&kind)
+            {
+                kinds.push(kind);
+            }
+        }
+        kinds
+    }
+
+    /// The warnings about all nodes and rows of the file.
     fn warnings(&self) -> Vec<Warning> {
         let file = || self.source.file.to_owned();
         let named = |role: Role| -> Vec<String> {
@@ -294,11 +308,9 @@ impl<'n, 's> Builder<'n, 's> {
         if !decisions.is_empty() {
             warnings.push(Warning::DecisionsAsChance { file: file(), nodes: decisions });
         }
-        for kind in ["utility", "function", "constant", "disconnected"] {
+        for kind in self.left_out_kinds() {
             let nodes = named(Role::LeftOut(kind));
-            if !nodes.is_empty() {
-                warnings.push(Warning::NodesLeftOut { file: file(), kind, nodes });
-            }
+            warnings.push(Warning::NodesLeftOut { file: file(), kind, nodes });
         }
         if !self.without_table.is_empty() {
             let variables = self.without_table.clone();
