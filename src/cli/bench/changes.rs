@@ -8,7 +8,7 @@ use cliquescope::engine::{Propagator, RunError};
 use cliquescope::network::{Evidence, Network, VariableId, state_at};
 use cliquescope::propagation::{Savings, Watch};
 use cliquescope::statistics::Quantiles;
-use rand::{RngExt, SeedableRng};
+use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ pub struct Changes {
     pub set: usize,
     /// Number of changes that retracted a finding.
     pub retracted: usize,
-    /// Number of changes that replaced a finding by a random state, which may be the same one.
+    /// Number of changes that replaced a finding by an observation of another state.
     pub exchanged: usize,
     /// Time of the propagation with all posteriors after a change, in milliseconds. Each change
     /// counts with its fastest repetition.
@@ -122,7 +122,8 @@ fn draw(
         let known: Vec<VariableId> = evidence.iter().map(|(variable, _)| variable).collect();
         let mut changed = evidence.clone();
         // While there are findings, of five draws about two set a finding, two retract one, and one
-        // replaces one. A draw that would set a second finding on a variable is repeated.
+        // replaces one. A draw is repeated if it would set a second finding on a variable, or if the
+        // variable has no other state.
         let choice = if known.is_empty() { 0 } else { rng.random_range(0..5) };
         let kind = match choice {
             0 | 1 => {
@@ -141,8 +142,10 @@ fn draw(
             }
             _ => {
                 let variable = known[rng.random_range(0..known.len())];
-                let states = network[variable].cardinality();
-                changed.observe(network, variable, rng.random_range(0..states));
+                let Some(state) = other_state(network, &evidence, variable, &mut rng) else {
+                    continue;
+                };
+                changed.observe(network, variable, state);
                 ChangeKind::Exchanged
             }
         };
@@ -156,4 +159,49 @@ fn draw(
         }
     }
     Ok(changes)
+}
+
+/// A random state of `variable`, other than the one in which `evidence` observes it; `None` if there
+/// is no other. After a likelihood, every state is another one.
+fn other_state(
+    network: &Network,
+    evidence: &Evidence,
+    variable: VariableId,
+    rng: &mut impl Rng,
+) -> Option<usize> {
+    let states = network[variable].cardinality();
+    match evidence.observed(variable) {
+        None => Some(rng.random_range(0..states)),
+        Some(_) if states < 2 => None,
+        Some(observed) => {
+            let index = rng.random_range(0..states - 1);
+            Some(if index < observed { index } else { index + 1 })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cliquescope::network::{Cpt, Variable};
+
+    #[test]
+    fn another_state_differs_from_the_observed_one() {
+        let uniform = |index, states: usize| {
+            Cpt::new(VariableId::new(index), vec![], vec![1.0 / states as f64; states])
+        };
+        let variables = vec![Variable::new("a", ["x"]), Variable::new("b", ["x", "y", "z"])];
+        let network = Network::new("n", variables, vec![uniform(0, 1), uniform(1, 3)]).unwrap();
+        let [one, three] = [0, 1].map(VariableId::new);
+        let mut rng = Pcg64Mcg::seed_from_u64(1);
+        let mut evidence = Evidence::none();
+        evidence.observe(&network, one, 0);
+        evidence.observe(&network, three, 1);
+        assert_eq!(other_state(&network, &evidence, one, &mut rng), None);
+        let mut drawn = [0; 3];
+        for _ in 0..100 {
+            drawn[other_state(&network, &evidence, three, &mut rng).unwrap()] += 1;
+        }
+        assert!(drawn[0] > 0 && drawn[1] == 0 && drawn[2] > 0, "{drawn:?}");
+    }
 }
