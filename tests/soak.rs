@@ -88,7 +88,7 @@ impl Soak {
     fn wait_for_posteriors(&mut self) -> Option<std::sync::Arc<Propagation>> {
         let mut newest: Option<std::sync::Arc<Propagation>> = None;
         loop {
-            match self.session.wait().expect("the worker lives").1 {
+            match self.session.wait().1 {
                 Update::Propagated(propagation) => newest = Some(propagation),
                 Update::Cancelled(_) => return None,
                 Update::Failed(step, failure) => panic!("{step:?}: {failure}"),
@@ -106,9 +106,7 @@ impl Soak {
 
     /// Cancels once a step has started. The step may still finish first.
     fn cancel_running_step(&self) {
-        while !matches!(self.session.wait(), Some((_, Update::Started(_) | Update::Propagating(_))))
-        {
-        }
+        while !matches!(self.session.wait().1, Update::Started(_) | Update::Propagating(_)) {}
         self.session.cancel();
     }
 

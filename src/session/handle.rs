@@ -118,11 +118,11 @@ impl Session {
         self.updates.try_iter()
     }
 
-    /// Waits for the next update, and returns it as [`updates`](Self::updates) does. Waits
-    /// forever if no update comes: the session itself keeps a sender, so it never returns `None`.
+    /// Waits for the next update, however long that takes, and returns it as
+    /// [`updates`](Self::updates) does.
     #[must_use]
-    pub fn wait(&self) -> Option<(u64, Update)> {
-        self.updates.recv().ok()
+    pub fn wait(&self) -> (u64, Update) {
+        self.updates.recv().expect("the reporter of this session keeps a sender")
     }
 }
 

@@ -51,14 +51,14 @@ pub fn evidence_of(network: &Network, findings: &[(&str, &str)]) -> Evidence {
 /// and including that one.
 pub fn updates_until_idle(session: &Session) -> Vec<Update> {
     let mut updates = Vec::new();
-    while let Some((_, update)) = session.wait() {
+    loop {
+        let (_, update) = session.wait();
         let is_last = matches!(update, Update::Idle | Update::Failed(..) | Update::Cancelled(_));
         updates.push(update);
         if is_last {
             return updates;
         }
     }
-    panic!("the worker ended");
 }
 
 /// The steps that `updates` report as started, in order.
