@@ -370,7 +370,7 @@ fn the_background_search_finds_a_tree_that_the_worker_then_compiles() {
     let updates = updates_until_idle(&session);
     let compiled = compiled(&updates).expect("it compiles");
     let before = compiled.statistics().total_clique_entries;
-    let improvement = session.improve(1, &compiled, 1);
+    let progress = session.improve(1, &compiled, 1);
     let orders = loop {
         match session.wait() {
             (1, Update::Improved(orders)) => break orders,
@@ -379,7 +379,7 @@ fn the_background_search_finds_a_tree_that_the_worker_then_compiles() {
         }
     };
     let entries = orders.entries(compiled.moral_graph()).expect("an order of this graph");
-    assert!(entries < before && improvement.best() <= entries);
+    assert!(entries < before && progress.best() <= entries);
     wanted.compile.triangulation.method = Triangulation::Auto;
     wanted.compile.triangulation.known = Some(orders);
     session.submit(wanted);

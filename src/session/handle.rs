@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, channel};
 use crate::cancel::CancelToken;
 use crate::propagation::CompiledNetwork;
 use crate::session::control::Control;
-use crate::session::improver::{Improvement, Improver};
+use crate::session::improver::{ImprovementProgress, Improver};
 use crate::session::reporter::Reporter;
 use crate::session::timing_gate::TimingGate;
 use crate::session::worker::Worker;
@@ -67,7 +67,7 @@ impl Session {
         source_serial: u64,
         compiled: &Arc<CompiledNetwork>,
         seed: u64,
-    ) -> Arc<Improvement> {
+    ) -> Arc<ImprovementProgress> {
         let improver = Improver::start(
             source_serial,
             Arc::clone(compiled),
@@ -75,9 +75,9 @@ impl Session {
             Arc::clone(&self.timing),
             self.reporter.clone(),
         );
-        let improvement = Arc::clone(improver.improvement());
+        let progress = Arc::clone(improver.progress());
         self.improver = Some(improver);
-        improvement
+        progress
     }
 
     /// Stops the search for a better junction tree. An update that the search has just sent may

@@ -16,19 +16,20 @@ use crate::session::reporter::Reporter;
 use crate::session::timing_gate::TimingGate;
 use crate::session::{Job, Update};
 
-/// The progress of a search for a better junction tree. It can be read at any time.
+/// The progress of a search for a better junction tree. The thread that searches updates it, and
+/// any thread can read it.
 #[derive(Debug)]
-pub struct Improvement {
+pub struct ImprovementProgress {
     source_serial: u64,
     /// Total clique table entries of the best tree so far.
     best: AtomicU64,
-    /// Nanoseconds of searching.
+    /// Time spent searching, in nanoseconds.
     searched: AtomicU64,
     paused: AtomicBool,
     ended: AtomicBool,
 }
 
-impl Improvement {
+impl ImprovementProgress {
     /// The [`source_serial`](crate::session::Request::source_serial) of the network.
     #[must_use]
     pub fn source_serial(&self) -> u64 {
@@ -62,12 +63,12 @@ impl Improvement {
 
 /// The handle to a search. Dropping the handle cancels the search without waiting for its end.
 pub(super) struct Improver {
-    improvement: Arc<Improvement>,
+    progress: Arc<ImprovementProgress>,
     _job: Job<()>,
 }
 
 impl Improver {
-    /// Starts a search from the tree of `compiled`.
+    /// Starts a search from the elimination order of `compiled`.
     pub fn start(
         source_serial: u64,
         compiled: Arc<CompiledNetwork>,
@@ -76,29 +77,29 @@ impl Improver {
         reporter: Reporter,
     ) -> Self {
         let cancel = CancelToken::new();
-        let improvement = Arc::new(Improvement {
+        let progress = Arc::new(ImprovementProgress {
             source_serial,
             best: AtomicU64::new(compiled.statistics().total_clique_entries),
             searched: AtomicU64::new(0),
             paused: AtomicBool::new(false),
             ended: AtomicBool::new(false),
         });
-        let (token, progress) = (cancel.clone(), Arc::clone(&improvement));
-        let search = Search { compiled, token, improvement: progress, reporter };
+        let search =
+            Search { compiled, token: cancel.clone(), progress: Arc::clone(&progress), reporter };
         let job = Job::start("improver", cancel, move || search.run(&timing, seed), || {});
-        Self { improvement, _job: job }
+        Self { progress, _job: job }
     }
 
     /// The progress of the search.
-    pub fn improvement(&self) -> &Arc<Improvement> {
-        &self.improvement
+    pub fn progress(&self) -> &Arc<ImprovementProgress> {
+        &self.progress
     }
 }
 
 struct Search {
     compiled: Arc<CompiledNetwork>,
     token: CancelToken,
-    improvement: Arc<Improvement>,
+    progress: Arc<ImprovementProgress>,
     reporter: Reporter,
 }
 
@@ -106,45 +107,47 @@ impl Search {
     fn run(self, timing: &TimingGate, seed: u64) {
         // A panic ends the search as if it found nothing more: the best tree so far remains.
         let result = catch_panic(|| self.search(timing, seed));
-        self.improvement.ended.store(true, Ordering::Relaxed);
+        self.progress.ended.store(true, Ordering::Relaxed);
         if !matches!(result, Ok(Err(Cancelled))) {
-            self.reporter.report(self.improvement.source_serial, Update::ImprovementEnded);
+            self.reporter.report(self.progress.source_serial, Update::ImprovementEnded);
         }
     }
 
+    /// Searches until nothing better is found. Pauses while anything is measured.
     fn search(&self, timing: &TimingGate, seed: u64) -> Result<(), Cancelled> {
         let mut work = Some(timing.work(&self.token));
         let mut since = Instant::now();
         let tick = || {
             let now = Instant::now();
             let elapsed = u64::try_from(now.duration_since(since).as_nanos()).unwrap_or(u64::MAX);
-            self.improvement.searched.fetch_add(elapsed, Ordering::Relaxed);
+            self.progress.searched.fetch_add(elapsed, Ordering::Relaxed);
             since = now;
             if timing.is_measuring() {
-                self.improvement.paused.store(true, Ordering::Relaxed);
+                self.progress.paused.store(true, Ordering::Relaxed);
                 // The measurement waits for this drop before it begins.
                 work = None;
                 work = Some(timing.work(&self.token));
-                self.improvement.paused.store(false, Ordering::Relaxed);
+                self.progress.paused.store(false, Ordering::Relaxed);
                 since = Instant::now();
             }
         };
         let graph = self.compiled.moral_graph();
         let order = self.compiled.tree().elimination_order();
-        let better = |order: Vec<VariableId>, _| self.report_if_better(&order);
-        improve_order(graph, &order, seed, &self.token, tick, better)
+        let report = |order: Vec<VariableId>, _| self.report_if_better(&order);
+        improve_order(graph, &order, seed, &self.token, tick, report)
     }
 
+    /// Reports `order` if its tree has fewer entries than the best tree so far.
     fn report_if_better(&self, order: &[VariableId]) {
         let graph = self.compiled.moral_graph();
         let Ok(elimination) = eliminate_in_order(graph, order, &self.token) else { return };
         let tree = build_junction_tree(graph, &elimination);
         let entries = TreeStatistics::of(&tree).total_clique_entries;
-        // The search compares sizes in floating point, so its tree may not be smaller after all.
-        if entries < self.improvement.best() {
-            self.improvement.best.store(entries, Ordering::Relaxed);
+        // The search adds up sizes in floating point, so the exact sum may not be smaller.
+        if entries < self.progress.best() {
+            self.progress.best.store(entries, Ordering::Relaxed);
             let orders = Arc::new(KnownOrders::of(graph, order, entries));
-            self.reporter.report(self.improvement.source_serial, Update::Improved(orders));
+            self.reporter.report(self.progress.source_serial, Update::Improved(orders));
         }
     }
 }

@@ -33,7 +33,7 @@ mod worker;
 pub use engine_choice::EngineChoice;
 pub use explainer::{Answer, Explainer, Question};
 pub use handle::Session;
-pub use improver::Improvement;
+pub use improver::ImprovementProgress;
 pub use job::Job;
 pub use request::{Request, Step};
 pub use update::{Failure, Propagation, Update};

@@ -7,7 +7,7 @@ use eframe::egui::{RichText, Ui};
 use crate::app::state::command::{Commands, TreeCommand};
 use crate::app::state::model::Model;
 use crate::numbers;
-use crate::session::Improvement;
+use crate::session::ImprovementProgress;
 
 /// Time between redraws of the status line during a search.
 const REDRAW_INTERVAL: Duration = Duration::from_secs(1);
@@ -39,7 +39,7 @@ pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
 }
 
 /// The running search.
-fn running(model: &Model) -> Option<&Improvement> {
+fn running(model: &Model) -> Option<&ImprovementProgress> {
     model.improvement.as_deref().filter(|improvement| !improvement.has_ended())
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn status(ui: &mut Ui, model: &Model, commands: &mut Commands) {
 
 /// The entries of the current tree and of the best tree found, and the time spent searching, such
 /// as `8,861,142 -> 8,790,003 entries, 12 s`.
-fn describe(now: u64, improvement: &Improvement) -> String {
+fn describe(now: u64, improvement: &ImprovementProgress) -> String {
     let best = improvement.best();
     let entries = if best < now {
         format!("{} -> {} entries", numbers::thousands(now), numbers::thousands(best))

@@ -12,7 +12,7 @@ use crate::app::state::stepping::Stepping;
 use crate::experiment::Recording;
 use crate::network::VariableId;
 use crate::propagation::CompiledNetwork;
-use crate::session::{Answer, Improvement, Step};
+use crate::session::{Answer, ImprovementProgress, Step};
 
 /// The launch overhead of one propagation without evidence on this machine's GPU.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +49,7 @@ pub struct Model {
     /// Launch overheads measured on this machine's GPU, the newest of each network and engine.
     pub overheads: Vec<MeasuredOverhead>,
     /// The search for a better junction tree of the open network, running or ended.
-    pub improvement: Option<Arc<Improvement>>,
+    pub improvement: Option<Arc<ImprovementProgress>>,
     /// Whether moral and fill edges are shown in the network graph.
     pub fill_edges: bool,
     /// The variable and the state that the current lesson points at.
