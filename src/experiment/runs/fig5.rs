@@ -21,7 +21,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// A measured run, with its tree and options.
-struct Row<'t> {
+struct BlockSizeRun<'t> {
     tree: &'t NamedTree,
     paper: PaperOptions,
     run: RecordedRun,
@@ -39,7 +39,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
                 let paper = PaperOptions { block_size, layout };
                 let config = EngineConfig { paper, ..EngineConfig::new(GPU_PAPER.name, setup) };
                 let run = source.time(setup, progress, record, tree, &config)?;
-                rows.extend(run.map(|run| Row { tree, paper, run }));
+                rows.extend(run.map(|run| BlockSizeRun { tree, paper, run }));
             }
         }
     }
@@ -66,8 +66,9 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     Ok(())
 }
 
-fn table(rows: &[Row], origin: Origin) -> Table {
-    let number = |of: &dyn Fn(&Row) -> Option<f64>| rows.iter().map(of).collect::<Vec<_>>();
+fn table(rows: &[BlockSizeRun], origin: Origin) -> Table {
+    let number =
+        |of: &dyn Fn(&BlockSizeRun) -> Option<f64>| rows.iter().map(of).collect::<Vec<_>>();
     Table::new("times")
         .text("network", rows.iter().map(|row| row.tree.name.as_str()))
         .text("layout", rows.iter().map(|row| row.paper.layout.name()))
@@ -78,7 +79,7 @@ fn table(rows: &[Row], origin: Origin) -> Table {
         .number("overhead_us", origin, number(&|row| row.run.overhead_us))
 }
 
-fn panel(tree: &NamedTree, rows: &[Row], origin: Origin) -> Panel {
+fn panel(tree: &NamedTree, rows: &[BlockSizeRun], origin: Origin) -> Panel {
     let line = |layout: MappingLayout| {
         let of_line =
             rows.iter().filter(|row| row.tree.name == tree.name && row.paper.layout == layout);

@@ -31,7 +31,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
 const TUNED_CPU: &str = CPU.name;
 
 /// The times of a network, in microseconds.
-struct Row<'t> {
+struct NetworkTimes<'t> {
     tree: &'t NamedTree,
     engine: f64,
     baseline: f64,
@@ -54,7 +54,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         };
         let (Some(engine), Some(baseline)) = (median(engine)?, median(baseline)?) else { continue };
         let work = Work::of(&tree.messages(), threads);
-        rows.push(Row { tree, engine, baseline, tuned_cpu: median(TUNED_CPU)?, work });
+        rows.push(NetworkTimes { tree, engine, baseline, tuned_cpu: median(TUNED_CPU)?, work });
     }
     let predicted = predicted_speedups(&rows, engine, baseline);
     let origin = source.origin();
@@ -79,9 +79,9 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
 
 /// The speedup of each network by equation 6, with its constants fitted to all networks. `None` if
 /// there are too few networks for a fit.
-fn predicted_speedups(rows: &[Row], engine: &str, baseline: &str) -> Vec<Option<f64>> {
+fn predicted_speedups(rows: &[NetworkTimes], engine: &str, baseline: &str) -> Vec<Option<f64>> {
     let (engine_on_gpu, baseline_on_gpu) = (on_gpu(engine), on_gpu(baseline));
-    let fit = |on_gpu: bool, us: fn(&Row) -> f64| {
+    let fit = |on_gpu: bool, us: fn(&NetworkTimes) -> f64| {
         let measured = rows.iter().map(|r| (r.work.messages, r.work.entries(on_gpu), us(r)));
         Fit::of(&measured.collect::<Vec<_>>())
     };
@@ -94,7 +94,7 @@ fn predicted_speedups(rows: &[Row], engine: &str, baseline: &str) -> Vec<Option<
     rows.iter().map(|row| speedup(&row.work)).collect()
 }
 
-impl Row<'_> {
+impl NetworkTimes<'_> {
     fn mean_separator(&self) -> f64 {
         self.tree.compiled.statistics().mean_separator_entries
     }
@@ -102,7 +102,7 @@ impl Row<'_> {
 
 /// The speedups over the baseline: measured, predicted, and printed in the paper.
 fn speedup_series(
-    rows: &[Row],
+    rows: &[NetworkTimes],
     predicted: &[Option<f64>],
     label: String,
     origin: Origin,
@@ -126,7 +126,7 @@ fn speedup_series(
 }
 
 /// The speedups over the tuned CPU baseline.
-fn tuned_series(rows: &[Row], label: String, origin: Origin) -> Series {
+fn tuned_series(rows: &[NetworkTimes], label: String, origin: Origin) -> Series {
     let points = rows.iter().filter_map(|row| {
         Some((row.mean_separator(), row.tuned_cpu? / row.engine, row.tree.name.clone()))
     });
@@ -148,8 +148,9 @@ fn panel(title: String, mut series: Vec<Series>) -> Panel {
     }
 }
 
-fn table(rows: &[Row], predicted: &[Option<f64>], origin: Origin) -> Table {
-    let number = |of: &dyn Fn(&Row) -> Option<f64>| rows.iter().map(of).collect::<Vec<_>>();
+fn table(rows: &[NetworkTimes], predicted: &[Option<f64>], origin: Origin) -> Table {
+    let number =
+        |of: &dyn Fn(&NetworkTimes) -> Option<f64>| rows.iter().map(of).collect::<Vec<_>>();
     Table::new("speedups")
         .text("network", rows.iter().map(|row| row.tree.name.as_str()))
         .number("mean_separator", Origin::Exact, number(&|row| Some(row.mean_separator())))

@@ -26,7 +26,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// A tree of a network; times in microseconds.
-struct Row {
+struct TreeTimes {
     network: String,
     /// Which separators were merged away; `None` for the original tree.
     merged: Option<(u64, MergeRule)>,
@@ -37,7 +37,7 @@ struct Row {
     times: Vec<Option<f64>>,
 }
 
-impl Row {
+impl TreeTimes {
     /// Whether the tree belongs to the curve of `network` and `rule`, which begins with the
     /// original tree.
     fn is_on_curve(&self, network: &str, rule: MergeRule) -> bool {
@@ -75,7 +75,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
                 times.push(run.map(|run| run.propagate_us.median));
             }
             let statistics = tree.compiled.statistics();
-            rows.push(Row {
+            rows.push(TreeTimes {
                 network: tree.name.clone(),
                 merged,
                 cliques: statistics.cliques,
@@ -111,22 +111,23 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
 }
 
 /// The number of entries that equation 6 counts for an engine.
-fn entries(row: &Row, engine: &str) -> f64 {
+fn entries(row: &TreeTimes, engine: &str) -> f64 {
     row.work.entries(on_gpu(engine))
 }
 
 /// Equation 6 fitted to the original trees, or to all trees if there is only one network.
-fn fit(rows: &[Row], index: usize, engine: &str) -> Option<Fit> {
+fn fit(rows: &[TreeTimes], index: usize, engine: &str) -> Option<Fit> {
     let points = |only_original: bool| {
         let rows = rows.iter().filter(|row| row.merged.is_none() || !only_original);
-        let point = |row: &Row| Some((row.work.messages, entries(row, engine), row.times[index]?));
+        let point =
+            |row: &TreeTimes| Some((row.work.messages, entries(row, engine), row.times[index]?));
         rows.filter_map(point).collect::<Vec<_>>()
     };
     Fit::of(&points(true)).or_else(|| Fit::of(&points(false)))
 }
 
-fn table(rows: &[Row], engines: &[&str], fits: &[Option<Fit>], origin: Origin) -> Table {
-    let rule = |row: &Row| match row.merged {
+fn table(rows: &[TreeTimes], engines: &[&str], fits: &[Option<Fit>], origin: Origin) -> Table {
+    let rule = |row: &TreeTimes| match row.merged {
         None => "none",
         Some((_, MergeRule::All)) => "all",
         Some((_, MergeRule::Paying)) => "paying",
@@ -135,7 +136,7 @@ fn table(rows: &[Row], engines: &[&str], fits: &[Option<Fit>], origin: Origin) -
     let mut table = Table::new("trees")
         .text("network", rows.iter().map(|row| row.network.as_str()))
         .text("merged", rows.iter().map(rule))
-        .count("threshold", exact, rows.iter().map(Row::threshold))
+        .count("threshold", exact, rows.iter().map(TreeTimes::threshold))
         .count("cliques", exact, rows.iter().map(|row| row.cliques as u64))
         .count("messages", exact, rows.iter().map(|row| row.work.messages as u64))
         .count("total_clique", exact, rows.iter().map(|row| row.total_entries))
@@ -151,18 +152,18 @@ fn table(rows: &[Row], engines: &[&str], fits: &[Option<Fit>], origin: Origin) -
     table
 }
 
-fn notes(record: &mut Record, trees: &[NamedTree], rows: &[Row], engine: &str) {
+fn notes(record: &mut Record, trees: &[NamedTree], rows: &[TreeTimes], engine: &str) {
     record.note(format!(
         "Merging stops before a table becomes larger than the largest original one, or all tables \
          together more than twice as large as originally. 'Paying' merges only where equation 6 \
          predicts a gain if a message costs as much as {MESSAGE_ENTRIES} entries."
     ));
     for tree in trees {
-        let time = |row: &&Row| row.times[0];
+        let time = |row: &&TreeTimes| row.times[0];
         let original = rows.iter().find(|row| row.network == tree.name && row.merged.is_none());
         let merged = rows.iter().filter(|row| row.network == tree.name && row.merged.is_some());
         let best = merged.filter(|row| time(row).is_some()).min_by(|a, b| {
-            let us = |row: &Row| row.times[0].unwrap_or(f64::INFINITY);
+            let us = |row: &TreeTimes| row.times[0].unwrap_or(f64::INFINITY);
             us(a).total_cmp(&us(b))
         });
         if let (Some(original), Some(best)) = (original.as_ref().and_then(time), best) {
@@ -180,17 +181,18 @@ fn notes(record: &mut Record, trees: &[NamedTree], rows: &[Row], engine: &str) {
 }
 
 /// Number of entries and messages, relative to the original tree.
-fn sizes_panel(network: &str, rows: &[Row]) -> Panel {
-    let original = |of: &dyn Fn(&Row) -> f64| {
+fn sizes_panel(network: &str, rows: &[TreeTimes]) -> Panel {
+    let original = |of: &dyn Fn(&TreeTimes) -> f64| {
         rows.iter().find(|row| row.network == network && row.merged.is_none()).map_or(1.0, of)
     };
-    let line = |label: &str, rule: MergeRule, of: &dyn Fn(&Row) -> f64| {
+    let line = |label: &str, rule: MergeRule, of: &dyn Fn(&TreeTimes) -> f64| {
         let base = original(of).max(1.0);
         let points = rows.iter().filter(|row| row.is_on_curve(network, rule));
         let points = points.map(|row| (row.threshold() as f64, of(row) / base));
         Series::new(label, Origin::Exact, Shape::Line, points)
     };
-    let (entries, messages) = (|row: &Row| row.total_entries as f64, |row: &Row| row.work.messages);
+    let (entries, messages) =
+        (|row: &TreeTimes| row.total_entries as f64, |row: &TreeTimes| row.work.messages);
     Panel {
         title: format!("{network}: the tree"),
         x: Axis::log("largest separator merged away, entries"),
@@ -208,7 +210,7 @@ fn sizes_panel(network: &str, rows: &[Row]) -> Panel {
 /// The times, measured and predicted.
 fn times_panel(
     network: &str,
-    rows: &[Row],
+    rows: &[TreeTimes],
     engine: &str,
     fit: Option<Fit>,
     origin: Origin,
@@ -216,7 +218,7 @@ fn times_panel(
     let mut series = Vec::new();
     for (rule, name) in [(MergeRule::All, "all"), (MergeRule::Paying, "paying")] {
         let curve = || rows.iter().filter(|row| row.is_on_curve(network, rule));
-        let threshold = |row: &Row| row.threshold() as f64;
+        let threshold = |row: &TreeTimes| row.threshold() as f64;
         let measured = curve().filter_map(|row| Some((threshold(row), row.times[0]? / 1e3)));
         let predicted = curve().filter_map(|row| {
             Some((threshold(row), fit?.predict(row.work.messages, entries(row, engine)) / 1e3))

@@ -28,7 +28,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// The work and the times of a network; times in microseconds.
-struct Row<'t> {
+struct NetworkTimes<'t> {
     tree: &'t NamedTree,
     work: Work,
     engine: f64,
@@ -63,7 +63,12 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         let (Some(fast), Some(slow)) = (run(engine)?, run(baseline)?) else { continue };
         launch_us = launch_us.or(fast.launch_us);
         let (engine, baseline) = (fast.propagate_us.median, slow.propagate_us.median);
-        rows.push(Row { tree, work: Work::of(&tree.messages(), threads), engine, baseline });
+        rows.push(NetworkTimes {
+            tree,
+            work: Work::of(&tree.messages(), threads),
+            engine,
+            baseline,
+        });
     }
     let on_gpu = on_gpu(engine);
     let fits = fit(&rows, on_gpu);
@@ -89,8 +94,8 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     Ok(())
 }
 
-fn fit(rows: &[Row], on_gpu: bool) -> Fits {
-    let fit = |point: &dyn Fn(&Row) -> Option<(f64, f64)>| {
+fn fit(rows: &[NetworkTimes], on_gpu: bool) -> Fits {
+    let fit = |point: &dyn Fn(&NetworkTimes) -> Option<(f64, f64)>| {
         let points = rows.iter().filter_map(|row| {
             let (entries, us) = point(row)?;
             Some((row.work.messages, entries, us))
@@ -151,9 +156,10 @@ fn constants(
         .number("entry_ns", None, entry)
 }
 
-fn table(rows: &[Row], fits: Fits, on_gpu: bool, origin: Origin) -> Table {
-    let number = |of: &dyn Fn(&Row) -> Option<f64>| rows.iter().map(of).collect::<Vec<_>>();
-    let sizes = |row: &Row| row.tree.compiled.statistics().clone();
+fn table(rows: &[NetworkTimes], fits: Fits, on_gpu: bool, origin: Origin) -> Table {
+    let number =
+        |of: &dyn Fn(&NetworkTimes) -> Option<f64>| rows.iter().map(of).collect::<Vec<_>>();
+    let sizes = |row: &NetworkTimes| row.tree.compiled.statistics().clone();
     let (exact, predicted) = (Origin::Exact, Origin::Predicted);
     Table::new("networks")
         .text("network", rows.iter().map(|row| row.tree.name.as_str()))
@@ -185,21 +191,21 @@ fn table(rows: &[Row], fits: Fits, on_gpu: bool, origin: Origin) -> Table {
 }
 
 /// The time of the engine by equation 6, in microseconds.
-fn engine_us(row: &Row, fits: Fits, on_gpu: bool) -> Option<f64> {
+fn engine_us(row: &NetworkTimes, fits: Fits, on_gpu: bool) -> Option<f64> {
     Some(fits.engine?.predict(row.work.messages, row.work.entries(on_gpu)))
 }
 
 /// The time of the baseline by equation 6, in microseconds.
-fn baseline_us(row: &Row, fits: Fits) -> Option<f64> {
+fn baseline_us(row: &NetworkTimes, fits: Fits) -> Option<f64> {
     Some(fits.baseline?.predict(row.work.messages, row.work.sequential))
 }
 
-fn speedup(row: &Row, fits: Fits, on_gpu: bool) -> Option<f64> {
+fn speedup(row: &NetworkTimes, fits: Fits, on_gpu: bool) -> Option<f64> {
     Some(baseline_us(row, fits)? / engine_us(row, fits, on_gpu)?)
 }
 
 /// Notes on the bounds of the speedup, and on the networks that violate the lower one.
-fn notes(record: &mut Record, rows: &[Row], fits: Fits, launch_us: Option<f64>) {
+fn notes(record: &mut Record, rows: &[NetworkTimes], fits: Fits, launch_us: Option<f64>) {
     record.note(
         "The bounds min |S| <= speedup <= max |S| of section 3.4 only count entries. They ignore \
          that every message costs a launch, however small it is, and that an entry takes a GPU \
@@ -228,16 +234,23 @@ fn notes(record: &mut Record, rows: &[Row], fits: Fits, launch_us: Option<f64>) 
 }
 
 /// Predicted time by measured time.
-fn times_panel(engine: &str, rows: &[Row], fits: Fits, on_gpu: bool, origin: Origin) -> Panel {
-    let points = |us: &dyn Fn(&Row) -> Option<f64>, has_names: bool| {
-        let point = |row: &Row| {
+fn times_panel(
+    engine: &str,
+    rows: &[NetworkTimes],
+    fits: Fits,
+    on_gpu: bool,
+    origin: Origin,
+) -> Panel {
+    let points = |us: &dyn Fn(&NetworkTimes) -> Option<f64>, has_names: bool| {
+        let point = |row: &NetworkTimes| {
             let name = if has_names { row.tree.name.clone() } else { String::new() };
             Some((row.engine / 1e3, us(row)? / 1e3, name))
         };
         rows.iter().filter_map(point).collect::<Vec<_>>()
     };
-    let limited =
-        |row: &Row| Some(fits.capped?.predict(row.work.messages, row.work.capped_entries(on_gpu)));
+    let limited = |row: &NetworkTimes| {
+        Some(fits.capped?.predict(row.work.messages, row.work.capped_entries(on_gpu)))
+    };
     let mut series = vec![labelled_dots(
         "equation 6",
         Origin::Predicted,
@@ -264,8 +277,8 @@ fn times_panel(engine: &str, rows: &[Row], fits: Fits, on_gpu: bool, origin: Ori
 }
 
 /// The speedup and its bounds for each network.
-fn bounds_panel(rows: &[Row], fits: Fits, on_gpu: bool, origin: Origin) -> Panel {
-    let sizes = |row: &Row| row.tree.compiled.statistics().clone();
+fn bounds_panel(rows: &[NetworkTimes], fits: Fits, on_gpu: bool, origin: Origin) -> Panel {
+    let sizes = |row: &NetworkTimes| row.tree.compiled.statistics().clone();
     Panel {
         title: "speedup and its bounds".to_owned(),
         x: Axis::categories("", rows.iter().map(|row| row.tree.name.as_str())),

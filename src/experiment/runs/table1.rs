@@ -25,8 +25,8 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
 /// The engines to time. Speedups are relative to the first.
 const ENGINES: [&EngineInfo; 4] = [&SEQUENTIAL, &GPU_PAPER, &CPU, &GPU];
 
-/// A row of the table of times.
-struct Row {
+/// A run of one engine on one network: a row of the table of times.
+struct EngineRun {
     network: String,
     engine: String,
     origin: Origin,
@@ -127,7 +127,7 @@ fn times(
     progress: &Progress,
     record: &mut Record,
     trees: &[NamedTree],
-) -> Result<Vec<Row>, ExperimentError> {
+) -> Result<Vec<EngineRun>, ExperimentError> {
     let here: Vec<&EngineInfo> = ENGINES
         .into_iter()
         .filter(|info| engine::by_name(info.name).is_some_and(|e| e.availability().is_ok()))
@@ -159,7 +159,7 @@ fn times(
                 if *engine == ENGINES[0] {
                     sequential_us = Some(run.propagate_us.median);
                 }
-                rows.push(Row {
+                rows.push(EngineRun {
                     network: tree.name.clone(),
                     engine: config.title(),
                     origin: source.origin(),
@@ -179,9 +179,9 @@ fn paper_device(run: &RecordedRun) -> Option<Device> {
 }
 
 /// The table of times, a row for each network and engine.
-fn time_table(rows: &[Row]) -> Table {
-    let number = |of: &dyn Fn(&Row) -> Option<f64>| rows.iter().map(of).collect::<Vec<_>>();
-    let printed = |row: &Row| paper::table_1(&row.network);
+fn time_table(rows: &[EngineRun]) -> Table {
+    let number = |of: &dyn Fn(&EngineRun) -> Option<f64>| rows.iter().map(of).collect::<Vec<_>>();
+    let printed = |row: &EngineRun| paper::table_1(&row.network);
     Table::new("times")
         .text("network", rows.iter().map(|row| row.network.as_str()))
         .text("engine", rows.iter().map(|row| row.engine.as_str()))
@@ -217,7 +217,7 @@ fn time_table(rows: &[Row]) -> Table {
 }
 
 /// A dot for each time, by network.
-fn figure(trees: &[NamedTree], rows: &[Row]) -> Figure {
+fn figure(trees: &[NamedTree], rows: &[EngineRun]) -> Figure {
     let mut series = Vec::new();
     let mut measured_engines: Vec<(&str, Origin)> = Vec::new();
     for row in rows {
