@@ -5,7 +5,7 @@ use eframe::egui::{Button, Slider, Ui};
 use crate::app::state::command::Commands;
 use crate::app::state::document::Document;
 use crate::app::state::model::Model;
-use crate::app::state::stepping::{StepCommand, Stepping, SteppingMode};
+use crate::app::state::stepping::{PACES, SLOWDOWNS, StepCommand, Stepping, SteppingMode};
 use crate::app::widgets::icon_button::icon_button;
 use crate::app::widgets::{naming, targets};
 use crate::numbers;
@@ -86,7 +86,7 @@ fn plan_controls(
     ui.separator();
     let mut pace = stepping.player.rate();
     let slider =
-        Slider::new(&mut pace, 0.2..=50.0).logarithmic(true).max_decimals(1).suffix(" per second");
+        Slider::new(&mut pace, PACES).logarithmic(true).max_decimals(1).suffix(" per second");
     if ui.add(slider).on_hover_text("Messages per second while playing").changed() {
         commands.push(StepCommand::Pace(pace));
     }
@@ -106,7 +106,7 @@ fn slow_motion_controls(ui: &mut Ui, stepping: &Stepping, total: f64, commands: 
     ));
     ui.separator();
     let mut slowdown = stepping.slowdown();
-    let slider = Slider::new(&mut slowdown, 1.0..=1e7)
+    let slider = Slider::new(&mut slowdown, SLOWDOWNS)
         .logarithmic(true)
         .custom_formatter(|value, _| format!("{} times slower", numbers::short(value)));
     if ui.add(slider).on_hover_text("How many times slower than measured to play").changed() {

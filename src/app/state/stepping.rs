@@ -1,17 +1,20 @@
 //! Stepping through a propagation: message by message, or in slow motion as it was measured.
 
+use std::ops::RangeInclusive;
+
 use crate::app::state::player::Player;
 use crate::app::state::progress::Progress;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
 
 /// Initial pace in messages per second.
 const INITIAL_PACE: f64 = 1.0;
-/// Range of the pace in messages per second.
-const PACES: std::ops::RangeInclusive<f64> = 0.1..=100.0;
-/// Approximate duration of slow motion before the user changes the slowdown, in seconds.
+/// The paces that can be chosen, in messages per second.
+pub(crate) const PACES: RangeInclusive<f64> = 0.1..=100.0;
+/// Duration of slow motion in seconds before the user changes the slowdown. Rounding the slowdown to
+/// a power of ten makes slow motion up to 3.2 times longer or shorter.
 const SLOW_MOTION_SECONDS: f64 = 12.0;
-/// Maximum slowdown of slow motion, relative to the measured times.
-const MAX_SLOWDOWN: f64 = 1e9;
+/// The slowdowns that can be chosen. At 1, slow motion takes as long as the measured propagation.
+pub(crate) const SLOWDOWNS: RangeInclusive<f64> = 1.0..=1e9;
 
 /// Stepping through the messages of a propagation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,8 +77,8 @@ impl Stepping {
     /// power of ten.
     #[must_use]
     pub fn slow_motion(total: f64) -> Self {
-        let slowdown = (SLOW_MOTION_SECONDS * 1e9 / total.max(1.0)).max(1.0);
-        let slowdown = 10_f64.powf(slowdown.log10().round());
+        let wanted = SLOW_MOTION_SECONDS * 1e9 / total.max(1.0);
+        let slowdown = within(&SLOWDOWNS, 10_f64.powf(wanted.log10().round()));
         Self { mode: SteppingMode::SlowMotion, player: Player::new(1e9 / slowdown) }
     }
 
@@ -144,14 +147,19 @@ impl Stepping {
             StepCommand::Seek(target) => player.seek(target, end),
             StepCommand::Play(playing) => player.set_playing(playing, end),
             StepCommand::Pace(pace) if self.mode == SteppingMode::Plan => {
-                player.set_rate(pace.clamp(*PACES.start(), *PACES.end()));
+                player.set_rate(within(&PACES, pace));
             }
             StepCommand::Slowdown(slowdown) if self.mode == SteppingMode::SlowMotion => {
-                player.set_rate(1e9 / slowdown.clamp(1.0, MAX_SLOWDOWN));
+                player.set_rate(1e9 / within(&SLOWDOWNS, slowdown));
             }
             StepCommand::Pace(_) | StepCommand::Slowdown(_) | StepCommand::End => {}
         }
     }
+}
+
+/// The value of `range` nearest to `value`.
+fn within(range: &RangeInclusive<f64>, value: f64) -> f64 {
+    value.clamp(*range.start(), *range.end())
 }
 
 #[cfg(test)]
