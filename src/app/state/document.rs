@@ -149,14 +149,13 @@ impl Document {
         self.compiled.as_ref().is_some_and(|tree| Arc::ptr_eq(tree, &propagation.compiled))
     }
 
-    /// The engine to name with this machine's newest trace: the engine of the newest propagation.
-    /// While a propagation runs, and before the first one, it is the requested engine, even if the
-    /// fallback computes the messages.
+    /// The engine of this machine's newest trace: of the newest propagation or, while a propagation
+    /// runs and before the first one, the engine [in use](Self::engine).
     #[must_use]
     pub fn traced_engine(&self) -> EngineChoice {
         match (&self.running, &self.result) {
             (None, Some(result)) => result.engine,
-            _ => self.requested_engine,
+            _ => self.engine(),
         }
     }
 
@@ -226,5 +225,28 @@ impl Document {
     pub fn traced_nanoseconds(&self) -> f64 {
         let traces = self.traces_to_compare();
         traces.iter().map(|(_, trace)| trace.elapsed.as_nanos() as f64).fold(0.0, f64::max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::testing::model;
+    use crate::cancel::CancelToken;
+    use crate::engine::default_engine;
+
+    #[test]
+    fn while_a_fallback_propagates_the_trace_is_of_the_fallback() {
+        let mut document = model("asia").document.expect("an open network");
+        let requested = document.requested_engine;
+        let fallback = EngineChoice { engine: default_engine(), ..requested };
+        assert_ne!(fallback, requested);
+        assert_eq!(document.traced_engine(), requested);
+        document.fallback = Some((fallback, "the device failed".to_owned()));
+        assert_eq!(document.traced_engine(), requested, "the newest result is an earlier one");
+        document.running = Some(Arc::new(Watch::untimed(CancelToken::new())));
+        assert_eq!(document.traced_engine(), fallback);
+        (document.running, document.result) = (None, None);
+        assert_eq!(document.traced_engine(), fallback);
     }
 }
