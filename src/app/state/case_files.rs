@@ -1,8 +1,9 @@
-//! Loads and saves evidence and cases.
+//! Loads evidence and cases from files, and saves them.
 
 use std::path::{Path, PathBuf};
 
-use crate::app::state::cases::CaseStore;
+use crate::app::state::case_store::CaseStore;
+use crate::app::state::cases;
 use crate::app::state::core::Core;
 use crate::app::state::document::Document;
 use crate::app::state::evidence;
@@ -10,19 +11,20 @@ use crate::app::state::history::History;
 use crate::app::state::pane::Pane;
 use crate::app::state::pane_layout;
 use crate::format::NetworkOrigin;
-use crate::format::cases::{self, CaseFile, CaseFormat};
+use crate::format::cases::{CaseFile, CaseFormat, read_file, write_file};
 use crate::network::Evidence;
 
-/// A command about files of evidence.
+/// A command about files of evidence or cases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaseFileCommand {
-    /// Enter the evidence of this file. If it has several cases, enter the first and list all.
+    /// Enter the evidence of this file. If it has several cases, enter the first and add all to the
+    /// list.
     LoadEvidence(PathBuf),
-    /// Save the evidence to this file.
+    /// Save the current evidence to this file.
     SaveEvidence(PathBuf),
     /// Add the cases of this file to the list.
     OpenCases(PathBuf),
-    /// Save all cases of the open network to this file.
+    /// Save all listed cases to this file.
     SaveCases(PathBuf),
 }
 
@@ -37,7 +39,7 @@ pub(crate) fn apply(
         CaseFileCommand::LoadEvidence(path) => load_evidence(core, history, store, &path),
         CaseFileCommand::OpenCases(path) => {
             if let Some(file) = read(core, &path) {
-                store.add(core, with_names(&path, file));
+                cases::add(core, store, with_names(&path, file));
             }
         }
         CaseFileCommand::SaveEvidence(path) => {
@@ -47,9 +49,9 @@ pub(crate) fn apply(
         }
         CaseFileCommand::SaveCases(path) => {
             let Some(document) = &core.model.document else { return };
-            let all = document.cases.iter();
-            let (names, evidence): (Vec<String>, Vec<Evidence>) =
-                all.map(|case| (case.name.clone(), case.evidence.clone())).unzip();
+            let named =
+                document.cases.iter().map(|case| (case.name.clone(), case.evidence.clone()));
+            let (names, evidence): (Vec<String>, Vec<Evidence>) = named.unzip();
             write(core, &path, &evidence, &names);
         }
     }
@@ -60,20 +62,20 @@ fn load_evidence(core: &mut Core, history: &mut History, store: &mut CaseStore, 
     let Some(first) = file.cases.first().cloned() else { return };
     let count = file.cases.len();
     if count > 1 {
-        store.add(core, with_names(path, file));
+        cases::add(core, store, with_names(path, file));
         pane_layout::show_pane(&mut core.layout, Pane::Cases);
         core.notices.info(&format!("The first of {count} cases was entered"));
     }
     evidence::change(core, history, |evidence| *evidence = first);
 }
 
-/// Reads the cases of a file, and reports warnings and errors to the user.
+/// Reads the cases of a file, and shows warnings and errors to the user. `None` after an error.
 fn read(core: &mut Core, path: &Path) -> Option<CaseFile> {
     let Some(document) = &core.model.document else {
         core.notices.error("Open a network before its evidence");
         return None;
     };
-    match cases::read_file(path, document.network()) {
+    match read_file(path, document.network()) {
         Ok(file) => {
             file.warnings.iter().for_each(|warning| core.notices.warning(warning));
             Some(file)
@@ -85,8 +87,9 @@ fn read(core: &mut Core, path: &Path) -> Option<CaseFile> {
     }
 }
 
-/// Writes cases of the open network to `path`, unless that is the file of the network, and reports
-/// the outcome.
+/// Writes `evidence`, one element per case, to `path`, unless the open network was read from that
+/// file. Tells the user the outcome. `names` are the names of the cases; empty for cases without
+/// names.
 fn write(core: &mut Core, path: &Path, evidence: &[Evidence], names: &[String]) {
     let Some(document) = &core.model.document else { return };
     let shown = path.display();
@@ -94,14 +97,14 @@ fn write(core: &mut Core, path: &Path, evidence: &[Evidence], names: &[String]) 
         core.notices.error(&format!("{shown} is the open network: choose another file name"));
         return;
     }
-    if let Err(error) = cases::write_file(path, document.network(), evidence, names) {
+    if let Err(error) = write_file(path, document.network(), evidence, names) {
         core.notices.error(&error.to_string());
         return;
     }
     let json = CaseFormat::Json.name();
     match CaseFormat::by_extension(&path.to_string_lossy()) {
         None => {
-            let text = format!("Saved {shown} as {json}: its file extension is unknown");
+            let text = format!("Saved {shown} as {json}, because its extension is unknown");
             core.notices.info(&text);
         }
         Some(format) if format != CaseFormat::Json && !names.is_empty() => {
@@ -121,13 +124,13 @@ fn is_file_of(document: &Document, path: &Path) -> bool {
     matches!((own.canonicalize(), path.canonicalize()), (Ok(own), Ok(path)) if own == path)
 }
 
-/// The cases of a file with their names. Cases without a name are named after the file.
+/// The cases of the file at `path`, each with a name. Cases without a name are named after the file.
 fn with_names(path: &Path, file: CaseFile) -> Vec<(String, Evidence)> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let several = file.cases.len() > 1;
-    let name_or_default = |(index, (name, case)): (usize, (Option<String>, Evidence))| {
-        let default = || if several { format!("{stem} {}", index + 1) } else { stem.clone() };
+    let has_several = file.cases.len() > 1;
+    let with_name = |(index, (name, case)): (usize, (Option<String>, Evidence))| {
+        let default = || if has_several { format!("{stem} {}", index + 1) } else { stem.clone() };
         (name.unwrap_or_else(default), case)
     };
-    file.names.into_iter().zip(file.cases).enumerate().map(name_or_default).collect()
+    file.names.into_iter().zip(file.cases).enumerate().map(with_name).collect()
 }

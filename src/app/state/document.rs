@@ -27,7 +27,7 @@ pub struct Document {
     pub compiled: Option<Arc<CompiledNetwork>>,
     /// The evidence.
     pub evidence: Evidence,
-    /// The named cases of this network, in the order in which they were added.
+    /// The named cases of this network, in the order of the list on screen.
     pub cases: Vec<Case>,
     /// The propagation without evidence.
     pub prior: Option<Arc<Propagation>>,

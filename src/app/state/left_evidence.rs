@@ -53,10 +53,6 @@ impl LeftEvidence {
     pub fn of(&self, document: &Document) -> Option<Evidence> {
         let network = NetworkLocation::of(&document.source)?;
         let left = self.0.iter().find(|left| left.network == network)?;
-        let mut evidence = Evidence::none();
-        for (variable, finding) in &left.evidence {
-            finding.enter(&mut evidence, document.network(), variable).ok()?;
-        }
-        Some(evidence)
+        NamedFinding::enter_all(&left.evidence, document.network()).ok()
     }
 }

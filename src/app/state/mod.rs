@@ -6,6 +6,7 @@
 
 pub mod case;
 pub mod case_files;
+pub(crate) mod case_store;
 pub mod cases;
 pub mod command;
 pub mod compute;

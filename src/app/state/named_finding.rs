@@ -26,7 +26,25 @@ impl NamedFinding {
         evidence.iter().map(named).collect()
     }
 
+    /// The evidence on `network` that consists of `findings`, each with the name of its variable.
+    ///
+    /// # Errors
+    /// If a variable or state does not exist, or a likelihood does not fit its variable.
+    pub(crate) fn enter_all(
+        findings: &[(String, Self)],
+        network: &Network,
+    ) -> Result<Evidence, EvidenceError> {
+        let mut evidence = Evidence::none();
+        for (variable, finding) in findings {
+            finding.enter(&mut evidence, network, variable)?;
+        }
+        Ok(evidence)
+    }
+
     /// Enters this finding on `variable` of `network` into `evidence`.
+    ///
+    /// # Errors
+    /// If the variable or the state does not exist, or the likelihood does not fit the variable.
     pub(crate) fn enter(
         &self,
         evidence: &mut Evidence,

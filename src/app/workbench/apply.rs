@@ -4,17 +4,17 @@ use eframe::egui;
 
 use super::Workbench;
 use crate::app::state::command::{Command, DocumentCommand, EngineCommand};
-use crate::app::state::{case_files, evidence, improvement, stepping_control, undo, view};
+use crate::app::state::{case_files, cases, evidence, improvement, stepping_control, undo, view};
 
 impl Workbench {
     /// Applies `command`.
     pub(super) fn apply(&mut self, ctx: &egui::Context, command: Command) {
-        let Self { core, history, cases, .. } = self;
+        let Self { core, history, case_store, .. } = self;
         match command {
             Command::Evidence(command) => evidence::apply(core, history, command),
-            Command::History(command) => undo::apply(core, history, cases, command),
-            Command::Case(command) => cases.apply(core, history, command),
-            Command::CaseFile(command) => case_files::apply(core, history, cases, command),
+            Command::History(command) => undo::apply(core, history, case_store, command),
+            Command::Case(command) => cases::apply(core, history, case_store, command),
+            Command::CaseFile(command) => case_files::apply(core, history, case_store, command),
             Command::Document(command) => self.apply_to_document(command),
             Command::Engine(command) => self.apply_to_engine(command),
             Command::Tree(command) => improvement::apply(core, command),

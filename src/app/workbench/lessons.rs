@@ -3,6 +3,7 @@
 use eframe::egui;
 
 use super::Workbench;
+use crate::app::state::cases;
 use crate::app::state::command::LessonCommand;
 use crate::app::state::lessons::{Action, Course, LESSONS, LessonStep, UserWork};
 use crate::app::state::pane_layout;
@@ -113,7 +114,7 @@ impl Workbench {
         core.requests.cases = [].into();
         // The session reads the network again; the document is shown meanwhile.
         core.model.document = Some(document);
-        self.cases.list(core);
+        cases::list(core, &self.case_store);
         core.select(before.selected);
         core.request();
     }

@@ -19,7 +19,8 @@ use crate::app::shell::overlays::Overlays;
 use crate::app::shell::{
     drag_and_drop, lesson_window, menu, pane_area, recovery_bar, shortcuts, status, stepping_bar,
 };
-use crate::app::state::cases::{self, CaseStore};
+use crate::app::state::case_store::CaseStore;
+use crate::app::state::cases;
 use crate::app::state::command::{Command, Commands, ViewCommand};
 use crate::app::state::compute::ComputeOptions;
 use crate::app::state::core::Core;
@@ -47,7 +48,7 @@ pub struct Workbench {
     /// The state that every feature may use.
     core: Core,
     history: History,
-    cases: CaseStore,
+    case_store: CaseStore,
     experiments: ExperimentRunner,
     recovery: Recovery,
     explanations: Explanations,
@@ -79,7 +80,7 @@ impl Workbench {
                 notices: Notices::default(),
             },
             history: History::default(),
-            cases: CaseStore::default(),
+            case_store: CaseStore::default(),
             experiments: ExperimentRunner::default(),
             recovery: Recovery::default(),
             explanations: Explanations::new(Explainer::new(move || wake_explainer())),
@@ -97,7 +98,7 @@ impl Workbench {
     pub fn store_in(&mut self, folder: &Path) {
         let experiments = &mut self.core.model.experiments;
         let opened = CaseStore::open(&folder.join("cases"))
-            .map(|cases| self.cases = cases)
+            .map(|store| self.case_store = store)
             .and_then(|()| ExperimentRunner::open(&folder.join("results"), experiments))
             .map(|runner| self.experiments = runner);
         if let Err(error) = opened {
@@ -291,7 +292,7 @@ impl Workbench {
         if self.course.is_none() {
             self.recovery.save_changes(&mut self.core);
         }
-        if let Some(error) = self.cases.take_error() {
+        if let Some(error) = self.case_store.take_error() {
             self.core.notices.error(&format!("A case could not be saved: {error}"));
         }
         if let Some(error) = self.experiments.take_error() {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Workbench;
+use crate::app::state::cases;
 use crate::app::state::document::Document;
 use crate::app::state::highlight::Highlight;
 use crate::app::state::history::{History, ReplacedValue};
@@ -69,7 +70,7 @@ impl Workbench {
         self.explanations.forget(&mut self.core.model);
         self.core.model.selection = Highlight::default();
         self.core.model.hover = Highlight::default();
-        self.cases.list(&mut self.core);
+        cases::list(&mut self.core, &self.case_store);
         // The cases of the previous network mean nothing in this one.
         self.core.requests.cases = [].into();
         self.continue_history(left.as_ref());
