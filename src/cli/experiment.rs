@@ -21,8 +21,9 @@ use super::output;
 
 /// Run one of the paper's experiments: a table, a figure or a formula
 ///
-/// Writes NAME.json, NAME.svg, and a CSV file per table into a folder. The times of engines that
-/// cannot run on this machine come from a recording that is part of the program, and are marked.
+/// Writes NAME.json, NAME.svg if the experiment has figures, a CSV file for each table, and
+/// NAME-about.csv into a folder. The times of engines that cannot run on this machine come from a
+/// recording that is part of the program, and are marked.
 ///
 /// table1  junction trees and times, next to those of the paper
 /// fig4    histograms of separator sizes
@@ -44,7 +45,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
 
-    /// Paths of files, or names of samples [default: the networks of the paper's table or figure]
+    /// Paths of files, or names of samples [default: the networks of the experiment]
     #[arg(long, value_name = "NETWORK", num_args = 1..)]
     networks: Vec<String>,
 
@@ -69,7 +70,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = options::whole(1..=u16::MAX))]
     threads: Option<u16>,
 
-    /// Threshold of experiment merging, in place of its own: separators of at most this many
+    /// One more threshold for experiment merging, besides its own: separators of at most this many
     /// entries are merged away
     #[arg(long, value_name = "ENTRIES", value_parser = options::whole(0..=u64::MAX))]
     threshold: Option<u64>,
@@ -94,7 +95,7 @@ fn names() -> PossibleValuesParser {
 }
 
 impl Args {
-    /// The given options that `experiment` does not use.
+    /// The options with a [`Parameter`] that were given although `experiment` does not use them.
     fn unused_options(&self, experiment: &Experiment) -> impl Iterator<Item = &'static str> {
         let given = [
             (self.engine.is_some(), Parameter::Engine, "--engine"),
@@ -167,8 +168,8 @@ fn setup(
     Ok(setup)
 }
 
-/// Writes the record as JSON and SVG, and each of its tables as CSV: the first to NAME.csv, the
-/// others to NAME-TABLE.csv.
+/// Writes the record as JSON, its figures as SVG, and each of its tables as CSV: the first to
+/// NAME.csv, the others to NAME-TABLE.csv, and what it says about its origin to NAME-about.csv.
 fn write(folder: &Path, record: &Record) -> Result<(), String> {
     for (name, text) in record.files(&record.experiment) {
         let path = folder.join(name);

@@ -46,7 +46,7 @@ struct Record {
     forecasts: Vec<ForecastRecord>,
 }
 
-/// The memory that an engine would allocate.
+/// The memory that an engine would allocate, and whether the engine can load the network.
 #[derive(Serialize)]
 struct ForecastRecord {
     engine: &'static str,
@@ -93,6 +93,7 @@ pub fn run(args: &Args) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A forecast for each engine and precision.
 fn forecasts(compiled: &CompiledNetwork) -> impl Iterator<Item = Forecast> {
     engine::all().iter().flat_map(move |&engine: &&dyn Engine| {
         engine.precisions().iter().map(move |&precision| engine.forecast(compiled, precision))

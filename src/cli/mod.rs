@@ -1,6 +1,7 @@
-//! The command line: opens the window or runs a command. Each command has a file.
+//! The command line: opens the window or runs a command. Each command has a module.
 //!
-//! Exit codes: 0 for success, 1 if an input or a case failed, 2 if the command line is wrong.
+//! Exit codes: 0 for success, 1 if the command or one of its cases failed, 2 if the command line is
+//! wrong.
 
 mod bench;
 mod convert;
@@ -49,7 +50,7 @@ enum Command {
     Record(record::Args),
 }
 
-/// How a command ends: with an exit code or an error message.
+/// How a command ends: with an exit code, or with an error message and exit code 1.
 type Outcome = Result<ExitCode, String>;
 
 /// Runs the program as the command line says.
@@ -81,6 +82,8 @@ fn command_line() -> clap::Command {
     Cli::command().mut_subcommands(|command| command.mut_args(numbers))
 }
 
+/// Parses the command line. If the first word is neither an option nor a command, but another
+/// argument follows, the error lists the commands.
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let mut command = command_line();
     let matches = command.try_get_matches_from_mut(arguments).map_err(|error| {

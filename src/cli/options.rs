@@ -98,12 +98,9 @@ pub fn engine_names() -> PossibleValuesParser {
     engine::all().iter().map(|engine| engine.name()).collect::<Vec<_>>().into()
 }
 
-/// The engine called `name`, or the default engine.
-pub fn engine(name: Option<&str>) -> Result<&'static dyn Engine, String> {
-    match name {
-        None => Ok(engine::default_engine()),
-        Some(name) => engine::by_name(name).ok_or_else(|| format!("there is no engine '{name}'")),
-    }
+/// The engine called `name`.
+pub fn engine(name: &str) -> Result<&'static dyn Engine, String> {
+    engine::by_name(name).ok_or_else(|| format!("there is no engine '{name}'"))
 }
 
 /// The requested precision, or the default of `engine`.
@@ -146,14 +143,14 @@ pub fn split_finding<'f>(network: &Network, finding: &'f str) -> (&'f str, &'f s
     }
 }
 
-/// The evidence given by findings of the form `VAR=STATE`.
+/// The evidence given by findings of the form `VAR=STATE`, at most one for each variable.
 pub fn evidence(network: &Network, findings: &[String]) -> Result<Evidence, String> {
     let mut evidence = Evidence::none();
     for (index, finding) in findings.iter().enumerate() {
         let (variable, state) = split_finding(network, finding);
         let outcome = evidence.observe_named(network, variable, state);
         outcome.map_err(|error| format!("--evidence {finding}: {error}"))?;
-        // A second finding on a variable replaces the first, so the number of findings lags behind.
+        // A second finding on a variable replaces the first and does not increase the number.
         if evidence.len() <= index {
             return Err(format!("--evidence {finding}: variable '{variable}' is given twice"));
         }
@@ -216,7 +213,10 @@ where
     }
 }
 
-/// Parses a number of bytes, such as `2GiB`, `500MB` or `1048576`.
+/// What [`memory`] accepts, for its errors.
+const EXPECTED_MEMORY: &str = "expected a size, such as 2GiB, 500MB or a number of bytes";
+
+/// Parses a size in bytes, such as `2GiB`, `500MB` or `1048576`.
 pub fn memory(text: &str) -> Result<MemoryLimit, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -230,9 +230,9 @@ pub fn memory(text: &str) -> Result<MemoryLimit, String> {
         "m" | "mib" => f64::from(1 << 20),
         "g" | "gib" => f64::from(1 << 30),
         "t" | "tib" => f64::from(1 << 20) * f64::from(1 << 20),
-        _ => return Err(format!("unknown unit '{}'; expected 2GiB, 500MB or bytes", unit.trim())),
+        _ => return Err(format!("unknown unit '{}'; {EXPECTED_MEMORY}", unit.trim())),
     };
-    let number: f64 = number.parse().map_err(|_| "expected 2GiB, 500MB or bytes".to_owned())?;
+    let number: f64 = number.parse().map_err(|_| EXPECTED_MEMORY.to_owned())?;
     Ok(MemoryLimit::from_bytes((number * factor) as u64))
 }
 
@@ -242,7 +242,7 @@ mod tests {
     use cliquescope::network::{Cpt, Variable, VariableId};
 
     #[test]
-    fn numbers_are_parsed_with_their_units() {
+    fn sizes_times_and_numbers_are_parsed_and_other_texts_refused() {
         let bytes = |text| memory(text).map(MemoryLimit::bytes);
         assert_eq!(bytes("1048576"), Ok(1 << 20));
         assert_eq!(bytes("2GiB"), Ok(2 << 30));

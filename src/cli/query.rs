@@ -26,9 +26,9 @@ pub struct Args {
     evidence: Vec<String>,
 
     /// File of cases: JSON, CSV, Hugin's .hcs or .dat, Netica's .cas or UAI's .evid; - is standard
-    /// input. JSON is one object {"evidence": {VAR: STATE}, "likelihood": {VAR: [...]}} or an array
-    /// of such objects. A table has a header of variables and a row per case; a cell that is empty
-    /// or * is not observed
+    /// input. JSON is one object {"name": NAME, "evidence": {VAR: STATE}, "likelihood": {VAR:
+    /// [...]}}, all keys optional, or an array of such objects. A table has a header of variables
+    /// and a row per case; an empty cell or * means that the variable is not observed
     #[arg(long, value_name = "FILE")]
     evidence_file: Option<PathBuf>,
 
@@ -57,7 +57,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let engine = options::engine(Some(&args.engine))?;
+    let engine = options::engine(&args.engine)?;
     let precision = options::precision(engine, args.precision);
     let read = options::open(&args.network)?;
     let network = &read.network;
@@ -118,6 +118,7 @@ fn cases(network: &Network, args: &Args) -> Result<(Vec<Option<String>>, Vec<Evi
     Ok(cases.into_iter().unzip())
 }
 
+/// The answer to one case as JSON.
 fn record(
     network: &Network,
     name: Option<&str>,
@@ -144,6 +145,7 @@ fn record(
     Value::Object(record)
 }
 
+/// Appends the findings of `case` and its posteriors to `text`; `None` if the case is impossible.
 fn as_text(text: &mut String, network: &Network, case: &Evidence, posteriors: Option<&Posteriors>) {
     for (variable, finding) in case.iter() {
         let _ = match finding {

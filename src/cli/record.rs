@@ -15,10 +15,12 @@ use super::output;
 
 /// Measure all engines on this machine, for display on machines without a GPU.
 ///
-/// Every engine that can run on this machine propagates each network on two junction trees, with
-/// and without timing each message, and gpu-paper with every block size and layout. The file is
-/// named after the machine and written after each network. If a run is stopped, the file has the
-/// networks measured so far, and --resume continues from there.
+/// Each engine that can time its messages and run on this machine propagates each network on the
+/// paper's junction tree and on the smallest known one, with and without timing each message.
+/// gpu-paper also runs with every block size and layout, and some engines also run on trees in which
+/// small separators are merged away. The file is named after the machine and written after each
+/// network. If a run is stopped, the file has the networks measured so far, and --resume continues
+/// from there.
 #[derive(clap::Args)]
 pub struct Args {
     /// Names of samples [default: the paper's eight]
@@ -116,7 +118,7 @@ fn existing_recording(args: &Args, path: &Path) -> Result<Option<Recording>, Str
         return Ok(None);
     }
     match Recording::read(&bytes) {
-        // Left by a run that was stopped during its first network.
+        // A run that was stopped during its first network left this file.
         Ok(recording) if recording.networks.is_empty() => Ok(None),
         Ok(recording) if args.resume => Ok(Some(recording)),
         Err(error) if args.resume => Err(error),
@@ -154,7 +156,7 @@ fn counts(recording: &Recording) -> Vec<(&str, usize, usize)> {
     counts
 }
 
-/// The name of the machine in lower-case letters, digits and hyphens.
+/// A file name made from the title of the `machine`: lower-case letters, digits and hyphens.
 fn file_name(machine: &str) -> String {
     let title = machine.to_ascii_lowercase();
     let words = title.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());

@@ -78,7 +78,8 @@ fn open(args: Args, evidence: Vec<(String, String)>) -> Outcome {
     outcome.map_err(|message| without_source_path(&message))
 }
 
-/// `message` without the path of a source file that winit puts before the reason.
+/// If `message` contains an error of winit, removes the path of the source file that winit puts
+/// before the reason, and adds a hint. Returns other messages unchanged.
 #[cfg(any(feature = "app", test))]
 fn without_source_path(message: &str) -> String {
     let Some((before, rest)) = message.split_once("winit EventLoopError: os error at ") else {
@@ -100,7 +101,7 @@ fn open(args: Args, _: Vec<(String, String)>) -> Outcome {
 /// Checks that the requested engine can run, rather than open the window with another one.
 fn check_engine(args: &Args) -> Result<(), String> {
     let Some(name) = &args.engine else { return Ok(()) };
-    let engine = options::engine(Some(name))?;
+    let engine = options::engine(name)?;
     engine.availability().map_err(|reason| format!("engine {name} cannot run here: {reason}"))?;
     match args.precision {
         Some(precision) if !engine.precisions().contains(&precision) => {
@@ -112,8 +113,8 @@ fn check_engine(args: &Args) -> Result<(), String> {
 
 /// The findings as names of variables and states.
 ///
-/// Splitting them requires the network, so it is read here too. That way a mistake in either is
-/// reported in the terminal, before the window opens.
+/// Splitting a finding requires the network, so the network is read here too. A mistake in the
+/// network or in a finding is then reported in the terminal, before the window opens.
 fn findings(args: &Args) -> Result<Vec<(String, String)>, String> {
     if args.evidence.is_empty() {
         return Ok(Vec::new());
@@ -136,7 +137,7 @@ mod tests {
     use super::without_source_path;
 
     #[test]
-    fn the_path_of_a_source_file_is_left_out() {
+    fn the_source_path_in_an_error_of_winit_is_replaced_with_a_hint() {
         let message = "the window cannot be opened: winit EventLoopError: os error at \
                        /home/a.rs/winit/src/mod.rs:765: neither A: nor B is set.";
         assert_eq!(

@@ -11,6 +11,7 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
+use super::changes::failure;
 use crate::cli::options;
 
 #[derive(clap::Args)]
@@ -24,7 +25,7 @@ pub struct CaseArgs {
     #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "evidence_file")]
     observed: Option<f64>,
 
-    /// Number of cases to draw; the observed variables are drawn for each case
+    /// Number of cases to draw; the observed variables are drawn anew for each case
     #[arg(long, value_name = "N", default_value_t = 1, requires = "observed")]
     #[arg(value_parser = options::whole(1..=u32::MAX))]
     cases: u32,
@@ -47,7 +48,7 @@ pub struct DrawParameters {
 }
 
 impl CaseArgs {
-    /// The cases, and the parameters of the draw if they were drawn.
+    /// The cases, and the parameters with which they were drawn if they are random.
     ///
     /// Cases of a Markov network are drawn by propagation, which uses at most `memory`.
     pub fn of(
@@ -75,8 +76,11 @@ impl CaseArgs {
             let mut loaded = loaded.map_err(|error| format!("no case can be drawn: {error}"))?;
             let draw = |_| engine::draw(&mut *loaded, network, variables, &mut rng);
             let drawn: Result<_, RunError> = (0..self.cases).map(draw).collect();
-            drawn.map_err(|_| {
-                "no case can be drawn: all configurations have weight zero".to_owned()
+            drawn.map_err(|error| match error {
+                RunError::Impossible => {
+                    "no case can be drawn: all configurations have weight zero".to_owned()
+                }
+                other => format!("no case can be drawn: {}", failure(other)),
             })?
         };
         let (number, seed) = (self.cases, self.case_seed);

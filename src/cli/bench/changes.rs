@@ -38,7 +38,7 @@ pub struct SlowestChange {
     pub change: usize,
     pub kind: ChangeKind,
     pub ms: f64,
-    /// What its propagation reused.
+    /// What its propagation reused, in the fastest repetition.
     pub savings: Savings,
 }
 
@@ -52,7 +52,7 @@ pub enum ChangeKind {
 }
 
 impl ChangeKind {
-    /// The change in a word, such as "retracted".
+    /// The change as a participle, such as "retracted".
     pub fn name(self) -> &'static str {
         match self {
             Self::Set => "set",
@@ -63,11 +63,12 @@ impl ChangeKind {
 }
 
 /// Changes one finding at a time, `count` times, starting with `evidence`, and times the
-/// propagation after each change. The whole sequence is repeated `repeat` times.
+/// propagation after each change. The whole sequence is timed `repeat` times.
 ///
-/// The changes are drawn once. A new finding is drawn from the posterior of its variable, so it is
-/// possible; impossible replacements are drawn again. The fastest repetition of each change counts,
-/// so that other activity of the machine is not mistaken for a slow change.
+/// The changes are drawn once, with `count` as the seed. A finding on a further variable is drawn
+/// from the posterior of that variable, so it is possible; an impossible exchange is drawn again.
+/// The fastest repetition of each change counts, so that other activity of the machine is not
+/// mistaken for a slow change.
 pub fn run(
     propagator: &mut dyn Propagator,
     network: &Network,
@@ -75,16 +76,15 @@ pub fn run(
     count: u32,
     repeat: u32,
 ) -> Result<Changes, String> {
-    let impossible = |_| "the evidence is impossible".to_owned();
     let changes = draw(propagator, network, evidence, count)?;
     let mut fastest = vec![(Duration::MAX, Savings::default()); changes.len()];
     for _ in 0..repeat {
         propagator.forget();
-        propagator.run(evidence, &Watch::untimed(CancelToken::new())).map_err(impossible)?;
+        propagator.run(evidence, &Watch::untimed(CancelToken::new())).map_err(failure)?;
         for ((_, changed), best) in changes.iter().zip(&mut fastest) {
             let watch = Watch::untimed(CancelToken::new());
             let started = Instant::now();
-            propagator.run(changed, &watch).map_err(impossible)?;
+            propagator.run(changed, &watch).map_err(failure)?;
             let elapsed = started.elapsed();
             if elapsed < best.0 {
                 *best = (elapsed, watch.trace().savings);
@@ -115,8 +115,7 @@ fn draw(
     let watch = Watch::untimed(CancelToken::new());
     let mut rng = Pcg64Mcg::seed_from_u64(u64::from(count));
     let mut evidence = evidence.clone();
-    let impossible = |_| "the evidence is impossible".to_owned();
-    let mut posteriors = propagator.run(&evidence, &watch).map_err(impossible)?;
+    let mut posteriors = propagator.run(&evidence, &watch).map_err(failure)?;
     let mut changes = Vec::new();
     while changes.len() < count as usize {
         let known: Vec<VariableId> = evidence.iter().map(|(variable, _)| variable).collect();
@@ -155,10 +154,19 @@ fn draw(
                 (evidence, posteriors) = (changed, found);
             }
             Err(RunError::Impossible) => {}
-            Err(failure) => return Err(format!("{failure:?}")),
+            Err(error) => return Err(failure(error)),
         }
     }
     Ok(changes)
+}
+
+/// The message for a propagation that failed.
+pub fn failure(error: RunError) -> String {
+    match error {
+        RunError::Impossible => "the evidence is impossible".to_owned(),
+        RunError::Cancelled => "the propagation was cancelled".to_owned(),
+        RunError::Device(reason) => format!("the GPU failed while propagating: {reason}"),
+    }
 }
 
 /// A random state of `variable`, other than the one in which `evidence` observes it; `None` if there

@@ -29,7 +29,7 @@ pub struct Runs {
     pub savings: Savings,
 }
 
-/// Times `repeat` propagations after one for warming up.
+/// Times `repeat` propagations from scratch, after one for warming up.
 pub fn time(
     propagator: &mut dyn Propagator,
     compiled: &CompiledNetwork,
@@ -47,6 +47,7 @@ pub fn time(
     Ok(Runs { propagate_ms: spread(&times), savings })
 }
 
+/// The time of one propagation from scratch.
 fn time_once(
     propagator: &mut dyn Propagator,
     compiled: &CompiledNetwork,
@@ -72,7 +73,7 @@ pub struct TimingCost {
     /// the median untimed time.
     pub share: f64,
     /// Time of the kernel alone without and with recording timestamps, in microseconds, for engines
-    /// that measure this. The rest of the difference is the copying of timestamps.
+    /// that measure this. The rest of the cost is the copying of timestamps.
     pub kernel_us: Option<[f64; 2]>,
 }
 
@@ -124,7 +125,7 @@ pub struct Batch {
     pub batch_ms: Quantiles,
     /// Cases per second, according to the median time.
     pub cases_per_second: f64,
-    /// The same with one propagation per case.
+    /// The first cases again, one at a time.
     pub one_at_a_time: OneAtATime,
 }
 
@@ -139,7 +140,8 @@ pub struct OneAtATime {
 }
 
 /// Times `repeat` propagations of all cases together, after one for warming up. For comparison,
-/// also propagates the first cases one at a time.
+/// also propagates the first cases one at a time; each of these propagations may reuse results of
+/// the one before.
 pub fn batch(
     propagator: &mut dyn Propagator,
     cases: &[Evidence],
@@ -180,7 +182,11 @@ pub fn batch(
     })
 }
 
-/// The largest absolute difference between the posteriors of two answers to one case.
+/// The largest absolute difference between the posteriors of two answers to one case. Two equal
+/// errors do not differ.
+///
+/// # Errors
+/// If there are posteriors in one answer only, or the answers are different errors.
 pub fn deviation(
     one: &Result<Posteriors, RunError>,
     other: &Result<Posteriors, RunError>,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cliquescope::clock::Instant;
-use cliquescope::engine::{self, Engine, LoadOptions};
+use cliquescope::engine::{self, Engine, LoadOptions, Propagator};
 use cliquescope::format::SAMPLES;
 use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
@@ -24,8 +24,9 @@ use record::{BatchRecord, ChangesRecord, Record, RunInfo, TimedRecord};
 
 /// Time propagations.
 ///
-/// A propagation enters evidence and computes the posteriors of all variables from scratch: what an
-/// engine could reuse is dropped before each. One extra propagation runs first, for warming up.
+/// A propagation enters evidence and computes the posteriors of all variables from scratch: except
+/// with --changes, what an engine could reuse is dropped before each. One extra propagation runs
+/// first, for warming up.
 /// load_ms is the time for reading the file, and compile_ms the time for building the junction tree
 /// and loading it into the engine. peak_bytes is the engine's peak memory. For engines on a GPU,
 /// launch_us is the time of one kernel launch, overhead_us the time of all launches and copies with
@@ -68,7 +69,7 @@ pub struct Args {
     repeat: u32,
 
     /// Also measure the cost of timing every message, by propagating alternately with and without
-    /// it
+    /// timing
     #[arg(long)]
     timing_cost: bool,
 
@@ -78,7 +79,8 @@ pub struct Args {
     #[command(flatten)]
     paper: PaperArgs,
 
-    /// Write JSON: an array with an object for each network, engine and case
+    /// Write JSON: an array with an object for each network, engine and case; with --batch, one
+    /// object for all cases
     #[arg(long)]
     json: bool,
 }
@@ -99,9 +101,10 @@ pub fn run(args: &Args) -> Outcome {
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// A network, ready for any engine.
+/// A network, ready for any engine, and the cases to propagate.
 struct Prepared {
     title: String,
+    /// Time for reading the file.
     load: Duration,
     cases: Vec<Evidence>,
     drawn: Option<cases::DrawParameters>,
@@ -123,7 +126,7 @@ fn bench_network(args: &Args, spec: &str, records: &mut Vec<Record>) {
         Err(error) => return fail(records, spec, None, None, error),
     };
     for name in &args.engine {
-        let Ok(engine) = options::engine(Some(name)) else { continue };
+        let Ok(engine) = options::engine(name) else { continue };
         bench_engine(args, &prepared, engine, records);
     }
 }
@@ -142,7 +145,7 @@ fn bench_engine(
         memory: args.compile.memory(),
         paper: args.paper.options(),
     };
-    let mut propagator = match engine.load(compiled, &options) {
+    let propagator = match engine.load(compiled, &options) {
         Ok(propagator) => propagator,
         Err(error) => return fail(records, title, Some(engine.name()), None, error.to_string()),
     };
@@ -155,63 +158,89 @@ fn bench_engine(
         drawn: prepared.drawn,
     };
     let label = format!("{title}: {} {}", engine.name(), options.precision);
+    let mut bench = EngineBench { args, prepared, propagator, info, compile_ms };
     if args.batch {
         output::note(&format!("{label}, {} cases together", cases.len()));
-        match measure::batch(&mut *propagator, cases, args.repeat) {
-            Ok(batch) => {
-                let peak_bytes = propagator.peak_bytes();
-                records.push(Record::Batch(BatchRecord { info, batch, peak_bytes }));
-            }
+        match bench.batch() {
+            Ok(record) => records.push(record),
             Err(error) => fail(records, title, Some(engine.name()), None, error),
         }
         return;
     }
-    for (case, evidence) in cases.iter().enumerate() {
+    for case in 0..cases.len() {
         output::note(&format!("{label}, case {case}"));
-        if let Some(count) = args.changes {
-            match changes::run(&mut *propagator, compiled.network(), evidence, count, args.repeat) {
-                Ok(changes) => {
-                    let info = info.clone();
-                    records.push(Record::Changes(ChangesRecord { info, case, changes }));
-                }
-                Err(error) => fail(records, title, Some(engine.name()), Some(case), error),
-            }
-            continue;
-        }
-        let runs = measure::time(&mut *propagator, compiled, evidence, args.repeat);
-        let cost = |propagator| measure::timing_cost(propagator, compiled, evidence, args.repeat);
-        let runs = runs.and_then(|runs| {
-            let cost = args.timing_cost.then(|| cost(&mut *propagator)).transpose()?;
-            Ok((runs, cost))
-        });
-        match runs {
-            Ok((runs, timing_cost)) => {
-                let overhead = propagator.gpu().and_then(|gpu| gpu.launch_overhead(args.repeat));
-                let launch = overhead.and_then(|_| engine::launch_time());
-                let overhead_us = overhead.map(|overhead| milliseconds(overhead) * 1e3);
-                let statistics = compiled.statistics();
-                records.push(Record::Timed(TimedRecord {
-                    info: info.clone(),
-                    case,
-                    load_ms: milliseconds(prepared.load),
-                    compile_ms,
-                    propagate_ms: runs.propagate_ms,
-                    launch_us: launch.map(|launch| milliseconds(launch) * 1e3),
-                    overhead_us,
-                    execution_us: overhead_us.map(|us| runs.propagate_ms.median * 1e3 - us),
-                    cliques: statistics.cliques,
-                    total_clique_entries: statistics.total_clique_entries,
-                    messages: compiled.plan().messages().len(),
-                    peak_bytes: propagator.peak_bytes(),
-                    savings: runs.savings,
-                    timing_cost,
-                }));
-            }
+        let record = match args.changes {
+            Some(count) => bench.changes(case, count),
+            None => bench.propagations(case),
+        };
+        match record {
+            Ok(record) => records.push(record),
             Err(error) => fail(records, title, Some(engine.name()), Some(case), error),
         }
     }
 }
 
+/// A network that is loaded into an engine, with everything that its records need.
+struct EngineBench<'a> {
+    args: &'a Args,
+    prepared: &'a Prepared,
+    propagator: Box<dyn Propagator>,
+    info: RunInfo,
+    /// Time for building the junction tree and loading it into the engine, in milliseconds.
+    compile_ms: f64,
+}
+
+impl EngineBench<'_> {
+    /// Times the propagation of all cases together.
+    fn batch(&mut self) -> Result<Record, String> {
+        let batch = measure::batch(&mut *self.propagator, &self.prepared.cases, self.args.repeat)?;
+        let (info, peak_bytes) = (self.info.clone(), self.propagator.peak_bytes());
+        Ok(Record::Batch(BatchRecord { info, batch, peak_bytes }))
+    }
+
+    /// Times the propagations after `count` changes to the case with index `case`.
+    fn changes(&mut self, case: usize, count: u32) -> Result<Record, String> {
+        let Prepared { cases, compiled, .. } = self.prepared;
+        let (propagator, repeat) = (&mut *self.propagator, self.args.repeat);
+        let changes = changes::run(propagator, compiled.network(), &cases[case], count, repeat)?;
+        Ok(Record::Changes(ChangesRecord { info: self.info.clone(), case, changes }))
+    }
+
+    /// Times propagations of the case with index `case`.
+    fn propagations(&mut self, case: usize) -> Result<Record, String> {
+        let Prepared { cases, compiled, load, .. } = self.prepared;
+        let (evidence, repeat) = (&cases[case], self.args.repeat);
+        let runs = measure::time(&mut *self.propagator, compiled, evidence, repeat)?;
+        let timing_cost = if self.args.timing_cost {
+            Some(measure::timing_cost(&mut *self.propagator, compiled, evidence, repeat)?)
+        } else {
+            None
+        };
+        let overhead = self.propagator.gpu().and_then(|gpu| gpu.launch_overhead(repeat));
+        let launch = overhead.and_then(|_| engine::launch_time());
+        let overhead_us = overhead.map(|overhead| milliseconds(overhead) * 1e3);
+        let statistics = compiled.statistics();
+        Ok(Record::Timed(TimedRecord {
+            info: self.info.clone(),
+            case,
+            load_ms: milliseconds(*load),
+            compile_ms: self.compile_ms,
+            propagate_ms: runs.propagate_ms,
+            launch_us: launch.map(|launch| milliseconds(launch) * 1e3),
+            overhead_us,
+            execution_us: overhead_us.map(|us| runs.propagate_ms.median * 1e3 - us),
+            cliques: statistics.cliques,
+            total_clique_entries: statistics.total_clique_entries,
+            messages: compiled.plan().messages().len(),
+            peak_bytes: self.propagator.peak_bytes(),
+            savings: runs.savings,
+            timing_cost,
+        }))
+    }
+}
+
+/// Prints `error`, and records that `network` failed: with `engine` and in the case with index
+/// `case`, if these are known.
 fn fail(
     records: &mut Vec<Record>,
     network: &str,

@@ -11,7 +11,7 @@ use super::changes::Changes;
 use super::measure::{Batch, TimingCost};
 use crate::cli::output::{Align, Table};
 
-/// One row of the result.
+/// One object of the JSON, or one row of a table. A failure has no row: it was already printed.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub enum Record {
@@ -145,16 +145,19 @@ pub fn as_text(records: &[Record]) -> String {
     filled.collect::<Vec<_>>().join("\n")
 }
 
-/// A table with a row for each record of one kind. For such a record, `cells` returns what was run
-/// and a cell for each of `headings`; for others, `None`. Returns `None` if there is no row.
+/// A table of the records of one kind, with a row for each; `None` if there are no such records.
+///
+/// For a record of this kind, `cells` returns what was run, and a cell for each of `headings`. For
+/// any other record, it returns `None`.
 fn table(
     records: &[Record],
     headings: &[&str],
     cells: impl Fn(&Record) -> Option<(&RunInfo, Vec<String>)>,
 ) -> Option<String> {
+    const WORD_COLUMNS: usize = 3; // network, engine and precision; the others are numbers
     let info_headings = ["network", "engine", "precision", "threads"];
     let columns = (0..info_headings.len() + headings.len())
-        .map(|column| if column < 3 { Align::Left } else { Align::Right });
+        .map(|column| if column < WORD_COLUMNS { Align::Left } else { Align::Right });
     let mut table = Table::new(columns.collect::<Vec<_>>());
     table.row(info_headings.iter().chain(headings).copied());
     let mut is_empty = true;
