@@ -15,13 +15,13 @@ use crate::app::layout::{fit_scale, s_curve};
 /// Gap between the subtrees of siblings, in points.
 const GAP: f32 = 12.0;
 
-/// Maximum number of candidate shapes per subtree. More would fill the pane a little better and
+/// Maximum number of candidate packings per subtree. More would fill the pane a little better and
 /// take longer.
-const MAX_SHAPES: usize = 48;
+const MAX_PACKINGS: usize = 48;
 
-/// One possible shape of a subtree.
+/// One possible packing of a subtree.
 #[derive(Clone, Copy, Debug)]
-struct Shape {
+struct Packing {
     size: Vec2,
     /// The centre of the root, relative to the upper left corner.
     root: Vec2,
@@ -41,25 +41,25 @@ pub(super) fn pack(tree: &TreeShape, sizes: &[Vec2], aspect: f32) -> (Vec<Pos2>,
     let mut centres = vec![Pos2::ZERO; sizes.len()];
     let mut links = vec![Vec::new(); sizes.len()];
     let Some(&root) = tree.order.first() else { return (centres, links) };
-    let mut shapes: Vec<Vec<Shape>> = vec![Vec::new(); sizes.len()];
+    let mut packings: Vec<Vec<Packing>> = vec![Vec::new(); sizes.len()];
     for &vertex in tree.order.iter().rev() {
-        shapes[vertex] = shapes_of(&tree.children[vertex], sizes[vertex], &shapes);
+        packings[vertex] = packings_of(&tree.children[vertex], sizes[vertex], &packings);
     }
-    let scale = |shape: &Shape| fit_scale(shape.size, aspect);
-    let best = shapes[root].iter().copied().max_by(|a, b| scale(a).total_cmp(&scale(b)));
-    let mut stack: Vec<(usize, Pos2, Shape)> =
-        best.map(|shape| (root, Pos2::ZERO, shape)).into_iter().collect();
-    while let Some((vertex, corner, shape)) = stack.pop() {
-        centres[vertex] = corner + shape.root;
-        let axis = if shape.right { Vec2::RIGHT } else { Vec2::DOWN };
+    let scale = |packing: &Packing| fit_scale(packing.size, aspect);
+    let best = packings[root].iter().copied().max_by(|a, b| scale(a).total_cmp(&scale(b)));
+    let mut stack: Vec<(usize, Pos2, Packing)> =
+        best.map(|packing| (root, Pos2::ZERO, packing)).into_iter().collect();
+    while let Some((vertex, corner, packing)) = stack.pop() {
+        centres[vertex] = corner + packing.root;
+        let axis = if packing.right { Vec2::RIGHT } else { Vec2::DOWN };
         let from = centres[vertex] + axis * sizes[vertex] / 2.0;
-        for (child, offset, child_shape) in
-            children_of(tree, vertex, &shape, sizes[vertex], &shapes)
+        for (child, offset, child_packing) in
+            children_of(tree, vertex, &packing, sizes[vertex], &packings)
         {
-            let block = Rect::from_min_size(corner + offset, child_shape.size);
-            let middle = block.min + child_shape.root;
+            let block = Rect::from_min_size(corner + offset, child_packing.size);
+            let middle = block.min + child_packing.root;
             // The line bends only in the gap next to the root and is straight after that.
-            let knee = if shape.right {
+            let knee = if packing.right {
                 pos2(block.left(), middle.y)
             } else {
                 pos2(middle.x, block.top())
@@ -69,31 +69,31 @@ pub(super) fn pack(tree: &TreeShape, sizes: &[Vec2], aspect: f32) -> (Vec<Pos2>,
             if (to - knee).dot(axis) > 1.0 {
                 links[child].push(to);
             }
-            stack.push((child, block.min, child_shape));
+            stack.push((child, block.min, child_packing));
         }
     }
     (centres, links)
 }
 
-/// The possible shapes of a subtree, from narrow and high to wide and low.
-fn shapes_of(children: &[usize], size: Vec2, shapes: &[Vec<Shape>]) -> Vec<Shape> {
+/// The possible packings of a subtree, from narrow and high to wide and low.
+fn packings_of(children: &[usize], size: Vec2, packings: &[Vec<Packing>]) -> Vec<Packing> {
     if children.is_empty() {
-        return vec![Shape { size, root: size / 2.0, right: true, limit: 0.0 }];
+        return vec![Packing { size, root: size / 2.0, right: true, limit: 0.0 }];
     }
     let mut found = Vec::new();
     for right in [true, false] {
-        for limit in limits(children, right, shapes) {
-            let (blocks, total) = arrange(children, right, limit, shapes);
+        for limit in limits(children, right, packings) {
+            let (blocks, total) = arrange(children, right, limit, packings);
             let size = turn(size, !right);
             let extents = blocks.iter().map(|(_, block)| turn(block.size, !right).x);
             let width = size.x + LEVEL_GAP + extents.fold(0.0, f32::max);
             let height = total.max(size.y);
             let spare = (height - total) / 2.0;
-            let root_of = |(offset, block): &(f32, Shape)| offset + turn(block.root, !right).y;
+            let root_of = |(offset, block): &(f32, Packing)| offset + turn(block.root, !right).y;
             let (first, last) = (root_of(&blocks[0]), root_of(&blocks[blocks.len() - 1]));
             let middle = spare + (first + last) / 2.0;
             let middle = middle.clamp(size.y / 2.0, height - size.y / 2.0);
-            found.push(Shape {
+            found.push(Packing {
                 size: turn(vec2(width, height), !right),
                 root: turn(vec2(size.x / 2.0, middle), !right),
                 right,
@@ -103,76 +103,76 @@ fn shapes_of(children: &[usize], size: Vec2, shapes: &[Vec<Shape>]) -> Vec<Shape
     }
     found.sort_by(|a, b| a.size.x.total_cmp(&b.size.x).then(a.size.y.total_cmp(&b.size.y)));
     let mut lowest = f32::INFINITY;
-    found.retain(|shape| {
-        let lower = shape.size.y < lowest;
-        lowest = lowest.min(shape.size.y);
+    found.retain(|packing| {
+        let lower = packing.size.y < lowest;
+        lowest = lowest.min(packing.size.y);
         lower
     });
     thin_out(found)
 }
 
-/// Candidate values of [`Shape::limit`]: the extents of the children's shapes, without those that
+/// Candidate values of [`Packing::limit`]: the extents of the children's packings, without those that
 /// are too small for some child.
-fn limits(children: &[usize], right: bool, shapes: &[Vec<Shape>]) -> Vec<f32> {
-    let extent = |shape: &Shape| turn(shape.size, !right).x;
-    // Below this limit, at least one child has no shape that fits.
+fn limits(children: &[usize], right: bool, packings: &[Vec<Packing>]) -> Vec<f32> {
+    let extent = |packing: &Packing| turn(packing.size, !right).x;
+    // Below this limit, at least one child has no packing that fits.
     let min_limit = children
         .iter()
-        .map(|&child| shapes[child].iter().map(extent).fold(f32::INFINITY, f32::min))
+        .map(|&child| packings[child].iter().map(extent).fold(f32::INFINITY, f32::min))
         .fold(0.0, f32::max);
-    let all = children.iter().flat_map(|&child| &shapes[child]).map(extent);
+    let all = children.iter().flat_map(|&child| &packings[child]).map(extent);
     let mut limits: Vec<f32> = all.filter(|&limit| limit >= min_limit).collect();
     limits.sort_by(f32::total_cmp);
     limits.dedup();
     thin_out(limits)
 }
 
-/// Arranges the children in a row across the direction of growth, each in its narrowest shape
-/// within `limit`. Returns the offset and the shape of each child, and the total width of the row.
+/// Arranges the children in a row across the direction of growth, each in its narrowest packing
+/// within `limit`. Returns the offset and the packing of each child, and the total width of the row.
 fn arrange(
     children: &[usize],
     right: bool,
     limit: f32,
-    shapes: &[Vec<Shape>],
-) -> (Vec<(f32, Shape)>, f32) {
+    packings: &[Vec<Packing>],
+) -> (Vec<(f32, Packing)>, f32) {
     let mut blocks = Vec::with_capacity(children.len());
     let mut end = -GAP;
     for &child in children {
-        let fits = shapes[child].iter().filter(|shape| turn(shape.size, !right).x <= limit);
-        let across = |shape: &Shape| turn(shape.size, !right).y;
-        let Some(&shape) = fits.min_by(|a, b| across(a).total_cmp(&across(b))) else { continue };
-        blocks.push((end + GAP, shape));
-        end += GAP + across(&shape);
+        let fits = packings[child].iter().filter(|packing| turn(packing.size, !right).x <= limit);
+        let across = |packing: &Packing| turn(packing.size, !right).y;
+        let Some(&packing) = fits.min_by(|a, b| across(a).total_cmp(&across(b))) else { continue };
+        blocks.push((end + GAP, packing));
+        end += GAP + across(&packing);
     }
     (blocks, end)
 }
 
-/// For each child of a vertex drawn in `shape`: its index, its corner relative to the corner of
-/// `shape`, and its own shape.
+/// For each child of a vertex drawn in `packing`: its index, its corner relative to the corner of
+/// `packing`, and its own packing.
 fn children_of(
     tree: &TreeShape,
     vertex: usize,
-    shape: &Shape,
+    packing: &Packing,
     size: Vec2,
-    shapes: &[Vec<Shape>],
-) -> Vec<(usize, Vec2, Shape)> {
+    packings: &[Vec<Packing>],
+) -> Vec<(usize, Vec2, Packing)> {
     let children = &tree.children[vertex];
     if children.is_empty() {
         return Vec::new();
     }
-    let (blocks, total) = arrange(children, shape.right, shape.limit, shapes);
-    let spare = (turn(shape.size, !shape.right).y - total).max(0.0) / 2.0;
-    let depth = turn(size, !shape.right).x + LEVEL_GAP;
-    let child_block = |(&child, (offset, block)): (&usize, (f32, Shape))| {
-        (child, turn(vec2(depth, spare + offset), !shape.right), block)
+    let (blocks, total) = arrange(children, packing.right, packing.limit, packings);
+    let spare = (turn(packing.size, !packing.right).y - total).max(0.0) / 2.0;
+    let depth = turn(size, !packing.right).x + LEVEL_GAP;
+    let child_block = |(&child, (offset, block)): (&usize, (f32, Packing))| {
+        (child, turn(vec2(depth, spare + offset), !packing.right), block)
     };
     children.iter().zip(blocks).map(child_block).collect()
 }
 
-/// At most [`MAX_SHAPES`] evenly spaced items, including the first and the last.
+/// At most [`MAX_PACKINGS`] evenly spaced items, including the first and the last.
 fn thin_out<T: Copy>(items: Vec<T>) -> Vec<T> {
-    if items.len() <= MAX_SHAPES {
+    if items.len() <= MAX_PACKINGS {
         return items;
     }
-    (0..MAX_SHAPES).map(|index| items[index * (items.len() - 1) / (MAX_SHAPES - 1)]).collect()
+    (0..MAX_PACKINGS).map(|index| items[index * (items.len() - 1) / (MAX_PACKINGS - 1)]).collect()
 }

@@ -2,7 +2,7 @@
 
 use eframe::egui::{Grid, Ui};
 
-use super::Scene;
+use super::DetailsScene;
 use super::links::{Links, facts, section, title};
 use crate::app::state::highlight::Item;
 use crate::app::widgets::naming;
@@ -12,7 +12,7 @@ use crate::numbers::{self, counted, share, thousands};
 use crate::propagation::{Phase, human_bytes};
 
 /// Draws a clique.
-pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, id: CliqueId, links: &mut Links<'_>) {
+pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, id: CliqueId, links: &mut Links<'_>) {
     let (compiled, tree) = (scene.compiled, scene.compiled.tree());
     let Some(clique) = tree.cliques().get(id.index()) else { return };
     let kind = if tree.root() == id { "clique, the root" } else { "clique" };
@@ -74,7 +74,7 @@ pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, id: CliqueId, links: &mut Lin
 /// Draws a separator.
 pub(super) fn show_separator(
     ui: &mut Ui,
-    scene: &Scene<'_>,
+    scene: &DetailsScene<'_>,
     id: SeparatorId,
     links: &mut Links<'_>,
 ) {
@@ -115,7 +115,12 @@ pub(super) fn show_separator(
     });
 }
 
-fn variables(ui: &mut Ui, scene: &Scene<'_>, variables: &[VariableId], links: &mut Links<'_>) {
+fn variables(
+    ui: &mut Ui,
+    scene: &DetailsScene<'_>,
+    variables: &[VariableId],
+    links: &mut Links<'_>,
+) {
     section(ui, &format!("Variables ({})", variables.len()));
     Grid::new("variables").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
         for &variable in variables {
@@ -127,7 +132,7 @@ fn variables(ui: &mut Ui, scene: &Scene<'_>, variables: &[VariableId], links: &m
 }
 
 /// The memory for a table with `entries` in the precision of the engine.
-fn bytes(scene: &Scene<'_>, entries: u64) -> String {
+fn bytes(scene: &DetailsScene<'_>, entries: u64) -> String {
     let precision = scene.model.compute.engine.precision;
     format!("{} in {precision}", human_bytes(entries.saturating_mul(precision.bytes())))
 }

@@ -2,7 +2,7 @@
 
 use eframe::egui::{Button, Grid, RichText, Ui};
 
-use super::Scene;
+use super::DetailsScene;
 use super::links::{Links, facts, section, title};
 use crate::app::panes::common::Equations;
 use crate::app::state::command::ViewCommand;
@@ -13,7 +13,7 @@ use crate::numbers::{duration, nanoseconds, share, thousands};
 use crate::propagation::{CompiledNetwork, MessageId, Phase};
 
 /// Draws the details of message `id`.
-pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, id: MessageId, links: &mut Links<'_>) {
+pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, id: MessageId, links: &mut Links<'_>) {
     let compiled = scene.compiled;
     let Some(&message) = compiled.plan().messages().get(id.index()) else { return };
     let palette = Palette::of(ui);
@@ -76,7 +76,7 @@ fn equation(ui: &mut Ui, text: &str) {
     ui.label(RichText::new(text).monospace());
 }
 
-fn work(ui: &mut Ui, scene: &Scene<'_>, id: MessageId) {
+fn work(ui: &mut Ui, scene: &DetailsScene<'_>, id: MessageId) {
     let (compiled, tree) = (scene.compiled, scene.compiled.tree());
     let message = compiled.plan()[id];
     let (from, to) = (tree[message.from].entries, tree[message.to].entries);

@@ -26,7 +26,7 @@ pub struct DetailsPane {
 }
 
 /// What one frame of the pane is drawn from.
-struct Scene<'a> {
+struct DetailsScene<'a> {
     model: &'a Model,
     document: &'a Document,
     compiled: &'a CompiledNetwork,
@@ -54,7 +54,7 @@ impl DetailsPane {
                 }
                 return;
             };
-            let scene = Scene { model, document, compiled };
+            let scene = DetailsScene { model, document, compiled };
             let mut links = Links { model, network: document.network(), commands };
             match model.selected() {
                 None => summary::show(ui, &scene, &mut links),

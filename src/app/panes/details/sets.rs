@@ -2,7 +2,7 @@
 
 use eframe::egui::{ScrollArea, Ui};
 
-use super::Scene;
+use super::DetailsScene;
 use super::links::{Links, facts, section, title};
 use crate::app::state::highlight::Item;
 use crate::app::widgets::naming;
@@ -13,7 +13,12 @@ use crate::numbers::{counted, share, thousands};
 const MAX_HEIGHT: f32 = 420.0;
 
 /// Draws the cliques `ids`.
-pub(super) fn cliques(ui: &mut Ui, scene: &Scene<'_>, ids: &[CliqueId], links: &mut Links<'_>) {
+pub(super) fn cliques(
+    ui: &mut Ui,
+    scene: &DetailsScene<'_>,
+    ids: &[CliqueId],
+    links: &mut Links<'_>,
+) {
     let (compiled, tree) = (scene.compiled, scene.compiled.tree());
     let existing = ids.iter().copied().filter(|id| id.index() < tree.cliques().len());
     let mut rows: Vec<(u64, String, Item)> = existing
@@ -26,7 +31,7 @@ pub(super) fn cliques(ui: &mut Ui, scene: &Scene<'_>, ids: &[CliqueId], links: &
 /// Draws the separators `ids`.
 pub(super) fn separators(
     ui: &mut Ui,
-    scene: &Scene<'_>,
+    scene: &DetailsScene<'_>,
     ids: &[SeparatorId],
     links: &mut Links<'_>,
 ) {

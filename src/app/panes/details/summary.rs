@@ -2,7 +2,7 @@
 
 use eframe::egui::{Grid, Ui};
 
-use super::Scene;
+use super::DetailsScene;
 use super::links::{Links, bar, facts, section, title};
 use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
@@ -16,7 +16,7 @@ use crate::propagation::human_bytes;
 const TOP_CLIQUES: usize = 3;
 
 /// Draws the network and its junction tree.
-pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, links: &mut Links<'_>) {
+pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, links: &mut Links<'_>) {
     show_network(ui, scene.document);
     let (compiled, tree) = (scene.compiled, scene.compiled.tree());
     let statistics = compiled.statistics();
@@ -76,7 +76,7 @@ pub(super) fn show_network(ui: &mut Ui, document: &Document) {
     }
 }
 
-fn largest(ui: &mut Ui, scene: &Scene<'_>, links: &mut Links<'_>, tree: &JunctionTree) {
+fn largest(ui: &mut Ui, scene: &DetailsScene<'_>, links: &mut Links<'_>, tree: &JunctionTree) {
     let top = top_cliques(tree);
     let total = scene.compiled.statistics().total_clique_entries as f64;
     let sum: f64 = top.iter().map(|&clique| tree[clique].entries as f64).sum();

@@ -50,7 +50,7 @@ impl VisibleRows {
 }
 
 /// A column.
-pub struct Column {
+pub struct GridColumn {
     /// Its name.
     pub title: String,
     /// Its width in points if above 1. Otherwise its share of the width left over by the columns
@@ -61,7 +61,7 @@ pub struct Column {
 }
 
 /// One row.
-pub struct Row {
+pub struct GridRow {
     /// The text of each column.
     pub cells: Vec<String>,
     /// The colour of the separator entry that the row belongs to.
@@ -83,11 +83,11 @@ pub struct Grid<'a> {
     /// The title.
     pub title: String,
     /// The columns.
-    pub columns: Vec<Column>,
+    pub columns: Vec<GridColumn>,
     /// The number of rows.
     pub count: usize,
     /// Computes a row.
-    pub row: Box<dyn Fn(usize) -> Row + 'a>,
+    pub row: Box<dyn Fn(usize) -> GridRow + 'a>,
 }
 
 impl Grid<'_> {
@@ -232,7 +232,7 @@ impl Grid<'_> {
         let fixed: f32 = self.columns.iter().map(|c| c.width).filter(|w| *w > 1.0).sum();
         let room = (width - 8.0 - fixed).max(20.0);
         let mut left = 8.0;
-        let extent = |column: &Column| {
+        let extent = |column: &GridColumn| {
             let width = if column.width > 1.0 { column.width } else { column.width * room };
             left += width;
             (left - width, width)
@@ -252,7 +252,7 @@ struct Cell {
 
 impl Cell {
     /// Writes `text`, aligned as in `column`, with an ellipsis if it does not fit.
-    fn write(&self, ui: &Ui, column: &Column, text: &str, ink: Color32) {
+    fn write(&self, ui: &Ui, column: &GridColumn, text: &str, ink: Color32) {
         let right = self.left + self.width - 4.0;
         let rect =
             Rect::from_min_max(pos2(self.left, self.clip.top()), pos2(right, self.clip.bottom()));

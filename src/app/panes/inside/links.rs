@@ -4,7 +4,7 @@ use eframe::egui::{Color32, Shape, Stroke, Ui, epaint::CubicBezierShape, pos2};
 
 use super::grid::{VisibleRows, colour};
 use super::player::StepPlayer;
-use super::scene::Scene;
+use super::scene::MessageScene;
 use crate::app::theme::Palette;
 use crate::engine::message_steps::Step;
 
@@ -12,7 +12,7 @@ use crate::engine::message_steps::Step;
 /// more rows than this, only lines of the current step are drawn.
 const MAX_LINES: usize = 64;
 
-impl Scene<'_> {
+impl MessageScene<'_> {
     /// Draws lines between entries that belong together, as in Figure 2 of the paper: for the
     /// separator entry of the current step or, without a current step, for all entries if they are
     /// few.

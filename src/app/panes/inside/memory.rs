@@ -8,7 +8,7 @@ use eframe::egui::{
 
 use super::grid::colour;
 use super::player::StepPlayer;
-use super::scene::Scene;
+use super::scene::MessageScene;
 use crate::app::theme::{Palette, ink_on};
 use crate::app::widgets::targets;
 use crate::engine::{MappingLayout, SECTOR, WARP, sectors};
@@ -30,7 +30,7 @@ struct WarpStep<'a> {
 }
 
 /// Draws both layouts.
-pub fn show(ui: &mut Ui, scene: &Scene<'_>, player: &StepPlayer) {
+pub fn show(ui: &mut Ui, scene: &MessageScene<'_>, player: &StepPlayer) {
     let detail = scene.detail;
     let (warp, n, receiver) = player.warp(detail);
     let tables = if receiver { &detail.to } else { &detail.from };

@@ -22,7 +22,7 @@ use crate::propagation::{CompiledNetwork, MessageId};
 
 use grid::Scroll;
 use player::StepPlayer;
-use scene::Scene;
+use scene::MessageScene;
 
 /// Minimum height of the tables in points.
 const MIN_TABLE_HEIGHT: f32 = 150.0;
@@ -71,7 +71,7 @@ impl InsidePane {
             return;
         };
         let full_width = ui.available_width();
-        let scene = Scene::new(compiled, &detail, full_width >= MIN_WIDE_TABLES);
+        let scene = MessageScene::new(compiled, &detail, full_width >= MIN_WIDE_TABLES);
         self.player.handle_keys(ui, &detail);
         self.player.advance(ui, &detail);
         header(ui, compiled, &scene);
@@ -108,7 +108,7 @@ impl InsidePane {
         self.shown = Some(Arc::clone(detail));
     }
 
-    fn tables(&mut self, ui: &mut Ui, rect: Rect, scene: &Scene<'_>) {
+    fn tables(&mut self, ui: &mut Ui, rect: Rect, scene: &MessageScene<'_>) {
         let gap = 34.0_f32.min(0.04 * rect.width());
         let width = rect.width() - 2.0 * gap;
         let shares = [0.32, 0.34, 0.34];
@@ -163,7 +163,7 @@ fn message_of(model: &Model, compiled: &CompiledNetwork) -> Option<MessageId> {
     (message.index() < compiled.plan().messages().len()).then_some(message)
 }
 
-fn header(ui: &mut Ui, compiled: &CompiledNetwork, scene: &Scene<'_>) {
+fn header(ui: &mut Ui, compiled: &CompiledNetwork, scene: &MessageScene<'_>) {
     let id = scene.detail.message;
     let message = compiled.plan()[id];
     let equations = Equations::of(compiled, id);

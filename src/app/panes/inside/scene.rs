@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::grid::{Column, Grid, Row, colour};
+use super::grid::{Grid, GridColumn, GridRow, colour};
 use super::player::StepPlayer;
 use super::words;
 use crate::app::widgets::naming::{clique_id, separator_id};
@@ -14,14 +14,14 @@ use crate::potential::Scope;
 use crate::propagation::CompiledNetwork;
 
 /// What one frame of the pane is drawn from.
-pub struct Scene<'a> {
+pub struct MessageScene<'a> {
     pub detail: &'a Arc<MessageDetail>,
     compiled: &'a CompiledNetwork,
     /// Whether there is room for columns that only repeat what other columns show.
     wide: bool,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> MessageScene<'a> {
     pub fn new(compiled: &'a CompiledNetwork, detail: &'a Arc<MessageDetail>, wide: bool) -> Self {
         Self { detail, compiled, wide }
     }
@@ -97,7 +97,7 @@ impl<'a> Scene<'a> {
             let (j, _) = detail.from.place(entry);
             let states = words::states(network, &detail.sender, entry);
             let value = scientific(detail.sender_values[entry]);
-            Row {
+            GridRow {
                 label: format!(
                     "Sender entry {entry}: {} is {value}, goes to separator entry {j}",
                     words::assignment(network, &detail.sender, entry)
@@ -134,7 +134,7 @@ impl<'a> Scene<'a> {
             let quotient = if divided { scientific(detail.quotient(j)) } else { "…".to_owned() };
             let before = scientific(detail.before[j]);
             let states = words::states(network, &detail.separator, j);
-            Row {
+            GridRow {
                 label: format!(
                     "Separator entry {j}: {}; before {before}, after {}",
                     words::assignment(network, &detail.separator, j),
@@ -173,7 +173,7 @@ impl<'a> Scene<'a> {
             let before = scientific(detail.receiver_values[entry]);
             let after = if done { scientific(detail.received(entry)) } else { "…".to_owned() };
             let states = words::states(network, &detail.receiver, entry);
-            Row {
+            GridRow {
                 label: format!(
                     "Receiver entry {entry}: {}; before {before}, after {after}, \
                      from separator entry {j}",
@@ -222,16 +222,16 @@ impl<'a> Scene<'a> {
     }
 }
 
-fn index_column(title: &str, count: usize) -> Column {
+fn index_column(title: &str, count: usize) -> GridColumn {
     let digits = (count.max(2) - 1).ilog10() as f32 + 1.0;
     let letters = digits.max(title.chars().count() as f32);
-    Column { title: title.to_owned(), width: 12.0 + 7.0 * letters, right: true }
+    GridColumn { title: title.to_owned(), width: 12.0 + 7.0 * letters, right: true }
 }
 
-fn number_column(title: &str) -> Column {
-    Column { title: title.to_owned(), width: 54.0, right: true }
+fn number_column(title: &str) -> GridColumn {
+    GridColumn { title: title.to_owned(), width: 54.0, right: true }
 }
 
-fn states_column(title: String) -> Column {
-    Column { title, width: 1.0, right: false }
+fn states_column(title: String) -> GridColumn {
+    GridColumn { title, width: 1.0, right: false }
 }

@@ -12,7 +12,7 @@ use crate::propagation::{CompiledNetwork, MessageId, MessageTrace, Phase};
 /// Which messages are listed, and in which order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Query {
-    pub sort: Sort<Column>,
+    pub sort: Sort<SortBy>,
     /// Only messages of this phase.
     pub phase: Option<Phase>,
     /// Only messages that took at least this many microseconds.
@@ -21,13 +21,13 @@ pub(super) struct Query {
 
 impl Default for Query {
     fn default() -> Self {
-        Self { sort: Sort::ascending(Column::Order), phase: None, min_duration: 0.0 }
+        Self { sort: Sort::ascending(SortBy::Order), phase: None, min_duration: 0.0 }
     }
 }
 
 /// A column that messages can be sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Column {
+pub(super) enum SortBy {
     Order,
     Phase,
     From,
@@ -113,16 +113,16 @@ pub(super) fn list(trace: &MessageTrace, compiled: &CompiledNetwork, query: Quer
 }
 
 /// The order of two messages by `column`, smallest first.
-pub(super) fn compare(column: Column, a: &MessageRow, b: &MessageRow) -> Ordering {
+pub(super) fn compare(column: SortBy, a: &MessageRow, b: &MessageRow) -> Ordering {
     match column {
-        Column::Order => a.message.cmp(&b.message),
-        Column::Phase => (a.phase == Phase::Distribute).cmp(&(b.phase == Phase::Distribute)),
-        Column::From => a.from.cmp(&b.from),
-        Column::To => a.to.cmp(&b.to),
-        Column::Separator => a.separator.cmp(&b.separator),
-        Column::Touched => a.touched.cmp(&b.touched),
-        Column::Start => a.start.total_cmp(&b.start),
-        Column::Duration | Column::Share => a.duration.total_cmp(&b.duration),
-        Column::PerEntry => a.per_entry().total_cmp(&b.per_entry()),
+        SortBy::Order => a.message.cmp(&b.message),
+        SortBy::Phase => (a.phase == Phase::Distribute).cmp(&(b.phase == Phase::Distribute)),
+        SortBy::From => a.from.cmp(&b.from),
+        SortBy::To => a.to.cmp(&b.to),
+        SortBy::Separator => a.separator.cmp(&b.separator),
+        SortBy::Touched => a.touched.cmp(&b.touched),
+        SortBy::Start => a.start.total_cmp(&b.start),
+        SortBy::Duration | SortBy::Share => a.duration.total_cmp(&b.duration),
+        SortBy::PerEntry => a.per_entry().total_cmp(&b.per_entry()),
     }
 }

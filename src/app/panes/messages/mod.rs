@@ -5,7 +5,7 @@ mod list;
 use std::sync::Arc;
 
 use eframe::egui::{DragValue, Id, ScrollArea, Ui};
-use egui_extras::{Column as Width, TableBody, TableBuilder, TableRow};
+use egui_extras::{Column, TableBody, TableBuilder, TableRow};
 
 use crate::app::panes::common::{LIVE_INTERVAL, empty_state, no_messages_reason, run_choice};
 use crate::app::state::command::{Commands, ViewCommand};
@@ -17,7 +17,7 @@ use crate::app::widgets::table::{self, Cursor, Row, Sort, cell, number};
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace, Phase};
 use crate::session::Propagation;
-use list::{Column, MessageList, MessageRow, Query, list};
+use list::{MessageList, MessageRow, Query, SortBy, list};
 
 /// The table and its view state.
 #[derive(Debug, Default)]
@@ -90,13 +90,13 @@ impl MessagesPane {
             let mut table = TableBuilder::new(ui)
                 .id_salt("messages")
                 .auto_shrink(false)
-                .column(Width::exact(40.0).clip(false))
-                .column(Width::exact(64.0))
-                .columns(Width::remainder().at_least(60.0).clip(true), 2)
-                .columns(Width::exact(66.0), 2)
-                .columns(Width::exact(66.0), 3)
-                .column(Width::exact(42.0))
-                .column(Width::exact(table::MARGIN));
+                .column(Column::exact(40.0).clip(false))
+                .column(Column::exact(64.0))
+                .columns(Column::remainder().at_least(60.0).clip(true), 2)
+                .columns(Column::exact(66.0), 2)
+                .columns(Column::exact(66.0), 3)
+                .column(Column::exact(42.0))
+                .column(Column::exact(table::MARGIN));
             if let Some(row) = scroll {
                 table = table.scroll_to_row(row, None);
             }
@@ -205,25 +205,25 @@ impl MessagesPane {
 }
 
 /// The header cells, which sort the table when clicked.
-fn header(header: &mut TableRow<'_, '_>, sort: &mut Sort<Column>) {
-    sort.header(header, Column::Order, "#", "Number of the message in the plan", false);
-    sort.header(header, Column::Phase, "Phase", "Toward the root or away from it", false);
-    sort.header(header, Column::From, "From", "The clique that is marginalised", false);
-    sort.header(header, Column::To, "To", "The clique that is multiplied", false);
+fn header(header: &mut TableRow<'_, '_>, sort: &mut Sort<SortBy>) {
+    sort.header(header, SortBy::Order, "#", "Number of the message in the plan", false);
+    sort.header(header, SortBy::Phase, "Phase", "Toward the root or away from it", false);
+    sort.header(header, SortBy::From, "From", "The clique that is marginalised", false);
+    sort.header(header, SortBy::To, "To", "The clique that is multiplied", false);
     let separator = "Entries of the separator's table";
-    sort.number(header, Column::Separator, "Separator", separator, true);
+    sort.number(header, SortBy::Separator, "Separator", separator, true);
     let touched = "Entries of both cliques' tables, counted as in the paper; engines cpu and gpu skip \
                    zeros and may read fewer";
-    sort.number(header, Column::Touched, "Touched", touched, true);
+    sort.number(header, SortBy::Touched, "Touched", touched, true);
     let start = "Since the start of the propagation";
-    sort.number(header, Column::Start, "Start", start, false);
+    sort.number(header, SortBy::Start, "Start", start, false);
     let duration = "From reading the sender to writing the receiver. ≈ marks short messages that were \
                     timed together; the common time is divided by forecast cost.";
-    sort.number(header, Column::Duration, "Duration", duration, true);
+    sort.number(header, SortBy::Duration, "Duration", duration, true);
     let per_entry =
         "Time per table entry (counted as in the paper; engines cpu and gpu skip zeros)";
-    sort.number(header, Column::PerEntry, "Per entry", per_entry, true);
-    sort.number(header, Column::Share, "Share", "Share of the sum over all messages", true);
+    sort.number(header, SortBy::PerEntry, "Per entry", per_entry, true);
+    sort.number(header, SortBy::Share, "Share", "Share of the sum over all messages", true);
 }
 
 /// What a screen reader says about a message.

@@ -44,9 +44,9 @@ fn messages_sort_by_every_column_and_ties_keep_the_plan_order() {
     let document = model.document.as_ref().unwrap();
     let (trace, compiled) = (document.trace().unwrap(), document.compiled.as_ref().unwrap());
     for column in
-        [Column::Order, Column::Phase, Column::From, Column::To, Column::Separator, Column::Touched]
+        [SortBy::Order, SortBy::Phase, SortBy::From, SortBy::To, SortBy::Separator, SortBy::Touched]
             .into_iter()
-            .chain([Column::Start, Column::Duration, Column::PerEntry, Column::Share])
+            .chain([SortBy::Start, SortBy::Duration, SortBy::PerEntry, SortBy::Share])
     {
         for sort in [Sort::ascending(column), Sort::descending(column)] {
             let query = Query { sort, ..Query::default() };

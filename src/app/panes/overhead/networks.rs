@@ -50,7 +50,7 @@ fn recorded(model: &Model, engine: &str) -> Vec<RecordedRunRef> {
 }
 
 /// The two parts of a bar, in microseconds or percent.
-struct Bar {
+struct NetworkBar {
     /// Index of the network on the horizontal axis.
     category: f64,
     overhead: f64,
@@ -72,15 +72,15 @@ pub(super) fn panel(model: &Model, engine: &str, as_share: bool) -> Panel {
         let category = names.iter().position(|name| name == network).unwrap_or(0) as f64;
         let overhead = overhead.min(whole);
         let scale = if as_share { 100.0 / whole.max(f64::MIN_POSITIVE) } else { 1.0 };
-        Bar { category, overhead: overhead * scale, execution: (whole - overhead) * scale }
+        NetworkBar { category, overhead: overhead * scale, execution: (whole - overhead) * scale }
     };
-    let recorded: Vec<Bar> = (recorded.iter())
+    let recorded: Vec<NetworkBar> = (recorded.iter())
         .map(|RecordedRunRef { network, run, .. }| {
             let overhead_us = run.overhead_us.unwrap_or(0.0);
             bar(&network.network, overhead_us, run.propagate_us.median)
         })
         .collect();
-    let live: Vec<Bar> =
+    let live: Vec<NetworkBar> =
         live.iter().map(|live| bar(&live.network, live.overhead_us, live.whole_us)).collect();
     let mut series = Vec::new();
     let live_stack = usize::from(!recorded.is_empty());

@@ -1,13 +1,12 @@
 //! Painting the timeline.
 
 use eframe::egui::{
-    self, Align2, Color32, FontId, Mesh, Painter, Rangef, Rect, Shape as Paint, Stroke, StrokeKind,
-    Ui, pos2,
+    self, Align2, Color32, FontId, Mesh, Painter, Rangef, Rect, Shape, Stroke, StrokeKind, Ui, pos2,
 };
 
-use super::Scene;
+use super::TimelineScene;
 use super::axis::{View, ticks};
-use super::rows::{Grouping, Row, Shape, Span, summary_between};
+use super::rows::{Grouping, RowShape, Span, TimelineRow, summary_between};
 use crate::app::theme::{Palette, ink_on};
 use crate::numbers;
 use crate::propagation::{Phase, Stage};
@@ -77,7 +76,7 @@ impl Drawing {
     pub fn draw(
         &self,
         ui: &Ui,
-        scene: &Scene<'_>,
+        scene: &TimelineScene<'_>,
         pointed: Option<Span>,
         range: Option<(f64, f64)>,
     ) {
@@ -117,7 +116,7 @@ impl Drawing {
         }
     }
 
-    fn stages(&self, ui: &Ui, painter: &Painter, scene: &Scene<'_>) {
+    fn stages(&self, ui: &Ui, painter: &Painter, scene: &TimelineScene<'_>) {
         let palette = Palette::of(ui);
         let row = self.stages_rect();
         let font = FontId::proportional(11.0);
@@ -170,9 +169,9 @@ impl Drawing {
         &self,
         ui: &Ui,
         painter: &Painter,
-        scene: &Scene<'_>,
+        scene: &TimelineScene<'_>,
         index: usize,
-        row: &Row,
+        row: &TimelineRow,
         pointed: Option<Span>,
     ) {
         let palette = Palette::of(ui);
@@ -187,7 +186,7 @@ impl Drawing {
         for shape in row.shapes(|time| self.x(time), view, rect.left(), rect.right()) {
             add_shape(&mut mesh, shape, y_range, &palette);
         }
-        painter.add(Paint::mesh(mesh));
+        painter.add(Shape::mesh(mesh));
         for span in row.between(view.0, view.1) {
             if scene.model.selection.message(span.message) {
                 self.outline(painter, *span, y_range, palette.selected);
@@ -216,11 +215,11 @@ impl Drawing {
                 pos2(middle + 4.0, y_range.min - 5.0),
                 pos2(middle, y_range.min + 1.0),
             ];
-            painter.add(Paint::convex_polygon(tip, colour, Stroke::NONE));
+            painter.add(Shape::convex_polygon(tip, colour, Stroke::NONE));
         }
     }
 
-    fn names(&self, ui: &Ui, scene: &Scene<'_>) {
+    fn names(&self, ui: &Ui, scene: &TimelineScene<'_>) {
         let painter = ui.painter();
         let (font, ink) = (FontId::proportional(11.0), ui.visuals().weak_text_color());
         let left = self.chart.left() - GUTTER;
@@ -246,7 +245,7 @@ impl Drawing {
         }
     }
 
-    fn range(&self, ui: &Ui, painter: &Painter, scene: &Scene<'_>, (from, to): (f64, f64)) {
+    fn range(&self, ui: &Ui, painter: &Painter, scene: &TimelineScene<'_>, (from, to): (f64, f64)) {
         let (from, to) = (from.min(to), from.max(to));
         let visuals = ui.visuals();
         let band = Rect::from_x_y_ranges(self.x(from)..=self.x(to), self.chart.y_range());
@@ -274,9 +273,9 @@ impl Drawing {
 }
 
 /// Adds a bar, a wait or a column of a row to `mesh`.
-fn add_shape(mesh: &mut Mesh, shape: Shape, y_range: Rangef, palette: &Palette) {
+fn add_shape(mesh: &mut Mesh, shape: RowShape, y_range: Rangef, palette: &Palette) {
     match shape {
-        Shape::Bar(span, from, to) => {
+        RowShape::Bar(span, from, to) => {
             // A gap of one pixel separates neighbours that are wide enough for it.
             let inset = if to - from > 4.0 { 0.5 } else { 0.0 };
             let bar = Rect::from_x_y_ranges(from + inset..=to - inset, y_range);
@@ -288,12 +287,12 @@ fn add_shape(mesh: &mut Mesh, shape: Shape, y_range: Rangef, palette: &Palette) 
             let shade = if span.message.index() % 2 == 0 { 1.0 } else { 0.8 };
             mesh.add_colored_rect(bar, darker(colour, shade));
         }
-        Shape::Wait(from, to) => {
+        RowShape::Wait(from, to) => {
             // Thinner than a message, so that the two can be told apart without colour.
             let y_range = Rangef::point(y_range.center()).expand(0.2 * y_range.span());
             mesh.add_colored_rect(Rect::from_x_y_ranges(from..=to, y_range), palette.wait);
         }
-        Shape::Column { x, collect, distribute, wait } => {
+        RowShape::Column { x, collect, distribute, wait } => {
             let column = Rect::from_x_y_ranges(x..=x + 1.0, y_range);
             mesh.add_colored_rect(column, palette.wait.gamma_multiply(wait));
             if collect + distribute == 0.0 {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use eframe::egui::{self, Color32, RichText, Sense, Ui};
 
-use super::Scene;
+use super::TimelineScene;
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::theme::Palette;
@@ -13,7 +13,7 @@ use crate::numbers;
 use crate::propagation::Stage;
 
 /// Draws the line.
-pub(super) fn show(ui: &mut Ui, scene: &Scene<'_>, commands: &mut Commands) {
+pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
     let palette = Palette::of(ui);
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 5.0;
@@ -85,7 +85,7 @@ fn swatch(ui: &mut Ui, colour: Color32) {
 }
 
 /// How long a stage took; `None` while it has not ended.
-fn stage_time(scene: &Scene<'_>, stage: Stage) -> Option<Duration> {
+fn stage_time(scene: &TimelineScene<'_>, stage: Stage) -> Option<Duration> {
     let timing = scene.trace.stages.iter().find(|timing| timing.stage == stage)?;
     Some(timing.end.saturating_sub(timing.start))
 }

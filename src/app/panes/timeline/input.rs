@@ -5,7 +5,7 @@ use eframe::egui::{EventFilter, Key, PointerButton, Rect, Response, Ui};
 use super::axis::View;
 use super::draw::Drawing;
 use super::rows::Span;
-use super::{Scene, TimelinePane};
+use super::{TimelinePane, TimelineScene};
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::propagation::MessageId;
@@ -15,7 +15,7 @@ impl TimelinePane {
         &mut self,
         ui: &Ui,
         response: &Response,
-        scene: &Scene<'_>,
+        scene: &TimelineScene<'_>,
         drawing: &Drawing,
         pointed: Option<Span>,
         commands: &mut Commands,
@@ -51,7 +51,7 @@ impl TimelinePane {
         &mut self,
         ui: &Ui,
         response: &Response,
-        scene: &Scene<'_>,
+        scene: &TimelineScene<'_>,
         rect: Rect,
         commands: &mut Commands,
     ) {
@@ -102,7 +102,7 @@ impl TimelinePane {
 
 /// The message `step` positions after the selected one, in the order of the trace; the first
 /// message if none is selected.
-fn neighbour(scene: &Scene<'_>, step: i64) -> Option<Span> {
+fn neighbour(scene: &TimelineScene<'_>, step: i64) -> Option<Span> {
     let messages = &scene.trace.messages;
     let selected = match scene.model.selected() {
         Some(Item::Message(message)) => {
@@ -117,7 +117,7 @@ fn neighbour(scene: &Scene<'_>, step: i64) -> Option<Span> {
     span_of(scene, messages.get(next)?.message)
 }
 
-fn span_of(scene: &Scene<'_>, message: MessageId) -> Option<Span> {
+fn span_of(scene: &TimelineScene<'_>, message: MessageId) -> Option<Span> {
     let mut spans = scene.rows.iter().flat_map(|row| &row.spans);
     spans.find(|span| span.message == message).copied()
 }

@@ -26,7 +26,7 @@ use crate::propagation::{CompiledNetwork, MessageTrace};
 use crate::session::EngineChoice;
 use axis::View;
 use draw::Drawing;
-use rows::{Grouping, Row};
+use rows::{Grouping, TimelineRow};
 
 /// Maximum number of workers that have a row each; with more, the rows would be too low to read.
 /// Messages of more workers are packed into fewer rows unless the user chooses otherwise.
@@ -53,11 +53,11 @@ pub struct TimelinePane {
 }
 
 /// What one frame of the pane is drawn from.
-struct Scene<'a> {
+struct TimelineScene<'a> {
     model: &'a Model,
     compiled: &'a CompiledNetwork,
     trace: &'a MessageTrace,
-    rows: Vec<Row>,
+    rows: Vec<TimelineRow>,
     grouping: Grouping,
     /// Whether workers are blocks of a GPU rather than threads.
     on_gpu: bool,
@@ -101,7 +101,7 @@ impl TimelinePane {
         if grouping == Grouping::Packed {
             rows = rows::rows(trace, compiled.plan(), grouping);
         }
-        let scene = Scene {
+        let scene = TimelineScene {
             model,
             compiled,
             trace,
@@ -143,7 +143,7 @@ impl TimelinePane {
         }
     }
 
-    fn grouping_choice(&mut self, ui: &mut Ui, scene: &Scene<'_>) {
+    fn grouping_choice(&mut self, ui: &mut Ui, scene: &TimelineScene<'_>) {
         ui.horizontal(|ui| {
             ui.weak("Rows");
             let by_worker = if scene.on_gpu { "one per block" } else { "one per thread" };
@@ -159,7 +159,7 @@ impl TimelinePane {
         });
     }
 
-    fn chart(&mut self, ui: &mut Ui, scene: &Scene<'_>, commands: &mut Commands) {
+    fn chart(&mut self, ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
         let size = egui::vec2(ui.available_width(), ui.available_height().max(64.0));
         let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
         let view = self.view.unwrap_or_else(|| View::all(scene.total));
@@ -188,7 +188,7 @@ impl TimelinePane {
 }
 
 /// Describes the chart to screen readers.
-fn announce(response: &Response, scene: &Scene<'_>) {
+fn announce(response: &Response, scene: &TimelineScene<'_>) {
     response.widget_info(|| {
         let count = scene.trace.messages.len();
         let time = numbers::duration(scene.trace.elapsed);
@@ -222,7 +222,7 @@ fn between_stages(trace: &MessageTrace) -> Vec<(f64, f64)> {
 }
 
 /// Summary of the durations of all messages in `rows`.
-fn summary(rows: &[Row]) -> DurationSummary {
+fn summary(rows: &[TimelineRow]) -> DurationSummary {
     DurationSummary::of(rows.iter().flat_map(|row| &row.spans).map(|span| span.end - span.start))
 }
 

@@ -24,7 +24,7 @@ pub struct Span {
 
 /// Messages that do not overlap in time, in order of time.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row {
+pub struct TimelineRow {
     /// The worker that computed them: a thread, or a block of the GPU. Zero in packed rows.
     pub worker: u32,
     /// The messages.
@@ -33,7 +33,7 @@ pub struct Row {
 
 /// Part of a row as it is drawn. Positions are in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Shape {
+pub enum RowShape {
     /// A message that is wide enough for a bar: left and right edge.
     Bar(Span, f32, f32),
     /// A column one pixel wide, partly covered by messages or waits too short for a bar.
@@ -63,7 +63,7 @@ pub enum Grouping {
 
 /// The messages of `trace` in rows, ordered by worker. Workers without messages have no row.
 #[must_use]
-pub fn rows(trace: &MessageTrace, plan: &Plan, grouping: Grouping) -> Vec<Row> {
+pub fn rows(trace: &MessageTrace, plan: &Plan, grouping: Grouping) -> Vec<TimelineRow> {
     let mut workers: std::collections::BTreeMap<u32, Vec<Span>> = std::collections::BTreeMap::new();
     for timing in &trace.messages {
         let Some(message) = plan.messages().get(timing.message.index()) else { continue };
@@ -85,14 +85,16 @@ pub fn rows(trace: &MessageTrace, plan: &Plan, grouping: Grouping) -> Vec<Row> {
 }
 
 /// Puts each span into the first row whose last span has ended, and adds a row if there is none.
-fn pack(worker: u32, mut spans: Vec<Span>) -> Vec<Row> {
+fn pack(worker: u32, mut spans: Vec<Span>) -> Vec<TimelineRow> {
     spans.sort_by(|a, b| a.wait_start.total_cmp(&b.wait_start));
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<TimelineRow> = Vec::new();
     for span in spans {
-        let free = |row: &&mut Row| row.spans.last().is_none_or(|last| last.end <= span.wait_start);
+        let free = |row: &&mut TimelineRow| {
+            row.spans.last().is_none_or(|last| last.end <= span.wait_start)
+        };
         match rows.iter_mut().find(free) {
             Some(row) => row.spans.push(span),
-            None => rows.push(Row { worker, spans: vec![span] }),
+            None => rows.push(TimelineRow { worker, spans: vec![span] }),
         }
     }
     rows
@@ -101,12 +103,12 @@ fn pack(worker: u32, mut spans: Vec<Span>) -> Vec<Row> {
 /// Total and median duration of the messages that wait or run at any time between `start` and `end`.
 /// Each counts with its whole duration, without its wait.
 #[must_use]
-pub fn summary_between(rows: &[Row], start: f64, end: f64) -> DurationSummary {
+pub fn summary_between(rows: &[TimelineRow], start: f64, end: f64) -> DurationSummary {
     let spans = rows.iter().flat_map(|row| row.between(start, end));
     DurationSummary::of(spans.map(|span| span.end - span.start))
 }
 
-impl Row {
+impl TimelineRow {
     /// The messages that wait or run at any time between `start` and `end`.
     #[must_use]
     pub fn between(&self, start: f64, end: f64) -> &[Span] {
@@ -139,7 +141,7 @@ impl Row {
         view: (f64, f64),
         left: f32,
         right: f32,
-    ) -> Vec<Shape> {
+    ) -> Vec<RowShape> {
         /// Minimum width, in pixels, of a message or a wait that is drawn as a bar.
         const MIN_BAR_WIDTH: f32 = 2.0;
         let mut coverage = Coverage::new(left, right);
@@ -148,12 +150,12 @@ impl Row {
             let edges = [span.wait_start, span.start, span.end].map(&x);
             let [wait_start, start, end] = edges.map(|edge| edge.clamp(left, right));
             if edges[1] - edges[0] >= MIN_BAR_WIDTH {
-                shapes.push(Shape::Wait(wait_start, start));
+                shapes.push(RowShape::Wait(wait_start, start));
             } else if span.wait_start < span.start {
                 coverage.add(Coverage::WAIT, wait_start, start);
             }
             if edges[2] - edges[1] >= MIN_BAR_WIDTH {
-                shapes.push(Shape::Bar(*span, start, end));
+                shapes.push(RowShape::Bar(*span, start, end));
             } else {
                 coverage.add(Coverage::phase_index(span.phase), start, end);
             }
@@ -203,13 +205,13 @@ impl Coverage {
     }
 
     /// The columns that are covered at all.
-    fn columns(self) -> impl Iterator<Item = Shape> {
+    fn columns(self) -> impl Iterator<Item = RowShape> {
         let left = self.left;
         let columns = self.columns.into_iter().enumerate();
         columns.filter(|(_, column)| column.iter().any(|&share| share > 0.0)).map(
             move |(index, column)| {
                 let [collect, distribute, wait] = column.map(|share| share.min(1.0));
-                Shape::Column { x: left + index as f32, collect, distribute, wait }
+                RowShape::Column { x: left + index as f32, collect, distribute, wait }
             },
         )
     }
@@ -219,7 +221,7 @@ impl Coverage {
 mod tests {
     use super::*;
 
-    fn row(spans: &[(f64, f64)]) -> Row {
+    fn row(spans: &[(f64, f64)]) -> TimelineRow {
         let span = |(index, &(start, end)): (usize, &(f64, f64))| Span {
             message: MessageId::new(index),
             phase: if index % 2 == 0 { Phase::Collect } else { Phase::Distribute },
@@ -228,7 +230,7 @@ mod tests {
             end,
             shared_with: 0,
         };
-        Row { worker: 0, spans: spans.iter().enumerate().map(span).collect() }
+        TimelineRow { worker: 0, spans: spans.iter().enumerate().map(span).collect() }
     }
 
     #[test]
@@ -238,7 +240,7 @@ mod tests {
         let shapes = row(&spans).shapes(|t| (t / 50.0) as f32, (0.0, 1e4), 0.0, 200.0);
         assert_eq!(shapes.len(), 200);
         for shape in shapes {
-            let Shape::Column { collect, distribute, .. } = shape else { panic!("{shape:?}") };
+            let RowShape::Column { collect, distribute, .. } = shape else { panic!("{shape:?}") };
             // Half of the time is covered, alternating between the phases.
             assert!((collect - 0.25).abs() < 0.26 && (distribute - 0.25).abs() < 0.26);
             assert!(collect > 0.0 && distribute > 0.0);
@@ -249,9 +251,9 @@ mod tests {
     fn a_long_message_among_short_ones_is_drawn_as_a_bar() {
         let row = row(&[(0.0, 1.0), (1.0, 500.0), (500.0, 501.0)]);
         let shapes = row.shapes(|t| (t / 10.0) as f32, (0.0, 600.0), 0.0, 60.0);
-        let bars: Vec<_> = shapes.iter().filter(|s| matches!(s, Shape::Bar(..))).collect();
+        let bars: Vec<_> = shapes.iter().filter(|s| matches!(s, RowShape::Bar(..))).collect();
         assert_eq!(bars.len(), 1);
-        assert!(matches!(bars[0], Shape::Bar(span, ..) if span.message == MessageId::new(1)));
+        assert!(matches!(bars[0], RowShape::Bar(span, ..) if span.message == MessageId::new(1)));
         assert_eq!(shapes.len(), 3);
     }
 
@@ -261,12 +263,12 @@ mod tests {
         row.spans[1].wait_start = 200.0;
         row.spans[0].wait_start = 10.0;
         let shapes = row.shapes(|t| t as f32, (0.0, 300.0), 0.0, 300.0);
-        assert_eq!(shapes[0], Shape::Wait(10.0, 100.0));
+        assert_eq!(shapes[0], RowShape::Wait(10.0, 100.0));
         assert_eq!(shapes.len(), 3);
         assert_eq!(row.between(0.0, 50.0), &row.spans[..1]);
         assert_eq!(row.nearest(50.0, 1.0), Some(row.spans[0]));
         let zoomed_out = row.shapes(|t| (t / 200.0) as f32, (0.0, 300.0), 0.0, 2.0);
-        let Shape::Column { wait, .. } = zoomed_out[0] else { panic!("{zoomed_out:?}") };
+        let RowShape::Column { wait, .. } = zoomed_out[0] else { panic!("{zoomed_out:?}") };
         assert!((wait - 0.45).abs() < 1e-3);
     }
 
@@ -274,8 +276,9 @@ mod tests {
     fn overlapping_messages_are_put_into_separate_rows() {
         let spans = row(&[(0.0, 10.0), (5.0, 20.0), (10.0, 12.0), (20.0, 21.0)]).spans;
         let rows = pack(7, spans);
-        let messages =
-            |row: &Row| row.spans.iter().map(|span| span.message.index()).collect::<Vec<_>>();
+        let messages = |row: &TimelineRow| {
+            row.spans.iter().map(|span| span.message.index()).collect::<Vec<_>>()
+        };
         assert_eq!(rows.iter().map(messages).collect::<Vec<_>>(), [vec![0, 2, 3], vec![1]]);
         assert!(rows.iter().all(|row| row.worker == 7));
     }

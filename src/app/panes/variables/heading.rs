@@ -2,7 +2,7 @@
 
 use eframe::egui::{self, Align2, Rect, Response, Sense, Stroke, Ui, pos2, vec2};
 
-use super::rows::{NUMBER_WIDTH, Row, RowActions};
+use super::rows::{NUMBER_WIDTH, RowActions, VariableRow};
 use super::text::{body, percent, small, write_elided};
 use crate::app::state::command::{Commands, EvidenceCommand, ViewCommand};
 use crate::app::state::highlight::Item;
@@ -15,7 +15,7 @@ const NAME_SHARE: f32 = 0.52;
 /// named.
 const MIN_MODE_WIDTH: f32 = 120.0;
 
-impl Row<'_> {
+impl VariableRow<'_> {
     /// Draws the heading into `rect`.
     pub(super) fn heading(
         &self,

@@ -169,7 +169,7 @@ impl VariablesPane {
                 let size = egui::vec2(width, tops[index + 1] - tops[index]);
                 let rect = egui::Rect::from_min_size(at, size);
                 let expanded = self.expanded.contains(&variable);
-                let row = rows::Row { model, document, variable, expanded };
+                let row = rows::VariableRow { model, document, variable, expanded };
                 let actions = row.show(ui, rect, commands);
                 if actions.toggle_expanded {
                     toggled = Some(variable);

@@ -24,7 +24,7 @@ pub(super) const NUMBER_WIDTH: f32 = 58.0;
 const STALE_OPACITY: f32 = 0.4;
 
 /// One variable to draw.
-pub(super) struct Row<'a> {
+pub(super) struct VariableRow<'a> {
     pub(super) model: &'a Model,
     pub(super) document: &'a Document,
     pub(super) variable: VariableId,
@@ -38,7 +38,7 @@ pub(super) struct RowActions {
     pub(super) edit_likelihood: bool,
 }
 
-impl Row<'_> {
+impl VariableRow<'_> {
     /// Draws the variable into `rect`.
     pub(super) fn show(&self, ui: &mut Ui, rect: Rect, commands: &mut Commands) -> RowActions {
         let mut actions = RowActions::default();
