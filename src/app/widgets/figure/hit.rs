@@ -45,17 +45,17 @@ pub fn describe(ui: &mut Ui, panel: &Panel, point: PointRef) {
     ui.label(axis_value(&panel.y, point.y));
 }
 
-/// A value with the label of its axis, such as `Time, µs: 12.3`.
+/// A value with the label of its axis, such as `Time, µs: 12.3`. On an axis of categories, the name
+/// of the category alone.
 fn axis_value(axis: &Axis, value: f64) -> String {
-    let text = match &axis.scale {
-        Scale::Categories(names) => {
-            return names.get(value.round().max(0.0) as usize).cloned().unwrap_or_default();
-        }
-        _ if value.fract() == 0.0 && (0.0..1e15).contains(&value) => {
-            numbers::thousands(value as u64)
-        }
-        _ if value.abs() >= 1e5 => numbers::thousands(value.round() as u64),
-        _ => format!("{}", (value * 1e4).round() / 1e4),
+    if let Scale::Categories(names) = &axis.scale {
+        return names.get(value.round().max(0.0) as usize).cloned().unwrap_or_default();
+    }
+    let text = if value.fract() == 0.0 || value.abs() >= 1e5 {
+        let sign = if value < 0.0 { "-" } else { "" };
+        format!("{sign}{}", numbers::thousands(value.abs().round() as u64))
+    } else {
+        format!("{}", (value * 1e4).round() / 1e4)
     };
     if axis.label.is_empty() { text } else { format!("{}: {text}", axis.label) }
 }
@@ -82,9 +82,11 @@ mod tests {
     }
 
     #[test]
-    fn values_are_given_with_the_label_of_their_axis() {
+    fn a_value_has_the_label_of_its_axis_and_keeps_its_sign() {
         assert_eq!(axis_value(&Axis::log("Entries"), 12_000.0), "Entries: 12,000");
         assert_eq!(axis_value(&Axis::linear("Share"), 0.25), "Share: 0.25");
+        assert_eq!(axis_value(&Axis::linear("Change"), -0.5), "Change: -0.5");
+        assert_eq!(axis_value(&Axis::linear("Change"), -123_456.7), "Change: -123,457");
         assert_eq!(axis_value(&Axis::categories("", ["asia", "pigs"]), 1.0), "pigs");
     }
 }
