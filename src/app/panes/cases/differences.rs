@@ -19,9 +19,9 @@ const NAME_WIDTH: f32 = 84.0;
 const STATE_WIDTH: f32 = 58.0;
 /// Range of the width of a case's column, in points.
 const CASE_WIDTHS: std::ops::RangeInclusive<f32> = 66.0..=130.0;
-/// Minimum difference of probabilities that is shown. Smaller ones may be rounding errors of single
-/// precision and are shown as equal.
-const MIN_DIFFERENCE: f64 = 5e-6;
+/// Minimum difference of two probabilities that is shown as a number: half of 0.01 percentage
+/// points, the last digit shown. A smaller difference would read `+0.00` and is shown as `=`.
+const MIN_DIFFERENCE: f64 = 5e-5;
 
 /// The column that the others are compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -269,8 +269,8 @@ fn bar_colour(colour: Color32, share: f64) -> Color32 {
     if share > 0.0 { colour.gamma_multiply(0.35) } else { Color32::TRANSPARENT }
 }
 
-/// A difference of probabilities in percentage points, such as `+12.34`; `=` if it is smaller than
-/// [`MIN_DIFFERENCE`].
+/// A difference of probabilities in percentage points, such as `+12.34`; `=` if its absolute value
+/// is below [`MIN_DIFFERENCE`].
 fn difference(change: f64) -> String {
     if change.abs() < MIN_DIFFERENCE { "=".to_owned() } else { format!("{:+.2}", 100.0 * change) }
 }
@@ -280,9 +280,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn differences_have_a_sign_and_rounding_errors_are_shown_as_equal() {
+    fn differences_have_a_sign_and_those_that_would_round_to_zero_are_shown_as_equal() {
         assert_eq!(difference(0.25), "+25.00");
         assert_eq!(difference(-0.0123), "-1.23");
-        assert_eq!(difference(1e-12), "=");
+        assert_eq!((difference(5.1e-5).as_str(), difference(-5.1e-5).as_str()), ("+0.01", "-0.01"));
+        assert_eq!((difference(4.9e-5).as_str(), difference(-4.9e-5).as_str()), ("=", "="));
+        assert_eq!(difference(0.0), "=");
     }
 }
