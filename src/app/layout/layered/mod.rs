@@ -41,15 +41,15 @@ pub struct LayeredDrawing {
 /// Draws a directed acyclic graph with vertices of `sizes` and arcs pointing down, about `aspect`
 /// times as wide as it is high.
 ///
-/// `arcs` are pairs of tail and head. If there is a cycle, arcs to the vertices on it or below it
-/// may point in other directions.
+/// `arcs` are pairs of tail and head. `aspect` is limited to the range from 0.5 to 4. If there is a
+/// directed cycle, the vertices on it and below it are drawn in the top layer.
 ///
 /// # Panics
-/// If an arc refers to a vertex that does not exist, or every vertex is on or below a cycle.
+/// If an arc refers to a vertex that does not exist.
 ///
 /// # Complexity
-/// O(k (n + m) log (n + m)) for n vertices, m arc segments between neighbouring layers, and k
-/// sweeps over the layers.
+/// O(l n log n + k (n + m) log (n + m)) for n vertices, l layers, m arc segments between
+/// neighbouring layers, and k sweeps over the layers.
 #[must_use]
 pub fn draw(sizes: &[Vec2], arcs: &[(usize, usize)], aspect: f32) -> LayeredDrawing {
     let aspect = aspect.clamp(0.5, 4.0);
@@ -264,6 +264,15 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_graph_whose_vertices_are_all_on_a_cycle_is_drawn_in_one_layer() {
+        let drawing = draw(&sizes(3), &[(0, 1), (1, 2), (2, 0), (0, 0)], 1.6);
+        assert_eq!((drawing.arc_lines.len(), drawing.bounds.height()), (4, 30.0));
+        let mut x: Vec<f32> = drawing.centres.iter().map(|centre| centre.x).collect();
+        x.sort_by(f32::total_cmp);
+        assert!(x[1] - x[0] > 50.0 && x[2] - x[1] > 50.0, "{x:?}");
     }
 
     #[test]

@@ -6,7 +6,7 @@
 /// List scheduling, similar to Coffman and Graham (1972): among the vertices whose predecessors are
 /// all placed, each layer takes the ones with the longest paths below them. After that, a vertex
 /// moves down toward its successors if this shortens its arcs in total and a layer has room.
-/// Vertices on or below a cycle stay on layer 0, whatever `max_width` is.
+/// Vertices on or below a cycle stay on layer 0, whatever `max_width` is, and are not counted there.
 pub(super) fn layers(n: usize, arcs: &[(usize, usize)], max_width: usize) -> Vec<usize> {
     let mut above = vec![Vec::new(); n];
     let mut below = vec![Vec::new(); n];
@@ -58,7 +58,8 @@ pub(super) fn layers(n: usize, arcs: &[(usize, usize)], max_width: usize) -> Vec
     without_gaps(layer_of, &used)
 }
 
-/// Renumbers the layers so that none is empty.
+/// Renumbers the layers so that none of those with a count in `used` is empty. Without counts, all
+/// vertices are on or below a cycle and stay on layer 0.
 fn without_gaps(layer_of: Vec<usize>, used: &[usize]) -> Vec<usize> {
     let mut number = 0;
     let numbers: Vec<usize> = used
@@ -68,7 +69,7 @@ fn without_gaps(layer_of: Vec<usize>, used: &[usize]) -> Vec<usize> {
             number.saturating_sub(1)
         })
         .collect();
-    layer_of.into_iter().map(|layer| numbers[layer]).collect()
+    layer_of.into_iter().map(|layer| numbers.get(layer).copied().unwrap_or(0)).collect()
 }
 
 /// The vertices in topological order. Vertices on a cycle or below one are left out.
@@ -97,6 +98,14 @@ mod tests {
     fn a_source_is_placed_just_above_its_successor() {
         // 0 -> 1 -> 2 -> 3 and 4 -> 3.
         assert_eq!(layers(5, &[(0, 1), (1, 2), (2, 3), (4, 3)], 10), [0, 1, 2, 3, 2]);
+    }
+
+    #[test]
+    fn vertices_on_or_below_a_cycle_are_on_the_first_layer() {
+        assert_eq!(layers(3, &[(0, 1), (1, 2), (2, 0)], 10), [0; 3]);
+        // 0 -> 1 -> 2, and the cycle 3 -> 4 -> 3 with the arc 4 -> 5.
+        let arcs = [(0, 1), (1, 2), (3, 4), (4, 3), (4, 5)];
+        assert_eq!(layers(6, &arcs, 10), [0, 1, 2, 0, 0, 0]);
     }
 
     #[test]
