@@ -41,40 +41,16 @@ impl<C: Copy + PartialEq> Sort<C> {
         if self.descending { ordering.reverse() } else { ordering }
     }
 
-    /// A left-aligned header cell that sorts by `column` when clicked, and reverses the order when
-    /// clicked again. `largest_first` is the order after the first click.
-    pub fn header(
-        &mut self,
-        row: &mut TableRow<'_, '_>,
-        column: C,
-        title: &str,
-        hint: &str,
-        largest_first: bool,
-    ) {
+    /// Draws `header` as a cell of `row`. A click sorts by its column, and another click reverses
+    /// the order.
+    pub fn header(&mut self, row: &mut TableRow<'_, '_>, header: Header<C>) {
         row.col(|ui| {
-            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                self.button(ui, column, title, hint, largest_first);
-            });
+            ui.with_layout(aligned(header.align), |ui| self.button(ui, header));
         });
     }
 
-    /// As [`header`](Self::header), right-aligned for a column of numbers.
-    pub fn number(
-        &mut self,
-        row: &mut TableRow<'_, '_>,
-        column: C,
-        title: &str,
-        hint: &str,
-        largest_first: bool,
-    ) {
-        row.col(|ui| {
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                self.button(ui, column, title, hint, largest_first);
-            });
-        });
-    }
-
-    fn button(&mut self, ui: &mut Ui, column: C, title: &str, hint: &str, largest_first: bool) {
+    fn button(&mut self, ui: &mut Ui, header: Header<C>) {
+        let Header { column, title, hint, largest_first, .. } = header;
         let sorted = self.column == column;
         let (mark, order) = match (sorted, self.descending) {
             (false, _) => ("", ""),
@@ -91,6 +67,40 @@ impl<C: Copy + PartialEq> Sort<C> {
             let descending = if sorted { !self.descending } else { largest_first };
             *self = Self { column, descending };
         }
+    }
+}
+
+/// The header of a column that a table can be sorted by.
+#[derive(Clone, Copy, Debug)]
+pub struct Header<C> {
+    column: C,
+    align: Align,
+    title: &'static str,
+    hint: &'static str,
+    /// The order after the first click.
+    largest_first: bool,
+}
+
+impl<C: Copy> Header<C> {
+    /// The header of a column of text, with the tooltip `hint`. The first click sorts smallest
+    /// first.
+    #[must_use]
+    pub const fn text(column: C, title: &'static str, hint: &'static str) -> Self {
+        Self { column, align: Align::LEFT, title, hint, largest_first: false }
+    }
+
+    /// The header of a column of numbers, with the tooltip `hint`. The first click sorts largest
+    /// first.
+    #[must_use]
+    pub const fn number(column: C, title: &'static str, hint: &'static str) -> Self {
+        Self { column, align: Align::RIGHT, title, hint, largest_first: true }
+    }
+
+    /// The same header, but the first click sorts smallest first.
+    #[must_use]
+    pub const fn smallest_first(mut self) -> Self {
+        self.largest_first = false;
+        self
     }
 }
 
@@ -139,7 +149,7 @@ impl Row {
             row_response.widget_info(|| {
                 WidgetInfo::selected(WidgetType::SelectableLabel, true, selected, label.clone())
             });
-            ui.with_layout(Layout::left_to_right(Align::Center), add_contents);
+            ui.with_layout(aligned(Align::LEFT), add_contents);
             response = Some(row_response);
         });
         response.expect("`col` calls its closure")
@@ -148,18 +158,30 @@ impl Row {
 
 /// A cell with left-aligned text.
 pub fn cell(row: &mut TableRow<'_, '_>, text: impl Into<String>) {
-    row.col(|ui| {
-        ui.style_mut().interaction.selectable_labels = false;
-        ui.with_layout(Layout::left_to_right(Align::Center), |ui| ui.label(text.into()));
-    });
+    aligned_cell(row, Align::LEFT, text.into());
 }
 
 /// A cell with a right-aligned number.
 pub fn number(row: &mut TableRow<'_, '_>, text: impl Into<String>) {
+    aligned_cell(row, Align::RIGHT, text.into());
+}
+
+fn aligned_cell(row: &mut TableRow<'_, '_>, align: Align, text: String) {
     row.col(|ui| {
+        // Selectable labels would intercept clicks on the row.
         ui.style_mut().interaction.selectable_labels = false;
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| ui.label(text.into()));
+        ui.with_layout(aligned(align), |ui| ui.label(text));
     });
+}
+
+/// The layout of a cell: vertically centred, and horizontally at the right for [`Align::RIGHT`],
+/// otherwise at the left.
+fn aligned(align: Align) -> Layout {
+    if align == Align::RIGHT {
+        Layout::right_to_left(Align::Center)
+    } else {
+        Layout::left_to_right(Align::Center)
+    }
 }
 
 /// Keyboard focus within a table, and scrolling to the selected row.

@@ -58,8 +58,8 @@ pub(super) fn layers(n: usize, arcs: &[(usize, usize)], max_width: usize) -> Vec
     without_gaps(layer_of, &used)
 }
 
-/// Renumbers the layers so that none of those with a count in `used` is empty. Without counts, all
-/// vertices are on or below a cycle and stay on layer 0.
+/// Renumbers the layers, leaving out those on which `used` counts no vertices. If `used` is empty,
+/// all vertices are on layer 0.
 fn without_gaps(layer_of: Vec<usize>, used: &[usize]) -> Vec<usize> {
     let mut number = 0;
     let numbers: Vec<usize> = used

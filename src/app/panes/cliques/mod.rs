@@ -11,7 +11,7 @@ use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
 use crate::app::widgets::naming;
-use crate::app::widgets::table::{self, Cursor, Row, Sort, cell, number};
+use crate::app::widgets::table::{self, Cursor, Header, Row, Sort, cell, number};
 use crate::graph::CliqueId;
 use crate::numbers;
 use crate::propagation::CompiledNetwork;
@@ -39,6 +39,21 @@ enum SortBy {
     Share,
     Depth,
 }
+
+/// The headers of the columns that are always shown. In a narrow pane the last one, the names, is
+/// cut off before the sizes are.
+const HEADERS: [Header<SortBy>; 4] = [
+    Header::text(SortBy::Id, "#", "Number of the clique"),
+    Header::number(SortBy::Entries, "Entries", "Entries of the table"),
+    Header::number(SortBy::Share, "Share", "Share of the entries of all cliques"),
+    Header::text(SortBy::Name, "Variables", "Names of the variables"),
+];
+
+/// The headers of the columns that only a wide pane shows.
+const WIDE_HEADERS: [Header<SortBy>; 2] = [
+    Header::number(SortBy::Variables, "n", "Number of variables"),
+    Header::number(SortBy::Depth, "Depth", "Edges to the root").smallest_first(),
+];
 
 impl Default for Sort<SortBy> {
     fn default() -> Self {
@@ -101,23 +116,10 @@ impl CliquesPane {
             if let Some(row) = scroll {
                 table = table.scroll_to_row(row, None);
             }
-            let table = table.header(table::ROW_HEIGHT, |mut header| {
-                let sort = &mut self.sort;
-                sort.header(&mut header, SortBy::Id, "#", "Number of the clique", false);
-                // In a narrow pane the names may be cut off, but the sizes must not be.
-                sort.number(&mut header, SortBy::Entries, "Entries", "Entries of the table", true);
-                let share = "Share of the entries of all cliques";
-                sort.number(&mut header, SortBy::Share, "Share", share, true);
-                sort.header(
-                    &mut header,
-                    SortBy::Name,
-                    "Variables",
-                    "Names of the variables",
-                    false,
-                );
-                if wide {
-                    sort.number(&mut header, SortBy::Variables, "n", "Number of variables", true);
-                    sort.number(&mut header, SortBy::Depth, "Depth", "Edges to the root", false);
+            let table = table.header(table::ROW_HEIGHT, |mut row| {
+                let wide_headers = WIDE_HEADERS.into_iter().filter(|_| wide);
+                for header in HEADERS.into_iter().chain(wide_headers) {
+                    self.sort.header(&mut row, header);
                 }
             });
             table.body(|body| self.body(body, &rows, wide, model, compiled, commands));

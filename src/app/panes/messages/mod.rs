@@ -5,7 +5,7 @@ mod list;
 use std::sync::Arc;
 
 use eframe::egui::{DragValue, Id, ScrollArea, Ui};
-use egui_extras::{Column, TableBody, TableBuilder, TableRow};
+use egui_extras::{Column, TableBody, TableBuilder};
 
 use crate::app::panes::common::{LIVE_INTERVAL, empty_state, no_messages_reason, run_choice};
 use crate::app::state::command::{Commands, ViewCommand};
@@ -13,11 +13,39 @@ use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
 use crate::app::state::recordings::RecordedRunRef;
 use crate::app::widgets::naming;
-use crate::app::widgets::table::{self, Cursor, Row, Sort, cell, number};
+use crate::app::widgets::table::{self, Cursor, Header, Row, cell, number};
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace, Phase};
 use crate::session::Propagation;
 use list::{MessageList, MessageRow, Query, SortBy, list};
+
+/// The headers of all columns.
+const HEADERS: [Header<SortBy>; 10] = [
+    Header::text(SortBy::Order, "#", "Number of the message in the plan"),
+    Header::text(SortBy::Phase, "Phase", "Toward the root or away from it"),
+    Header::text(SortBy::From, "From", "The clique that is marginalised"),
+    Header::text(SortBy::To, "To", "The clique that is multiplied"),
+    Header::number(SortBy::Separator, "Separator", "Entries of the separator's table"),
+    Header::number(
+        SortBy::Touched,
+        "Touched",
+        "Entries of both cliques' tables, counted as in the paper; engines cpu and gpu skip zeros \
+         and may read fewer",
+    ),
+    Header::number(SortBy::Start, "Start", "Since the start of the propagation").smallest_first(),
+    Header::number(
+        SortBy::Duration,
+        "Duration",
+        "From reading the sender to writing the receiver. ≈ marks short messages that were timed \
+         together; the common time is divided by forecast cost.",
+    ),
+    Header::number(
+        SortBy::PerEntry,
+        "Per entry",
+        "Time per table entry (counted as in the paper; engines cpu and gpu skip zeros)",
+    ),
+    Header::number(SortBy::Share, "Share", "Share of the sum over all messages"),
+];
 
 /// The table and its view state.
 #[derive(Debug, Default)]
@@ -101,7 +129,9 @@ impl MessagesPane {
                 table = table.scroll_to_row(row, None);
             }
             let table = table.header(table::ROW_HEIGHT, |mut row| {
-                header(&mut row, &mut self.query.sort);
+                for header in HEADERS {
+                    self.query.sort.header(&mut row, header);
+                }
             });
             table.body(|body| self.body(body, &list, model, compiled, commands));
         });
@@ -202,28 +232,6 @@ impl MessagesPane {
         self.cached = Some(CachedList { finished, query: self.query, list: Arc::clone(&list) });
         list
     }
-}
-
-/// The header cells, which sort the table when clicked.
-fn header(header: &mut TableRow<'_, '_>, sort: &mut Sort<SortBy>) {
-    sort.header(header, SortBy::Order, "#", "Number of the message in the plan", false);
-    sort.header(header, SortBy::Phase, "Phase", "Toward the root or away from it", false);
-    sort.header(header, SortBy::From, "From", "The clique that is marginalised", false);
-    sort.header(header, SortBy::To, "To", "The clique that is multiplied", false);
-    let separator = "Entries of the separator's table";
-    sort.number(header, SortBy::Separator, "Separator", separator, true);
-    let touched = "Entries of both cliques' tables, counted as in the paper; engines cpu and gpu skip \
-                   zeros and may read fewer";
-    sort.number(header, SortBy::Touched, "Touched", touched, true);
-    let start = "Since the start of the propagation";
-    sort.number(header, SortBy::Start, "Start", start, false);
-    let duration = "From reading the sender to writing the receiver. ≈ marks short messages that were \
-                    timed together; the common time is divided by forecast cost.";
-    sort.number(header, SortBy::Duration, "Duration", duration, true);
-    let per_entry =
-        "Time per table entry (counted as in the paper; engines cpu and gpu skip zeros)";
-    sort.number(header, SortBy::PerEntry, "Per entry", per_entry, true);
-    sort.number(header, SortBy::Share, "Share", "Share of the sum over all messages", true);
 }
 
 /// What a screen reader says about a message.
