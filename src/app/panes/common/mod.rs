@@ -3,8 +3,8 @@
 mod durations;
 mod equations;
 mod finding;
-mod no_messages;
 mod run_choice;
+mod traced_messages;
 mod zoom_buttons;
 
 use std::time::Duration;
@@ -14,8 +14,7 @@ use eframe::egui::{Label, RichText, Ui};
 pub(super) use durations::DurationSummary;
 pub(super) use equations::Equations;
 pub(super) use finding::describe_finding;
-pub(super) use no_messages::no_messages_reason;
-pub(super) use run_choice::run_choice;
+pub(super) use traced_messages::{TracedMessages, choose_messages};
 pub(super) use zoom_buttons::zoom_buttons;
 
 /// Time between redraws of a pane that shows a running propagation: about 30 frames a second.

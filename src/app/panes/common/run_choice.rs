@@ -8,7 +8,7 @@ use crate::app::theme::Palette;
 
 /// Draws the choice and, if a recording is shown, where it comes from. Draws nothing if the open
 /// network has no recordings.
-pub(in crate::app::panes) fn run_choice(ui: &mut Ui, model: &Model, commands: &mut Commands) {
+pub(super) fn run_choice(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let Some(document) = model.document.as_ref().filter(|document| !document.recorded.is_empty())
     else {
         return;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use eframe::egui::{DragValue, Id, ScrollArea, Ui};
 use egui_extras::{Column, TableBody, TableBuilder};
 
-use crate::app::panes::common::{LIVE_INTERVAL, empty_state, no_messages_reason, run_choice};
+use crate::app::panes::common::{LIVE_INTERVAL, TracedMessages, choose_messages};
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
@@ -84,15 +84,11 @@ struct CachedList {
 impl MessagesPane {
     /// Draws the pane.
     pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
-        run_choice(ui, model, commands);
-        if let Some(reason) = no_messages_reason(model) {
-            empty_state(ui, reason);
-            return;
-        }
-        let Some((document, compiled)) = model.document.as_ref().zip(model.compiled()) else {
+        let Some(TracedMessages { document, compiled, trace }) =
+            choose_messages(ui, model, commands)
+        else {
             return;
         };
-        let Some(trace) = document.trace() else { return };
         let finished = match (document.shown, &document.running, &document.result) {
             (Some(recorded), ..) => Some(Finished::Recorded(recorded)),
             (None, None, Some(result)) => Some(Finished::OnThisMachine(Arc::clone(result))),

@@ -1,6 +1,7 @@
 use super::list::compare;
 use super::*;
 use crate::app::testing::{Bench, drive, label_containing, model};
+use crate::app::widgets::table::Sort;
 use eframe::egui::Key;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;

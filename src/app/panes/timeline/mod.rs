@@ -12,9 +12,7 @@ use std::time::Duration;
 
 use eframe::egui::{self, Response, Sense, Ui, WidgetInfo, WidgetType};
 
-use crate::app::panes::common::{
-    DurationSummary, LIVE_INTERVAL, empty_state, no_messages_reason, run_choice,
-};
+use crate::app::panes::common::{DurationSummary, LIVE_INTERVAL, TracedMessages, choose_messages};
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
@@ -74,15 +72,11 @@ impl TimelinePane {
     /// Draws the pane.
     pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
         self.reset_for_another_run(model);
-        run_choice(ui, model, commands);
-        if let Some(reason) = no_messages_reason(model) {
-            empty_state(ui, reason);
-            return;
-        }
-        let Some((document, compiled)) = model.document.as_ref().zip(model.compiled()) else {
+        let Some(TracedMessages { document, compiled, trace }) =
+            choose_messages(ui, model, commands)
+        else {
             return;
         };
-        let Some(trace) = document.trace() else { return };
         let live = document.running.is_some() && document.shown.is_none();
         if live {
             ui.ctx().request_repaint_after(LIVE_INTERVAL);

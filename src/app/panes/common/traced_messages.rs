@@ -1,20 +1,51 @@
-//! Why there are no messages to show.
+//! The messages of the run that the user chose, or the reason why there are none.
 
+use std::sync::Arc;
+
+use eframe::egui::Ui;
+
+use super::empty_state;
+use super::run_choice::run_choice;
+use crate::app::state::command::Commands;
 use crate::app::state::document::Document;
 use crate::app::state::model::Model;
 use crate::propagation::{CompiledNetwork, MessageTrace};
 
-/// Why there are no messages to show, and what the user can do about it. `None` if there are
-/// messages or a running propagation may still report some.
-pub(in crate::app::panes) fn no_messages_reason(model: &Model) -> Option<&str> {
+/// The messages of a propagation on the junction tree of the open network.
+pub(in crate::app::panes) struct TracedMessages<'m> {
+    pub document: &'m Document,
+    pub compiled: &'m Arc<CompiledNetwork>,
+    /// The trace. It may be empty while the propagation runs.
+    pub trace: &'m MessageTrace,
+}
+
+/// Draws the choice of run, and returns the messages of the chosen run. If there are none, fills the
+/// pane with the reason and returns `None`.
+pub(in crate::app::panes) fn choose_messages<'m>(
+    ui: &mut Ui,
+    model: &'m Model,
+    commands: &mut Commands,
+) -> Option<TracedMessages<'m>> {
+    run_choice(ui, model, commands);
+    traced_messages(model).map_err(|reason| empty_state(ui, reason)).ok()
+}
+
+/// The messages to show.
+///
+/// # Errors
+/// If there are none: why, and what the user can do about it. A running propagation may still report
+/// messages, which is no error.
+fn traced_messages(model: &Model) -> Result<TracedMessages<'_>, &'static str> {
     let Some(document) = &model.document else {
-        return Some("Open a network to see the messages of its propagation on a time axis.");
+        return Err("Open a network to see the messages of its propagation.");
     };
     let (Some(compiled), Some(trace)) = (&document.compiled, document.trace()) else {
-        return Some(reason_without_trace(model, document));
+        return Err(reason_without_trace(model, document));
     };
-    let empty = trace.messages.is_empty() && document.running.is_none();
-    empty.then(|| reason_without_messages(model, compiled, trace))
+    if trace.messages.is_empty() && document.running.is_none() {
+        return Err(reason_without_messages(model, compiled, trace));
+    }
+    Ok(TracedMessages { document, compiled, trace })
 }
 
 fn reason_without_trace(model: &Model, document: &Document) -> &'static str {
