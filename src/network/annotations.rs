@@ -11,7 +11,7 @@ use crate::network::VariableId;
 pub struct Annotations {
     /// Annotation of the network itself.
     pub network: Annotation,
-    /// Annotation of each variable, by position. Variables after the end have none.
+    /// The annotation of each variable, in file order. Variables beyond the end have none.
     variables: Vec<Annotation>,
 }
 
@@ -46,13 +46,13 @@ static EMPTY: Annotation =
     Annotation { title: None, comment: None, position: None, colour: None, attributes: Vec::new() };
 
 impl Annotations {
-    /// The annotation of `variable`.
+    /// The annotation of `variable`; an empty one if the file has none.
     #[must_use]
     pub fn of(&self, variable: VariableId) -> &Annotation {
         self.variables.get(variable.index()).unwrap_or(&EMPTY)
     }
 
-    /// Mutable access to the annotation of `variable`, which is added if there is none.
+    /// The annotation of `variable` for editing. An empty one is added if there is none.
     pub fn of_mut(&mut self, variable: VariableId) -> &mut Annotation {
         if self.variables.len() <= variable.index() {
             self.variables.resize(variable.index() + 1, Annotation::default());
@@ -61,7 +61,7 @@ impl Annotations {
     }
 
     /// The annotation of the network, followed by the annotations of the variables in file order.
-    /// Variables after the last annotated one may be left out.
+    /// Variables that come after the last annotated one may be left out.
     pub fn all(&self) -> impl Iterator<Item = &Annotation> {
         std::iter::once(&self.network).chain(&self.variables)
     }

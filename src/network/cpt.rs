@@ -14,9 +14,9 @@ pub struct Cpt {
 }
 
 impl Cpt {
-    /// The table of `child` given `parents`, with values in the index order of the type.
+    /// The table of `child` given `parents`, with `values` in the index order of [`Cpt`].
     ///
-    /// Sizes and rows are checked later, by [`Network::new`](crate::network::Network::new).
+    /// The arguments are checked later, by [`Network::new`](crate::network::Network::new).
     #[must_use]
     pub fn new(child: VariableId, parents: Vec<VariableId>, values: Vec<f64>) -> Self {
         let mut scope = parents;
@@ -42,13 +42,13 @@ impl Cpt {
         self.factor.scope().iter().copied()
     }
 
-    /// The numbers, child fastest.
+    /// The probabilities; the index of the child varies fastest.
     #[must_use]
     pub fn values(&self) -> &[f64] {
         self.factor.values()
     }
 
-    /// The table as a function of the family.
+    /// The same table as a factor; its scope is the family.
     #[must_use]
     pub fn factor(&self) -> &Factor {
         &self.factor

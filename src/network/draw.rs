@@ -6,11 +6,11 @@ use rand::RngExt;
 use crate::network::{Evidence, Network};
 
 impl Evidence {
-    /// Draws a sample of the joint distribution, and observes `count` randomly chosen variables in
-    /// their states in the sample; all variables if there are fewer.
+    /// Draws a sample of the joint distribution, and observes `count` randomly chosen variables, or
+    /// all if there are fewer, in the states that they have in the sample.
     ///
-    /// The sample is drawn forward: every variable given its parents. The evidence is therefore
-    /// possible, and likely evidence is drawn more often than unlikely evidence.
+    /// The state of each variable is drawn given the states of its parents. The evidence is
+    /// therefore possible, and likely evidence is drawn more often than unlikely evidence.
     ///
     /// # Panics
     /// If `network` is a Markov network; use [`engine::draw`](crate::engine::draw) for those.
@@ -59,7 +59,8 @@ pub fn state_at(distribution: &[f64], share: f64) -> usize {
         remaining -= probability;
         remaining < 0.0
     });
-    // The sum may be slightly below one by rounding; the rest belongs to the last possible state.
+    // By rounding, the sum may be slightly below one and never exceed `share`. The answer is then
+    // the last possible state.
     let found = found.or_else(|| distribution.iter().rposition(|&probability| probability > 0.0));
     found.expect("a distribution sums to one")
 }

@@ -45,7 +45,7 @@ pub enum NetworkError {
         /// Number of entries given.
         found: usize,
     },
-    /// A row of a table is not a distribution.
+    /// A row of a table is not a probability distribution.
     #[error("row {row} of the table of '{variable}': {error}")]
     Row {
         /// The child.
@@ -58,7 +58,7 @@ pub enum NetworkError {
     /// The scope of a factor repeats a variable.
     #[error("factor {factor} names '{variable}' more than once")]
     RepeatedInFactor {
-        /// Position of the factor.
+        /// Position of the factor, counted from zero.
         factor: usize,
         /// The variable.
         variable: String,
@@ -66,7 +66,7 @@ pub enum NetworkError {
     /// The table of a factor has the wrong number of entries.
     #[error("the table of factor {factor} holds {}, expected {expected}", numbers(*found))]
     FactorSize {
-        /// Position of the factor.
+        /// Position of the factor, counted from zero.
         factor: usize,
         /// Number of entries that the cardinalities imply.
         expected: EntryCount,
@@ -76,7 +76,7 @@ pub enum NetworkError {
     /// A factor has a value that is negative, infinite or not a number.
     #[error("factor {factor} has the value {value}, expected a finite number of at least zero")]
     FactorValue {
-        /// Position of the factor.
+        /// Position of the factor, counted from zero.
         factor: usize,
         /// The value.
         value: f64,
@@ -87,7 +87,7 @@ pub enum NetworkError {
     Cycle(Vec<String>),
 }
 
-/// `count` numbers, in words for a message.
+/// A count of numbers for a message, such as `1 number` or `6 numbers`.
 pub(super) fn numbers(count: usize) -> String {
     format!("{count} number{}", if count == 1 { "" } else { "s" })
 }
@@ -100,7 +100,7 @@ impl std::fmt::Display for EntryCount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
             Some(count) => write!(f, "{count}"),
-            None => f.write_str("at least 2^64"),
+            None => write!(f, "at least 2^{}", usize::BITS),
         }
     }
 }

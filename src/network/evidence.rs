@@ -76,6 +76,7 @@ pub enum EvidenceError {
     },
 }
 
+/// The end of a message that suggests `similar` names; empty if there are none.
 fn hint(similar: &[String]) -> String {
     match similar {
         [] => String::new(),
@@ -85,8 +86,8 @@ fn hint(similar: &[String]) -> String {
 
 /// Findings on some of a network's variables, at most one per variable.
 ///
-/// Findings are ordered by variable, whatever the order in which they were entered, so equal
-/// evidence gives results with identical bits.
+/// The findings are kept in the order of the variables, so the order in which they were entered
+/// does not matter.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evidence {
     findings: BTreeMap<VariableId, Finding>,
@@ -102,7 +103,7 @@ impl Evidence {
     /// Observes `variable` in the state at position `state`, replacing any earlier finding.
     ///
     /// # Panics
-    /// If the variable has no such state.
+    /// If the network has no such variable, or the variable no such state.
     pub fn observe(&mut self, network: &Network, variable: VariableId, state: usize) {
         assert!(
             state < network[variable].cardinality(),
@@ -112,7 +113,8 @@ impl Evidence {
         self.findings.insert(variable, Finding::Observed(state));
     }
 
-    /// Observes the variable called `variable` in the state labelled `state`.
+    /// Observes the variable called `variable` in the state labelled `state`, replacing any earlier
+    /// finding.
     ///
     /// # Errors
     /// If there is no such variable or state.
@@ -136,6 +138,9 @@ impl Evidence {
     ///
     /// # Errors
     /// If the number of weights is wrong, a weight is negative or not finite, or all are zero.
+    ///
+    /// # Panics
+    /// If the network has no such variable.
     pub fn set_likelihood(
         &mut self,
         network: &Network,
@@ -195,7 +200,7 @@ impl Evidence {
         self.findings.get(&variable)
     }
 
-    /// The state in which `variable` is observed; `None` also for a likelihood.
+    /// The state in which `variable` is observed; `None` if it has no finding or a likelihood.
     #[must_use]
     pub fn observed(&self, variable: VariableId) -> Option<usize> {
         match self.findings.get(&variable) {
@@ -221,7 +226,7 @@ impl Evidence {
         self.findings.is_empty()
     }
 
-    /// The part of this evidence that is about `variables`.
+    /// The findings on `variables`.
     #[must_use]
     pub fn restricted_to(&self, variables: &[VariableId]) -> Self {
         let keep = |v: &VariableId| self.findings.get(v).map(|finding| (*v, finding.clone()));
@@ -229,16 +234,17 @@ impl Evidence {
     }
 }
 
+/// The variable called `name`; otherwise an error that lists similar names.
 fn find_variable(network: &Network, name: &str) -> Result<VariableId, EvidenceError> {
     network.find(name).ok_or_else(|| {
         let wanted = name.to_lowercase();
-        let close = |candidate: &str| {
+        let is_similar = |candidate: &str| {
             let candidate = candidate.to_lowercase();
             !wanted.is_empty() && (candidate.starts_with(&wanted) || wanted.starts_with(&candidate))
         };
         let names = network.variables().iter().map(|variable| variable.name());
         let similar =
-            names.filter(|candidate| close(candidate)).take(3).map(str::to_owned).collect();
+            names.filter(|candidate| is_similar(candidate)).take(3).map(str::to_owned).collect();
         EvidenceError::UnknownVariable { name: name.to_owned(), similar }
     })
 }
@@ -268,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_list_the_alternatives() {
+    fn unknown_names_are_refused_with_alternatives() {
         let (network, mut evidence) = (rain(), Evidence::none());
         let error = evidence.observe_named(&network, "rain", "yes").unwrap_err();
         assert_eq!(error.to_string(), "there is no variable 'rain'; did you mean Rain?");
@@ -277,6 +283,11 @@ mod tests {
             error.to_string(),
             "variable 'Rain' has no state 'snow'; its states are no, yes"
         );
+    }
+
+    #[test]
+    fn invalid_likelihoods_are_refused() {
+        let (network, mut evidence) = (rain(), Evidence::none());
         for weights in [vec![0.0, 0.0], vec![-1.0, 1.0], vec![f64::NAN, 1.0]] {
             let error = evidence.set_likelihood_named(&network, "Rain", weights).unwrap_err();
             assert!(matches!(error, EvidenceError::LikelihoodValues { .. }));

@@ -45,24 +45,26 @@ impl Factor {
     /// The exponent of the power of two that was taken out of the values; zero for a probability
     /// table.
     ///
-    /// It is chosen so that no stored value of a factor in a network is greater than one, which
-    /// engines rely on.
+    /// [`Network::markov`](crate::network::Network::markov) chooses the exponent so that the stored
+    /// values are not greater than one, which engines rely on.
     #[must_use]
     pub fn exponent(&self) -> i32 {
         self.exponent
     }
 
+    /// The stored values for editing.
     pub(super) fn values_mut(&mut self) -> &mut [f64] {
         &mut self.values
     }
 
-    /// Takes out the power of two that brings the largest value into (1/2, 1], unless all are zero.
+    /// Takes out the power of two that brings the largest value into (1/2, 1]. Does nothing if all
+    /// values are zero.
     pub(super) fn scale(&mut self) {
         let largest = self.values.iter().copied().fold(0.0, f64::max);
         if largest == 0.0 || (0.5 < largest && largest <= 1.0) {
             return;
         }
-        // In two steps, because the power itself may be out of range.
+        // In two steps, because the power may be out of the range of f64.
         let exponent = largest.log2().ceil() as i32;
         let half = exponent / 2;
         let (first, second) = (2_f64.powi(-half), 2_f64.powi(half - exponent));

@@ -2,9 +2,10 @@
 //!
 //! This module is only about the model, not about inference or files.
 //!
-//! Every [`Network`] is valid by construction. In a Bayesian network the graph has no directed cycle,
-//! every variable has one table of the right size, and every row of a table sums to one. In a Markov
-//! network every factor has a table of the right size.
+//! Every [`Network`] is valid by construction. No two variables have the same name, and no two
+//! states of a variable the same label. In a Bayesian network the graph has no directed cycle,
+//! every variable has one table of the right size, and every row of a table sums to one. In a
+//! Markov network every factor has a table of the right size with finite, non-negative values.
 
 mod annotations;
 mod cpt;

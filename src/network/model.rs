@@ -11,8 +11,8 @@ use crate::network::{Annotations, Cpt, Factor, FactorId, NetworkError, Variable,
 /// table of variable `v`. A Markov network has neither parents nor CPTs: its joint distribution is
 /// the product of its [factors](Self::factors) divided by the partition function, which is the sum
 /// of that product over all configurations. What the rest of the program calls ln P(e) is ln Z(e)
-/// for a Markov network: the logarithm of the sum over the configurations that agree with the
-/// evidence.
+/// for a Markov network: the logarithm of the sum of the product over the configurations that agree
+/// with the evidence.
 #[derive(Clone, Debug)]
 pub struct Network {
     name: String,
@@ -30,9 +30,9 @@ pub struct Network {
 impl Network {
     /// A Bayesian network of `variables`, with one table for each in any order.
     ///
-    /// Rows are normalised by [`normalise_row`](crate::network::normalise_row). A reader that warns
-    /// about rows that do not sum to one calls that function itself, because only the reader knows
-    /// the line of each row.
+    /// Normalises each row with [`normalise_row`](crate::network::normalise_row). Readers that warn
+    /// about rows that do not sum to one call this function themselves, because only they know the
+    /// line of each row.
     ///
     /// # Errors
     /// If the network is not valid; the error is the first mistake found.
@@ -117,12 +117,13 @@ impl Network {
         if self.is_bayesian { self.cpts.len() } else { self.markov.len() }
     }
 
-    /// The factors whose product is the joint distribution, up to the partition function.
+    /// The factors. Their product is the joint distribution of a Bayesian network, and proportional
+    /// to the joint distribution of a Markov network.
     pub fn factors(&self) -> impl ExactSizeIterator<Item = &Factor> {
         (0..self.factor_count()).map(|index| self.factor(FactorId::new(index)))
     }
 
-    /// All factor ids.
+    /// The ids of all factors.
     pub fn factor_ids(&self) -> impl ExactSizeIterator<Item = FactorId> + use<> {
         (0..self.factor_count()).map(FactorId::new)
     }
@@ -154,7 +155,7 @@ impl Network {
         &self.name
     }
 
-    /// The same network with `annotations` in place of its own.
+    /// The same network with its annotations replaced by `annotations`.
     #[must_use]
     pub fn with_annotations(mut self, annotations: Annotations) -> Self {
         self.annotations = annotations;
@@ -211,14 +212,14 @@ impl Network {
         self.by_name.get(name).copied()
     }
 
-    /// Number of arcs.
+    /// Number of arcs; zero in a Markov network.
     #[must_use]
     pub fn arc_count(&self) -> usize {
         self.cpts.iter().map(|cpt| cpt.parents().len()).sum()
     }
 
-    /// What connects the variables, as a plural noun, and their number: arcs, or the factors of a
-    /// Markov network.
+    /// What connects the variables, and how many there are: `arcs` or, in a Markov network,
+    /// `factors`.
     #[must_use]
     pub fn joints(&self) -> (&'static str, usize) {
         if self.is_bayesian() {

@@ -2,18 +2,19 @@
 
 /// Maximum difference between the sum of a row and one for which any row is normalised.
 ///
-/// For numbers with few decimals the difference may be larger; see [`normalise_row`]. A smaller
-/// limit rejects files that people use; a larger one accepts wrong tables.
+/// [`normalise_row`] accepts a larger difference if the numbers have few decimals. A smaller limit
+/// rejects files that people use; a larger one accepts wrong tables.
 pub const ROW_TOLERANCE: f64 = 1e-3;
 
 /// Maximum difference between the sum of a row of rounded numbers and one, however many numbers
-/// there are. A larger limit accepts wrong tables.
+/// there are. [`Scale::of`] takes a number for a probability if it exceeds one by no more than
+/// this. A larger limit accepts wrong tables.
 const MAX_ROUNDING: f64 = 0.05;
 
 /// A row whose sum differs from one by more than this causes a warning when it is normalised.
 ///
-/// Normalising it changes posteriors by more than 1e-9, the accuracy that engines are tested to, so
-/// results differ visibly from those of a program that does not normalise.
+/// Normalising such a row can change posteriors by more than the accuracy of 1e-9 to which engines
+/// are tested, so results may differ from the results of a program that does not normalise.
 pub const ROUNDING_TOLERANCE: f64 = 1e-9;
 
 /// Why a row of a conditional probability table is rejected.
@@ -25,27 +26,29 @@ pub enum RowError {
     /// All entries are zero.
     #[error("all its numbers are zero, expected a sum of 1")]
     AllZero,
-    /// The row does not sum to one.
+    /// The sum of the row differs too much from one.
     #[error("the row sums to {}, not to 1 (within {within})", as_decimal(*sum))]
     WrongSum {
         /// Its sum.
         sum: f64,
-        /// The difference from one that this row was allowed.
+        /// Maximum difference from one for this row.
         within: f64,
     },
 }
 
-/// Divides `row` by its sum, and returns how much the sum differed from one.
+/// Divides `row` by its sum, and returns the absolute difference between the sum and one.
 ///
-/// Any sum may differ by [`ROW_TOLERANCE`]. If all numbers have at most four decimals, the sum may
-/// also differ by what rounding them explains: for each number, half a unit in the last decimal
-/// that any of them has (at least the second), but at most 0.05 in all. So `0.33 0.33 0.33` is
-/// accepted as three thirds. `0.3 0.3 0.3` is not, because bounds of a credal set and typing errors
-/// look like this. Percentages and counts are recognised by [`Scale::of`], which looks at the whole
-/// table.
+/// The sum of any row may differ from one by [`ROW_TOLERANCE`]. If all numbers have at most four
+/// decimals, they are taken to be rounded to as many decimals as the longest of them has, but at
+/// least two. The sum may then differ by half a unit of the last decimal for each number, but by at
+/// most 0.05. So `0.33 0.33 0.33` is accepted as three thirds. `0.3 0.3 0.3` is rejected, because
+/// bounds of a credal set and typing errors look like this.
+///
+/// Percentages and counts are rejected too. [`Scale::of`] recognises them from the whole table.
 ///
 /// # Errors
-/// If an entry is negative or not finite, if all entries are zero, or if the sum differs by more.
+/// If an entry is negative or not finite, if all entries are zero, or if the sum differs from one
+/// by more than is allowed.
 pub fn normalise_row(row: &mut [f64]) -> Result<f64, RowError> {
     if let Some(&bad) = row.iter().find(|p| !p.is_finite() || **p < 0.0) {
         return Err(RowError::NotAProbability(bad));
@@ -56,8 +59,8 @@ pub fn normalise_row(row: &mut [f64]) -> Result<f64, RowError> {
     }
     let deviation = (sum - 1.0).abs();
     if deviation > ROW_TOLERANCE {
-        let within = rounding(row);
-        // Most decimals are not exact in binary, so a sum at the limit may be slightly beyond it.
+        let within = rounding_tolerance(row);
+        // Most decimal fractions are not exact in binary, so a sum at the limit may seem beyond it.
         if deviation > within + ROUNDING_TOLERANCE {
             return Err(RowError::WrongSum { sum, within });
         }
@@ -71,7 +74,7 @@ pub fn normalise_row(row: &mut [f64]) -> Result<f64, RowError> {
 /// What the numbers of a table in a file mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Probabilities; also the answer for numbers of unknown meaning.
+    /// Probabilities, or numbers of unknown meaning.
     Probabilities,
     /// Probabilities times 100.
     Percent,
@@ -82,10 +85,12 @@ pub enum Scale {
 impl Scale {
     /// Recognises what the numbers of a table with these `rows` mean.
     ///
-    /// A table with a number above one cannot contain probabilities. It contains percentages if all
-    /// rows sum to 100, within what [`normalise_row`] allows for rounding; otherwise counts, if all
-    /// its numbers are whole. Rows of zeros fit percentages and counts alike, and so does NaN,
-    /// which marks a number that the file leaves open.
+    /// A table in which a number is clearly above one does not hold probabilities. It holds
+    /// percentages if every row sums to 100, within what [`normalise_row`] allows. Otherwise it
+    /// holds counts if its numbers are whole and not negative. Otherwise its meaning is unknown.
+    ///
+    /// A row of zeros fits percentages and counts alike. So does NaN, which marks a number that the
+    /// file leaves open.
     #[must_use]
     pub fn of<'r>(rows: impl Iterator<Item = &'r [f64]> + Clone) -> Self {
         /// Above this, f64 cannot represent every whole number.
@@ -97,8 +102,8 @@ impl Scale {
         }
         let in_percent = |row: &[f64]| {
             let row = row.iter().filter(|number| !number.is_nan());
-            let mut parts: Vec<f64> = row.map(|number| number / 100.0).collect();
-            matches!(normalise_row(&mut parts), Ok(_) | Err(RowError::AllZero))
+            let mut probabilities: Vec<f64> = row.map(|number| number / 100.0).collect();
+            matches!(normalise_row(&mut probabilities), Ok(_) | Err(RowError::AllZero))
         };
         if rows.clone().all(in_percent) {
             return Self::Percent;
@@ -109,9 +114,9 @@ impl Scale {
     }
 }
 
-/// How much the sum of `row` may differ from one if its numbers were rounded to the decimals they
-/// show, but to two at least; between [`ROW_TOLERANCE`] and [`MAX_ROUNDING`].
-fn rounding(row: &[f64]) -> f64 {
+/// Maximum difference between the sum of `row` and one if its numbers were rounded, as
+/// [`normalise_row`] describes; between [`ROW_TOLERANCE`] and [`MAX_ROUNDING`].
+fn rounding_tolerance(row: &[f64]) -> f64 {
     let fits = |unit: &&f64| {
         let is_whole = |p: &f64| (p / **unit - (p / **unit).round()).abs() < 1e-6;
         row.iter().all(is_whole)
@@ -172,7 +177,7 @@ mod tests {
         assert_eq!(wrong(&[30.0, 70.0]), 0.01, "percentages");
         assert_eq!(normalise_row(&mut [0.0, 0.0]), Err(RowError::AllZero));
         assert_eq!(wrong(&[0.12345, 0.8]), ROW_TOLERANCE, "many digits are not rounded");
-        assert_eq!(wrong(&[0.09; 10]), MAX_ROUNDING.min(0.05));
+        assert_eq!(wrong(&[0.05; 12]), MAX_ROUNDING, "half a unit for 12 numbers is 0.06");
         assert_eq!(normalise_row(&mut [1.5, -0.5]), Err(RowError::NotAProbability(-0.5)));
         assert!(matches!(normalise_row(&mut [f64::NAN, 1.0]), Err(RowError::NotAProbability(_))));
         assert!(matches!(

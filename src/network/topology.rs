@@ -3,8 +3,9 @@
 use crate::network::{Network, VariableId};
 
 impl Network {
-    /// The variables, each after its parents, by Kahn's algorithm with a queue in file order.
-    /// Variables on or below a directed cycle are left out; a valid network has none.
+    /// The variables, each after its parents, by Kahn's algorithm. Variables without parents come
+    /// first, in file order. Variables on or below a directed cycle are left out, but a valid
+    /// network has no cycle.
     ///
     /// # Complexity
     /// Linear in the number of variables and arcs.
@@ -26,15 +27,15 @@ impl Network {
         order
     }
 
-    /// The variables of one directed cycle, the first repeated at the end. `None` for every network
-    /// that passed validation.
+    /// The variables of one directed cycle, along its arcs, with the first repeated at the end.
+    /// `None` if there is no cycle, as in every valid network.
     pub(super) fn find_cycle(&self) -> Option<Vec<VariableId>> {
         let mut on_cycle_or_below = vec![true; self.variables().len()];
         for variable in self.topological_order() {
             on_cycle_or_below[variable.index()] = false;
         }
-        // Each variable on or below a cycle has a parent of this kind. So a walk from child to
-        // parent among them must return to a variable seen before.
+        // Each variable on or below a cycle has a parent that is on or below a cycle too. So a walk
+        // from child to parent that stays among these variables must return to one seen before.
         let mut current = self.ids().find(|v| on_cycle_or_below[v.index()])?;
         let mut seen_at = vec![None; self.variables().len()];
         let mut walk = Vec::new();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::network::error::EntryCount;
 use crate::network::{Cpt, Factor, NetworkError, Variable, VariableId, normalise_row};
 
-/// Checks names and states of `variables`, and returns the id of each variable by name.
+/// Checks the names and states of `variables`, and returns a map from names to ids.
 pub(super) fn index_names(
     variables: &[Variable],
 ) -> Result<HashMap<String, VariableId>, NetworkError> {
@@ -47,7 +47,7 @@ pub(super) fn one_table_each(
     Ok(cpts)
 }
 
-/// Checks scope, size and values of the factor at position `index`.
+/// Checks the scope, size and values of the factor at position `index`.
 pub(super) fn check_factor(
     variables: &[Variable],
     index: usize,
@@ -72,7 +72,7 @@ pub(super) fn check_factor(
     }
 }
 
-/// Checks scope and size of a table, and normalises its rows.
+/// Checks the scope and size of a table, and normalises its rows.
 pub(super) fn check_table(variables: &[Variable], cpt: &mut Cpt) -> Result<(), NetworkError> {
     let name = |v: VariableId| variables[v.index()].name().to_owned();
     let mut scope: Vec<VariableId> = cpt.scope().collect();

@@ -17,8 +17,8 @@ pub struct Variable {
 impl Variable {
     /// A variable called `name` with the given states.
     ///
-    /// [`Network::new`](crate::network::Network::new) checks that there is at least one state and
-    /// that no two have the same label.
+    /// The constructors of [`Network`](crate::network::Network) check that there is at least one
+    /// state and that no two states have the same label.
     pub fn new(
         name: impl Into<String>,
         states: impl IntoIterator<Item = impl Into<String>>,
