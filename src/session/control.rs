@@ -18,17 +18,17 @@ pub(super) struct Control {
 struct Activity {
     /// The latest request, whether or not the worker has taken it.
     latest: Option<Request>,
-    /// The step that runs, and how to interrupt it.
+    /// The running step, with the token that interrupts it.
     running: Option<(Step, CancelToken)>,
     /// Whether the user interrupted the running step.
     cancelled_by_user: bool,
     closed: bool,
 }
 
-/// What the handle does.
+/// What the handle calls.
 impl Control {
-    /// Replaces the request, and interrupts the running step if its result is no longer wanted. A
-    /// request equal to the latest one changes nothing: what failed would fail again.
+    /// Replaces the request, and interrupts the running step if the result of that step is no
+    /// longer wanted. A request equal to the latest one is ignored: what failed would fail again.
     pub fn submit(&self, request: Request) {
         let mut activity = self.activity();
         let difference = match &activity.latest {
@@ -65,7 +65,7 @@ impl Control {
     }
 }
 
-/// What the worker does.
+/// What the worker calls.
 impl Control {
     /// Waits for a request. `None` once the worker is to end.
     pub fn wait(&self) -> Option<Request> {
@@ -99,9 +99,9 @@ impl Control {
         activity.cancelled_by_user
     }
 
-    /// Drops the waiting request if it equals `request`, which was given up.
+    /// Drops the waiting request if it equals `request`, which the worker has given up.
     pub fn give_up(&self, request: &Request) {
-        self.requests.update(|waiting| _ = waiting.take_if(|waiting| waiting == request));
+        self.requests.update(|slot| _ = slot.take_if(|waiting| waiting == request));
     }
 
     fn activity(&self) -> MutexGuard<'_, Activity> {

@@ -12,19 +12,20 @@ pub struct EngineChoice {
     pub precision: Precision,
     /// Threads that it may use.
     pub threads: usize,
-    /// Block size and mapping layout; ignored by engines that do not take them.
+    /// Block size and layout of the mapping tables; not all engines [use
+    /// them](Self::takes_paper_options).
     pub paper: PaperOptions,
 }
 
 impl EngineChoice {
-    /// Whether the engine takes the options in [`paper`](Self::paper).
+    /// Whether the engine uses the options in [`paper`](Self::paper).
     #[must_use]
     pub fn takes_paper_options(&self) -> bool {
         self.engine.info().capabilities.paper_options
     }
 
-    /// The choice that replaces this one if its device fails: the default engine, which runs
-    /// everywhere, in the same precision if that engine supports it.
+    /// The choice that replaces this one if its engine cannot be used: the default engine, which
+    /// runs everywhere. The precision stays the same if the default engine supports it.
     #[must_use]
     pub fn fallback(&self) -> Self {
         let engine = engine::default_engine();
@@ -34,7 +35,7 @@ impl EngineChoice {
     }
 
     /// The engine, its precision, and the paper's options if the engine takes them, such as
-    /// `gpu-paper f32, naive, 48 threads a block`.
+    /// `gpu-paper f32, naive, 48 threads per block`.
     #[must_use]
     pub fn title(&self) -> String {
         let title = format!("{} {}", self.engine.name(), self.precision);

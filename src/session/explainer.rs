@@ -18,12 +18,12 @@ use crate::session::panics::catch_panic;
 pub struct Question {
     /// The network, whose plan has the message.
     pub compiled: Arc<CompiledNetwork>,
-    /// The evidence that is propagated.
+    /// The evidence to propagate.
     pub evidence: Evidence,
-    /// The message.
+    /// The message to explain.
     pub message: MessageId,
-    /// Memory that the tables may take; `None` is half of the memory that is available before they
-    /// are allocated.
+    /// Memory that the tables may take. `None` is half of the memory that is available when the
+    /// thread allocates them.
     pub memory: Option<MemoryLimit>,
 }
 
@@ -36,14 +36,14 @@ impl PartialEq for Question {
     }
 }
 
-/// A question with its answer: the message with its numbers, or why it cannot be shown.
+/// A question with its answer: the tables of the message, or why they cannot be shown.
 pub type Answer = (Question, Result<Arc<MessageDetail>, String>);
 
 /// Wakes the window.
 type Wake = Box<dyn Fn() + Send>;
 
-/// The handle to the thread. A new question replaces the one before; dropping the handle asks the
-/// thread to stop.
+/// The handle to the thread. A new question replaces an unanswered one. Dropping the handle asks
+/// the thread to stop, and does not wait for it.
 pub struct Explainer {
     tasks: Arc<Mailbox<Task>>,
     /// Stops the task that was sent last.
@@ -73,7 +73,7 @@ impl Explainer {
         }
     }
 
-    /// Asks `question`. An earlier question that was not answered yet is dropped.
+    /// Asks `question`. An earlier question is dropped if it is not answered yet.
     ///
     /// # Panics
     /// If the operating system cannot start a thread.
@@ -90,7 +90,7 @@ impl Explainer {
         self.tasks.put(Task::Explain(question, self.cancel.clone()));
     }
 
-    /// Drops the question and frees the tables.
+    /// Drops the question and asks the thread to free its tables.
     pub fn forget(&self) {
         self.cancel.cancel();
         self.tasks.put(Task::Forget);
@@ -102,7 +102,8 @@ impl Explainer {
         self.answers.try_iter().last()
     }
 
-    /// Waits for the next answer. `None` if no question was ever asked.
+    /// Waits for the next answer, forever if no question is open. `None` if no question was ever
+    /// asked.
     #[must_use]
     pub fn wait(&self) -> Option<Answer> {
         if self.not_started.is_some() {
@@ -119,6 +120,7 @@ impl Drop for Explainer {
     }
 }
 
+/// Answers questions until the handle is dropped.
 fn answer_questions(tasks: &Mailbox<Task>, answers: &Sender<Answer>, wake: &dyn Fn()) {
     let mut stepper: Option<Stepper> = None;
     while let Some(task) = tasks.take() {
@@ -148,6 +150,8 @@ enum Interruption {
     Failed(String),
 }
 
+/// Answers `question` with the tables of `stepper`, which is replaced if it was made for another
+/// network.
 fn explain(
     stepper: &mut Option<Stepper>,
     question: &Question,

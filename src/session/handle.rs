@@ -14,8 +14,8 @@ use crate::session::{Job, Request, Update};
 
 /// The handle to a worker thread.
 ///
-/// Dropping it asks the worker to stop and does not wait, so that a window closes at once even
-/// while tables are filled.
+/// Dropping the handle asks the worker to stop and does not wait for it, so that a window closes at
+/// once even while tables are filled.
 pub struct Session {
     control: Arc<Control>,
     timing: Arc<TimingGate>,
@@ -55,8 +55,8 @@ impl Session {
 
     /// Starts a background search for a better junction tree than the tree of `compiled`, and stops
     /// any earlier search. `source_serial` is the [serial](Request::source_serial) of the network.
-    /// The search ends when it no longer finds anything better, or is
-    /// [stopped](Self::stop_improving). Different seeds search differently.
+    /// The search ends when it has found nothing better for a long time, or when it is
+    /// [stopped](Self::stop_improving). Another `seed` makes it search differently.
     ///
     /// Each better tree is reported as [`Update::Improved`]; nothing is recompiled automatically.
     ///

@@ -5,7 +5,8 @@ use std::sync::mpsc::{Receiver, channel};
 use crate::cancel::CancelToken;
 use crate::session::panics::catch_panic;
 
-/// Work that runs on a separate thread. Dropping the job cancels the work and does not wait for it.
+/// The handle to work on a separate thread. Dropping the handle cancels the work and does not wait
+/// for its end.
 pub struct Job<T> {
     cancel: CancelToken,
     outcome: Receiver<Result<T, String>>,

@@ -1,11 +1,11 @@
 //! Threads that compute for the window, so that the window never waits.
 //!
 //! The window states what it wants as a [`Request`]: which network, which tree, which engine, which
-//! evidence. The worker thread compares that with the results it has, and does the missing
+//! evidence. The worker thread compares the request with the results it has, and does the missing
 //! [`Step`]s in order. A newer request replaces the older one, and interrupts the running step if
-//! its result is no longer wanted, so nothing queues up. Results are reported as [`Update`]s, which
-//! share large data instead of copying it. After the request's own evidence come the posteriors of
-//! its [cases](Request::cases), one step per case.
+//! the result of that step is no longer wanted, so nothing queues up. Results are reported as
+//! [`Update`]s, which share large data instead of copying it. After the evidence of the request,
+//! the worker propagates the [cases](Request::cases) of the request, one per step.
 //!
 //! More threads run alongside the worker when they are needed: the [`Explainer`] computes the
 //! tables of one message for display, [`Session::improve`] searches for a better junction tree and

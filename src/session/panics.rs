@@ -10,7 +10,8 @@ pub(super) fn catch_panic<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| message(&*panic))
 }
 
-/// Drops a value that may panic while it is dropped, because its earlier use panicked or failed.
+/// Drops a value and ignores a panic while doing so: the value may be damaged, because its earlier
+/// use panicked or failed.
 pub(super) fn drop_quietly(value: impl Sized) {
     let _ = catch_panic(|| drop(value));
 }

@@ -9,8 +9,8 @@ use crate::session::EngineChoice;
 
 /// Everything that the window wants at the moment.
 ///
-/// The evidence is about the network that `source` gives. As long as that network is not known,
-/// send no evidence; once it was [opened](crate::session::Update::Opened), send another request.
+/// The evidence and the cases are about the network that `source` gives. Until that network has
+/// been [opened](crate::session::Update::Opened), leave them empty; then send another request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// Where to read the network.
@@ -33,7 +33,8 @@ pub struct Request {
     pub run_serial: u64,
 }
 
-/// What the worker does, in this order. Each step needs the results of all earlier ones.
+/// A unit of work of the worker. Steps are done in this order; a step whose result is still valid
+/// or is not needed is skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
     /// Reads and validates the network.
@@ -70,7 +71,8 @@ impl Step {
 }
 
 impl Request {
-    /// The first step whose result differs between `self` and `other`; `None` if all results agree.
+    /// The first step that the differences between `self` and `other` affect; `None` if they are
+    /// equal.
     #[must_use]
     pub fn first_difference(&self, other: &Self) -> Option<Step> {
         if self.source_serial != other.source_serial || self.source != other.source {

@@ -10,8 +10,8 @@ use crate::session::{EngineChoice, Propagation, Request, Step};
 
 /// The results of the steps, each with the part of the request for which it was computed.
 ///
-/// A result is dropped as soon as an earlier result on which it depends changes. So every result
-/// here is valid.
+/// A result is dropped as soon as an earlier result on which it depends changes. So the results
+/// always fit each other, but not always the newest request.
 #[derive(Default)]
 pub(super) struct State {
     pub(super) opened: Option<(u64, Arc<ReadNetwork>)>,
@@ -24,7 +24,7 @@ pub(super) struct State {
     pub(super) propagated: Option<(Evidence, u64)>,
     /// The last propagation, until its time without tracing has been measured.
     pub(super) traced: Option<Arc<Propagation>>,
-    /// The cases whose posteriors were reported since the engine was loaded.
+    /// The requested cases that were answered since the engine was loaded.
     pub(super) answered: Vec<Evidence>,
 }
 
@@ -49,7 +49,8 @@ pub(super) struct DeviceFailure {
 }
 
 impl State {
-    /// The first step whose result is missing or outdated for `request`.
+    /// The first step whose result is missing or outdated for `request`. Forgets which cases were
+    /// answered if `request` does not ask for them.
     pub(super) fn next_step(&mut self, request: &Request) -> Option<Step> {
         if self.opened.as_ref().is_none_or(|(serial, _)| *serial != request.source_serial) {
             return Some(Step::Open);
@@ -81,7 +82,7 @@ impl State {
         self.first_unanswered(request).map(|_| Step::Compare)
     }
 
-    /// The first case of `request` whose posteriors were not reported.
+    /// The first case of `request` that was not answered.
     pub(super) fn first_unanswered<'a>(&self, request: &'a Request) -> Option<&'a Evidence> {
         request.cases.iter().find(|case| !self.answered.contains(case))
     }

@@ -10,8 +10,8 @@ use crate::cancel::CancelToken;
 /// can disturb it.
 const MAX_WAIT_FOR_PAUSE: Duration = Duration::from_millis(100);
 
-/// How often paused background work checks whether it was cancelled. Affects only how soon its
-/// thread ends.
+/// Time between two checks whether paused background work was cancelled. Affects only how soon the
+/// thread of that work ends.
 const CANCEL_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Lets measurements run undisturbed: background work pauses while anything is measured.
@@ -36,7 +36,7 @@ pub(super) struct Measurement<'a>(&'a TimingGate);
 pub(super) struct BackgroundWork<'a>(&'a TimingGate);
 
 impl TimingGate {
-    /// Starts a measurement, once all background work has paused.
+    /// Starts a measurement once all background work has paused, or after [`MAX_WAIT_FOR_PAUSE`].
     pub fn measure(&self) -> Measurement<'_> {
         let mut counts = self.counts();
         counts.measurements += 1;

@@ -21,9 +21,9 @@ pub struct Propagation {
     pub posteriors: Posteriors,
     /// When each message was computed.
     pub trace: MessageTrace,
-    /// The engine that computed it.
+    /// The engine that computed the posteriors.
     pub engine: EngineChoice,
-    /// The compiled network that it ran on.
+    /// The compiled network that was propagated.
     pub compiled: Arc<CompiledNetwork>,
     /// Time of the same propagation when its messages are not timed. Timing them slows a GPU down,
     /// so on a GPU a second run measures this time, which is then [reported](Update::Untraced).
@@ -49,7 +49,8 @@ pub enum Update {
     /// The network was compiled.
     Compiled(Arc<CompiledNetwork>),
     /// The requested engine cannot be used, because its device has failed, has too little memory or
-    /// does not exist. Another engine replaces it until it is [tried again](Request::run_serial).
+    /// does not exist, or because the engine does not support the network. Another engine replaces
+    /// the requested one until that is [tried again](Request::run_serial).
     FellBack {
         /// The requested engine.
         wanted: EngineChoice,
@@ -64,14 +65,14 @@ pub enum Update {
         engine: EngineChoice,
         /// Maximum memory that the engine uses, in bytes.
         peak_bytes: u64,
-        /// Time of one propagation's launches and copies with empty kernels, on a GPU.
+        /// Launch overhead of one propagation; `None` for engines on the CPU.
         launch_overhead: Option<Duration>,
-        /// Time of a single launch, on a GPU.
+        /// Time of a single launch of an empty kernel; `None` for engines on the CPU.
         launch: Option<Duration>,
     },
     /// A propagation has started. The watch can be read while it runs.
     Propagating(Arc<Watch>),
-    /// The posteriors without evidence; once per network and engine.
+    /// The posteriors without evidence; once each time that an engine is loaded.
     Prior(Arc<Propagation>),
     /// The posteriors given the evidence of the request.
     Propagated(Arc<Propagation>),
@@ -80,9 +81,10 @@ pub enum Update {
     Untraced(Arc<Propagation>),
     /// The posteriors of one of the [cases](Request::cases), or why the case is impossible.
     Answered(Evidence, Result<Arc<Posteriors>, ImpossibleEvidence>),
-    /// The search found a better junction tree. The collection holds only its elimination order.
+    /// The search found a better junction tree. The collection holds only the elimination order of
+    /// this tree.
     Improved(Arc<KnownOrders>),
-    /// The search for a better junction tree has ended.
+    /// The search for a better junction tree has ended without being stopped.
     ImprovementEnded,
     /// A step was stopped by [`Session::cancel`](crate::session::Session::cancel).
     Cancelled(Step),

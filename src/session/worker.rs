@@ -22,7 +22,7 @@ pub(super) struct Worker {
     state: State,
     /// The request that the worker has not finished; `None` while it waits for another.
     unfinished: Option<Request>,
-    /// The network that the running step is about.
+    /// The serial of the network that the running step is about.
     source_serial: u64,
 }
 
@@ -54,9 +54,9 @@ impl Worker {
         }
     }
 
-    /// Waits for an unfinished request. Returns the request with its next step, which counts as
-    /// running from then on; without a step if nothing is left to do. `None` once the handle is
-    /// dropped.
+    /// Takes up the unfinished request, or waits for another. Returns the request with its next
+    /// step, which counts as running from then on; without a step if nothing is left to do. `None`
+    /// once the handle is dropped.
     fn next_work(&mut self) -> Option<(Request, Option<(Step, CancelToken)>)> {
         let request = match self.unfinished.take() {
             Some(request) => request,
@@ -109,7 +109,7 @@ impl Worker {
         self.reporter.report(self.source_serial, update);
     }
 
-    /// Does one step. The results of all earlier steps must exist.
+    /// Does one step. The results of earlier steps that it needs must exist.
     fn perform(
         &mut self,
         step: Step,
@@ -128,8 +128,8 @@ impl Worker {
     }
 
     fn open(&mut self, request: &Request) -> Result<(), Interruption> {
-        // The open network is kept until the new one has been read: if reading fails, nothing is
-        // lost.
+        // The open network is kept until the new one has been read, so that nothing is lost if
+        // reading fails.
         let read = request.source.open();
         let read = read.map_err(|error| Interruption::Failed(Failure::Open(Arc::new(error))))?;
         let read = Arc::new(read);

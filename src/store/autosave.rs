@@ -15,12 +15,12 @@ use crate::store::entries::{self, EntryId, Store};
 /// loses at most the changes of about this time.
 const INTERVAL: Duration = Duration::from_millis(300);
 
-/// An entry that exists until this is dropped, or until the next run of the program if this one
-/// crashes.
+/// An entry that is removed when this value is dropped, but stays if the program crashes.
 pub struct Autosave {
     /// `None` only while this is being dropped.
     store: Option<Store>,
     id: EntryId,
+    /// `None` only while this is being dropped.
     lock: Option<File>,
 }
 
@@ -28,7 +28,8 @@ impl Autosave {
     /// Starts an autosave in `folder`, which is created if necessary.
     ///
     /// # Errors
-    /// If the folder or the lock cannot be created, or the operating system cannot start a thread.
+    /// If the folder or the lock file cannot be created, the lock file cannot be locked, or the
+    /// operating system cannot start a thread.
     pub fn start(folder: &Path) -> io::Result<Self> {
         let mut store = Store::open_unread(folder, INTERVAL)?;
         let id = store.new_id();
@@ -37,15 +38,16 @@ impl Autosave {
         Ok(Self { store: Some(store), id, lock: Some(lock) })
     }
 
-    /// Calls `content` on the background thread and saves the result, in place of what was saved
-    /// before. Does not wait for it.
+    /// Calls `content` on the background thread and saves the result in place of what was saved
+    /// before. Returns at once.
     pub fn save(&self, content: impl FnOnce() -> Vec<u8> + Send + 'static) {
         if let Some(store) = &self.store {
             store.write(&self.id, content);
         }
     }
 
-    /// Takes the reason why a write failed, if one has failed since the last call.
+    /// Takes the error of the latest failed write; `None` if no write has failed since the last
+    /// call.
     #[must_use]
     pub fn take_error(&self) -> Option<String> {
         self.store.as_ref().and_then(Store::take_error)
@@ -59,7 +61,7 @@ impl Autosave {
 }
 
 impl Drop for Autosave {
-    /// Removes the entry, unless the program is ending with a panic.
+    /// Removes the entry, unless the value is dropped because its thread panicked.
     fn drop(&mut self) {
         // Waits for the last write, which would otherwise create the file again.
         self.store = None;
@@ -106,11 +108,11 @@ impl Abandoned {
     }
 }
 
-/// Whether no running program holds the lock of `file`.
+/// Whether it is certain that no running program holds the lock of `file`.
 fn is_abandoned(file: &Path) -> bool {
     match File::open(lock_path(file)).map(|lock| lock.try_lock()) {
         Ok(Ok(())) => true,
-        // Where files cannot be locked there is no way to know; assume that the program runs.
+        // Either the program runs, or files cannot be locked here, so that it may be running.
         Ok(Err(TryLockError::WouldBlock | TryLockError::Error(_))) => false,
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     }
@@ -135,7 +137,7 @@ mod tests {
             autosave.save(move || format!("{number}").into_bytes());
         }
         wait_for(autosave.path(), b"99");
-        assert!(Abandoned::find(&inside).is_empty(), "its program still runs");
+        assert!(Abandoned::find(&inside).is_empty(), "the program still runs");
         drop(autosave);
         assert_eq!(fs::read_dir(&inside).unwrap().count(), 0);
     }
@@ -154,7 +156,7 @@ mod tests {
                 panic!("a crash");
             });
             assert!(crash.join().is_err());
-            // Modification times can be this coarse.
+            // Modification times may have a resolution of some milliseconds.
             std::thread::sleep(Duration::from_millis(20));
         }
         let running = Autosave::start(folder.path()).unwrap();

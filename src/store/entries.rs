@@ -8,9 +8,9 @@ use std::time::Duration;
 use crate::clock::unix_time;
 use crate::store::writer::Writer;
 
-/// Maximum size of an entry, in bytes; larger files are skipped. This is far above the largest
-/// result of an experiment. It only protects against reading a huge file that someone else put into
-/// the folder.
+/// Maximum size of an entry to read, in bytes; larger files are skipped. The limit is far above the
+/// size of any result of an experiment. It only protects against a huge file that someone else put
+/// into the folder.
 const MAX_ENTRY_BYTES: u64 = 64 << 20;
 
 /// Identifies one entry of a [`Store`].
@@ -37,19 +37,22 @@ pub struct Entry {
 /// A folder of entries, written on a background thread as they change, so that a crash loses only
 /// the latest changes.
 ///
-/// Several running programs may share a folder: each writes only its own entries, and sees the
-/// entries that the others had written when it opened the store. Dropping a store waits until
-/// everything is written.
+/// Several running programs may share a folder. Each sees the entries that existed when it opened
+/// the store. Programs never [add](Self::add) an entry of the same name; if they write the same
+/// [named](Self::named) entry, the last write wins.
+///
+/// Dropping a store waits until everything is written.
 pub struct Store {
     folder: PathBuf,
     writer: Writer,
-    /// Number of entries that this run has added.
+    /// Number of ids that this store has given to new entries.
     added: u64,
 }
 
 impl Store {
     /// Opens the store in `folder`, which is created if necessary, and reads its entries in
-    /// ascending order of their ids. This is the order in which they were added.
+    /// ascending order of their ids. [Added](Self::add) entries are therefore in the order in which
+    /// they were added, unless the clock was set back.
     ///
     /// # Errors
     /// If the folder cannot be created or read, or the operating system cannot start a thread.
@@ -71,14 +74,14 @@ impl Store {
     /// An id for a new entry. It sorts after all earlier ids, unless the clock was set back.
     pub(super) fn new_id(&mut self) -> EntryId {
         let now = unix_time();
-        // Process ids are reused and two processes can see the same time, so the name has both.
+        // Two processes can see the same time, and process ids are reused, so the name has both.
         let name = format!("{:020}-{:06}-{}", now.as_nanos(), self.added, std::process::id());
         self.added += 1;
         self.named(&name)
     }
 
-    /// Adds an entry with the result of `content`, which is called on the background thread. Does
-    /// not wait for the write.
+    /// Adds an entry with the result of `content`, which is called on the background thread.
+    /// Returns at once.
     pub fn add(&mut self, content: impl FnOnce() -> Vec<u8> + Send + 'static) -> EntryId {
         let id = self.new_id();
         self.write(&id, content);
@@ -91,18 +94,19 @@ impl Store {
         EntryId(self.folder.join(format!("{name}.json")))
     }
 
-    /// Writes the result of `content`, which is called on the background thread, to the entry. Does
-    /// not wait for the write.
+    /// Replaces or creates the entry with the result of `content`, which is called on the
+    /// background thread. Returns at once.
     pub fn write(&self, id: &EntryId, content: impl FnOnce() -> Vec<u8> + Send + 'static) {
         self.writer.change(&id.0, Some(Box::new(content)));
     }
 
-    /// Removes the entry. Does not wait for the removal.
+    /// Removes the entry on the background thread. Returns at once.
     pub fn remove(&self, id: &EntryId) {
         self.writer.change(&id.0, None);
     }
 
-    /// Takes the reason why a write failed, if one has failed since the last call.
+    /// Takes the error of the latest failed write; `None` if no write has failed since the last
+    /// call.
     #[must_use]
     pub fn take_error(&self) -> Option<String> {
         self.writer.take_error()

@@ -1,12 +1,12 @@
-//! Everything the program keeps on disk.
+//! Writing files: everything that the program keeps on disk.
 //!
-//! [`write_atomically`] writes one file whole or not at all; all other writing is built on it. A
-//! [`Store`] is a folder of entries, read when it is opened and written in the background as they
-//! change. An [`Autosave`] is one entry that is removed when the program ends normally; after a
-//! crash the next run finds it as [`Abandoned`].
+//! [`write_atomically`] writes a regular file whole or not at all; stores write their entries with
+//! it. A [`Store`] is a folder of entries, read when the store is opened and written in the
+//! background as they change. An [`Autosave`] is one entry that is removed when the program ends
+//! normally; after a crash the next run finds it as [`Abandoned`].
 //!
 //! Nothing here knows what the bytes mean.
-#![allow(clippy::disallowed_methods, reason = "the thread that writes")]
+#![allow(clippy::disallowed_methods, reason = "stores write on a thread of their own")]
 
 mod autosave;
 mod entries;

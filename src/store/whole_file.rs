@@ -6,14 +6,15 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-/// Replaces the content of the file at `path` by `bytes`, or creates the file.
+/// Replaces the content of the file at `path` with `bytes`, or creates the file.
 ///
 /// The bytes go to a temporary file in the same folder, which then takes the name and the
-/// permissions of the old file. A symbolic link stays a link, and the file it points to is
-/// replaced. Anything but a regular file, such as a pipe, is written to directly.
+/// permissions of the old file. A symbolic link to a file stays a link, and the file is replaced. A
+/// pipe or a device is written to directly.
 ///
 /// # Errors
-/// As the operating system reports. A regular file at `path` is then unchanged.
+/// If `path` is a folder, or the operating system reports an error. A regular file at `path` is
+/// then unchanged.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // Replace the file that a link points to, not the link.
     let target = match fs::canonicalize(path) {
@@ -29,7 +30,8 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
         if !old.is_file() {
             return OpenOptions::new().write(true).open(&target)?.write_all(bytes);
         }
-        // Renaming needs permission for the folder only, but a write-protected file must stay.
+        // Renaming needs permission for the folder only, but must not replace a write-protected
+        // file.
         OpenOptions::new().write(true).open(&target)?;
     }
     let mut file = create_temporary(&target)?;
@@ -37,16 +39,16 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(old) = old {
         file.as_file().set_permissions(old.permissions())?;
     }
-    // Otherwise the new name could reach the disk before the content does.
+    // Without this, the new name could reach the disk before the content.
     file.as_file().sync_all()?;
     file.persist(&target)?;
     Ok(())
 }
 
-/// Creates the folder at `path` and its parents, where they do not exist.
+/// Creates the folder at `path` and its parents, unless they exist.
 ///
 /// # Errors
-/// As the operating system reports.
+/// If the path contains something other than a folder, or the operating system reports an error.
 pub fn make_folder(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => io::Error::new(error.kind(), "not a folder"),
@@ -54,7 +56,8 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
     })
 }
 
-/// Creates a hidden file in the folder of `target`, which is removed unless it is persisted.
+/// Creates a hidden file in the folder of `target`. Dropping the file removes it, unless it was
+/// persisted.
 fn create_temporary(target: &Path) -> io::Result<NamedTempFile> {
     let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let mut prefix = std::ffi::OsString::from(".");
@@ -65,7 +68,7 @@ fn create_temporary(target: &Path) -> io::Result<NamedTempFile> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // As for any new file, less what the umask takes away; tempfile's default is 0o600.
+        // The permissions of any new file, before the umask; tempfile's default is 0o600.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     let folder = target.parent().unwrap_or(Path::new("/"));

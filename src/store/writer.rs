@@ -11,14 +11,14 @@ use std::time::Duration;
 use crate::mailbox::Mailbox;
 use crate::store::write_atomically;
 
-/// Computes the content of a file, on the writer's thread.
+/// A function that computes the content of a file. It is called on the writer's thread.
 pub(super) type Content = Box<dyn FnOnce() -> Vec<u8> + Send>;
 
 /// The new content of each file; `None` removes the file.
 type Changes = BTreeMap<PathBuf, Option<Content>>;
 
-/// A thread that writes files. If a file changes several times before it is written, only the
-/// newest change is made.
+/// The handle to a thread that writes files. If a file changes several times before it is written,
+/// only the newest change is made.
 ///
 /// Dropping the writer waits until everything is written.
 pub(super) struct Writer {
@@ -29,7 +29,7 @@ pub(super) struct Writer {
 #[derive(Default)]
 struct Shared {
     changes: Mailbox<Changes>,
-    /// The error of the most recent write that failed.
+    /// The error of the latest failed write, until it is taken.
     error: Mutex<Option<String>>,
 }
 
@@ -47,7 +47,7 @@ impl Writer {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Writes `content` to `path`, or removes the file. Does not wait for it.
+    /// Writes `content` to `path`, or removes the file if there is no content. Returns at once.
     pub fn change(&self, path: &Path, content: Option<Content>) {
         let path = path.to_owned();
         self.shared.changes.update(|changes| {
@@ -55,7 +55,8 @@ impl Writer {
         });
     }
 
-    /// Takes the reason why a write failed, if one has failed since the last call.
+    /// Takes the error of the latest failed write; `None` if no write has failed since the last
+    /// call.
     pub fn take_error(&self) -> Option<String> {
         self.shared.error.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

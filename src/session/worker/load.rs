@@ -1,4 +1,4 @@
-//! Loading an engine, with a fallback where its device fails.
+//! Loading an engine, or the fallback if that engine cannot be used.
 
 use std::sync::Arc;
 
@@ -8,21 +8,22 @@ use crate::session::state::{DeviceFailure, LoadedEngine};
 use crate::session::worker::{Interruption, Worker};
 use crate::session::{EngineChoice, Failure, Request, Step, Update};
 
-/// Number of times that the launches of an engine are timed with empty kernels after it has loaded;
-/// the median is shown. More runs make the time steadier and loading longer.
+/// Number of times that the launch overhead is measured when an engine has loaded; the median is
+/// shown. More runs make the shown time steadier, and loading slower.
 const OVERHEAD_RUNS: u32 = 5;
 
 impl Worker {
+    /// Loads the requested engine, or its fallback.
     pub(super) fn load(&mut self, request: &Request) -> Result<(), Interruption> {
         let (_, compiled) = self.state.compiled.as_ref().expect("an earlier step compiled it");
         let compiled = Arc::clone(compiled);
         // Free the old tables first, so that old and new need not fit into memory together.
         self.state.forget_from(Step::Load);
         let (engine, run_serial) = (request.engine, request.run_serial);
-        let earlier = self.state.device_failure.take();
-        let is_same =
+        // An engine that has already failed in this run is not tried again.
+        let is_of_this_run =
             |failure: &DeviceFailure| failure.engine == engine && failure.run_serial == run_serial;
-        let reason = match earlier.filter(is_same) {
+        let reason = match self.state.device_failure.take().filter(is_of_this_run) {
             Some(failure) => failure.reason,
             None => match load_engine(engine, request, &compiled) {
                 Ok(propagator) => {

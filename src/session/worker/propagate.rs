@@ -50,8 +50,8 @@ impl Worker {
 
     /// Stores and reports the posteriors for the request's evidence.
     fn store_and_report(&mut self, request: &Request, propagation: Arc<Propagation>) {
-        // On a GPU, timing messages slows the propagation down, so it is repeated without timing
-        // them.
+        // On a GPU, timing messages slows the propagation down. Its time without timing them is
+        // measured next.
         let device = propagation.engine.engine.info().capabilities.device;
         self.state.traced = (device == Device::Gpu).then(|| Arc::clone(&propagation));
         self.state.propagated = Some((request.evidence.clone(), request.run_serial));
