@@ -75,7 +75,7 @@ impl<T: Real> BatchRunner<T> {
     }
 
     /// The forecast time of one case on one thread, in nanoseconds.
-    pub fn nanoseconds(&self) -> f64 {
+    pub fn nanoseconds_per_case(&self) -> f64 {
         let loads: usize = self.plan.operations.iter().map(Operation::loads).sum();
         let bytes = self.buffers.entries() * size_of::<PerCase<T>>();
         let load = if bytes > UNCACHED_BYTES { UNCACHED_LOAD } else { LOAD };

@@ -1,5 +1,7 @@
-//! The propagator of engine `cpu`. A batch of cases is propagated with the batch runner if that is
-//! forecast to be faster, and otherwise case by case, on several threads if there are any.
+//! The propagator of engine `cpu`.
+//!
+//! A batch of cases goes to the batch runner if the runner is forecast to be faster. Otherwise its
+//! cases are propagated one by one, on several threads if there are any.
 
 use std::sync::Arc;
 
@@ -10,9 +12,9 @@ use crate::engine::batch::{BatchRunner, CASES_PER_GROUP};
 use crate::engine::cpu::context::{ExecutionContext, TableInputs};
 use crate::engine::cpu::parallel_cases;
 use crate::engine::cpu::pass::report::Messages;
+use crate::engine::cpu::propagate::{Shared, ThreadState};
 use crate::engine::cpu::tables::sparsity::build_sparse;
 use crate::engine::cpu::tree::structure::Structure;
-use crate::engine::cpu::worker::{Shared, Worker};
 use crate::engine::threads::Threads;
 use crate::engine::{BatchAnswers, Propagator, RunError, one_at_a_time, rerun_impossible};
 use crate::network::Evidence;
@@ -20,26 +22,27 @@ use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, Posteriors, Watch};
 
 /// Maximum number of sample cases, spread over a batch, for which the time of a single propagation
-/// is forecast. The average is used for all cases; if the cases differ much, the slower way may be
-/// taken.
+/// is forecast. The average is used for all cases; if the cases differ much, the batch may take
+/// longer than necessary.
 const FORECAST_SAMPLES: usize = 4;
 
 /// Forecast time to make a batch runner, in nanoseconds per entry of the cliques' tables. A rough
-/// figure from the paper's eight networks; if it is wrong, the slower way may be taken.
+/// figure from the paper's eight networks; if it is wrong, a batch may take longer than necessary.
 const MAKE_RUNNER_PER_ENTRY: f64 = 50.0;
 
-/// A compiled network with its tables in one precision.
+/// The propagator: a compiled network with its tables in one precision.
 pub struct Loaded<T> {
     shared: Shared<T>,
-    /// A single worker, or several after a batch that was propagated in parallel.
-    workers: Vec<Worker<T>>,
+    /// The state of one thread, or of several after a batch that was propagated in parallel.
+    thread_states: Vec<ThreadState<T>>,
     /// The thread pool; `None` if the calling thread does all the work.
     threads: Option<Threads>,
     batch: Batch<T>,
 }
 
-/// The batch runner, made when it is first forecast to pay off.
+/// The batch runner, and what is known about its cost.
 struct Batch<T> {
+    /// The runner, unless it was never needed or was forecast to be slower.
     runner: Option<BatchRunner<T>>,
     /// Forecast time of the runner for one case, in nanoseconds. `None` if no runner was made yet;
     /// infinite if it could not be made.
@@ -50,7 +53,7 @@ struct Batch<T> {
 
 impl<T: Real> Loaded<T> {
     /// Makes the tables of `compiled`. The forecast for the engine is `bytes`, and the memory limit
-    /// is `limit`.
+    /// is `limit` bytes.
     ///
     /// If the machine refuses to start `threads`, the propagator works on the calling thread alone.
     pub fn new(compiled: Arc<CompiledNetwork>, threads: usize, bytes: u64, limit: u64) -> Self {
@@ -63,38 +66,43 @@ impl<T: Real> Loaded<T> {
         let full_tree = build_sparse(&structure, inputs);
         let messages = Messages::new(&full_tree.tree, &messages);
         let shared = Shared { compiled, structure, full_tree, messages, bytes };
-        let worker = shared.worker();
-        let held = shared.full_tree.bytes() + worker.state.bytes();
+        let thread_state = shared.thread_state();
+        let held = shared.full_tree.bytes() + thread_state.full_tree_state.bytes();
         debug_assert!(held as u64 <= bytes / 2, "the forecast is an upper bound");
         let max_bytes = limit.saturating_sub(bytes);
         let batch = Batch { runner: None, case_cost: None, max_bytes };
-        Self { shared, workers: vec![worker], threads, batch }
+        Self { shared, thread_states: vec![thread_state], threads, batch }
     }
 
     /// Whether the batch runner is forecast to answer `cases` sooner than one propagation per case.
-    /// If so, makes the runner unless there is one already. Drops a runner that is forecast to be
-    /// slower, except after a batch that is too small for any runner.
     ///
-    /// The choice depends on the cases and on whether there is a runner, but on no measured time.
-    /// So the same sequence of batches has the same answers, to the last bit, every time.
+    /// The cost of a runner is known only after it was made, so the first large batch makes one if
+    /// that is forecast to take no longer than propagating the batch case by case. A runner that is
+    /// forecast to be slower is dropped, and is made again when its known cost is low enough. A
+    /// batch of fewer than two groups is always propagated case by case, and leaves the runner as
+    /// it is.
+    ///
+    /// The choice depends on the cases and on earlier batches, but on no measured time. So the same
+    /// sequence of batches has the same answers, to the last bit, every time.
     fn prefers_runner(&mut self, cases: &[Evidence], watch: &Watch) -> bool {
         if cases.len() < 2 * CASES_PER_GROUP {
             return false;
         }
-        let each = self.forecast_each(cases, watch);
+        let single_cost = self.forecast_single(cases, watch);
         // The runner takes as long for a partly filled group as for a full one.
         let is_faster = |case_cost: f64| {
             let filled = cases.len() as f64 / cases.len().next_multiple_of(CASES_PER_GROUP) as f64;
-            case_cost < each * filled
+            case_cost < single_cost * filled
         };
         if self.batch.runner.is_none() && self.batch.case_cost.is_none_or(is_faster) {
             let entries = self.shared.compiled.statistics().total_clique_entries;
-            if entries as f64 * MAKE_RUNNER_PER_ENTRY > each * cases.len() as f64 {
+            if entries as f64 * MAKE_RUNNER_PER_ENTRY > single_cost * cases.len() as f64 {
                 return false;
             }
             let (threads, bytes) = (self.threads(), self.batch.max_bytes);
             let runner = BatchRunner::new(&self.shared.compiled, threads, bytes);
-            let case_cost = runner.as_ref().map_or(f64::INFINITY, BatchRunner::nanoseconds);
+            let case_cost =
+                runner.as_ref().map_or(f64::INFINITY, BatchRunner::nanoseconds_per_case);
             (self.batch.runner, self.batch.case_cost) = (runner, Some(case_cost));
         }
         if !self.batch.case_cost.is_some_and(is_faster) {
@@ -103,14 +111,15 @@ impl<T: Real> Loaded<T> {
         self.batch.runner.is_some()
     }
 
-    /// The forecast time of propagating one of `cases` by itself, in nanoseconds.
-    fn forecast_each(&mut self, cases: &[Evidence], watch: &Watch) -> f64 {
+    /// The average forecast time of propagating one of `cases` by itself, on one thread, in
+    /// nanoseconds.
+    fn forecast_single(&mut self, cases: &[Evidence], watch: &Watch) -> f64 {
         let build_share = parallel_cases::average_build_share(cases);
         let reduced_tree_bytes = self.shared.reduced_tree_bytes(1);
         let context = ExecutionContext { threads: None, reduced_tree_bytes, build_share };
         let samples = cases.iter().step_by(cases.len().div_ceil(FORECAST_SAMPLES));
-        let worker = &mut self.workers[0];
-        let forecast = |case| self.shared.forecast(worker, case, context, watch);
+        let thread_state = &mut self.thread_states[0];
+        let forecast = |case| self.shared.forecast(thread_state, case, context, watch);
         let forecasts: Vec<f64> = samples.map(forecast).collect();
         forecasts.iter().sum::<f64>() / forecasts.len() as f64
     }
@@ -118,11 +127,11 @@ impl<T: Real> Loaded<T> {
 
 impl<T: Real> Propagator for Loaded<T> {
     fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
-        self.workers.truncate(1);
+        self.thread_states.truncate(1);
         let threads = self.threads.as_deref();
         let reduced_tree_bytes = self.shared.reduced_tree_bytes(1);
         let context = ExecutionContext { threads, reduced_tree_bytes, build_share: 1.0 };
-        self.shared.run(&mut self.workers[0], evidence, context, watch)
+        self.shared.propagate(&mut self.thread_states[0], evidence, context, watch)
     }
 
     fn run_batch(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
@@ -136,19 +145,19 @@ impl<T: Real> Propagator for Loaded<T> {
                 self.run(case, watch)
             });
         }
-        let workers = self.shared.worker_count(self.threads().min(cases.len()));
+        let count = self.shared.thread_count(self.threads().min(cases.len()));
         match &self.threads {
-            Some(threads) if workers > 1 => {
-                self.workers.resize_with(workers, || self.shared.worker());
-                let run = || parallel_cases::run(&self.shared, &mut self.workers, cases, watch);
-                threads.install(run)
+            Some(threads) if count > 1 => {
+                self.thread_states.resize_with(count, || self.shared.thread_state());
+                let (shared, states) = (&self.shared, &mut self.thread_states);
+                threads.install(|| parallel_cases::propagate(shared, states, cases, watch))
             }
             _ => one_at_a_time(cases, watch, |case, watch| self.run(case, watch)),
         }
     }
 
     fn forget(&mut self) {
-        self.workers.iter_mut().for_each(Worker::forget);
+        self.thread_states.iter_mut().for_each(ThreadState::forget);
     }
 
     fn peak_bytes(&self) -> u64 {

@@ -1,10 +1,11 @@
 //! Engine `cpu`: junction tree propagation that only reads the cliques' tables.
 //!
-//! In-place HUGIN writes every clique's table twice. This engine reads a table once on the way up
-//! and once on the way down, and never writes it. On the way up, the product of the table and the
-//! children's messages is summed onto the separator above. On the way down, one pass gives the
-//! beliefs of all separators below and of the clique's private variables; see [`pass`]. The
-//! posterior of a variable is read from the smallest table of beliefs that holds it.
+//! In-place HUGIN writes a clique's table once for each message that the clique receives. This
+//! engine reads a table at most once on the way up and once on the way down, and never writes it. On
+//! the way up, the product of the table and the children's messages is summed onto the separator
+//! above. On the way down, one pass gives the beliefs over all separators below and over the
+//! clique's private variables; see [`pass`]. The posterior of a variable is read from the smallest
+//! table of beliefs that holds it.
 //!
 //! | module | what it does |
 //! |---|---|
@@ -12,13 +13,13 @@
 //! | [`tables`] | the cliques' tables: full, without zeros, or kept as products of smaller ones |
 //! | [`pass`] | collect and distribute, down to the innermost loops |
 //! | [`reuse`] | which tree to use, and what is kept between propagations |
-//! | [`worker`] | one propagation from evidence to posteriors |
+//! | [`propagate`] | one propagation from evidence to posteriors |
 //! | [`loaded`] | the propagator; chooses between the two ways to propagate a batch |
-//! | [`parallel_cases`] | a batch, a thread per case; the other way is [`batch`](super::batch) |
+//! | [`parallel_cases`] | a batch, one case per thread; the other way is [`batch`](super::batch) |
 //! | [`memory`], [`context`], [`vector`] | memory forecast; threads and limits; elementary loops |
 //!
 //! Read `tree`, `tables`, `pass` and `reuse` in this order, each beginning with its `mod.rs`, and
-//! then `worker` and `loaded`.
+//! then `propagate` and `loaded`.
 //!
 //! # Terms
 //! ARCHITECTURE.md defines the terms of all engines. This engine adds:
@@ -34,7 +35,8 @@
 //!   entered there. *Weights* are such a table for the private variables of a clique. The
 //!   *unmasked* message is the one to the parent before multiplication by the mask
 //!   ([`message`](pass::message)).
-//! * *active port*: a port below whose message or weights are not one everywhere.
+//! * *active port*: the port to a child, or the private port, if the message from the child or the
+//!   weights may differ from one.
 //! * *stale*: said of a message or belief that must be computed again for the new evidence.
 //! * *factored table*: a clique's table that is kept as a product of smaller tables. Each smaller
 //!   table is the product of the factors in one *factor group* ([`factored`](tables::factored)).
@@ -43,7 +45,7 @@
 //! # Numbers
 //! The chosen precision is the precision of the cliques' tables. Factored tables, messages and sums
 //! are always in double precision, so single precision costs no accuracy beyond the rounding of the
-//! tables. Only the batch runner computes everything in the chosen precision. Posteriors in single
+//! tables. Only the batch runner computes messages in the chosen precision. Posteriors in single
 //! precision are within 1e-6 of those in double precision, and are found up to twice as fast.
 //! Double precision is nevertheless the default, because people compare posteriors to nine digits,
 //! between engines and with other programs.
@@ -51,19 +53,19 @@
 //! Messages that new findings do not [change](reuse::change) are kept between propagations. The
 //! answer then agrees within 1e-12, in double precision, with an answer that is computed from
 //! scratch; after [`forget`](Propagator::forget) it agrees to the last bit. The number of threads
-//! changes no bit of a propagation. A batch on one thread may differ in the last bits from the same
-//! batch on several, because messages are kept between its cases.
+//! changes no bit of a propagation. The answers to a batch may differ in their last bits between one
+//! thread and several, because only a single thread keeps messages from one case to the next.
 
 mod context;
 mod loaded;
 mod memory;
 mod parallel_cases;
 mod pass;
+mod propagate;
 mod reuse;
 mod tables;
 mod tree;
 mod vector;
-mod worker;
 
 use std::sync::Arc;
 
@@ -115,8 +117,9 @@ fn bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
     2 * (footprint.table_bytes + footprint.other_bytes) as u64
 }
 
-/// The shape of a compiled network's tree. Also returns, by clique of the shape, the message to the
-/// parent and the message from the parent; `None` for the root.
+/// The shape of a compiled network's tree. Also returns, by clique of the shape, the plan's messages
+/// to and from the clique's parent in the compiled tree; `None` for the root. A clique that was
+/// moved below a sibling has another parent in the shape.
 fn shape(compiled: &CompiledNetwork) -> (Shape, Vec<Option<(MessageId, MessageId)>>) {
     let (tree, plan) = (compiled.tree(), compiled.plan());
     // By clique of the compiled tree: its number in the shape.

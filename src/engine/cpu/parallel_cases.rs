@@ -1,8 +1,8 @@
 //! A batch of cases, each propagated on one thread.
 //!
-//! Cases share nothing but the tables of the full tree, so a thread that is free takes the next run
-//! of cases. A *run* is a number of cases that observe the same variables, up to [`MAX_RUN`]. One
-//! thread propagates them in turn, and searches for their reduced tree only once.
+//! The cases are divided into *runs*: at most [`MAX_RUN`] cases that observe the same variables. One
+//! thread propagates the cases of a run in turn, and searches for their reduced tree only once.
+//! Runs share nothing but the tables of the full tree, so a free thread takes the next run.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,43 +11,44 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelI
 
 use crate::cancel::Cancelled;
 use crate::engine::cpu::context::ExecutionContext;
-use crate::engine::cpu::worker::{Shared, Worker};
+use crate::engine::cpu::propagate::{Shared, ThreadState};
 use crate::engine::{BatchAnswers, RunError};
 use crate::network::{Evidence, Finding, VariableId};
 use crate::potential::Real;
 use crate::propagation::{Posteriors, Watch};
 
-/// Maximum number of cases in a run. Longer runs share a reduced tree between more cases; shorter
-/// runs keep all threads busy to the end. If it is wrong, only speed changes (and last bits of
-/// results).
+/// Maximum number of cases in a run. In longer runs, more cases share a reduced tree; shorter runs
+/// keep all threads busy to the end. If it is wrong, only speed changes (and last bits of results).
 const MAX_RUN: usize = 32;
 
-/// Answers `cases`, in order, with one worker per thread. Must be called in the thread pool.
+/// Answers `cases`, in order, on as many threads as there are `thread_states`. Must be called in the
+/// thread pool.
 ///
 /// # Errors
-/// If the propagation was cancelled.
-pub fn run<T: Real>(
+/// If the batch was cancelled.
+pub fn propagate<T: Real>(
     shared: &Shared<T>,
-    workers: &mut [Worker<T>],
+    thread_states: &mut [ThreadState<T>],
     cases: &[Evidence],
     watch: &Watch,
 ) -> Result<BatchAnswers, Cancelled> {
     type Numbered = Vec<(usize, Result<Posteriors, RunError>)>;
-    let reduced_tree_bytes = shared.reduced_tree_bytes(workers.len());
-    let runs = runs(cases, cases.len().div_ceil(4 * workers.len()).min(MAX_RUN));
+    let reduced_tree_bytes = shared.reduced_tree_bytes(thread_states.len());
+    let max_length = cases.len().div_ceil(4 * thread_states.len()).min(MAX_RUN);
+    let runs = runs(cases, max_length);
     let build_shares = build_shares(cases);
     let next = AtomicUsize::new(0);
-    let work = |worker: &mut Worker<T>| -> Result<Numbered, Cancelled> {
+    let work = |thread_state: &mut ThreadState<T>| -> Result<Numbered, Cancelled> {
         let watch = watch.untimed_child();
         let mut answers = Vec::new();
         while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
             // Forget the earlier runs, so that no bit depends on which thread takes this run.
-            worker.forget();
+            thread_state.forget();
             for &case in run {
-                worker.forget_messages();
+                thread_state.forget_messages();
                 let build_share = build_shares[case];
                 let context = ExecutionContext { threads: None, reduced_tree_bytes, build_share };
-                match shared.run(worker, &cases[case], context, &watch) {
+                match shared.propagate(thread_state, &cases[case], context, &watch) {
                     Err(RunError::Cancelled) => return Err(Cancelled),
                     answer => answers.push((case, answer)),
                 }
@@ -56,7 +57,7 @@ pub fn run<T: Real>(
         Ok(answers)
     };
     let found: Result<Vec<Numbered>, Cancelled> =
-        workers.par_iter_mut().with_max_len(1).map(work).collect();
+        thread_states.par_iter_mut().with_max_len(1).map(work).collect();
     let mut answers: Numbered = found?.into_iter().flatten().collect();
     answers.sort_unstable_by_key(|&(case, _)| case);
     Ok(answers.into_iter().map(|(_, answer)| answer).collect())
@@ -67,8 +68,9 @@ pub fn average_build_share(cases: &[Evidence]) -> f64 {
     runs(cases, MAX_RUN).len() as f64 / cases.len() as f64
 }
 
-/// By case: its share of the cost of finding its reduced tree, which is shared equally in a run.
-/// Does not depend on the number of threads.
+/// By case: its share of the cost of finding its reduced tree. The cases of a run share the cost
+/// equally. Runs are assumed to have up to [`MAX_RUN`] cases, although [`propagate`] may make
+/// shorter ones, so that the shares do not depend on the number of threads.
 fn build_shares(cases: &[Evidence]) -> Vec<f64> {
     let mut shares = vec![1.0; cases.len()];
     for run in runs(cases, MAX_RUN) {
@@ -102,7 +104,7 @@ mod tests {
     use crate::format;
 
     #[test]
-    fn cases_that_observe_the_same_variables_are_in_one_run() {
+    fn cases_that_observe_the_same_variables_are_in_one_run_until_it_is_full() {
         let network = format::sample("asia").expect("a sample of this name").open().network;
         let case = |findings: &[(usize, usize)]| {
             let mut evidence = Evidence::none();

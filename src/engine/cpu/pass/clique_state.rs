@@ -8,27 +8,28 @@ use crate::engine::cpu::tree::rows::PortWords;
 pub struct CliqueState {
     /// The words of all ports below: the children's, and the private port's if there is one.
     pub ports: PortWords,
-    /// The words of the ports below whose messages or weights are not one everywhere.
+    /// The words of the active ports: the ports below with messages or weights that may differ from
+    /// one.
     pub active: PortWords,
     /// Whether a finding is entered at the separator above.
     pub is_masked: bool,
     /// Whether a finding is entered at the private variables.
     pub is_weighted: bool,
-    /// Whether the message to the parent must be computed from the table; otherwise the message is
-    /// the mask.
+    /// Whether the message to the parent must be computed from the table. Otherwise the message is
+    /// the mask, or one everywhere if there is no mask.
     pub is_needed: bool,
     /// Whether the message to the parent may differ from the stored one.
     pub is_up_stale: bool,
     /// Whether the beliefs may differ from the stored ones by more than a factor common to all
     /// entries.
     pub is_down_stale: bool,
-    /// The cost of all stale messages toward the root in the subtree of this clique, in table
-    /// entries.
+    /// The cost of the stale messages to parents that cliques of this clique's subtree compute from
+    /// their tables, in table entries.
     pub work_up: usize,
-    /// The cost of all stale messages away from the root in the subtree, in table entries.
+    /// The cost of the stale beliefs of all cliques in this clique's subtree, in table entries.
     pub work_down: usize,
-    /// The exponent of the power of two by which the product of the clique's findings, at the
-    /// separator above or as weights, must be multiplied.
+    /// The exponent of the power of two by which the clique's mask and weights together must be
+    /// multiplied.
     pub entered: i64,
     /// The exponent of the power of two by which the message to the parent must be multiplied,
     /// including the exponents of all messages that went into it.

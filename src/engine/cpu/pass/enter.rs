@@ -4,9 +4,8 @@
 //! change the result, and at each separator more rows can be skipped.
 //!
 //! A private variable is in one clique only, and so in no separator. Findings on the private
-//! variables of a clique are written as weights into a table over these variables. The clique
-//! multiplies this table in like a message from a child; the place where it enters is the private
-//! port.
+//! variables of a clique are written as weights into a table over these variables, the table of the
+//! private port. The clique's table is multiplied by the weights as by a message from a child.
 
 use std::cmp::Reverse;
 
@@ -55,7 +54,7 @@ impl State {
         self.propagated = None;
     }
 
-    /// Adds up the cost of stale messages over subtrees.
+    /// Adds up the costs of stale messages and beliefs over subtrees.
     fn sum_work(&mut self, tree: &Tree) {
         for (clique, node) in tree.nodes.iter().enumerate().rev() {
             let work = |state: &CliqueState| (state.work_up, state.work_down);
@@ -68,7 +67,8 @@ impl State {
         }
     }
 
-    /// Lists the tables into which an observation must be entered.
+    /// Adds the tables into which an observation must be entered to `observations`. Skips tables
+    /// with unchanged findings.
     fn observe(&mut self, tree: &Tree, change: &Change, variable: VariableId, state: usize) {
         let place = &tree.places[variable.index()];
         if let Some(axis) = place.private {
@@ -82,7 +82,7 @@ impl State {
             .extend(stale.map(|&(clique, axis)| (BeliefTable::Separator(clique), axis, state)));
     }
 
-    /// Enters the listed observations, table by table.
+    /// Enters the observations in `observations`, table by table, and clears this list.
     fn enter_observations(&mut self, tree: &Tree) {
         let mut observations = std::mem::take(&mut self.observations);
         // The slowest axis comes first. A variable with a single state has the same stride as the
@@ -90,10 +90,10 @@ impl State {
         observations.sort_unstable_by_key(|(table, axis, _)| {
             (*table, Reverse((axis.stride, axis.cardinality)))
         });
-        for group in observations.chunk_by(|(one, ..), (other, ..)| one == other) {
+        for of_table in observations.chunk_by(|(one, ..), (other, ..)| one == other) {
             self.states.clear();
-            self.states.extend(group.iter().map(|&(_, axis, state)| (axis, state)));
-            let (table, map) = match group[0].0 {
+            self.states.extend(of_table.iter().map(|&(_, axis, state)| (axis, state)));
+            let (table, map) = match of_table[0].0 {
                 BeliefTable::Separator(clique) => {
                     let node = &tree.nodes[clique];
                     self.cliques[clique].is_masked = true;
@@ -117,7 +117,8 @@ impl State {
         self.observations = observations;
     }
 
-    /// Enters a likelihood at the separator nearest to the root, or as a weight.
+    /// Enters a likelihood at the separator nearest to the root, or as a weight if the variable is
+    /// private. Leaves a table with unchanged findings as it is.
     fn enter_likelihood(
         &mut self,
         tree: &Tree,
@@ -159,7 +160,8 @@ fn weigh(table: &mut [f64], map: &EntryMap, axis: Axis, finding: &Finding, scale
     }
 }
 
-/// The exponent of the power of two that brings the largest weight of `finding` into [1, 2).
+/// The exponent of the power of two that brings the largest weight of `finding` into [1, 2); zero
+/// for an observation.
 fn finding_scale(finding: &Finding, states: usize) -> i32 {
     match finding {
         Finding::Observed(_) => 0,

@@ -1,17 +1,25 @@
 //! The loops over the rows of a clique whose table is [factored](FactoredTable).
 //!
-//! These loops do the same as [`kernel`](crate::engine::cpu::pass::kernel), but without a table of
-//! the clique. The tables of factor groups and the messages that vary along a row, here called
-//! *streams*, are multiplied in one pass. Loops for up to four streams are compiled separately.
-//! With more streams, the first four are multiplied, and then the others one at a time.
+//! These loops compute the same sums as [`kernel`](crate::engine::cpu::pass::kernel), but read the
+//! tables of factor groups instead of one table of the clique. A *column* is the table of a group
+//! or a message. Along a row, a column either is constant or has one number per entry of the row;
+//! these numbers are called a *stream*. So the product at entry i of a row is
+//!
+//! ```text
+//! product[i] = factor * stream_1[i] * stream_2[i] * ... * stream_n[i]
+//! ```
+//!
+//! where `factor` is the product of all columns that are constant along the row. The loops are
+//! compiled separately for zero to four streams. With more streams, the product of the first four
+//! is written into a buffer, which is then multiplied by the others one at a time.
 
 use crate::engine::cpu::pass::kernel::{FromParent, Inputs, RowBuffer};
 use crate::engine::cpu::tables::factored::{FactoredTable, MAX_STREAMS};
 use crate::engine::cpu::tree::rows::ParentPort;
 use crate::engine::simd::simd_dispatch;
 
-/// Number of partial sums, and of entries in a loop step of fixed length. Changing it changes the
-/// last bits of sums.
+/// Number of entries in the shortest loop step of fixed length. Sums have twice as many partial
+/// sums. Changing it changes the last bits of sums.
 const LANES: usize = 8;
 
 /// A table, and the position in a row of the word that points into it.
@@ -56,24 +64,29 @@ simd_dispatch!(
 );
 
 impl<'a> FactoredRows<'a> {
-    /// The tables that vary along a row, with `along` as the last, and their number.
-    fn columns(&self, along: Option<Column<'a>>) -> ([Column<'a>; MAX_STREAMS], usize) {
-        let own = self.table.words.vectors.iter().map(|&w| (&*self.table.values, w as usize));
+    /// The columns that vary along a row, and their number. `from_parent` is the message from the
+    /// parent if it varies along a row.
+    fn varying_columns(
+        &self,
+        from_parent: Option<Column<'a>>,
+    ) -> ([Column<'a>; MAX_STREAMS], usize) {
+        let groups = self.table.words.vectors.iter().map(|&w| (&*self.table.values, w as usize));
         let messages = self.inputs.vectors.iter().map(|&w| (self.inputs.table, w as usize));
         let mut columns: [Column<'a>; MAX_STREAMS] = [(&[], 0); MAX_STREAMS];
         let mut count = 0;
-        for column in own.chain(messages).chain(along) {
+        for column in groups.chain(messages).chain(from_parent) {
             columns[count] = column;
             count += 1;
         }
         (columns, count)
     }
 
-    /// `start` times all values that are constant along the row; `None` if the product is zero.
+    /// `start` times the numbers of all columns that are constant along `row`; `None` if the
+    /// product is zero.
     #[inline(always)]
-    fn factor(&self, row: &[u32], start: f64) -> Option<f64> {
-        let own = |&word: &u32| self.table.values[row[word as usize] as usize];
-        let factor = self.table.words.scalars.iter().map(own).fold(start, |a, b| a * b);
+    fn constant_factor(&self, row: &[u32], start: f64) -> Option<f64> {
+        let group = |&word: &u32| self.table.values[row[word as usize] as usize];
+        let factor = self.table.words.scalars.iter().map(group).fold(start, |a, b| a * b);
         let message = |&word: &u32| self.inputs.table[row[word as usize] as usize];
         let factor = self.inputs.scalars.iter().map(message).fold(factor, |a, b| a * b);
         (factor != 0.0).then_some(factor)
@@ -88,21 +101,21 @@ fn collect_rows(
     buffer: &mut RowBuffer,
     sums: &mut [f64],
 ) {
-    let (columns, count) = rows.columns(None);
+    let (columns, count) = rows.varying_columns(None);
     match columns[..count] {
-        [] => collect_along(rows, [], &[], (parent, mask), buffer, sums),
-        [a] => collect_along(rows, [a], &[], (parent, mask), buffer, sums),
-        [a, b] => collect_along(rows, [a, b], &[], (parent, mask), buffer, sums),
-        [a, b, c] => collect_along(rows, [a, b, c], &[], (parent, mask), buffer, sums),
+        [] => collect_streams(rows, [], &[], (parent, mask), buffer, sums),
+        [a] => collect_streams(rows, [a], &[], (parent, mask), buffer, sums),
+        [a, b] => collect_streams(rows, [a, b], &[], (parent, mask), buffer, sums),
+        [a, b, c] => collect_streams(rows, [a, b, c], &[], (parent, mask), buffer, sums),
         [a, b, c, d, ref others @ ..] => {
-            collect_along(rows, [a, b, c, d], others, (parent, mask), buffer, sums);
+            collect_streams(rows, [a, b, c, d], others, (parent, mask), buffer, sums);
         }
     }
 }
 
-/// Collects rows with `N` streams, from `columns`, and further streams from `others`.
+/// As [`collect`], with one stream for each of `columns` and of `others`.
 #[inline(always)]
-fn collect_along<const N: usize>(
+fn collect_streams<const N: usize>(
     rows: FactoredRows<'_>,
     columns: [Column<'_>; N],
     others: &[Column<'_>],
@@ -116,9 +129,9 @@ fn collect_along<const N: usize>(
         if mask.is_some_and(|mask| mask[at] == 0.0) {
             continue;
         }
-        let Some(factor) = rows.factor(row, 1.0) else { continue };
+        let Some(factor) = rows.constant_factor(row, 1.0) else { continue };
         let length = row[1] as usize;
-        let streams = columns.map(|column| along(column, row, length));
+        let streams = columns.map(|column| stream(column, row, length));
         if !others.is_empty() {
             let buffer = &mut buffer[..length];
             write_products(streams, factor, buffer);
@@ -145,40 +158,41 @@ fn distribute_rows(
     buffer: &mut RowBuffer,
     sums: &mut [f64],
 ) {
-    let along_row = from_parent.filter(|(port, _)| port.is_vector);
-    let (columns, count) = rows.columns(along_row.map(|(port, table)| (table, port.word)));
-    let scale = from_parent.filter(|(port, _)| !port.is_vector);
-    let scale = scale.map(|(port, table)| (table, port.word));
+    let column = |(port, table): (ParentPort, _)| (table, port.word);
+    let varying = from_parent.filter(|(port, _)| port.is_vector).map(column);
+    let constant = from_parent.filter(|(port, _)| !port.is_vector).map(column);
+    let (columns, count) = rows.varying_columns(varying);
     let onto = (scalars, vectors);
     match columns[..count] {
-        [] => distribute_along(rows, [], &[], scale, onto, buffer, sums),
-        [a] => distribute_along(rows, [a], &[], scale, onto, buffer, sums),
-        [a, b] => distribute_along(rows, [a, b], &[], scale, onto, buffer, sums),
-        [a, b, c] => distribute_along(rows, [a, b, c], &[], scale, onto, buffer, sums),
+        [] => distribute_streams(rows, [], &[], constant, onto, buffer, sums),
+        [a] => distribute_streams(rows, [a], &[], constant, onto, buffer, sums),
+        [a, b] => distribute_streams(rows, [a, b], &[], constant, onto, buffer, sums),
+        [a, b, c] => distribute_streams(rows, [a, b, c], &[], constant, onto, buffer, sums),
         [a, b, c, d, ref others @ ..] => {
-            distribute_along(rows, [a, b, c, d], others, scale, onto, buffer, sums);
+            distribute_streams(rows, [a, b, c, d], others, constant, onto, buffer, sums);
         }
     }
 }
 
-/// Distributes rows with `N` streams, from `columns`, and further streams from `others`. `scale` is
-/// the message from the parent if it is constant along a row; `scalars` and `vectors` point into
-/// `sums`.
+/// As [`distribute`], with one stream for each of `columns` and of `others`. `from_parent` is the
+/// message from the parent if it is constant along a row.
 #[inline(always)]
-fn distribute_along<const N: usize>(
+fn distribute_streams<const N: usize>(
     rows: FactoredRows<'_>,
     columns: [Column<'_>; N],
     others: &[Column<'_>],
-    scale: Option<Column<'_>>,
+    from_parent: Option<Column<'_>>,
     (scalars, vectors): (&[u32], &[u32]),
     buffer: &mut RowBuffer,
     sums: &mut [f64],
 ) {
     for row in rows.words.chunks_exact(rows.stride) {
-        let start = scale.map_or(1.0, |(table, word)| table[row[word] as usize]);
-        let Some(factor) = rows.factor(row, start) else { continue };
+        let start = from_parent.map_or(1.0, |(table, word)| table[row[word] as usize]);
+        let Some(factor) = rows.constant_factor(row, start) else { continue };
         let length = row[1] as usize;
-        let streams = columns.map(|column| along(column, row, length));
+        let streams = columns.map(|column| stream(column, row, length));
+        // Two common cases need no buffer: only the sum of the row is needed, or the products are
+        // added to a single table.
         if others.is_empty() && vectors.is_empty() {
             let sum = factor * sum_products(streams, length);
             scalars.iter().for_each(|&word| sums[row[word as usize] as usize] += sum);
@@ -203,84 +217,83 @@ fn distribute_along<const N: usize>(
     }
 }
 
-/// The `length` numbers of a column that a row meets.
+/// The `length` numbers of a column that `row` meets.
 #[inline(always)]
-fn along<'a>((table, word): Column<'a>, row: &[u32], length: usize) -> &'a [f64] {
+fn stream<'a>((table, word): Column<'a>, row: &[u32], length: usize) -> &'a [f64] {
     &table[row[word] as usize..][..length]
 }
 
-/// Multiplies `buffer` by the numbers of `others` that the row meets.
+/// Multiplies `buffer` by the streams of all `columns`.
 #[inline(always)]
-fn multiply_by(others: &[Column<'_>], row: &[u32], buffer: &mut [f64]) {
-    for &other in others {
-        let values = along(other, row, buffer.len());
+fn multiply_by(columns: &[Column<'_>], row: &[u32], buffer: &mut [f64]) {
+    for &column in columns {
+        let values = stream(column, row, buffer.len());
         buffer.iter_mut().zip(values).for_each(|(entry, value)| *entry *= value);
     }
 }
 
-/// The product of the numbers at position `at` of `streams`; one if there are none.
+/// The product of the numbers at position `at` of `streams`; one if there are no streams.
 #[inline(always)]
 fn product<const N: usize>(streams: [&[f64]; N], at: usize) -> f64 {
     let Some((first, others)) = streams.split_first() else { return 1.0 };
     others.iter().fold(first[at], |product, stream| product * stream[at])
 }
 
-/// Calls `each` with every entry of `entries` and the product of `streams` at the same position.
+/// Calls `update` with every entry of `entries` and the product of `streams` at the same position.
 ///
 /// The compiler unrolls the first loop to steps of 4 * [`LANES`] entries, and would handle the rest
 /// entry by entry. The next two steps have a fixed length, so they become vector instructions too.
 #[inline(always)]
-fn each_product<const N: usize>(
+fn for_each_product<const N: usize>(
     streams: [&[f64]; N],
     entries: &mut [f64],
-    each: impl Fn(&mut f64, f64),
+    update: impl Fn(&mut f64, f64),
 ) {
     let (main, mut rest) = entries.split_at_mut(entries.len() / (4 * LANES) * (4 * LANES));
-    let along = streams.map(|stream| &stream[..main.len()]);
-    main.iter_mut().enumerate().for_each(|(at, entry)| each(entry, product(along, at)));
+    let main_streams = streams.map(|stream| &stream[..main.len()]);
+    main.iter_mut().enumerate().for_each(|(at, entry)| update(entry, product(main_streams, at)));
     let mut streams = streams.map(|stream| &stream[main.len()..]);
-    each_of_first::<{ 2 * LANES }, N>(&mut streams, &mut rest, &each);
-    each_of_first::<LANES, N>(&mut streams, &mut rest, &each);
-    let along = streams.map(|stream| &stream[..rest.len()]);
-    rest.iter_mut().enumerate().for_each(|(at, entry)| each(entry, product(along, at)));
+    for_first_products::<{ 2 * LANES }, N>(&mut streams, &mut rest, &update);
+    for_first_products::<LANES, N>(&mut streams, &mut rest, &update);
+    let streams = streams.map(|stream| &stream[..rest.len()]);
+    rest.iter_mut().enumerate().for_each(|(at, entry)| update(entry, product(streams, at)));
 }
 
-/// As [`each_product`], for the first `L` entries only, which are then removed from the slices.
-/// Does nothing if there are fewer entries.
+/// As [`for_each_product`], but only for the first `L` entries, which are then removed from the
+/// slices. Does nothing if there are fewer entries.
 #[inline(always)]
-fn each_of_first<const L: usize, const N: usize>(
+fn for_first_products<const L: usize, const N: usize>(
     streams: &mut [&[f64]; N],
     entries: &mut &mut [f64],
-    each: &impl Fn(&mut f64, f64),
+    update: &impl Fn(&mut f64, f64),
 ) {
     if entries.len() < L {
         return;
     }
     let (first, rest) = std::mem::take(entries).split_at_mut(L);
-    let along = streams.map(|stream| &stream[..L]);
+    let first_streams = streams.map(|stream| &stream[..L]);
     for (at, entry) in first[..L].iter_mut().enumerate() {
-        each(entry, product(along, at));
+        update(entry, product(first_streams, at));
     }
     (*streams, *entries) = (streams.map(|stream| &stream[L..]), rest);
 }
 
+/// Sets each of `entries` to `factor` times the product of `streams` at the same position.
 #[inline(always)]
 fn write_products<const N: usize>(streams: [&[f64]; N], factor: f64, entries: &mut [f64]) {
-    each_product(streams, entries, |entry, product| *entry = factor * product);
+    for_each_product(streams, entries, |entry, product| *entry = factor * product);
 }
 
+/// Adds to each of `sums` `factor` times the product of `streams` at the same position.
 #[inline(always)]
 fn add_products<const N: usize>(streams: [&[f64]; N], factor: f64, sums: &mut [f64]) {
-    each_product(streams, sums, |sum, product| *sum += factor * product);
-}
-
-#[inline(always)]
-fn add_lanes<const N: usize>(streams: [&[f64]; N], from: usize, sums: &mut [f64; LANES]) {
-    let parts = streams.map(|stream| &stream[from..from + LANES]);
-    sums.iter_mut().enumerate().for_each(|(lane, sum)| *sum += product(parts, lane));
+    for_each_product(streams, sums, |sum, product| *sum += factor * product);
 }
 
 /// The sum over the first `length` positions of the products of `streams`.
+///
+/// Position i is added to partial sum number i mod 2 [`LANES`]. Then the partial sums are added in
+/// a fixed order, and then the fewer than [`LANES`] positions at the end, one by one.
 #[inline(always)]
 fn sum_products<const N: usize>(streams: [&[f64]; N], length: usize) -> f64 {
     if N == 0 {
@@ -290,9 +303,9 @@ fn sum_products<const N: usize>(streams: [&[f64]; N], length: usize) -> f64 {
     let (mut even, mut odd) = ([0.0; LANES], [0.0; LANES]);
     let streams = streams.map(|stream| &stream[..length]);
     for from in (0..whole).step_by(2 * LANES) {
-        add_lanes(streams, from, &mut even);
+        add_to_partial_sums(streams, from, &mut even);
         if from + LANES < whole {
-            add_lanes(streams, from + LANES, &mut odd);
+            add_to_partial_sums(streams, from + LANES, &mut odd);
         }
     }
     even.iter_mut().zip(odd).for_each(|(even, odd)| *even += odd);
@@ -306,22 +319,29 @@ fn sum_products<const N: usize>(streams: [&[f64]; N], length: usize) -> f64 {
     (whole..length).fold(even[0], |sum, at| sum + product(streams, at))
 }
 
+/// Adds the products of `streams` at the [`LANES`] positions that begin with `from` to `sums`.
+#[inline(always)]
+fn add_to_partial_sums<const N: usize>(streams: [&[f64]; N], from: usize, sums: &mut [f64; LANES]) {
+    let parts = streams.map(|stream| &stream[from..from + LANES]);
+    sums.iter_mut().enumerate().for_each(|(lane, sum)| *sum += product(parts, lane));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_entry_of_a_row_is_multiplied_once() {
+    fn products_and_sums_take_in_every_entry_of_a_row_once() {
         let count_from =
             |start: f64| -> Vec<f64> { (0..90).map(|at| start + f64::from(at)).collect() };
         let tables = [count_from(1.0), count_from(3.0), count_from(0.5), count_from(-7.0)];
         for length in 0..85 {
             let streams = [0, 1, 2, 3].map(|number| &tables[number][..]);
-            let naive = |at: usize| tables.iter().map(|table| table[at]).product::<f64>();
+            let product_at = |at: usize| tables.iter().map(|table| table[at]).product::<f64>();
             let mut found = count_from(-3.0);
             add_products(streams, 2.0, &mut found[..length]);
             for (at, (found, before)) in found.iter().zip(count_from(-3.0)).enumerate() {
-                let expected = if at < length { before + 2.0 * naive(at) } else { before };
+                let expected = if at < length { before + 2.0 * product_at(at) } else { before };
                 assert_eq!(*found, expected, "entry {at} of {length}");
             }
             write_products([streams[0], streams[2]], 4.0, &mut found[..length]);
@@ -329,7 +349,7 @@ mod tests {
             assert!(found[..length].iter().enumerate().all(|(at, found)| *found == written(at)));
             write_products([], 4.0, &mut found[..length]);
             assert!(found[..length].iter().all(|found| *found == 4.0));
-            let sum: f64 = (0..length).map(naive).sum();
+            let sum: f64 = (0..length).map(product_at).sum();
             assert!((sum_products(streams, length) - sum).abs() <= 1e-12 * sum.abs(), "{length}");
             assert_eq!(sum_products([], length), length as f64);
         }

@@ -11,7 +11,7 @@ use crate::engine::cpu::vector::{add, dot, dot3, sum};
 use crate::engine::simd::simd_dispatch;
 use crate::potential::Entry;
 
-/// A buffer for the products of a row.
+/// A buffer for the products at the entries of one row.
 pub type RowBuffer = [f64; MAX_ROW_ENTRIES];
 
 /// Rows of a clique's table.
@@ -61,8 +61,14 @@ simd_dispatch!(
 
 simd_dispatch!(
     /// Adds the products of entries, inputs and the message from the parent to `sums`, the tables
-    /// of all ports below. `scalars` and `vectors` are the positions of the words of a row that
-    /// point into `sums`.
+    /// of all ports below:
+    ///
+    /// ```text
+    /// sums[t] += sum over the entries x of the clique that agree with t of
+    ///            values[x] * message from the parent at x * product of the inputs at x
+    /// ```
+    ///
+    /// `scalars` and `vectors` are the positions of the words of a row that point into `sums`.
     pub distribute<Entry>, distribute_rows,
     (
         rows: Rows<'_, T>,
@@ -169,8 +175,9 @@ fn entries<'a, T>(values: &'a [T], row: &[u32]) -> &'a [T] {
     &values[row[0] as usize..][..row[1] as usize]
 }
 
-/// Fills `buffer` with the products of a row's entries, `factor`, the message `along` from the
-/// parent and the inputs that vary along the row.
+/// Fills `buffer` with the products at the entries of a row: the entry, times `factor`, times the
+/// message `along` from the parent if it varies along the row, times the inputs in `table` that vary
+/// along the row. `vectors` are the positions of the words that point at these inputs.
 #[inline(always)]
 fn multiply<T: Entry>(
     values: &[T],

@@ -13,8 +13,8 @@
 //!
 //! `up[children]` includes the weights of the clique's private variables. `belief` contains all
 //! findings and `unmasked` lacks those in `mask`, so `down` brings the findings in `mask` to the
-//! clique itself. Messages are in double precision whatever the tables are. They are scaled by
-//! powers of two so that the largest entry is near one.
+//! clique itself. Messages are in double precision even if the tables are in single precision. They
+//! are scaled by powers of two so that the largest entry is near one.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -51,9 +51,12 @@ impl<T> Copy for Clique<'_, T> {}
 
 /// Computes `unmasked` from the messages in `below`, and then the message to the parent, `up`.
 ///
-/// `ports` are the active ports, whose messages are not one everywhere. `up` is in the order of the
-/// parent; everything else is in the order of the clique. Returns the exponent of the
-/// power of two by which `up` must be multiplied; `None` if the message is zero.
+/// `ports` are the active ports. `up` is in the order of the parent; everything else is in the order
+/// of the clique. Returns the exponent of the power of two by which `up` must be multiplied, without
+/// the exponents of `below` and `mask`; `None` if the message is zero.
+///
+/// # Panics
+/// If the clique is the root.
 pub fn collect<T: Entry>(
     clique: Clique<'_, T>,
     ports: &PortWords,
@@ -121,7 +124,7 @@ fn collect_rows<T: Entry>(
 }
 
 /// Sums the rows of `blocks` on several threads. `unmasked` begins with entry number `start` of the
-/// separator; the blocks touch no earlier entry.
+/// separator, and the blocks touch no earlier entry. `mask` begins with entry 0.
 fn collect_blocks<T: Entry>(
     clique: Clique<'_, T>,
     blocks: &[RowBlock],
@@ -147,8 +150,8 @@ fn collect_blocks<T: Entry>(
     );
 }
 
-/// Writes `mask`, the findings at the separator, into `up` in the parent's order. This is the message
-/// to the parent when the clique's subtree sums to one, that is, when it needs no table.
+/// Writes `mask`, the findings at the separator, into `up` in the parent's order. This is the
+/// message to the parent if `unmasked` is one everywhere.
 pub fn send_findings(node: &Node, mask: &[f64], up: &mut [f64]) {
     match &node.permutation {
         None => up.copy_from_slice(mask),
@@ -190,8 +193,8 @@ fn send_entries(
     }
 }
 
-/// Fills `down` from the parent's `belief` and this clique's `unmasked`, which is one everywhere if
-/// it is `None`.
+/// Fills `down`, the message from the parent, from the parent's `belief` and this clique's
+/// `unmasked`. `None` means that `unmasked` is one everywhere.
 pub fn receive(node: &Node, belief: &[f64], unmasked: Option<&[f64]>, down: &mut [f64]) {
     let mut largest = 0.0;
     receive_permuted(node.permutation.as_deref(), belief, unmasked, down, &mut largest);
@@ -234,8 +237,10 @@ fn receive_entries(
 
 /// Fills `beliefs`, the tables of the separators to the children and of the private variables.
 ///
-/// `ports` are all ports below, and then the active ones. A large table is summed in parts, with
-/// `scratch` as memory. The number of threads changes neither the parts nor any bit of the sums.
+/// `ports` are first all ports below, and then the active ones. `below` has the messages from the
+/// children and the weights, and `down` the message from the parent. A large table is summed in
+/// parts, all but the first in `scratch`. The number of threads changes neither the parts
+/// nor any bit of the sums.
 pub fn distribute<T: Entry>(
     clique: Clique<'_, T>,
     ports: (&PortWords, &PortWords),
@@ -260,8 +265,9 @@ struct DownwardPass<'a, T> {
 }
 
 impl<T: Entry> DownwardPass<'_, T> {
-    /// Sums `rows` into `beliefs` in a number of `parts`: half the parts are summed into `beliefs`,
-    /// and the others into `scratch`, on another thread if the pass `forks`. Then adds both sums.
+    /// Sums `rows` into `beliefs` in a number of `parts`. The first half of the parts is summed into
+    /// `beliefs`, and the second half into `scratch`, on another thread if the pass `forks`. Then
+    /// the second sum is added to the first. `scratch` has room for `parts - 1` sums.
     fn sum(&self, rows: Range<usize>, parts: usize, beliefs: &mut [f64], scratch: &mut [f64]) {
         if parts == 1 {
             self.sum_rows(rows, beliefs);

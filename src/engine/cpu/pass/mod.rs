@@ -16,11 +16,11 @@
 //! belief(s_j) = sum over x in C that agree with s_j of psi(x) * down(x) * product over i of m_i(x)
 //! ```
 //!
-//! So every table is read twice and never written. The posterior of a variable is read from the
-//! smallest table of beliefs that holds it. [`message`] has the formulas with all details.
+//! So every table is read at most twice and never written. The posterior of a variable is read from
+//! the smallest table of beliefs that holds it. [`message`] has the formulas with all details.
 //!
 //! Read `state` and `clique_state` (the data of a propagation), `enter` (findings), `message` (one
-//! clique), `kernel` (the loops), `factored_kernel` (the same for factored tables), `subtree` (the
+//! clique), `kernel` (the loops), `factored_kernel` (the same for factored tables), `traversal` (the
 //! order of messages, and threads) and `report` (timing).
 
 mod clique_state;
@@ -30,4 +30,4 @@ mod kernel;
 pub mod message;
 pub mod report;
 pub mod state;
-pub mod subtree;
+pub mod traversal;

@@ -5,17 +5,17 @@ use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::propagation::{MessageId, Phase, TimingHint, Watch, WorkerClock};
 
 /// Messages are timed together until their forecast times add up to this, in nanoseconds, so that
-/// reading the clock costs little compared with recording the messages. If it is wrong, only the
+/// reading the clock takes little time compared with passing the messages. If it is wrong, only the
 /// cost and the resolution of traces change.
 const MIN_TIMED: u32 = 2_500;
 
-/// If the forecast times of a tree's messages are longer than this on average, in nanoseconds, each
+/// If the forecast times of a tree's messages have a larger average than this, in nanoseconds, each
 /// message is timed by itself. If it is wrong, only the cost and the resolution of traces change.
 const MIN_AVERAGE_TIMED_ALONE: u64 = 400;
 
-/// Forecast time of a message in addition to its table entries, in nanoseconds. Like the next
-/// constant, a rough figure for one core of a desktop machine, which only decides which messages
-/// are timed together.
+/// Forecast time of a message without its table entries, in nanoseconds. Like the next constant, a
+/// rough figure for one core of a desktop machine, which only decides which messages are timed
+/// together.
 const CLIQUE_NS: u64 = 100;
 
 /// Forecast time of ten table entries, in nanoseconds.
@@ -24,16 +24,15 @@ const TEN_ENTRIES_NS: u64 = 4;
 /// The messages of a plan, by the cliques that pass them.
 #[derive(Debug, Default)]
 pub struct Messages {
-    /// By clique: the messages to its parent and from it, and the forecast time of each in
-    /// nanoseconds; `None` for the root.
+    /// By clique: the messages to and from its parent, and the forecast time of each in nanoseconds;
+    /// `None` for the root.
     by_clique: Vec<Option<(MessageId, MessageId, u32)>>,
     /// Messages are timed together up to this forecast time, in nanoseconds; zero to time each.
     min_interval: u32,
 }
 
 impl Messages {
-    /// The messages through `tree`. `ids` has, by clique, the message to its parent and the message
-    /// from it.
+    /// The messages through `tree`. `ids` has, by clique, the messages to and from its parent.
     pub fn new(tree: &Tree, ids: &[Option<(MessageId, MessageId)>]) -> Self {
         let with_forecast = |(id, node): (&Option<(MessageId, MessageId)>, &Node)| {
             let forecast = CLIQUE_NS + node.work as u64 * TEN_ENTRIES_NS / 10;
@@ -52,7 +51,7 @@ impl Messages {
 #[derive(Clone, Copy)]
 pub struct Report<'a> {
     pub watch: &'a Watch,
-    /// `None` if the tree is not the one that the plan is for.
+    /// `None` to report no messages, because the tree is not the tree of the plan.
     pub messages: Option<&'a Messages>,
 }
 
@@ -74,13 +73,13 @@ pub struct MessageTimer<'a> {
     report: Report<'a>,
     /// The number of the thread.
     worker: u32,
-    /// When the last message ended.
+    /// When the last message ended; before the first message, when the timer began.
     from: WorkerClock,
 }
 
 impl MessageTimer<'_> {
-    /// Runs `work`, which passes the message between `clique` and its parent, and times it. The
-    /// thread must have done nothing else since the last message.
+    /// Runs `work`, which passes the message between `clique` and its parent, and times this
+    /// message. Anything that the thread did since the last message counts as part of this message.
     ///
     /// # Errors
     /// If the propagation was cancelled.

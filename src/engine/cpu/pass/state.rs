@@ -4,7 +4,7 @@ use std::f64::consts::LN_2;
 
 use crate::engine::RunError;
 use crate::engine::cpu::pass::clique_state::CliqueState;
-use crate::engine::cpu::pass::subtree::Subtree;
+use crate::engine::cpu::pass::traversal::StatePart;
 use crate::engine::cpu::reuse::change::{Change, MissingMessages};
 use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tree::nodes::Tree;
@@ -44,8 +44,8 @@ pub struct State {
     /// The posteriors given `propagated`.
     pub posteriors: Option<Posteriors>,
     /// A buffer for the observations to enter: the table, the variable's axis in the table and the
-    /// observed state. Here, [`BeliefTable::Separator`] means the mask above that clique, in the
-    /// order of that clique.
+    /// observed state. Here, [`BeliefTable::Separator`] means the mask of the separator above that
+    /// clique, in the order of that clique, and [`BeliefTable::Private`] means the weights.
     pub observations: Vec<(BeliefTable, Axis, usize)>,
     /// A buffer for the observations of one table: axes and observed states.
     pub states: Vec<(Axis, usize)>,
@@ -62,7 +62,7 @@ impl State {
         self.reset_with(tree, |_| None)
     }
 
-    /// As [`reset`](Self::reset), but uses the clique states that `known` returns.
+    /// As [`reset`](Self::reset), but takes the state of a clique from `known` if that returns one.
     pub fn reset_with(
         mut self,
         tree: &Tree,
@@ -91,12 +91,12 @@ impl State {
         self
     }
 
-    /// Bytes of all messages.
+    /// Bytes of all messages, beliefs and masks, and of the scratch memory.
     pub fn bytes(&self) -> usize {
         8 * (2 * self.up.len() + 3 * self.unmasked.len() + self.scratch.len())
     }
 
-    /// Forgets earlier propagations, so that the next propagation computes everything.
+    /// Forgets the messages of earlier propagations, so that the next one computes all messages.
     pub fn forget(&mut self) {
         self.propagated = None;
     }
@@ -110,12 +110,12 @@ impl State {
         &self.change
     }
 
-    /// The whole tree as a subtree, for passing its messages.
-    pub fn whole(&mut self) -> Subtree<'_> {
-        Subtree {
+    /// The whole state as a part, for passing the messages of the tree.
+    pub fn whole(&mut self) -> StatePart<'_> {
+        StatePart {
             first: 0,
-            below: 0,
-            above: 0,
+            below_start: 0,
+            above_start: 0,
             scratch_start: 0,
             up: &mut self.up,
             beliefs: &mut self.beliefs,
@@ -127,7 +127,7 @@ impl State {
         }
     }
 
-    /// Number of messages that the last propagation computed from a table.
+    /// Number of messages that the last propagation computed from a clique's table.
     pub fn passed(&self) -> usize {
         let passed = |state: &CliqueState| {
             usize::from(state.is_needed && state.is_up_stale) + usize::from(state.is_down_stale)
@@ -135,13 +135,14 @@ impl State {
         self.cliques.iter().skip(1).map(passed).sum()
     }
 
-    /// The cost of the current propagation's messages toward the root or away from it, whichever is
-    /// larger, in table entries.
+    /// The cost of collect or of distribute in the current propagation, whichever is larger, in
+    /// table entries.
     pub fn work(&self) -> usize {
         self.cliques[0].work_up.max(self.cliques[0].work_down)
     }
 
-    /// The posteriors given `evidence`. All messages must have been passed.
+    /// The posteriors given `evidence`, which is remembered as propagated. All messages must have
+    /// been passed.
     pub fn posteriors(
         &mut self,
         network: &Network,
@@ -168,16 +169,19 @@ impl State {
         found
     }
 
-    /// The inputs by which the table of `clique` is multiplied: the active ports, the tables at its
-    /// ports below, and the message from the parent.
+    /// What the table of `clique` is multiplied by on the way down: the words of the active ports,
+    /// the tables at all ports below, and the message from the parent.
     pub fn inputs(&self, tree: &Tree, clique: usize) -> (&PortWords, &[f64], &[f64]) {
         let node = &tree.nodes[clique];
         let active = &self.cliques[clique].active;
         (active, &self.up[node.below.clone()], &self.down[node.above.clone()])
     }
 
-    /// ln P(e), without the constant of a reduced tree. It is the logarithm of the sum of any of
-    /// the root's belief tables, or of the root's table if it has none, with the exponent added.
+    /// ln P(e), without the constant of a reduced tree.
+    ///
+    /// P(e) is the sum of any of the root's belief tables, times two to the power of all exponents
+    /// that went into the table. A root without belief tables is the only clique and has no
+    /// variables, so P(e) is then the only entry of the root's own table.
     ///
     /// # Errors
     /// If the evidence is impossible.
@@ -196,7 +200,7 @@ impl State {
         Ok(total.scale(scale).ln() + exponent as f64 * LN_2)
     }
 
-    /// Adds up the unnormalised posterior of a variable that is in the tree.
+    /// Writes the unnormalised posterior of a variable that is in the tree into `states`.
     fn read(&self, tree: &Tree, variable: VariableId, states: &mut [f64]) {
         states.fill(0.0);
         let home = tree.places[variable.index()].home;
@@ -215,8 +219,8 @@ impl State {
     }
 }
 
-/// Sets the length of `values`; the content is arbitrary. The operating system provides new memory
-/// page by page, zeroed, when a thread first writes it.
+/// Sets the length of `values`; the content is arbitrary, except that newly allocated memory is
+/// zero. The operating system provides new memory page by page, when a thread first writes it.
 fn resize(values: &mut Vec<f64>, entries: usize) {
     if values.capacity() < entries {
         *values = vec![0.0; entries];

@@ -1,11 +1,23 @@
 //! Factored tables: products that are never multiplied out.
 //!
-//! A clique's table is a product of factors, which are often far smaller than the table.
-//! Multiplying the factors again each time a row is read can be faster than reading the table: the
-//! factors stay in a cache, while the table would have to be written to memory and read back. When
-//! a tree is made, some factors are multiplied into the table of a *factor group*. A group's table
-//! must be no larger than the tables that it replaces, or much smaller than the clique's table.
+//! A clique's table is a product of factors, which are often far smaller than the table. A factored
+//! table keeps the smaller tables:
+//!
+//! ```text
+//! psi(x) = 2^exponent * product over factor groups g of  psi_g(x restricted to the variables of g)
+//! ```
+//!
+//! The table psi_g of a *factor group* is the product of the factors in g. Each factor of the
+//! clique is in one group. Multiplying the groups' tables each time a row is read can be faster
+//! than reading psi: they stay in a cache, while psi would have to be written to memory and read
+//! back.
+//!
+//! Factors are put into groups one after another. A factor joins the first group whose table does
+//! not become too large: the new table must have at most as many entries as the group's table and
+//! the factor's table had together, or far fewer entries than psi. Otherwise the factor begins a
+//! new group.
 
+use crate::engine::cpu::context::TableInputs;
 use crate::engine::cpu::tables::fill::TableBuilder;
 use crate::engine::cpu::tables::multiply::MAX_FACTORS;
 use crate::engine::cpu::tree::layout::Layout;
@@ -27,8 +39,8 @@ const MIN_ROW: usize = 24;
 /// its factor groups together.
 const MIN_SAVING: usize = 3;
 
-/// A factor group may be larger than the tables that it replaces if the clique's table has at least
-/// this many times as many entries as the group's table.
+/// A factor may always join a group if the clique's table has at least this many times as many
+/// entries as the group's table then has.
 const MIN_GROUP_SAVING: usize = 16;
 
 /// Maximum number of tables that may vary along a row of a factored table: factor groups and
@@ -52,13 +64,14 @@ pub struct FactoringPlan {
 /// Factors that are multiplied into one table.
 #[derive(Debug)]
 struct GroupPlan {
-    /// The variables of the factors that are constant along a row, in the order of the clique.
+    /// The variables of the table that are in the layout's `outer` scope, in the order of this
+    /// scope.
     slow: Vec<VariableId>,
-    /// Whether any factor varies along a row. If so, the table of this factor group has all the
-    /// variables of the layout's `inner` scope; otherwise none.
+    /// Whether any factor varies along a row. If so, the table also has all variables of the
+    /// layout's `inner` scope; otherwise none of these.
     is_vector: bool,
     factors: Vec<FactorId>,
-    /// Entries of the group's table.
+    /// Entries of the table.
     entries: usize,
 }
 
@@ -71,44 +84,64 @@ pub struct FactoredTable {
     pub words: PortWords,
 }
 
+impl GroupPlan {
+    /// A group of one factor.
+    fn of_factor(network: &Network, layout: &Layout, factor: FactorId) -> Self {
+        let family = network.factor(factor).scope();
+        let is_vector = layout.inner.variables().iter().any(|v| family.contains(v));
+        let slow = layout.outer.variables().iter().copied().filter(|v| family.contains(v));
+        let slow: Vec<VariableId> = slow.collect();
+        let entries = table_entries(network, layout, &slow, is_vector);
+        Self { slow, is_vector, factors: vec![factor], entries }
+    }
+
+    /// The group of the factors of both groups; `None` if its table is too large.
+    fn joined(&self, other: &Self, network: &Network, layout: &Layout) -> Option<Self> {
+        let in_either = |v: &VariableId| self.slow.contains(v) || other.slow.contains(v);
+        let slow = layout.outer.variables().iter().copied().filter(in_either);
+        let slow: Vec<VariableId> = slow.collect();
+        let is_vector = self.is_vector || other.is_vector;
+        let entries = table_entries(network, layout, &slow, is_vector);
+        let max_entries = (self.entries + other.entries).max(layout.entries() / MIN_GROUP_SAVING);
+        (entries <= max_entries).then(|| {
+            let factors = self.factors.iter().chain(&other.factors).copied().collect();
+            Self { slow, is_vector, factors, entries }
+        })
+    }
+}
+
+/// Number of entries of the table of a group with the given `slow` variables.
+fn table_entries(
+    network: &Network,
+    layout: &Layout,
+    slow: &[VariableId],
+    is_vector: bool,
+) -> usize {
+    let rows: usize = slow.iter().map(|&v| network[v].cardinality()).product();
+    rows * if is_vector { layout.run_entries() } else { 1 }
+}
+
 impl FactoringPlan {
     /// How to factor the product of `factors` in `layout`; `None` if factoring does not pay off.
     /// Ignores variables that were removed from the clique.
     pub fn new(network: &Network, layout: &Layout, factors: &[FactorId]) -> Option<Self> {
-        let (table, row) = (layout.entries(), layout.run_entries());
-        let is_candidate = table >= MIN_ENTRIES && row >= MIN_ROW && factors.len() <= MAX_FACTORS;
-        if !is_candidate || layout.ports.len() + MAX_GROUPS > MAX_STREAMS {
+        let table = layout.entries();
+        if table < MIN_ENTRIES
+            || layout.run_entries() < MIN_ROW
+            || factors.len() > MAX_FACTORS
+            || layout.ports.len() + MAX_GROUPS > MAX_STREAMS
+        {
             return None;
         }
-        let entries = |slow: &[VariableId], is_vector: bool| {
-            let outer: usize = slow.iter().map(|&v| network[v].cardinality()).product();
-            outer * if is_vector { row } else { 1 }
-        };
         let mut groups: Vec<GroupPlan> = Vec::new();
         for &factor in factors {
-            let family = network.factor(factor).scope();
-            let is_vector = layout.inner.variables().iter().any(|v| family.contains(v));
-            let outer = layout.outer.variables().iter().copied();
-            let slow: Vec<VariableId> = outer.clone().filter(|v| family.contains(v)).collect();
-            let own = entries(&slow, is_vector);
-            let join = |group: &GroupPlan| {
-                let in_either = |v: &VariableId| slow.contains(v) || group.slow.contains(v);
-                let slow: Vec<VariableId> = outer.clone().filter(in_either).collect();
-                let entries = entries(&slow, is_vector || group.is_vector);
-                let max_entries = (own + group.entries).max(table / MIN_GROUP_SAVING);
-                (entries <= max_entries).then_some((slow, entries))
-            };
-            let joined =
-                groups.iter_mut().find_map(|group| join(group).map(|found| (group, found)));
+            let own = GroupPlan::of_factor(network, layout, factor);
+            let joined = groups
+                .iter_mut()
+                .find_map(|group| group.joined(&own, network, layout).map(|both| (group, both)));
             match joined {
-                Some((group, (slow, entries))) => {
-                    (group.slow, group.entries) = (slow, entries);
-                    group.is_vector |= is_vector;
-                    group.factors.push(factor);
-                }
-                None => {
-                    groups.push(GroupPlan { slow, is_vector, factors: vec![factor], entries: own });
-                }
+                Some((group, both)) => *group = both,
+                None => groups.push(own),
             }
         }
         let entries: usize = groups.iter().map(|group| group.entries).sum();
@@ -116,36 +149,35 @@ impl FactoringPlan {
         pays_off.then(|| Self { groups, entries, memory: Vec::with_capacity(entries) })
     }
 
-    /// Makes the tables of all factor groups. A variable that was removed from the clique has its
-    /// state in `observed`. Also returns the exponent of the power of two by which the product must
-    /// be multiplied, and the groups as rows see them.
+    /// Makes the tables of all factor groups. Also returns the exponent of the power of two by
+    /// which their product must be multiplied, and the groups as rows see them.
     pub fn make(
         self,
         builder: &mut TableBuilder,
-        (network, layout): (&Network, &Layout),
-        observed: &[Option<usize>],
+        inputs: TableInputs<'_>,
+        layout: &Layout,
     ) -> (FactoredTable, i32, Vec<GroupPort>) {
+        let network = inputs.network;
         let mut values = self.memory;
         values.resize(self.entries, 0.0);
-        let mut product = FactoredTable { values, words: PortWords::default() };
+        let mut factored = FactoredTable { values, words: PortWords::default() };
         let mut ports = Vec::with_capacity(self.groups.len());
         let (mut exponent, mut start) = (0, 0);
         for (word, group) in (ROW_HEAD + layout.ports.len()..).zip(&self.groups) {
             let factors: Vec<&Factor> = group.factors.iter().map(|&f| network.factor(f)).collect();
             let slow = Scope::of(network, group.slow.iter().copied());
-            let table = &mut product.values[start..start + group.entries];
+            let table = &mut factored.values[start..start + group.entries];
             // The table of a group that is constant along rows is filled as a single run.
             let empty = Scope::default();
-            let runs = if group.is_vector { (&slow, &layout.inner) } else { (&empty, &slow) };
-            let factors = (&*factors, None);
-            exponent += builder.product_in_runs(network, runs, factors, observed, table, false);
-            let along = if group.is_vector { layout.inner.variables() } else { &[] };
-            let scope = Scope::of(network, group.slow.iter().chain(along).copied());
+            let scopes = if group.is_vector { (&slow, &layout.inner) } else { (&empty, &slow) };
+            exponent += builder.product_in_runs(inputs, scopes, &factors, None, table, false);
+            let inner = if group.is_vector { layout.inner.variables() } else { &[] };
+            let scope = Scope::of(network, group.slow.iter().chain(inner).copied());
             ports.push(GroupPort { scope, start, is_vector: group.is_vector });
-            product.words.push(word as u32, group.is_vector);
+            factored.words.push(word as u32, group.is_vector);
             start += group.entries;
         }
-        (product, exponent, ports)
+        (factored, exponent, ports)
     }
 }
 
@@ -156,10 +188,9 @@ mod tests {
 
     use super::*;
     use crate::cancel::CancelToken;
-    use crate::engine::cpu::context::TableInputs;
     use crate::engine::cpu::pass::report::Report;
     use crate::engine::cpu::pass::state::State;
-    use crate::engine::cpu::pass::subtree::PassContext;
+    use crate::engine::cpu::pass::traversal::PassContext;
     use crate::engine::cpu::tables::filled::FilledTree;
     use crate::engine::cpu::tables::pool::ReusePool;
     use crate::engine::cpu::tree::reduce::reduce;

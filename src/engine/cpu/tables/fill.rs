@@ -1,13 +1,27 @@
 //! Fills the table of a clique with the product of its factors.
 //!
-//! A reduced tree is often made for a single propagation, so making its tables must cost no more
-//! than reading them. Most tables are written only once; a second pass rescales a table whose
-//! largest entry is not near one. A table is written in *runs* along its fastest variables, which
-//! need not be the rows along which messages are passed. A factor that is constant along a run
-//! gives a single number. A factor with consecutive entries along the run is read in place. Any
-//! other factor is first copied, so that its entries along the run are consecutive, unless the copy
-//! would be large or read only once.
+//! The entry at x is the product over all factors f of f(x restricted to the variables of f). It is
+//! stored divided by 2^exponent, so that the largest entry is near one:
+//!
+//! ```text
+//! table[x] = 2^-exponent * product over factors f of  f[start_f(run of x) + offset_f(x in its run)]
+//! ```
+//!
+//! Here the clique's variables are divided into *outer* and *inner* ones. A *run* is one pass
+//! through the states of the inner variables, which are the fastest, so its entries are
+//! consecutive. The start of a factor depends only on the run, and the offset only on the position
+//! in the run. Runs need not be the rows along which messages are passed.
+//!
+//! A factor is read in one of these ways ([`RunSource`]): if all its offsets are zero, as a single
+//! number; if they are 0, 1, 2, ..., in place. Any other factor is first copied into an order that
+//! makes them so. It is not copied if the copy would be large or read only once; its values are
+//! then gathered one at a time.
+//!
+//! A reduced tree is often made for a single propagation, so making its tables should take no
+//! longer than reading them. Most tables are therefore written only once, with exponent zero. If
+//! the largest entry is then not near one, the table is filled again with the right exponent.
 
+use crate::engine::cpu::context::TableInputs;
 use crate::engine::cpu::tables::multiply::{
     FactorRuns, MAX_FACTORS, Product, RunSource, SparseRows, multiply_sparse,
 };
@@ -25,12 +39,12 @@ const MIN_RUN: usize = 24;
 /// The runs of a sparse table have no maximum.
 const MAX_RUN: usize = 1024;
 
-/// Maximum number of entries of all copies of factors for one table, so that they stay in the L2
-/// cache.
+/// Maximum number of entries of all copies of factors at a time, so that they stay in the L2 cache.
 const MAX_COPIED: usize = 1 << 15;
 
-/// If a product may be smaller than two to the power of minus this, it is made by [`FactorProduct`]
-/// instead, which is slower but cannot underflow. Double precision loses digits below 2^-1022.
+/// If entries may be smaller than two to the power of minus this before the table is rescaled,
+/// [`FactorProduct`] multiplies the factors instead. It is slower, but keeps an exponent for each
+/// entry while it multiplies. Double precision loses digits below 2^-1022.
 const MAX_NEGATIVE_EXPONENT: f64 = 900.0;
 
 /// Makes tables, and reuses its buffers from one to the next.
@@ -39,94 +53,121 @@ pub struct TableBuilder {
     /// For each factor, and for each run of the table: the index of the factor's first value along
     /// the run.
     starts: Vec<u32>,
-    /// The offsets of a factor's values along a run.
+    /// For each position in a run: the offset of a factor's value from the first one.
     offsets: Vec<u32>,
     /// Copies of factors in the order of runs.
     copies: Vec<f64>,
 }
 
 impl TableBuilder {
-    /// Fills `table`, in the order of a layout, with the product of factors of `network`. If sparse
-    /// rows are given, the table has only the entries of these rows. Returns the exponent of the
-    /// power of two by which the table must be multiplied. The largest entry is near one, unless
-    /// the product is zero.
+    /// Fills `table`, in the order of `layout`, with the product of `factors`. If `sparse` rows are
+    /// given, the table has only the entries of these rows. If `forks`, several threads fill a
+    /// large table.
     ///
-    /// A variable that was removed from the clique has its state in `observed`. If `forks`, several
-    /// threads fill a large table.
-    pub fn product<'a, T: Entry>(
+    /// Returns the exponent of the power of two by which the table must be multiplied. Before that,
+    /// the largest entry of a full table is near one, unless the product is zero.
+    pub fn product(
         &mut self,
-        network: &'a Network,
-        (layout, factors, sparse): (&Layout, &[&'a Factor], Option<SparseRows<'_>>),
-        observed: &[Option<usize>],
-        table: &mut [T],
+        inputs: TableInputs<'_>,
+        layout: &Layout,
+        factors: &[&Factor],
+        sparse: Option<SparseRows<'_>>,
+        table: &mut [impl Entry],
         forks: bool,
     ) -> i32 {
         let max_run = if sparse.is_some() { usize::MAX } else { MAX_RUN };
-        let (outer, inner) = runs(network, layout, max_run);
-        self.product_in_runs(network, (&outer, &inner), (factors, sparse), observed, table, forks)
+        let (outer, inner) = split_variables(inputs.network, layout, max_run);
+        self.product_in_runs(inputs, (&outer, &inner), factors, sparse, table, forks)
     }
 
-    /// As [`product`](Self::product), for a table whose slow variables are `outer` and whose runs
-    /// are along the variables `inner`.
-    pub fn product_in_runs<'a, T: Entry>(
+    /// As [`product`](Self::product), for a table with the slow variables `outer` and with runs
+    /// along the variables `inner`.
+    pub fn product_in_runs(
         &mut self,
-        network: &'a Network,
-        (outer, inner): (&Scope, &Scope),
-        (factors, sparse): (&[&'a Factor], Option<SparseRows<'_>>),
-        observed: &[Option<usize>],
-        table: &mut [T],
+        inputs: TableInputs<'_>,
+        scopes: (&Scope, &Scope),
+        factors: &[&Factor],
+        sparse: Option<SparseRows<'_>>,
+        table: &mut [impl Entry],
         forks: bool,
     ) -> i32 {
-        let mut groups = factors.chunks(MAX_FACTORS);
-        let last = groups.next_back().unwrap_or_default();
-        let (mut earlier, mut exponent): (Option<Vec<f64>>, i32) = (None, 0);
-        let may_underflow = factors.len() > MAX_FACTORS && {
-            let below = factors.iter().map(|factor| -smallest_nonzero(factor.values()).log2());
-            below.sum::<f64>() > MAX_NEGATIVE_EXPONENT
+        let direct = if may_underflow(factors) {
+            None
+        } else {
+            self.direct_product(inputs, scopes, factors, sparse, table, forks)
         };
-        if !may_underflow {
-            for group in groups {
-                let runs = self.factor_runs(network, (outer, inner), group, observed);
-                let mut values = vec![0.0; outer.entries() * inner.entries()];
-                let product = (&*runs, earlier.as_deref(), None);
-                exponent += self.fill(inner.entries(), product, &mut values, forks).unwrap_or(0);
-                earlier = Some(values);
-            }
-            let runs = self.factor_runs(network, (outer, inner), last, observed);
-            let product = (&*runs, earlier.as_deref(), sparse);
-            if let Some(last) = self.fill(inner.entries(), product, table, forks) {
-                return exponent + last;
-            }
-        }
-        // The product, or an intermediate product, may underflow.
-        let order = outer.variables().iter().chain(inner.variables()).copied();
-        let scope = Scope::of(network, order);
-        let tables = factors.iter().map(|factor| observed_part(network, factor, observed));
-        let (values, power) = FactorProduct::from_tables(&scope, tables.collect()).table();
-        let product = (&[][..], Some(&*values), sparse);
-        power + self.fill(inner.entries(), product, table, forks).unwrap_or(0)
+        direct.unwrap_or_else(|| {
+            let (values, exponent) = product_with_exponents(inputs, scopes, factors);
+            let (_, inner) = scopes;
+            let length = inner.entries();
+            let earlier = Some(&*values);
+            let product = Product { factors: &[], starts: &[], copies: &[], earlier, length };
+            exponent + fill_scaled(product, sparse, table, forks).unwrap_or(0)
+        })
     }
 
-    /// Each of `factors` as the runs of a table read it.
+    /// Fills `table` with the product of `factors`, up to [`MAX_FACTORS`] at a time. The earlier
+    /// factors are multiplied into temporary tables. Returns the exponent of the power of two by
+    /// which `table` must be multiplied; `None` if the product is zero, or so close to zero that
+    /// digits may have been lost.
+    fn direct_product(
+        &mut self,
+        inputs: TableInputs<'_>,
+        scopes: (&Scope, &Scope),
+        factors: &[&Factor],
+        sparse: Option<SparseRows<'_>>,
+        table: &mut [impl Entry],
+        forks: bool,
+    ) -> Option<i32> {
+        let (outer, inner) = scopes;
+        let length = inner.entries();
+        let mut chunks = factors.chunks(MAX_FACTORS);
+        let last = chunks.next_back().unwrap_or_default();
+        let mut earlier: Option<Vec<f64>> = None;
+        let mut exponent = 0;
+        for chunk in chunks {
+            let mut values = vec![0.0; outer.entries() * length];
+            let runs = self.factor_runs(inputs, scopes, chunk);
+            let product = self.product_of(&runs, earlier.as_deref(), length);
+            exponent += fill_scaled(product, None, &mut values, forks).unwrap_or(0);
+            earlier = Some(values);
+        }
+        let runs = self.factor_runs(inputs, scopes, last);
+        let product = self.product_of(&runs, earlier.as_deref(), length);
+        Some(exponent + fill_scaled(product, sparse, table, forks)?)
+    }
+
+    /// The product of factors, which [`factor_runs`](Self::factor_runs) prepared, and of the table
+    /// of earlier factors.
+    fn product_of<'a>(
+        &'a self,
+        factors: &'a [FactorRuns<'a>],
+        earlier: Option<&'a [f64]>,
+        length: usize,
+    ) -> Product<'a> {
+        Product { factors, starts: &self.starts, copies: &self.copies, earlier, length }
+    }
+
+    /// Finds how the runs of a table read each of `factors`. Replaces the starts and copies of the
+    /// factors before.
     fn factor_runs<'a>(
         &mut self,
-        network: &Network,
-        (outer, inner): (&Scope, &Scope),
+        inputs: TableInputs<'_>,
+        scopes: (&Scope, &Scope),
         factors: &[&'a Factor],
-        observed: &[Option<usize>],
     ) -> Vec<FactorRuns<'a>> {
         self.copies.clear();
         self.starts.clear();
         factors
             .iter()
             .map(|factor| {
-                let (values, family) = observed_part(network, factor, observed);
-                self.runs_of_factor(network, (outer, inner), &family, values)
+                let (values, family) = observed_part(inputs, factor);
+                self.runs_of_factor(inputs.network, scopes, &family, values)
             })
             .collect()
     }
 
-    /// The factor with scope `family` and the given values, as the runs of a table read it.
+    /// Finds how the runs of a table read the factor with scope `family` and the given values.
     fn runs_of_factor<'a>(
         &mut self,
         network: &Network,
@@ -138,96 +179,113 @@ impl TableBuilder {
         let Self { starts, offsets, copies } = self;
         offsets.clear();
         write_mapping(inner, family, offsets);
-        let mut runs = |onto: &Scope, source| {
+        let mut with_starts_in = |scope: &Scope, source| {
             let runs = FactorRuns { starts: starts.len(), source };
-            write_mapping(outer, onto, starts);
+            write_mapping(outer, scope, starts);
             runs
         };
         if offsets.iter().all(|&offset| offset == 0) {
-            return runs(family, RunSource::Scalar(values));
+            return with_starts_in(family, RunSource::Scalar(values));
         }
         if offsets.iter().zip(0..).all(|(&offset, position)| offset == position) {
-            return runs(family, RunSource::Run(values));
+            return with_starts_in(family, RunSource::Run(values));
         }
         let slow = outer.variables().iter().copied().filter(|&v| family.contains(v));
         let slow = Scope::of(network, slow);
         let is_read_once = slow.entries() == outer.entries();
         if is_read_once || copies.len() + slow.entries() * run > MAX_COPIED {
-            return runs(family, RunSource::Scattered(values, offsets.as_slice().into()));
+            return with_starts_in(family, RunSource::Scattered(values, offsets.as_slice().into()));
         }
         let first = copies.len();
-        for at in Odometer::new(&slow, family).take(slow.entries()) {
-            let values = &values[at..];
+        for start in Odometer::new(&slow, family).take(slow.entries()) {
+            let values = &values[start..];
             copies.extend(offsets.iter().map(|&offset| values[offset as usize]));
         }
-        let order = slow.variables().iter().chain(inner.variables()).copied();
-        let copied = Scope::of(network, order);
-        runs(&copied, RunSource::Copy(first..copies.len()))
+        let copied_order = slow.variables().iter().chain(inner.variables()).copied();
+        let copied = Scope::of(network, copied_order);
+        with_starts_in(&copied, RunSource::Copy(first..copies.len()))
     }
+}
 
-    /// Fills `table`, in runs of `length` entries or in sparse rows, with the product of factors
-    /// and of an earlier table. Returns the exponent of the power of two by which `table` must be
-    /// multiplied; `None` if the product is zero, or so close to zero that digits were lost.
-    fn fill<T: Entry>(
-        &mut self,
-        length: usize,
-        (factors, earlier, sparse): (&[FactorRuns<'_>], Option<&[f64]>, Option<SparseRows<'_>>),
-        table: &mut [T],
-        forks: bool,
-    ) -> Option<i32> {
-        let Self { starts, copies, .. } = self;
-        let product = Product { factors, starts, copies, earlier, length };
-        let fill = |scale: f64, table: &mut [T]| match sparse {
-            None => product.fill(scale, table, forks),
-            Some(sparse) => {
-                let (mut largest, mut buffer) = (0.0, product.buffer());
-                multiply_sparse(product, sparse, scale, &mut buffer, table, &mut largest);
-                largest
-            }
-        };
-        let largest = fill(1.0, table);
-        let is_safe = |scale: &i32| f64::from(*scale) < MAX_NEGATIVE_EXPONENT;
-        let scale = largest.scale_exponent().filter(is_safe)?;
-        if NEAR_ONE.contains(&scale) {
-            return Some(0);
+/// Whether the product of `factors` may underflow before all are multiplied, because they do not
+/// fit into one pass over the table.
+fn may_underflow(factors: &[&Factor]) -> bool {
+    let exponent = |factor: &&Factor| -smallest_nonzero(factor.values()).log2();
+    factors.len() > MAX_FACTORS && factors.iter().map(exponent).sum::<f64>() > MAX_NEGATIVE_EXPONENT
+}
+
+/// The product of `factors`, in runs, and the exponent of the power of two by which it must be
+/// multiplied. Slow, but no intermediate result underflows.
+fn product_with_exponents(
+    inputs: TableInputs<'_>,
+    (outer, inner): (&Scope, &Scope),
+    factors: &[&Factor],
+) -> (Vec<f64>, i32) {
+    let order = outer.variables().iter().chain(inner.variables()).copied();
+    let scope = Scope::of(inputs.network, order);
+    let tables = factors.iter().map(|factor| observed_part(inputs, factor));
+    FactorProduct::from_tables(&scope, tables.collect()).table()
+}
+
+/// Fills `table` with `product`, in runs or in `sparse` rows. Returns the exponent of the power of
+/// two by which `table` must be multiplied; `None` if the product is zero, or so close to zero that
+/// digits may have been lost.
+fn fill_scaled<T: Entry>(
+    product: Product<'_>,
+    sparse: Option<SparseRows<'_>>,
+    table: &mut [T],
+    forks: bool,
+) -> Option<i32> {
+    let mut fill = |scale: f64| match sparse {
+        None => product.fill(scale, table, forks),
+        Some(sparse) => {
+            let (mut largest, mut buffer) = (0.0, product.buffer());
+            multiply_sparse(product, sparse, scale, &mut buffer, table, &mut largest);
+            largest
         }
-        fill(1.0.scale(scale), table);
-        Some(-scale)
+    };
+    let largest = fill(1.0);
+    let is_safe = |exponent: &i32| f64::from(*exponent) < MAX_NEGATIVE_EXPONENT;
+    let scale_exponent = largest.scale_exponent().filter(is_safe)?;
+    if NEAR_ONE.contains(&scale_exponent) {
+        return Some(0);
     }
+    fill(1.0.scale(scale_exponent));
+    Some(-scale_exponent)
 }
 
-/// The values of `factor`, beginning with the first that agrees with the observed states; and the
-/// scope of the whole factor. An index in this scope with all observed variables in state zero is
-/// an index into these values.
-fn observed_part<'a>(
-    network: &Network,
-    factor: &'a Factor,
-    observed: &[Option<usize>],
-) -> (&'a [f64], Scope) {
-    let family = Scope::of(network, factor.scope().iter().copied());
-    let fixed = |&v: &VariableId| Some(observed[v.index()]? * family.axis(v)?.stride);
-    let fixed: usize = family.variables().iter().filter_map(fixed).sum();
-    (&factor.values()[fixed..], family)
+/// The values of `factor` from the first one that agrees with the observed states on, and the
+/// factor's scope.
+///
+/// With s(v) the observed state of variable v, these are `values[offset..]`, where offset is the
+/// sum over the observed variables v of s(v) times the stride of v. An index in the scope with all
+/// observed variables in state 0 is an index into them.
+fn observed_part<'a>(inputs: TableInputs<'_>, factor: &'a Factor) -> (&'a [f64], Scope) {
+    let family = Scope::of(inputs.network, factor.scope().iter().copied());
+    let offset_of = |&v: &VariableId| Some(inputs.observed[v.index()]? * family.axis(v)?.stride);
+    let offset: usize = family.variables().iter().filter_map(offset_of).sum();
+    (&factor.values()[offset..], family)
 }
 
-/// Splits the variables of a layout into slow variables and variables along a run.
+/// Divides the variables of a layout into outer variables and inner variables, which are those
+/// along a run.
 ///
 /// Variables are added to the run, the fastest first, until it has [`MIN_RUN`] entries. Further
 /// variables of the fastest group are added as long as the run has at most `max_run` entries.
-fn runs(network: &Network, layout: &Layout, max_run: usize) -> (Scope, Scope) {
+fn split_variables(network: &Network, layout: &Layout, max_run: usize) -> (Scope, Scope) {
     let variables = layout.outer.variables().iter().chain(layout.inner.variables());
     let variables: Vec<VariableId> = variables.copied().collect();
-    let (mut slow, mut run) = (variables.len(), 1);
-    while slow > 0 {
-        let longer = run * network[variables[slow - 1]].cardinality();
-        let may_grow = slow > layout.outer.variables().len() && longer <= max_run;
+    let (mut outer, mut run) = (variables.len(), 1);
+    while outer > 0 {
+        let longer = run * network[variables[outer - 1]].cardinality();
+        let may_grow = outer > layout.outer.variables().len() && longer <= max_run;
         if run >= MIN_RUN && !may_grow {
             break;
         }
-        (slow, run) = (slow - 1, longer);
+        (outer, run) = (outer - 1, longer);
     }
-    let (slow, fast) = variables.split_at(slow);
-    (Scope::of(network, slow.iter().copied()), Scope::of(network, fast.iter().copied()))
+    let (outer, inner) = variables.split_at(outer);
+    (Scope::of(network, outer.iter().copied()), Scope::of(network, inner.iter().copied()))
 }
 
 #[cfg(test)]
@@ -240,8 +298,8 @@ mod tests {
 
     const STATES: [usize; 5] = [3, 2, 40, 1, 4];
 
-    /// A network of five variables. Each factor has one to three of them; some have zeros and very
-    /// small values.
+    /// A network of five variables. Each factor has one to three of these variables. Factors have
+    /// zeros, and about half of them have very small values.
     fn network(factors: usize, rng: &mut Pcg64Mcg) -> Network {
         let variables = STATES.iter().enumerate().map(|(v, &states)| {
             Variable::new(format!("v{v}"), (0..states).map(|state| format!("s{state}")))
@@ -272,14 +330,13 @@ mod tests {
         scope.variables().iter().fold(0, |at, v| at * STATES[v.index()] + states[v.index()])
     }
 
-    /// Asserts that a table made in sparse rows has the same entries as the full table `whole`.
+    /// Asserts that a table made in sparse rows has the same entries as the full table, which is
+    /// `whole` times two to the power of `exponent`.
     fn assert_sparse_rows_equal(
         builder: &mut TableBuilder,
-        network: &Network,
+        inputs: TableInputs<'_>,
         (layout, factors): (&Layout, &[&Factor]),
-        observed: &[Option<usize>],
-        whole: &[f64],
-        exponent: i32,
+        (whole, exponent): (&[f64], i32),
     ) {
         let (mut words, mut starts, mut possible) = (Vec::new(), Vec::new(), Vec::new());
         for (number, row) in
@@ -292,8 +349,8 @@ mod tests {
         }
         let sparse = SparseRows { starts: &starts, words: &words, stride: 3, possible: &possible };
         let mut table = vec![f64::NAN; possible.len()];
-        let product = (layout, factors, Some(sparse));
-        let own_exponent = builder.product(network, product, observed, &mut table, false);
+        let own_exponent =
+            builder.product(inputs, layout, factors, Some(sparse), &mut table, false);
         for (row, &start) in words.chunks(3).zip(&starts) {
             for at in 0..row[1] as usize {
                 let own = row[0] as usize + at;
@@ -326,14 +383,14 @@ mod tests {
             let factors: Vec<&Factor> = network.factors().collect();
             let mut table = vec![f64::NAN; layout.outer.entries() * layout.run_entries()];
             let forks = round % 2 == 0;
-            let whole = (&layout, &*factors, None);
-            let exponent = builder.product(&network, whole, &observed, &mut table, forks);
+            let inputs = TableInputs { network: &network, observed: &observed, threads: None };
+            let exponent = builder.product(inputs, &layout, &factors, None, &mut table, forks);
             scaled += usize::from(exponent != 0);
             let order = layout.outer.variables().iter().chain(layout.inner.variables());
             let scope = Scope::of(&network, order.copied());
             assert_eq!(table.len(), scope.entries());
             let product = (&layout, &*factors);
-            assert_sparse_rows_equal(&mut builder, &network, product, &observed, &table, exponent);
+            assert_sparse_rows_equal(&mut builder, inputs, product, (&table, exponent));
             // Compare logarithms: products of many small numbers underflow.
             let mut states = observed.map(Option::unwrap_or_default);
             for (at, &found) in table.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Makes the tables of a tree, on several threads if they are large.
+//! Makes the tables of a tree, on several threads if they are large together.
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
@@ -22,7 +22,7 @@ pub struct TableRequest<'a, T> {
     pub sparse: Option<SparseRows<'a>>,
     /// How to factor the table; `None` to make it in full.
     pub plan: Option<FactoringPlan>,
-    /// The memory to fill, with the length of the table; empty if the table is factored.
+    /// The memory to fill, as long as the table; empty if the table is factored.
     pub table: Vec<T>,
 }
 
@@ -33,7 +33,7 @@ pub struct MadeTable<T> {
     pub groups: Vec<GroupPort>,
 }
 
-/// Makes the requested tables, in order.
+/// Makes the requested tables. Returns them in the order of the requests.
 pub fn make_tables<T: Entry>(
     inputs: TableInputs<'_>,
     requests: Vec<TableRequest<'_, T>>,
@@ -42,17 +42,14 @@ pub fn make_tables<T: Entry>(
     let threads = inputs.threads.filter(|_| entries >= MIN_PARALLEL_ENTRIES);
     let make = |builder: &mut TableBuilder, request: TableRequest<'_, T>| {
         let TableRequest { layout, factors, sparse, plan, table: mut values } = request;
-        let network = inputs.network;
         if let Some(plan) = plan {
-            let (product, exponent, groups) =
-                plan.make(builder, (network, layout), inputs.observed);
-            let table = CliqueTable { values, exponent, factored: Some(product) };
+            let (factored, exponent, groups) = plan.make(builder, inputs, layout);
+            let table = CliqueTable { values, exponent, factored: Some(factored) };
             return MadeTable { table, groups };
         }
-        let factors: Vec<&Factor> = factors.iter().map(|&factor| network.factor(factor)).collect();
+        let factors: Vec<&Factor> = factors.iter().map(|&f| inputs.network.factor(f)).collect();
         let forks = threads.is_some();
-        let product = (layout, &*factors, sparse);
-        let exponent = builder.product(network, product, inputs.observed, &mut values, forks);
+        let exponent = builder.product(inputs, layout, &factors, sparse, &mut values, forks);
         let table = CliqueTable { values, exponent, factored: None };
         MadeTable { table, groups: Vec::new() }
     };

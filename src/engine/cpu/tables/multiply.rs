@@ -1,8 +1,17 @@
 //! The loops that multiply the factors of a clique into its table.
 //!
-//! A table is written run by run or, if entries are left out, row by row. Factors that are constant
-//! along a run are multiplied first, as single numbers. The other factors are multiplied entry by
-//! entry with vector instructions, and the same pass finds the largest entry.
+//! A full table is written run by run ([`fill`](super::fill) defines runs), and a table from which
+//! entries are left out is written row by row. For entry i of a run,
+//!
+//! ```text
+//! entry[i] = scale * product of the factors that are constant along the run
+//!                  * earlier[i] * product of the other factors f of  f[start_f + offset_f(i)]
+//! ```
+//!
+//! The first line is one number for the whole run. The second line is computed with vector
+//! instructions: the values of one factor along the run are a *stream*, and up to three streams are
+//! multiplied in one pass, which also finds the largest product. `earlier` is the product of
+//! factors that were multiplied before, if there are any.
 
 use std::ops::Range;
 
@@ -21,8 +30,8 @@ pub const MAX_FACTORS: usize = 8;
 /// eight networks; if it is wrong, only speed changes.
 const PIECE_ENTRIES: usize = 32_768;
 
-/// Number of entries of a product of many factors that are computed at a time, so that they stay in
-/// the L1 cache. If it is wrong, only speed changes.
+/// Number of entries that are computed at a time if more than three streams are multiplied, so that
+/// they stay in the L1 cache. If it is wrong, only speed changes.
 const CHUNK_ENTRIES: usize = 256;
 
 /// The rows of a table from which some entries are left out.
@@ -52,11 +61,11 @@ pub enum RunSource<'a> {
     Run(&'a [f64]),
     /// Consecutive values in this range of [`Product::copies`].
     Copy(Range<usize>),
-    /// Values at these offsets from the first value along the run.
+    /// For each position in the run: the offset of its value from the first value along the run.
     Scattered(&'a [f64], Box<[u32]>),
 }
 
-/// A product of factors and, optionally, a table that was made earlier.
+/// A product of factors and, optionally, of a table that was made earlier.
 #[derive(Clone, Copy)]
 pub struct Product<'a> {
     pub factors: &'a [FactorRuns<'a>],
@@ -79,31 +88,32 @@ impl Product<'_> {
         vec![0.0; if self.factors.iter().any(is_scattered) { self.length } else { 0 }]
     }
 
-    /// Fills `table` with the product times `scale`, on several threads if `forks`. Returns the
-    /// largest entry.
+    /// Fills `table` with the product times `scale`, on several threads if `forks` and the table is
+    /// large. Returns the largest entry.
     pub fn fill<T: Entry>(self, scale: f64, table: &mut [T], forks: bool) -> f64 {
         let pieces = if forks { (table.len() / PIECE_ENTRIES).max(1) } else { 1 };
-        let runs = (table.len() / self.length).div_ceil(pieces).max(1);
-        let fill = |(piece, table): (usize, &mut [T])| {
+        let runs_per_piece = (table.len() / self.length).div_ceil(pieces).max(1);
+        let fill_piece = |(number, piece): (usize, &mut [T])| {
             let (mut largest, mut buffer) = (0.0, self.buffer());
-            multiply(self, piece * runs, scale, &mut buffer, table, &mut largest);
+            let first_run = number * runs_per_piece;
+            multiply(self, first_run, scale, &mut buffer, piece, &mut largest);
             largest
         };
         if pieces == 1 {
-            return fill((0, table));
+            return fill_piece((0, table));
         }
-        let pieces = table.par_chunks_mut(runs * self.length).enumerate();
-        pieces.map(fill).reduce(|| 0.0, f64::max)
+        let pieces = table.par_chunks_mut(runs_per_piece * self.length).enumerate();
+        pieces.map(fill_piece).reduce(|| 0.0, f64::max)
     }
 }
 
 simd_dispatch!(
-    /// Writes the product times `scale` into `table`, which begins with run number `first`, and its
-    /// largest entry into `largest`. `buffer` comes from [`Product::buffer`].
+    /// Writes the product times `scale` into `table`, which begins with run number `first_run`.
+    /// Raises `largest` to the largest entry. `buffer` comes from [`Product::buffer`].
     multiply<Entry>, multiply_runs,
     (
         product: Product<'_>,
-        first: usize,
+        first_run: usize,
         scale: f64,
         buffer: &mut [f64],
         table: &mut [T],
@@ -114,29 +124,30 @@ simd_dispatch!(
 #[inline(always)]
 fn multiply_runs<T: Entry>(
     product: Product<'_>,
-    first: usize,
+    first_run: usize,
     scale: f64,
     buffer: &mut [f64],
     table: &mut [T],
     largest: &mut f64,
 ) {
     let Product { factors, starts, copies, earlier, length } = product;
-    for (entries, number) in table.chunks_exact_mut(length).zip(first..) {
-        let start = |factor: &FactorRuns<'_>| starts[factor.starts + number] as usize;
+    for (entries, run) in table.chunks_exact_mut(length).zip(first_run..) {
+        let start = |factor: &FactorRuns<'_>| starts[factor.starts + run] as usize;
         let scale = multiply_scalars(factors, start, scale);
         if scale == 0.0 {
             entries.fill(T::ZERO);
             continue;
         }
-        let earlier = earlier.map(|earlier| &earlier[number * length..]);
-        let own = multiply_run(factors, start, copies, (earlier, 0), scale, buffer, entries);
-        *largest = larger(*largest, own);
+        let earlier = earlier.map(|earlier| &earlier[run * length..]);
+        let own_largest =
+            multiply_stretch(factors, start, copies, (earlier, 0), scale, buffer, entries);
+        *largest = larger(*largest, own_largest);
     }
 }
 
 simd_dispatch!(
-    /// Writes the entries of the product that `sparse` lists, times `scale`, into `table`, and an
-    /// upper bound on them into `largest`. `buffer` comes from [`Product::buffer`].
+    /// Writes the entries of the product that `sparse` lists, times `scale`, into `table`. Raises
+    /// `largest` to an upper bound on these entries. `buffer` comes from [`Product::buffer`].
     pub multiply_sparse<Entry>, multiply_rows,
     (
         product: Product<'_>,
@@ -158,22 +169,25 @@ fn multiply_rows<T: Entry>(
     largest: &mut f64,
 ) {
     let Product { factors, starts, copies, earlier, length } = product;
-    for (row, &at) in sparse.words.chunks_exact(sparse.stride).zip(sparse.starts) {
+    for (row, &first_entry) in sparse.words.chunks_exact(sparse.stride).zip(sparse.starts) {
+        let first_entry = first_entry as usize;
         let range = row[0] as usize..(row[0] + row[1]) as usize;
-        let (number, offset) = (at as usize / length, at as usize % length);
-        let start = |factor: &FactorRuns<'_>| starts[factor.starts + number] as usize;
+        let (run, offset) = (first_entry / length, first_entry % length);
+        let start = |factor: &FactorRuns<'_>| starts[factor.starts + run] as usize;
         let scale = multiply_scalars(factors, start, scale);
-        let earlier = earlier.map(|earlier| &earlier[at as usize..]);
+        let earlier = earlier.map(|earlier| &earlier[first_entry..]);
         let entries = &mut table[range.clone()];
-        let own = multiply_run(factors, start, copies, (earlier, offset), scale, buffer, entries);
+        let own_largest =
+            multiply_stretch(factors, start, copies, (earlier, offset), scale, buffer, entries);
         for (entry, &possible) in entries.iter_mut().zip(&sparse.possible[range]) {
             *entry = if possible == 0 { T::ZERO } else { *entry };
         }
-        *largest = larger(*largest, own);
+        *largest = larger(*largest, own_largest);
     }
 }
 
-/// `scale` times all factors that are constant along the run.
+/// `scale` times all factors that are constant along the run. `start` gives the position of a
+/// factor's first value along the run.
 #[inline(always)]
 fn multiply_scalars(
     factors: &[FactorRuns<'_>],
@@ -186,13 +200,14 @@ fn multiply_scalars(
     })
 }
 
-/// Writes a stretch of a run into `entries`: `scale` times all factors that vary along the run.
-/// Returns the largest of these products.
+/// Writes a stretch of a run into `entries`: `scale` times `earlier` times all factors that vary
+/// along the run. Returns the largest of these products.
 ///
-/// The stretch begins `offset` entries into the run, and `earlier` begins with the stretch. If a
-/// factor is scattered, `buffer` must be at least as long as the stretch.
+/// The stretch begins `offset` entries into the run, and `earlier` begins with the stretch. `start`
+/// gives the position of a factor's first value along the run. If a factor is scattered, `buffer`
+/// must be at least as long as the stretch.
 #[inline(always)]
-fn multiply_run<T: Entry>(
+fn multiply_stretch<T: Entry>(
     factors: &[FactorRuns<'_>],
     start: impl Fn(&FactorRuns<'_>) -> usize,
     copies: &[f64],
@@ -202,38 +217,38 @@ fn multiply_run<T: Entry>(
     entries: &mut [T],
 ) -> f64 {
     let length = entries.len();
-    let mut is_first_scattered = true;
+    let mut has_scattered = false;
     // The earlier table, the factors with consecutive values, and the product of the scattered
     // factors.
     let mut streams: [&[f64]; MAX_FACTORS + 2] = [&[]; MAX_FACTORS + 2];
     let mut count = 0;
-    let mut stream = |values| {
+    let mut add_stream = |values| {
         streams[count] = values;
         count += 1;
     };
     if let Some(earlier) = earlier {
-        stream(&earlier[..length]);
+        add_stream(&earlier[..length]);
     }
     for factor in factors {
         match &factor.source {
             RunSource::Scalar(_) => {}
-            RunSource::Run(values) => stream(&values[start(factor) + offset..][..length]),
+            RunSource::Run(values) => add_stream(&values[start(factor) + offset..][..length]),
             RunSource::Copy(range) => {
-                stream(&copies[range.clone()][start(factor) + offset..][..length]);
+                add_stream(&copies[range.clone()][start(factor) + offset..][..length]);
             }
             RunSource::Scattered(values, offsets) => {
                 let values = &values[start(factor)..];
                 let terms = buffer[..length].iter_mut().zip(&offsets[offset..]);
-                if std::mem::take(&mut is_first_scattered) {
-                    terms.for_each(|(entry, &offset)| *entry = values[offset as usize]);
-                } else {
+                if std::mem::replace(&mut has_scattered, true) {
                     terms.for_each(|(entry, &offset)| *entry *= values[offset as usize]);
+                } else {
+                    terms.for_each(|(entry, &offset)| *entry = values[offset as usize]);
                 }
             }
         }
     }
-    if !is_first_scattered {
-        stream(&buffer[..length]);
+    if has_scattered {
+        add_stream(&buffer[..length]);
     }
     let largest = match streams[..count] {
         [] => {
@@ -243,36 +258,37 @@ fn multiply_run<T: Entry>(
         [a] => multiply_streams([a], scale, entries),
         [a, b] => multiply_streams([a, b], scale, entries),
         [a, b, c] => multiply_streams([a, b, c], scale, entries),
-        [a, b, c, ref others @ ..] => {
-            let mut product = [0.0; CHUNK_ENTRIES];
-            let mut largest = 0.0;
-            for (chunk, entries) in entries.chunks_mut(CHUNK_ENTRIES).enumerate() {
-                let from = chunk * CHUNK_ENTRIES;
-                let product = &mut product[..entries.len()];
-                let first = [a, b, c].map(|values| &values[from..][..entries.len()]);
-                multiply_streams(first, 1.0, product);
-                for values in others {
-                    let terms = product.iter_mut().zip(&values[from..]);
-                    terms.for_each(|(entry, value)| *entry *= value);
-                }
-                let own = multiply_streams([&*product], scale, entries);
-                largest = larger(largest, own);
-            }
-            largest
-        }
+        [a, b, c, ref others @ ..] => multiply_many_streams([a, b, c], others, scale, entries),
     };
     scale * largest
 }
 
-/// The product of the numbers at position `at` of `streams`.
+/// Writes `scale` times the product of the streams `first` and `others` into `entries`, and returns
+/// the largest product without `scale`.
 #[inline(always)]
-fn product<const N: usize>(streams: [&[f64]; N], at: usize) -> f64 {
-    let first = streams[0][at];
-    streams[1..].iter().fold(first, |product, values| product * values[at])
+fn multiply_many_streams<T: Entry>(
+    first: [&[f64]; 3],
+    others: &[&[f64]],
+    scale: f64,
+    entries: &mut [T],
+) -> f64 {
+    let mut buffer = [0.0; CHUNK_ENTRIES];
+    let mut largest = 0.0;
+    for (number, chunk) in entries.chunks_mut(CHUNK_ENTRIES).enumerate() {
+        let from = number * CHUNK_ENTRIES;
+        let products = &mut buffer[..chunk.len()];
+        multiply_streams(first.map(|values| &values[from..][..chunk.len()]), 1.0, products);
+        for values in others {
+            let terms = products.iter_mut().zip(&values[from..]);
+            terms.for_each(|(product, value)| *product *= value);
+        }
+        largest = larger(largest, multiply_streams([&*products], scale, chunk));
+    }
+    largest
 }
 
 /// Writes `scale` times the product of `streams` into `entries`, and returns the largest product
-/// without `scale`.
+/// without `scale`. The streams are at least as long as `entries`.
 #[inline(always)]
 fn multiply_streams<const N: usize, T: Entry>(
     streams: [&[f64]; N],
@@ -300,4 +316,11 @@ fn multiply_streams<const N: usize, T: Entry>(
         largest = larger(largest, value);
     }
     largest
+}
+
+/// The product of the numbers at position `at` of `streams`. There is at least one stream.
+#[inline(always)]
+fn product<const N: usize>(streams: [&[f64]; N], at: usize) -> f64 {
+    let first = streams[0][at];
+    streams[1..].iter().fold(first, |product, values| product * values[at])
 }

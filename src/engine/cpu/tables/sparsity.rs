@@ -16,7 +16,7 @@ use crate::cancel::CancelToken;
 use crate::engine::cpu::context::{MIN_PARALLEL_ENTRIES, TableInputs};
 use crate::engine::cpu::pass::report::Report;
 use crate::engine::cpu::pass::state::State;
-use crate::engine::cpu::pass::subtree::PassContext;
+use crate::engine::cpu::pass::traversal::PassContext;
 use crate::engine::cpu::tables::factored::FactoringPlan;
 use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tables::make::{MadeTable, TableRequest, make_tables};

@@ -6,7 +6,7 @@ use crate::engine::RunError;
 use crate::engine::cpu::context::{ExecutionContext, MIN_PARALLEL_ENTRIES};
 use crate::engine::cpu::pass::report::{Messages, Report};
 use crate::engine::cpu::pass::state::State;
-use crate::engine::cpu::pass::subtree::PassContext;
+use crate::engine::cpu::pass::traversal::PassContext;
 use crate::engine::cpu::reuse::strategy::{FullTree, Strategy, StrategyChooser};
 use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tree::nodes::Tree;
@@ -15,7 +15,7 @@ use crate::network::Evidence;
 use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, Posteriors, Savings, Stage, Watch};
 
-/// The data that all propagations of a network share. They only read it.
+/// The data that all propagations of a network read and none writes.
 pub struct Shared<T> {
     pub compiled: Arc<CompiledNetwork>,
     /// The structure of the full tree.
@@ -28,10 +28,11 @@ pub struct Shared<T> {
     pub bytes: u64,
 }
 
-/// The data that one propagation writes, and keeps for the next propagation on the same thread.
-pub struct Worker<T> {
+/// What the propagations on one thread write: messages and a cached reduced tree. Each propagation
+/// reuses what the one before it left here.
+pub struct ThreadState<T> {
     /// The messages in the full tree.
-    pub state: State,
+    pub full_tree_state: State,
     chooser: StrategyChooser<T>,
     /// Whether nothing is kept from earlier evidence, so that the next propagation computes
     /// everything.
@@ -39,36 +40,38 @@ pub struct Worker<T> {
 }
 
 impl<T: Real> Shared<T> {
-    /// A new worker.
-    pub fn worker(&self) -> Worker<T> {
+    /// The state of a thread that has not propagated anything.
+    pub fn thread_state(&self) -> ThreadState<T> {
         let chooser = StrategyChooser::new(self.compiled.network());
-        Worker { state: State::new(&self.full_tree.tree), chooser, is_fresh: true }
+        let full_tree_state = State::new(&self.full_tree.tree);
+        ThreadState { full_tree_state, chooser, is_fresh: true }
     }
 
-    /// The number of workers for a batch: at most `wanted`, at least one. All but the first must
-    /// fit into a quarter of the forecast memory.
-    pub fn worker_count(&self, wanted: usize) -> usize {
+    /// The number of threads for a batch, at most `wanted`. The full-tree messages of all threads
+    /// but the first must fit into a quarter of the forecast memory.
+    pub fn thread_count(&self, wanted: usize) -> usize {
         let bytes = State::new(&self.full_tree.tree).bytes().max(1);
         wanted.min(1 + (self.bytes / 4) as usize / bytes)
     }
 
-    /// The memory that each of `workers` may use for a reduced tree, in bytes.
-    pub fn reduced_tree_bytes(&self, workers: usize) -> usize {
-        let share = if workers == 1 { self.bytes / 2 } else { self.bytes / 4 };
-        share as usize / workers
+    /// The memory that each of `threads` may use for a reduced tree, in bytes.
+    pub fn reduced_tree_bytes(&self, threads: usize) -> usize {
+        let share = if threads == 1 { self.bytes / 2 } else { self.bytes / 4 };
+        share as usize / threads
     }
 
-    /// The forecast time of a propagation of `evidence`, in nanoseconds.
+    /// The forecast time of a propagation of `evidence` from scratch, in nanoseconds. Forgets what
+    /// earlier propagations left in `thread_state`, and builds the reduced tree if it would be used.
     pub fn forecast(
         &self,
-        worker: &mut Worker<T>,
+        thread_state: &mut ThreadState<T>,
         evidence: &Evidence,
         context: ExecutionContext<'_>,
         watch: &Watch,
     ) -> f64 {
-        worker.forget();
+        thread_state.forget();
         let network = self.compiled.network();
-        let Worker { state, chooser, .. } = worker;
+        let ThreadState { full_tree_state: state, chooser, .. } = thread_state;
         let mut full = FullTree { structure: &self.structure, filled: &self.full_tree, state };
         let strategy = chooser.prepare(network, &mut full, evidence, context, watch.cancel_token());
         chooser.forecast(network, &mut full, evidence, strategy, context.build_share)
@@ -78,53 +81,54 @@ impl<T: Real> Shared<T> {
     ///
     /// # Errors
     /// If the evidence is impossible or the propagation was cancelled.
-    pub fn run(
+    pub fn propagate(
         &self,
-        worker: &mut Worker<T>,
+        thread_state: &mut ThreadState<T>,
         evidence: &Evidence,
         context: ExecutionContext<'_>,
         watch: &Watch,
     ) -> Result<Posteriors, RunError> {
-        let was_fresh = std::mem::replace(&mut worker.is_fresh, false);
-        match self.run_with_cached(worker, evidence, context, watch) {
-            // The evidence may be possible all the same: a state that was very unlikely given
-            // earlier evidence may have underflowed to zero in the messages that were kept. Only a
+        let was_fresh = std::mem::replace(&mut thread_state.is_fresh, false);
+        match self.propagate_reusing(thread_state, evidence, context, watch) {
+            // The evidence may still be possible: a state that was very unlikely given earlier
+            // evidence may have underflowed to zero in the messages that were kept. Only a
             // propagation from scratch can tell.
             Err(RunError::Impossible) if !was_fresh => {
-                worker.forget();
-                self.run(worker, evidence, context, watch)
+                thread_state.forget();
+                self.propagate(thread_state, evidence, context, watch)
             }
             answer => answer,
         }
     }
 
-    /// Propagates `evidence`, reusing what earlier propagations kept.
-    fn run_with_cached(
+    /// Propagates `evidence`, reusing what earlier propagations left in `thread_state`.
+    fn propagate_reusing(
         &self,
-        worker: &mut Worker<T>,
+        thread_state: &mut ThreadState<T>,
         evidence: &Evidence,
         context: ExecutionContext<'_>,
         watch: &Watch,
     ) -> Result<Posteriors, RunError> {
         watch.check()?;
         let network = self.compiled.network();
-        let Worker { state, chooser, .. } = worker;
+        let ThreadState { full_tree_state, chooser, .. } = thread_state;
         let from = &mut watch.worker_clock();
         let mut made_entries = 0;
         let (filled, state, messages, ln_constant) =
             watch.stage_with_clock(Stage::Initialise, from, |_| {
                 let filled = &self.full_tree;
-                let mut full = FullTree { structure: &self.structure, filled, state: &mut *state };
+                let state = &mut *full_tree_state;
+                let mut full = FullTree { structure: &self.structure, filled, state };
                 let cancel = watch.cancel_token();
                 let strategy = chooser.prepare(network, &mut full, evidence, context, cancel);
                 made_entries = chooser.made_entries;
                 let cached = chooser.cached().filter(|_| strategy != Strategy::FullTree);
-                let chosen = match cached {
+                let (filled, state, messages, ln_constant) = match cached {
                     Some(cached) => (&cached.filled, &mut cached.state, None, cached.ln_constant),
-                    None => (filled, state, Some(&self.messages), Some(0.0)),
+                    None => (filled, full_tree_state, Some(&self.messages), Some(0.0)),
                 };
-                chosen.1.enter(&chosen.0.tree, evidence);
-                chosen
+                state.enter(&filled.tree, evidence);
+                (filled, state, messages, ln_constant)
             });
         let ln_constant = ln_constant.ok_or(RunError::Impossible)?;
         let threads = context.threads.filter(|_| state.work() >= MIN_PARALLEL_ENTRIES);
@@ -154,23 +158,24 @@ impl<T: Real> Shared<T> {
     }
 }
 
-impl<T: Real> Worker<T> {
+impl<T: Real> ThreadState<T> {
     /// Forgets all messages, but not the cached reduced tree.
     pub fn forget_messages(&mut self) {
-        self.state.forget();
+        self.full_tree_state.forget();
         self.chooser.forget_messages();
     }
 
-    /// Forgets everything about earlier evidence.
+    /// Forgets everything about earlier evidence, including the cached reduced tree.
     pub fn forget(&mut self) {
-        self.state.forget();
+        self.full_tree_state.forget();
         self.chooser.forget();
         self.is_fresh = true;
     }
 }
 
-/// The work that a propagation saved. `made_entries` is the number of table entries that were made
-/// for a reduced tree; `None` if the full tree was used.
+/// The work that a propagation saved, compared with all messages through full tables.
+/// `made_entries` is the number of table entries that were made for a reduced tree; `None` if the
+/// full tree was used.
 fn savings(
     compiled: &CompiledNetwork,
     tree: &Tree,

@@ -1,0 +1,377 @@
+//! Passes the messages of a propagation in order, on several threads if there is enough work.
+//!
+//! Collect goes through the cliques in reverse preorder: a clique sends its message to its parent
+//! after all its children have sent theirs. Distribute goes through the cliques in preorder. Both
+//! skip messages that are not stale.
+//!
+//! Cliques are numbered in preorder, so the cliques of a subtree are consecutive, and so are their
+//! tables in each region. The messages of a subtree are therefore slices of the [`State`], and
+//! `split_at_mut` divides the state between threads without a lock. The work is divided by
+//! subtrees, and in large tables by blocks or parts that do not depend on the number of threads. So
+//! this number changes no bit of the result.
+//!
+//! [`State`]: crate::engine::cpu::pass::state::State
+
+use std::ops::Range;
+
+use crate::engine::RunError;
+use crate::engine::cpu::pass::clique_state::CliqueState;
+use crate::engine::cpu::pass::message::{self, Clique};
+use crate::engine::cpu::pass::report::{MessageTimer, Report};
+use crate::engine::cpu::tables::filled::FilledTree;
+use crate::engine::cpu::tree::nodes::Tree;
+use crate::potential::Entry;
+use crate::propagation::{Phase, WorkerClock};
+
+/// Minimum cost of the stale messages in a subtree, in table entries, for dividing the subtree
+/// between threads. Tuned on the paper's eight networks; if it is wrong, only speed changes.
+const MIN_FORK_WORK: usize = 40_000;
+
+/// The part of a [`State`](crate::engine::cpu::pass::state::State) that belongs to consecutive
+/// cliques: a subtree, neighbouring subtrees, or the first cliques of these. The slices are parts of
+/// the fields of the state with the same names.
+///
+/// Methods act on the *first clique* of the part, and on the cliques below it.
+pub struct StatePart<'a> {
+    /// The number of the first clique.
+    pub first: usize,
+    /// Where `up` and `beliefs` begin in the region below.
+    pub below_start: usize,
+    /// Where `unmasked`, `down` and `mask` begin in the region above.
+    pub above_start: usize,
+    /// Where `scratch` begins in all scratch memory.
+    pub scratch_start: usize,
+    pub up: &'a mut [f64],
+    pub beliefs: &'a mut [f64],
+    pub unmasked: &'a mut [f64],
+    pub down: &'a mut [f64],
+    pub mask: &'a [f64],
+    pub scratch: &'a mut [f64],
+    pub cliques: &'a mut [CliqueState],
+}
+
+/// The data that all threads of a propagation read.
+pub struct PassContext<'a, T> {
+    pub filled: &'a FilledTree<T>,
+    pub report: Report<'a>,
+    /// Whether there are threads to share the work with.
+    pub forks: bool,
+    /// Whether messages only say what is possible: every entry is 0 or 1.
+    pub is_boolean: bool,
+}
+
+impl<T> PassContext<'_, T> {
+    /// The clique with this number and its table.
+    fn clique(&self, number: usize) -> Clique<'_, T> {
+        Clique { node: &self.filled.tree.nodes[number], table: &self.filled.tables[number] }
+    }
+}
+
+/// Replaces positive values by one.
+fn to_boolean(values: &mut [f64]) {
+    values.iter_mut().for_each(|value| *value = f64::from(*value > 0.0));
+}
+
+/// `range` relative to `start`.
+fn relative_to(range: &Range<usize>, start: usize) -> Range<usize> {
+    range.start - start..range.end - start
+}
+
+impl StatePart<'_> {
+    /// Splits the part before `clique`. The second part begins with this clique.
+    fn split_at(&mut self, tree: &Tree, clique: usize) -> (StatePart<'_>, StatePart<'_>) {
+        let Some(node) = tree.nodes.get(clique) else {
+            unreachable!("a part is split before one of its cliques")
+        };
+        let (below_start, above_start) = (node.below.start, node.above.start);
+        let scratch_start = node.scratch.start;
+        let below_entries = below_start - self.below_start;
+        let above_entries = above_start - self.above_start;
+        let (up, up_after) = self.up.split_at_mut(below_entries);
+        let (beliefs, beliefs_after) = self.beliefs.split_at_mut(below_entries);
+        let (unmasked, unmasked_after) = self.unmasked.split_at_mut(above_entries);
+        let (down, down_after) = self.down.split_at_mut(above_entries);
+        let (mask, mask_after) = self.mask.split_at(above_entries);
+        let (scratch, scratch_after) =
+            self.scratch.split_at_mut(scratch_start - self.scratch_start);
+        let (cliques, cliques_after) = self.cliques.split_at_mut(clique - self.first);
+        let before = StatePart { up, beliefs, unmasked, down, mask, scratch, cliques, ..*self };
+        let after = StatePart {
+            first: clique,
+            below_start,
+            above_start,
+            scratch_start,
+            up: up_after,
+            beliefs: beliefs_after,
+            unmasked: unmasked_after,
+            down: down_after,
+            mask: mask_after,
+            scratch: scratch_after,
+            cliques: cliques_after,
+        };
+        (before, after)
+    }
+
+    /// Collects in the whole tree: passes all stale messages toward the root. If the pass stays on
+    /// one thread, the time of the first message is counted from `from`, and `from` is then set to
+    /// the end of the last message.
+    ///
+    /// # Errors
+    /// If the evidence is impossible or the propagation was cancelled.
+    pub fn collect_all<T: Entry>(
+        &mut self,
+        context: &PassContext<'_, T>,
+        from: &mut WorkerClock,
+    ) -> Result<(), RunError> {
+        if context.forks {
+            self.collect_to_first(context)?;
+        } else {
+            let mut timer = context.report.timer_from(*from);
+            self.collect_on_this_thread(context, &mut timer)?;
+            *from = timer.end();
+        }
+        self.find_active(&context.filled.tree);
+        Ok(())
+    }
+
+    /// Distributes in the whole tree: passes all stale messages away from the root. If the pass
+    /// stays on one thread, the time of the first message is counted from `from` or from the end of
+    /// the root's computation, and `from` is then set to the end of the last message.
+    ///
+    /// # Errors
+    /// If the propagation was cancelled.
+    pub fn distribute_all<T: Entry>(
+        &mut self,
+        context: &PassContext<'_, T>,
+        from: &mut WorkerClock,
+    ) -> Result<(), RunError> {
+        let root_is_stale = self.cliques[0].is_down_stale;
+        if root_is_stale {
+            // No message goes to the root, so this time belongs to no message.
+            self.compute_beliefs(context);
+        }
+        if context.forks {
+            return self.distribute_from_first(context);
+        }
+        if root_is_stale {
+            *from = context.report.watch.worker_clock();
+        }
+        let mut timer = context.report.timer_from(*from);
+        self.distribute_on_this_thread(context, &mut timer)?;
+        *from = timer.end();
+        Ok(())
+    }
+
+    /// Passes all stale messages below the first clique toward this clique, on several threads if
+    /// that pays off.
+    fn collect_to_first<T: Entry>(&mut self, context: &PassContext<'_, T>) -> Result<(), RunError> {
+        let tree = &context.filled.tree;
+        let children = &tree.nodes[self.first].children;
+        if !context.forks || self.cliques[0].work_up < MIN_FORK_WORK {
+            return self.collect_on_this_thread(context, &mut context.report.timer());
+        }
+        let Some(&child) = children.first() else { return Ok(()) };
+        let (own, below) = self.split_at(tree, child);
+        collect_children(below, context, children, own.up, own.below_start)
+    }
+
+    /// Passes all stale messages below the first clique toward this clique, on this thread.
+    fn collect_on_this_thread<T: Entry>(
+        &mut self,
+        context: &PassContext<'_, T>,
+        timer: &mut MessageTimer<'_>,
+    ) -> Result<(), RunError> {
+        let (tree, first) = (&context.filled.tree, self.first);
+        for clique in (first + 1..tree.nodes[first].end).rev() {
+            if !self.cliques[clique - first].is_up_stale {
+                continue;
+            }
+            let in_parent = tree.nodes[clique].in_parent.clone();
+            let (before, mut sender) = self.split_at(tree, clique);
+            let up = &mut before.up[relative_to(&in_parent, before.below_start)];
+            timer.message(clique, Phase::Collect, || sender.send_up(context, up))??;
+        }
+        Ok(())
+    }
+
+    /// Computes the message of the first clique to its parent. `up` is the table of the separator
+    /// in the order of the parent.
+    fn send_up<T: Entry>(
+        &mut self,
+        context: &PassContext<'_, T>,
+        up: &mut [f64],
+    ) -> Result<(), RunError> {
+        let tree = &context.filled.tree;
+        self.find_active(tree);
+        let node = &tree.nodes[self.first];
+        let state = &self.cliques[0];
+        let mask = state.is_masked.then(|| &self.mask[..node.above.len()]);
+        let mut exponent = state.entered;
+        if state.is_needed {
+            let below = &self.up[..node.below.len()];
+            let unmasked = &mut self.unmasked[..node.above.len()];
+            let clique = context.clique(self.first);
+            let ports = &state.active;
+            let own_exponent =
+                message::collect(clique, ports, below, mask, unmasked, up, context.forks);
+            exponent += i64::from(own_exponent.ok_or(RunError::Impossible)?);
+            if context.is_boolean {
+                to_boolean(unmasked);
+                to_boolean(up);
+            }
+            let exponent_of = |&child: &usize| self.cliques[child - self.first].exponent;
+            exponent += node.children.iter().map(exponent_of).sum::<i64>();
+        } else if let Some(mask) = mask {
+            message::send_findings(node, mask, up);
+        }
+        self.cliques[0].exponent = exponent;
+        Ok(())
+    }
+
+    /// Finds the active ports of the first clique.
+    fn find_active(&mut self, tree: &Tree) {
+        let node = &tree.nodes[self.first];
+        let mut active = std::mem::take(&mut self.cliques[0].active);
+        active.clear();
+        for (number, &is_vector) in node.is_vector.iter().enumerate() {
+            let is_active = match node.children.get(number) {
+                Some(&child) => {
+                    let child = &self.cliques[child - self.first];
+                    child.is_needed || child.is_masked
+                }
+                None => self.cliques[0].is_weighted,
+            };
+            if is_active {
+                active.push(node.word(number), is_vector);
+            }
+        }
+        self.cliques[0].active = active;
+    }
+
+    /// Passes all stale messages below the first clique away from this clique, on several threads
+    /// if that pays off.
+    fn distribute_from_first<T: Entry>(
+        &mut self,
+        context: &PassContext<'_, T>,
+    ) -> Result<(), RunError> {
+        let tree = &context.filled.tree;
+        let children = &tree.nodes[self.first].children;
+        if !context.forks || self.cliques[0].work_down < MIN_FORK_WORK {
+            return self.distribute_on_this_thread(context, &mut context.report.timer());
+        }
+        let Some(&child) = children.first() else { return Ok(()) };
+        let (own, below) = self.split_at(tree, child);
+        distribute_children(below, context, children, own.beliefs, own.below_start)
+    }
+
+    /// Passes all stale messages below the first clique away from this clique, on this thread.
+    fn distribute_on_this_thread<T: Entry>(
+        &mut self,
+        context: &PassContext<'_, T>,
+        timer: &mut MessageTimer<'_>,
+    ) -> Result<(), RunError> {
+        let (tree, first) = (&context.filled.tree, self.first);
+        for clique in first + 1..tree.nodes[first].end {
+            if !self.cliques[clique - first].is_down_stale {
+                continue;
+            }
+            let in_parent = tree.nodes[clique].in_parent.clone();
+            let (before, mut receiver) = self.split_at(tree, clique);
+            let belief = &before.beliefs[relative_to(&in_parent, before.below_start)];
+            timer.message(clique, Phase::Distribute, || {
+                receiver.receive(context, belief);
+                receiver.compute_beliefs(context);
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Computes the message from the parent to the first clique. `belief` is the parent's belief
+    /// over the separator, in the order of the parent.
+    fn receive<T>(&mut self, context: &PassContext<'_, T>, belief: &[f64]) {
+        let node = &context.filled.tree.nodes[self.first];
+        let unmasked = self.cliques[0].is_needed.then(|| &self.unmasked[..node.above.len()]);
+        let down = &mut self.down[..node.above.len()];
+        message::receive(node, belief, unmasked, down);
+        if context.is_boolean {
+            to_boolean(down);
+        }
+    }
+
+    /// Computes the first clique's beliefs at all ports below.
+    fn compute_beliefs<T: Entry>(&mut self, context: &PassContext<'_, T>) {
+        let node = &context.filled.tree.nodes[self.first];
+        if !node.below.is_empty() {
+            let (below, down) = (&self.up[..node.below.len()], &self.down[..node.above.len()]);
+            let (beliefs, state) = (&mut self.beliefs[..node.below.len()], &self.cliques[0]);
+            let scratch = &mut self.scratch[..node.scratch.len()];
+            let ports = (&state.ports, &state.active);
+            let clique = context.clique(self.first);
+            message::distribute(clique, ports, below, down, beliefs, scratch, context.forks);
+        }
+    }
+}
+
+/// Collects in the subtrees of `children`, which `part` consists of, and passes the children's
+/// messages to their parent.
+///
+/// `parent_up` receives the messages. It begins at `start` in the region below.
+fn collect_children<T: Entry>(
+    mut part: StatePart<'_>,
+    context: &PassContext<'_, T>,
+    children: &[usize],
+    parent_up: &mut [f64],
+    start: usize,
+) -> Result<(), RunError> {
+    let tree = &context.filled.tree;
+    if let &[child] = children {
+        part.collect_to_first(context)?;
+        if part.cliques[0].is_up_stale {
+            let up = &mut parent_up[relative_to(&tree.nodes[child].in_parent, start)];
+            let mut timer = context.report.timer();
+            timer.message(child, Phase::Collect, || part.send_up(context, up))??;
+        }
+        return Ok(());
+    }
+    let (left, right) = children.split_at(children.len() / 2);
+    let middle = tree.nodes[right[0]].in_parent.start;
+    let (left_up, right_up) = parent_up.split_at_mut(middle - start);
+    let (left_part, right_part) = part.split_at(tree, right[0]);
+    let (left, right) = rayon::join(
+        || collect_children(left_part, context, left, left_up, start),
+        || collect_children(right_part, context, right, right_up, middle),
+    );
+    left.and(right)
+}
+
+/// Passes the parent's messages to `children`, and distributes in their subtrees, which `part`
+/// consists of.
+///
+/// `parent_beliefs` are the parent's beliefs over its separators. They begin at `start` in the
+/// region below.
+fn distribute_children<T: Entry>(
+    mut part: StatePart<'_>,
+    context: &PassContext<'_, T>,
+    children: &[usize],
+    parent_beliefs: &[f64],
+    start: usize,
+) -> Result<(), RunError> {
+    let tree = &context.filled.tree;
+    if let &[child] = children {
+        if part.cliques[0].is_down_stale {
+            let belief = &parent_beliefs[relative_to(&tree.nodes[child].in_parent, start)];
+            context.report.timer().message(child, Phase::Distribute, || {
+                part.receive(context, belief);
+                part.compute_beliefs(context);
+            })?;
+        }
+        return part.distribute_from_first(context);
+    }
+    let (left, right) = children.split_at(children.len() / 2);
+    let (left_part, right_part) = part.split_at(tree, right[0]);
+    let (left, right) = rayon::join(
+        || distribute_children(left_part, context, left, parent_beliefs, start),
+        || distribute_children(right_part, context, right, parent_beliefs, start),
+    );
+    left.and(right)
+}
