@@ -53,10 +53,7 @@ impl Engine for GpuPaper {
     ) -> Result<Box<dyn Propagator>, LoadError> {
         let device =
             device().map_err(|reason| LoadError::Unavailable { engine: self.name(), reason })?;
-        crate::engine::check_precision(self, options.precision)?;
-        let forecast = self.forecast(compiled, options.precision);
-        let bytes = forecast.bytes;
-        forecast.check(options.memory)?;
+        let bytes = crate::engine::admit(self, compiled, options)?;
         let buffers = Buffers::new(compiled, options.paper);
         let gpu = Gpu::load(device, &buffers)
             .map_err(|error| device.refusal(self.name(), bytes, &error))?;

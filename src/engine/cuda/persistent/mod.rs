@@ -58,8 +58,7 @@ impl Engine for GpuPersistent {
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
-        let bytes = || bytes(compiled, &operations(compiled));
-        crate::engine::forecast(self, compiled, precision, unsupported(compiled), bytes)
+        self.forecast_and_keep(compiled, precision, &mut None)
     }
 
     fn load(
@@ -69,22 +68,15 @@ impl Engine for GpuPersistent {
     ) -> Result<Box<dyn Propagator>, LoadError> {
         let engine = self.name();
         let device = device().map_err(|reason| LoadError::Unavailable { engine, reason })?;
-        crate::engine::check_precision(self, options.precision)?;
-        let refused = |reason: String| {
-            let forecast = Forecast::unsupported(engine, options.precision, compiled, reason);
-            TooLarge { forecast: Box::new(forecast), limit: options.memory }
-        };
-        if let Some(reason) = unsupported(compiled) {
-            return Err(refused(reason).into());
-        }
-        let operations = operations(compiled);
-        let bytes = bytes(compiled, &operations);
-        Forecast::new(engine, options.precision, compiled, bytes).check(options.memory)?;
+        let mut operations = None;
+        let bytes = crate::engine::admit_with(self, options, || {
+            self.forecast_and_keep(compiled, options.precision, &mut operations)
+        })?;
+        let operations = operations.expect("the forecast of a supported network made them");
         let Some((mut program, exponent)) = Program::new(compiled, operations) else {
-            return Err(refused(
-                "it has more message entries than this engine can number".to_owned(),
-            )
-            .into());
+            let reason = "it has more message entries than this engine can number".to_owned();
+            let forecast = Forecast::unsupported(engine, options.precision, compiled, reason);
+            return Err(TooLarge { forecast: Box::new(forecast), limit: options.memory }.into());
         };
         let gpu =
             Gpu::load(device, &program).map_err(|error| device.refusal(engine, bytes, &error))?;
@@ -99,6 +91,20 @@ impl Engine for GpuPersistent {
             options: *options,
             batch: None,
         }))
+    }
+}
+
+impl GpuPersistent {
+    /// The forecast. Stores the operations that were computed for it in `made`, unless the network
+    /// is unsupported.
+    fn forecast_and_keep(
+        &self,
+        compiled: &CompiledNetwork,
+        precision: Precision,
+        made: &mut Option<Operations>,
+    ) -> Forecast {
+        let bytes = || bytes(compiled, made.insert(operations(compiled)));
+        crate::engine::forecast(self, compiled, precision, unsupported(compiled), bytes)
     }
 }
 
