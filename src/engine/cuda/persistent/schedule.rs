@@ -1,8 +1,9 @@
 //! Assigns work items to blocks, and orders the work items of each block.
 //!
-//! The method is list scheduling: the run is simulated with the estimated costs of work items.
-//! Whenever a block is free, it takes a work item from the operation that is ready and has the
-//! longest remaining path to the end.
+//! The method is list scheduling: a run is simulated with the estimated costs of the work items.
+//! In the simulation, a free block takes a work item of the most urgent task that is ready. A
+//! *task* is an operation or a report. The longer the path from a task to the end of the run, the
+//! more urgent the task is. Operations come first in the numbering of tasks, as in [`WorkItems`].
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,100 +18,132 @@ pub(super) struct Schedule {
     /// Where each list begins in `items`, then the total number of work items.
     pub starts: Vec<u32>,
     /// All work items in the order of their simulated starts. Each list is in this order, and each
-    /// work item comes after those that it waits for, so blocks that are all resident cannot
-    /// deadlock.
+    /// work item comes after the work items that it waits for. Therefore blocks that are all
+    /// resident cannot deadlock.
     pub start_order: Vec<usize>,
 }
 
-/// Which operations and reports wait for each operation, and for how many inputs each of them
-/// waits. Operations without work items are left out.
-struct Dependencies {
-    /// For each operation the operations and reports that read its result. Reports are numbered
-    /// after the operations.
+/// The state of a simulated run. All times are in nanoseconds from the start of the run.
+struct Simulation<'a> {
+    items: &'a WorkItems,
+    /// For each task the tasks that read its result. Tasks without work items are left out.
     consumers: Vec<Vec<usize>>,
-    /// For each operation and report the number of inputs that are not complete yet.
+    /// For each task the number of its inputs that have work items and are not complete yet.
     pending: Vec<usize>,
+    /// For each task the time that [`remaining_times`] returns. The longest is the most urgent.
+    remaining: Vec<u64>,
+    /// For each task the time at which its inputs are complete, as far as this is known.
+    inputs_complete: Vec<u64>,
+    /// For each task the time at which its work items that have started end.
+    ends: Vec<u64>,
+    /// For each task the next work item to start.
+    next_item: Vec<usize>,
+    /// Tasks that can be started later, each with the time from which it can be started.
+    later: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Tasks that can be started now, the most urgent on top.
+    ready: BinaryHeap<(u64, Reverse<usize>)>,
 }
 
-impl Dependencies {
-    fn new(items: &WorkItems) -> Self {
-        let count = items.inputs.len();
-        let mut consumers = vec![Vec::new(); count];
-        let mut pending = vec![0; count];
+impl<'a> Simulation<'a> {
+    /// The state before the first work item starts.
+    fn new(items: &'a WorkItems) -> Self {
+        let tasks = items.inputs.len();
+        let has_items = |task: usize| items.offsets[task] < items.offsets[task + 1];
+        let mut consumers = vec![Vec::new(); tasks];
+        let mut pending = vec![0; tasks];
         for (consumer, inputs) in items.inputs.iter().enumerate() {
-            for producer in inputs {
-                if has_items(items, *producer) {
-                    consumers[*producer].push(consumer);
+            for &producer in inputs {
+                if has_items(producer) && has_items(consumer) {
+                    consumers[producer].push(consumer);
                     pending[consumer] += 1;
                 }
             }
         }
-        Self { consumers, pending }
+        let without_inputs = (0..tasks).filter(|&task| pending[task] == 0 && has_items(task));
+        let later = without_inputs.map(|task| Reverse((0, task))).collect();
+        Self {
+            items,
+            remaining: remaining_times(items, &consumers),
+            consumers,
+            pending,
+            inputs_complete: vec![0; tasks],
+            ends: vec![0; tasks],
+            next_item: items.offsets.clone(),
+            later,
+            ready: BinaryHeap::new(),
+        }
     }
-}
 
-fn has_items(items: &WorkItems, operation: usize) -> bool {
-    items.offsets[operation] < items.offsets[operation + 1]
+    /// The most urgent of the tasks that can be started at `time`.
+    fn most_urgent(&mut self, time: u64) -> Option<usize> {
+        while let Some(&Reverse((from, task))) = self.later.peek() {
+            if from > time {
+                break;
+            }
+            self.later.pop();
+            self.ready.push((self.remaining[task], Reverse(task)));
+        }
+        self.ready.peek().map(|&(_, Reverse(task))| task)
+    }
+
+    /// The time from which another task can be started; `None` if there is none.
+    fn next_release(&self) -> Option<u64> {
+        self.later.peek().map(|&Reverse((from, _))| from)
+    }
+
+    /// Starts the next work item of `task`, the most urgent task, at `time`. Returns the work item
+    /// and the time at which it ends.
+    fn start_item(&mut self, task: usize, time: u64) -> (usize, u64) {
+        let item = self.next_item[task];
+        self.next_item[task] += 1;
+        let cost = self.items.costs[item];
+        let staged = (time + cost.time_to_stage())
+            .max(self.inputs_complete[task] + cost.time_to_stage_after_wait());
+        let end = staged + u64::from(cost.sum_time);
+        self.ends[task] = self.ends[task].max(end);
+        if self.next_item[task] == self.items.offsets[task + 1] {
+            self.ready.pop();
+            self.complete(task, time);
+        }
+        (item, end)
+    }
+
+    /// Tells the consumers of `task` when it is complete. Its last work item started at `time`.
+    fn complete(&mut self, task: usize, time: u64) {
+        for &consumer in &self.consumers[task] {
+            let inputs_complete = &mut self.inputs_complete[consumer];
+            *inputs_complete = self.ends[task].max(*inputs_complete);
+            self.pending[consumer] -= 1;
+            if self.pending[consumer] == 0 {
+                let from = inputs_complete.saturating_sub(PREPARATION_LEAD);
+                self.later.push(Reverse((from.max(time), consumer)));
+            }
+        }
+    }
 }
 
 impl Schedule {
     /// The schedule for a launch of `blocks` blocks.
     pub fn new(items: &WorkItems, blocks: usize) -> Self {
-        let count = items.inputs.len();
-        let Dependencies { consumers, mut pending } = Dependencies::new(items);
-        let remaining = remaining_times(items, &consumers);
-
+        let mut simulation = Simulation::new(items);
         let mut lists = vec![Vec::new(); blocks];
         let mut start_order = Vec::with_capacity(items.len());
-        // When all inputs of an operation are complete, and when all of its work items are.
-        let mut ready_at = vec![0_u64; count];
-        let mut done_at = vec![0_u64; count];
-        // Operations that can be started later, with the time at which they can; and operations
-        // that can be started now, with the remaining time as priority. Both include reports.
-        let mut later: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
-        let mut ready: BinaryHeap<(u64, Reverse<usize>)> = BinaryHeap::new();
         // All blocks, with the time at which each becomes free.
         let mut free: BinaryHeap<Reverse<(u64, usize)>> =
             (0..blocks).map(|block| Reverse((0, block))).collect();
-        let without_inputs = (0..count).filter(|&op| pending[op] == 0 && has_items(items, op));
-        later.extend(without_inputs.map(|op| Reverse((0, op))));
-        let mut next = items.offsets.clone();
         while let Some(Reverse((time, block))) = free.pop() {
-            while let Some(&Reverse((at, operation))) = later.peek() {
-                if at > time {
-                    break;
-                }
-                later.pop();
-                ready.push((remaining[operation], Reverse(operation)));
-            }
-            let Some(&(_, Reverse(operation))) = ready.peek() else {
-                let Some(&Reverse((at, _))) = later.peek() else { break };
-                free.push(Reverse((at, block)));
+            let Some(task) = simulation.most_urgent(time) else {
+                // The block waits until a task can be started.
+                let Some(release) = simulation.next_release() else { break };
+                free.push(Reverse((release, block)));
                 continue;
             };
-            let item = next[operation];
-            next[operation] += 1;
+            let (item, end) = simulation.start_item(task, time);
             lists[block].push(item);
             start_order.push(item);
-            let cost = items.costs[item];
-            let staged = (time + cost.time_to_stage())
-                .max(ready_at[operation] + cost.time_to_stage_after_wait());
-            let end = staged + u64::from(cost.sum_time);
             free.push(Reverse((end, block)));
-            done_at[operation] = done_at[operation].max(end);
-            if next[operation] == items.offsets[operation + 1] {
-                ready.pop();
-                for &consumer in &consumers[operation] {
-                    ready_at[consumer] = ready_at[consumer].max(done_at[operation]);
-                    pending[consumer] -= 1;
-                    if pending[consumer] == 0 {
-                        let at = ready_at[consumer].saturating_sub(PREPARATION_LEAD);
-                        later.push(Reverse((at.max(time), consumer)));
-                    }
-                }
-            }
         }
-        debug_assert_eq!(start_order.len(), items.len(), "operations have no cyclic dependencies");
+        debug_assert_eq!(start_order.len(), items.len(), "tasks have no cyclic dependencies");
         let mut starts = vec![0];
         for list in &lists {
             starts.push(starts[starts.len() - 1] + list.len() as u32);
@@ -124,51 +157,35 @@ impl Schedule {
     /// The upper half of the first word of each record is the length of the next record in words,
     /// or zero at the end of a list.
     pub fn records(&self, items: &WorkItems) -> (Vec<u32>, Vec<u32>) {
-        let mut records = Vec::with_capacity(items.record_words());
+        let mut all = Vec::with_capacity(items.record_words());
         let mut starts = Vec::with_capacity(2 * self.starts.len());
         for list in self.starts.windows(2) {
             let list = &self.items[list[0] as usize..list[1] as usize];
-            let first = list.first().map_or(0, |&first| items.records[first][0] / 4);
-            starts.extend([(records.len() / 4) as u32, first]);
-            for (n, &item) in list.iter().enumerate() {
-                let next = list.get(n + 1).map_or(0, |&next| items.records[next][0]);
-                let mut item_records = split(&items.records[item]).peekable();
-                while let Some(record) = item_records.next() {
-                    let next = item_records.peek().map_or(next, |record| record[0]);
-                    records.push(record[0] | next << 16);
-                    records.extend(&record[1..]);
-                }
+            let records: Vec<&[u32]> =
+                list.iter().flat_map(|&item| split(&items.records[item])).collect();
+            // The first word of a record is its length in words.
+            let length = |n: usize| records.get(n).map_or(0, |record| record[0]);
+            starts.extend([(all.len() / 4) as u32, length(0) / 4]);
+            for (n, record) in records.iter().enumerate() {
+                all.push(record[0] | length(n + 1) << 16);
+                all.extend(&record[1..]);
             }
         }
-        (records, starts)
+        (all, starts)
     }
 
-    /// For each operation and report the last position of its work items in `start_order`; 0 if
-    /// there are none.
-    fn last_positions(&self, items: &WorkItems) -> Vec<usize> {
-        let mut position = vec![0; items.len()];
-        for (at, &item) in self.start_order.iter().enumerate() {
-            position[item] = at;
-        }
-        let last =
-            |range: &[usize]| position[range[0]..range[1]].iter().copied().max().unwrap_or(0);
-        items.offsets.windows(2).map(last).collect()
-    }
-
-    /// The reports in the order in which they are expected to arrive.
+    /// The numbers of the reports in the order in which the reports are expected to arrive.
     pub fn report_order(&self, items: &WorkItems) -> Vec<usize> {
-        let positions = self.last_positions(items);
-        let positions = &positions[positions.len() - items.reports.len()..];
-        let mut reports: Vec<usize> = (0..items.reports.len()).collect();
-        reports.sort_by_key(|&report| positions[report]);
-        reports
+        // The last work items are the reports, one work item each.
+        let first_report = items.len() - items.reports.len();
+        let report = |&item: &usize| item.checked_sub(first_report);
+        self.start_order.iter().filter_map(report).collect()
     }
 }
 
-/// The latency of the slowest work item of an operation in nanoseconds; 0 if there are no work
-/// items.
-fn latency(items: &WorkItems, operation: usize) -> u64 {
-    let costs = &items.costs[items.offsets[operation]..items.offsets[operation + 1]];
+/// The latency in nanoseconds of the slowest work item of a task; 0 if the task has no work items.
+fn latency(items: &WorkItems, task: usize) -> u64 {
+    let costs = &items.costs[items.offsets[task]..items.offsets[task + 1]];
     costs.iter().map(|cost| cost.latency()).max().unwrap_or(0)
 }
 
@@ -182,20 +199,21 @@ pub(super) fn earliest_ends(items: &WorkItems) -> Vec<u64> {
     ends
 }
 
-/// For each operation and report the nanoseconds from the end of its last input until everything
-/// that depends on it has been computed and read by the host.
+/// For each task the nanoseconds from the end of its last input until everything that depends on
+/// the task has been computed and read by the host.
 fn remaining_times(items: &WorkItems, consumers: &[Vec<usize>]) -> Vec<u64> {
     let mut remaining = vec![0; consumers.len()];
-    // The host reads one report after another. The later a report, the less the host has to read
-    // afterwards, so late reports are less urgent.
-    let (mut reading, operations) = (0, consumers.len() - items.reports.len());
-    for (report, remaining) in items.reports.iter().zip(&mut remaining[operations..]).rev() {
-        reading += HOST_READ_PER_VARIABLE * report.variables.len() as u64;
-        *remaining = reading;
+    // The host reads one report after another, so after a report it has this report and all later
+    // ones to read.
+    let first_report = consumers.len() - items.reports.len();
+    let mut time_to_read = 0;
+    for (report, remaining) in items.reports.iter().zip(&mut remaining[first_report..]).rev() {
+        time_to_read += HOST_READ_PER_VARIABLE * report.variables.len() as u64;
+        *remaining = time_to_read;
     }
-    for operation in (0..consumers.len()).rev() {
-        let after = consumers[operation].iter().map(|&consumer| remaining[consumer]).max();
-        remaining[operation] += after.unwrap_or(0) + latency(items, operation);
+    for task in (0..consumers.len()).rev() {
+        let after_task = consumers[task].iter().map(|&consumer| remaining[consumer]).max();
+        remaining[task] += after_task.unwrap_or(0) + latency(items, task);
     }
     remaining
 }
