@@ -3,29 +3,31 @@
 use super::layout::{Layout, StagingBuffer};
 use super::{
     BY_CLASS, CONTINUED, DENSE, Granularity, HEADER, KIND_SHIFT, MAX_RECORD, NO_SOURCE, NO_STATE,
-    NO_TABLE, NOT_COMPUTED, SOURCE_BITS, SPARSE, STAGING, split,
+    NO_TABLE, NOT_COMPUTED, SOURCE_BITS, SPARSE, STAGING, WorkItem, split,
 };
 use crate::engine::cuda::persistent::costs::Cost;
 use crate::engine::cuda::persistent::operations::{Operation, Role};
 use crate::engine::cuda::persistent::sparsity::{Offsets, OperationSparsity};
 use crate::engine::cuda::persistent::tables::PEAK;
 
-/// Maximum number of states that a record lists as common to all rows of its work item.
+/// Maximum number of states that a record lists as common to all rows of its work item. This affects
+/// only speed.
 const COMMON_STATES: usize = 8;
 
-/// One operation with everything that its records are made from. Factors are numbered: messages
-/// first, then findings.
+/// One operation, with everything that is needed to write its records. The *factors* of the
+/// operation are messages and findings, numbered in this order.
 pub(super) struct WorkItemBuilder<'a> {
     pub(super) operation: &'a Operation,
     pub(super) sparsity: &'a OperationSparsity,
     /// The table, indexed by row and entry.
     pub(super) table: Option<&'a [f32]>,
-    /// For each message that is a factor, the indices of its entries in the buffer of messages,
-    /// each an index or [`NOT_COMPUTED`].
-    pub(super) factors: Vec<&'a [u32]>,
+    /// For each message that is a factor, and each entry of the message, the index of the entry in
+    /// the buffer of all messages, or [`NOT_COMPUTED`].
+    pub(super) messages: Vec<&'a [u32]>,
     /// The class of each row, if rows share table entries.
     pub(super) classes: Option<Vec<u32>>,
-    /// For each finding the index of its first weight, and the state that each product reads.
+    /// For each finding the index of its first weight, and the state whose weight each product
+    /// reads.
     pub(super) findings: Vec<(usize, Offsets)>,
     /// For each row the index of its result, or [`NOT_COMPUTED`].
     pub(super) results: &'a [u32],
@@ -34,38 +36,48 @@ pub(super) struct WorkItemBuilder<'a> {
     pub(super) first_states: &'a [usize],
 }
 
-/// The entries that a dense work item takes of each row.
+/// The entries that dense work items take of each row: the same entries of all rows.
 pub(super) struct RowEntries {
+    /// The entries, in ascending order.
     pub(super) entries: Vec<u32>,
-    /// For each factor and entry the position of its offset in `offsets`.
+    /// For each factor and each of `entries`, the position of the entry's offset in `offsets`.
     pub(super) numbers: Vec<Vec<u32>>,
-    /// For each factor the distinct offsets of these entries, in ascending order.
+    /// For each factor the distinct offsets at which `entries` read the factor, in ascending order.
     pub(super) offsets: Vec<Vec<u32>>,
 }
 
-impl WorkItemBuilder<'_> {
-    /// Whether entry `at` of message `f` is live.
-    fn is_live(&self, f: usize, at: usize) -> bool {
-        self.factors[f][at] != NOT_COMPUTED
-    }
+/// The parts of a record that follow its header, and what the header says about them.
+pub(super) struct RecordParts<'a> {
+    /// See [`WorkItemBuilder::common_states`].
+    pub(super) common_states: &'a [u32],
+    /// The staging buffer, if this is the first record of a work item; otherwise `None`.
+    pub(super) staging: Option<&'a StagingBuffer>,
+    pub(super) layout: Layout,
+    /// The addresses of entries if the record is dense; `None` if it is sparse.
+    pub(super) list: Option<Vec<u32>>,
+    pub(super) row_words: Vec<u32>,
+    pub(super) stream: Vec<u32>,
+}
 
-    /// The number of entries of a row, including those that are always zero.
+impl WorkItemBuilder<'_> {
+    /// The number of entries of a row, including entries that are always zero.
     pub(super) fn entries_per_row(&self) -> usize {
         self.operation.summed.entries()
     }
 
-    /// The offsets of all messages, then those of all findings.
+    /// The offsets of all factors.
     pub(super) fn offsets(&self) -> impl Iterator<Item = &Offsets> {
         self.sparsity.factors.iter().chain(self.findings.iter().map(|(_, offsets)| offsets))
     }
 
-    /// Calls `visit` with the entry of each product of `row` that can be nonzero.
+    /// Calls `visit` with the entry of each live product of `row`.
     pub(super) fn for_each_product(&self, row: usize, mut visit: impl FnMut(usize)) {
         let entries = self.entries_per_row();
         if self.sparsity.is_full {
             (0..entries).for_each(visit);
         } else {
-            let is_live = |f: usize, at: usize| self.is_live(f, at);
+            // In a computed row, the entries that live products read are computed too.
+            let is_live = |message: usize, at: usize| self.messages[message][at] != NOT_COMPUTED;
             self.sparsity.for_each_product(row, entries, self.table, is_live, |entry| {
                 visit(entry);
                 true
@@ -73,45 +85,49 @@ impl WorkItemBuilder<'_> {
         }
     }
 
-    /// The records of each work item, and the estimated time of the sums in nanoseconds. Chooses
-    /// the form with the lowest estimated cost: sparse, dense with rows in their order, or dense in
-    /// tiles.
-    pub(super) fn build(&self) -> Vec<(Vec<u32>, u32)> {
+    /// The work items of the operation: sparse ones if these are estimated to cost less than dense
+    /// ones, or if dense records would be too large. Rows of dense work items are in their order or
+    /// in tiles, whichever is estimated to cost less.
+    pub(super) fn build(&self) -> Vec<WorkItem> {
         if self.sparsity.rows.is_empty() {
             return vec![];
         }
         let entries = self.row_entries();
-        let (rows, width) = (self.sparsity.rows.len(), entries.entries.len());
-        let pairs = self.pairs();
-        let pairs = pairs.0 + pairs.1;
-        // The estimated cost of each form counts the words read and the instructions executed.
-        let (pair_words, table_words) = (pairs as u64, self.table_words() as u64);
-        let dense = (rows * width) as u64 * (3 + table_words + pair_words);
-        let sparse = self.sparsity.products * (4 + table_words + 3 * pair_words) * 9 / 8;
-        let one_row: usize =
-            entries.offsets.iter().map(|distinct| distinct.len().next_multiple_of(32)).sum();
-        let words =
-            width.next_power_of_two().max(32) * (self.table_words() + pairs) + one_row + 256;
-        if dense > sparse || one_row > STAGING || words > MAX_RECORD {
+        if !self.dense_row_fits(&entries) || self.sparse_costs_less(&entries) {
             return self.sparse();
         }
-        // The estimated cost counts the message words read, and the overhead of a work item and of
-        // each record. The unit is the time to read one word.
-        let price = |items: &Vec<(Vec<u32>, u32)>| -> u32 {
-            let overhead = |records: &[u32]| 280 + 120 * split(records).count() as u32;
-            items.iter().map(|(records, _)| 32 * (records[1] & 0xffff) + overhead(records)).sum()
-        };
         let in_order = self.dense(&entries, None, self.sparsity.rows.clone());
         match self.tiled(&entries) {
             None => in_order,
             Some((tiles, rows)) => {
                 let tiled = self.dense(&entries, Some(tiles), rows);
-                if price(&tiled) < price(&in_order) { tiled } else { in_order }
+                if dense_cost(&tiled) < dense_cost(&in_order) { tiled } else { in_order }
             }
         }
     }
 
-    /// The entries that are live in some row.
+    /// Whether one row fits into a dense work item.
+    fn dense_row_fits(&self, entries: &RowEntries) -> bool {
+        let staged: usize =
+            entries.offsets.iter().map(|distinct| distinct.len().next_multiple_of(32)).sum();
+        let lanes_and_steps = entries.entries.len().next_power_of_two().max(32);
+        // The margin is for the header and the words of the row.
+        let margin = 256;
+        let words = lanes_and_steps * (self.table_words() + self.pairs()) + staged + margin;
+        staged <= STAGING && words <= MAX_RECORD
+    }
+
+    /// Whether sparse work items are estimated to cost less than dense ones. The estimate counts
+    /// the words that are read and the instructions that are executed.
+    fn sparse_costs_less(&self, entries: &RowEntries) -> bool {
+        let (pairs, table_words) = (self.pairs() as u64, self.table_words() as u64);
+        let dense_products = (self.sparsity.rows.len() * entries.entries.len()) as u64;
+        let dense = dense_products * (3 + table_words + pairs);
+        let sparse = self.sparsity.products * (4 + table_words + 3 * pairs) * 9 / 8;
+        sparse < dense
+    }
+
+    /// The entries that have a live product in at least one computed row.
     fn row_entries(&self) -> RowEntries {
         let width = self.entries_per_row();
         let mut used = vec![self.sparsity.is_full; width];
@@ -122,12 +138,13 @@ impl WorkItemBuilder<'_> {
         }
         let entries: Vec<u32> = (0..width as u32).filter(|&i| used[i as usize]).collect();
         let (mut numbers, mut offsets) = (Vec::new(), Vec::new());
-        for of_factor in self.offsets() {
-            let all: Vec<u32> = entries.iter().map(|&i| of_factor.entries[i as usize]).collect();
+        for factor in self.offsets() {
+            let all: Vec<u32> = entries.iter().map(|&i| factor.entries[i as usize]).collect();
             let mut distinct = all.clone();
             distinct.sort_unstable();
             distinct.dedup();
-            let number = |offset| distinct.binary_search(offset).expect("one of them") as u32;
+            let number =
+                |offset| distinct.binary_search(offset).expect("an offset of the factor") as u32;
             numbers.push(all.iter().map(number).collect());
             offsets.push(distinct);
         }
@@ -137,29 +154,39 @@ impl WorkItemBuilder<'_> {
     /// The target numbers of entries of a work item and of a record, if the operation has `entries`
     /// entries in total.
     pub(super) fn target_entries(&self, entries: usize) -> (usize, usize) {
-        let (least, most) = self.granularity.entries;
-        let share = entries.div_ceil(self.granularity.shares);
-        let item = share.clamp(least, most * self.granularity.scale);
-        (item, if self.has_own_entries() { share.clamp(least, most) } else { item })
+        let Granularity { shares, min_item, max_record, scale } = self.granularity;
+        let share = entries.div_ceil(shares);
+        let item = share.clamp(min_item, max_record * scale);
+        (item, if self.has_own_entries() { share.clamp(min_item, max_record) } else { item })
     }
 
-    /// The numbers of pairs of messages and of pairs of findings.
-    pub(super) fn pairs(&self) -> (usize, usize) {
-        (self.factors.len().div_ceil(2), self.findings.len().div_ceil(2))
+    /// Number of pairs of messages. One message may be left over; it is a pair by itself.
+    fn message_pairs(&self) -> usize {
+        self.messages.len().div_ceil(2)
     }
 
-    /// The source of a word of the staging buffer: entry `at` of message or finding `f`.
+    /// Number of pairs of findings, formed as pairs of messages are.
+    fn finding_pairs(&self) -> usize {
+        self.findings.len().div_ceil(2)
+    }
+
+    /// Number of pairs of factors.
+    pub(super) fn pairs(&self) -> usize {
+        self.message_pairs() + self.finding_pairs()
+    }
+
+    /// The source of a word of the staging buffer that holds entry `at` of factor `f`.
     pub(super) fn source(&self, f: usize, at: usize) -> u32 {
-        match f.checked_sub(self.factors.len()) {
-            None => match self.factors[f][at] {
+        match f.checked_sub(self.messages.len()) {
+            None => match self.messages[f][at] {
                 NOT_COMPUTED => NO_SOURCE | (f as u32) << SOURCE_BITS,
                 index => index | (f as u32) << SOURCE_BITS,
             },
-            Some(f) => (self.findings[f].0 + at) as u32,
+            Some(finding) => (self.findings[finding].0 + at) as u32,
         }
     }
 
-    /// The bits of a table entry.
+    /// The bits of the table entry of `row` and `entry`.
     pub(super) fn table_bits(&self, table: &[f32], row: u32, entry: u32) -> u32 {
         table[row as usize * self.entries_per_row() + entry as usize].to_bits()
     }
@@ -175,66 +202,63 @@ impl WorkItemBuilder<'_> {
         usize::from(self.table.is_some())
     }
 
-    /// A record, and the estimated time of its sums in nanoseconds.
-    ///
-    /// `common_states`: see [`WorkItemBuilder::common_states`]. `staging`: the staging buffer if
-    /// this is the first record of a work item, `None` if it continues one. `list`: `None` if
-    /// sparse.
-    pub(super) fn record(
-        &self,
-        common_states: &[u32],
-        staging: Option<&StagingBuffer>,
-        layout: Layout,
-        list: Option<Vec<u32>>,
-        row_words: Vec<u32>,
-        stream: Vec<u32>,
-    ) -> (Vec<u32>, u32) {
-        let pairs = self.pairs();
-        let factors = self.factors.len();
-        // The product of all factors and a table entry, and a sum of 2^12 such products, must stay
-        // below 2^127.
-        let headroom = if factors == 0 { 0 } else { (126 - 12 - PEAK) / factors as i32 - 1 };
-        let list_words = list.as_ref().map_or(0, Vec::len);
-        let log_lanes = layout.lanes.ilog2();
-        let (sources, message_words) = staging
-            .map_or((&[][..], 0), |staging| (staging.sources.as_slice(), staging.message_words));
-        let kind = if list.is_none() { SPARSE } else { DENSE };
-        let continued = if staging.is_none() { CONTINUED } else { 0 };
-        let no_table = if self.table.is_none() { NO_TABLE } else { 0 };
-        let by_class = if self.classes.is_some() && list.is_some() { BY_CLASS } else { 0 };
-        let mut record = vec![
-            0,
-            (message_words / 32 + (((sources.len() - message_words) / 32) << 16)) as u32,
-            (layout.steps | layout.threads << 16) as u32,
-            layout.passes as u32
-                | log_lanes << 16
-                | kind << KIND_SHIFT
-                | continued
-                | no_table
-                | by_class,
-            (pairs.0 | pairs.1 << 8 | factors << 16) as u32,
-            list_words as u32,
-            u32::from(self.operation.result == Role::PEvidence) | (layout.entries as u32) << 8,
-            headroom as u32,
-        ];
-        let mut common_states = common_states.to_vec();
-        common_states.resize(COMMON_STATES, NO_STATE);
-        record.extend(common_states.chunks(2).map(|pair| pair[0] | pair[1] << 16));
-        debug_assert_eq!(record.len(), HEADER);
-        record.extend(sources);
-        record.extend(list.unwrap_or_default());
-        record.extend(row_words);
+    /// The estimated time in nanoseconds of the sums of a record with this layout.
+    pub(super) fn sum_time(&self, layout: Layout) -> u32 {
+        Cost::sum_time(layout.passes * layout.steps, self.pairs())
+    }
+
+    /// The record with these parts. `kernels/persistent.cu` describes its words.
+    pub(super) fn record(&self, parts: RecordParts<'_>) -> Vec<u32> {
+        let mut record = self.header(&parts).to_vec();
+        record.extend(parts.staging.into_iter().flat_map(|staging| &staging.sources));
+        record.extend(parts.list.unwrap_or_default());
+        record.extend(parts.row_words);
         record.resize(record.len().next_multiple_of(4), 0);
-        record.extend(stream);
+        record.extend(parts.stream);
         record.resize(record.len().next_multiple_of(4), 0);
         debug_assert!(record.len() <= MAX_RECORD);
         record[0] = record.len() as u32;
-        let sum_time = Cost::sum_time(layout.passes * layout.steps, pairs.0 + pairs.1);
-        (record, sum_time)
+        record
     }
 
-    /// States that all `rows` have in common, numbered among the states of all variables; at most
-    /// [`COMMON_STATES`]. If the evidence excludes one of them, all rows are zero.
+    /// The header of the record with these parts, in which the length of the record is still zero.
+    fn header(&self, parts: &RecordParts<'_>) -> [u32; HEADER] {
+        let layout = parts.layout;
+        let (staged_words, message_words) =
+            parts.staging.map_or((0, 0), |staging| (staging.sources.len(), staging.message_words));
+        let finding_words = staged_words - message_words;
+        let is_sparse = parts.list.is_none();
+        let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
+        let kind = if is_sparse { SPARSE } else { DENSE };
+        let form = layout.passes as u32
+            | layout.lanes.ilog2() << 16
+            | kind << KIND_SHIFT
+            | flag(parts.staging.is_none(), CONTINUED)
+            | flag(self.table.is_none(), NO_TABLE)
+            | flag(self.classes.is_some() && !is_sparse, BY_CLASS);
+        let messages = self.messages.len();
+        let pairs = self.message_pairs() | self.finding_pairs() << 8;
+        let is_p_evidence = self.operation.result == Role::PEvidence;
+        let states: [u32; COMMON_STATES] =
+            std::array::from_fn(|n| parts.common_states.get(n).copied().unwrap_or(NO_STATE));
+        [
+            0,
+            (message_words / 32 | (finding_words / 32) << 16) as u32,
+            (layout.steps | layout.threads << 16) as u32,
+            form,
+            (pairs | messages << 16) as u32,
+            parts.list.as_ref().map_or(0, Vec::len) as u32,
+            u32::from(is_p_evidence) | (layout.entries as u32) << 8,
+            headroom(messages) as u32,
+            states[0] | states[1] << 16,
+            states[2] | states[3] << 16,
+            states[4] | states[5] << 16,
+            states[6] | states[7] << 16,
+        ]
+    }
+
+    /// States that all `rows` have in common, at most [`COMMON_STATES`]. States are numbered over all
+    /// variables. If the evidence excludes one of the common states, all rows are zero.
     pub(super) fn common_states(&self, rows: &[u32]) -> Vec<u32> {
         let mut common = Vec::new();
         for &variable in self.operation.rows.variables() {
@@ -251,16 +275,30 @@ impl WorkItemBuilder<'_> {
         common
     }
 
-    /// Both addresses of pair `n` in one word, as byte offsets in the staging buffer. If the second
-    /// factor is missing, its address is 0, where the staging buffer holds a one. `address` returns
-    /// the address of a factor.
+    /// Both addresses of pair `n` in one word, as byte offsets in the staging buffer. `address`
+    /// returns the address for a factor. If the pair has only one factor, the second address is 0,
+    /// where the staging buffer holds a one.
     pub(super) fn pair_word(&self, n: usize, address: impl Fn(usize) -> u32) -> u32 {
-        let messages = self.factors.len();
-        let (first, end) = match n.checked_sub(self.pairs().0) {
+        let messages = self.messages.len();
+        let (first, end) = match n.checked_sub(self.message_pairs()) {
             None => (2 * n, messages),
             Some(n) => (messages + 2 * n, messages + self.findings.len()),
         };
         let address = |f: usize| if f < end { address(f) } else { 0 };
         address(first) | address(first + 1) << 16
     }
+}
+
+/// The estimated cost of dense work items, as a multiple of the time to read one word: the message
+/// words that are read, and an overhead for each work item and each record.
+fn dense_cost(items: &[WorkItem]) -> u32 {
+    let overhead = |item: &WorkItem| 280 + 120 * split(&item.records).count() as u32;
+    items.iter().map(|item| item.message_words() + overhead(item)).sum()
+}
+
+/// The exponent to which the largest entry of each message is scaled if a product has `messages`
+/// messages. The product of the messages and a table entry is then below 2^115, so a sum of 2^12
+/// such products is below 2^127.
+fn headroom(messages: usize) -> i32 {
+    if messages == 0 { 0 } else { (126 - 12 - PEAK) / messages as i32 - 1 }
 }

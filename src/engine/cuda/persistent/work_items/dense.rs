@@ -1,40 +1,43 @@
-//! Decides which rows form each dense work item. In a dense work item all rows take the same
-//! entries. [`records`](super::records) writes the records.
+//! Decides which rows form each dense work item, and in which order their inputs are staged. In a
+//! dense work item, all rows take the same entries. [`records`](super::records) writes the records.
 
 use super::builder::{RowEntries, WorkItemBuilder};
 use super::layout::{Numbering, StagingBuffer, sort_and_renumber, upper_bound};
 use super::records::DenseForm;
-use super::{HEADER, MAX_RECORD, MESSAGE_ALIGNMENT, STAGING};
+use super::{HEADER, MAX_RECORD, MESSAGE_ALIGNMENT, STAGING, WARP, WorkItem};
 use crate::network::VariableId;
 
-/// The rows of one work item, and its staging buffer.
+/// A dense work item, before its records are written.
 ///
-/// Each row reads some entries of a factor: the row's part of the factor. Rows with the same offset
-/// in the factor have the same part, which is staged once.
-pub(super) struct Tile<'a> {
+/// The entries of a factor that a row reads are the row's *part* of the factor. Rows with the same
+/// offset in the factor have the same part, which is staged once.
+pub(super) struct DenseItem<'a> {
     pub(super) rows: &'a [u32],
     /// For each factor and row the number of the row's part among the distinct parts.
-    pub(super) row_numbers: Vec<Vec<u32>>,
-    /// For each factor two distances in the staging buffer, in words: between two parts, and
-    /// between two entries of a part.
+    pub(super) row_parts: Vec<Vec<u32>>,
+    /// For each factor two distances in the staging buffer, in words: between two neighbouring
+    /// parts, and between two neighbouring entries of a part.
     pub(super) strides: Vec<(usize, usize)>,
     pub(super) staging: StagingBuffer,
 }
 
-/// The rows of a work item while it is collected.
-struct Collected {
-    /// For each factor the distinct offsets of rows, in the order in which they first occur.
-    distinct: Vec<Vec<u32>>,
-    /// For each factor and row the position of its offset in `distinct`.
-    row_numbers: Vec<Vec<u32>>,
+/// The distinct parts of the rows that were collected for a work item.
+struct CollectedParts {
+    /// For each factor the offset of each distinct part, in the order in which the parts first occur.
+    offsets: Vec<Vec<u32>>,
+    /// For each factor and row the position in `offsets` of the row's part.
+    row_parts: Vec<Vec<u32>>,
 }
 
 impl WorkItemBuilder<'_> {
-    /// The number of each row's tile, and the rows, tile by tile; `None` if tiles do not pay off.
+    /// Divides the rows into tiles. The rows of a tile share more parts than consecutive rows do.
+    /// Returns the tile number of each row, and the rows, tile by tile; `None` if tiles do not pay
+    /// off.
     ///
-    /// Group b consists of the last variables of the row index, as far back as they are in the same
-    /// factors. Group a consists of the variables before group b, again as far back as they are in
-    /// the same factors. A tile takes consecutive states of both groups.
+    /// Two groups of row variables are formed, each of neighbouring variables that are in the same
+    /// factors. Group b ends with the last variable of the row index, and group a ends where group b
+    /// begins. A tile takes consecutive combinations of states of each group, and one combination of
+    /// states of all other row variables.
     pub(super) fn tiled(&self, entries: &RowEntries) -> Option<(Vec<usize>, Vec<u32>)> {
         let (target, _) = self.target_entries(self.sparsity.rows.len() * entries.entries.len());
         let membership = |variable: VariableId| -> Vec<bool> {
@@ -54,11 +57,12 @@ impl WorkItemBuilder<'_> {
         }
         let [(in_b, b), (in_a, a)] = groups.as_slice() else { return None };
         let (tile_a, tile_b) = self.best_tile(entries, target, (in_a, *a), (in_b, *b))?;
-        let key = |row: u32| {
-            let (rest, of_b) = (row as usize / b, row as usize % b);
-            (rest / a, rest % a / tile_a, of_b / tile_b)
+        // The position of the tile of a row: other variables, then group a, then group b.
+        let tile_key = |row: u32| {
+            let (before_b, state_b) = (row as usize / b, row as usize % b);
+            (before_b / a, before_b % a / tile_a, state_b / tile_b)
         };
-        let mut rows: Vec<_> = self.sparsity.rows.iter().map(|&row| (key(row), row)).collect();
+        let mut rows: Vec<_> = self.sparsity.rows.iter().map(|&row| (tile_key(row), row)).collect();
         rows.sort_unstable();
         let mut tile = 0;
         let mut tiles = Vec::with_capacity(rows.len());
@@ -69,9 +73,9 @@ impl WorkItemBuilder<'_> {
         Some((tiles, rows.into_iter().map(|(_, row)| row).collect()))
     }
 
-    /// The numbers of states of groups a and b in the cheapest tile; `None` if the rows of that
-    /// tile are consecutive anyway. A group is described by the factors that contain it, and by its
-    /// number of states.
+    /// The numbers of states of groups a and b in the cheapest tile; `None` if no tile fits, or if the
+    /// rows of the cheapest tile are consecutive anyway. A group is given as a flag for each factor,
+    /// which says whether the factor contains the group, and as its number of states.
     fn best_tile(
         &self,
         entries: &RowEntries,
@@ -79,11 +83,11 @@ impl WorkItemBuilder<'_> {
         (in_a, a): (&[bool], usize),
         (in_b, b): (&[bool], usize),
     ) -> Option<(usize, usize)> {
-        let message_words = |tile_a: usize, tile_b: usize| -> usize {
+        let staged_words = |tile_a: usize, tile_b: usize| -> usize {
             let widths = entries.offsets.iter().map(Vec::len).enumerate();
             let words = widths.map(|(f, width)| {
-                let rows = if in_a[f] { tile_a } else { 1 } * if in_b[f] { tile_b } else { 1 };
-                (width * rows).next_multiple_of(32)
+                let parts = if in_a[f] { tile_a } else { 1 } * if in_b[f] { tile_b } else { 1 };
+                (width * parts).next_multiple_of(32)
             });
             words.sum()
         };
@@ -93,17 +97,17 @@ impl WorkItemBuilder<'_> {
         let (mut best, mut lowest) = (None, f64::INFINITY);
         for tile_b in 1..=b {
             for tile_a in 1..=a {
-                let (rows, words) = (tile_a * tile_b, message_words(tile_a, tile_b));
-                let record_words = HEADER + rows * (stream_words + 4) + words + 4 * width + 128;
+                let (rows, staged) = (tile_a * tile_b, staged_words(tile_a, tile_b));
+                let record_words = HEADER + rows * (stream_words + 4) + staged + 4 * width + 128;
                 let is_too_large = rows * width > target.max(width)
-                    || words > STAGING
+                    || staged > STAGING
                     || (!form.splits && record_words > MAX_RECORD);
                 if is_too_large {
                     break;
                 }
-                // The number of message words read per entry, with the overhead of a work item
-                // counted as 400 words.
-                let price = (words + 400) as f64 / (rows * width) as f64;
+                // The number of words staged per entry, with the overhead of a work item counted as
+                // 400 words.
+                let price = (staged + 400) as f64 / (rows * width) as f64;
                 if price < lowest {
                     (best, lowest) = (Some((tile_a, tile_b)), price);
                 }
@@ -112,14 +116,14 @@ impl WorkItemBuilder<'_> {
         best.filter(|&(tile_a, tile_b)| tile_a > 1 && tile_b < b)
     }
 
-    /// The work items of `rows`, in the order of `rows`. `tiles`: the tile of each row. Rows of
-    /// different tiles are in different work items.
+    /// The dense work items of `rows`, which take the rows in the given order. `tiles`: the tile of
+    /// each row, if the rows are in tiles. Rows of different tiles are in different work items.
     pub(super) fn dense(
         &self,
         entries: &RowEntries,
         tiles: Option<Vec<usize>>,
         rows: Vec<u32>,
-    ) -> Vec<(Vec<u32>, u32)> {
+    ) -> Vec<WorkItem> {
         let form = DenseForm::new(self, entries, rows.len());
         let mut numbers: Vec<Numbering> =
             self.offsets().map(|offsets| Numbering::new(upper_bound(&offsets.rows))).collect();
@@ -131,90 +135,102 @@ impl WorkItemBuilder<'_> {
                 None => form.rows_of_item(rows.len() - first).min(rows.len() - first),
             };
             let candidates = &rows[first..first + candidates];
-            let (count, collected) = self.collect(entries, &form, candidates, &mut numbers);
-            let tile = self.tile(entries, &candidates[..count], collected);
-            items.push(self.records(entries, &form, &tile));
+            let (count, parts) = self.collect(entries, &form, candidates, &mut numbers);
+            let item = self.dense_item(entries, &candidates[..count], parts);
+            items.push(self.write_records(entries, &form, &item));
             first += count;
         }
         items
     }
 
-    /// Collects as many of the first `rows` as fit into one work item, but at least one row.
+    /// Takes as many of the first `rows` as fit into one work item, but at least one row. Returns
+    /// the number of these rows, and their parts. `numbers`: for each factor a numbering of offsets.
     fn collect(
         &self,
         entries: &RowEntries,
         form: &DenseForm,
         rows: &[u32],
         numbers: &mut [Numbering],
-    ) -> (usize, Collected) {
-        let messages = self.factors.len();
+    ) -> (usize, CollectedParts) {
+        let messages = self.messages.len();
         numbers.iter_mut().for_each(Numbering::clear);
-        let mut distinct: Vec<Vec<u32>> = vec![vec![]; numbers.len()];
-        let mut row_numbers: Vec<Vec<u32>> = vec![vec![]; numbers.len()];
+        let mut parts = CollectedParts {
+            offsets: vec![vec![]; numbers.len()],
+            row_parts: vec![vec![]; numbers.len()],
+        };
         let mut count = 0;
         for &row in rows {
             let row = row as usize;
-            // Words of messages and of findings.
-            let mut words = [0, 0];
-            let mut added = Vec::new();
+            let (mut message_words, mut finding_words) = (0, 0);
+            let mut parts_of_row = Vec::new();
             for (f, offsets) in self.offsets().enumerate() {
-                let (number, is_new) = numbers[f].number(offsets.rows[row] as usize);
-                added.push((number, is_new));
-                let factor_words = numbers[f].count * entries.offsets[f].len();
-                words[usize::from(f >= messages)] +=
-                    if f >= messages { factor_words } else { factor_words.next_multiple_of(32) };
+                parts_of_row.push(numbers[f].number(offsets.rows[row] as usize));
+                let words = numbers[f].count * entries.offsets[f].len();
+                if f < messages {
+                    message_words += words.next_multiple_of(32);
+                } else {
+                    finding_words += words;
+                }
             }
-            let staged = words[0] + words[1].next_multiple_of(32);
+            let staged = message_words + finding_words.next_multiple_of(32);
+            // The first record has all sources, but needs only one row if other records can follow.
             let rows_in_first = if form.splits { 1 } else { count + 1 };
             let is_full = staged > STAGING || form.words(rows_in_first, 1, staged) > MAX_RECORD;
             if count > 0 && is_full {
                 break;
             }
             for (f, offsets) in self.offsets().enumerate() {
-                row_numbers[f].push(added[f].0 as u32);
-                if added[f].1 {
-                    distinct[f].push(offsets.rows[row]);
+                let (part, is_new) = parts_of_row[f];
+                parts.row_parts[f].push(part as u32);
+                if is_new {
+                    parts.offsets[f].push(offsets.rows[row]);
                 }
             }
             count += 1;
         }
-        (count, Collected { distinct, row_numbers })
+        (count, parts)
     }
 
-    /// The tile of the collected `rows`.
-    fn tile<'a>(&self, entries: &RowEntries, rows: &'a [u32], collected: Collected) -> Tile<'a> {
-        let messages = self.factors.len();
-        let Collected { mut distinct, mut row_numbers } = collected;
-        for (distinct, row_numbers) in distinct.iter_mut().zip(&mut row_numbers) {
-            let number = sort_and_renumber(distinct);
-            row_numbers.iter_mut().for_each(|n| *n = number[*n as usize]);
+    /// The work item of the collected `rows`, whose parts are staged in the order of their offsets.
+    fn dense_item<'a>(
+        &self,
+        entries: &RowEntries,
+        rows: &'a [u32],
+        parts: CollectedParts,
+    ) -> DenseItem<'a> {
+        let messages = self.messages.len();
+        let CollectedParts { mut offsets, mut row_parts } = parts;
+        for (offsets, row_parts) in offsets.iter_mut().zip(&mut row_parts) {
+            let new_positions = sort_and_renumber(offsets);
+            row_parts.iter_mut().for_each(|part| *part = new_positions[*part as usize]);
         }
         let mut strides = Vec::new();
         let mut staging = StagingBuffer::default();
-        for (f, rows) in distinct.iter().enumerate() {
+        for (f, parts) in offsets.iter().enumerate() {
             staging.begin(f, messages);
             let entries = &entries.offsets[f];
-            let source = |row: &u32, entry: &u32| self.source(f, (row + entry) as usize);
-            let by_row = rows.iter().flat_map(|row| entries.iter().map(move |e| source(row, e)));
-            let by_row: Vec<u32> = by_row.collect();
-            let by_entry = entries.iter().flat_map(|e| rows.iter().map(move |row| source(row, e)));
-            let by_entry: Vec<u32> = by_entry.collect();
+            let source = |part: &u32, entry: &u32| self.source(f, (part + entry) as usize);
+            let by_part: Vec<u32> =
+                parts.iter().flat_map(|p| entries.iter().map(move |e| source(p, e))).collect();
+            let by_entry: Vec<u32> =
+                entries.iter().flat_map(|e| parts.iter().map(move |p| source(p, e))).collect();
             // Chooses the order that reads fewer sectors of the cache.
-            if sectors(&by_entry) < sectors(&by_row) {
-                strides.push((1, rows.len()));
-                by_entry.into_iter().for_each(|source| staging.push(source));
+            let sources = if sectors(&by_entry) < sectors(&by_part) {
+                strides.push((1, parts.len()));
+                by_entry
             } else {
                 strides.push((entries.len(), 1));
-                by_row.into_iter().for_each(|source| staging.push(source));
-            }
+                by_part
+            };
+            sources.into_iter().for_each(|source| staging.push(source));
         }
         staging.end(messages);
-        Tile { rows, row_numbers, strides, staging }
+        DenseItem { rows, row_parts, strides, staging }
     }
 }
 
-/// An estimate of the number of cache sectors read for these sources: the number of times that
-/// neighbouring lanes of a warp read from different sectors.
+/// An estimate of the number of cache sectors that are read for these sources: the number of pairs
+/// of neighbouring lanes of a warp that read from different sectors.
 fn sectors(sources: &[u32]) -> usize {
     let in_warp = |sources: &[u32]| {
         sources
@@ -222,5 +238,5 @@ fn sectors(sources: &[u32]) -> usize {
             .filter(|pair| pair[0] / MESSAGE_ALIGNMENT as u32 != pair[1] / MESSAGE_ALIGNMENT as u32)
             .count()
     };
-    sources.chunks(32).map(in_warp).sum()
+    sources.chunks(WARP).map(in_warp).sum()
 }

@@ -6,15 +6,16 @@ use crate::engine::cuda::persistent::operations::Operation;
 use crate::network::{Network, VariableId};
 use crate::potential::Scope;
 
-/// The size of the work items of an operation if no entry is zero, with a margin: rows share less
-/// if some entries are zero.
+/// The size of the work items of an operation.
 pub(in crate::engine::cuda::persistent) struct SizeEstimate {
     /// Number of words of all records.
     pub words: u64,
+    /// Number of work items.
     pub items: u64,
 }
 
-/// An upper bound of the size of the work items of `operation`.
+/// An upper bound on the size of the work items of `operation`. It is the size for tables without
+/// zeros, with a margin, because the rows share fewer inputs if some entries are zero.
 pub(in crate::engine::cuda::persistent) fn estimate_size(
     operation: &Operation,
     network: &Network,
@@ -27,8 +28,8 @@ pub(in crate::engine::cuda::persistent) fn estimate_size(
         let addresses = (rows + 8) * (1 + pairs) + (entries + 32) * pairs;
         HEADER + staged(rows) + addresses + rows * entries * 9 / 8 + 64
     };
-    let (least, most) = granularity.entries;
-    let target = (rows * entries).div_ceil(granularity.shares).clamp(least, most);
+    let Granularity { shares, min_item, max_record, .. } = granularity;
+    let target = (rows * entries).div_ceil(shares).clamp(min_item, max_record);
     let mut rows_per_item = (target / entries.max(1)).clamp(1, rows.max(1));
     while rows_per_item > 1
         && (staged(rows_per_item) > STAGING || words(rows_per_item) > MAX_RECORD)
@@ -42,16 +43,16 @@ pub(in crate::engine::cuda::persistent) fn estimate_size(
     }
 }
 
-/// The time in nanoseconds from the end of the last input of `operation` to the end of `operation`,
-/// if many blocks are free and no entry is zero.
+/// The estimated time in nanoseconds from the end of the last input of `operation` to the end of
+/// `operation`, if many blocks are free and no entry is zero.
 pub(in crate::engine::cuda::persistent) fn estimate_latency(
     operation: &Operation,
     network: &Network,
 ) -> u64 {
     let (rows, entries) = (operation.rows.entries(), operation.summed.entries());
     let factors = Factors::new(operation, network);
-    let Granularity { shares, entries: (least, most), .. } = Granularity::FINEST;
-    let target = (rows * entries).div_ceil(shares).clamp(least, most);
+    let Granularity { shares, min_item, max_record, .. } = Granularity::FINEST;
+    let target = (rows * entries).div_ceil(shares).clamp(min_item, max_record);
     let mut rows_per_item = (target / entries).clamp(1, rows);
     while rows_per_item > 1 && factors.staged_words(rows_per_item) > STAGING {
         rows_per_item = rows_per_item * 3 / 4;
@@ -83,11 +84,12 @@ impl Factors {
         Self(scopes.iter().map(entries_and_rows).collect())
     }
 
+    /// Upper bound on the number of pairs of factors.
     fn pairs(&self) -> usize {
         self.0.len() / 2 + 1
     }
 
-    /// Number of words in the staging buffer for this many consecutive rows.
+    /// Number of words in the staging buffer for `rows` consecutive rows.
     fn staged_words(&self, rows: usize) -> usize {
         let words = self.0.iter().map(|&(entries, same)| rows.min(rows / same + 2) * entries);
         words.map(|words| words.next_multiple_of(32)).sum()

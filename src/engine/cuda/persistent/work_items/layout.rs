@@ -2,18 +2,20 @@
 
 use super::{HEADER, NO_SOURCE, SOURCE_BITS, THREADS, WARP};
 
-/// How the threads of a block share the rows of a record. A pass computes `threads / lanes` rows.
-/// Each row is computed by `lanes` neighbouring threads, each of which takes `steps` entries.
+/// How the threads of a block share the rows of a record. The rows are computed in passes of
+/// `threads / lanes` rows. Each row is computed by `lanes` neighbouring threads, which take up to
+/// `steps` entries each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
-    /// Maximum number of entries of a row.
+    /// Number of entries of the longest row.
     pub(super) entries: usize,
     /// Number of threads that share a row.
     pub(super) lanes: usize,
-    /// Number of entries of a row that one thread takes.
+    /// Maximum number of entries of a row that one thread takes.
     pub(super) steps: usize,
     /// Number of threads that take part.
     pub(super) threads: usize,
+    /// Number of passes.
     pub(super) passes: usize,
 }
 
@@ -35,16 +37,17 @@ impl Layout {
         self.threads / self.lanes
     }
 
-    /// The word of the stream for entry `i` of a row, if each thread has `width` words per step.
+    /// The index in the stream of the first word for entry `i` of row number `row` of the record, if
+    /// each thread has `width` words per step.
     pub(super) fn stream_word(self, row: usize, i: usize, width: usize) -> usize {
         let (pass, row) = (row / self.rows_per_pass(), row % self.rows_per_pass());
         let step = pass * self.steps + i / self.lanes;
         step * width * self.threads + row * self.lanes + i % self.lanes
     }
 
-    /// Distance in words between the table entries of two classes in the stream. If each thread has
-    /// a row of its own, the distance is odd, so that the threads of a warp read from different
-    /// banks of shared memory.
+    /// Distance in words, in the stream, between the first table entries of two neighbouring classes.
+    /// If each thread has a row of its own, the distance is odd, so that the threads of a warp read
+    /// from different banks of shared memory.
     pub(super) fn class_stride(self) -> usize {
         let entries = self.lanes * self.steps;
         if self.lanes == 1 { entries | 1 } else { entries }
@@ -63,20 +66,20 @@ impl Layout {
     }
 }
 
-/// Assigns consecutive numbers to distinct entries, in the order in which they first occur.
-/// Clearing takes constant time.
+/// Assigns the numbers 0, 1, 2 and so on to distinct indices, in the order in which the indices first
+/// occur. Clearing takes constant time: it only begins a new round.
 pub(super) struct Numbering {
-    /// For each entry the last round in which it was numbered, and its number in that round.
+    /// For each index the last round in which it was numbered, and its number in that round.
     numbers: Vec<(u32, u32)>,
     round: u32,
-    /// Number of distinct entries since the last call of `clear`.
+    /// Number of distinct indices since the last call of `clear`.
     pub(super) count: usize,
 }
 
 impl Numbering {
-    /// A numbering of entries below `entries`. Call [`Numbering::clear`] before the first use.
-    pub(super) fn new(entries: usize) -> Self {
-        Self { numbers: vec![(0, 0); entries], round: 0, count: 0 }
+    /// A numbering of indices below `bound`. Call [`Numbering::clear`] before the first use.
+    pub(super) fn new(bound: usize) -> Self {
+        Self { numbers: vec![(0, 0); bound], round: 0, count: 0 }
     }
 
     pub(super) fn clear(&mut self) {
@@ -84,9 +87,9 @@ impl Numbering {
         self.count = 0;
     }
 
-    /// The number of `entry`, and whether it is new.
-    pub(super) fn number(&mut self, entry: usize) -> (usize, bool) {
-        let known = &mut self.numbers[entry];
+    /// The number of `index`, and whether this is the first occurrence of `index` in this round.
+    pub(super) fn number(&mut self, index: usize) -> (usize, bool) {
+        let known = &mut self.numbers[index];
         let is_new = known.0 != self.round;
         if is_new {
             *known = (self.round, self.count as u32);
@@ -96,14 +99,14 @@ impl Numbering {
     }
 }
 
-/// Sorts `distinct` and returns for each old position the new one.
+/// Sorts `distinct`, and returns the new position of the element at each old position.
 pub(super) fn sort_and_renumber(distinct: &mut [u32]) -> Vec<u32> {
     let mut order: Vec<usize> = (0..distinct.len()).collect();
-    order.sort_unstable_by_key(|&n| distinct[n]);
-    let mut number = vec![0; order.len()];
-    order.iter().enumerate().for_each(|(to, &from)| number[from] = to as u32);
+    order.sort_unstable_by_key(|&old| distinct[old]);
+    let mut new_positions = vec![0; order.len()];
+    order.iter().enumerate().for_each(|(new, &old)| new_positions[old] = new as u32);
     distinct.sort_unstable();
-    number
+    new_positions
 }
 
 /// The sources of the words of a staging buffer: messages, each beginning at a multiple of 32
@@ -111,7 +114,7 @@ pub(super) fn sort_and_renumber(distinct: &mut [u32]) -> Vec<u32> {
 #[derive(Default)]
 pub(super) struct StagingBuffer {
     pub(super) sources: Vec<u32>,
-    /// First word of each message and finding.
+    /// The index in `sources` of the first word of each message and finding.
     pub(super) starts: Vec<usize>,
     /// Number of words of all messages, including padding.
     pub(super) message_words: usize,
@@ -135,6 +138,7 @@ impl StagingBuffer {
         self.sources.push(source);
     }
 
+    /// Adds words that are not loaded, up to a multiple of 32 words.
     fn pad(&mut self) {
         let padded = self.sources.len().next_multiple_of(32);
         self.sources.resize(padded, NO_SOURCE | (self.factor as u32) << SOURCE_BITS);
@@ -149,7 +153,7 @@ impl StagingBuffer {
     }
 }
 
-/// One more than the largest of `offsets`; 1 if there are none.
+/// One more than the largest of `offsets`; 1 if there are no offsets.
 pub(super) fn upper_bound(offsets: &[u32]) -> usize {
     offsets.iter().max().map_or(1, |&largest| largest as usize + 1)
 }

@@ -1,8 +1,9 @@
 //! Cuts operations into work items, and writes the work items as the records that the kernel reads.
 //!
-//! [`builder`] gathers the inputs of an operation and decides on the form of its work items: [`dense`],
-//! whose records are written by [`records`], or [`sparse`]. [`report`] makes the work items that send
-//! posteriors to the host. [`estimate`] predicts sizes and latencies for forecasts.
+//! [`builder`] gathers the inputs of an operation and decides whether its work items are [`dense`] or
+//! [`sparse`]. [`layout`] divides a record among the threads of a block, and [`records`] writes dense
+//! records. [`report`] makes the work items that send posteriors to the host. [`estimate`] predicts
+//! sizes for the forecast, and latencies for the search for shortcuts.
 
 mod builder;
 mod dense;
@@ -34,18 +35,18 @@ pub(super) const THREADS: usize = 128;
 pub(super) const HEADER: usize = 12;
 /// Number of words of the staging buffer per thread.
 pub(super) const STAGING_PER_THREAD: usize = 6;
-/// Length of the staging buffer in words. It does not count the first word, which is a one, and the
-/// last word, which is a zero.
+/// Length of the staging buffer in words, without the one before these words and the zero behind
+/// them.
 pub(super) const STAGING: usize = STAGING_PER_THREAD * THREADS;
 /// Maximum length of a record in words.
 pub(super) const MAX_RECORD: usize = 2560;
 /// Number of low bits of a source that hold an index. The bits above hold the number of the factor.
 pub(super) const SOURCE_BITS: u32 = 29;
-/// The index in a source whose word of the staging buffer is not loaded; also the mask of an index
-/// in a source.
+/// The index in a source means that the word of the staging buffer is not loaded. It has all bits of
+/// an index set, so it is also the mask that selects the index in a source.
 pub(super) const NO_SOURCE: u32 = (1 << SOURCE_BITS) - 1;
 
-/// Position of the kind of a work item in word 3 of a record: its lowest bit.
+/// The lowest bit of the kind of a work item in word 3 of a record.
 pub(super) const KIND_SHIFT: u32 = 24;
 /// Kind of a work item in which every row takes the same entries.
 pub(super) const DENSE: u32 = 0;
@@ -61,7 +62,7 @@ pub(super) const NO_TABLE: u32 = 1 << 27;
 /// Flag in word 3 of a record: rows share table entries by class.
 pub(super) const BY_CLASS: u32 = 1 << 28;
 
-/// Marks the unused ones of the eight common states of a record.
+/// Fills the places of a record for common states if there are fewer than eight.
 pub(super) const NO_STATE: u32 = 0xffff;
 
 /// Minimum rows per class for grouping rows into classes to pay off. This affects only speed.
@@ -83,8 +84,8 @@ pub(super) fn kind(record: &[u32]) -> u32 {
     record[3] >> KIND_SHIFT & 3
 }
 
-/// Whether one row fits into a work item. `entries`: the number of entries of the row. `factors`:
-/// the number of entries of each message and finding that the row reads.
+/// Whether a row fits into a work item. `entries`: the number of entries of the row. `factors`: for
+/// each message and finding, the number of its entries that the row reads.
 pub(super) fn row_fits(entries: usize, factors: impl Iterator<Item = usize>) -> bool {
     let (mut staged, mut count) = (0, 0);
     for entries in factors {
@@ -93,44 +94,63 @@ pub(super) fn row_fits(entries: usize, factors: impl Iterator<Item = usize>) -> 
     }
     // Messages and findings are paired separately, so there can be two incomplete pairs.
     let pairs = (count + 2) / 2;
-    staged <= STAGING && entries.next_multiple_of(WARP) * (1 + pairs) + staged + 256 <= MAX_RECORD
+    // The margin is for the header and the words of the row.
+    let margin = 256;
+    let words = entries.next_multiple_of(WARP) * (1 + pairs) + staged + margin;
+    staged <= STAGING && words <= MAX_RECORD
 }
 
 /// [`Granularity::scale`] is the number of products of a propagation divided by this, limited to
 /// the range from 1 to 8. Tuned on the paper's networks; it affects only speed.
 const LARGE_PROPAGATION: u64 = 1 << 23;
 
-/// The size of work items. An entry here is one product of one row. The numbers were tuned
-/// on the paper's networks, and affect only speed.
+/// The size of work items, in entries: one entry is one product of one row. All numbers are targets,
+/// which rows that are too long or inputs that do not fit can change. They were tuned on the paper's
+/// networks, and affect only speed.
 #[derive(Clone, Copy)]
 pub(super) struct Granularity {
     /// The number of work items that a large operation is cut into, so that many blocks share it.
     pub shares: usize,
-    /// Minimum number of entries of a work item, which takes precedence over `shares`, and maximum
-    /// number of entries of a record in which rows do not share table entries.
-    pub entries: (usize, usize),
-    /// Maximum number of entries of a work item, as a multiple of the maximum for such a record. A
-    /// work item that is larger than the record has several records, or its rows share table
-    /// entries.
+    /// Minimum number of entries of a work item, which takes precedence over `shares`.
+    pub min_item: usize,
+    /// Maximum number of entries of a record in which each row has its own table entries.
+    pub max_record: usize,
+    /// Maximum number of entries of a work item, divided by `max_record`.
     pub scale: usize,
 }
 
 impl Granularity {
     /// The finest granularity that is ever used.
-    pub const FINEST: Self = Self { shares: 1056, entries: (512, 1024), scale: 1 };
+    pub const FINEST: Self = Self { shares: 1056, min_item: 512, max_record: 1024, scale: 1 };
 
     /// The granularity for a propagation of `products` products. The more products, the larger the
-    /// work items: with much parallel work the latency of one work item matters less, and the rows
-    /// of a larger work item share inputs.
+    /// work items: with much parallel work the latency of one work item matters less, and in a larger
+    /// work item more rows share the same inputs.
     pub fn of(products: u64) -> Self {
-        let (finest, most) = Self::FINEST.entries;
-        let least = (products.isqrt() as usize / 2).clamp(finest, 3 * finest);
+        let Self { shares, min_item: finest, max_record, .. } = Self::FINEST;
+        let min_item = (products.isqrt() as usize / 2).clamp(finest, 3 * finest);
         let scale = (products / LARGE_PROPAGATION).clamp(1, 8) as usize;
         Self {
-            shares: Self::FINEST.shares * 2 / scale.max(2),
-            entries: (least, (2 * least).clamp(most, 2 * most)),
+            shares: shares * 2 / scale.max(2),
+            min_item,
+            max_record: (2 * min_item).clamp(max_record, 2 * max_record),
             scale,
         }
+    }
+}
+
+/// One work item.
+pub(super) struct WorkItem {
+    /// Its records, one after another; see [`split`].
+    pub records: Vec<u32>,
+    /// The estimated time of its sums, in nanoseconds.
+    pub sum_time: u32,
+}
+
+impl WorkItem {
+    /// Number of message words in the staging buffer.
+    fn message_words(&self) -> u32 {
+        32 * (self.records[1] & 0xffff)
     }
 }
 
@@ -141,7 +161,7 @@ pub(super) struct WorkItems {
     pub records: Vec<Vec<u32>>,
     /// First work item of each operation and report, then the total number of work items.
     pub offsets: Vec<usize>,
-    /// The operations whose results each operation and report reads.
+    /// For each operation and report, the operations that compute its inputs.
     pub inputs: Vec<Vec<usize>>,
     /// The cost of each work item.
     pub costs: Vec<Cost>,
@@ -155,16 +175,16 @@ pub(super) struct WorkItems {
     pub is_possible: bool,
 }
 
-/// The copies of potentials that the operations read: for each copy the number of the potential and
-/// the variables in index order. Also returns, for each operation, the index at which its copy
-/// begins when all copies are stored one after another; `None` if the operation reads no potential.
+/// The copies of potentials that the operations read: for each copy the number of the potential, and
+/// the scope of the copy. Also returns, for each operation, the index at which its copy begins if all
+/// copies are stored one after another; `None` if the operation reads no potential.
 pub(super) fn table_copies(
     network: &Network,
     operations: &Operations,
 ) -> (Vec<(usize, Scope)>, Vec<Option<usize>>) {
     let mut known = std::collections::HashMap::new();
     let (mut copies, mut entries) = (Vec::new(), 0);
-    let start = |operation: &Operation| {
+    let start_of_copy = |operation: &Operation| {
         let potential = operation.potential?;
         let (rows, summed) = (operation.rows.variables(), operation.summed.variables());
         let order: Vec<VariableId> = rows.iter().chain(summed).copied().collect();
@@ -176,13 +196,14 @@ pub(super) fn table_copies(
             start
         }))
     };
-    let starts = operations.all.iter().map(start).collect();
+    let starts = operations.all.iter().map(start_of_copy).collect();
     (copies, starts)
 }
 
 /// Where the results of all operations are stored.
 struct ResultIndices {
-    /// For each operation and row the index of the result in the messages, or [`NOT_COMPUTED`].
+    /// For each operation and row the index of the row's result in the buffer of all messages, or
+    /// [`NOT_COMPUTED`]. The only row of P(e) has index 0 in a buffer of its own.
     rows: Vec<Vec<u32>>,
     /// Number of words of all messages.
     messages: usize,
@@ -230,9 +251,9 @@ impl WorkItems {
         if results.messages >= NO_SOURCE as usize || states >= NO_SOURCE as usize {
             return None;
         }
-        let build = |index: usize| -> Vec<(Vec<u32>, u32)> {
+        let build = |index: usize| -> Vec<WorkItem> {
             let operation = &operations.all[index];
-            let factors = operation.factors.iter().map(|(f, _)| results.rows[*f].as_slice());
+            let messages = operation.factors.iter().map(|(f, _)| results.rows[*f].as_slice());
             let findings = operation.findings.iter();
             let findings =
                 findings.map(|&v| (first_states[v.index()], state_offsets(operation, v)));
@@ -240,7 +261,7 @@ impl WorkItems {
                 operation,
                 sparsity: &sparsity.operations[index],
                 table: table(starts[index], operation, tables),
-                factors: factors.collect(),
+                messages: messages.collect(),
                 classes: classes(network, operations, operation),
                 findings: findings.collect(),
                 results: &results.rows[index],
@@ -261,30 +282,21 @@ impl WorkItems {
             result_words: 0,
             is_possible: results.is_possible,
         };
-        for built in built {
-            for (record, sum_time) in built {
-                items.push(record, sum_time);
-            }
+        for of_operation in built {
+            of_operation.into_iter().for_each(|item| items.push(item));
             items.offsets.push(items.records.len());
         }
-        let ends = earliest_ends(&items);
-        let posterior = |(index, operation): (usize, &Operation)| match operation.result {
-            Role::Posterior(variable) => Some((ends[index], (index, variable.index()))),
-            _ => None,
-        };
-        let mut posteriors: Vec<_> =
-            operations.all.iter().enumerate().filter_map(posterior).collect();
-        posteriors.sort_unstable();
-        let posteriors: Vec<_> = posteriors.into_iter().map(|(_, posterior)| posterior).collect();
+        let posteriors = posteriors_by_end(operations, &earliest_ends(&items));
         items.add_reports(&posteriors, &results.rows);
         to_word(items.record_words())?;
         Some(items)
     }
 
-    /// Adds a work item. `sum_time`: the estimated time of its sums, in nanoseconds.
-    fn push(&mut self, record: Vec<u32>, sum_time: u32) {
-        self.costs.push(Cost { staged_words: 32 * (record[1] & 0xffff), sum_time });
-        self.records.push(record);
+    /// Adds a work item.
+    fn push(&mut self, item: WorkItem) {
+        let cost = Cost { staged_words: item.message_words(), sum_time: item.sum_time };
+        self.costs.push(cost);
+        self.records.push(item.records);
     }
 
     /// Number of words of all records.
@@ -292,26 +304,40 @@ impl WorkItems {
         self.records.iter().map(Vec::len).sum()
     }
 
+    /// Number of work items.
     pub fn len(&self) -> usize {
         self.costs.len()
     }
 }
 
-/// The class of each row of `operation`; `None` if the operation has no potential or too many
-/// classes for classes to pay off. Rows of one class agree in the variables of the potential, so
-/// they have the same table entries.
+/// The posteriors in the order in which their operations end: for each the numbers of the operation
+/// and of the variable. `ends`: when each operation ends.
+fn posteriors_by_end(operations: &Operations, ends: &[u64]) -> Vec<(usize, usize)> {
+    let posterior = |(index, operation): (usize, &Operation)| match operation.result {
+        Role::Posterior(variable) => Some((ends[index], (index, variable.index()))),
+        _ => None,
+    };
+    let mut posteriors: Vec<_> = operations.all.iter().enumerate().filter_map(posterior).collect();
+    posteriors.sort_unstable();
+    posteriors.into_iter().map(|(_, posterior)| posterior).collect()
+}
+
+/// The class of each row of `operation`; `None` if the operation has no potential, or so many classes
+/// that they do not pay off. Rows are in the same class if they agree in the variables of the
+/// potential, because they then have the same table entries.
 fn classes(network: &Network, operations: &Operations, operation: &Operation) -> Option<Vec<u32>> {
     let variables = operations.potentials[operation.potential?].variables.iter().copied();
     let scope = Scope::of(network, variables);
     let rows = operation.rows.entries();
     let row_variables = operation.rows.variables().iter().zip(operation.rows.cardinalities());
-    let of_potential = row_variables.filter(|(variable, _)| scope.contains(**variable));
-    let classes: usize = of_potential.map(|(_, &states)| states).product();
-    let all = Odometer::new(&operation.rows, &scope).take(rows);
-    (MIN_ROWS_PER_CLASS * classes <= rows).then(|| all.map(|class| class as u32).collect())
+    let in_potential = row_variables.filter(|(variable, _)| scope.contains(**variable));
+    let classes: usize = in_potential.map(|(_, &states)| states).product();
+    let class_of_rows = Odometer::new(&operation.rows, &scope).take(rows);
+    (MIN_ROWS_PER_CLASS * classes <= rows)
+        .then(|| class_of_rows.map(|class| class as u32).collect())
 }
 
-/// The records of a work item, one by one.
+/// Splits the words of a work item into its records.
 pub(super) fn split(records: &[u32]) -> impl Iterator<Item = &[u32]> {
     let mut rest = records;
     std::iter::from_fn(move || {

@@ -1,23 +1,26 @@
 //! The records of a dense work item.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
-use super::builder::{RowEntries, WorkItemBuilder};
-use super::dense::Tile;
+use super::builder::{RecordParts, RowEntries, WorkItemBuilder};
+use super::dense::DenseItem;
 use super::layout::Layout;
-use super::{MAX_RECORD, NOT_COMPUTED, THREADS};
+use super::{MAX_RECORD, NOT_COMPUTED, THREADS, WorkItem};
 
-/// How the rows of an operation are divided among work items, records and threads.
+/// How the rows of an operation are divided among dense work items, their records, and threads.
 pub(super) struct DenseForm {
     /// Number of entries that a work item takes of each row.
     width: usize,
-    /// Target number of entries of a work item and of a record.
+    /// Target number of entries of a work item.
     item_entries: usize,
+    /// Target number of entries of a record.
     record_entries: usize,
     /// The approximate number of entries of a row that one thread takes.
     steps: usize,
-    /// The number of pairs of messages, and the number of all pairs.
-    pairs: (usize, usize),
+    /// Number of pairs of factors.
+    pairs: usize,
+    /// Whether the rows of a class share their table entries.
     by_class: bool,
     /// Whether each row has its own table entries.
     has_own_entries: bool,
@@ -30,14 +33,13 @@ impl DenseForm {
     pub(super) fn new(builder: &WorkItemBuilder<'_>, entries: &RowEntries, rows: usize) -> Self {
         let width = entries.entries.len();
         let (item_entries, record_entries) = builder.target_entries(rows * width);
-        let (message_pairs, finding_pairs) = builder.pairs();
         let by_class = builder.classes.is_some();
         Self {
             width,
             item_entries,
             record_entries,
             steps: (record_entries / THREADS).max(1),
-            pairs: (message_pairs, message_pairs + finding_pairs),
+            pairs: builder.pairs(),
             by_class,
             has_own_entries: builder.has_own_entries(),
             splits: item_entries > record_entries || by_class,
@@ -48,32 +50,37 @@ impl DenseForm {
         Layout::new(self.width, rows, self.steps)
     }
 
-    /// Length in words of a record with `rows` rows in `classes` classes and `staged` staged words.
+    /// Maximum length in words of a record with `rows` rows in `classes` classes and `staged` words
+    /// in the staging buffer.
     pub(super) fn words(&self, rows: usize, classes: usize, staged: usize) -> usize {
         let layout = self.layout(rows);
-        let list = layout.lanes * layout.steps * self.pairs.1 + 4;
+        let list = layout.lanes * layout.steps * self.pairs;
         let class_words = if self.by_class { classes * layout.class_stride() } else { 0 };
         let step_words = usize::from(self.has_own_entries);
-        layout.words(1 + self.pairs.1 + usize::from(self.by_class), step_words)
+        // The list and the stream are padded to multiples of four words.
+        let padding = 4 + 4;
+        layout.words(1 + self.pairs + usize::from(self.by_class), step_words)
             + class_words
             + list
             + staged
-            + 4
+            + padding
     }
 
     /// Maximum number of rows of the next work item if `remaining` rows remain.
     pub(super) fn rows_of_item(&self, remaining: usize) -> usize {
-        self.rows_for(self.item_entries, remaining)
+        self.rows_in_passes(self.item_entries, remaining)
     }
 
-    fn rows_for(&self, entries: usize, remaining: usize) -> usize {
+    /// The number of rows in as many passes as take about `entries` entries, but at least one pass.
+    /// The layout is the one for `remaining` rows.
+    fn rows_in_passes(&self, entries: usize, remaining: usize) -> usize {
         let layout = self.layout(remaining);
         (entries / (THREADS * layout.steps)).max(1) * layout.rows_per_pass()
     }
 
     /// The number of rows that the next record takes of the remaining `rows`. `class` returns the
-    /// class of a row, if rows are in classes. `staged`: the number of words that the record
-    /// stages, which is zero unless the record is the first of its work item.
+    /// class of a row, if rows are in classes. `staged`: the number of words in the staging buffer
+    /// if the record is the first of its work item; otherwise 0.
     fn rows_of_record(
         &self,
         rows: &[u32],
@@ -83,104 +90,137 @@ impl DenseForm {
         if !self.splits {
             return rows.len();
         }
-        let limit = self.rows_for(self.record_entries, rows.len()).min(rows.len());
+        let most = self.rows_in_passes(self.record_entries, rows.len()).min(rows.len());
+        // For each n, the number of classes of the first n + 1 rows.
         let mut seen = HashSet::new();
-        // The number of classes of the first rows.
-        let classes = rows[..limit].iter().map(|&row| {
+        let classes = rows[..most].iter().map(|&row| {
             seen.extend(class(row));
             seen.len()
         });
         let classes: Vec<usize> = classes.collect();
-        let (mut fitting, mut too_many) = (1, limit + 1);
-        while fitting + 1 < too_many {
-            let middle = usize::midpoint(fitting, too_many);
-            let fits = self.words(middle, classes[middle - 1], staged) <= MAX_RECORD;
-            *(if fits { &mut fitting } else { &mut too_many }) = middle;
+        let fits = |rows: usize| self.words(rows, classes[rows - 1], staged) <= MAX_RECORD;
+        let fitting = bisect(most, fits);
+        if staged > 0 {
+            // This record has fewer rows than the next ones, because it also has the sources.
+            fitting
+        } else {
+            // The remaining rows are shared evenly among as few records as possible.
+            let records = rows.len().div_ceil(fitting);
+            rows.len().div_ceil(records)
         }
-        // The first record also has the sources. The others share the remaining rows evenly.
-        if staged > 0 { fitting } else { rows.len().div_ceil(rows.len().div_ceil(fitting)) }
     }
 }
 
+/// The largest number from 1 to `most` that `fits`, found by bisection. It is assumed that 1 fits,
+/// and that a number fits if a larger number does.
+fn bisect(most: usize, fits: impl Fn(usize) -> bool) -> usize {
+    let (mut fitting, mut too_many) = (1, most + 1);
+    while fitting + 1 < too_many {
+        let middle = usize::midpoint(fitting, too_many);
+        if fits(middle) {
+            fitting = middle;
+        } else {
+            too_many = middle;
+        }
+    }
+    fitting
+}
+
 impl WorkItemBuilder<'_> {
-    /// The records of `tile`, and the estimated time of its sums in nanoseconds.
-    pub(super) fn records(
+    /// Writes the records of `item`.
+    pub(super) fn write_records(
         &self,
         entries: &RowEntries,
         form: &DenseForm,
-        tile: &Tile<'_>,
-    ) -> (Vec<u32>, u32) {
-        let common_states = self.common_states(tile.rows);
+        item: &DenseItem<'_>,
+    ) -> WorkItem {
+        let common_states = self.common_states(item.rows);
         let class = |row: u32| self.classes.as_ref().map(|classes| classes[row as usize]);
-        let (mut records, mut sum_time) = (Vec::new(), 0);
+        let mut written = WorkItem { records: vec![], sum_time: 0 };
         let mut first = 0;
-        while first < tile.rows.len() {
-            let staging = (first == 0).then_some(&tile.staging);
-            let staged = staging.map_or(0, |staging| staging.sources.len());
-            let count = form.rows_of_record(&tile.rows[first..], class, staged);
+        while first < item.rows.len() {
+            let staged = if first == 0 { item.staging.sources.len() } else { 0 };
+            let count = form.rows_of_record(&item.rows[first..], class, staged);
             let range = first..first + count;
-            let (record, time) = self.dense_record(entries, form, tile, range, &common_states);
-            records.extend(record);
-            sum_time += time;
+            written.records.extend(self.dense_record(entries, form, item, range, &common_states));
+            written.sum_time += self.sum_time(form.layout(count));
             first += count;
         }
-        (records, sum_time)
+        written
     }
 
-    /// The record of the rows `range` of `tile`.
+    /// The record of the rows `range` of `item`.
     fn dense_record(
         &self,
         entries: &RowEntries,
         form: &DenseForm,
-        tile: &Tile<'_>,
-        range: std::ops::Range<usize>,
+        item: &DenseItem<'_>,
+        range: Range<usize>,
         common_states: &[u32],
-    ) -> (Vec<u32>, u32) {
-        let Tile { strides, staging, .. } = tile;
-        let rows = &tile.rows[range.clone()];
+    ) -> Vec<u32> {
+        let rows = &item.rows[range.clone()];
         let layout = form.layout(rows.len());
-        let all_pairs = form.pairs.1;
-        // Addresses of entries relative to the addresses of rows, in bytes.
-        let mut list = vec![0; (layout.lanes * layout.steps * all_pairs).next_multiple_of(4)];
-        for i in 0..form.width {
-            for n in 0..all_pairs {
-                list[i * all_pairs + n] = self
-                    .pair_word(n, |f| (4 * entries.numbers[f][i] as usize * strides[f].1) as u32);
-            }
-        }
+        let (stream, class_starts) = self.dense_stream(entries, layout, rows);
         let mut row_words: Vec<u32> = rows.iter().map(|&row| self.results[row as usize]).collect();
         row_words.resize(layout.slots(), NOT_COMPUTED);
-        for n in 0..all_pairs {
-            let address = |row: usize| {
-                self.pair_word(n, |f| {
-                    let number = tile.row_numbers[f][row] as usize;
-                    (4 * (1 + staging.starts[f] + number * strides[f].0)) as u32
-                })
-            };
-            row_words.extend(range.clone().map(address));
+        for n in 0..form.pairs {
+            row_words.extend(range.clone().map(|row| self.row_address(item, n, row)));
             row_words.resize((2 + n) * layout.slots(), 0);
         }
-        let (stream, class_starts) = self.dense_stream(entries, layout, rows);
         if let Some(class_starts) = class_starts {
             row_words.extend(class_starts);
-            row_words.resize((2 + all_pairs) * layout.slots(), 0);
+            row_words.resize((2 + form.pairs) * layout.slots(), 0);
         }
-        let staging = (range.start == 0).then_some(staging);
-        self.record(common_states, staging, layout, Some(list), row_words, stream)
+        self.record(RecordParts {
+            common_states,
+            staging: (range.start == 0).then_some(&item.staging),
+            layout,
+            list: Some(self.entry_addresses(entries, form, item, layout)),
+            row_words,
+            stream,
+        })
     }
 
-    /// The stream of `rows`, and, if rows share table entries by class, for each row the word of the
-    /// stream at which its entries begin.
+    /// For row number `row` of `item` the addresses, for pair `n`, of the row's parts of the factors.
+    fn row_address(&self, item: &DenseItem<'_>, n: usize, row: usize) -> u32 {
+        self.pair_word(n, |f| {
+            let part = item.row_parts[f][row] as usize;
+            (4 * (1 + item.staging.starts[f] + part * item.strides[f].0)) as u32
+        })
+    }
+
+    /// For each entry of a row, and each pair, the addresses of the entry relative to the addresses
+    /// of the row.
+    fn entry_addresses(
+        &self,
+        entries: &RowEntries,
+        form: &DenseForm,
+        item: &DenseItem<'_>,
+        layout: Layout,
+    ) -> Vec<u32> {
+        let words = layout.lanes * layout.steps * form.pairs;
+        let mut list = vec![0; words.next_multiple_of(4)];
+        for i in 0..form.width {
+            for n in 0..form.pairs {
+                let address =
+                    |f: usize| (4 * entries.numbers[f][i] as usize * item.strides[f].1) as u32;
+                list[i * form.pairs + n] = self.pair_word(n, address);
+            }
+        }
+        list
+    }
+
+    /// The stream of `rows`: their table entries. If rows share table entries by class, also returns
+    /// for each row the index in the stream of the row's first table entry.
     fn dense_stream(
         &self,
         entries: &RowEntries,
         layout: Layout,
         rows: &[u32],
     ) -> (Vec<u32>, Option<Vec<u32>>) {
-        let Some(table) = self.table else { return (Vec::new(), None) };
-        let mut stream = Vec::new();
+        let Some(table) = self.table else { return (vec![], None) };
         let Some(classes) = &self.classes else {
-            stream.resize(layout.passes * layout.steps * layout.threads, 0);
+            let mut stream = vec![0; layout.passes * layout.steps * layout.threads];
             for (slot, &row) in rows.iter().enumerate() {
                 for (i, &entry) in entries.entries.iter().enumerate() {
                     stream[layout.stream_word(slot, i, 1)] = self.table_bits(table, row, entry);
@@ -188,6 +228,7 @@ impl WorkItemBuilder<'_> {
             }
             return (stream, None);
         };
+        let mut stream = Vec::new();
         let mut known = HashMap::new();
         let starts = rows.iter().map(|&row| {
             *known.entry(classes[row as usize]).or_insert_with(|| {

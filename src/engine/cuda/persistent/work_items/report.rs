@@ -5,35 +5,36 @@
 use super::super::costs::report_time;
 use super::{
     HEADER, KIND_SHIFT, MAX_RECORD, NO_SOURCE, NO_STATE, NOT_COMPUTED, REPORT, STAGING, THREADS,
-    WARP, WorkItems,
+    WARP, WorkItem, WorkItems,
 };
 
-/// Limits for the target length of a report in words. A variable with more states than the target
-/// still gets a report. The last reports are short, because nothing else is left to compute while
-/// they are sent. Tuned on the paper's networks; it affects only speed.
+/// Minimum and maximum of the target length of a report in words. A variable with more states than
+/// the target has a report of its own. The last reports are short, because nothing else is left to
+/// compute while they are sent. Tuned on the paper's networks; this affects only speed.
 const REPORT_WORDS: std::ops::RangeInclusive<usize> = 64..=256;
 
-/// Within the limits of `REPORT_WORDS`, the target length of a report is the number of remaining
-/// words divided by this. It affects only speed.
+/// Within the limits of `REPORT_WORDS`, the target length of a report is the number of words that
+/// are in no report yet, divided by this. It affects only speed.
 const REPORT_SHARE: usize = 4;
 
-/// Number of states that one thread normalises. If a variable of a report has more states, several
-/// threads of a warp share each variable. If a whole warp is too few, each thread takes more
-/// states. It affects only speed.
+/// Maximum number of states that one thread normalises. If a variable of a report has more states,
+/// several threads of a warp share each variable of the report. Above 32 times as many states, each
+/// thread of the warp takes more. It affects only speed.
 const STATES_PER_THREAD: usize = 8;
 
 /// The posteriors of some variables, which arrive together.
 pub(in crate::engine::cuda::persistent) struct Report {
     /// Each variable, and the index of its first word among the words of all reports.
     pub variables: Vec<(u32, u32)>,
-    /// The index of the last word of the report, which is expected to arrive last.
+    /// The index among the words of all reports of this report's last word, which is expected to
+    /// arrive last.
     pub last: u32,
 }
 
 impl WorkItems {
-    /// Adds the reports of `posteriors`: pairs of an operation and its variable, in the order in
-    /// which the operations are expected to end. `results`: for each operation the index of the
-    /// result of each row.
+    /// Adds the reports of `posteriors`. Each posterior is given as the numbers of its operation and
+    /// of its variable, in the order in which the operations are expected to end. `results`: for each
+    /// operation and row the index of the row's result.
     pub(super) fn add_reports(&mut self, posteriors: &[(usize, usize)], results: &[Vec<u32>]) {
         let words = |(operation, _): &(usize, usize)| results[*operation].len();
         let mut remaining: usize = posteriors.iter().map(words).sum();
@@ -53,6 +54,7 @@ impl WorkItems {
         }
     }
 
+    /// Adds the report of all `posteriors`.
     fn add_report(&mut self, posteriors: &[(usize, usize)], results: &[Vec<u32>]) {
         let base = self.result_words;
         let (mut sources, mut list, mut variables) = (Vec::new(), Vec::new(), Vec::new());
@@ -77,6 +79,7 @@ impl WorkItems {
         let most_states = posteriors.iter().map(|(operation, _)| results[*operation].len()).max();
         let lanes =
             most_states.unwrap_or(1).div_ceil(STATES_PER_THREAD).next_power_of_two().min(WARP);
+        // The words of the header, as `kernels/persistent.cu` describes them.
         let form = REPORT << KIND_SHIFT | lanes.ilog2() << 16;
         let mut record = vec![0, chunks as u32, 0, form, 0, list.len() as u32, base as u32, 0];
         record.resize(HEADER, NO_STATE | NO_STATE << 16);
@@ -87,7 +90,7 @@ impl WorkItems {
         // The kernel copies the posteriors to the words behind the record.
         debug_assert!(record.len() + 64 * chunks <= MAX_RECORD);
         let rounds = (lanes * list.len()).div_ceil(THREADS);
-        self.push(record, report_time(rounds));
+        self.push(WorkItem { records: record, sum_time: report_time(rounds) });
         self.offsets.push(self.records.len());
         self.inputs.push(posteriors.iter().map(|(operation, _)| *operation).collect());
         self.reports.push(Report { variables, last });
