@@ -76,7 +76,7 @@ fn evidence_of_a_crashed_run_is_offered_and_restored() {
         document.is_some_and(|document| document.title() == "cancer" && !document.is_stale())
     });
     assert_eq!(findings(&harness), 1);
-    assert!(harness.query_by_label_contains("The last run").is_none());
+    assert!(harness.query_by_label_contains("An earlier run").is_none());
     drop(harness);
     assert_eq!(autosaves(crash.path()), [] as [PathBuf; 0]);
 }
@@ -94,9 +94,9 @@ fn the_offer_can_be_declined_or_left_for_later() {
     let mut harness = window(crash.path(), "asia");
     harness.get_by_label("Discard it").click();
     harness.run_steps(2);
-    assert!(harness.query_by_label_contains("The last run").is_none());
+    assert!(harness.query_by_label_contains("An earlier run").is_none());
     drop(harness);
-    assert!(window(crash.path(), "asia").query_by_label_contains("The last run").is_none());
+    assert!(window(crash.path(), "asia").query_by_label_contains("An earlier run").is_none());
 }
 
 #[test]
@@ -143,10 +143,10 @@ fn a_crashed_run_without_evidence_is_skipped() {
     harness.get_by_label_contains("cancer was open with 1 finding");
     harness.get_by_label("Discard it").click();
     harness.run_steps(2);
-    assert!(harness.query_by_label_contains("The last run").is_none());
+    assert!(harness.query_by_label_contains("An earlier run").is_none());
     drop(harness);
     assert!(
-        window(without_evidence.path(), "asia").query_by_label_contains("The last run").is_none()
+        window(without_evidence.path(), "asia").query_by_label_contains("An earlier run").is_none()
     );
     assert_eq!(
         autosaves(without_evidence.path()),
@@ -223,7 +223,7 @@ fn files_that_are_not_an_autosave_are_skipped() {
     let crash = tempfile::tempdir().expect("a folder for a test");
     std::fs::write(crash.path().join("1-1.json"), "{\"half\": ").expect("a writable folder");
     let harness = window(crash.path(), "asia");
-    assert!(harness.query_by_label_contains("The last run").is_none());
+    assert!(harness.query_by_label_contains("An earlier run").is_none());
 }
 
 #[test]

@@ -6,7 +6,8 @@
 //!
 //! Imports go one way: workbench -> shell -> panes -> widgets and layout. Workbench, shell and
 //! panes also import [`state`], which imports none of them; panes take only data and commands from
-//! it. (Tests of the shell run a whole workbench.)
+//! it. All of these but `state` may import [`theme`]. Only tests of the shell import more: they run a
+//! whole workbench.
 //!
 //! **Invariants:** a pane never changes the model and never computes a posterior; nothing here
 //! waits for the session.
@@ -47,18 +48,20 @@ const APP_ID: &str = "cliquescope";
 /// The key of the settings in eframe's storage, where earlier versions kept them.
 const SETTINGS_KEY: &str = "settings";
 
-/// Options for opening the window.
+/// Options for opening the window. Options that are `None` leave the choice to the settings or to a
+/// default.
 #[derive(Clone, Debug, Default)]
 pub struct LaunchOptions {
     /// A path or the name of a sample; `None` opens the sample `asia`.
     pub network: Option<String>,
     /// Findings to enter, each the name of a variable and the label of its observed state.
     pub evidence: Vec<(String, String)>,
-    /// Write a picture of the window to this path when the posteriors are on screen, and quit.
+    /// Write a picture of the window to this path when the posteriors are on screen, and quit. Such a
+    /// run uses the default settings and stores nothing.
     pub screenshot: Option<PathBuf>,
-    /// Size of the window in points.
+    /// Width and height of the window in points.
     pub size: Option<(f32, f32)>,
-    /// The theme, instead of the one in the settings.
+    /// The theme. It replaces the theme in the settings, also for later runs.
     pub theme: Option<ThemeChoice>,
     /// Name of the engine, for this run only.
     pub engine: Option<String>,
@@ -71,7 +74,8 @@ pub struct LaunchOptions {
 }
 
 impl LaunchOptions {
-    /// The settings `stored`, with these options in place of theirs.
+    /// The settings `stored` with the engine, precision, triangulation and memory limit of these
+    /// options, as far as these are given.
     fn settings_for_this_run(&self, stored: &Settings) -> Settings {
         let mut settings = stored.clone();
         if let Some(engine) = &self.engine {
@@ -91,7 +95,8 @@ impl LaunchOptions {
 /// Opens the window and returns when it is closed.
 ///
 /// # Errors
-/// If there is no display, or a requested screenshot cannot be taken.
+/// If the window cannot be opened, for example without a display, or if a requested screenshot cannot
+/// be taken or written.
 pub fn run(options: LaunchOptions) -> Result<(), String> {
     let (screenshot, outcome) = options.screenshot.clone().map(Screenshot::new).unzip();
     let size = options.size.map_or(DEFAULT_SIZE, |(width, height)| [width, height]);
@@ -104,7 +109,7 @@ pub fn run(options: LaunchOptions) -> Result<(), String> {
         .with_drag_and_drop(true);
     let native = eframe::NativeOptions {
         viewport,
-        // Pictures do not depend on the size of the last window.
+        // The next run does not take over the size of a screenshot, nor a requested size.
         persist_window: screenshot.is_none() && options.size.is_none(),
         window_builder: size_override(&options),
         ..Default::default()
@@ -121,8 +126,9 @@ pub fn run(options: LaunchOptions) -> Result<(), String> {
     }
 }
 
-/// A hook that overrides the size of the last window, which eframe restores even if
-/// `persist_window` is off. `None` if neither a size nor a screenshot was requested.
+/// A hook that replaces the size of the last window by the requested size or, for a screenshot, by the
+/// default size. eframe restores the last size even if `persist_window` is off. `None` if neither a
+/// size nor a screenshot was requested.
 fn size_override(options: &LaunchOptions) -> Option<eframe::WindowBuilderHook> {
     if options.size.is_none() && options.screenshot.is_none() {
         return None;
@@ -135,7 +141,7 @@ fn size_override(options: &LaunchOptions) -> Option<eframe::WindowBuilderHook> {
     }))
 }
 
-/// The icon in the task bar.
+/// The icon of the window.
 fn icon() -> Result<egui::IconData, String> {
     eframe::icon_data::from_png_bytes(include_bytes!("../../assets/icon.png"))
         .map_err(|error| format!("the icon cannot be read: {error}"))
@@ -145,8 +151,9 @@ fn icon() -> Result<egui::IconData, String> {
 struct Window {
     workbench: Workbench,
     screenshot: Option<Screenshot>,
-    /// The file of the settings. `None` for a screenshot, and if the file cannot be made.
-    store: Option<settings::SettingsFile>,
+    /// The file of the settings. `None` for a screenshot, and if the folder of the file cannot be
+    /// opened.
+    settings_file: Option<settings::SettingsFile>,
     title: String,
 }
 
@@ -159,11 +166,11 @@ impl Window {
         let folder = eframe::storage_dir(APP_ID).filter(|_| screenshot.is_none());
         let opened =
             folder.as_ref().map(|folder| settings::SettingsFile::open(&folder.join("settings")));
-        let (store, stored) = opened.and_then(Result::ok).unzip();
-        // Earlier versions kept the settings in eframe's storage.
-        let earlier = creation.storage.filter(|_| screenshot.is_none());
-        let earlier = || eframe::get_value(earlier?, SETTINGS_KEY);
-        let mut settings: Settings = stored.flatten().or_else(earlier).unwrap_or_default();
+        let (settings_file, stored) = opened.and_then(Result::ok).unzip();
+        let storage = creation.storage.filter(|_| screenshot.is_none());
+        let of_earlier_version = || eframe::get_value(storage?, SETTINGS_KEY);
+        let stored = stored.flatten().or_else(of_earlier_version);
+        let mut settings: Settings = stored.unwrap_or_default();
         settings.theme = options.theme.unwrap_or(settings.theme);
         view::set_theme(&creation.egui_ctx, settings.theme);
         creation.egui_ctx.set_zoom_factor(settings.zoom.clamp(0.5, 4.0));
@@ -178,13 +185,13 @@ impl Window {
         }
         let network = options.network.unwrap_or_else(|| DEFAULT_SAMPLE.to_owned());
         workbench.open(NetworkSource::Named(network), options.evidence);
-        Self { workbench, screenshot, store, title: String::new() }
+        Self { workbench, screenshot, settings_file, title: String::new() }
     }
 }
 
 impl eframe::App for Window {
     fn raw_input_hook(&mut self, _: &egui::Context, input: &mut egui::RawInput) {
-        // Pictures do not depend on where the pointer is.
+        // A screenshot does not depend on where the pointer is.
         if self.screenshot.is_some() {
             let is_pointer = |event: &egui::Event| {
                 matches!(event, egui::Event::PointerMoved(_) | egui::Event::MouseMoved(_))
@@ -220,8 +227,8 @@ impl eframe::App for Window {
     }
 
     fn save(&mut self, _: &mut dyn eframe::Storage) {
-        if let Some(store) = &mut self.store {
-            store.write(&self.workbench.settings());
+        if let Some(file) = &mut self.settings_file {
+            file.write(&self.workbench.settings());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Models, and a harness that drives one pane in a test.
+//! Models for tests, and a harness that draws one pane.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use egui_kittest::{Harness, Node};
 
 use crate::app::state::command::{Command, Commands, ViewCommand};
 use crate::app::state::document::Document;
-use crate::app::state::highlight::Highlight;
+use crate::app::state::highlight::{Highlight, Item};
 use crate::app::state::model::Model;
 use crate::app::state::recordings::RecordedRunRef;
 use crate::app::state::settings::Settings;
@@ -29,8 +29,8 @@ use crate::propagation::{
 use crate::session::{EngineChoice, Propagation};
 use crate::statistics::Quantiles;
 
-/// The model of a pane in a test, and the commands that the pane pushed. Commands that select an
-/// item, hover over one, or show a recording are applied to the model; all others are only listed.
+/// The model of a pane in a test, and the commands that the pane pushed. Only commands that select
+/// an item, hover over one, or show a recording are applied to the model.
 pub(crate) struct Bench {
     /// What the pane draws.
     pub model: Model,
@@ -64,7 +64,7 @@ impl Bench {
         self.model.hover = self.highlight(hovered);
     }
 
-    fn highlight(&self, item: Option<crate::app::state::highlight::Item>) -> Highlight {
+    fn highlight(&self, item: Option<Item>) -> Highlight {
         Highlight::of(item, self.model.compiled().map(|compiled| &**compiled))
     }
 }
@@ -75,8 +75,8 @@ pub(crate) fn model(network: &str) -> Model {
     model_with(network, "sequential", &[])
 }
 
-/// As [`model`], with another engine and with findings, each the name of a variable and the label
-/// of its observed state.
+/// As [`model`], but with the engine called `engine` and with `findings`, each the name of a variable
+/// and the label of its observed state.
 pub(crate) fn model_with(network: &str, engine: &str, findings: &[(&str, &str)]) -> Model {
     let engine = by_name(engine).expect("an engine of this name");
     let paper = PaperOptions::default();
@@ -87,9 +87,9 @@ pub(crate) fn model_with(network: &str, engine: &str, findings: &[(&str, &str)])
     model
 }
 
-/// Adds a recording of the open network by engine `gpu` to `model`. The messages take 1 µs each,
-/// one after the other, each in its own block after waiting for 2 µs. The first one starts at 10
-/// µs, 8 µs after initialisation.
+/// Adds to `model` a recording of the open network on engine `gpu`. Each message takes 1 µs, in a
+/// block of its own that waited for 2 µs before. The first message starts at 10 µs, which is 8 µs
+/// after the end of initialisation; each of the others starts when the one before ends.
 pub(crate) fn record_on_gpu(model: &mut Model) -> &'static Recording {
     let microseconds = |index: usize| Duration::from_micros(index as u64);
     let document = model.document.as_mut().expect("an open network");
@@ -187,7 +187,8 @@ fn document(name: &str, choice: EngineChoice, findings: &[(&str, &str)]) -> Docu
     document
 }
 
-/// A harness that draws a pane with the [`model`] of `network` in 900 by 600 points.
+/// A harness that draws a pane of 900 by 600 points with the [`model`] of `network`. `show` draws the
+/// pane.
 pub(crate) fn drive<'a>(
     network: &str,
     show: impl FnMut(&mut Ui, &Model, &mut Commands) + 'a,
@@ -195,7 +196,7 @@ pub(crate) fn drive<'a>(
     drive_model(model(network), show)
 }
 
-/// As [`drive`], with `model`.
+/// As [`drive`], but with this `model`.
 pub(crate) fn drive_model<'a>(
     model: Model,
     mut show: impl FnMut(&mut Ui, &Model, &mut Commands) + 'a,

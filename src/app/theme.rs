@@ -28,7 +28,8 @@ pub fn colour([red, green, blue]: Rgb) -> Color32 {
     Color32::from_rgb(red, green, blue)
 }
 
-/// Sets the style of both themes: more contrast and space, and short animations.
+/// Sets the style of both themes. Compared with egui's style, text has more contrast, and animations
+/// and the delay of tooltips are shorter.
 pub fn set_style(ctx: &egui::Context) {
     ctx.all_styles_mut(|style| {
         let text = if style.visuals.dark_mode { palette::DARK_TEXT } else { palette::LIGHT_TEXT };
@@ -43,17 +44,17 @@ pub fn set_style(ctx: &egui::Context) {
     });
 }
 
-/// The colour of a size on a scale from 0 (small) to 1 (large).
+/// The colour of a size at position `share` of a scale from 0 (smallest) to 1 (largest).
 #[must_use]
 pub fn ramp(share: f32) -> Color32 {
     colour(palette::size_ramp(share))
 }
 
-/// A colour for text on `background`: black or white, whichever has the higher contrast.
+/// The colour of text on `background`: nearly black or white, whichever has the higher contrast.
 #[must_use]
 pub fn ink_on(background: Color32) -> Color32 {
-    /// The relative luminance on which black and white text have the same contrast ratio (WCAG
-    /// 2.2).
+    /// The relative luminance of a background on which black text and white text have the same
+    /// contrast ratio, as WCAG 2.2 defines both terms.
     const EQUAL_CONTRAST: f32 = 0.18;
     let [r, g, b, _] = egui::Rgba::from(background).to_array();
     let luminance = 0.2126 * r + 0.7152 * g + 0.0722 * b;
@@ -64,8 +65,8 @@ pub fn ink_on(background: Color32) -> Color32 {
     })
 }
 
-/// Where a table of `entries` is on the size ramp if the largest has `max` entries: the ratio of
-/// the logarithms.
+/// The position of a table with `entries` entries on the [`ramp`], from 0 to 1, if the largest table
+/// has `max` entries. Positions are proportional to the logarithm of the size.
 #[must_use]
 pub fn log_share(entries: u64, max: u64) -> f32 {
     if max <= 1 {
@@ -74,7 +75,7 @@ pub fn log_share(entries: u64, max: u64) -> f32 {
     ((entries.max(1) as f64).ln() / (max as f64).ln()) as f32
 }
 
-/// The colour of a table of `entries` if the largest has `max` entries.
+/// The colour of a table with `entries` entries if the largest table has `max` entries.
 #[must_use]
 pub fn size_colour(entries: u64, max: u64) -> Color32 {
     ramp(log_share(entries, max))
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_on_the_ramp_by_their_logarithm() {
+    fn the_position_on_the_ramp_is_proportional_to_the_logarithm_of_the_size() {
         assert_eq!(log_share(1, 1_000_000), 0.0);
         assert!((log_share(1_000, 1_000_000) - 0.5).abs() < 1e-6);
         assert_eq!(log_share(1_000_000, 1_000_000), 1.0);

@@ -1,5 +1,5 @@
-//! Commands with a name and perhaps a key: the one list behind the menu, the shortcuts, the command
-//! palette and the help.
+//! The commands that have a name, some with a key. The menu, the shortcuts, the command palette and
+//! the help all use this list.
 
 use eframe::egui::{Key, KeyboardShortcut, Modifiers};
 
@@ -14,9 +14,9 @@ use crate::app::state::settings::ThemeChoice;
 /// A command with a name.
 #[derive(Clone, Debug)]
 pub struct Action {
-    /// The name, as in the menu.
+    /// The name on screen.
     pub title: &'static str,
-    /// The key that runs it, if there is one.
+    /// The key that runs the command, if there is one.
     pub shortcut: Option<KeyboardShortcut>,
     /// The command.
     pub command: Command,
@@ -34,11 +34,11 @@ const fn ctrl_shift(key: Key) -> Option<KeyboardShortcut> {
     Some(KeyboardShortcut::new(Modifiers::COMMAND.plus(Modifiers::SHIFT), key))
 }
 
-/// The key for Redo in many other programs.
+/// A second shortcut for Redo, which many other programs use.
 pub const ALTERNATIVE_REDO: KeyboardShortcut = KeyboardShortcut::new(Modifiers::COMMAND, Key::Y);
 
-/// Whether `shortcut` means something in a text field. Such keys go to the text field that has the
-/// focus, if there is one.
+/// Whether a text field that has the focus receives `shortcut` instead of the window, because the
+/// shortcut means something in a text field.
 #[must_use]
 pub fn edits_text(shortcut: KeyboardShortcut) -> bool {
     let KeyboardShortcut { modifiers, logical_key } = shortcut;
@@ -47,7 +47,7 @@ pub fn edits_text(shortcut: KeyboardShortcut) -> bool {
         || matches!(logical_key, Key::Z | Key::Y | Key::Delete)
 }
 
-/// The action for `command`, if it has a name.
+/// The action for `command`; `None` if `command` has no name.
 #[must_use]
 pub fn action_for(command: &Command) -> Option<Action> {
     all().into_iter().find(|action| action.command == *command)
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_fields_keep_the_keys_that_edit_text() {
+    fn only_shortcuts_that_mean_something_in_a_text_field_edit_text() {
         let edits = |command: Command| edits_text(action_for(&command).unwrap().shortcut.unwrap());
         assert!(edits(HistoryCommand::Undo.into()) && edits(HistoryCommand::Redo.into()));
         assert!(edits_text(ALTERNATIVE_REDO));

@@ -10,7 +10,7 @@ use crate::format::{NetworkSource, SAMPLES};
 #[derive(Default)]
 pub(crate) struct CommandPalette {
     search: String,
-    /// Index of the highlighted command.
+    /// Index of the highlighted command among those found.
     chosen: usize,
 }
 
@@ -37,7 +37,7 @@ impl CommandPalette {
             ui.add(search.desired_width(f32::INFINITY)).request_focus();
             egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
                 if found.is_empty() {
-                    ui.weak("No command has this name.");
+                    ui.weak("No command or sample has this name.");
                 }
                 for (index, (title, _)) in found.iter().enumerate() {
                     let response = ui.selectable_label(index == self.chosen, title);
@@ -57,7 +57,8 @@ impl CommandPalette {
         !escape
     }
 
-    /// The commands and samples whose titles contain all words of the search, best match first.
+    /// The commands and samples with titles that contain all words of the search. A title that equals
+    /// the search comes first, then titles that start with it.
     fn found(&self) -> Vec<(String, Command)> {
         let actions =
             actions::all().into_iter().map(|action| (action.title.to_owned(), action.command));
@@ -72,7 +73,6 @@ impl CommandPalette {
         };
         let mut found: Vec<_> =
             actions.chain(samples).filter(|(title, _)| matches(title)).collect();
-        // An exact match comes first, then titles that start with the search.
         found.sort_by_key(|(title, _)| {
             let title = title.to_lowercase();
             (title != search, !title.starts_with(&search))

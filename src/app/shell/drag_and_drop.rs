@@ -1,4 +1,4 @@
-//! Opening files that are dropped on the window.
+//! Files that the user drags over the window and drops there.
 
 use std::path::{Path, PathBuf};
 
@@ -9,17 +9,18 @@ use crate::app::theme::Palette;
 use crate::format::NetworkSource;
 use crate::format::cases::CaseFormat;
 
-/// Says what dropping the files that are dragged over the window will do, and opens a dropped file.
+/// While files are dragged over the window, says what dropping them will do. When they are dropped,
+/// pushes the command that opens one of them.
 pub(crate) fn show(ctx: &Context, network_is_open: bool, commands: &mut Commands) {
-    let (over, dropped) = ctx.input(|input| {
-        let over = input.raw.hovered_files.iter().filter_map(|file| file.path.clone());
+    let (dragged, dropped) = ctx.input(|input| {
+        let dragged = input.raw.hovered_files.iter().filter_map(|file| file.path.clone());
         let dropped = input.raw.dropped_files.iter().map(|file| file.path().to_owned());
-        (over.collect::<Vec<_>>(), dropped.collect::<Vec<_>>())
+        (dragged.collect::<Vec<_>>(), dropped.collect::<Vec<_>>())
     });
-    if let Some(path) = chosen(&over) {
-        announce(ctx, path, over.len(), network_is_open);
+    if let Some(path) = file_to_open(&dragged) {
+        announce(ctx, path, dragged.len(), network_is_open);
     }
-    if let Some(path) = chosen(&dropped) {
+    if let Some(path) = file_to_open(&dropped) {
         let path = path.clone();
         commands.push(if is_evidence(&path) {
             Command::CaseFile(CaseFileCommand::LoadEvidence(path))
@@ -29,15 +30,17 @@ pub(crate) fn show(ctx: &Context, network_is_open: bool, commands: &mut Commands
     }
 }
 
+/// Whether the extension of `path` is that of an evidence file. Other files are taken for networks.
 fn is_evidence(path: &Path) -> bool {
     CaseFormat::by_extension(&path.to_string_lossy()).is_some()
 }
 
-/// The one file to open: the first network, or the first file if none is a network.
-fn chosen(paths: &[PathBuf]) -> Option<&PathBuf> {
+/// The file to open of several: the first network, or the first file if none is a network.
+fn file_to_open(paths: &[PathBuf]) -> Option<&PathBuf> {
     paths.iter().find(|path| !is_evidence(path)).or_else(|| paths.first())
 }
 
+/// Says on screen what dropping `path` will do, and that the others of `files` files are ignored.
 fn announce(ctx: &Context, path: &Path, files: usize, network_is_open: bool) {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     let text = match (is_evidence(path), network_is_open) {
@@ -74,8 +77,8 @@ mod tests {
     #[test]
     fn a_network_is_opened_rather_than_evidence() {
         let paths = ["a.cas", "b.net.gz", "c.bif"].map(PathBuf::from);
-        assert_eq!(chosen(&paths), Some(&paths[1]));
-        assert_eq!(chosen(&paths[..1]), Some(&paths[0]));
-        assert_eq!(chosen(&[]), None);
+        assert_eq!(file_to_open(&paths), Some(&paths[1]));
+        assert_eq!(file_to_open(&paths[..1]), Some(&paths[0]));
+        assert_eq!(file_to_open(&[]), None);
     }
 }

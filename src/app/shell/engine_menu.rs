@@ -1,4 +1,5 @@
-//! Choosing the engine, its number type and, for engine `gpu-paper`, block size and layout.
+//! The choice of the engine with its number type and, for engine `gpu-paper`, of block size and
+//! layout.
 
 use eframe::egui::{Button, ComboBox, RichText, Ui};
 
@@ -10,8 +11,8 @@ use crate::app::widgets::targets;
 use crate::engine::{self, MappingLayout, PaperOptions};
 use crate::session::EngineChoice;
 
-/// The block sizes to choose from, in threads: the sizes in Figure 5 of Zheng, Mengshoel and Chong,
-/// and some in between.
+/// The block sizes to choose from, in threads: those of experiment `fig5`
+/// ([`BLOCK_SIZES`](crate::experiment::BLOCK_SIZES)), and four more in between.
 const BLOCK_SIZES: [u32; 14] = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 640, 768, 896, 1024];
 
 /// Draws the choices, from right to left.
@@ -22,7 +23,7 @@ pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
         ComboBox::from_id_salt("paper options")
             .selected_text(format!("{layout}, {block_size}"))
             .height(f32::INFINITY)
-            .show_ui(ui, |ui| paper(ui, model, commands))
+            .show_ui(ui, |ui| paper_options(ui, model, commands))
             .response
             .on_hover_text("Layout of the mapping tables, and threads per block");
     }
@@ -35,8 +36,8 @@ pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     engine.on_hover_text("Engine and precision");
 }
 
-/// Draws the list of engines. The text under an engine that cannot run on this machine says why,
-/// and recordings are offered instead.
+/// Draws the list of engines, each with all its precisions. Below an engine that cannot run on this
+/// machine are the reason and the recorded runs of that engine.
 fn engines(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     for engine in engine::all() {
         let available = engine.availability();
@@ -63,13 +64,14 @@ fn engines(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     }
 }
 
-/// Draws the recorded runs of an engine that cannot run on this machine.
+/// Draws the recorded runs of `engine` on the current junction tree. If there are none, names a
+/// triangulation with which there is one.
 fn recordings(ui: &mut Ui, model: &Model, engine: &str, commands: &mut Commands) {
     let Some(document) = &model.document else { return };
     let runs = document.recorded.iter().filter(|recorded| recorded.run.engine == engine);
-    let mut any = false;
+    let mut has_runs = false;
     for recorded in runs {
-        any = true;
+        has_runs = true;
         let text = format!("{}, {}", recorded.engine(), recorded.credit());
         if ui.selectable_label(document.shown == Some(*recorded), text).clicked() {
             commands.push(ViewCommand::ShowRecording(Some(*recorded)));
@@ -77,9 +79,9 @@ fn recordings(ui: &mut Ui, model: &Model, engine: &str, commands: &mut Commands)
         }
     }
     let title = document.title();
-    let other = RecordedRunRef::all(model.recordings, &title)
+    let on_other_tree = RecordedRunRef::all(model.recordings, &title)
         .find(|recorded| recorded.run.engine == engine && recorded.trace().is_some());
-    if let Some(recorded) = other.filter(|_| !any) {
+    if let Some(recorded) = on_other_tree.filter(|_| !has_runs) {
         let method = &recorded.network.triangulation;
         let text = format!("   {} with triangulation {method}", recorded.credit());
         ui.label(RichText::new(text).weak().small());
@@ -87,7 +89,7 @@ fn recordings(ui: &mut Ui, model: &Model, engine: &str, commands: &mut Commands)
 }
 
 /// Draws the options of engine `gpu-paper`.
-fn paper(ui: &mut Ui, model: &Model, commands: &mut Commands) {
+fn paper_options(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let now = model.compute.engine.paper;
     let mut choose = |paper: PaperOptions| {
         commands.push(EngineCommand::SetEngine(EngineChoice { paper, ..model.compute.engine }));
@@ -95,7 +97,7 @@ fn paper(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     ui.weak("Mapping tables");
     for layout in MappingLayout::ALL {
         let button = ui.selectable_label(now.layout == layout, layout.name());
-        if button.on_hover_text(explain(layout)).clicked() {
+        if button.on_hover_text(describe(layout)).clicked() {
             choose(PaperOptions { layout, ..now });
         }
     }
@@ -108,14 +110,16 @@ fn paper(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     }
 }
 
-fn explain(layout: MappingLayout) -> &'static str {
+/// What `layout` means for the threads of a warp, which read at the same time.
+fn describe(layout: MappingLayout) -> &'static str {
     match layout {
         MappingLayout::Naive => {
-            "One mapping table after the other: threads in step read words that are far apart"
+            "One mapping table after the other: threads that run together read words that are far \
+             apart"
         }
         MappingLayout::Interleaved => {
-            "The first elements of all mapping tables, then all second elements: threads in step \
-             read adjacent words"
+            "The first elements of all mapping tables, then all second elements, and so on: threads \
+             that run together read adjacent words"
         }
     }
 }
@@ -180,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn block_size_matters_only_for_the_paper_engine() {
+    fn choices_with_different_block_sizes_differ_only_for_the_paper_engine() {
         let paper = model_with_paper().compute.engine;
         let other = PaperOptions { block_size: 16, ..paper.paper };
         assert_ne!(EngineChoice { paper: other, ..paper }, paper);

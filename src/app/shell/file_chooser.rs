@@ -9,9 +9,8 @@ use crate::app::shell::file_dialog::Dialog;
 use crate::app::shell::path_box::PathBox;
 use crate::app::state::command::{Command, Commands, FilePurpose};
 
-/// Minimum time for which a dialog stays open if it was shown at all. A dialog that ends sooner
-/// without a path was not shown, because no user closes a dialog that quickly. With too large a
-/// value, users who cancel quickly get the path box.
+/// A dialog that ends without a path after less than this time was never shown, because no user
+/// closes a dialog that quickly. With too large a value, users who cancel quickly get the path box.
 const MIN_DIALOG_TIME: Duration = Duration::from_millis(400);
 
 /// The open dialog or box, if any.
@@ -22,7 +21,7 @@ pub(crate) struct FileChooser {
 }
 
 impl FileChooser {
-    /// Opens a dialog, unless one is open.
+    /// Opens a dialog for `purpose`, unless a dialog is open.
     ///
     /// # Errors
     /// If the operating system cannot start a thread.
@@ -41,15 +40,16 @@ impl FileChooser {
         self.path_box.is_some()
     }
 
-    /// The command for the chosen path, once the user has answered the dialog with a path.
+    /// The command for the path that the user chose in the dialog, once there is one. Call this once a
+    /// frame.
     pub(crate) fn poll(&mut self) -> Option<Command> {
         let (path, duration) = self.dialog.as_ref()?.answer()?;
         let purpose = self.dialog.take()?.purpose();
         self.take_answer(purpose, path, duration)
     }
 
-    /// Takes the answer of a dialog that was open for `duration`. Opens the box if the dialog was
-    /// never shown.
+    /// Takes the answer of a dialog that was open for `duration`, and returns the command for the chosen
+    /// path. Opens the box if the dialog was never shown.
     pub(crate) fn take_answer(
         &mut self,
         purpose: FilePurpose,
@@ -62,7 +62,7 @@ impl FileChooser {
         path.map(|path| purpose.command(path))
     }
 
-    /// Draws the box, if it is open.
+    /// Draws the box, if it is open, and pushes the command for the path that the user typed.
     pub(crate) fn show(&mut self, ctx: &egui::Context, commands: &mut Commands) {
         let Some(path_box) = &mut self.path_box else { return };
         let Some(answer) = path_box.show(ctx) else { return };

@@ -1,7 +1,7 @@
 //! The system's file dialog.
 //!
-//! It blocks its caller until the user answers, so it runs on its own thread. This is the only
-//! thread that the window starts itself.
+//! The dialog blocks its thread until the user answers, so it gets a thread of its own. This is the
+//! only thread that the window starts itself.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -12,7 +12,7 @@ use crate::clock::Instant;
 use crate::format::Format;
 use crate::format::cases::CaseFormat;
 
-/// The extensions of all network files.
+/// The extensions of all network files, including `gz` for compressed ones.
 fn network_extensions() -> Vec<&'static str> {
     let extensions = Format::ALL.iter().flat_map(|format| format.extensions());
     extensions.copied().chain(["gz"]).collect()
@@ -26,12 +26,13 @@ fn case_extensions() -> Vec<&'static str> {
 /// An open dialog.
 pub struct Dialog {
     purpose: FilePurpose,
-    /// The chosen path, and how long the dialog was open.
+    /// Receives the chosen path, and how long the dialog was open.
     answer: Receiver<(Option<PathBuf>, Duration)>,
 }
 
 impl Dialog {
-    /// Opens a dialog. `wake` is called from its thread when the user has answered.
+    /// Opens a dialog for `purpose`. `wake` is called from the thread of the dialog when the user has
+    /// answered.
     ///
     /// # Errors
     /// If the operating system cannot start a thread.
@@ -70,7 +71,7 @@ impl Dialog {
                 | FilePurpose::OpenCases
                 | FilePurpose::OpenResult => dialog.pick_file(),
             };
-            // The window may have been closed meanwhile.
+            // If the window was closed meanwhile, nobody receives the answer.
             let _ = sender.send((path, began.elapsed()));
             wake();
         })?;
@@ -83,8 +84,8 @@ impl Dialog {
         self.purpose
     }
 
-    /// The chosen path and how long the dialog was open, once it has ended. The path is `None` if
-    /// the user cancelled or the system has no dialog.
+    /// The chosen path and how long the dialog was open, once the dialog has ended. The path is `None`
+    /// if the user cancelled or the system has no dialog.
     #[must_use]
     pub fn answer(&self) -> Option<(Option<PathBuf>, Duration)> {
         match self.answer.try_recv() {

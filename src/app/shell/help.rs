@@ -1,10 +1,10 @@
-//! The list of keys.
+//! The list of keys and of actions with the mouse.
 
 use eframe::egui;
 
 use crate::app::shell::actions;
 
-/// Draws the list while it is `open`.
+/// Draws the list while `open` is true. Sets `open` to false when the user closes the list.
 pub(crate) fn show(ctx: &egui::Context, open: &mut bool) {
     let window = egui::Window::new("Keys and help").open(open).resizable(false).collapsible(false);
     window.show(ctx, |ui| {
@@ -27,7 +27,7 @@ pub(crate) fn show(ctx: &egui::Context, open: &mut bool) {
             }
             row(&ctx.format_shortcut(&actions::ALTERNATIVE_REDO), "Redo");
             row("Ctrl++, Ctrl+-, Ctrl+0", "larger, smaller, normal size");
-            row("←, →, Home, End", "while stepping: previous, next, first, last message");
+            row("←, →, Home, End", "while stepping: previous message, next message, start, end");
             row("Space, Escape", "while stepping: play or pause; stop stepping");
             row("Shift+drag", "measure a range of the timeline");
         });

@@ -65,7 +65,7 @@ fn show_window(
             KEPT_VISIBLE.into_iter().filter_map(|name| targets::find(ctx, name)).collect();
         let previous = ctx.data(|data| data.get_temp(last_position));
         let position = best_position(ctx.content_rect(), target, &others, previous);
-        // egui would move a window whose size it does not know yet.
+        // If it were constrained to the screen, egui would move it as long as its size is unknown.
         window = window.current_pos(position).constrain(false);
     }
     let shown = window.show(ctx, content);

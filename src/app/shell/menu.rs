@@ -1,4 +1,4 @@
-//! The menu bar, with the choices of engine and triangulation on the right.
+//! The menu bar, with the choices for propagation on the right.
 
 use eframe::egui::{self, Align, ComboBox, Layout, Ui};
 
@@ -16,8 +16,10 @@ use crate::app::state::settings::ThemeChoice;
 use crate::app::widgets::targets;
 use crate::format::{NetworkSource, SAMPLES};
 use crate::graph::Triangulation;
+use crate::propagation::MemoryLimit;
 
-/// Width of the choices on the right, in points. If less is available, they get their own row.
+/// Approximate width of the choices on the right, in points. If less is available, the choices get
+/// their own row.
 const CHOICES_WIDTH: f32 = 540.0;
 /// Additional width for the options of engine `gpu-paper`, in points.
 const PAPER_WIDTH: f32 = 140.0;
@@ -54,7 +56,6 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
         }
     });
     if !fits {
-        // The window is narrow or the text large: give the choices their own row.
         ui.allocate_ui_with_layout(
             egui::vec2(ui.available_width(), ui.spacing().interact_size.y),
             Layout::right_to_left(Align::Center),
@@ -64,7 +65,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     targets::mark(&bar.response, "menu");
 }
 
-/// Draws a menu item for `command`, if that has a name.
+/// Draws a menu item for `command`, if the command has a name.
 fn item(ui: &mut Ui, command: impl Into<Command>, commands: &mut Commands) {
     let Some(action) = action_for(&command.into()) else { return };
     let button = egui::Button::new(action.title).shortcut_text(shortcut_text(ui, &action));
@@ -78,6 +79,7 @@ fn shortcut_text(ui: &Ui, action: &Action) -> String {
     action.shortcut.map(|shortcut| ui.ctx().format_shortcut(&shortcut)).unwrap_or_default()
 }
 
+/// Draws the menu with files, samples and pictures.
 fn file(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     item(ui, WindowCommand::ChooseFile(FilePurpose::OpenNetwork), commands);
     ui.menu_button("Samples", |ui| {
@@ -103,8 +105,8 @@ fn file(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     ui.add_enabled_ui(model.document.is_some(), |ui| item(ui, DocumentCommand::Reload, commands));
     ui.separator();
     ui.menu_button("Save a picture", |ui| {
-        let is_shown = |pane: &Pane| targets::find(ui.ctx(), pane.title()).is_some();
-        let shown: Vec<_> = Pane::ALL.into_iter().filter(is_shown).collect();
+        let is_visible = |pane: &Pane| targets::find(ui.ctx(), pane.title()).is_some();
+        let visible: Vec<_> = Pane::ALL.into_iter().filter(is_visible).collect();
         let mut choice = |title: &str, pane: Option<Pane>| {
             if ui.button(title).clicked() {
                 commands.push(WindowCommand::ChooseFile(FilePurpose::SavePicture(pane)));
@@ -112,7 +114,7 @@ fn file(ui: &mut Ui, model: &Model, commands: &mut Commands) {
             }
         };
         choice("The window…", None);
-        for pane in shown {
+        for pane in visible {
             choice(&format!("{}…", pane.title()), Some(pane));
         }
     });
@@ -120,14 +122,14 @@ fn file(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     item(ui, WindowCommand::Quit, commands);
 }
 
-/// The menu with lessons and stepping.
+/// Draws the menu with lessons and stepping.
 fn learn(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     for (index, lesson) in LESSONS.iter().enumerate() {
         let title = match model.settings.lessons.get(&lesson.id) {
             Some(step) => format!("{} (step {} of {})", lesson.title, step + 1, lesson.steps.len()),
             None => lesson.title.clone(),
         };
-        let hint = "A guided tour. Your network comes back when you leave it.";
+        let hint = "A guided tour. When it ends, you return to your network.";
         if ui.button(title).on_hover_text(hint).clicked() {
             commands.push(LessonCommand::Start(index));
             ui.close();
@@ -141,6 +143,7 @@ fn learn(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     });
 }
 
+/// Draws the menu with panes, theme, size and memory limit.
 fn view(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     for pane in Pane::ALL {
         item(ui, ViewCommand::Show(pane), commands);
@@ -173,8 +176,8 @@ fn view(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     ui.menu_button("Memory limit", |ui| memory(ui, model, commands));
 }
 
+/// Draws the menu with the memory limits.
 fn memory(ui: &mut Ui, model: &Model, commands: &mut Commands) {
-    use crate::propagation::MemoryLimit;
     let mut choice = |ui: &mut Ui, limit: Option<MemoryLimit>, title: String| {
         if ui.radio(model.compute.memory == limit, title).clicked() {
             commands.push(EngineCommand::SetMemoryLimit(limit));
@@ -188,11 +191,11 @@ fn memory(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     }
 }
 
-/// Engine, triangulation and automatic propagation, from right to left.
+/// Draws, from right to left: the button for propagation, automatic propagation, engine, and
+/// triangulation.
 fn choices(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     ui.add_enabled_ui(model.document.is_some(), |ui| {
-        // A menu bar draws its buttons without frames, like menus. This one should look like a
-        // button.
+        // A menu bar draws its buttons like menus, without frames. Draw a frame all the same.
         let button = egui::Button::new("Propagate").frame(true).frame_when_inactive(true);
         let button = button.fill(ui.visuals().widgets.inactive.bg_fill);
         let run = ui.add(button).on_hover_text("Compute all posteriors again (F5)");

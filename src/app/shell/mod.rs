@@ -1,4 +1,5 @@
-//! The window around the panes: menu, status line, dialogs, pictures, and the tabs of the panes.
+//! The window around the panes: menu, bars, status line, dialogs, pictures, and the tabs of the
+//! panes.
 
 pub(crate) mod actions;
 pub(crate) mod command_palette;

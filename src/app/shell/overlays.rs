@@ -1,4 +1,4 @@
-//! What is drawn over the panes (help, command palette, file chooser), and the pending screenshot.
+//! What is drawn over the panes (help, command palette, file chooser), and the requested picture.
 
 use eframe::egui;
 
@@ -8,14 +8,14 @@ use crate::app::shell::help;
 use crate::app::shell::picture::PictureRequest;
 use crate::app::state::command::{Commands, WindowCommand};
 
-/// What is drawn over the panes, and the pending screenshot.
+/// What is drawn over the panes, and the requested picture.
 #[derive(Default)]
 pub(crate) struct Overlays {
     /// Whether the list of keys is open.
     pub(crate) help: bool,
     palette: Option<CommandPalette>,
     pub(crate) files: FileChooser,
-    /// The pending screenshot.
+    /// The picture of the window or of a pane that is to be saved, if there is one.
     pub(crate) picture: Option<PictureRequest>,
 }
 

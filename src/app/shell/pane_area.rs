@@ -42,7 +42,7 @@ impl Behavior<Pane> for PaneArea<'_> {
     }
 
     fn simplification_options(&self) -> SimplificationOptions {
-        // A pane keeps its tab, and thus its title, even when it is alone.
+        // A pane that is alone keeps its tab too, because the tab has the title of the pane.
         SimplificationOptions { all_panes_must_have_tabs: true, ..Default::default() }
     }
 

@@ -1,4 +1,4 @@
-//! A box for typing a path, on systems without a file dialog.
+//! A box in which the user types a path, on systems without a file dialog.
 
 use std::path::PathBuf;
 
@@ -11,12 +11,12 @@ use crate::app::theme::Palette;
 pub(crate) struct PathBox {
     purpose: FilePurpose,
     path: String,
-    /// Whether the text field has had the focus. When it first gets the focus, the suggested name
-    /// is selected.
-    initialised: bool,
-    /// The path of an existing file, after the user was asked whether to replace the file.
-    confirming: Option<String>,
-    /// A path that cannot be used, and why.
+    /// Whether the text field has had the focus. The suggested name is selected when the field first
+    /// gets the focus.
+    had_focus: bool,
+    /// The path of an existing file that the user was last asked to replace.
+    asked_to_replace: Option<String>,
+    /// The path that was last found unusable, and why.
     problem: Option<(String, &'static str)>,
 }
 
@@ -26,8 +26,8 @@ impl PathBox {
         Self {
             purpose,
             path: purpose.suggestion().to_owned(),
-            initialised: false,
-            confirming: None,
+            had_focus: false,
+            asked_to_replace: None,
             problem: None,
         }
     }
@@ -37,8 +37,8 @@ impl PathBox {
         self.purpose
     }
 
-    /// Draws the box. Returns the answer when the user has given it: an absolute path, or `None`
-    /// for Cancel.
+    /// Draws the box. Returns the answer once the user has given it: the chosen path, made absolute, or
+    /// `None` if the user cancelled.
     pub(crate) fn show(&mut self, ctx: &egui::Context) -> Option<Option<PathBuf>> {
         let pressed = |key| ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key));
         let (mut enter, mut cancel) = (pressed(Key::Enter), pressed(Key::Escape));
@@ -48,14 +48,14 @@ impl PathBox {
             let label = ui.label("This system shows no file dialog. Path:");
             let edit = egui::TextEdit::singleline(&mut self.path).desired_width(f32::INFINITY);
             let edit = ui.add(edit).labelled_by(label.id);
-            if edit.has_focus() && !std::mem::replace(&mut self.initialised, true) {
+            if edit.has_focus() && !std::mem::replace(&mut self.had_focus, true) {
                 select_all(ctx, edit.id, &self.path);
             }
-            if !self.initialised || ctx.memory(|memory| memory.focused()).is_none() {
+            if !self.had_focus || ctx.memory(|memory| memory.focused()).is_none() {
                 edit.request_focus();
             }
-            let confirms = self.confirming.as_deref() == Some(self.path.trim());
-            if confirms {
+            let asks_to_replace = self.asked_to_replace.as_deref() == Some(self.path.trim());
+            if asks_to_replace {
                 ui.colored_label(Palette::of(ui).warning, "A file of this name exists.");
             }
             if let Some((_, problem)) =
@@ -65,7 +65,7 @@ impl PathBox {
             }
             ui.horizontal(|ui| {
                 let has_path = !self.path.trim().is_empty();
-                let label = if confirms { "Replace it" } else { "OK" };
+                let label = if asks_to_replace { "Replace it" } else { "OK" };
                 enter |= ui.add_enabled(has_path, egui::Button::new(label)).clicked();
                 cancel |= ui.button("Cancel").clicked();
             });
@@ -74,10 +74,10 @@ impl PathBox {
         if enter
             && self.purpose.writes_file()
             && std::path::Path::new(path).is_file()
-            && self.confirming.as_deref() != Some(path)
+            && self.asked_to_replace.as_deref() != Some(path)
         {
             // Ask before replacing a file, as file dialogs do.
-            self.confirming = Some(path.to_owned());
+            self.asked_to_replace = Some(path.to_owned());
             return None;
         }
         if enter
@@ -89,7 +89,7 @@ impl PathBox {
         }
         match (cancel, enter && !path.is_empty()) {
             (true, _) => Some(None),
-            // Absolute, because later messages show it.
+            // Later messages show the path, so make it absolute.
             (false, true) => Some(Some(std::path::absolute(path).unwrap_or_else(|_| path.into()))),
             (false, false) => None,
         }
@@ -117,6 +117,18 @@ mod tests {
 
     use super::*;
 
+    /// A window in which the network in `source` is open and propagated.
+    fn open(source: NetworkSource) -> Harness<'static, Workbench> {
+        let mut workbench = Workbench::new(Settings::default(), || {});
+        workbench.open(source, Vec::new());
+        let mut harness = Harness::builder()
+            .build_ui_state(|ui, workbench: &mut Workbench| workbench.show(ui), workbench);
+        while !harness.state().is_settled() {
+            harness.step();
+        }
+        harness
+    }
+
     #[test]
     fn a_path_that_cannot_be_used_can_be_corrected() {
         let mut path_box = PathBox::new(FilePurpose::OpenNetwork);
@@ -140,15 +152,9 @@ mod tests {
     }
 
     #[test]
-    fn the_box_replaces_a_dialog_that_was_not_shown() {
+    fn the_box_replaces_a_dialog_that_was_not_shown_and_asks_before_it_replaces_a_file() {
         let folder = tempfile::tempdir().unwrap();
-        let mut workbench = Workbench::new(Settings::default(), || {});
-        workbench.open(NetworkSource::Named("asia".to_owned()), Vec::new());
-        let mut harness = Harness::builder()
-            .build_ui_state(|ui, workbench: &mut Workbench| workbench.show(ui), workbench);
-        while !harness.state().is_settled() {
-            harness.step();
-        }
+        let mut harness = open(NetworkSource::Named("asia".to_owned()));
         let typed = "This system shows no file dialog. Path:";
         let slowly = Duration::from_secs(3);
         harness.state_mut().answer_dialog(FilePurpose::SaveEvidence, None, slowly);
@@ -189,13 +195,14 @@ mod tests {
         harness.get_by_label("Replace it").click();
         harness.run_steps(3);
         assert!(std::fs::read_to_string(&path).unwrap().contains("evidence"));
+    }
 
+    #[test]
+    fn evidence_is_not_saved_to_the_file_of_the_open_network() {
+        let folder = tempfile::tempdir().unwrap();
         let network = folder.path().join("mine.uai");
         std::fs::write(&network, "BAYES 1 2 1 1 0 2 0.25 0.75").unwrap();
-        harness.state_mut().open(NetworkSource::File(network.clone()), Vec::new());
-        while !harness.state().is_settled() {
-            harness.step();
-        }
+        let mut harness = open(NetworkSource::File(network.clone()));
         let slowly = Duration::from_secs(3);
         harness.state_mut().answer_dialog(FilePurpose::SaveEvidence, Some(network.clone()), slowly);
         harness.run_steps(3);

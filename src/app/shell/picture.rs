@@ -9,11 +9,12 @@ use crate::app::state::pane::Pane;
 use crate::app::widgets::targets;
 use crate::store::write_atomically;
 
-/// Frames to draw before the picture is taken. With too few, it still shows the menu or dialog that
-/// asked for it.
+/// Number of frames to draw before the picture is taken. With too few, the picture still shows the
+/// menu or dialog through which the user asked for the picture.
 const CLEARING_FRAMES: u32 = 4;
 
-/// Frames after the request before giving up: about 4 seconds at 60 frames per second.
+/// Number of frames after which to stop waiting for the picture: about 4 seconds at 60 frames per
+/// second.
 const MAX_FRAMES: u32 = 240;
 
 /// A request for a picture.
@@ -31,8 +32,8 @@ impl PictureRequest {
         Self { pane, path, frames: 0 }
     }
 
-    /// Call this once per frame. Takes the picture, and returns the path once it is written, or an
-    /// error.
+    /// Takes the picture and writes it. Returns `None` until that is done, and then the path of the
+    /// picture, or a message for the user. Call this once per frame.
     pub(crate) fn advance(&mut self, ctx: &egui::Context) -> Option<Result<PathBuf, String>> {
         self.frames += 1;
         if self.frames == CLEARING_FRAMES {
@@ -46,8 +47,8 @@ impl PictureRequest {
         let written = match (image, self.pane) {
             (None, _) => Err("This system cannot take pictures of windows.".to_owned()),
             (Some(image), None) => write(&self.path, &image),
-            (Some(image), Some(pane)) => match part(ctx, &image, pane) {
-                Some(part) => write(&self.path, &part),
+            (Some(image), Some(pane)) => match cropped_to_pane(ctx, &image, pane) {
+                Some(cropped) => write(&self.path, &cropped),
                 None => Err(format!("{} is no longer on screen", pane.title())),
             },
         };
@@ -57,12 +58,12 @@ impl PictureRequest {
 
 /// The part of `image`, a picture of the window, that shows `pane`. `None` if the pane is not on
 /// screen.
-fn part(ctx: &egui::Context, image: &ColorImage, pane: Pane) -> Option<ColorImage> {
+fn cropped_to_pane(ctx: &egui::Context, image: &ColorImage, pane: Pane) -> Option<ColorImage> {
     let scale = ctx.pixels_per_point();
     let [width, height] = image.size.map(|side| side as f32 / scale);
     let window = Rect::from_min_size(egui::Pos2::ZERO, egui::vec2(width, height));
-    let seen = targets::find(ctx, pane.title())?.intersect(window);
-    seen.is_positive().then(|| image.region(&seen, Some(scale)))
+    let visible = targets::find(ctx, pane.title())?.intersect(window);
+    visible.is_positive().then(|| image.region(&visible, Some(scale)))
 }
 
 /// The picture of the window, if it arrived in this frame.
@@ -75,7 +76,7 @@ pub(crate) fn captured_image(ctx: &egui::Context) -> Option<Arc<ColorImage>> {
     })
 }
 
-/// Writes `image` to `path` as PNG, completely or not at all. The error is a sentence for the user.
+/// Writes `image` to `path` as PNG, completely or not at all. The error is a message for the user.
 pub(crate) fn write(path: &Path, image: &ColorImage) -> Result<(), String> {
     let [width, height] = image.size.map(|side| side as u32);
     let pixels = image.pixels.iter().flat_map(|pixel| pixel.to_array()).collect();
@@ -98,9 +99,10 @@ mod tests {
     use crate::app::{Settings, Workbench};
 
     /// Saves a picture of `pane`, or of the whole window, and reads it back. The window has 900 by
-    /// 600 points with `scale` pixels per point. In its screenshot, red and green of a pixel are
-    /// the distances from the left and from the top, in tens of points.
-    fn saved(pane: Option<Pane>, scale: f32) -> image::RgbaImage {
+    /// 600 points with `scale` pixels per point. The red value of each pixel in the picture is its
+    /// distance from the left edge of the window, and the green value its distance from the upper
+    /// edge, both in tens of points.
+    fn saved_picture(pane: Option<Pane>, scale: f32) -> image::RgbaImage {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("picture.png");
         let mut harness = Harness::builder()
@@ -131,13 +133,13 @@ mod tests {
 
     #[test]
     fn a_picture_shows_the_window_or_one_pane() {
-        let all = saved(None, 1.0);
+        let all = saved_picture(None, 1.0);
         assert_eq!((all.dimensions(), all.get_pixel(15, 25).0), ((900, 600), [1, 2, 7, 255]));
-        let (once, twice) =
-            (saved(Some(Pane::JunctionTree), 1.0), saved(Some(Pane::JunctionTree), 2.0));
+        let once = saved_picture(Some(Pane::JunctionTree), 1.0);
+        let twice = saved_picture(Some(Pane::JunctionTree), 2.0);
         let (width, height) = once.dimensions();
         assert!((100..700).contains(&width) && (100..500).contains(&height), "{width}x{height}");
-        assert!(once.get_pixel(0, 0).0[0] > 10, "the variables are to its left");
+        assert!(once.get_pixel(0, 0).0[0] > 10, "the variables are to the left of the pane");
         assert!(twice.width().abs_diff(2 * width) < 8 && twice.height().abs_diff(2 * height) < 8);
         assert_eq!(twice.get_pixel(twice.width() / 2, 9), once.get_pixel(width / 2, 5));
     }

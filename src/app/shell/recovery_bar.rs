@@ -6,14 +6,14 @@ use crate::app::state::command::{Commands, DocumentCommand};
 use crate::app::state::recovery::Recovery;
 use crate::numbers;
 
-/// Draws the offer, if there is one.
+/// Draws the bar, if there is work to offer.
 pub(crate) fn show(ui: &mut Ui, recovery: &Recovery, commands: &mut Commands) {
     let Some((title, findings)) = recovery.offer() else { return };
     Panel::top("recovery").show(ui, |ui| {
         ui.horizontal(|ui| {
             let findings = numbers::counted(findings, "finding", "findings");
             ui.label(format!(
-                "The last run did not end normally. {title} was open with {findings}."
+                "An earlier run did not end normally. {title} was open with {findings}."
             ));
             if ui.button(format!("Restore the evidence of {title}")).clicked() {
                 commands.push(DocumentCommand::Restore);

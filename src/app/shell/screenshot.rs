@@ -1,4 +1,4 @@
-//! `--screenshot`: open, wait for the posteriors, write a picture of the window, quit.
+//! The option `--screenshot`: waits for the posteriors, writes a picture of the window, and quits.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -7,23 +7,25 @@ use eframe::egui::{self, ViewportCommand};
 
 use crate::app::shell::picture;
 
-/// Frames to draw after everything is loaded, until layouts and fonts have settled. With too few,
-/// the picture shows an unfinished layout.
+/// Number of frames to draw once the posteriors are on screen. With too few, the picture shows an
+/// unfinished layout.
 const SETTLING_FRAMES: u32 = 8;
 
-/// The outcome of a screenshot, shared with the caller of the window.
+/// The outcome of a screenshot, shared with the caller that opened the window; `None` until the
+/// screenshot has been written or has failed.
 pub type Outcome = Arc<Mutex<Option<Result<(), String>>>>;
 
 /// The screenshot of a run with `--screenshot`.
 pub struct Screenshot {
     path: PathBuf,
     outcome: Outcome,
+    /// Number of successive frames in which the workbench was settled.
     settled_frames: u32,
     requested: bool,
 }
 
 impl Screenshot {
-    /// A screenshot to be written to `path`, and its outcome.
+    /// A screenshot to be written to `path`, and a handle to its outcome.
     #[must_use]
     pub fn new(path: PathBuf) -> (Self, Outcome) {
         let outcome = Outcome::default();
@@ -32,8 +34,8 @@ impl Screenshot {
         (shot, outcome)
     }
 
-    /// Call this once per frame. `settled` is whether everything is loaded; a `failure` ends the
-    /// run.
+    /// Takes the picture, writes it, and closes the window. `settled` says whether the posteriors are
+    /// on screen. A `failure` closes the window at once. Call this once per frame.
     pub fn advance(&mut self, ctx: &egui::Context, settled: bool, failure: Option<&str>) {
         if let Some(failure) = failure {
             self.finish(ctx, Err(failure.to_owned()));

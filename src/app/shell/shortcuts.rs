@@ -6,15 +6,15 @@ use crate::app::shell::actions;
 use crate::app::state::command::{Command, Commands, HistoryCommand, StepCommand};
 use crate::app::state::stepping::Stepping;
 
-/// Pushes the commands of all shortcuts that were pressed. Shortcuts that mean something in a text
-/// field are left to it while the user is `typing`.
+/// Pushes the commands of all shortcuts that were pressed. `typing` says whether a text field has the
+/// focus: the field then receives the shortcuts that [edit text](actions::edits_text).
 pub(crate) fn read(ctx: &egui::Context, typing: bool, commands: &mut Commands) {
     let mut keyed: Vec<(KeyboardShortcut, Command)> = actions::all()
         .into_iter()
         .filter_map(|action| Some((action.shortcut?, action.command)))
         .collect();
     keyed.push((actions::ALTERNATIVE_REDO, HistoryCommand::Redo.into()));
-    // Shortcuts with Shift come first, because egui also matches Ctrl+Shift+Z with Ctrl+Z.
+    // Shortcuts with Shift come first, because egui lets Ctrl+Shift+Z match Ctrl+Z too.
     keyed.sort_by_key(|(shortcut, _)| !shortcut.modifiers.shift);
     for (shortcut, command) in keyed {
         let belongs_to_text = typing && actions::edits_text(shortcut);
@@ -28,7 +28,7 @@ pub(crate) fn read(ctx: &egui::Context, typing: bool, commands: &mut Commands) {
     }
 }
 
-/// Pushes the commands of the keys for stepping that were pressed.
+/// Pushes the commands of the keys that were pressed and that control `stepping`.
 pub(crate) fn read_stepping(ctx: &egui::Context, stepping: &Stepping, commands: &mut Commands) {
     let keys = [
         (Key::ArrowLeft, StepCommand::Back),

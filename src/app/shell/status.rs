@@ -1,4 +1,4 @@
-//! The status line, and the last failure above it.
+//! The status line, and the message of the last failure above it.
 
 use eframe::egui::{self, Align, Layout, RichText, Ui};
 
@@ -10,10 +10,12 @@ use crate::app::theme::Palette;
 use crate::network::Finding;
 use crate::numbers;
 use crate::propagation::human_bytes;
-use crate::session::Step;
+use crate::session::{Propagation, Step};
 
 const LN_P_TOOLTIP: &str =
     "Natural logarithm of the probability of the evidence, with likelihoods as they were entered";
+const LN_Z_TOOLTIP: &str = "Natural logarithm of the partition function: the product of all factors, \
+    summed over the configurations that agree with the evidence";
 const SCALED_TOOLTIP: &str = "Probability of the evidence times the scale of its likelihoods. \
     Some of the likelihoods' weights are above one, so only ratios of such values have a meaning.";
 
@@ -34,8 +36,8 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     });
 }
 
-/// Draws the whole message of the last failure. Call this at the bottom of the window, so that the
-/// message does not move what is under the pointer when it appears.
+/// Draws the message of the last failure in full. Draw it at the bottom of the window: there its
+/// appearance does not move what is under the pointer.
 pub fn failure(ui: &mut Ui, failure: &str, commands: &mut Commands) {
     ui.with_layout(Layout::right_to_left(Align::TOP), |ui| {
         if ui.button("Dismiss").clicked() {
@@ -51,6 +53,7 @@ pub fn failure(ui: &mut Ui, failure: &str, commands: &mut Commands) {
     });
 }
 
+/// Draws the progress of the running step, and a button that cancels the step.
 fn progress(ui: &mut Ui, model: &Model, step: Step, commands: &mut Commands) {
     let running = model.document.as_ref().and_then(|document| document.running.as_ref());
     match running.map(|watch| watch.progress()) {
@@ -70,16 +73,13 @@ fn progress(ui: &mut Ui, model: &Model, step: Step, commands: &mut Commands) {
     }
 }
 
-/// The number of warnings of the reader, with their texts as a tooltip.
+/// Draws the number of warnings of the reader, with their texts as a tooltip.
 fn warnings(ui: &mut Ui, document: &Document) {
     let warnings = &document.read.warnings;
     if warnings.is_empty() {
         return;
     }
-    let text = match warnings.len() {
-        1 => "1 warning".to_owned(),
-        many => format!("{many} warnings"),
-    };
+    let text = numbers::counted(warnings.len(), "warning", "warnings");
     ui.label(RichText::new(text).color(Palette::of(ui).warning)).on_hover_ui(|ui| {
         warnings.iter().for_each(|warning| {
             ui.label(warning.to_string());
@@ -88,26 +88,10 @@ fn warnings(ui: &mut Ui, document: &Document) {
     ui.separator();
 }
 
+/// Draws the facts about the open network, its tree and its newest result.
 fn facts(ui: &mut Ui, model: &Model, document: &Document) {
-    let engine = model.compute.engine;
     fact(ui, "network", document.title(), "The open network");
-    let uses = match document.engine_bytes {
-        Some(bytes) => format!("Engine and precision. The engine uses {}", human_bytes(bytes)),
-        None => "Engine and precision".to_owned(),
-    };
-    match &document.fallback {
-        None => {
-            fact(ui, "engine", format!("{} {}", engine.engine.name(), engine.precision), &uses);
-        }
-        Some((used, reason)) => {
-            let (used, wanted) = (used.engine.name(), engine.engine.name());
-            ui.weak("engine");
-            let text = RichText::new(format!("{used} instead of {wanted}"));
-            ui.label(text.color(Palette::of(ui).warning).strong())
-                .on_hover_text(format!("{reason}. Propagate (F5) tries {wanted} again."));
-            ui.separator();
-        }
-    }
+    engine_fact(ui, model, document);
     warnings(ui, document);
     if let Some(compiled) = &document.compiled {
         let tree = compiled.statistics();
@@ -117,40 +101,7 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
         fact(ui, "entries", total, "Total entries of all clique tables");
     }
     if let Some(result) = &document.result {
-        // Without evidence, rounding can give a tiny negative number, which would read "-0.000000".
-        let ln = result.posteriors.ln_p_evidence();
-        let ln = if ln.abs() < 5e-7 { 0.0 } else { ln };
-        let is_bayesian = document.network().is_bayesian();
-        let stale = if document.is_stale() { " (stale)" } else { "" };
-        // If the current evidence is impossible, the result belongs to earlier evidence.
-        let (ln, p) = match document.impossible {
-            Some(_) => ("-∞".to_owned(), "0".to_owned()),
-            None => {
-                (format!("{ln:.6}{stale}"), format!("{}{stale}", numbers::scientific(ln.exp())))
-            }
-        };
-        fact(
-            ui,
-            if is_bayesian { "ln P(e)" } else { "ln Z(e)" },
-            ln,
-            if is_bayesian {
-                LN_P_TOOLTIP
-            } else {
-                "Natural logarithm of the partition function: the product of all factors, summed over \
-                 the configurations that agree with the evidence"
-            },
-        );
-        if is_bayesian {
-            let is_scaled = document.evidence.iter().any(|(_, finding)| match finding {
-                Finding::Likelihood(weights) => weights.iter().any(|&weight| weight > 1.0),
-                Finding::Observed(_) => false,
-            });
-            // With weights above one, this number can exceed one and is not a probability.
-            match is_scaled {
-                false => fact(ui, "P(e)", p, "Probability of the evidence"),
-                true => fact(ui, "P(e) scaled", p, SCALED_TOOLTIP),
-            }
-        }
+        evidence_facts(ui, document, result);
         let time = numbers::duration(result.took());
         let traced = numbers::duration(result.trace.elapsed);
         let hover = match result.untraced {
@@ -161,7 +112,61 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
     }
 }
 
-/// A name with a value and a tooltip.
+/// Draws the chosen engine, or the engine that replaces it and why.
+fn engine_fact(ui: &mut Ui, model: &Model, document: &Document) {
+    let chosen = model.compute.engine;
+    match &document.fallback {
+        None => {
+            let uses = match document.engine_bytes {
+                Some(bytes) => {
+                    format!("Engine and precision. The engine uses {}", human_bytes(bytes))
+                }
+                None => "Engine and precision".to_owned(),
+            };
+            fact(ui, "engine", format!("{} {}", chosen.engine.name(), chosen.precision), &uses);
+        }
+        Some((used, reason)) => {
+            let (used, chosen) = (used.engine.name(), chosen.engine.name());
+            ui.weak("engine");
+            let text = RichText::new(format!("{used} instead of {chosen}"));
+            ui.label(text.color(Palette::of(ui).warning).strong())
+                .on_hover_text(format!("{reason}. Propagate (F5) tries {chosen} again."));
+            ui.separator();
+        }
+    }
+}
+
+/// Draws the probability of the evidence of `result`, or for a Markov network the partition
+/// function.
+fn evidence_facts(ui: &mut Ui, document: &Document, result: &Propagation) {
+    let ln = result.posteriors.ln_p_evidence();
+    // Rounding can give a tiny negative number, which would read "-0.000000".
+    let ln = if ln.abs() < 5e-7 { 0.0 } else { ln };
+    // If the current evidence is impossible, the result is of earlier evidence.
+    let (ln, p) = if document.impossible.is_some() {
+        ("-∞".to_owned(), "0".to_owned())
+    } else {
+        let stale = if document.is_stale() { " (stale)" } else { "" };
+        (format!("{ln:.6}{stale}"), format!("{}{stale}", numbers::scientific(ln.exp())))
+    };
+    if !document.network().is_bayesian() {
+        fact(ui, "ln Z(e)", ln, LN_Z_TOOLTIP);
+        return;
+    }
+    fact(ui, "ln P(e)", ln, LN_P_TOOLTIP);
+    let is_scaled = document.evidence.iter().any(|(_, finding)| match finding {
+        Finding::Likelihood(weights) => weights.iter().any(|&weight| weight > 1.0),
+        Finding::Observed(_) => false,
+    });
+    // With weights above one, this number can exceed one and is not a probability.
+    if is_scaled {
+        fact(ui, "P(e) scaled", p, SCALED_TOOLTIP);
+    } else {
+        fact(ui, "P(e)", p, "Probability of the evidence");
+    }
+}
+
+/// Draws a name, its value, and a tooltip.
 fn fact(ui: &mut Ui, name: &str, value: String, hover: &str) {
     ui.weak(name);
     ui.strong(value).on_hover_text(hover);

@@ -31,6 +31,8 @@ pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     targets::mark(&response.response, "stepping");
 }
 
+/// Draws the choice between stepping message by message and slow motion. Slow motion needs measured
+/// times, which `has_trace` says there are.
 fn mode_choice(ui: &mut Ui, mode: SteppingMode, has_trace: bool, commands: &mut Commands) {
     let along_plan = mode == SteppingMode::Plan;
     if ui.selectable_label(along_plan, "Message by message").clicked() && !along_plan {
@@ -38,20 +40,26 @@ fn mode_choice(ui: &mut Ui, mode: SteppingMode, has_trace: bool, commands: &mut 
     }
     let slow = ui.add_enabled(has_trace, Button::selectable(!along_plan, "Slow motion"));
     targets::mark(&slow, "slow motion");
-    if slow.on_hover_text("The newest propagation as it was measured").clicked() && along_plan {
+    if slow.on_hover_text("The propagation at the times that were measured").clicked() && along_plan
+    {
         commands.push(StepCommand::SlowMotion);
     }
 }
 
+/// Draws the buttons that move the position, and the button that plays or pauses.
 fn buttons(ui: &mut Ui, stepping: &Stepping, commands: &mut Commands) {
     let playing = stepping.player.is_playing();
-    let (symbol, name) = if playing { ("⏸", "Pause") } else { ("⏵", "Play") };
+    let (play_symbol, play) = if playing { ("⏸", "Pause") } else { ("⏵", "Play") };
+    let (back, forward) = match stepping.mode {
+        SteppingMode::Plan => ("Previous message", "Next message"),
+        SteppingMode::SlowMotion => ("Back by 1% of the time", "Forward by 1% of the time"),
+    };
     for (symbol, name, key, command) in [
-        ("⏮", "First message", "Home", StepCommand::First),
-        ("⏴", "Previous message", "Left arrow", StepCommand::Back),
-        (symbol, name, "Space", StepCommand::Play(!playing)),
-        ("⏵|", "Next message", "Right arrow", StepCommand::Forward),
-        ("⏭", "Last message", "End", StepCommand::Last),
+        ("⏮", "Go to the start", "Home", StepCommand::First),
+        ("⏴", back, "Left arrow", StepCommand::Back),
+        (play_symbol, play, "Space", StepCommand::Play(!playing)),
+        ("⏵|", forward, "Right arrow", StepCommand::Forward),
+        ("⏭", "Go to the end", "End", StepCommand::Last),
     ] {
         if icon_button(ui, symbol, name, key) {
             commands.push(command);
@@ -59,6 +67,7 @@ fn buttons(ui: &mut Ui, stepping: &Stepping, commands: &mut Commands) {
     }
 }
 
+/// Draws the position in the plan, the current message, and the pace.
 fn plan_controls(
     ui: &mut Ui,
     compiled: &CompiledNetwork,
@@ -80,7 +89,7 @@ fn plan_controls(
             message.phase.name(),
             naming::message_ends(compiled, MessageId::new(passed))
         ),
-        None => format!("all {} messages passed", numbers::thousands(messages as u64)),
+        None => format!("All {} messages passed", numbers::thousands(messages as u64)),
     };
     ui.strong(text);
     ui.separator();
@@ -92,6 +101,7 @@ fn plan_controls(
     }
 }
 
+/// Draws the position in a trace of `total` nanoseconds, and the slowdown.
 fn slow_motion_controls(ui: &mut Ui, stepping: &Stepping, total: f64, commands: &mut Commands) {
     let now = stepping.player.position();
     let mut time = now;
@@ -109,7 +119,11 @@ fn slow_motion_controls(ui: &mut Ui, stepping: &Stepping, total: f64, commands: 
     let slider = Slider::new(&mut slowdown, SLOWDOWNS)
         .logarithmic(true)
         .custom_formatter(|value, _| format!("{} times slower", numbers::short(value)));
-    if ui.add(slider).on_hover_text("How many times slower than measured to play").changed() {
+    if ui
+        .add(slider)
+        .on_hover_text("How many times slower than measured slow motion plays")
+        .changed()
+    {
         commands.push(StepCommand::Slowdown(slowdown));
     }
 }

@@ -1,4 +1,5 @@
-//! The menu for the junction tree, and the state of the search for a better one in the status line.
+//! The menu for the junction tree, and the part of the status line about the search for a better
+//! tree.
 
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ const REDRAW_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Draws the menu.
 pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
-    let is_running = running(model).is_some();
+    let is_running = running_search(model).is_some();
     ui.add_enabled_ui(model.compiled().is_some() && !is_running, |ui| {
         let improve = ui
             .button("Improve the tree")
@@ -38,20 +39,20 @@ pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     }
 }
 
-/// The running search.
-fn running(model: &Model) -> Option<&ImprovementProgress> {
+/// The search for a better tree, while it runs.
+fn running_search(model: &Model) -> Option<&ImprovementProgress> {
     model.improvement.as_deref().filter(|improvement| !improvement.has_ended())
 }
 
-/// Draws the state of the running search in the status line.
+/// Draws the progress of the running search in the status line, if there is one.
 pub(crate) fn status(ui: &mut Ui, model: &Model, commands: &mut Commands) {
-    let Some((improvement, compiled)) = running(model).zip(model.compiled()) else { return };
+    let Some((improvement, compiled)) = running_search(model).zip(model.compiled()) else { return };
     ui.ctx().request_repaint_after(REDRAW_INTERVAL);
     let text = describe(compiled.statistics().total_clique_entries, improvement);
     ui.weak("improving the tree");
     ui.label(RichText::new(text).strong()).on_hover_text(
-        "Total entries of all clique tables: of the current tree, and of the best one so far. \
-         The search pauses during propagations.",
+        "Total entries of all clique tables, in the current tree and in the best tree so far. \
+         The search pauses during propagations and experiments.",
     );
     if ui.button("Stop").on_hover_text("Stop searching and use the best tree found").clicked() {
         commands.push(TreeCommand::StopImproving);
@@ -59,8 +60,8 @@ pub(crate) fn status(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     ui.separator();
 }
 
-/// The entries of the current tree and of the best tree found, and the time spent searching, such
-/// as `8,861,142 -> 8,790,003 entries, 12 s`.
+/// The number of entries `now` and in the best tree found, and the time spent searching, such as
+/// `8,861,142 -> 8,790,003 entries, 12 s`.
 fn describe(now: u64, improvement: &ImprovementProgress) -> String {
     let best = improvement.best();
     let entries = if best < now {
