@@ -10,7 +10,7 @@ const MIN_POSITIONED_PERCENT: usize = 90;
 /// Minimum gap between boxes, in points.
 const GAP: f32 = 10.0;
 
-/// Range of the factor by which the positions of the file are scaled.
+/// Range of the scale of a drawing, in points per unit of the positions in the file.
 const SCALES: std::ops::RangeInclusive<f32> = 0.25..=4.0;
 
 /// A drawing with positions from a file.
@@ -18,8 +18,8 @@ const SCALES: std::ops::RangeInclusive<f32> = 0.25..=4.0;
 pub struct FileDrawing {
     /// The centre of every vertex.
     pub centres: Vec<Pos2>,
-    /// The two ends of every link: a straight line from the border of one box to the border of the
-    /// other.
+    /// The two ends of every link, which is a straight line from the border of one box to the
+    /// border of the other.
     pub links: Vec<Vec<Pos2>>,
 }
 
@@ -38,12 +38,12 @@ pub fn has_enough_positions(positions: &[Option<[f64; 2]>]) -> bool {
 /// positions in the file are very close. Vertices without a position are placed in rows below the
 /// others. `links` are pairs of vertices.
 ///
-/// # Panics
-/// If `positions` is not as long as `sizes`, or a link refers to a vertex that does not exist.
+/// # Panics If `positions` is shorter than `sizes`, or if a position or a link is given for a
+/// vertex that has no size.
 ///
 /// # Complexity
-/// O(n log n) for n vertices if few of them overlap horizontally. At worst, each vertex is compared
-/// with 2000 others.
+/// O(n log n + p) for n vertices, of which p pairs are close to each other horizontally. At most
+/// 2000 n pairs are compared.
 #[must_use]
 pub fn draw(
     sizes: &[Vec2],
@@ -65,6 +65,7 @@ pub fn draw(
             placed.iter().map(|&(vertex, _)| (centres[vertex], sizes[vertex])).unzip();
         bounds(&centres, &sizes)
     };
+    // The upper left corner of the next box, and the height of its row.
     let mut corner = occupied.left_bottom() + Vec2::splat(GAP);
     let mut height = 0.0_f32;
     for vertex in (0..sizes.len()).filter(|&vertex| positions[vertex].is_none()) {
@@ -87,11 +88,11 @@ pub fn draw(
     FileDrawing { centres, links }
 }
 
-/// The smallest scale in [`SCALES`] at which boxes do not overlap. Pairs that would overlap even at
-/// the largest scale are ignored.
+/// The smallest scale in [`SCALES`] at which all boxes are at least [`GAP`] apart, horizontally or
+/// vertically. Pairs that would be closer even at the largest scale are ignored.
 fn scale(sizes: &[Vec2], placed: &[(usize, Pos2)]) -> f32 {
-    // Maximum number of neighbours to the right that a vertex is compared with; bounds the time for
-    // thousands of vertices at the same x.
+    // Maximum number of vertices to the right that a vertex is compared with. This limits the time
+    // for thousands of vertices at the same x.
     const MAX_NEIGHBOURS: usize = 2000;
     let mut placed = placed.to_vec();
     placed.sort_by(|(_, a), (_, b)| a.x.total_cmp(&b.x));
@@ -99,7 +100,7 @@ fn scale(sizes: &[Vec2], placed: &[(usize, Pos2)]) -> f32 {
     let mut scale = *SCALES.start();
     for (index, &(a, position)) in placed.iter().enumerate() {
         for &(b, other) in placed[index + 1..].iter().take(MAX_NEIGHBOURS) {
-            // All others are even further to the right.
+            // The rest are even further to the right.
             if widest <= scale * (other.x - position.x) {
                 break;
             }
@@ -114,7 +115,8 @@ fn scale(sizes: &[Vec2], placed: &[(usize, Pos2)]) -> f32 {
     scale
 }
 
-/// Where the line from the centre of `rect` to `towards` leaves `rect`.
+/// Where the line from the centre of `rect` to `towards` leaves `rect`; `towards` itself if it is
+/// inside.
 fn border(rect: Rect, towards: Pos2) -> Pos2 {
     let direction = towards - rect.center();
     let reach = |half: f32, along: f32| half / along.abs().max(f32::MIN_POSITIVE);
@@ -131,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn boxes_keep_their_arrangement_and_do_not_overlap() {
+    fn boxes_keep_their_arrangement_without_overlaps_and_links_end_at_their_borders() {
         let positions = [[0.0, 0.0], [40.0, 0.0], [0.0, 30.0], [45.0, 33.0]].map(Some);
         let size = Vec2::new(100.0, 60.0);
         let drawing = draw(&[size; 4], &positions, &[(0, 3), (1, 1)]);
@@ -145,10 +147,11 @@ mod tests {
             assert!((centre.to_vec2() - wanted).length() < 1e-3, "{centre:?}");
         }
         let line = &drawing.links[0];
-        let rim = |rect: Rect, point| {
+        let is_on_border = |rect: Rect, point| {
             rect.distance_to_pos(point) < 1e-3 && !rect.shrink(0.1).contains(point)
         };
-        assert!(rim(boxes[0], line[0]) && rim(boxes[3], line[1]), "{line:?}");
+        let [from, to] = [is_on_border(boxes[0], line[0]), is_on_border(boxes[3], line[1])];
+        assert!(from && to, "{line:?}");
     }
 
     #[test]

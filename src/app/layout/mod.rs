@@ -20,13 +20,13 @@ pub fn bounds(centres: &[Pos2], sizes: &[Vec2]) -> Rect {
         .unwrap_or_else(|| Rect::from_center_size(Pos2::ZERO, Vec2::splat(1.0)))
 }
 
-/// The zoom at which a picture of `size` fits a pane one unit high and `aspect` wide.
+/// The largest zoom at which a picture of `size` fits a pane one unit high and `aspect` wide.
 fn fit_scale(size: Vec2, aspect: f32) -> f32 {
     (aspect / size.x.max(1.0)).min(1.0 / size.y.max(1.0))
 }
 
-/// A curve from `from` to `to`, as a polyline. It starts and ends in the direction of `axis`, which
-/// is a unit vector.
+/// A curve from `from` to `to`, as a polyline. It starts and ends parallel to `axis`, a unit
+/// vector.
 #[must_use]
 pub fn s_curve(from: Pos2, to: Pos2, axis: Vec2) -> Vec<Pos2> {
     const SEGMENTS: usize = 10;
@@ -50,9 +50,10 @@ mod tests {
     use eframe::egui::pos2;
 
     #[test]
-    fn a_curve_starts_and_ends_along_its_axis() {
+    fn a_curve_starts_and_ends_parallel_to_its_axis() {
         let curve = s_curve(pos2(0.0, 0.0), pos2(40.0, 100.0), Vec2::DOWN);
         assert_eq!((curve[0], curve[curve.len() - 1]), (pos2(0.0, 0.0), pos2(40.0, 100.0)));
         assert!(curve[1].x < 2.0 && curve[1].y > 5.0);
+        assert!(curve[9].x > 38.0 && curve[9].y < 95.0);
     }
 }

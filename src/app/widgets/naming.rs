@@ -5,7 +5,7 @@ use crate::network::{Network, VariableId};
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId};
 
-/// Maximum number of characters that variable names take up in the name of a clique or separator.
+/// Maximum number of characters of the variable set in the name of a clique or a separator.
 pub const MAX_CHARACTERS: usize = 28;
 
 /// The title that the file gives a variable, if it differs from the name.
@@ -17,8 +17,9 @@ pub fn title(network: &Network, variable: VariableId) -> Option<&str> {
     (!title.eq_ignore_ascii_case(&name.replace('_', " "))).then_some(title)
 }
 
-/// The names of `variables`: `{either, lung, tub}`, or `{either, lung, +7}` if the names would have
-/// more than `limit` characters. At least one variable is named.
+/// The names of `variables`: `{either, lung, tub}`. If this set would have more than `limit`
+/// characters, only as many names as fit are given, but at least one, and the others are counted:
+/// `{either, lung, +7}`.
 #[must_use]
 pub fn variable_set(network: &Network, variables: &[VariableId], limit: usize) -> String {
     format!("{{{}}}", variable_list(network, variables, limit))
@@ -50,7 +51,7 @@ pub fn variable_list(network: &Network, variables: &[VariableId], limit: usize) 
 pub fn timed_together(others: u32) -> Option<String> {
     (others > 0).then(|| {
         let others = numbers::counted(others as usize, "other", "others");
-        format!("Timed together with {others}: this is a share of their total time, by forecast")
+        format!("Timed together with {others}: the common time is divided by forecast cost")
     })
 }
 
@@ -91,14 +92,15 @@ pub fn message_ends(compiled: &CompiledNetwork, message: MessageId) -> String {
     format!("{} to {}", clique_id(message.from), clique_id(message.to))
 }
 
-/// The name for screen readers: `Clique 12: either, lung, tub; 8 entries`.
+/// The name of a clique for screen readers: `Clique 12: either, lung, tub; 8 entries`.
 #[must_use]
 pub fn spoken_clique(compiled: &CompiledNetwork, clique: CliqueId) -> String {
-    let inside = &compiled.tree()[clique];
-    let names = variable_list(compiled.network(), &inside.variables, 200);
-    let entries = numbers::thousands(inside.entries);
-    let noun = if inside.entries == 1 { "entry" } else { "entries" };
-    format!("Clique {}: {names}; {entries} {noun}", clique.index())
+    let id = clique.index();
+    let clique = &compiled.tree()[clique];
+    let names = variable_list(compiled.network(), &clique.variables, 200);
+    let entries = numbers::thousands(clique.entries);
+    let noun = if clique.entries == 1 { "entry" } else { "entries" };
+    format!("Clique {id}: {names}; {entries} {noun}")
 }
 
 /// The number of entries of the two clique tables of a message, |from| + |to|.

@@ -10,7 +10,7 @@ use egui_extras::TableRow;
 
 /// Height of a row in points.
 pub const ROW_HEIGHT: f32 = 20.0;
-/// Width in points of an empty last column, which keeps the scroll bar off the numbers.
+/// Width in points of an empty last column, which keeps the scroll bar away from the numbers.
 pub const MARGIN: f32 = 8.0;
 
 /// The column that a table is sorted by, and the direction.
@@ -107,7 +107,7 @@ impl<C: Copy> Header<C> {
 /// The appearance of a row.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Unique, and the same in every frame.
+    /// Unique in the window, and the same in every frame.
     pub id: Id,
     /// The horizontal extent of the table.
     pub span: Rangef,
@@ -121,7 +121,8 @@ pub struct Row {
 
 impl Row {
     /// Draws the first cell with `add_contents`, and makes the whole row one widget that can be
-    /// clicked and focused. The first column of the table must not be clipped.
+    /// clicked and focused. Returns the response of this widget. The first column of the table must
+    /// not be clipped.
     pub fn first_cell(
         self,
         row: &mut TableRow<'_, '_>,
@@ -200,8 +201,8 @@ impl<T> Default for Cursor<T> {
 }
 
 impl<T: Copy + PartialEq> Cursor<T> {
-    /// The row to scroll to if the selection has changed since the last frame. `row_of` maps an
-    /// item to its row.
+    /// The row of `selected`, to scroll to, if the selection has changed since the last frame.
+    /// `row_of` maps an item to its row.
     pub fn reveal(
         &mut self,
         selected: Option<T>,
@@ -211,9 +212,9 @@ impl<T: Copy + PartialEq> Cursor<T> {
         if before == selected { None } else { row_of(selected?) }
     }
 
-    /// The item that the user selects with row `index` of `count`, which shows `item` and has
-    /// `response`: `item` itself if the row is clicked or Enter is pressed, another item if a key
-    /// moves the focus there.
+    /// The item that the user selects in this frame through row `index` of `count`, which shows
+    /// `item` and has `response`. This is `item` if the row is clicked or Enter is pressed, and
+    /// another item if a key moves the focus to its row. `item_at` maps a row to its item.
     pub fn follow(
         &mut self,
         response: &Response,
@@ -240,7 +241,8 @@ impl<T: Copy + PartialEq> Cursor<T> {
     }
 }
 
-/// The row that the keys move to from row `index` of `count` while `row` has the focus.
+/// The row that a pressed key moves the focus to. `row` is the response of row `index` of `count`.
+/// `None` if this row does not have the focus, or if the focus stays there.
 fn key_target(row: &Response, index: usize, count: usize) -> Option<usize> {
     if !row.has_focus() || count == 0 {
         return None;

@@ -19,7 +19,7 @@ const LAYER_GAP: f32 = 46.0;
 /// Width of a dummy vertex in points: the room for an arc that passes through a layer.
 const DUMMY_WIDTH: f32 = 7.0;
 
-/// Maximum number of times that the drawing is repeated with another layer width to approach the
+/// Maximum number of times that the graph is drawn again with another layer width, to approach the
 /// requested aspect ratio.
 const MAX_CORRECTIONS: usize = 3;
 
@@ -31,7 +31,7 @@ const MIN_CORRECTED: usize = 60;
 pub struct LayeredDrawing {
     /// The centre of every vertex.
     pub centres: Vec<Pos2>,
-    /// The line of every arc, from the bottom of its tail to the top of its head. Where it
+    /// The line of every arc, from the bottom of its tail to the top of its head. Where a line
     /// crosses a layer, it runs straight down between vertices.
     pub arc_lines: Vec<Vec<Pos2>>,
     /// The smallest rectangle around all vertices.
@@ -134,19 +134,20 @@ fn layer_bands(sizes: &[Vec2], layer_of: &[usize]) -> Vec<(f32, f32)> {
 struct Layered {
     /// The layer of every vertex: first the vertices of the graph, then the dummies.
     layer_of: Vec<usize>,
-    /// The width of every vertex on its layer, gap included.
+    /// The width of every vertex on its layer, including the gap to its neighbours.
     width: Vec<f32>,
     /// Number of vertices of the graph; vertices from this index on are dummies.
     real_count: usize,
-    /// The vertices of every layer, from left to right.
+    /// The vertices of every layer, from left to right. Empty until the layers are ordered.
     layers: Vec<Vec<usize>>,
-    /// The index of every vertex within its layer.
+    /// The index of every vertex within its layer. Empty until the layers are ordered.
     position: Vec<usize>,
     /// Neighbours on the layer above.
     above: Vec<Vec<usize>>,
     /// Neighbours on the layer below.
     below: Vec<Vec<usize>>,
-    /// The dummies of every arc, from tail to head. Arcs with the same tail share dummies.
+    /// The dummies of every arc, from tail to head. Arcs with the same tail share dummies. Empty
+    /// for an arc that does not point down, which only a cycle causes.
     chains: Vec<std::ops::Range<usize>>,
 }
 
@@ -164,26 +165,17 @@ impl Layered {
         };
         // Each tail has one chain of dummies, as long as its longest arc needs. All arcs of the
         // tail use the beginning of this chain, so that the picture has one vertical line per tail.
-        let mut chain_of_tail = vec![0..0; sizes.len()];
+        let layers_between =
+            |tail: usize, head: usize| layer_of[head].saturating_sub(layer_of[tail] + 1);
+        let mut chain_lengths = vec![0; sizes.len()];
         for &(tail, head) in arcs {
-            let chain = &mut chain_of_tail[tail];
-            chain.end = chain.end.max(layer_of[head].saturating_sub(layer_of[tail] + 1));
+            chain_lengths[tail] = chain_lengths[tail].max(layers_between(tail, head));
         }
-        for (tail, chain) in chain_of_tail.iter_mut().enumerate() {
-            let first = layered.layer_of.len();
-            for dummy in first..first + chain.end {
-                layered.layer_of.push(layer_of[tail] + 1 + dummy - first);
-                layered.width.push(DUMMY_WIDTH);
-                layered.above.push(Vec::new());
-                layered.below.push(Vec::new());
-                layered.join(if dummy == first { tail } else { dummy - 1 }, dummy);
-            }
-            *chain = first..first + chain.end;
-        }
+        let add_chain = |(tail, &length): (usize, &usize)| layered.add_chain(tail, length);
+        let first_dummies: Vec<usize> = chain_lengths.iter().enumerate().map(add_chain).collect();
         for &(tail, head) in arcs {
-            let shared = &chain_of_tail[tail];
-            let passed = layer_of[head].saturating_sub(layer_of[tail] + 1);
-            let chain = shared.start..shared.start + passed;
+            let first = first_dummies[tail];
+            let chain = first..first + layers_between(tail, head);
             if layer_of[tail] < layer_of[head] {
                 layered.join(if chain.is_empty() { tail } else { chain.end - 1 }, head);
             }
@@ -192,6 +184,20 @@ impl Layered {
         layered
     }
 
+    /// Adds `length` dummies below `tail`, one on each layer. Returns the index of the first.
+    fn add_chain(&mut self, tail: usize, length: usize) -> usize {
+        let first = self.layer_of.len();
+        for dummy in first..first + length {
+            self.layer_of.push(self.layer_of[tail] + 1 + dummy - first);
+            self.width.push(DUMMY_WIDTH);
+            self.above.push(Vec::new());
+            self.below.push(Vec::new());
+            self.join(if dummy == first { tail } else { dummy - 1 }, dummy);
+        }
+        first
+    }
+
+    /// Connects `upper` with `lower`, a vertex on the layer below it.
     fn join(&mut self, upper: usize, lower: usize) {
         self.below[upper].push(lower);
         self.above[lower].push(upper);
@@ -240,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn arcs_point_downward_and_no_two_vertices_overlap() {
+    fn arcs_point_down_between_vertices_that_do_not_overlap() {
         for n in [0, 1, 2, 8, 40, 300] {
             let (sizes, arcs) = (sizes(n), graph(n, 5));
             let drawing = draw(&sizes, &arcs, 1.6);
@@ -293,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_graph_is_folded_to_the_aspect_ratio() {
+    fn a_wide_graph_is_folded_to_about_the_aspect_ratio() {
         // One cause of 999 effects: in two layers it would be about 950 times as wide as high.
         let arcs: Vec<(usize, usize)> = (1..1000).map(|effect| (0, effect)).collect();
         let drawing = draw(&sizes(1000), &arcs, 1.6);

@@ -2,16 +2,20 @@
 
 use crate::app::layout::layered::Layered;
 
-/// Number of sweeps, alternately down and up. More sweeps change little.
-const SWEEPS: usize = 12;
+/// Maximum number of sweeps, alternately down and up. More sweeps change little.
+const MAX_SWEEPS: usize = 12;
 
-/// Orders every layer so that few arcs cross, by the barycentre method: sweeping down and up, each
-/// layer is sorted by the mean position of its neighbours on the layer visited before it. The best
-/// order seen is used.
+/// Minimum number of sweeps. Even if no arcs cross, sweeps move dummies to the middle of their
+/// siblings.
+const MIN_SWEEPS: usize = 4;
+
+/// Orders every layer so that few arcs cross, by the barycentre method: sweeps down and up sort the
+/// vertices of each layer by the mean position of their neighbours on the layer visited before. The
+/// order with the fewest crossings is used.
 pub(super) fn reduce_crossings(graph: &mut Layered) {
     initial_order(graph);
     let mut best = (crossings(graph), graph.layers.clone());
-    for sweep in 0..SWEEPS {
+    for sweep in 0..MAX_SWEEPS {
         let down = sweep % 2 == 0;
         let count = graph.layers.len();
         for step in 1..count {
@@ -23,7 +27,7 @@ pub(super) fn reduce_crossings(graph: &mut Layered) {
         if crossings <= best.0 {
             best = (crossings, graph.layers.clone());
         }
-        if crossings == 0 && sweep > 2 {
+        if crossings == 0 && sweep + 1 >= MIN_SWEEPS {
             break;
         }
     }
@@ -54,8 +58,8 @@ fn initial_order(graph: &mut Layered) {
     }
 }
 
-/// Sorts a layer by the mean position of its neighbours above (or below). Vertices without
-/// neighbours keep their relative position.
+/// Sorts the vertices of `layer` by the mean position of their neighbours on the layer above, or on
+/// the layer below if not `by_above`. Vertices without neighbours keep their relative position.
 fn sort_layer(graph: &mut Layered, layer: usize, by_above: bool) {
     let neighbours = if by_above { &graph.above } else { &graph.below };
     let order = &graph.layers[layer];
@@ -86,7 +90,8 @@ fn sort_layer(graph: &mut Layered, layer: usize, by_above: bool) {
     graph.set_order(layer, order);
 }
 
-/// Number of pairs of arcs that cross: for each layer, the inversions among lower ends of arcs.
+/// Number of pairs of arcs that cross. Between two layers these are the inversions in the sequence
+/// of lower ends, ordered by upper end.
 ///
 /// # Complexity
 /// O(m log n) for m arcs and n vertices.
@@ -95,7 +100,7 @@ fn crossings(graph: &Layered) -> usize {
     let mut ends = Vec::new();
     for (layer, order) in graph.layers.iter().enumerate() {
         let Some(lower) = graph.layers.get(layer + 1) else { break };
-        // A Fenwick tree counts the lower ends seen so far.
+        // A Fenwick tree counts the lower ends seen so far at each position.
         let mut tree = vec![0_usize; lower.len() + 1];
         let mut seen = 0;
         for &vertex in order {

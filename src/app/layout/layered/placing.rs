@@ -11,9 +11,10 @@ const DUMMY_WEIGHT: f32 = 6.0;
 
 /// The x coordinate of every vertex, dummies included.
 ///
-/// In each sweep, every layer moves as close as possible to the mean positions of its neighbours on
-/// the layer visited before it, keeping order and widths. For one layer this is a least squares
-/// problem with a chain of inequalities, which [`solve`] solves exactly.
+/// In each sweep, the vertices of every layer move as close as possible to the weighted mean
+/// positions of their neighbours on the layer visited before, and keep their order and distances.
+/// For one layer this is a least squares problem with a chain of inequalities, which [`solve`]
+/// solves exactly.
 pub(super) fn x_coordinates(graph: &Layered) -> Vec<f32> {
     let mut x = vec![0.0; graph.layer_of.len()];
     for order in &graph.layers {
@@ -29,14 +30,16 @@ pub(super) fn x_coordinates(graph: &Layered) -> Vec<f32> {
         let down = sweep % 2 == 0;
         for step in 0..count {
             let layer = if down { step } else { count - 1 - step };
-            // The last two sweeps use the neighbours above and below, so that neither side is
-            // favoured.
+            // The last two sweeps use the neighbours above and those below, so that neither side
+            // is favoured.
             place_layer(graph, layer, &mut x, sweep + 2 >= SWEEPS, down);
         }
     }
     x
 }
 
+/// Moves the vertices of `layer` toward their neighbours above (if `down`), below (if not `down`),
+/// or on both sides (if `both_ways`).
 fn place_layer(graph: &Layered, layer: usize, x: &mut [f32], both_ways: bool, down: bool) {
     let order = &graph.layers[layer];
     let goals: Vec<Goal> = order
@@ -57,7 +60,8 @@ fn place_layer(graph: &Layered, layer: usize, x: &mut [f32], both_ways: bool, do
             if !down || both_ways {
                 pull(&graph.below[vertex]);
             }
-            // A vertex without neighbours stays where it is unless others push it.
+            // A vertex without neighbours stays where it is, but its weight is so low that others
+            // can push it away.
             let (position, weight) =
                 if weight > 0.0 { (sum / weight, weight) } else { (x[vertex], 0.05) };
             Goal { position, weight, width: graph.width[vertex] }
@@ -68,10 +72,12 @@ fn place_layer(graph: &Layered, layer: usize, x: &mut [f32], both_ways: bool, do
     }
 }
 
-/// The position that a vertex would have without its neighbours on the layer.
+/// The position that a vertex would have if it were alone on its layer.
 struct Goal {
     position: f32,
+    /// Weight of the squared distance from `position`.
     weight: f32,
+    /// Width of the vertex, including the gap to its neighbours.
     width: f32,
 }
 

@@ -75,8 +75,8 @@ pub(super) fn pack(tree: &TreeShape, widths: &[f32]) -> Vec<f32> {
 fn sibling_positions(contours: &[Contour]) -> Vec<f32> {
     let mut depths: Vec<usize> = contours.iter().map(Contour::depth).collect();
     depths.sort_unstable();
-    // Nothing can collide below the second deepest subtree. Skipping the levels below it keeps the
-    // total time linear.
+    // Below the second deepest subtree there is nothing to collide with. Skipping those levels
+    // keeps the total time linear, except for the sorting.
     let max_depth = if depths.len() < 2 { 0 } else { depths[depths.len() - 2] };
     let from_left = push_apart(contours.iter(), max_depth, |contour, below| contour.edges(below));
     let from_right = push_apart(contours.iter().rev(), max_depth, |contour, below| {
@@ -90,20 +90,22 @@ fn sibling_positions(contours: &[Contour]) -> Vec<f32> {
     from_left.iter().zip(from_right.iter().rev()).map(mean).collect()
 }
 
-/// The smallest positions, starting at zero, at which no contour overlaps an earlier one. Levels
-/// below `max_depth` are ignored.
+/// The smallest positions at which no contour overlaps an earlier one; the first position is zero.
+/// Levels below `max_depth` are ignored. `edges` returns the left and right edge of a contour on a
+/// level.
 fn push_apart<'a>(
     contours: impl Iterator<Item = &'a Contour>,
     max_depth: usize,
     edges: impl Fn(&Contour, usize) -> (f32, f32),
 ) -> Vec<f32> {
+    // The right edge of the previous contours on each level.
     let mut reached: Vec<f32> = Vec::new();
     let mut positions: Vec<f32> = Vec::new();
     for contour in contours {
         let levels = contour.depth().min(max_depth);
         let common = levels.min(reached.len());
-        let free = (0..common).map(|below| reached[below] - edges(contour, below).0);
-        let position = if positions.is_empty() { 0.0 } else { free.fold(0.0, f32::max) };
+        let needed = (0..common).map(|below| reached[below] - edges(contour, below).0);
+        let position = if positions.is_empty() { 0.0 } else { needed.fold(0.0, f32::max) };
         for below in 0..levels {
             let right = position + edges(contour, below).1;
             match reached.get_mut(below) {

@@ -5,11 +5,11 @@ use eframe::egui::{Pos2, Vec2, pos2};
 use super::{LEVEL_GAP, TreeShape, contour};
 use crate::app::layout::s_curve;
 
-/// Gap between neighbours on a level, as a share of their width.
+/// Gap between neighbours on a level, as a share of their mean width.
 const GAP: f32 = 0.22;
 
-/// Lines from the bottom of each box to the tops of its children. They run sideways only between
-/// levels, where there are no boxes.
+/// The line to every vertex from the bottom of its parent; empty for the root. Lines run sideways
+/// only between levels, where there are no boxes.
 pub(super) fn links(tree: &TreeShape, sizes: &[Vec2], centres: &[Pos2]) -> Vec<Vec<Pos2>> {
     let half = |vertex: usize| sizes[vertex].y / 2.0;
     let mut bands = vec![(f32::INFINITY, f32::NEG_INFINITY); tree.levels()];

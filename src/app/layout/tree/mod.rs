@@ -16,10 +16,11 @@ const LEVEL_GAP: f32 = 36.0;
 /// zooms at which they fit the pane are compared.
 const TOP_DOWN_BONUS: f32 = 1.35;
 
-/// A rooted tree without data: children by index.
+/// The structure of a rooted tree: vertices are numbered, and each has a list of children.
 #[derive(Clone, Debug)]
 pub struct TreeShape {
     children: Vec<Vec<usize>>,
+    /// Number of edges between each vertex and the root.
     depth: Vec<usize>,
     /// All vertices, parents before children.
     order: Vec<usize>,
@@ -27,7 +28,7 @@ pub struct TreeShape {
 
 impl TreeShape {
     /// The tree in which `children[v]` are the children of `v`. Vertices that cannot be reached
-    /// from `root` are not drawn and stay at the origin.
+    /// from `root` get no place in a drawing: their centre is the origin.
     ///
     /// # Panics
     /// If a child is not a vertex.
@@ -59,6 +60,7 @@ impl TreeShape {
         )
     }
 
+    /// Number of levels.
     fn levels(&self) -> usize {
         self.order.last().map_or(0, |&deepest| self.depth[deepest] + 1)
     }
@@ -89,10 +91,14 @@ pub struct TreeDrawing {
 }
 
 /// Draws `tree` in the arrangement in which vertices of `sizes` come out largest in a pane that is
-/// `aspect` times as wide as it is high, with a preference for top-down.
+/// `aspect` times as wide as it is high. Top-down is preferred to left-to-right, and left-to-right
+/// to packed, unless the difference is large. `aspect` is limited to the range from 0.4 to 4.
+///
+/// # Panics
+/// If a vertex of the tree has no size.
 ///
 /// # Complexity
-/// O(n log n) for n vertices: siblings are sorted by depth, and possible shapes by size.
+/// O(n log n) for n vertices: siblings are sorted by depth, and candidate packings by size.
 #[must_use]
 pub fn draw(tree: &TreeShape, sizes: &[Vec2], aspect: f32) -> TreeDrawing {
     let aspect = aspect.clamp(0.4, 4.0);
@@ -111,6 +117,9 @@ pub fn draw(tree: &TreeShape, sizes: &[Vec2], aspect: f32) -> TreeDrawing {
 }
 
 /// Draws `tree` in the given arrangement. `aspect` matters only to packed trees.
+///
+/// # Panics
+/// If a vertex of the tree has no size.
 #[must_use]
 pub fn draw_arranged(
     tree: &TreeShape,

@@ -2,7 +2,7 @@
 //!
 //! Every subtree takes up a rectangle: either its root is at the left with the subtrees of its
 //! children stacked to the right of it, or its root is at the top with the subtrees in a row below.
-//! The choice is made as in chip floorplanning: each subtree has a list of possible rectangles,
+//! The choice is made as in chip floorplanning: each subtree has a list of candidate packings,
 //! from narrow and high to wide and low, computed from the lists of its children (Stockmeyer,
 //! "Optimal orientations of cells in slicing floorplan designs", 1983). A tree of a thousand
 //! cliques thus fills a pane of any shape, where levels alone would leave a thin stripe.
@@ -19,7 +19,7 @@ const GAP: f32 = 12.0;
 /// take longer.
 const MAX_PACKINGS: usize = 48;
 
-/// One possible packing of a subtree.
+/// One way to pack a subtree into a rectangle.
 #[derive(Clone, Copy, Debug)]
 struct Packing {
     size: Vec2,
@@ -27,16 +27,19 @@ struct Packing {
     root: Vec2,
     /// Whether the children are to the right of the root rather than below it.
     right: bool,
-    /// Maximum extent of each child away from the root: its width if `right`, otherwise its height.
+    /// Maximum extent of each child's subtree away from the root: its width if `right`, otherwise
+    /// its height.
     limit: f32,
 }
 
-/// Swaps the axes of a vector if `turned`, so that both directions share one computation.
+/// `vector`, with its axes swapped if `turned`. All computations are for children at the right of
+/// their parent; for children below it they use turned vectors.
 fn turn(vector: Vec2, turned: bool) -> Vec2 {
     if turned { vector.yx() } else { vector }
 }
 
-/// The centres of all vertices, and the line to each of them from its parent.
+/// The centres of all vertices, and the line to each of them from its parent; the line is empty for
+/// the root.
 pub(super) fn pack(tree: &TreeShape, sizes: &[Vec2], aspect: f32) -> (Vec<Pos2>, Vec<Vec<Pos2>>) {
     let mut centres = vec![Pos2::ZERO; sizes.len()];
     let mut links = vec![Vec::new(); sizes.len()];
@@ -75,7 +78,8 @@ pub(super) fn pack(tree: &TreeShape, sizes: &[Vec2], aspect: f32) -> (Vec<Pos2>,
     (centres, links)
 }
 
-/// The possible packings of a subtree, from narrow and high to wide and low.
+/// The candidate packings of a subtree, from narrow and high to wide and low. The root of the
+/// subtree has `size`, and `packings` has the candidates of each of its `children`.
 fn packings_of(children: &[usize], size: Vec2, packings: &[Vec<Packing>]) -> Vec<Packing> {
     if children.is_empty() {
         return vec![Packing { size, root: size / 2.0, right: true, limit: 0.0 }];
@@ -111,8 +115,8 @@ fn packings_of(children: &[usize], size: Vec2, packings: &[Vec<Packing>]) -> Vec
     thin_out(found)
 }
 
-/// Candidate values of [`Packing::limit`]: the extents of the children's packings, without those that
-/// are too small for some child.
+/// Candidate values of [`Packing::limit`]: the extents of the children's packings, without extents
+/// that are too small for some child.
 fn limits(children: &[usize], right: bool, packings: &[Vec<Packing>]) -> Vec<f32> {
     let extent = |packing: &Packing| turn(packing.size, !right).x;
     // Below this limit, at least one child has no packing that fits.
@@ -127,8 +131,9 @@ fn limits(children: &[usize], right: bool, packings: &[Vec<Packing>]) -> Vec<f32
     thin_out(limits)
 }
 
-/// Arranges the children in a row across the direction of growth, each in its narrowest packing
-/// within `limit`. Returns the offset and the packing of each child, and the total width of the row.
+/// Arranges the subtrees of the children in a stack if `right`, otherwise in a row. Each has the
+/// packing that takes up the least of the stack or row among those within `limit`. Returns the
+/// offset and the packing of each subtree, and the total length of the stack or row.
 fn arrange(
     children: &[usize],
     right: bool,
@@ -147,8 +152,8 @@ fn arrange(
     (blocks, end)
 }
 
-/// For each child of a vertex drawn in `packing`: its index, its corner relative to the corner of
-/// `packing`, and its own packing.
+/// For each child of a vertex whose subtree has `packing`: its index, the upper left corner of its
+/// subtree relative to that of `packing`, and the packing of its subtree.
 fn children_of(
     tree: &TreeShape,
     vertex: usize,

@@ -56,7 +56,7 @@ fn no_two_vertices_overlap() {
 }
 
 #[test]
-fn a_parent_is_centred_between_its_first_and_last_child() {
+fn a_parent_drawn_top_down_is_above_the_middle_of_its_first_and_last_child() {
     for (tree, _, drawing) in
         drawings().filter(|(.., drawing)| drawing.arrangement == Arrangement::TopDown)
     {
@@ -96,7 +96,7 @@ fn the_arrangement_suits_the_shape_of_the_tree() {
 }
 
 #[test]
-fn no_line_passes_through_a_box_and_each_connects_its_ends() {
+fn a_line_connects_a_child_with_its_parent_without_passing_through_boxes() {
     for (tree, sizes, drawing) in drawings() {
         let boxes: Vec<Rect> = (0..sizes.len())
             .map(|v| Rect::from_center_size(drawing.centres[v], sizes[v]))

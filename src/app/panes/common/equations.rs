@@ -28,9 +28,12 @@ impl Equations {
         let summed: Vec<VariableId> =
             sender.iter().copied().filter(|v| separator.binary_search(v).is_err()).collect();
         let (from, to) = (clique_id(message.from), clique_id(message.to));
-        let inside = arguments(network, separator);
+        let separator_arguments = arguments(network, separator);
         Self {
-            marginalise: format!("φ*{inside} = Σ ψ_{from}{}", arguments(network, sender)),
+            marginalise: format!(
+                "φ*{separator_arguments} = Σ ψ_{from}{}",
+                arguments(network, sender)
+            ),
             summed_out: if summed.is_empty() {
                 "nothing is summed out: the separator contains all variables of the sender"
                     .to_owned()
@@ -48,6 +51,7 @@ impl Equations {
     }
 }
 
+/// The names of `variables` in parentheses.
 fn arguments(network: &Network, variables: &[VariableId]) -> String {
     format!("({})", naming::variable_list(network, variables, MAX_NAME_CHARACTERS))
 }

@@ -3,8 +3,7 @@
 use crate::app::state::document::Document;
 use crate::network::{Finding, VariableId};
 
-/// The finding of a variable: `xray = yes`, `age is not young, old` or
-/// `rain likelihood 0.300 : 0.700`.
+/// Describes a finding: `xray = yes`, `age is not young, old` or `rain likelihood 0.300 : 0.700`.
 pub(in crate::app::panes) fn describe_finding(
     document: &Document,
     variable: VariableId,

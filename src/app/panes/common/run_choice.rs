@@ -1,4 +1,4 @@
-//! The choice of which run to show: the newest on this machine, or a recording.
+//! The choice of the run to show: the newest on this machine, or a recording.
 
 use eframe::egui::{ComboBox, RichText, Ui};
 

@@ -2,7 +2,8 @@
 
 use eframe::egui::{Button, Ui, Vec2, WidgetInfo, WidgetType};
 
-/// Draws the buttons "Zoom out" and "Zoom in". Returns the zoom factor of the one that was clicked.
+/// Draws the buttons "Zoom out" and "Zoom in". Returns the zoom factor of a button that was
+/// clicked.
 pub(in crate::app::panes) fn zoom_buttons(ui: &mut Ui) -> Option<f32> {
     let mut clicked = None;
     for (symbol, name, factor) in [("−", "Zoom out", 0.8), ("+", "Zoom in", 1.25)] {

@@ -1,4 +1,4 @@
-//! Ticks of the chart model as grid marks of `egui_plot`, which has no logarithmic axes.
+//! Ticks of the chart model as grid marks of `egui_plot`, whose own axes are all linear.
 
 use egui_plot::GridMark;
 
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_below_one_are_labelled_at_the_powers_of_ten() {
+    fn a_logarithmic_axis_is_labelled_at_the_powers_of_ten() {
         let ticks = AxisRange::new(&Scale::Log, -3.0, 2.0).ticks();
         let labels = [-2.0, -1.7, 0.0, 1.0].map(|coordinate| label_at(&ticks, coordinate, 9));
         assert_eq!(labels, ["0.01", "", "1", "10"]);

@@ -7,7 +7,7 @@ use crate::experiment::{Axis, Panel, Scale};
 use crate::numbers;
 
 /// Maximum distance at which the pointer hits a dot, in points of the screen.
-const DOT_RADIUS: f32 = 9.0;
+const DOT_REACH: f32 = 9.0;
 
 /// How far above and below a bar the pointer still hits it, in points: low bars are hard to hit.
 const BAR_MARGIN: f32 = 3.0;
@@ -26,14 +26,14 @@ pub(super) fn hit(pointer: Pos2, shapes: &[(PointRef, ScreenShape)]) -> Option<P
         ScreenShape::Bar(rect) => rect.expand2(vec2(0.0, BAR_MARGIN)).distance_to_pos(pointer),
     };
     let is_hit = |shape: &ScreenShape| match shape {
-        ScreenShape::Dot(_) => distance(shape) <= DOT_RADIUS,
+        ScreenShape::Dot(_) => distance(shape) <= DOT_REACH,
         ScreenShape::Bar(_) => distance(shape) <= 0.0,
     };
     let hits = shapes.iter().filter(|(_, shape)| is_hit(shape));
     hits.min_by(|a, b| distance(&a.1).total_cmp(&distance(&b.1))).map(|(point, _)| *point)
 }
 
-/// Describes a point: its series with the origin, its label, and its two values.
+/// Describes a point in a tooltip: its series with the origin, its label, and its two values.
 pub fn describe(ui: &mut Ui, panel: &Panel, point: PointRef) {
     let Some(series) = panel.series.get(point.series) else { return };
     let Some(point) = series.points.get(point.point) else { return };

@@ -12,7 +12,8 @@ use crate::experiment::chart::{
 /// Font size of the labels in points.
 const FONT_SIZE: f32 = 11.0;
 
-/// Maximum number of points for which labels are written; with more, labels would cover each other.
+/// Maximum number of points of a panel for which labels are written; most labels of more points
+/// would have no room.
 const MAX_LABELLED: usize = 60;
 
 /// Writes the labels of marks. Labels of vertical lines are placed one below the other, so that
@@ -54,7 +55,7 @@ fn mark_label_corner(end: Pos2, size: Vec2, is_vertical: bool, rect: Rect) -> Po
     (end + offset).clamp(min, max)
 }
 
-/// Writes the labels of points next to them. A label that would cover something is left out.
+/// Writes labels next to their dots. A label that would cover a dot or another label is left out.
 pub(super) fn show_point_labels(
     ui: &Ui,
     rect: Rect,

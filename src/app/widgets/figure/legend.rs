@@ -21,7 +21,6 @@ pub fn show_legend(ui: &mut Ui, legend: &Legend) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 5.0;
         for entry in legend.entries() {
-            // The sample and its text stay on one line.
             let text = entry.text();
             let galley = egui::WidgetText::from(&text).into_galley(
                 ui,
@@ -30,6 +29,7 @@ pub fn show_legend(ui: &mut Ui, legend: &Legend) {
                 egui::TextStyle::Body,
             );
             let width = SAMPLE.x + galley.size().x + 2.0 * ui.spacing().item_spacing.x;
+            // The sample and its text stay on one line.
             if width > ui.available_size_before_wrap().x {
                 ui.end_row();
             }
@@ -40,7 +40,7 @@ pub fn show_legend(ui: &mut Ui, legend: &Legend) {
     });
 }
 
-/// A sample of what a series looks like.
+/// Draws a sample of what a series looks like.
 fn show_sample(ui: &mut Ui, entry: &LegendEntry) {
     let (rect, _) = ui.allocate_exact_size(SAMPLE, Sense::hover());
     let colour = series_colour(ui, entry.colour);
@@ -98,7 +98,7 @@ pub(super) fn line_style(origin: Origin) -> PlotLineStyle {
     }
 }
 
-/// The fill of bars: paler where the numbers were not measured by this program.
+/// The fill of bars: paler for numbers that a model predicts or that the paper prints.
 pub(super) fn bar_fill(colour: Color32, origin: Origin) -> Color32 {
     match origin {
         Origin::Predicted => colour.gamma_multiply(0.3),

@@ -15,7 +15,7 @@ pub use hit::describe;
 pub use legend::show_legend;
 pub use panel::{Highlighted, PanelView, fixed_plot};
 
-/// Minimum width of a panel, in points.
+/// Minimum width, in points, of a panel that has another panel next to it.
 const MIN_WIDTH: f32 = 300.0;
 
 /// Minimum height of a panel, in points.
@@ -63,7 +63,8 @@ fn show_panel(ui: &mut Ui, view: PanelView) {
     }
 }
 
-/// Width in points at which a panel shows the names on its axis in full.
+/// Width in points at which a panel shows the names on its horizontal axis in full; 0 if that axis
+/// has no names.
 fn width_for_names(panel: &Panel) -> f32 {
     let Scale::Categories(names) = &panel.x.scale else { return 0.0 };
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);

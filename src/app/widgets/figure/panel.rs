@@ -44,14 +44,14 @@ pub struct PanelView<'a> {
 /// Width of the vertical axis with its labels, in points.
 const AXIS_WIDTH: f32 = 60.0;
 
-/// Gap between two names on the horizontal axis, in points.
+/// Gap between two names on a horizontal axis, in points.
 const NAME_GAP: f32 = 6.0;
 
 /// Average width of a letter in the axis font, in points.
 const LETTER_WIDTH: f32 = 6.5;
 
-/// Distances between numbers on an axis, in points: at the first, the numbers start to appear; at
-/// the second, they are fully visible.
+/// Distances between numbers on a horizontal axis, in points: at the minimum, the numbers start to
+/// appear; at the maximum, they are fully visible.
 const NUMBER_SPACING: Rangef = Rangef { min: 40.0, max: 60.0 };
 /// As [`NUMBER_SPACING`], for names. The distances are small, because names are shortened to fit.
 const NAME_SPACING: Rangef = Rangef { min: 12.0, max: 16.0 };
@@ -59,7 +59,8 @@ const NAME_SPACING: Rangef = Rangef { min: 12.0, max: 16.0 };
 /// Number of dots in a series above which the dots are smaller and translucent.
 const MANY_DOTS: usize = 200;
 
-/// Width in points of a panel with this many names of this many letters on its axis.
+/// Width in points at which a panel has room for `names` names, the longest with `letters` letters,
+/// on its horizontal axis.
 pub(super) fn width_for(names: usize, letters: usize) -> f32 {
     AXIS_WIDTH + names as f32 * (letters as f32 * LETTER_WIDTH + NAME_GAP)
 }
@@ -118,7 +119,8 @@ impl PanelView<'_> {
         format!("Plot {title}: {} against {}; {series}", y.label, x.label)
     }
 
-    /// Number of characters that a name on a horizontal axis of this length may have.
+    /// Number of characters that a name on the horizontal axis may have, but at least 3. `length`
+    /// is the length of the axis in axis coordinates: the number of names.
     fn name_chars(&self, ui: &Ui, length: f64) -> usize {
         let each = (ui.available_width() - AXIS_WIDTH) / length.max(1.0) as f32;
         ((each - NAME_GAP) / LETTER_WIDTH).max(3.0) as usize
@@ -198,7 +200,7 @@ fn draw_dots(plot: &mut PlotUi<'_>, series: &Series, dots: Vec<[f64; 2]>, colour
         plot.line(line.style(line_style(series.origin)).allow_hover(false));
     }
     if series.origin == Origin::Paper {
-        // A margin, because these dots may be on bars of the same colour.
+        // A margin in the background colour, because these dots may be on bars of their own colour.
         let background = plot.ctx().global_style().visuals.extreme_bg_color;
         let margin = Points::new(series.label.clone(), points()).shape(marker).radius(5.5);
         plot.points(margin.color(background).allow_hover(false));
@@ -212,7 +214,7 @@ fn draw_dots(plot: &mut PlotUi<'_>, series: &Series, dots: Vec<[f64; 2]>, colour
     plot.points(dots.allow_hover(false));
 }
 
-/// The shape of every point on the screen.
+/// What every point looks like on the screen, and where.
 fn screen_shapes(layout: &PanelLayout, transform: &PlotTransform) -> Vec<(PointRef, ScreenShape)> {
     let bars = layout.bars.iter().map(|bar| {
         let (corner, opposite) =

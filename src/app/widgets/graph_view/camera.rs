@@ -8,7 +8,8 @@ const MARGIN: f32 = 14.0;
 /// Maximum zoom, in screen points per unit of the picture.
 const MAX_ZOOM: f32 = 6.0;
 
-/// Maximum zoom of a fitted picture, so that small graphs are not magnified much.
+/// Maximum zoom of a fitted picture, so that small graphs are not magnified much, in screen points
+/// per unit of the picture.
 const MAX_FITTED_ZOOM: f32 = 1.6;
 
 /// Maps coordinates of a picture to coordinates of a pane.
@@ -72,8 +73,8 @@ impl Camera {
         self.centre -= delta / self.zoom;
     }
 
-    /// Zooms by `factor` around `anchor`, a point of the pane `rect`. The zoom stays between half
-    /// the zoom at which `bounds` fit the pane and a fixed maximum.
+    /// Zooms by `factor` around `anchor`, a point of the pane `rect`. The zoom is kept between two
+    /// limits: half the zoom at which `bounds` fit the pane, and a fixed maximum.
     pub fn zoom_at(&mut self, rect: Rect, anchor: Pos2, factor: f32, bounds: Rect) {
         let fitted = Self::fitting(bounds, rect.size()).zoom;
         let fixed = self.to_picture(rect, anchor);

@@ -22,8 +22,8 @@ type ShapeGraph = Graph<(), (), Directed, DefaultIx, NodeShape, EdgeShape>;
 
 /// A picture of a graph.
 ///
-/// `K` holds everything that the styles depend on: while it stays equal, the picture is not
-/// redrawn.
+/// `K` holds everything that the styles depend on. The picture is redrawn when this key, the
+/// camera, the pane or the theme changes.
 pub struct GraphCanvas<K> {
     name: &'static str,
     pub(super) graph: ShapeGraph,
@@ -34,13 +34,13 @@ pub struct GraphCanvas<K> {
     /// Points at the bottom of the pane that a fitted picture does not use.
     pub(super) bottom_margin: f32,
     shape_cache: ShapeCache,
-    /// What the cached shapes show; `None` before the first frame and after a change of the graph.
+    /// What the cached shapes show; `None` if the next frame must be redrawn in any case.
     drawn: Option<DrawnState<K>>,
     /// The id of the widget in the last frame.
     pub(super) response_id: Option<Id>,
-    /// Where the picture was on the screen when it was last drawn.
+    /// Where the picture is on the screen, as of the last call of `interact`.
     pub(super) rect: Rect,
-    /// The top left corner for which egui_graphs last computed its pan.
+    /// The top left corner of the widget when the picture was last redrawn.
     last_corner: Pos2,
     redraw_count: u64,
 }
@@ -155,7 +155,7 @@ impl<K: PartialEq> GraphCanvas<K> {
         self.camera.zoom()
     }
 
-    /// Number of nodes in `area` of the screen.
+    /// Number of nodes that are at least partly in `area` of the screen.
     #[must_use]
     pub fn count_in(&self, area: Rect) -> usize {
         let area = Rect::from_min_max(
@@ -171,7 +171,8 @@ impl<K: PartialEq> GraphCanvas<K> {
         self.redraw_count
     }
 
-    /// Draws the picture into the rest of `ui`. The styles are computed only if something changed.
+    /// Draws the picture into the rest of `ui`. `node_style` and `edge_style` are called with the
+    /// index of every node and edge, but only if the picture must be redrawn.
     pub fn draw(
         &mut self,
         ui: &mut Ui,
@@ -230,8 +231,8 @@ impl<K: PartialEq> GraphCanvas<K> {
         let name = Some(self.name.to_owned());
         let mut meta = MetadataFrame::new(name.clone());
         meta.zoom = self.camera.zoom();
-        // egui_graphs shifts the pan when the corner of its widget moves; the camera has already
-        // taken that into account, so it is subtracted here.
+        // When the corner of its widget moves, egui_graphs shifts the pan as far. The pan of the
+        // camera is relative to the corner and needs no shift, so the shift is subtracted here.
         meta.pan = self.camera.pan(rect.size()) - (rect.min - self.last_corner);
         self.last_corner = rect.min;
         meta.save(ui);

@@ -29,12 +29,13 @@ pub enum Line {
 /// The style of an edge.
 #[derive(Clone, Debug, Default)]
 pub struct EdgeStyle {
-    /// Width in points at zoom 1. It grows with the square root of the zoom and stays visible.
+    /// Width in points at zoom 1. It grows with the square root of the zoom, but a line is always
+    /// wide enough to be seen. An edge of width 0 is not drawn.
     pub width: f32,
-    /// Colour of line and arrow.
+    /// Colour of the line and the arrow head.
     pub colour: Color32,
-    /// An arrow head at the end of the path (`true`) or at its start (`false`); `None` for a line
-    /// without one.
+    /// Where the arrow head is: at the end of the path (`true`) or at its start (`false`). `None`
+    /// for a line without an arrow head.
     pub arrow: Option<bool>,
     /// The pattern of the line.
     pub line: Line,
@@ -127,7 +128,7 @@ impl EdgeShape {
             .fold(f32::INFINITY, f32::min)
     }
 
-    /// The position of the label.
+    /// The middle of the path, where the label is.
     fn middle(&self) -> Option<Pos2> {
         let (first, last) = (*self.path.first()?, *self.path.last()?);
         if self.path.len() > 2 {
@@ -136,7 +137,8 @@ impl EdgeShape {
         Some(first + (last - first) / 2.0)
     }
 
-    /// The path on the screen, without segments that are too short to be seen.
+    /// The path on the screen, without points that are less than [`MIN_SEGMENT`] from the point
+    /// before.
     fn visible_path(&self, to_screen: impl Fn(Pos2) -> Pos2) -> Vec<Pos2> {
         let mut path: Vec<Pos2> = Vec::with_capacity(self.path.len());
         for (index, &point) in self.path.iter().enumerate() {

@@ -13,11 +13,11 @@ pub(super) const ZOOM_PER_NOTCH: f32 = 1.15;
 /// Points that egui scrolls per notch of the mouse wheel.
 const POINTS_PER_NOTCH: f32 = 40.0;
 
-/// How far from a shape the pointer still hits it, in points.
+/// Maximum distance at which the pointer hits a node or an edge, in points of the screen.
 const TOLERANCE: f32 = 4.0;
 
-/// Maximum distance at which the pointer hits a node, in units of the picture. Without this limit,
-/// nodes of a picture that is zoomed out would be hit far outside their boxes.
+/// As [`TOLERANCE`], for nodes, in units of the picture; the smaller distance counts. Without this
+/// limit, nodes of a picture that is zoomed out would be hit far outside their boxes.
 const MAX_NODE_TOLERANCE: f32 = 12.0;
 
 impl<K: PartialEq> GraphCanvas<K> {
@@ -46,6 +46,8 @@ impl<K: PartialEq> GraphCanvas<K> {
         Pointing { rect, hovered, clicked }
     }
 
+    /// Moves the camera by drags, wheel and pinches. A double click on the background fits the
+    /// picture.
     fn move_camera(&mut self, ui: &Ui, rect: Rect, response: &Response) {
         let before = self.camera;
         if response.dragged() {
@@ -73,7 +75,7 @@ impl<K: PartialEq> GraphCanvas<K> {
     }
 
     /// The node or edge at `point` of the picture: the nearest node within the tolerance, or else
-    /// the nearest edge.
+    /// the nearest edge within the tolerance.
     fn target_at(&self, point: Pos2) -> Option<Target> {
         let tolerance = TOLERANCE / self.camera.zoom();
         let node = self

@@ -3,9 +3,9 @@
 //! egui_graphs does the drawing, with node and edge shapes of our own that are clipped to the pane
 //! and show less detail the smaller they are. Three things are done here instead:
 //!
-//! * **Caching.** egui_graphs requests another frame after every frame. Here it draws only when
-//!   something has changed; all other frames show the cached shapes. A window in which nothing
-//!   happens is therefore not redrawn at all.
+//! * **Caching.** egui_graphs requests another frame after every frame that it draws. Here it draws
+//!   only when something has changed; all other frames show the cached shapes. A window in which
+//!   nothing happens is therefore not redrawn at all.
 //! * **The camera.** The plain mouse wheel zooms at the pointer, a fitted picture stays fitted
 //!   while its pane is resized, and a picture cannot be dragged out of view.
 //! * **Hit testing.** What is under the pointer is known in every frame, cached frames included,
@@ -27,11 +27,11 @@ use node::NodeText;
 /// A node to draw.
 #[derive(Clone, Debug)]
 pub struct PlacedNode {
-    /// Its centre, in picture coordinates.
+    /// The centre, in picture coordinates.
     pub centre: Pos2,
     /// Width and height, in picture coordinates.
     pub size: Vec2,
-    /// What is written in it.
+    /// What is written in the node.
     pub text: NodeText,
 }
 
@@ -40,11 +40,11 @@ pub struct PlacedNode {
 pub struct PlacedEdge {
     /// Index of the node at the start of the path.
     pub from: usize,
-    /// Index of the node at its end.
+    /// Index of the node at the end of the path.
     pub to: usize,
     /// The line from the first node to the second, in picture coordinates.
     pub path: Vec<Pos2>,
-    /// The label in the middle.
+    /// The label in the middle of the path.
     pub text: String,
 }
 

@@ -11,7 +11,8 @@ use petgraph::stable_graph::IndexType;
 
 use crate::app::widgets::graph_view::text::{MIN_TEXT_SIZE, legible, wrapped};
 
-/// Height in points below which a node is a plain rectangle without rounded corners.
+/// Height in points below which a node is a plain rectangle without rounded corners, unless it has
+/// a ring or a thick outline.
 const MIN_ROUNDED_HEIGHT: f32 = 7.0;
 
 /// Text size of titles in picture coordinates.
@@ -26,16 +27,16 @@ pub struct NodeText {
     pub is_number: bool,
     /// The title, shown when it is large enough to read.
     pub title: String,
-    /// A second line, shown below the title.
+    /// A line below the title. The title may then take up two lines rather than one.
     pub subtitle: String,
 }
 
 /// One bar of a node's chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
-    /// Its label.
+    /// The label.
     pub label: Arc<str>,
-    /// Its length, from 0 to 1.
+    /// The length, from 0 to 1.
     pub share: f32,
 }
 
@@ -44,7 +45,7 @@ pub struct Bar {
 pub struct Chart {
     /// The bars, from top to bottom.
     pub bars: Vec<Bar>,
-    /// Their colour.
+    /// Colour of the bars.
     pub colour: Color32,
     /// Background of the bars.
     pub background: Color32,
@@ -59,9 +60,9 @@ pub struct NodeStyle {
     pub small_fill: Option<Color32>,
     /// Text colour.
     pub ink: Color32,
-    /// The line around it. Its width is in points and does not zoom.
+    /// The line around the node. Its width is in points and does not zoom.
     pub outline: Stroke,
-    /// Colour of a second line around it, which marks the root of a tree.
+    /// Colour of a second line around the node, which marks the root of a tree.
     pub ring: Option<Color32>,
     /// Colour of a dot in the corner, which marks evidence.
     pub dot: Option<Color32>,
@@ -136,6 +137,7 @@ impl<E: Clone, Ty: EdgeType, Ix: IndexType> DisplayNode<(), E, Ty, Ix> for NodeS
 }
 
 impl NodeShape {
+    /// Adds the box with its outline and, for the root of a tree, the ring.
     fn background(&self, rect: Rect, zoom: f32, shapes: &mut Vec<Shape>) {
         let NodeStyle { fill, outline, ring, .. } = &self.style;
         let is_small = zoom * TITLE_SIZE < MIN_TEXT_SIZE;
@@ -158,55 +160,89 @@ impl NodeShape {
         }
     }
 
+    /// Adds as much text as can be read: the title with the chart or the subtitle, or else the
+    /// brief text.
     fn text(&self, painter: &Painter, rect: Rect, zoom: f32, shapes: &mut Vec<Shape>) {
-        let NodeText { brief, is_number, title, subtitle } = &*self.text;
+        if let Some(chart) = &self.style.chart {
+            if let Some(size) = legible(11.0 * zoom) {
+                self.title_and_chart(painter, rect, zoom, size, chart, shapes);
+                return;
+            }
+        } else if let Some(size) = legible(TITLE_SIZE * zoom) {
+            self.title_and_subtitle(painter, rect, zoom, size, shapes);
+            return;
+        }
+        if !self.text.brief.is_empty() {
+            self.brief(painter, rect, shapes);
+        }
+    }
+
+    fn title_and_chart(
+        &self,
+        painter: &Painter,
+        rect: Rect,
+        zoom: f32,
+        size: f32,
+        chart: &Chart,
+        shapes: &mut Vec<Shape>,
+    ) {
+        let ink = self.style.ink;
+        let galley = wrapped(painter, &self.text.title, size, ink, rect.width() - 8.0 * zoom, 1);
+        shapes.push(Shape::galley(pos2(rect.center().x, rect.top() + 4.0 * zoom), galley, ink));
+        let room = Rect::from_min_max(
+            pos2(rect.left() + 6.0 * zoom, rect.top() + 21.0 * zoom),
+            rect.max - vec2(6.0, 5.0) * zoom,
+        );
+        draw_chart(painter, chart, ink, room, zoom, shapes);
+    }
+
+    fn title_and_subtitle(
+        &self,
+        painter: &Painter,
+        rect: Rect,
+        zoom: f32,
+        size: f32,
+        shapes: &mut Vec<Shape>,
+    ) {
+        let NodeText { title, subtitle, .. } = &*self.text;
         let ink = self.style.ink;
         let width = rect.width() - 8.0 * zoom;
-        if let Some(chart) = &self.style.chart
-            && let Some(size) = legible(11.0 * zoom)
-        {
-            let galley = wrapped(painter, title, size, ink, width, 1);
-            shapes.push(Shape::galley(pos2(rect.center().x, rect.top() + 4.0 * zoom), galley, ink));
-            let room = Rect::from_min_max(
-                pos2(rect.left() + 6.0 * zoom, rect.top() + 21.0 * zoom),
-                rect.max - vec2(6.0, 5.0) * zoom,
-            );
-            draw_chart(painter, chart, ink, room, zoom, shapes);
-        } else if let Some(size) = legible(TITLE_SIZE * zoom)
-            && self.style.chart.is_none()
-        {
-            let rows = if subtitle.is_empty() { 1 } else { 2 };
-            let upper = wrapped(painter, title, size, ink, width, rows);
-            let below = legible(9.5 * zoom).filter(|_| !subtitle.is_empty());
-            let lower = below.map(|size| wrapped(painter, subtitle, size, ink, width, 1));
-            let height = upper.size().y + lower.as_ref().map_or(0.0, |galley| galley.size().y);
-            let top = pos2(rect.center().x, rect.center().y - height / 2.0);
-            let upper_height = upper.size().y;
-            shapes.push(Shape::galley(top, upper, ink));
-            if let Some(lower) = lower {
-                let ink = ink.gamma_multiply(0.85);
-                let position = top + vec2(0.0, upper_height);
-                shapes.push(Shape::galley_with_override_text_color(position, lower, ink));
-            }
-        } else if !brief.is_empty() {
-            // As large as the box allows: digits are about half as wide as they are high.
-            let fits = (rect.width() * 1.7 / brief.chars().count() as f32).min(rect.height() * 0.7);
-            let smallest = MIN_TEXT_SIZE.min(rect.height() * 0.7);
-            for size in [fits.min(14.0), smallest].into_iter().filter_map(legible) {
-                let galley = wrapped(painter, brief, size, ink, rect.width() - 2.0, 1);
-                // Cut off what does not fit, but only if enough letters stay readable.
-                let worth_cutting = !is_number && size < 8.0 && rect.width() > 2.5 * size;
-                if !galley.elided || worth_cutting {
-                    let top = rect.center().y - galley.size().y / 2.0;
-                    shapes.push(Shape::galley(pos2(rect.center().x, top), galley, ink));
-                    break;
-                }
+        let rows = if subtitle.is_empty() { 1 } else { 2 };
+        let upper = wrapped(painter, title, size, ink, width, rows);
+        let below = legible(9.5 * zoom).filter(|_| !subtitle.is_empty());
+        let lower = below.map(|size| wrapped(painter, subtitle, size, ink, width, 1));
+        let height = upper.size().y + lower.as_ref().map_or(0.0, |galley| galley.size().y);
+        let top = pos2(rect.center().x, rect.center().y - height / 2.0);
+        let upper_height = upper.size().y;
+        shapes.push(Shape::galley(top, upper, ink));
+        if let Some(lower) = lower {
+            let ink = ink.gamma_multiply(0.85);
+            let position = top + vec2(0.0, upper_height);
+            shapes.push(Shape::galley_with_override_text_color(position, lower, ink));
+        }
+    }
+
+    /// Adds the brief text as large as the box allows, or nothing if it would not be readable.
+    fn brief(&self, painter: &Painter, rect: Rect, shapes: &mut Vec<Shape>) {
+        let NodeText { brief, is_number, .. } = &*self.text;
+        let ink = self.style.ink;
+        // Digits are about half as wide as they are high.
+        let fits = (rect.width() * 1.7 / brief.chars().count() as f32).min(rect.height() * 0.7);
+        let smallest = MIN_TEXT_SIZE.min(rect.height() * 0.7);
+        for size in [fits.min(14.0), smallest].into_iter().filter_map(legible) {
+            let galley = wrapped(painter, brief, size, ink, rect.width() - 2.0, 1);
+            // Words are cut off if they do not fit, but only if enough letters stay readable.
+            let worth_cutting = !is_number && size < 8.0 && rect.width() > 2.5 * size;
+            if !galley.elided || worth_cutting {
+                let top = rect.center().y - galley.size().y / 2.0;
+                shapes.push(Shape::galley(pos2(rect.center().x, top), galley, ink));
+                break;
             }
         }
     }
 }
 
-/// Adds a row per bar, with its label and percentage if they are large enough to read.
+/// Adds a row for each bar, with label and percentage if these are large enough to read.
 fn draw_chart(
     painter: &Painter,
     chart: &Chart,

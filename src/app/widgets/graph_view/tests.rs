@@ -9,7 +9,8 @@ use super::*;
 
 const SIZE: Vec2 = vec2(400.0, 300.0);
 
-/// Three boxes in a row joined by two lines, and the result of the last `interact`.
+/// Three boxes in a row joined by two lines, the key of the styles, and the result of the last
+/// `interact`.
 struct Fixture {
     canvas: GraphCanvas<u32>,
     key: u32,

@@ -10,14 +10,15 @@ pub const MIN_TEXT_SIZE: f32 = 6.5;
 
 /// The font size for text of `size` points, or `None` if it would be too small to read.
 ///
-/// Sizes are whole points, so that zooming does not fill the font texture with every size between.
+/// Sizes are whole points up to 40, so that zooming does not fill the font texture with every size
+/// in between.
 #[must_use]
 pub fn legible(size: f32) -> Option<f32> {
     (size >= MIN_TEXT_SIZE).then(|| size.round().clamp(7.0, 40.0))
 }
 
-/// `text` wrapped into at most `rows` centred rows of `width` points; the rest is cut off
-/// with an ellipsis.
+/// `text` in letters of `size` points, wrapped into at most `rows` centred rows of `width` points.
+/// The rest is cut off with an ellipsis.
 #[must_use]
 pub fn wrapped(
     painter: &Painter,
