@@ -17,10 +17,10 @@ use super::output;
 ///
 /// Each engine that can time its messages and run on this machine propagates each network on the
 /// paper's junction tree and on the smallest known one, with and without timing each message.
-/// gpu-paper also runs with every block size and layout, and some engines also run on trees in which
-/// small separators are merged away. The file is named after the machine and written after each
-/// network. If a run is stopped, the file has the networks measured so far, and --resume continues
-/// from there.
+/// gpu-paper also runs with every block size and layout, and some engines also run on trees in
+/// which small separators are merged away. The file is named after the machine and written after
+/// each network. If a run is stopped, the file has the networks measured so far, and --resume
+/// continues from there.
 #[derive(clap::Args)]
 pub struct Args {
     /// Names of samples [default: the paper's eight]

@@ -80,7 +80,8 @@ fn mistakes_are_reported_with_their_position() {
         ),
         (
             "class M { instance i : C (x = z) { } }",
-            "2:31: 'x' is bound to 'z', which is neither a node here nor in an instance",
+            "2:31: 'x' is bound to 'z', which is a node neither of the surrounding class nor of an \
+             instance in that class",
         ),
         (
             "class M { node z { states = (\"a\"); } instance i : C (y = z) { } }",
@@ -88,12 +89,13 @@ fn mistakes_are_reported_with_their_position() {
         ),
         (
             "class M { instance i : C { } node z { states = (\"a\"); } potential (z | i) { } }",
-            "2:72: 'z' has the parent 'i', which is neither a node of its class nor of an instance in \
-             it",
+            "2:72: 'z' has the parent 'i', which is a node neither of its class nor of an instance in \
+             that class",
         ),
         (
             "class M { instance i : C (x = u; v = x) { } instance j : C (x = v; u = x) { } }",
-            "2:31: 'x' is bound to 'u', which is neither a node here nor in an instance",
+            "2:31: 'x' is bound to 'u', which is a node neither of the surrounding class nor of an \
+             instance in that class",
         ),
         (
             "class M { instance i : C { } instance i : C { } }",
@@ -106,7 +108,7 @@ fn mistakes_are_reported_with_their_position() {
         ("class C { }", "2:1: class 'C' is defined a second time"),
         (
             "class M { instance n : N {} instance c : C {} } class N { instance m : M {} }",
-            "1:1: every class is inside another class, expected one that is the network",
+            "1:1: every class is inside another class; expected one that is not, the network",
         ),
         (
             "class M { node z { states = (\"a\"); } }",

@@ -121,8 +121,8 @@ fn draw(
         let known: Vec<VariableId> = evidence.iter().map(|(variable, _)| variable).collect();
         let mut changed = evidence.clone();
         // While there are findings, of five draws about two set a finding, two retract one, and one
-        // replaces one. A draw is repeated if it would set a second finding on a variable, or if the
-        // variable has no other state.
+        // exchanges one. A draw is repeated if it would set a second finding on a variable, or if
+        // the variable has no other state.
         let choice = if known.is_empty() { 0 } else { rng.random_range(0..5) };
         let kind = match choice {
             0 | 1 => {
@@ -169,8 +169,8 @@ pub fn failure(error: RunError) -> String {
     }
 }
 
-/// A random state of `variable`, other than the one in which `evidence` observes it; `None` if there
-/// is no other. After a likelihood, every state is another one.
+/// A random state of `variable`, other than the one in which `evidence` observes it; `None` if
+/// there is no other. If the finding is a likelihood, any state may be returned.
 fn other_state(
     network: &Network,
     evidence: &Evidence,

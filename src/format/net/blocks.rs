@@ -57,8 +57,11 @@ pub(super) struct NodeBlock<'s> {
 /// `potential (CHILD | PARENTS) { ATTRIBUTES }`
 #[derive(Debug)]
 pub(super) struct PotentialBlock<'s> {
+    /// At least one. The potential of a chance node must have exactly one; the parser does not
+    /// check this.
     pub children: Vec<Word<'s>>,
     pub parents: Vec<Word<'s>>,
+    /// The byte offset of the keyword.
     pub offset: usize,
     /// The value of `data`, and its byte offset.
     pub data: Option<(PotentialData, usize)>,

@@ -21,23 +21,23 @@ pub(super) fn network<'s>(
 ) -> Result<(Network, Vec<Warning>), FormatError> {
     let potentials: Vec<_> =
         classes.iter_mut().map(|class| std::mem::take(&mut class.potentials)).collect();
-    let names = Classes::new(source, &classes)?;
-    let class = &classes[names.network];
+    let lookup = Classes::new(source, &classes)?;
+    let class = &classes[lookup.network];
     let mut built = Vec::with_capacity(classes.len());
     let (mut usage, mut estimated) = (Usage::default(), Vec::new());
     for (index, potentials) in potentials.into_iter().enumerate() {
         let class = &classes[index];
         let potentials = potentials_by_child(source, &class.nodes, potentials)?;
-        let block_of = |name: &str| names.block(index, name);
+        let block_of = |name: &str| lookup.block(index, name);
         let mut models = Models::new(source, &class.nodes, block_of, &potentials, usage);
         built.push(nodes(source, class, potentials, &mut models)?);
         usage = models.usage;
         estimated.append(&mut models.estimated);
     }
     let found = if class.instances.is_empty() {
-        with_full_names(class, built.swap_remove(names.network))
+        with_full_names(class, built.swap_remove(lookup.network))
     } else {
-        names.unfold(&built)?
+        lookup.unfold(&built)?
     };
     let name = text(&class.attributes, NAME).map_or(Cow::Borrowed(class.name), Cow::Owned);
     let note = annotation(&class.attributes, &["inputs", "outputs", "name"]);
@@ -74,8 +74,8 @@ fn nodes<'b, 's: 'b>(
     Ok(found)
 }
 
-/// Replaces the names of `nodes`, which belong to `class`, with the full names in the attribute
-/// [`NAME`].
+/// Replaces the names of `nodes`, the nodes of `class`, with the full names in their attribute
+/// [`NAME`], if they have it.
 fn with_full_names<'s>(class: &Class<'s>, mut nodes: Vec<Node<'s>>) -> Vec<Node<'s>> {
     let full_names: HashMap<&str, Cow<'_, str>> =
         class.nodes.iter().map(|block| (&*block.name.text, full_name(block))).collect();
@@ -96,7 +96,8 @@ fn full_name<'s>(block: &NodeBlock<'s>) -> Cow<'s, str> {
 /// The potentials by the name of their child.
 ///
 /// # Errors
-/// If a potential is for an unknown node or several nodes, or a node has two potentials.
+/// If a potential is for an unknown node, or for a chance node and other nodes together, or a node
+/// has two potentials.
 fn potentials_by_child<'s>(
     source: SourceText<'s>,
     blocks: &[NodeBlock<'s>],
@@ -132,6 +133,7 @@ fn potentials_by_child<'s>(
     Ok(by_child)
 }
 
+/// The node of `block` with its states, and with the table of `potential` if it is a chance node.
 fn node<'b, 's: 'b>(
     source: SourceText<'s>,
     block: &NodeBlock<'s>,
@@ -186,8 +188,8 @@ fn node<'b, 's: 'b>(
     }
 }
 
-/// The attribute with the expressions of a table; `None` if it is missing or holds only
-/// parentheses.
+/// The attribute with the expressions of a table; `None` if it is missing or has only parentheses
+/// and white space.
 fn model<'p, 's>(potential: &'p PotentialBlock<'s>) -> Option<&'p NetAttribute<'s>> {
     let model = attribute(potential, "model_data")?;
     model.raw.chars().any(|c| !matches!(c, '(' | ')') && !c.is_whitespace()).then_some(model)
@@ -201,7 +203,8 @@ fn text(attributes: &[NetAttribute<'_>], name: &str) -> Option<String> {
     })
 }
 
-/// The annotation in `attributes`, except those named in `excluded`.
+/// The annotation given by `attributes`. Attributes named in `excluded` are left out, because the
+/// reader uses them itself.
 fn annotation(attributes: &[NetAttribute<'_>], excluded: &[&str]) -> Annotation {
     let mut annotation = Annotation::default();
     for field in attributes {

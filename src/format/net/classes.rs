@@ -1,11 +1,11 @@
 //! Unfolds classes and their instances into plain nodes.
 //!
 //! Source: *The HUGIN API Reference Manual*, chapters "Object-Oriented Belief Networks and LIMIDs"
-//! and "The NET language". `instance I : C (input = actual; alias = output) { ... }` is a copy of
-//! the nodes of class C, called `I.node`. A bound input is not copied: the actual node replaces it.
-//! An unbound input is copied with its own table. An alias is the name by which the surrounding
-//! class refers to a node of the instance. The network is the class that has no instance in another
-//! class of the file.
+//! and "The NET language". `instance I : C (input = actual; alias = output) { ... }` copies each
+//! node `node` of class C, and calls the copy `I.node`. A bound input is not copied: the actual node
+//! replaces it. An unbound input is copied with its own table. An alias is the name by which the
+//! surrounding class refers to a node of the instance. The network is the class that has no
+//! instance in another class of the file.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,30 +18,46 @@ use crate::format::nodes::{Definition, Node, Word};
 use crate::format::source::SourceText;
 use crate::network::Annotation;
 
-/// Maximum depth of nested instances, and length of chains of aliases. It bounds the recursion.
+/// Maximum depth of nested instances, and maximum number of lookups for one name: following a
+/// binding or an alias leads to another lookup. It bounds the recursion.
 const MAX_DEPTH: usize = 32;
 
-/// Maximum length in bytes of all names, labels and titles of the copies together. A short file
-/// could otherwise demand any amount of memory.
+/// Maximum length in bytes of all names, labels and titles that the copies own. A short file could
+/// otherwise demand any amount of memory. Texts that are borrowed from the file do not count.
 const MAX_TEXT: usize = 1 << 25;
 
-/// The classes of a file, with their names, aliases and bindings looked up.
+/// The classes of a file, with tables for looking up names.
 pub(super) struct Classes<'c, 's> {
     source: SourceText<'s>,
     classes: &'c [Class<'s>],
+    /// The index of each class, by name.
     by_name: HashMap<&'c str, usize>,
     /// For each class, its nodes by name.
     nodes: Vec<HashMap<&'c str, &'c NodeBlock<'s>>>,
-    /// For each class, its aliases: the instance and the name of the node in it.
+    /// For each class, the meaning of its aliases: an instance, and a name in its class.
     aliases: Vec<HashMap<&'c str, (&'c Instance<'s>, &'c str)>>,
-    /// For each instance, by number, the nodes that its inputs are bound to.
+    /// For each instance, by its number, the nodes to which its inputs are bound, by input.
     bindings: HashMap<usize, HashMap<&'c str, &'c Word<'s>>>,
-    /// The class that is the network.
+    /// The index of the class that is the network.
     pub network: usize,
 }
 
+/// A node that was found by name.
+struct FoundNode<'c> {
+    /// The index of the class that declares the node.
+    class: usize,
+    /// The name of the node in that class.
+    name: &'c str,
+    /// The name of its copy in the network.
+    full_name: String,
+}
+
 impl<'c, 's> Classes<'c, 's> {
-    /// Looks up names, and determines which of the `classes` is the network.
+    /// Fills the tables, and determines which of the `classes` is the network.
+    ///
+    /// # Errors
+    /// If two classes have the same name, the class of an instance is unknown, or not exactly one
+    /// class has no instance in another class.
     pub fn new(source: SourceText<'s>, classes: &'c [Class<'s>]) -> Result<Self, FormatError> {
         let mut by_name = HashMap::with_capacity(classes.len());
         for (index, class) in classes.iter().enumerate() {
@@ -64,7 +80,7 @@ impl<'c, 's> Classes<'c, 's> {
             let inputs = instance.inputs.iter();
             (instance.number, inputs.map(|(formal, actual)| (&*formal.text, actual)).collect())
         });
-        let mut found = Self {
+        let mut lookup = Self {
             source,
             classes,
             by_name,
@@ -73,17 +89,17 @@ impl<'c, 's> Classes<'c, 's> {
             bindings: bindings.collect(),
             network: 0,
         };
-        found.network = found.root()?;
-        Ok(found)
+        lookup.network = lookup.root()?;
+        Ok(lookup)
     }
 
-    /// The class that has no instance in another class.
+    /// The index of the class that has no instance in another class.
     fn root(&self) -> Result<usize, FormatError> {
         let mut used = vec![false; self.classes.len()];
-        for (index, class) in self.classes.iter().enumerate() {
+        for (surrounding, class) in self.classes.iter().enumerate() {
             for instance in &class.instances {
-                let class = self.class_of(instance)?;
-                used[class] |= class != index;
+                let inner = self.class_of(instance)?;
+                used[inner] |= inner != surrounding;
             }
         }
         let mut roots = (0..used.len()).filter(|&class| !used[class]);
@@ -91,7 +107,7 @@ impl<'c, 's> Classes<'c, 's> {
             let offset = self.classes.first().map_or(0, |class| class.offset);
             return Err(self.source.error(
                 offset,
-                "every class is inside another class, expected one that is the network",
+                "every class is inside another class; expected one that is not, the network",
             ));
         };
         match roots.next().map(|second| &self.classes[second]) {
@@ -107,6 +123,7 @@ impl<'c, 's> Classes<'c, 's> {
         }
     }
 
+    /// The index of the class of `instance`.
     fn class_of(&self, instance: &Instance<'s>) -> Result<usize, FormatError> {
         let class = &instance.class;
         self.by_name.get(&*class.text).copied().ok_or_else(|| {
@@ -118,7 +135,7 @@ impl<'c, 's> Classes<'c, 's> {
         })
     }
 
-    /// The block of the node called `name`, possibly an alias, in class `index`.
+    /// The block of the node that is called `name` in class `index`. The name may be an alias.
     pub fn block(&self, index: usize, name: &str) -> Option<&'c NodeBlock<'s>> {
         let (mut index, mut name) = (index, name);
         for _ in 0..MAX_DEPTH {
@@ -131,7 +148,11 @@ impl<'c, 's> Classes<'c, 's> {
         None
     }
 
-    /// The nodes of the network with all its instances. `built` has the nodes of each class.
+    /// The nodes of the network and of all its instances. `built` has the nodes of each class.
+    ///
+    /// # Errors
+    /// If a binding or parent is unknown, a binding joins nodes with different numbers of states, or
+    /// the network is too deep or too large.
     pub fn unfold(&self, built: &[Vec<Node<'s>>]) -> Result<Vec<Node<'s>>, FormatError> {
         let states = |nodes: &Vec<Node<'s>>| {
             nodes.iter().map(|node| (node.name.text.to_string(), node.states.len())).collect()
@@ -142,7 +163,7 @@ impl<'c, 's> Classes<'c, 's> {
             states: built.iter().map(states).collect(),
             unfolded: Unfolded::default(),
         };
-        unfolder.copy(&InstanceScope {
+        unfolder.copy_scope(&InstanceScope {
             index: self.network,
             instance: None,
             outer: None,
@@ -151,25 +172,26 @@ impl<'c, 's> Classes<'c, 's> {
         Ok(unfolder.unfolded.nodes)
     }
 
-    /// The node that the input `name` of the instance `scope` is bound to.
+    /// The node to which the input `name` of the instance `scope` is bound; `None` if `name` is not
+    /// a bound input.
     fn binding(&self, scope: &InstanceScope<'_, 'c, 's>, name: &str) -> Option<&'c Word<'s>> {
         self.bindings.get(&scope.instance?.number)?.get(name).copied()
     }
 
-    /// Finds the node called `name` in `scope`, through bindings and aliases. Returns its class,
-    /// its full name and its name in that class. Takes at most `max_steps` bindings and aliases.
+    /// Finds the node that is called `name` in `scope`, following bindings and aliases. `None` if
+    /// there is no such node, or it is not found within `max_lookups` lookups.
     fn find(
         &self,
         scope: &InstanceScope<'_, 'c, 's>,
         name: &'c str,
-        max_steps: usize,
-    ) -> Option<(usize, String, &'c str)> {
-        let steps_left = max_steps.checked_sub(1)?;
+        max_lookups: usize,
+    ) -> Option<FoundNode<'c>> {
+        let lookups_left = max_lookups.checked_sub(1)?;
         if let Some(actual) = self.binding(scope, name) {
-            return self.find(scope.outer?, &actual.text, steps_left);
+            return self.find(scope.outer?, &actual.text, lookups_left);
         }
         if self.nodes[scope.index].contains_key(name) {
-            return Some((scope.index, scope.full_name(name), name));
+            return Some(FoundNode { class: scope.index, name, full_name: scope.full_name(name) });
         }
         let &(instance, inner) = self.aliases[scope.index].get(name)?;
         let index = *self.by_name.get(&*instance.class.text)?;
@@ -177,7 +199,7 @@ impl<'c, 's> Classes<'c, 's> {
         self.find(
             &InstanceScope { index, instance: Some(instance), outer: Some(scope), depth },
             inner,
-            steps_left,
+            lookups_left,
         )
     }
 }
@@ -188,8 +210,9 @@ struct InstanceScope<'o, 'c, 's> {
     index: usize,
     /// `None` for the network.
     instance: Option<&'c Instance<'s>>,
-    /// The scope that contains this instance.
+    /// The scope that contains this instance; `None` for the network.
     outer: Option<&'o InstanceScope<'o, 'c, 's>>,
+    /// The depth of nesting; 0 for the network.
     depth: usize,
 }
 
@@ -217,43 +240,62 @@ struct Unfolder<'k, 'c, 's> {
 }
 
 impl<'c, 's> Unfolder<'_, 'c, 's> {
-    fn copy(&mut self, scope: &InstanceScope<'_, 'c, 's>) -> Result<(), FormatError> {
-        let (classes, source) = (self.classes, self.classes.source);
+    /// Copies the nodes of `scope`, and then those of the instances in it.
+    fn copy_scope(&mut self, scope: &InstanceScope<'_, 'c, 's>) -> Result<(), FormatError> {
         self.check_bindings(scope)?;
         for node in &self.built[scope.index] {
-            if classes.binding(scope, &node.name.text).is_some() {
-                continue;
+            if self.classes.binding(scope, &node.name.text).is_none() {
+                self.copy_node(scope, node)?;
             }
-            let mut copy = Node {
-                name: Word {
-                    text: scope.full_name(&node.name.text).into(),
-                    offset: node.name.offset,
-                },
-                role: node.role,
-                states: node.states.clone(),
-                parents: Vec::with_capacity(node.parents.len()),
-                definition: Definition::Missing,
-                offset: node.offset,
-                note: Annotation { title: node.note.title.clone(), ..Annotation::default() },
-            };
-            for parent in &node.parents {
-                let Some((_, name, _)) = classes.find(scope, &parent.text, MAX_DEPTH) else {
-                    let message = format!(
-                        "'{}' has the parent '{}', which is neither a node of its class nor of an \
-                         instance in it",
-                        copy.name.text, parent.text
-                    );
-                    return Err(source.error(parent.offset, message));
-                };
-                copy.parents.push(Word { text: name.into(), offset: parent.offset });
-            }
-            if let Definition::Weights(numbers) = &node.definition {
-                self.unfolded.count_numbers(source, numbers.len(), node.offset)?;
-                copy.definition = Definition::Weights(numbers.clone());
-            }
-            self.unfolded.count(source, &copy)?;
-            self.unfolded.nodes.push(copy);
         }
+        self.copy_instances(scope)
+    }
+
+    /// Copies `node` of `scope`, with its full name and those of its parents.
+    fn copy_node(
+        &mut self,
+        scope: &InstanceScope<'_, 'c, 's>,
+        node: &'c Node<'s>,
+    ) -> Result<(), FormatError> {
+        let source = self.classes.source;
+        let full_name = scope.full_name(&node.name.text);
+        let mut parents = Vec::with_capacity(node.parents.len());
+        for parent in &node.parents {
+            let Some(found) = self.classes.find(scope, &parent.text, MAX_DEPTH) else {
+                let message = format!(
+                    "'{full_name}' has the parent '{}', which is a node neither of its class nor of \
+                     an instance in that class",
+                    parent.text
+                );
+                return Err(source.error(parent.offset, message));
+            };
+            parents.push(Word { text: found.full_name.into(), offset: parent.offset });
+        }
+        let definition = match &node.definition {
+            Definition::Weights(numbers) => {
+                self.unfolded.count_numbers(source, numbers.len(), node.offset)?;
+                Definition::Weights(numbers.clone())
+            }
+            // This format has no other definitions.
+            _ => Definition::Missing,
+        };
+        let copy = Node {
+            name: Word { text: full_name.into(), offset: node.name.offset },
+            role: node.role,
+            states: node.states.clone(),
+            parents,
+            definition,
+            offset: node.offset,
+            note: Annotation { title: node.note.title.clone(), ..Annotation::default() },
+        };
+        self.unfolded.count_node(source, &copy)?;
+        self.unfolded.nodes.push(copy);
+        Ok(())
+    }
+
+    /// Copies the nodes of the instances in `scope`, at any depth.
+    fn copy_instances(&mut self, scope: &InstanceScope<'_, 'c, 's>) -> Result<(), FormatError> {
+        let (classes, source) = (self.classes, self.classes.source);
         for instance in &classes.classes[scope.index].instances {
             limits::count_states(source, &mut self.unfolded.states, 1, instance.name.offset)?;
             if scope.depth == MAX_DEPTH {
@@ -265,7 +307,7 @@ impl<'c, 's> Unfolder<'_, 'c, 's> {
             }
             let index = classes.class_of(instance)?;
             let depth = scope.depth + 1;
-            self.copy(&InstanceScope {
+            self.copy_scope(&InstanceScope {
                 index,
                 instance: Some(instance),
                 outer: Some(scope),
@@ -275,7 +317,8 @@ impl<'c, 's> Unfolder<'_, 'c, 's> {
         Ok(())
     }
 
-    /// Checks that each input of the instance `scope` is bound to a node with as many states.
+    /// Checks that each bound input of the instance `scope` exists, and is bound to a node with the
+    /// same number of states.
     fn check_bindings(&mut self, scope: &InstanceScope<'_, 'c, 's>) -> Result<(), FormatError> {
         let (Some(instance), Some(outer)) = (scope.instance, scope.outer) else { return Ok(()) };
         let source = self.classes.source;
@@ -286,19 +329,20 @@ impl<'c, 's> Unfolder<'_, 'c, 's> {
                     format!("class '{}' has no node '{}'", instance.class.text, formal.text);
                 return Err(source.error(formal.offset, message));
             };
-            let Some((class, name, inner)) = self.classes.find(outer, &actual.text, MAX_DEPTH)
-            else {
+            let Some(found) = self.classes.find(outer, &actual.text, MAX_DEPTH) else {
                 let message = format!(
-                    "'{}' is bound to '{}', which is neither a node here nor in an instance",
+                    "'{}' is bound to '{}', which is a node neither of the surrounding class nor of \
+                     an instance in that class",
                     formal.text, actual.text
                 );
                 return Err(source.error(actual.offset, message));
             };
-            let states = self.states[class].get(inner).copied().unwrap_or(0);
+            let states = self.states[found.class].get(found.name).copied().unwrap_or(0);
             if states != expected {
                 let message = format!(
-                    "'{}' is bound to '{name}', which has {}, expected {expected}",
+                    "'{}' is bound to '{}', which has {}, expected {expected}",
                     formal.text,
+                    found.full_name,
                     plural(states, "state")
                 );
                 return Err(source.error(actual.offset, message));
@@ -314,13 +358,17 @@ struct Unfolded<'s> {
     nodes: Vec<Node<'s>>,
     /// The number of states, plus one for each node, instance and binding.
     states: usize,
-    /// The number of numbers in tables.
+    /// The number of table entries.
     numbers: usize,
-    /// The total length of names, labels and titles in bytes.
+    /// The total length in bytes of the names, labels and titles that the copies own.
     text: usize,
 }
 
 impl<'s> Unfolded<'s> {
+    /// Counts `more` table entries.
+    ///
+    /// # Errors
+    /// If there are too many.
     fn count_numbers(
         &mut self,
         source: SourceText<'_>,
@@ -339,7 +387,11 @@ impl<'s> Unfolded<'s> {
         Ok(())
     }
 
-    fn count(&mut self, source: SourceText<'_>, node: &Node<'s>) -> Result<(), FormatError> {
+    /// Counts the states and the texts of `node`.
+    ///
+    /// # Errors
+    /// If there are too many states, or the texts are too long.
+    fn count_node(&mut self, source: SourceText<'_>, node: &Node<'s>) -> Result<(), FormatError> {
         limits::count_states(source, &mut self.states, node.states.len() + 1, node.name.offset)?;
         let owned = |word: &Word<'_>| match &word.text {
             Cow::Owned(text) => text.len(),

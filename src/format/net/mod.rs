@@ -5,23 +5,24 @@
 //!
 //! * A file is `net { ... }` followed by nodes and potentials, or `class NAME { ... }` with nodes
 //!   and potentials inside. The class that has no instance in another class is the network. If it
-//!   has instances, they are unfolded, and positions are dropped, because each class has its own
-//!   coordinates.
+//!   has instances, they are unfolded, and of the annotations of nodes only the titles are kept:
+//!   each class has its own coordinates, for example.
 //! * Names are words or quoted. A comment goes from `%` to the end of the line.
 //! * In `data` the node itself varies fastest, then its last parent. Parentheses among the numbers
 //!   only repeat that structure and are ignored.
 //! * The numbers of a row are weights: Hugin divides them by their sum, and writes `( 1 1 )` for
-//!   rows that were never filled in. Rows whose sum is not one up to rounding cause a warning. A
-//!   node without numbers gets a uniform distribution, as in Hugin, with a warning.
+//!   rows that were never filled in. Rows whose sum is not one up to rounding cause a warning.
 //! * `model_data`, the expression from which Hugin computes the numbers, is evaluated if there are
-//!   no numbers. An expression that is needed but not supported is refused: see `model/mod.rs`.
+//!   no numbers. If it is then not supported, the file is refused: see `model/mod.rs`. A node with
+//!   neither numbers nor an expression gets a uniform distribution, as in Hugin, with a warning.
 //! * Decision nodes become chance nodes with uniform distributions. Utility and function nodes are
 //!   left out, because Hugin computes them from the posteriors. Continuous nodes are refused.
-//! * A state without a label is called by the value or interval that `state_values` gives it, or by
-//!   its number. A repeated label gets a number appended.
+//! * A state without a label is called by the value or interval that `state_values` gives it, else
+//!   `false` or `true` if the node is boolean, else by its number. A repeated label gets a number
+//!   appended.
 //! * `label` is the title, `HR_Desc` the comment, and `position` the position. The y axis of Hugin
-//!   points up, ours points down. All other attributes of the network and of nodes are kept word
-//!   for word.
+//!   points up, ours points down. Other attributes of the network and of nodes are kept word for
+//!   word.
 //!
 //! When written, a name that is not an identifier of the language is replaced by one that is; the
 //! attribute `cliquescope_name` holds the full name, and restores it when read.
@@ -58,7 +59,8 @@ pub(super) static LANGUAGE: Language = Language {
     },
 };
 
-/// The attribute with the full name, if that is not an identifier of the language.
+/// The attribute with the name of the network, or with the full name of a node if that is not an
+/// identifier of the language.
 const NAME: &str = "cliquescope_name";
 
 static DIALECT: Dialect = Dialect::new(b"{}()=;,:|").with_percent_comments();

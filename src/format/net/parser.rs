@@ -13,6 +13,7 @@ use crate::format::nodes::{Number, Word, number};
 use crate::format::source::SourceText;
 use crate::format::tokens::{Token, Tokens};
 
+/// The words for kinds of nodes. They come before `node`, or replace it.
 const KINDS: [&str; 5] = ["discrete", "continuous", "decision", "utility", "function"];
 
 /// Whether `text` begins like a NET file.
@@ -54,8 +55,8 @@ pub(super) fn parse(source: SourceText<'_>) -> Result<Vec<Class<'_>>, FormatErro
             parser.tokens.expect(Token::OpenBrace)?;
             parser.body(&mut classes[index])?;
         } else {
-            let expected = "'net', 'class', 'instance', 'potential', 'node' or a kind of node (such as \
-                            'decision')";
+            let expected = "'net', 'class', 'instance', 'potential', 'node' or a kind of node \
+                            (such as 'decision')";
             parser.element(token, offset, &mut classes[index], expected)?;
         }
     }
@@ -79,8 +80,8 @@ impl<'s> Parser<'s> {
                     class.attributes.push(attribute);
                 }
                 (found, offset) => {
-                    let expected = "an attribute, 'instance', 'potential', 'node', a kind of node (such \
-                                    as 'decision') or '}'";
+                    let expected = "an attribute, 'instance', 'potential', 'node', a kind of node \
+                                    (such as 'decision') or '}'";
                     self.element(found, offset, class, expected)?;
                 }
             }
@@ -109,6 +110,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
+    /// `NAME : CLASS ( INPUTS ; OUTPUTS ) { ... }` after `instance`.
     fn instance(&mut self) -> Result<Instance<'s>, FormatError> {
         let name = self.name("the name of the instance")?;
         self.tokens.expect(Token::Colon)?;
@@ -137,7 +139,7 @@ impl<'s> Parser<'s> {
         }
         match self.tokens.next()? {
             (Token::OpenBrace, _) => {
-                self.attributes(|_, _, _| Ok(false))?;
+                self.attributes(|_, _| Ok(false))?;
             }
             (Token::Semicolon, _) => {}
             (found, offset) => return Err(self.tokens.expected("'{' or ';'", found, offset)),
@@ -170,11 +172,11 @@ impl<'s> Parser<'s> {
             word = Token::Word(&self.source.text[name.offset..name.offset + name.text.len()]);
         };
         self.tokens.expect(Token::OpenBrace)?;
-        let attributes = self.attributes(|_, _, _| Ok(false))?;
+        let attributes = self.attributes(|_, _| Ok(false))?;
         Ok(NodeBlock { kind, name, attributes })
     }
 
-    /// `(CHILD | PARENTS) { ... }`
+    /// `( CHILD | PARENTS ) { ... }` after `potential`, which is at byte `offset`.
     fn potential(&mut self, offset: usize) -> Result<PotentialBlock<'s>, FormatError> {
         self.tokens.expect(Token::OpenParenthesis)?;
         let (mut children, mut parents) = (Vec::new(), Vec::new());
@@ -204,7 +206,7 @@ impl<'s> Parser<'s> {
         }
         self.tokens.expect(Token::OpenBrace)?;
         let mut data = None;
-        let attributes = self.attributes(|parser, name, _| {
+        let attributes = self.attributes(|parser, name| {
             if name == "data" {
                 data = Some(parser.data()?);
             }
@@ -213,11 +215,11 @@ impl<'s> Parser<'s> {
         Ok(PotentialBlock { children, parents, offset, data, attributes })
     }
 
-    /// The attributes up to '}'. `special` may itself read the rest of an attribute, from '=' to
-    /// ';', and returns whether it did; the result lacks these attributes.
+    /// The attributes up to '}'. For each name, `read_special` may read the rest of the attribute
+    /// itself, from '=' to ';'. If so, it returns true, and the result lacks the attribute.
     fn attributes(
         &mut self,
-        mut special: impl FnMut(&mut Self, &'s str, usize) -> Result<bool, FormatError>,
+        mut read_special: impl FnMut(&mut Self, &str) -> Result<bool, FormatError>,
     ) -> Result<Vec<NetAttribute<'s>>, FormatError> {
         let mut attributes = Vec::new();
         loop {
@@ -229,7 +231,7 @@ impl<'s> Parser<'s> {
                     if equals != Token::Equals {
                         return Err(self.tokens.expected("'='", equals, equals_at));
                     }
-                    if !special(self, name, offset)? {
+                    if !read_special(self, name)? {
                         attributes.push(self.attribute(name, offset)?);
                     }
                 }
@@ -285,7 +287,8 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// `= ( NUMBERS );`, with or without inner parentheses.
+    /// `= ( NUMBERS );` after `data`, with or without inner parentheses. Returns the numbers and the
+    /// byte offset of the value.
     fn data(&mut self) -> Result<(PotentialData, usize), FormatError> {
         self.tokens.expect(Token::Equals)?;
         let start = self.tokens.peek()?.1;
@@ -317,6 +320,7 @@ impl<'s> Parser<'s> {
         }
     }
 
+    /// A name, with or without quotes. `what` describes the expected name, for the error.
     fn name(&mut self, what: &str) -> Result<Word<'s>, FormatError> {
         match self.tokens.next()? {
             (Token::Word(text), offset) => Ok(Word { text: Cow::Borrowed(text), offset }),

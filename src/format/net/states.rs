@@ -17,7 +17,7 @@ pub(super) const EMPTY_LABELS: &str = "cliquescope_empty_labels";
 /// repeated label gets a number appended.
 ///
 /// # Errors
-/// If the node has no states, or its states or values are not a list.
+/// If nothing gives the number of states, or the states or values are not a list.
 pub(super) fn labels<'s>(
     source: SourceText<'s>,
     node: &NodeBlock<'s>,
@@ -106,7 +106,10 @@ pub(super) fn value(word: &str) -> Option<f64> {
     }
 }
 
-/// The words in `state_values`.
+/// The words in `field`, the attribute `state_values`; none if it is missing.
+///
+/// # Errors
+/// If the attribute is not a list.
 pub(super) fn values<'s>(
     source: SourceText<'s>,
     field: Option<&NetAttribute<'s>>,

@@ -2,9 +2,9 @@
 //!
 //! Source: *The HUGIN API Reference Manual*, section "Statistical distributions". A node with a
 //! discrete distribution has the values 0, 1, 2 and so on; the last state gets the remaining
-//! probability, except for `Binomial`, whose values must all be states. The intervals of a node
-//! with a continuous distribution must cover all of its probability; `truncate` can restrict it to
-//! them.
+//! probability, except for `Binomial`, whose possible values must all be states. The intervals of a
+//! node with a continuous distribution must cover all of the distribution; `truncate` can restrict
+//! the distribution to the intervals.
 //!
 //! In `NoisyOR (C1, P1, C2, P2, ...)`, Pi is the probability that the cause Ci is inhibited. The
 //! probability that the result is false is the product of the Pi of all causes that are true. The
@@ -25,11 +25,12 @@ use crate::format::error::plural;
 const MAX_OUTSIDE: f64 = 1e-6;
 
 /// Maximum shape parameter of a continuous distribution; its reciprocal is the minimum. It bounds
-/// the time to compute the distribution function, and keeps that accurate to about twelve digits.
+/// the time for computing the distribution function, and keeps the function accurate to about
+/// twelve digits.
 const MAX_SHAPE: f64 = 1000.0;
 
 /// The cost of computing one probability, in evaluation steps: roughly its arithmetic operations.
-const STEPS: usize = 64;
+const STEPS_PER_PROBABILITY: usize = 64;
 
 const DISCRETE: [&str; 4] = ["Binomial", "Poisson", "Geometric", "NegativeBinomial"];
 const CONTINUOUS: [&str; 8] =
@@ -45,8 +46,8 @@ pub(super) fn is_distribution(name: &str) -> bool {
 /// A cumulative distribution function.
 type Cumulative = Box<dyn Fn(f64) -> f64>;
 
-/// Writes the probabilities of the states to `row`: those of the distribution `name`, which is
-/// called at byte `offset`.
+/// Fills `row` with the probability of each state of the node according to the distribution `name`,
+/// which is called at byte `offset` with `arguments`. `Distribution` gives weights instead.
 pub(super) fn fill(
     evaluation: &mut Evaluation<'_, '_>,
     offset: usize,
@@ -54,60 +55,77 @@ pub(super) fn fill(
     arguments: &[Expression<'_>],
     row: &mut [f64],
 ) -> Result<(), ErrorAt> {
-    let node = evaluation.node;
-    if name == "Distribution" {
-        if arguments.len() != row.len() {
-            let message = format!(
-                "'Distribution' has {}, expected {}, one for each state of '{node}'",
-                plural(arguments.len(), "weight"),
-                row.len()
-            );
-            return Err((offset, message));
+    match name {
+        "Distribution" => weights(evaluation, offset, arguments, row),
+        "NoisyOR" => noisy_or(evaluation, offset, arguments, row),
+        _ => {
+            evaluation.count(offset, row.len().saturating_mul(STEPS_PER_PROBABILITY))?;
+            if DISCRETE.contains(&name) {
+                discrete(evaluation, offset, name, arguments, row)
+            } else {
+                intervals(evaluation, offset, name, arguments, row)
+            }
         }
-        for (weight, argument) in row.iter_mut().zip(arguments) {
-            *weight = evaluation.number(argument)?;
-        }
-        return Ok(());
     }
-    if name == "NoisyOR" {
-        return noisy_or(evaluation, offset, arguments, row);
+}
+
+/// `Distribution (W1, W2, ...)`: the weight of each state.
+fn weights(
+    evaluation: &mut Evaluation<'_, '_>,
+    offset: usize,
+    arguments: &[Expression<'_>],
+    row: &mut [f64],
+) -> Result<(), ErrorAt> {
+    if arguments.len() != row.len() {
+        let message = format!(
+            "'Distribution' has {}, expected {}, one for each state of '{}'",
+            plural(arguments.len(), "weight"),
+            row.len(),
+            evaluation.row.node
+        );
+        return Err((offset, message));
     }
-    evaluation.count(offset, row.len().saturating_mul(STEPS))?;
-    if DISCRETE.contains(&name) {
-        let numbered = matches!(evaluation.child, StateValues::Numbers(values)
-            if values.iter().enumerate().all(|(count, value)| *value == count as f64));
-        if !numbered {
-            return Err((
-                offset,
-                format!("'{name}' needs a node with the values 0, 1, 2 and so on"),
-            ));
-        }
-        return discrete(evaluation, offset, name, arguments, row);
+    for (weight, argument) in row.iter_mut().zip(arguments) {
+        *weight = evaluation.number(argument)?;
     }
-    let StateValues::Intervals(bounds) = evaluation.child else {
+    Ok(())
+}
+
+/// The probability of each interval in the continuous distribution `name`.
+fn intervals(
+    evaluation: &mut Evaluation<'_, '_>,
+    offset: usize,
+    name: &str,
+    arguments: &[Expression<'_>],
+    row: &mut [f64],
+) -> Result<(), ErrorAt> {
+    let StateValues::Intervals(bounds) = evaluation.row.child else {
         return Err((offset, format!("'{name}' needs a node whose states are intervals")));
     };
-    let law = continuous(evaluation, offset, name, arguments)?;
-    for (weight, bounds) in row.iter_mut().zip(bounds.windows(2)) {
-        *weight = (law(bounds[1]) - law(bounds[0])).max(0.0);
+    let cdf = continuous(evaluation, offset, name, arguments)?;
+    for (probability, bounds) in row.iter_mut().zip(bounds.windows(2)) {
+        *probability = (cdf(bounds[1]) - cdf(bounds[0])).max(0.0);
     }
     let sum: f64 = row.iter().sum();
     // The comparison is false if the sum is NaN.
     if (1.0 - sum).abs() <= MAX_OUTSIDE {
         return Ok(());
     }
-    let message =
-        format!("the intervals of '{node}' cover {sum} of '{name}', expected 1 (use 'truncate')");
+    let message = format!(
+        "the intervals of '{}' cover {sum} of '{name}', expected 1 (use 'truncate')",
+        evaluation.row.node
+    );
     Err((offset, message))
 }
 
+/// `NoisyOR (C1, P1, C2, P2, ...)`: the probabilities of `false` and `true`.
 fn noisy_or(
     evaluation: &mut Evaluation<'_, '_>,
     offset: usize,
     arguments: &[Expression<'_>],
     row: &mut [f64],
 ) -> Result<(), ErrorAt> {
-    if !matches!(evaluation.child, StateValues::Boolean) {
+    if !matches!(evaluation.row.child, StateValues::Boolean) {
         return Err((offset, "'NoisyOR' needs a boolean node".to_owned()));
     }
     let (causes, []) = arguments.as_chunks::<2>() else {
@@ -132,6 +150,7 @@ fn noisy_or(
     Ok(())
 }
 
+/// The probabilities of 0, 1, 2 and so on in the discrete distribution `name`.
 fn discrete(
     evaluation: &mut Evaluation<'_, '_>,
     offset: usize,
@@ -139,34 +158,40 @@ fn discrete(
     arguments: &[Expression<'_>],
     row: &mut [f64],
 ) -> Result<(), ErrorAt> {
+    let counts_from_zero = matches!(evaluation.row.child, StateValues::Numbers(values)
+        if values.iter().enumerate().all(|(count, value)| *value == count as f64));
+    if !counts_from_zero {
+        let message = format!("'{name}' needs a node with the values 0, 1, 2 and so on");
+        return Err((offset, message));
+    }
     let numbers = numbers(evaluation, arguments)?;
     let invalid = || invalid_parameters(offset, name, &numbers);
     let certain_zero = || Box::new(|count| f64::from(u8::from(count == 0)));
     let mass: Box<dyn Fn(u64) -> f64> = match (name, &numbers[..]) {
         ("Binomial", &[n, p]) if n.fract() == 0.0 && (0.0..row.len() as f64).contains(&n) => {
-            let law = Binomial::new(p, n as u64).map_err(|_| invalid())?;
-            Box::new(move |count| law.pmf(count))
+            let binomial = Binomial::new(p, n as u64).map_err(|_| invalid())?;
+            Box::new(move |count| binomial.pmf(count))
         }
         ("Poisson", &[0.0]) => certain_zero(),
         ("Poisson", &[mean]) if mean.is_finite() => {
-            let law = Poisson::new(mean).map_err(|_| invalid())?;
-            Box::new(move |count| law.pmf(count))
+            let poisson = Poisson::new(mean).map_err(|_| invalid())?;
+            Box::new(move |count| poisson.pmf(count))
         }
         ("Geometric", &[p]) => {
-            let law = Geometric::new(p).map_err(|_| invalid())?;
+            let geometric = Geometric::new(p).map_err(|_| invalid())?;
             // Hugin counts the failures before the first success, statrs all trials.
-            Box::new(move |count| law.pmf(count + 1))
+            Box::new(move |count| geometric.pmf(count + 1))
         }
         ("NegativeBinomial", &[r, 1.0]) if r > 0.0 => certain_zero(),
         ("NegativeBinomial", &[r, p]) if r.is_finite() && r > 0.0 && p > 0.0 => {
-            let law = NegativeBinomial::new(r, p).map_err(|_| invalid())?;
-            Box::new(move |count| law.pmf(count))
+            let negative_binomial = NegativeBinomial::new(r, p).map_err(|_| invalid())?;
+            Box::new(move |count| negative_binomial.pmf(count))
         }
         _ => return Err(invalid()),
     };
     let last = row.len() - 1;
-    for (count, weight) in (0..).zip(row.iter_mut()) {
-        *weight = mass(count);
+    for (count, probability) in (0..).zip(row.iter_mut()) {
+        *probability = mass(count);
     }
     if name != "Binomial" {
         row[last] = (1.0 - row[..last].iter().sum::<f64>()).max(0.0);
@@ -174,6 +199,7 @@ fn discrete(
     Ok(())
 }
 
+/// The continuous distribution `name`, which is called at byte `offset`.
 fn continuous(
     evaluation: &mut Evaluation<'_, '_>,
     offset: usize,
@@ -189,6 +215,7 @@ fn continuous(
         return Err(invalid());
     }
     let is_shape = |shape: f64| (1.0 / MAX_SHAPE..=MAX_SHAPE).contains(&shape);
+    // The lower end of the support, an optional last parameter.
     let start = |rest: &[f64]| rest.first().copied().unwrap_or(0.0);
     Ok(match (name, &numbers[..]) {
         ("Normal", &[mean, variance]) if variance > 0.0 => {
@@ -254,32 +281,35 @@ fn truncated(
         ExpressionKind::Call(name, _) => CONTINUOUS.contains(name),
         _ => false,
     };
-    let law_at = arguments.iter().position(|argument| is_continuous(&argument));
-    let (Some(law_at), 2..=3) = (law_at, arguments.len()) else {
+    let inner_at = arguments.iter().position(|argument| is_continuous(&argument));
+    let (Some(inner_at), 2..=3) = (inner_at, arguments.len()) else {
         let message = "expected 'truncate' of a continuous distribution with one or two bounds";
         return Err((offset, message.to_owned()));
     };
-    let ExpressionKind::Call(name, inner) = &arguments[law_at].kind else { unreachable!() };
-    let law = continuous(evaluation, arguments[law_at].offset, name, inner)?;
-    let mut bounds = [f64::NEG_INFINITY, f64::INFINITY];
-    if law_at > 1 || arguments.len() - law_at > 2 {
-        return Err((offset, "expected one bound on each side of the distribution".to_owned()));
+    let inner = &arguments[inner_at];
+    let ExpressionKind::Call(name, parameters) = &inner.kind else { unreachable!() };
+    let cdf = continuous(evaluation, inner.offset, name, parameters)?;
+    if inner_at > 1 || arguments.len() - inner_at > 2 {
+        let message = "expected at most one bound on each side of the distribution";
+        return Err((offset, message.to_owned()));
     }
-    if law_at == 1 {
-        bounds[0] = evaluation.number(&arguments[0])?;
-    }
-    if let Some(upper) = arguments.get(law_at + 1) {
-        bounds[1] = evaluation.number(upper)?;
-    }
-    let [lower, upper] = bounds;
-    let (below, up_to) = (law(lower), law(upper));
+    let lower = match inner_at {
+        0 => f64::NEG_INFINITY,
+        _ => evaluation.number(&arguments[0])?,
+    };
+    let upper = match arguments.get(inner_at + 1) {
+        None => f64::INFINITY,
+        Some(upper) => evaluation.number(upper)?,
+    };
+    let (below, up_to) = (cdf(lower), cdf(upper));
     let whole = up_to - below;
     if whole.is_nan() || whole <= 0.0 {
         return Err((offset, format!("'{name}' has probability 0 between {lower} and {upper}")));
     }
-    Ok(Box::new(move |x| ((law(x.clamp(lower, upper)) - below) / whole).clamp(0.0, 1.0)))
+    Ok(Box::new(move |x| ((cdf(x.clamp(lower, upper)) - below) / whole).clamp(0.0, 1.0)))
 }
 
+/// The values of `arguments`, which must be numbers.
 fn numbers(
     evaluation: &mut Evaluation<'_, '_>,
     arguments: &[Expression<'_>],

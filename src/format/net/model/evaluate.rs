@@ -4,11 +4,14 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::parser::{Expression, ExpressionKind, Operator};
-use super::{ErrorAt, StateValues, distribution};
+use super::{ErrorAt, ModelRow, StateValues, distribution};
 use crate::format::error::plural;
 
-/// Maximum depth of nested calls of function nodes. It bounds the recursion.
+/// Maximum depth of function nodes that use each other. It bounds the recursion.
 const MAX_DEPTH: usize = 32;
+
+/// Maximum number of evaluation steps of all expressions of a file together: a few seconds.
+const MAX_STEPS: usize = 1 << 25;
 
 /// Maximum difference between a number and the value of the state that it matches, relative to that
 /// value if its magnitude exceeds 1.
@@ -32,26 +35,18 @@ impl ExpressionValue<'_> {
     }
 }
 
-/// The evaluation of an expression of one node for one configuration of its parents.
+/// The evaluation of an expression at one point of a row.
 pub(super) struct Evaluation<'e, 's> {
-    /// The name of the node.
-    pub node: &'e str,
-    pub child: &'e StateValues,
-    /// The name and state values of each parent.
-    pub parents: &'e [(&'e str, StateValues)],
-    /// The state of each parent, by index.
-    pub configuration: &'e [usize],
-    /// For each parent, its value at the current point. Used only if the states are intervals.
-    pub points: &'e [f64],
+    pub row: &'e ModelRow<'e>,
+    /// For each parent, its value at the point. Used only for a parent whose states are intervals.
+    pub point: &'e [f64],
+    /// The expressions of the function nodes by name.
     pub functions: &'e HashMap<String, Expression<'s>>,
     /// The evaluation steps of the file so far: one per subexpression, more for distributions.
     pub steps: &'e mut usize,
-    /// The current depth of function calls.
+    /// The current depth of nested function nodes.
     pub depth: usize,
 }
-
-/// Maximum number of evaluation steps of all expressions of a file together: a few seconds.
-const MAX_STEPS: usize = 1 << 25;
 
 /// Adds `more` to `steps`, the number of steps of the file so far.
 ///
@@ -66,8 +61,8 @@ pub(super) fn count(steps: &mut usize, offset: usize, more: usize) -> Result<(),
     Ok(())
 }
 
-/// Adds the names in `expression` and in the functions that it calls to `names`. Returns the number
-/// of subexpressions visited.
+/// Adds the names in `expression`, and in the function nodes that it uses, to `names`. Returns the
+/// number of subexpressions visited.
 pub(super) fn gather_names<'x>(
     expression: &'x Expression<'_>,
     functions: &'x HashMap<String, Expression<'_>>,
@@ -93,19 +88,24 @@ pub(super) fn gather_names<'x>(
 }
 
 impl<'e> Evaluation<'e, '_> {
-    /// Writes the weights that `expression` gives the states to `row`, which must be all zeros.
-    pub fn fill(&mut self, expression: &Expression<'_>, row: &mut [f64]) -> Result<(), ErrorAt> {
+    /// Fills `weights`, which must be all zeros, with the weight of each state of the node according
+    /// to `expression`.
+    pub fn fill(
+        &mut self,
+        expression: &Expression<'_>,
+        weights: &mut [f64],
+    ) -> Result<(), ErrorAt> {
         if let ExpressionKind::Call(name, arguments) = &expression.kind {
             if let ("if", [condition, then, other]) = (*name, &arguments[..]) {
                 let branch = if self.truth(condition)? { then } else { other };
-                return self.fill(branch, row);
+                return self.fill(branch, weights);
             }
             if distribution::is_distribution(name) {
-                return distribution::fill(self, expression.offset, name, arguments, row);
+                return distribution::fill(self, expression.offset, name, arguments, weights);
             }
         }
         let value = self.value(expression)?;
-        let state = match (self.child, &value) {
+        let state = match (self.row.child, &value) {
             (StateValues::Labels(labels), ExpressionValue::Text(text)) => {
                 labels.iter().position(|l| l == text)
             }
@@ -122,11 +122,11 @@ impl<'e> Evaluation<'e, '_> {
             let message = format!(
                 "the value of the expression is {}, which is not a state of '{}'",
                 value.describe(),
-                self.node
+                self.row.node
             );
             (expression.offset, message)
         })?;
-        row[state] = 1.0;
+        weights[state] = 1.0;
         Ok(())
     }
 
@@ -173,14 +173,16 @@ impl<'e> Evaluation<'e, '_> {
         }
     }
 
+    /// The value of the parent, constant or function node called `name`.
     fn name(&mut self, name: &str, offset: usize) -> Result<ExpressionValue<'e>, ErrorAt> {
-        if let Some(parent) = self.parents.iter().position(|(parent, _)| *parent == name) {
-            let state = self.configuration[parent];
-            return Ok(match &self.parents[parent].1 {
+        let row = self.row;
+        if let Some(parent) = row.parents.iter().position(|(parent, _)| *parent == name) {
+            let state = row.configuration[parent];
+            return Ok(match &row.parents[parent].1 {
                 StateValues::Labels(labels) => ExpressionValue::Text(Cow::Borrowed(&labels[state])),
                 StateValues::Boolean => ExpressionValue::Bool(state == 1),
                 StateValues::Numbers(values) => ExpressionValue::Number(values[state]),
-                StateValues::Intervals(_) => ExpressionValue::Number(self.points[parent]),
+                StateValues::Intervals(_) => ExpressionValue::Number(self.point[parent]),
             });
         }
         match name {
@@ -192,7 +194,7 @@ impl<'e> Evaluation<'e, '_> {
         let Some(function) = self.functions.get(name).filter(|_| self.depth < MAX_DEPTH) else {
             let message = format!(
                 "the expression of '{}' uses '{name}', expected one of its parents",
-                self.node
+                row.node
             );
             return Err((offset, message));
         };
@@ -294,7 +296,7 @@ impl<'e> Evaluation<'e, '_> {
                     "'{name}' with {} is not supported in the expression of '{}'; expected \
                      'data' or another expression",
                     plural(arguments.len(), "argument"),
-                    self.node
+                    self.row.node
                 ),
             )),
         }

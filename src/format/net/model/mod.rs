@@ -6,10 +6,10 @@
 //! boolean, a number if its states are numbers, else the label. The value of an expression is a
 //! state of the node or a distribution.
 //!
-//! A parent whose states are intervals is evaluated at evenly spaced points of its interval, 25 or
-//! as many as `samples_per_interval` says, and the row is the mean over these points. Hugin does
-//! the same but does not document its points; here they are the midpoints of equal parts. Such
-//! tables are estimates, and cause a warning.
+//! If the states of a parent are intervals, an expression that uses the parent is evaluated at
+//! evenly spaced points of each interval, 25 or as many as `samples_per_interval` says, and the row
+//! is the mean over these points. Hugin does the same but does not document its points; here they
+//! are the midpoints of equal parts. Such tables are estimates, and cause a warning.
 //!
 //! Expressions that Hugin computes by convolution (`aggregate`) or from posteriors (`probability`)
 //! are refused, and so are functions whose meaning the manual leaves open.
@@ -33,14 +33,16 @@ use evaluate::Evaluation;
 use parser::Expression;
 use points::Points;
 
-/// The values of the states of a node in expressions.
+/// The values that the states of a node have in expressions.
 #[derive(Debug)]
 enum StateValues {
+    /// The labels themselves.
     Labels(Vec<String>),
     /// Two states, `false` and `true`.
     Boolean,
+    /// Increasing numbers.
     Numbers(Vec<f64>),
-    /// The bounds of the intervals: one more than there are states.
+    /// The increasing bounds of the intervals: one more than there are states.
     Intervals(Vec<f64>),
 }
 
@@ -70,7 +72,7 @@ impl StateValues {
             None => {
                 let message = format!(
                     "expected {expected} increasing 'state_values' of '{}', because an expression \
-                     uses it",
+                     needs them",
                     block.name.text
                 );
                 Err(source.error(block.name.offset, message))
@@ -78,7 +80,8 @@ impl StateValues {
         }
     }
 
-    fn states(&self) -> usize {
+    /// The number of states.
+    fn count(&self) -> usize {
         match self {
             Self::Labels(labels) => labels.len(),
             Self::Boolean => 2,
@@ -95,11 +98,30 @@ pub(super) struct Usage {
     steps: usize,
 }
 
-/// The expressions of a class. `F` looks up the block of a node by name.
+/// The row of a table, to be computed from an expression.
+struct ModelRow<'r> {
+    /// The name of the node.
+    node: &'r str,
+    /// The values of the node's states.
+    child: &'r StateValues,
+    /// The name of each parent, and the values of its states.
+    parents: &'r [(&'r str, StateValues)],
+    /// The state of each parent in this row.
+    configuration: &'r [usize],
+    /// The indices of the varying parents: their states are intervals, and the expression depends
+    /// on them.
+    varying: &'r [usize],
+    /// The number of points in each interval of a varying parent.
+    samples: usize,
+}
+
+/// Computes the tables of the nodes of a class from their expressions.
 pub(super) struct Models<'s, F> {
     source: SourceText<'s>,
+    /// Looks up the block of a node by name.
     block_of: F,
-    /// The expressions of the function nodes by name; nodes with several expressions are left out.
+    /// The expressions of the function nodes by name. Nodes with a malformed expression or with
+    /// several expressions are left out.
     functions: HashMap<String, Expression<'s>>,
     pub usage: Usage,
     /// The nodes with estimated tables.
@@ -107,7 +129,7 @@ pub(super) struct Models<'s, F> {
 }
 
 impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
-    /// Collects the functions among `blocks`, which expressions may use in addition to parents.
+    /// Collects the function nodes among `blocks`, which expressions may use in addition to parents.
     pub fn new(
         source: SourceText<'s>,
         blocks: &[NodeBlock<'s>],
@@ -136,83 +158,45 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
     /// parent.
     ///
     /// # Errors
-    /// If an expression is malformed, is not supported, or takes too many steps, or the table is
-    /// too large.
+    /// If an expression is malformed or not supported, the expressions of the file take too many
+    /// steps, their number is wrong, or the tables are too large.
     pub fn table(
         &mut self,
         block: &NodeBlock<'s>,
         potential: &PotentialBlock<'s>,
         model: &NetAttribute<'s>,
     ) -> Result<Vec<Number>, FormatError> {
-        let source = self.source;
-        let refuse = |(offset, message): ErrorAt| source.error(offset, message);
-        let child = StateValues::new(source, block)?;
-        let mut parents = Vec::with_capacity(potential.parents.len());
-        for parent in &potential.parents {
-            let parent_block = (self.block_of)(&parent.text).ok_or_else(|| {
-                source.error(parent.offset, format!("there is no variable '{}'", parent.text))
-            })?;
-            parents.push((&*parent.text, StateValues::new(source, parent_block)?));
-        }
-        let cards: Vec<usize> = parents.iter().map(|(_, domain)| domain.states()).collect();
+        let child = StateValues::new(self.source, block)?;
+        let parents = self.parent_values(potential)?;
+        let cards: Vec<usize> = parents.iter().map(|(_, values)| values.count()).collect();
         let table_at = (&*block.name.text, model.offset);
         let entries = &mut self.usage.entries;
-        let rows = limits::count_entries(source, entries, table_at, &cards, child.states())?;
-        let expressions = parser::parse(model.raw, model.raw_at).map_err(refuse)?;
-        let chosen = self.model_nodes(potential, &parents)?;
-        let expected: usize = chosen.iter().map(|&parent| cards[parent]).product();
-        if expressions.len() != expected {
-            let message = format!(
-                "'{}' has {}, expected {expected}, one for each configuration of its 'model_nodes'",
-                block.name.text,
-                plural(expressions.len(), "expression")
-            );
-            return Err(source.error(model.offset, message));
-        }
+        let rows = limits::count_entries(self.source, entries, table_at, &cards, child.count())?;
+        let selectors = self.model_nodes(potential, &parents)?;
+        let expected: usize = selectors.iter().map(|&parent| cards[parent]).product();
+        let expressions = self.expressions(block, model, expected)?;
         let samples = self.samples_per_interval(potential)?;
-        // For each expression that has been used, the parents that are evaluated at points.
+        // For each expression that has been used, its varying parents.
         let mut varying: Vec<Option<Vec<usize>>> = vec![None; expressions.len()];
-        let mut numbers = Vec::with_capacity(rows * child.states());
+        let mut numbers = Vec::with_capacity(rows * child.count());
         let mut configuration = vec![0; parents.len()];
-        let mut row = vec![0.0; child.states()];
-        let mut part = vec![0.0; child.states()];
         for _ in 0..rows {
-            let index = chosen.iter().fold(0, |index, &p| index * cards[p] + configuration[p]);
+            let index = selectors.iter().fold(0, |index, &p| index * cards[p] + configuration[p]);
             let expression = &expressions[index];
             if varying[index].is_none() {
-                varying[index] = Some(self.varying(expression, &parents).map_err(refuse)?);
+                varying[index] = Some(self.varying(expression, &parents)?);
             }
-            let varying = varying[index].as_deref().unwrap_or_default();
-            let expression_at = (&*block.name.text, expression.offset);
-            let mut points = Points::new(expression_at, &parents, &configuration, varying, samples)
-                .map_err(refuse)?;
-            if !varying.is_empty()
-                && self.estimated.last().is_none_or(|last| *last != block.name.text)
-            {
-                self.estimated.push(block.name.text.to_string());
-            }
-            row.fill(0.0);
-            loop {
-                let mut evaluation = Evaluation {
-                    node: &block.name.text,
-                    child: &child,
-                    parents: &parents,
-                    configuration: &configuration,
-                    points: &points.values,
-                    functions: &self.functions,
-                    steps: &mut self.usage.steps,
-                    depth: 0,
-                };
-                part.fill(0.0);
-                evaluation.fill(expression, &mut part).map_err(refuse)?;
-                // The weights at each point are normalised before they are averaged.
-                let sum = if varying.is_empty() { 1.0 } else { part.iter().sum::<f64>() };
-                row.iter_mut().zip(&part).for_each(|(mean, p)| *mean += p / sum / points.count);
-                if !points.advance() {
-                    break;
-                }
-            }
-            numbers.extend(row.iter().map(|&value| Number { value, offset: expression.offset }));
+            let row = ModelRow {
+                node: &block.name.text,
+                child: &child,
+                parents: &parents,
+                configuration: &configuration,
+                varying: varying[index].as_deref().unwrap_or_default(),
+                samples,
+            };
+            let weights = self.mean_weights(expression, &row)?;
+            numbers
+                .extend(weights.iter().map(|&value| Number { value, offset: expression.offset }));
             for (state, &card) in configuration.iter_mut().zip(&cards).rev() {
                 *state = (*state + 1) % card;
                 if *state > 0 {
@@ -220,7 +204,79 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
                 }
             }
         }
+        if varying.iter().flatten().any(|parents| !parents.is_empty()) {
+            self.estimated.push(block.name.text.to_string());
+        }
         Ok(numbers)
+    }
+
+    /// The name of each parent in `potential`, and the values of its states.
+    fn parent_values<'p>(
+        &self,
+        potential: &'p PotentialBlock<'s>,
+    ) -> Result<Vec<(&'p str, StateValues)>, FormatError> {
+        let mut parents = Vec::with_capacity(potential.parents.len());
+        for parent in &potential.parents {
+            let block = (self.block_of)(&parent.text).ok_or_else(|| {
+                self.source.error(parent.offset, format!("there is no variable '{}'", parent.text))
+            })?;
+            parents.push((&*parent.text, StateValues::new(self.source, block)?));
+        }
+        Ok(parents)
+    }
+
+    /// The expressions in `model`, an attribute of the potential of `block`.
+    ///
+    /// # Errors
+    /// If an expression is malformed, or there are not `expected` ones.
+    fn expressions(
+        &self,
+        block: &NodeBlock<'s>,
+        model: &NetAttribute<'s>,
+        expected: usize,
+    ) -> Result<Vec<Expression<'s>>, FormatError> {
+        let expressions =
+            parser::parse(model.raw, model.raw_at).map_err(|error| self.error(error))?;
+        if expressions.len() != expected {
+            let message = format!(
+                "'{}' has {}, expected {expected}, one for each configuration of its 'model_nodes'",
+                block.name.text,
+                plural(expressions.len(), "expression")
+            );
+            return Err(self.source.error(model.offset, message));
+        }
+        Ok(expressions)
+    }
+
+    /// The weights that `expression` gives to the states of the node for `row`: the mean over all
+    /// points of the varying parents.
+    fn mean_weights(
+        &mut self,
+        expression: &Expression<'s>,
+        row: &ModelRow<'_>,
+    ) -> Result<Vec<f64>, FormatError> {
+        let points = Points::new(row, expression.offset);
+        let mut points = points.map_err(|error| self.error(error))?;
+        let mut mean = vec![0.0; row.child.count()];
+        let mut weights = vec![0.0; row.child.count()];
+        loop {
+            let mut evaluation = Evaluation {
+                row,
+                point: &points.values,
+                functions: &self.functions,
+                steps: &mut self.usage.steps,
+                depth: 0,
+            };
+            weights.fill(0.0);
+            let outcome = evaluation.fill(expression, &mut weights);
+            outcome.map_err(|error| self.error(error))?;
+            // The weights at each point are normalised before they are averaged.
+            let sum = if row.varying.is_empty() { 1.0 } else { weights.iter().sum::<f64>() };
+            mean.iter_mut().zip(&weights).for_each(|(mean, p)| *mean += p / sum / points.count);
+            if !points.advance() {
+                return Ok(mean);
+            }
+        }
     }
 
     /// The indices of the `parents` whose states are intervals and on which `expression` depends.
@@ -228,16 +284,17 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
         &mut self,
         expression: &Expression<'_>,
         parents: &[(&str, StateValues)],
-    ) -> Result<Vec<usize>, ErrorAt> {
-        let is_interval = |domain: &StateValues| matches!(domain, StateValues::Intervals(_));
-        if !parents.iter().any(|(_, domain)| is_interval(domain)) {
+    ) -> Result<Vec<usize>, FormatError> {
+        let are_intervals = |values: &StateValues| matches!(values, StateValues::Intervals(_));
+        if !parents.iter().any(|(_, values)| are_intervals(values)) {
             return Ok(Vec::new());
         }
         let mut names = HashSet::new();
         let visited = evaluate::gather_names(expression, &self.functions, &mut names);
-        evaluate::count(&mut self.usage.steps, expression.offset, visited)?;
+        evaluate::count(&mut self.usage.steps, expression.offset, visited)
+            .map_err(|(offset, message)| self.source.error(offset, message))?;
         let varies =
-            |(name, domain): &(&str, StateValues)| is_interval(domain) && names.contains(name);
+            |(name, values): &(&str, StateValues)| are_intervals(values) && names.contains(name);
         Ok((0..parents.len()).filter(|&parent| varies(&parents[parent])).collect())
     }
 
@@ -271,6 +328,10 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
             })
         };
         items.iter().map(position).collect()
+    }
+
+    fn error(&self, (offset, message): ErrorAt) -> FormatError {
+        self.source.error(offset, message)
     }
 }
 

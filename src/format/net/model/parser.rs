@@ -61,7 +61,7 @@ const OPERATORS: [(&str, Operator, u8); 13] = [
 /// The precedence of unary minus: above `*`, below `^`.
 const NEGATION: u8 = 4;
 
-/// Parses `raw`, which is at byte `base`, as a list of expressions `( E, E, ... )`.
+/// Parses `raw`, which is at byte `base` of the file, as a list of expressions `( E, E, ... )`.
 pub(super) fn parse(raw: &str, base: usize) -> Result<Vec<Expression<'_>>, ErrorAt> {
     let mut parser = Parser { text: raw, base, offset: 0 };
     parser.expect("(")?;
@@ -72,7 +72,7 @@ pub(super) fn parse(raw: &str, base: usize) -> Result<Vec<Expression<'_>>, Error
             break;
         }
     }
-    parser.expect(")")?;
+    parser.expect_list_end()?;
     parser.skip();
     if parser.offset < raw.len() {
         return Err(parser.expected("';'"));
@@ -89,7 +89,8 @@ struct Parser<'s> {
 }
 
 impl<'s> Parser<'s> {
-    /// Reads an expression, up to an operator whose precedence is below `minimum`.
+    /// Reads an expression at this `depth` of nesting, up to the end or to an operator whose
+    /// precedence is below `minimum`.
     fn expression(&mut self, minimum: u8, depth: usize) -> Result<Expression<'s>, ErrorAt> {
         if depth > MAX_DEPTH {
             let message = format!("expressions are nested more than {MAX_DEPTH} deep");
@@ -123,6 +124,7 @@ impl<'s> Parser<'s> {
         }
     }
 
+    /// Reads a number, label, name, call, or expression in parentheses.
     fn operand(&mut self, depth: usize) -> Result<Expression<'s>, ErrorAt> {
         let offset = self.base + self.offset;
         let rest = &self.text[self.offset..];
@@ -160,12 +162,13 @@ impl<'s> Parser<'s> {
         loop {
             arguments.push(self.expression(0, depth + 1)?);
             if !self.take(",") {
-                self.expect(")")?;
+                self.expect_list_end()?;
                 return Ok(arguments);
             }
         }
     }
 
+    /// Reads a label in double quotes, and resolves its escapes.
     fn quoted(&mut self) -> Result<String, ErrorAt> {
         let inner = &self.text[self.offset + 1..];
         let mut escaped = false;
@@ -181,6 +184,7 @@ impl<'s> Parser<'s> {
         Err(self.expected("a label in double quotes"))
     }
 
+    /// Reads a finite number without a sign.
     fn number(&mut self) -> Result<f64, ErrorAt> {
         let rest = &self.text[self.offset..];
         let mut before = ' ';
@@ -211,6 +215,11 @@ impl<'s> Parser<'s> {
     /// Consumes `symbol`, which must come next.
     fn expect(&mut self, symbol: &str) -> Result<(), ErrorAt> {
         if self.take(symbol) { Ok(()) } else { Err(self.expected(&format!("'{symbol}'"))) }
+    }
+
+    /// Consumes the `)` of a list of expressions, which must come next.
+    fn expect_list_end(&mut self) -> Result<(), ErrorAt> {
+        if self.take(")") { Ok(()) } else { Err(self.expected("an operator, ',' or ')'")) }
     }
 
     /// Skips white space and comments.

@@ -1,7 +1,7 @@
 //! Distribution functions of the gamma, beta and normal distributions.
 //!
-//! `statrs` computes these functions inside the domain of a distribution. This module extends them
-//! to all real numbers.
+//! `statrs` computes the gamma and beta functions only on the support of these distributions. This
+//! module extends them to all real numbers and to infinity.
 
 use statrs::function::beta::beta_reg;
 use statrs::function::gamma::{gamma_lr, gamma_ur};

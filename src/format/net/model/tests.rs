@@ -17,7 +17,8 @@ fn read(potential: &str) -> Result<ReadNetwork, String> {
     open_bytes("a.net", format!("{NODES}{potential}")).map_err(|error| error.to_string())
 }
 
-/// The table that the attributes `model` give `node`, which may be followed by ` |` and parents.
+/// The table of `node` from the attributes `model` of its potential. The name of the node may be
+/// followed by ` |` and parents.
 fn table(node: &str, model: &str) -> Vec<f64> {
     let head = node.split(" |").next().unwrap();
     let read = read(&format!("potential ({node}) {{ {model} }}"));
@@ -96,8 +97,8 @@ fn distributions_have_the_probabilities_of_their_definitions() {
 
 #[test]
 fn bounds_and_mode_may_come_in_any_order() {
-    // Of the triangle over 0, 1 and 4, a quarter of the area is left of 1, and two thirds left of
-    // 2.
+    // The triangular distribution from 0 to 4 with mode 1 has the probability 1/4 below 1, and 2/3
+    // below 2.
     for order in ["0, 4, 1", "1, 0, 4", "4, 1, 0"] {
         let table = from_expression("part", &format!("Triangular ({order})"));
         assert_close(&table, &[0.25, 5.0 / 12.0, 1.0 / 3.0]);
@@ -198,7 +199,8 @@ fn unsupported_and_wrong_expressions_are_refused_with_their_place() {
         ("b", "not (1)", "expected a condition, found the number 1"),
         ("b", "true + 1", "expected a number, found true"),
         ("n", "1 +", "expected a number, a name, a label or '(' in the expression, found ')'"),
-        ("n", "1 2", "expected ')' in the expression, found '2'"),
+        ("n", "1 2", "expected an operator, ',' or ')' in the expression, found '2'"),
+        ("n", "max (1 2)", "expected an operator, ',' or ')' in the expression, found '2'"),
         (
             "n",
             "1, 2",
