@@ -60,6 +60,27 @@ pub fn short(value: f64) -> String {
     format!("{}{}", three_digits(value), PREFIXES[prefix])
 }
 
+/// `bytes` to three digits in the largest binary unit that gives at least 1. [`u64::MAX`], where
+/// forecasts saturate, is `more than 16 EiB`.
+#[must_use]
+pub fn human_bytes(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes == u64::MAX {
+        return "more than 16 EiB".to_owned();
+    }
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1023.5 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    format!("{value:.digits$} {}", UNITS[unit])
+}
+
 /// A probability in percent: one decimal in the middle of the range, more towards the ends, and
 /// `0%` and `100%` only for exactly 0 and 1.
 #[must_use]
@@ -195,6 +216,22 @@ mod tests {
         ];
         for (value, text) in cases {
             assert_eq!(short(value), text);
+        }
+    }
+
+    #[test]
+    fn bytes_are_written_in_a_unit_that_fits() {
+        let cases = [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.00 KiB"),
+            (1_048_575, "1.00 MiB"),
+            (72_000_000, "68.7 MiB"),
+            (1 << 62, "4.00 EiB"),
+            (u64::MAX, "more than 16 EiB"),
+        ];
+        for (bytes, text) in cases {
+            assert_eq!(human_bytes(bytes), text);
         }
     }
 

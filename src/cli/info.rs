@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use cliquescope::engine::{self, Engine};
 use cliquescope::graph::TreeStatistics;
 use cliquescope::network::Variable;
-use cliquescope::numbers::thousands;
+use cliquescope::numbers::{human_bytes, thousands};
 use cliquescope::potential::Precision;
-use cliquescope::propagation::{CompiledNetwork, Forecast, human_bytes};
+use cliquescope::propagation::{CompiledNetwork, Forecast};
 use serde::Serialize;
 
 use super::Outcome;

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use cliquescope::experiment::{ExperimentError, Recorder, Recording, RecordingSetup, Subject};
 use cliquescope::numbers;
-use cliquescope::propagation::human_bytes;
 use cliquescope::store::{make_folder, write_atomically};
 
 use super::Outcome;
@@ -102,7 +101,7 @@ pub fn run(args: &Args) -> Outcome {
         };
         output::note(&format!("{engine}: medians of {counts}"));
     }
-    let size = human_bytes(std::fs::metadata(&path).map_or(0, |file| file.len()));
+    let size = numbers::human_bytes(std::fs::metadata(&path).map_or(0, |file| file.len()));
     output::note(&format!("{}: {size}, {}", path.display(), recording.credit()));
     Ok(ExitCode::SUCCESS)
 }

@@ -2,8 +2,9 @@
 
 use super::ImpossibleEvidence;
 use crate::cancel::Cancelled;
+use crate::numbers::human_bytes;
 use crate::potential::Precision;
-use crate::propagation::{TooLarge, human_bytes};
+use crate::propagation::TooLarge;
 
 /// Why one run returned no posteriors.
 #[derive(Clone, Debug, PartialEq, Eq)]

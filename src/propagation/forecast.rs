@@ -2,7 +2,7 @@
 
 use crate::graph::{CliqueId, TreeStatistics};
 use crate::network::VariableId;
-use crate::numbers::{counted, thousands};
+use crate::numbers::{counted, human_bytes, thousands};
 use crate::potential::Precision;
 use crate::propagation::CompiledNetwork;
 
@@ -149,46 +149,9 @@ fn in_words(entries: u64) -> String {
     if entries == u64::MAX { "more than 10^19".to_owned() } else { thousands(entries) }
 }
 
-/// `bytes` to three digits in the largest binary unit that gives at least 1.
-#[must_use]
-pub fn human_bytes(bytes: u64) -> String {
-    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    if bytes == u64::MAX {
-        // The forecast has saturated.
-        return "more than 16 EiB".to_owned();
-    }
-    if bytes < 1024 {
-        return format!("{bytes} B");
-    }
-    let mut value = bytes as f64 / 1024.0;
-    let mut unit = 0;
-    while value >= 1023.5 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
-    format!("{value:.digits$} {}", UNITS[unit])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bytes_are_written_in_a_unit_that_fits() {
-        let cases = [
-            (0, "0 B"),
-            (1023, "1023 B"),
-            (1024, "1.00 KiB"),
-            (1_048_575, "1.00 MiB"),
-            (72_000_000, "68.7 MiB"),
-            (1 << 62, "4.00 EiB"),
-            (u64::MAX, "more than 16 EiB"),
-        ];
-        for (bytes, text) in cases {
-            assert_eq!(human_bytes(bytes), text);
-        }
-    }
 
     #[test]
     fn the_default_limit_is_not_tiny() {

@@ -9,7 +9,6 @@ use crate::app::state::model::Model;
 use crate::app::theme::Palette;
 use crate::network::Finding;
 use crate::numbers;
-use crate::propagation::human_bytes;
 use crate::session::{Propagation, Step};
 
 const LN_P_TOOLTIP: &str =
@@ -119,7 +118,7 @@ fn engine_fact(ui: &mut Ui, model: &Model, document: &Document) {
         None => {
             let uses = match document.engine_bytes {
                 Some(bytes) => {
-                    format!("Engine and precision. The engine uses {}", human_bytes(bytes))
+                    format!("Engine and precision. The engine uses {}", numbers::human_bytes(bytes))
                 }
                 None => "Engine and precision".to_owned(),
             };

@@ -1,8 +1,8 @@
 //! The results as JSON and as tables.
 
-use cliquescope::numbers::thousands;
+use cliquescope::numbers::{human_bytes, thousands};
 use cliquescope::potential::Precision;
-use cliquescope::propagation::{Savings, human_bytes};
+use cliquescope::propagation::Savings;
 use cliquescope::statistics::Quantiles;
 use serde::Serialize;
 

@@ -8,8 +8,8 @@ use crate::app::state::highlight::Item;
 use crate::app::widgets::naming;
 use crate::graph::{CliqueId, SeparatorId, TreeLink};
 use crate::network::{FactorId, VariableId};
-use crate::numbers::{self, counted, share, thousands};
-use crate::propagation::{Phase, human_bytes};
+use crate::numbers::{self, counted, human_bytes, share, thousands};
+use crate::propagation::Phase;
 
 /// Draws a clique.
 pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, id: CliqueId, links: &mut Links<'_>) {

@@ -9,8 +9,7 @@ use crate::app::state::highlight::Item;
 use crate::app::theme::size_colour;
 use crate::app::widgets::naming;
 use crate::graph::{CliqueId, JunctionTree, Triangulation};
-use crate::numbers::{counted, duration, share, short, thousands};
-use crate::propagation::human_bytes;
+use crate::numbers::{counted, duration, human_bytes, share, short, thousands};
 
 /// Number of cliques in the list of the largest ones.
 const TOP_CLIQUES: usize = 3;

@@ -9,7 +9,7 @@ use crate::app::widgets::naming;
 use crate::graph::{CliqueId, SeparatorId};
 use crate::network::VariableId;
 use crate::numbers;
-use crate::propagation::{CompiledNetwork, human_bytes};
+use crate::propagation::CompiledNetwork;
 
 /// Maximum number of variables, and of neighbours, that are listed; further ones are only counted.
 const MAX_LISTED: usize = 12;
@@ -71,7 +71,7 @@ fn sizes(ui: &mut Ui, model: &Model, count: usize, entries: u64) {
     let bytes = entries.saturating_mul(precision.bytes());
     let count = numbers::counted(count, "variable", "variables");
     let entries = numbers::counted(entries as usize, "entry", "entries");
-    ui.label(format!("{count} · {entries} · {} in {precision}", human_bytes(bytes)));
+    ui.label(format!("{count} · {entries} · {} in {precision}", numbers::human_bytes(bytes)));
 }
 
 fn variables(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, variables: &[VariableId]) {
