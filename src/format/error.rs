@@ -233,11 +233,6 @@ fn list_lines(lines: &[usize], total: usize) -> String {
     format!("{word} {}{more}", lines.join(", "))
 }
 
-/// A `count` with its regular `noun`, in the plural unless the count is one.
-pub(super) fn plural(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
 /// A list of the first of `names`, and how many more there are.
 fn list_names(names: &[String]) -> String {
     const SHOWN: usize = 6;

@@ -7,10 +7,10 @@
 //!
 //! In the tables returned here the node varies fastest, then its last parent.
 
-use crate::format::error::plural;
 use crate::format::nodes::{Node, Number};
 use crate::format::source::ErrorAt;
 use crate::network::normalise_row;
+use crate::numbers::counted;
 
 /// The table of a noisy-MAX node: each parent and the leak independently causes a state of the
 /// node, and the strongest of these states occurs. The first state of the node is the strongest.
@@ -69,7 +69,7 @@ pub(super) fn noisy_adder(
     if !weights.is_empty() && weights.len() != cards.len() + 1 {
         let message = format!(
             "'{name}' has {}, expected {}, one for each parent and the leak",
-            plural(weights.len(), "weight"),
+            counted(weights.len(), "weight", "weights"),
             cards.len() + 1
         );
         return Err((weights[0].offset, message));
@@ -115,7 +115,7 @@ impl Columns {
             let message = format!(
                 "'{name}' has {}, expected {}: {states} for each state of each parent \
                  and for the leak",
-                plural(numbers.len(), "parameter"),
+                counted(numbers.len(), "parameter", "parameters"),
                 columns * states
             );
             return Err((node.offset, message));
@@ -146,7 +146,7 @@ impl Columns {
         if strengths.len() != total {
             let message = format!(
                 "'{name}' has {}, expected {total}, one for each state of each parent",
-                plural(strengths.len(), "strength")
+                counted(strengths.len(), "strength", "strengths")
             );
             return Err((first.offset, message));
         }

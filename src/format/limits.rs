@@ -1,8 +1,8 @@
 //! Limits on what a file may demand, so that a short file cannot exhaust the memory.
 
 use crate::format::FormatError;
-use crate::format::error::plural;
 use crate::format::source::SourceText;
+use crate::numbers::counted;
 
 /// Maximum number of entries in all tables of a file together: 1 GiB of `f64`.
 const MAX_ENTRIES: usize = 1 << 27;
@@ -21,8 +21,8 @@ pub(super) fn max_entries(source: SourceText<'_>) -> usize {
     (source.text.len() / 2).clamp(MAX_UNWRITTEN_ENTRIES, MAX_ENTRIES)
 }
 
-/// Adds the number of entries in the table of `child` to `counted`, the number in the file so far,
-/// and returns the number of rows of the table. Call this before allocating the table.
+/// Adds the number of entries in the table of `child` to `so_far`, the number in the file before this
+/// table, and returns the number of rows of the table. Call this before allocating the table.
 ///
 /// `offset` is the byte offset of the table, `states` the number of states of the child, and
 /// `cards` the number of states of each parent.
@@ -31,18 +31,18 @@ pub(super) fn max_entries(source: SourceText<'_>) -> usize {
 /// If the file has more entries than [`max_entries`].
 pub(super) fn count_entries(
     source: SourceText<'_>,
-    counted: &mut usize,
+    so_far: &mut usize,
     (child, offset): (&str, usize),
     cards: &[usize],
     states: usize,
 ) -> Result<usize, FormatError> {
     let rows = cards.iter().try_fold(1_usize, |rows, &card| rows.checked_mul(card));
     let entries = rows.and_then(|rows| rows.checked_mul(states));
-    let total = entries.and_then(|entries| entries.checked_add(*counted));
+    let total = entries.and_then(|entries| entries.checked_add(*so_far));
     let limit = max_entries(source);
     match (rows, total) {
         (Some(rows), Some(total)) if total <= limit => {
-            *counted = total;
+            *so_far = total;
             Ok(rows)
         }
         _ => Err(source.error(
@@ -50,7 +50,7 @@ pub(super) fn count_entries(
             format!(
                 "with the table of '{child}', which has {}, the file has more than the maximum of \
                  {limit} table entries",
-                plural(cards.len(), "parent")
+                counted(cards.len(), "parent", "parents")
             ),
         )),
     }

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use crate::format::Format;
-use crate::format::error::plural;
 use crate::format::language::Features;
 use crate::network::{Annotation, Network};
+use crate::numbers::counted;
 
 /// A network as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ fn lost(network: &Network, format: Format) -> Vec<String> {
     for (what, supported, has) in parts {
         let count = network.ids().filter(|&variable| has(annotations.of(variable))).count();
         if !supported && count > 0 {
-            lost.push(format!("{what} of {}", plural(count, "variable")));
+            lost.push(format!("{what} of {}", counted(count, "variable", "variables")));
         }
     }
     for &other in Format::ALL {
@@ -87,7 +87,11 @@ fn lost(network: &Network, format: Format) -> Vec<String> {
         let count: usize =
             annotations.all().map(|each| each.attributes_of(other.name()).count()).sum();
         if !supported && count > 0 {
-            lost.push(format!("{} that only {} has", plural(count, "attribute"), other.name()));
+            lost.push(format!(
+                "{} that only {} has",
+                counted(count, "attribute", "attributes"),
+                other.name()
+            ));
         }
     }
     lost

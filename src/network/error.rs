@@ -1,6 +1,7 @@
 //! Errors in the structure and the tables of a network.
 
 use crate::network::RowError;
+use crate::numbers::{counted, thousands};
 
 /// Why variables and tables do not make a valid network.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -36,7 +37,10 @@ pub enum NetworkError {
         parent: String,
     },
     /// A table has the wrong number of entries.
-    #[error("the table of '{variable}' holds {}, expected {expected}", numbers(*found))]
+    #[error(
+        "the table of '{variable}' holds {}, expected {expected}",
+        counted(*found, "number", "numbers")
+    )]
     TableSize {
         /// The child.
         variable: String,
@@ -64,7 +68,10 @@ pub enum NetworkError {
         variable: String,
     },
     /// The table of a factor has the wrong number of entries.
-    #[error("the table of factor {factor} holds {}, expected {expected}", numbers(*found))]
+    #[error(
+        "the table of factor {factor} holds {}, expected {expected}",
+        counted(*found, "number", "numbers")
+    )]
     FactorSize {
         /// Position of the factor, counted from zero.
         factor: usize,
@@ -87,11 +94,6 @@ pub enum NetworkError {
     Cycle(Vec<String>),
 }
 
-/// A count of numbers for a message, such as `1 number` or `6 numbers`.
-pub(super) fn numbers(count: usize) -> String {
-    format!("{count} number{}", if count == 1 { "" } else { "s" })
-}
-
 /// The number of entries of a table; `None` if it does not fit into `usize`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryCount(pub Option<usize>);
@@ -99,8 +101,8 @@ pub struct EntryCount(pub Option<usize>);
 impl std::fmt::Display for EntryCount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
-            Some(count) => write!(f, "{count}"),
-            None => write!(f, "at least 2^{}", usize::BITS),
+            Some(count) => f.write_str(&thousands(count as u64)),
+            None => write!(f, "more than 10^{}", usize::MAX.ilog10()),
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::network::error::numbers;
 use crate::network::{Network, VariableId};
+use crate::numbers::counted;
 
 /// What is known about one variable.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,7 +56,7 @@ pub enum EvidenceError {
     /// A likelihood has the wrong number of weights.
     #[error(
         "the likelihood of '{variable}' has {}, expected {expected}, one for each state",
-        numbers(*found)
+        counted(*found, "number", "numbers")
     )]
     LikelihoodLength {
         /// The variable.

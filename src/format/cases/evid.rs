@@ -6,9 +6,9 @@
 
 use super::CaseError;
 use crate::format::FormatError;
-use crate::format::error::plural;
 use crate::format::source::SourceText;
 use crate::network::{Evidence, Finding, Network, VariableId};
+use crate::numbers::counted;
 
 /// Whether `text` consists of whole numbers only.
 pub(super) fn recognise(text: &str) -> bool {
@@ -47,7 +47,7 @@ pub(super) fn read(source: SourceText<'_>, network: &Network) -> Result<Vec<Evid
         let message = format!(
             "found {} after the number of findings, {first}; expected two for each finding: \
              the indices of the variable and the state",
-            plural(following, "number")
+            counted(following, "number", "numbers")
         );
         return Err(source.error(offset, message).into());
     };

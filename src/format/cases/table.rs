@@ -9,9 +9,9 @@
 
 use super::cells::{Cell, Rows, Separator, quote_where_needed};
 use super::{CaseError, CaseFormat, value};
-use crate::format::error::plural;
 use crate::format::source::SourceText;
 use crate::network::{Evidence, Finding, Network, VariableId};
+use crate::numbers::counted;
 
 /// The mark that Netica writes in one of the first three lines of a file.
 const NETICA_MARK: &str = "~->[CASE-1]->~";
@@ -57,13 +57,13 @@ pub(super) fn read(
     split_off_count(&mut header);
     let columns = columns(source, format, network, &header, warnings)?;
     let mut cases = Vec::new();
-    let mut counted = None;
+    let mut count_column = None;
     while let Some(row) = rows.next_row()? {
         let number = cases.len() + 1;
-        let case = self::case(source, format, network, &columns, &row, &mut counted);
+        let case = self::case(source, format, network, &columns, &row, &mut count_column);
         cases.push(case.map_err(|error| error.in_case(number))?);
     }
-    if let Some(name) = counted {
+    if let Some(name) = count_column {
         warnings.push(format!(
             "{}: column '{name}' counts equal cases and was ignored: each row is one case",
             source.file
@@ -168,18 +168,21 @@ fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.join(", ")
 }
 
-/// The case in `row`. If a count is not one, sets `counted` to the name of its column.
+/// The case in `row`. If a count is not one, sets `count_column` to the name of its column.
 fn case(
     source: SourceText<'_>,
     format: CaseFormat,
     network: &Network,
     columns: &[ColumnKind],
     row: &[Cell<'_>],
-    counted: &mut Option<String>,
+    count_column: &mut Option<String>,
 ) -> Result<Evidence, CaseError> {
     if row.len() != columns.len() {
-        let message =
-            format!("the row has {}, expected {}", plural(row.len(), "cell"), columns.len());
+        let message = format!(
+            "the row has {}, expected {}",
+            counted(row.len(), "cell", "cells"),
+            columns.len()
+        );
         let offset = row.get(columns.len()).or(row.first()).map_or(0, |cell| cell.offset);
         return Err(source.error(offset, message).into());
     }
@@ -192,7 +195,7 @@ fn case(
                     .map_err(|message| source.error(cell.offset, message))?;
             }
             ColumnKind::Count(name) if cell.text.parse() != Ok(1.0) => {
-                counted.get_or_insert_with(|| name.clone());
+                count_column.get_or_insert_with(|| name.clone());
             }
             ColumnKind::Count(_) | ColumnKind::Other => {}
         }

@@ -3,9 +3,9 @@
 
 use crate::format::FormatError;
 use crate::format::braces::ListEntry;
-use crate::format::error::plural;
 use crate::format::nodes::{MAX_UNNAMED_STATES, Word, number};
 use crate::format::source::SourceText;
+use crate::numbers::counted;
 
 use super::NodeFields;
 
@@ -68,7 +68,7 @@ pub(super) fn states<'s>(
                 let message = format!(
                     "'{}' has {}, expected {}, one more than its states",
                     name.text,
-                    plural(levels.len(), "level"),
+                    counted(levels.len(), "level", "levels"),
                     labels.len() + 1
                 );
                 return Err(source.error(offset, message));

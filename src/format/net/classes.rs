@@ -12,11 +12,11 @@ use std::collections::HashMap;
 
 use super::blocks::{Class, Instance, NodeBlock};
 use crate::format::FormatError;
-use crate::format::error::plural;
 use crate::format::limits;
 use crate::format::nodes::{Definition, Node, Word};
 use crate::format::source::SourceText;
 use crate::network::Annotation;
+use crate::numbers::counted;
 
 /// Maximum depth of nested instances, and maximum number of lookups for one name: following a
 /// binding or an alias leads to another lookup. It bounds the recursion.
@@ -343,7 +343,7 @@ impl<'c, 's> Unfolder<'_, 'c, 's> {
                     "'{}' is bound to '{}', which has {}, expected {expected}",
                     formal.text,
                     found.full_name,
-                    plural(states, "state")
+                    counted(states, "state", "states")
                 );
                 return Err(source.error(actual.offset, message));
             }

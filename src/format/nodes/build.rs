@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 
 use super::labelled::LabelledTable;
 use super::{Definition, IfMissing, Node, Number, Role};
-use crate::format::error::plural;
 use crate::format::expand;
 use crate::format::limits;
 use crate::format::rows::{RowAudit, ZeroRow};
@@ -12,6 +11,7 @@ use crate::format::source::SourceText;
 use crate::format::validate;
 use crate::format::{FormatError, Warning};
 use crate::network::{Annotation, Annotations, Cpt, Network, Scale, Variable, VariableId};
+use crate::numbers::counted;
 
 /// Builds the network called `name` from its `nodes`; `note` is the annotation of the network.
 ///
@@ -212,7 +212,7 @@ impl<'n, 's> Builder<'n, 's> {
                     rows * states
                 )
             };
-            let numbers = plural(numbers.len(), "number");
+            let numbers = counted(numbers.len(), "number", "numbers");
             let message = format!("the table of '{name}' has {numbers}, expected {expected}");
             return Err(self.source.error(node.offset, message));
         }
@@ -260,7 +260,7 @@ impl<'n, 's> Builder<'n, 's> {
                 "the function of '{}' has {}, expected {rows}, one for each configuration of the \
                  parents",
                 node.name.text,
-                plural(outcomes.len(), "value")
+                counted(outcomes.len(), "value", "values")
             );
             return Err(self.source.error(node.offset, message));
         }

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use super::{Labels, Node, Word};
 use crate::format::FormatError;
-use crate::format::error::plural;
 use crate::format::rows::{RowAudit, ZeroRow};
 use crate::format::source::SourceText;
 use crate::network::{RowError, Scale, VariableId};
+use crate::numbers::counted;
 
 /// The rows of one table.
 ///
@@ -113,7 +113,7 @@ impl LabelledTable<'_, '_> {
         let message = format!(
             "the row of '{}' has {}, expected {states}",
             self.node.name.text,
-            plural(numbers.len(), "number")
+            counted(numbers.len(), "number", "numbers")
         );
         Err(self.source.error(row.offset, message))
     }
@@ -129,7 +129,7 @@ impl LabelledTable<'_, '_> {
         if given.len() != self.parents.len() {
             let message = format!(
                 "the row names {}, expected {}, one for each parent of '{}'",
-                plural(given.len(), "state"),
+                counted(given.len(), "state", "states"),
                 self.parents.len(),
                 self.node.name.text
             );

@@ -1,7 +1,6 @@
 //! Reads UAI.
 
 use super::name;
-use crate::format::error::plural;
 use crate::format::limits;
 use crate::format::nodes::{MAX_UNNAMED_STATES, number};
 use crate::format::rows::{RowAudit, ZeroRow};
@@ -9,6 +8,7 @@ use crate::format::source::SourceText;
 use crate::format::validate;
 use crate::format::{FormatError, Warning};
 use crate::network::{Cpt, Factor, Network, Variable, VariableId};
+use crate::numbers::counted;
 
 /// Whether `text` begins with the kind of network.
 pub(super) fn recognise(text: &str) -> bool {
@@ -179,7 +179,7 @@ impl<'s> Reader<'s> {
             let message = format!(
                 "with function {function}, which has {}, the file has more than the maximum of \
                  {limit} table entries",
-                plural(scope.len(), "variable")
+                counted(scope.len(), "variable", "variables")
             );
             return Err(self.source.error(scope_at, message));
         };
@@ -190,7 +190,7 @@ impl<'s> Reader<'s> {
             let message = format!(
                 "function {function} has {}, expected {size}, one for each configuration of its \
                  variables",
-                plural(count, "value")
+                counted(count, "value", "values")
             );
             return Err(self.source.error(offset, message));
         }

@@ -19,7 +19,7 @@ use super::evaluate::Evaluation;
 use super::parser::{Expression, ExpressionKind};
 use super::special::{beta_cdf, gamma_cdf, normal_cdf};
 use super::{ErrorAt, StateValues};
-use crate::format::error::plural;
+use crate::numbers::counted;
 
 /// Maximum probability outside the intervals of a node. It allows for rounding.
 const MAX_OUTSIDE: f64 = 1e-6;
@@ -79,7 +79,7 @@ fn weights(
     if arguments.len() != row.len() {
         let message = format!(
             "'Distribution' has {}, expected {}, one for each state of '{}'",
-            plural(arguments.len(), "weight"),
+            counted(arguments.len(), "weight", "weights"),
             row.len(),
             evaluation.row.node
         );
@@ -131,7 +131,7 @@ fn noisy_or(
     let (causes, []) = arguments.as_chunks::<2>() else {
         let message = format!(
             "'NoisyOR' has {}, expected pairs of a cause and the probability that it is inhibited",
-            plural(arguments.len(), "argument")
+            counted(arguments.len(), "argument", "arguments")
         );
         return Err((offset, message));
     };

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::parser::{Expression, ExpressionKind, Operator};
 use super::{ErrorAt, ModelRow, StateValues, distribution};
-use crate::format::error::plural;
+use crate::numbers::counted;
 
 /// Maximum depth of function nodes that use each other. It bounds the recursion.
 const MAX_DEPTH: usize = 32;
@@ -295,7 +295,7 @@ impl<'e> Evaluation<'e, '_> {
                 format!(
                     "'{name}' with {} is not supported in the expression of '{}'; expected \
                      'data' or another expression",
-                    plural(arguments.len(), "argument"),
+                    counted(arguments.len(), "argument", "arguments"),
                     self.row.node
                 ),
             )),

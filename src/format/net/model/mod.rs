@@ -25,10 +25,10 @@ use std::collections::{HashMap, HashSet};
 use super::blocks::{AttributeValue, ListItem, NetAttribute, NodeBlock, NodeKind, PotentialBlock};
 use super::states;
 use crate::format::FormatError;
-use crate::format::error::plural;
 use crate::format::limits;
 use crate::format::nodes::Number;
 use crate::format::source::{ErrorAt, SourceText};
+use crate::numbers::counted;
 use evaluate::Evaluation;
 use parser::Expression;
 use points::Points;
@@ -241,7 +241,7 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
             let message = format!(
                 "'{}' has {}, expected {expected}, one for each configuration of its 'model_nodes'",
                 block.name.text,
-                plural(expressions.len(), "expression")
+                counted(expressions.len(), "expression", "expressions")
             );
             return Err(self.source.error(model.offset, message));
         }
