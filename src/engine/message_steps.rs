@@ -40,7 +40,7 @@ pub enum Step {
         /// The separator's entry.
         j: usize,
     },
-    /// An entry of the receiver is multiplied by the quotient φ*(j)/φ(j).
+    /// An entry of the receiver is multiplied by the ratio φ*(j)/φ(j).
     Multiply {
         /// The separator's entry.
         j: usize,
@@ -246,6 +246,7 @@ mod tests {
     use crate::cancel::CancelToken;
     use crate::engine::Stepper;
     use crate::network::Evidence;
+    use crate::potential::ratio;
     use crate::propagation::{CompileOptions, MemoryLimit, compile};
 
     fn messages() -> Vec<MessageDetail> {
@@ -265,15 +266,15 @@ mod tests {
         for message in messages() {
             for order in [Order::Entries, Order::Threads] {
                 let mut new = vec![0.0; message.before.len()];
-                let mut quotient = vec![f64::NAN; message.before.len()];
+                let mut ratios = vec![f64::NAN; message.before.len()];
                 let mut receiver = message.receiver_values.to_vec();
                 for index in 0..steps(&message) {
                     match step(&message, order, index) {
                         Step::Add { j, entry, .. } => new[j] += message.sender_values[entry],
                         Step::Divide { j } => {
-                            quotient[j] = crate::potential::ratio(new[j], message.before[j]);
+                            ratios[j] = ratio(new[j], message.before[j]);
                         }
-                        Step::Multiply { j, entry, .. } => receiver[entry] *= quotient[j],
+                        Step::Multiply { j, entry, .. } => receiver[entry] *= ratios[j],
                     }
                 }
                 for (j, sum) in new.iter().enumerate() {

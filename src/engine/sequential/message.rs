@@ -7,7 +7,7 @@
 use crate::potential::{Axis, IndexMapping, Real, halves, ratio};
 
 /// Separators are scaled to a largest entry in [1, 2), and entries below this are then set to zero,
-/// so that the quotient of two separator entries is always finite. A larger value would lose more
+/// so that the ratio of two separator entries is always finite. A larger value would lose more
 /// of the very unlikely states.
 const NEGLIGIBLE: f64 = 1e-300;
 
@@ -27,7 +27,7 @@ pub(super) fn marginalise<T: Real>(clique: &[T], mapping: &IndexMapping, separat
 }
 
 /// Scattering (equation 3): multiplies every clique entry that maps to separator entry j by
-/// `update[j]`, the quotient of the new and the old separator entry. Returns the largest product.
+/// `update[j]`, the ratio of the new to the old separator entry. Returns the largest product.
 pub(super) fn scatter<T: Real>(clique: &mut [T], mapping: &IndexMapping, update: &[T]) -> T {
     let mut largest = [T::ZERO; LANES];
     let values = clique.chunks_mut(LANES).zip(mapping.entries().chunks(LANES));
@@ -40,11 +40,11 @@ pub(super) fn scatter<T: Real>(clique: &mut [T], mapping: &IndexMapping, update:
     largest_of(&largest)
 }
 
-/// Writes the quotient of `new` and `old` to `update`, and writes `new` to `old`. Both results are
+/// Writes the ratio of `new` to `old` to `update`, and writes `new` to `old`. Both results are
 /// scaled by powers of two to a largest value in [1, 2). Overwrites `new`.
 ///
 /// Returns the exponents of the powers of two to multiply `old` and `update` by, to undo the
-/// scaling; `None` if `new` or the quotient is zero everywhere.
+/// scaling; `None` if `new` or the ratio is zero everywhere.
 pub(super) fn divide<T: Real>(
     new: &mut [f64],
     old: &mut [f64],
@@ -59,8 +59,8 @@ pub(super) fn divide<T: Real>(
     }
     let update_scale = largest_of(new).scale_exponent()?;
     let (first, second) = halves::<f64>(update_scale);
-    for (update, quotient) in update.iter_mut().zip(new) {
-        *update = T::from_f64(*quotient * first * second);
+    for (update, ratio) in update.iter_mut().zip(new) {
+        *update = T::from_f64(*ratio * first * second);
     }
     Some((-separator_scale, -update_scale))
 }
@@ -126,18 +126,18 @@ mod tests {
     }
 
     #[test]
-    fn quotients_are_scaled_and_zero_over_zero_is_zero() {
+    fn ratios_are_scaled_and_zero_over_zero_is_zero() {
         let (mut new, mut old) = ([24.0, 0.0, 3.0], [2.0, 0.0, 1.0]);
         let mut update = [0.0_f32; 3];
-        let (separator, quotient) = divide(&mut new, &mut old, &mut update).unwrap();
+        let (separator, ratios) = divide(&mut new, &mut old, &mut update).unwrap();
         assert_eq!((old, separator), ([1.5, 0.0, 0.1875], 4));
         // 1.5 / 2 and 0.1875 / 1.
-        assert_eq!((update, quotient), ([1.5, 0.0, 0.375], -1));
+        assert_eq!((update, ratios), ([1.5, 0.0, 0.375], -1));
         assert_eq!(divide(&mut [0.0, 0.0, 0.0], &mut old, &mut update), None);
     }
 
     #[test]
-    fn a_quotient_by_a_tiny_number_is_finite() {
+    fn a_ratio_to_a_tiny_number_is_finite() {
         let mut old = [1.0, 1.0];
         let mut update = [0.0_f64; 2];
         divide(&mut [1.0, 1e-310], &mut old, &mut update).unwrap();

@@ -2,10 +2,10 @@
 //! and Chong describe it (section 3) after Huang and Darwiche.
 //!
 //! HUGIN propagation: every clique and every separator has one table. A message sums the sender's
-//! table onto the separator (equation 2) and multiplies the receiver's table by the quotient of
-//! the separator's new and old table (equation 3). The separator entry of each clique entry is read
-//! from an index mapping that is computed when the network is loaded. Messages are passed one after
-//! another in the depth-first order of the [plan](crate::propagation::Plan).
+//! table onto the separator (equation 2) and multiplies the receiver's table by the ratio of the
+//! separator's new table to its old table (equation 3). The separator entry of each clique entry is
+//! read from an index mapping that is computed when the network is loaded. Messages are passed one
+//! after another in the depth-first order of the [plan](crate::propagation::Plan).
 //!
 //! # Range of numbers
 //! Every table has an exponent e: the numbers it represents are its entries times 2^e. Separators
@@ -118,10 +118,10 @@ struct Loaded<T> {
     entry_points: Vec<(CliqueId, Axis)>,
     /// The table from which the posterior of each variable is read.
     homes: Vec<(Home, Axis)>,
-    /// A buffer for a message. It holds the separator's new table, and then the quotient of the new
-    /// and the old table.
-    quotient: Vec<f64>,
-    /// A buffer for the quotient in the type of the clique tables.
+    /// A buffer for a message. It holds the separator's new table, and then the ratio of the new
+    /// to the old table.
+    ratios: Vec<f64>,
+    /// A buffer for the ratio in the type of the clique tables.
     update: Vec<T>,
 }
 
@@ -225,7 +225,7 @@ impl<T: Real> Loaded<T> {
             mappings,
             entry_points: entry_points.collect(),
             homes: homes.collect(),
-            quotient: vec![0.0; largest],
+            ratios: vec![0.0; largest],
             update: vec![T::ZERO; largest],
             compiled: Arc::clone(&compiled),
         }
@@ -257,7 +257,7 @@ impl<T: Real> Loaded<T> {
             Phase::Distribute => (&mappings.parent, &mappings.child),
         };
         let entries = self.separators.ranges[edge].len();
-        let (new, update) = (&mut self.quotient[..entries], &mut self.update[..entries]);
+        let (new, update) = (&mut self.ratios[..entries], &mut self.update[..entries]);
 
         message::marginalise(self.cliques.table(from), sender, new);
         let old = self.separators.table_mut(edge);
@@ -324,7 +324,7 @@ impl<T: Real> Propagator for Loaded<T> {
 
     fn peak_bytes(&self) -> u64 {
         let mappings = self.mappings.iter().map(|edge| edge.parent.bytes() + edge.child.bytes());
-        let message = std::mem::size_of_val(&*self.quotient) + std::mem::size_of_val(&*self.update);
+        let message = std::mem::size_of_val(&*self.ratios) + std::mem::size_of_val(&*self.update);
         self.prior.bytes()
             + self.cliques.bytes()
             + self.separators.bytes()

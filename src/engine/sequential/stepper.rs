@@ -273,7 +273,7 @@ impl MessageDetail {
     /// # Panics
     /// If the separator has no entry `j`.
     #[must_use]
-    pub fn quotient(&self, j: usize) -> f64 {
+    pub fn ratio(&self, j: usize) -> f64 {
         ratio(self.after[j], self.before[j])
     }
 
@@ -283,7 +283,7 @@ impl MessageDetail {
     /// If the receiver has no entry `entry`.
     #[must_use]
     pub fn received(&self, entry: usize) -> f64 {
-        self.receiver_values[entry] * self.quotient(self.to.place(entry).0)
+        self.receiver_values[entry] * self.ratio(self.to.place(entry).0)
     }
 }
 

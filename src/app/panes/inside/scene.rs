@@ -60,14 +60,14 @@ impl<'a> MessageScene<'a> {
                 separator_states(j),
                 scientific(detail.after[j]),
                 scientific(detail.before[j]),
-                scientific(detail.quotient(j)),
+                scientific(detail.ratio(j)),
             ),
             Some(Step::Multiply { j, entry, .. }) => format!(
                 "{} multiplies entry {entry} of {to}, {}: {} · {} = {}",
                 actor(j),
                 words::assignment(network, &detail.receiver, entry),
                 scientific(detail.receiver_values[entry]),
-                scientific(detail.quotient(j)),
+                scientific(detail.ratio(j)),
                 scientific(detail.received(entry)),
             ),
             None if player.progress().done() == 0 => "Nothing is done yet.".to_owned(),
@@ -75,7 +75,7 @@ impl<'a> MessageScene<'a> {
                 "All done: {}, {}, {}. Entries of the same colour belong to the same \
                  separator entry, and to the same thread.",
                 counted(detail.sender_values.len(), "entry added", "entries added"),
-                counted(detail.before.len(), "quotient", "quotients"),
+                counted(detail.before.len(), "ratio", "ratios"),
                 counted(detail.receiver_values.len(), "entry multiplied", "entries multiplied"),
             ),
         }
@@ -131,7 +131,7 @@ impl<'a> MessageScene<'a> {
             // A sum in another order may differ from the sum of the engine in the last digits, so a
             // complete sum is replaced by the sum of the engine.
             let sum = if divided { detail.after[j] } else { player.progress().sum(j) };
-            let quotient = if divided { scientific(detail.quotient(j)) } else { "…".to_owned() };
+            let ratio = if divided { scientific(detail.ratio(j)) } else { "…".to_owned() };
             let before = scientific(detail.before[j]);
             let states = words::states(network, &detail.separator, j);
             GridRow {
@@ -140,7 +140,7 @@ impl<'a> MessageScene<'a> {
                     words::assignment(network, &detail.separator, j),
                     scientific(sum)
                 ),
-                cells: vec![j.to_string(), states, before, scientific(sum), quotient],
+                cells: vec![j.to_string(), states, before, scientific(sum), ratio],
                 colour: colour(j),
                 done: divided,
                 current: current.is_some_and(|step| step.j() == j),
