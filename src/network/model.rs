@@ -221,7 +221,7 @@ impl Network {
     /// What connects the variables, and how many there are: `arcs` or, in a Markov network,
     /// `factors`.
     #[must_use]
-    pub fn joints(&self) -> (&'static str, usize) {
+    pub fn arcs_or_factors(&self) -> (&'static str, usize) {
         if self.is_bayesian() {
             ("arcs", self.arc_count())
         } else {

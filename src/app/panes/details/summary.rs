@@ -52,14 +52,14 @@ pub(super) fn show_network(ui: &mut Ui, document: &Document) {
     let network = document.network();
     title(ui, &document.title(), "network");
     let states: usize = network.variables().iter().map(|variable| variable.cardinality()).sum();
-    let (joints, joint_count) = network.joints();
+    let (arcs_or_factors, count) = network.arcs_or_factors();
     let parameters: usize = network.factors().map(|factor| factor.values().len()).sum();
     facts(
         ui,
         "network facts",
         [
             ("variables", thousands(network.variables().len() as u64)),
-            (joints, thousands(joint_count as u64)),
+            (arcs_or_factors, thousands(count as u64)),
             ("states", thousands(states as u64)),
             ("probabilities", thousands(parameters as u64)),
             ("findings", thousands(document.evidence.len() as u64)),

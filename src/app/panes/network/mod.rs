@@ -134,9 +134,9 @@ impl NetworkPane {
                 self.prefer_layers = !use_file;
             }
             let variables = counted(network.variables().len(), "variable", "variables");
-            let (joints, count) = network.joints();
+            let (kind, count) = network.arcs_or_factors();
             let count = thousands(count as u64);
-            let summary = RichText::new(format!("{variables} · {count} {joints}")).weak();
+            let summary = RichText::new(format!("{variables} · {count} {kind}")).weak();
             ui.add(egui::Label::new(summary).truncate());
         });
     }
