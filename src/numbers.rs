@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-/// `4372480` as `4,372,480`.
+/// `4372480` as `4,372,480`. [`u64::MAX`], where sizes of tables saturate, is `more than 10^19`.
 #[must_use]
 pub fn thousands(number: u64) -> String {
+    if number == u64::MAX {
+        return "more than 10^19".to_owned();
+    }
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -58,6 +61,13 @@ pub fn short(value: f64) -> String {
         prefix += 1;
     }
     format!("{}{}", three_digits(value), PREFIXES[prefix])
+}
+
+/// As [`short`], for the size of a table or a total of such sizes. [`u64::MAX`], where these
+/// saturate, is `>10^19`.
+#[must_use]
+pub fn short_size(entries: u64) -> String {
+    if entries == u64::MAX { ">10^19".to_owned() } else { short(entries as f64) }
 }
 
 /// `bytes` to three digits in the largest binary unit that gives at least 1. [`u64::MAX`], where
@@ -186,6 +196,14 @@ mod tests {
         assert_eq!(thousands(999), "999");
         assert_eq!(thousands(1_000), "1,000");
         assert_eq!(thousands(4_372_480), "4,372,480");
+    }
+
+    #[test]
+    fn a_saturated_size_is_not_shown_as_a_number() {
+        assert_eq!(thousands(u64::MAX - 1), "18,446,744,073,709,551,614");
+        assert_eq!(thousands(u64::MAX), "more than 10^19");
+        assert_eq!(short_size(336), "336");
+        assert_eq!(short_size(u64::MAX), ">10^19");
     }
 
     #[test]

@@ -100,6 +100,11 @@ fn forecasts(compiled: &CompiledNetwork) -> impl Iterator<Item = Forecast> {
     })
 }
 
+/// The `mean` of sizes that add up to `total`; `-` if it is unknown because the total saturated.
+fn mean(mean: f64, total: u64) -> String {
+    if total == u64::MAX { "-".to_owned() } else { format!("{mean:.1}") }
+}
+
 fn as_text(record: &Record) -> String {
     let tree = &record.tree;
     let mut table = Table::new([Align::Left, Align::Right]);
@@ -122,14 +127,14 @@ fn as_text(record: &Record) -> String {
         thousands(tree.total_clique_entries),
         thousands(tree.max_clique_entries),
         thousands(tree.min_clique_entries),
-        format!("{:.1}", tree.mean_clique_entries),
+        mean(tree.mean_clique_entries, tree.total_clique_entries),
     ]);
     table.row([
         "separators".to_owned(),
         thousands(tree.total_separator_entries),
         thousands(tree.max_separator_entries),
         thousands(tree.min_separator_entries),
-        format!("{:.1}", tree.mean_separator_entries),
+        mean(tree.mean_separator_entries, tree.total_separator_entries),
     ]);
     let _ = writeln!(text, "{table}");
     let _ = writeln!(text, "largest clique: {}", record.largest_clique.join(", "));

@@ -132,9 +132,9 @@ impl MemoryLimit {
     .forecast.precision,
     human_bytes(.forecast.bytes),
     counted(.forecast.tree.cliques, "clique", "cliques"),
-    in_words(.forecast.tree.total_clique_entries),
+    thousands(.forecast.tree.total_clique_entries),
     .forecast.reason(*.limit),
-    in_words(.forecast.tree.max_clique_entries),
+    thousands(.forecast.tree.max_clique_entries),
     .forecast.largest_variables.join(", ")
 )]
 pub struct TooLarge {
@@ -142,11 +142,6 @@ pub struct TooLarge {
     pub forecast: Box<Forecast>,
     /// How much is allowed.
     pub limit: MemoryLimit,
-}
-
-/// A number of entries as text. Sizes saturate, so the largest number means at least that many.
-fn in_words(entries: u64) -> String {
-    if entries == u64::MAX { "more than 10^19".to_owned() } else { thousands(entries) }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::app::state::highlight::Item;
 use crate::app::theme::size_colour;
 use crate::app::widgets::naming;
 use crate::graph::{CliqueId, JunctionTree, Triangulation};
-use crate::numbers::{counted, duration, human_bytes, share, short, thousands};
+use crate::numbers::{counted, duration, human_bytes, share, short, short_size, thousands};
 
 /// Number of cliques in the list of the largest ones.
 const TOP_CLIQUES: usize = 3;
@@ -93,7 +93,7 @@ fn largest(ui: &mut Ui, scene: &DetailsScene<'_>, links: &mut Links<'_>, tree: &
             response.on_hover_text(naming::clique(scene.compiled, clique));
             let colour = size_colour(entries, scene.compiled.statistics().max_clique_entries);
             bar(ui, 110.0, (entries as f64 / total) as f32, colour, None);
-            ui.label(format!("{}  {}", share(entries as f64, total), short(entries as f64)));
+            ui.label(format!("{}  {}", share(entries as f64, total), short_size(entries)));
             ui.end_row();
         }
     });

@@ -4,7 +4,7 @@ use eframe::egui::{Align2, Color32, CornerRadius, FontId, Mesh, Rect, Shape, Ui,
 
 use crate::app::theme::{log_share, ramp};
 use crate::app::widgets::targets;
-use crate::numbers::short;
+use crate::numbers::short_size;
 
 /// Size of the colour scale in points.
 const STRIP: eframe::egui::Vec2 = vec2(150.0, 9.0);
@@ -34,7 +34,7 @@ pub fn show(ui: &Ui, pane: Rect, corner: Align2, largest: u64) {
     for entries in ticks(largest) {
         let x = strip.left() + strip.width() * log_share(entries, largest);
         painter.vline(x, strip.bottom()..=strip.bottom() + 3.0, (1.0, weak));
-        let galley = painter.layout_no_wrap(short(entries as f64), font.clone(), weak);
+        let galley = painter.layout_no_wrap(short_size(entries), font.clone(), weak);
         let left = x - galley.size().x / 2.0;
         let is_last = entries == largest;
         // Other labels leave room for the label of the largest table.

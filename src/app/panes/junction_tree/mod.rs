@@ -22,7 +22,7 @@ use crate::app::state::model::Model;
 use crate::app::widgets::graph_view::{GraphCanvas, Target};
 use crate::app::widgets::targets;
 use crate::graph::{CliqueId, SeparatorId};
-use crate::numbers::{self, short, thousands};
+use crate::numbers::{self, short_size, thousands};
 use crate::propagation::CompiledNetwork;
 
 use picture::picture;
@@ -153,7 +153,7 @@ impl JunctionTreePane {
             let summary = format!(
                 "{} · {} entries",
                 numbers::counted(statistics.cliques, "clique", "cliques"),
-                short(statistics.total_clique_entries as f64)
+                short_size(statistics.total_clique_entries)
             );
             let label = egui::Label::new(egui::RichText::new(summary).weak()).truncate();
             ui.add(label).on_hover_text(format!(

@@ -7,7 +7,7 @@ use crate::app::theme::log_share;
 use crate::app::widgets::graph_view::node::NodeText;
 use crate::app::widgets::graph_view::{PlacedEdge, PlacedNode};
 use crate::graph::CliqueId;
-use crate::numbers::{self, short};
+use crate::numbers::{self, short_size};
 use crate::propagation::CompiledNetwork;
 
 /// Maximum number of cliques for which boxes are widened to fit their text.
@@ -35,7 +35,7 @@ pub fn picture(compiled: &CompiledNetwork, aspect: f32) -> (Vec<PlacedNode>, Vec
         from: separator.parent.index(),
         to: separator.child.index(),
         path: std::mem::take(&mut drawing.links[separator.child.index()]),
-        text: short(separator.entries as f64),
+        text: short_size(separator.entries),
     });
     let edges = edges.collect();
     let nodes = texts.into_iter().zip(&sizes).zip(&drawing.centres);
@@ -46,7 +46,7 @@ pub fn picture(compiled: &CompiledNetwork, aspect: f32) -> (Vec<PlacedNode>, Vec
 fn text_of(compiled: &CompiledNetwork, id: CliqueId) -> NodeText {
     let clique = &compiled.tree()[id];
     let names = clique.variables.iter().map(|&variable| compiled.network()[variable].name());
-    let brief = short(clique.entries as f64);
+    let brief = short_size(clique.entries);
     let count = numbers::counted(clique.variables.len(), "var", "vars");
     NodeText {
         title: names.collect::<Vec<_>>().join(", "),
