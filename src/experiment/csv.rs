@@ -5,8 +5,8 @@ use super::{Cell, Provenance, Record, Table};
 impl Table {
     /// The table as CSV: a line of headings, then a line for each row.
     ///
-    /// If all numbers of a column have the same origin, the heading names it, as in
-    /// `median_us (recorded)`; exact counts need no origin.
+    /// If all numbers of a column have the same origin, the heading names it, as in `median_us
+    /// (recorded)`, unless they are exact.
     #[must_use]
     pub fn csv(&self) -> String {
         let mut text = String::new();

@@ -55,7 +55,7 @@ pub struct Fit {
 
 impl Fit {
     /// The two non-negative constants with the smallest sum of squared relative errors. `measured`
-    /// holds messages, entries and microseconds of each network.
+    /// holds the number of messages, the number of entries and the microseconds of each network.
     ///
     /// `None` if fewer than two networks were measured.
     #[must_use]
@@ -64,7 +64,7 @@ impl Fit {
             return None;
         }
         let rows = measured.iter().map(|&(messages, entries, us)| (messages / us, entries / us));
-        // Sums of the normal equations; m is for messages, e for entries.
+        // Sums of the normal equations. In their names, m is for messages and e for entries.
         let (mut mm, mut me, mut ee, mut m, mut e) = (0.0, 0.0, 0.0, 0.0, 0.0);
         for (a, b) in rows {
             mm += a * a;

@@ -1,9 +1,9 @@
-//! A lower bound for the time of a propagation on a GPU, the floor.
+//! The floor: a lower bound for the time of a propagation on a GPU.
 
 use crate::graph::JunctionTree;
 
-/// The GPU on which the constants of this file were measured. On another GPU, the floor is off by
-/// as much as these constants.
+/// The GPU on which the constants of this file were measured. On another GPU, the floor is as wrong
+/// as they are.
 pub(super) const FLOOR_GPU: &str = "NVIDIA H200";
 
 /// Passing a message from one block to another through global memory, in microseconds.
@@ -21,9 +21,11 @@ const CACHE_BYTES: f64 = 60e6;
 /// One launch with a small copy back to the host, in microseconds.
 const LAUNCH_US: f64 = 8.7;
 
-/// The shortest possible time of a propagation with all posteriors, in microseconds. Each pass
-/// reads every table once, at 4 bytes per entry, and each level of the tree waits for the one
-/// before it.
+/// The floor of a propagation with all posteriors, in microseconds.
+///
+/// In each of the two passes, a level of the tree waits for the level before it. A level takes the
+/// time to read its tables once, at 4 bytes per entry, or the time of a hop if that is longer. The
+/// tables are read from the cache if all of them fit into it, otherwise from memory.
 pub(super) fn floor_us(tree: &JunctionTree) -> f64 {
     let mut level_bytes = vec![0.0; tree.depth() + 1];
     for clique in tree.clique_ids() {

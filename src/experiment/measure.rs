@@ -19,12 +19,12 @@ use crate::statistics::Quantiles;
 pub(super) struct Effort {
     /// Propagations to time, after a warm-up.
     pub repeat: u32,
-    /// No further propagation begins after this time.
+    /// After this time, no further propagation begins unless `min_repeat` requires it.
     pub time_limit: Duration,
     /// Minimum number of propagations to time, even beyond the time limit; never more than
     /// `repeat`.
     pub min_repeat: u32,
-    /// Whether to trace one more propagation, message by message.
+    /// Whether to trace a propagation afterwards, message by message.
     pub is_traced: bool,
 }
 
@@ -145,7 +145,7 @@ impl Bench {
     }
 }
 
-/// A trace of one propagation.
+/// The trace of a propagation after a traced warm-up.
 fn trace(
     loaded: &mut dyn Propagator,
     compiled: &CompiledNetwork,

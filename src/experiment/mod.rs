@@ -1,9 +1,9 @@
 //! The paper's table, figures and formulas as experiments.
 //!
 //! An [`Experiment`] measures some networks and returns a [`Record`]: tables and figures, which the
-//! window shows and which are written as CSV, JSON and SVG. Times that this machine cannot measure
-//! because it has no GPU come from a shipped [`Recording`]. Every number has an [`Origin`], such as
-//! measured here, recorded, predicted, or printed in the paper.
+//! window shows and which are written as CSV, JSON and SVG. If this machine cannot measure the
+//! times, for example because it has no GPU, they come from a shipped [`Recording`]. Every number
+//! has an [`Origin`]: counted, measured here, recorded, predicted, or printed in the paper.
 //!
 //! The paper is Zheng, Mengshoel and Chong, *Belief Propagation by Message Passing in Junction
 //! Trees: Computing Each Message Faster Using GPU Parallelization* (UAI 2011).
@@ -49,7 +49,7 @@ pub struct Experiment {
     pub title: &'static str,
     /// The question, in a sentence or two.
     pub question: &'static str,
-    /// Settings that affect the result, besides the networks and the triangulation.
+    /// Settings that affect the result, in addition to the networks and the triangulation.
     pub parameters: &'static [Parameter],
     /// Networks that the experiment runs on if none are chosen.
     pub networks: &'static [&'static str],
@@ -61,15 +61,15 @@ pub struct Experiment {
 pub enum Parameter {
     /// The engine to measure.
     Engine,
-    /// The engine to compare it with.
+    /// The engine to compare the measured engine with.
     Baseline,
     /// Number of propagations to time for each measurement.
     Repeat,
-    /// Threads of multithreaded engines.
+    /// Number of threads of multithreaded engines.
     Threads,
-    /// Block size and layout of engine `gpu-paper`.
+    /// Block size and layout of the mapping tables of engine `gpu-paper`.
     Paper,
-    /// Size of the largest separator to merge away.
+    /// Maximum size of the separators to merge away, in entries.
     Threshold,
 }
 
@@ -77,7 +77,8 @@ pub enum Parameter {
 pub const PAPER_NETWORKS: [&str; 8] =
     ["mildew", "diabetes", "barley", "pigs", "munin2", "munin3", "munin4", "water"];
 
-/// The block sizes that experiments `fig5` and `ladder` try, in threads (section 4.2).
+/// The block sizes that are recorded, and that experiments `fig5` and `ladder` compare, in threads
+/// (section 4.2).
 pub const BLOCK_SIZES: [u32; 10] = [16, 32, 48, 64, 96, 128, 192, 256, 512, 1024];
 
 /// Why an experiment has no result.
@@ -86,12 +87,12 @@ pub enum ExperimentError {
     /// The experiment was cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
-    /// The experiment or recording could not be completed. The message, for the user, says why.
+    /// The experiment or recording could not be completed, with the reason for the user.
     #[error("{0}")]
     Failed(String),
 }
 
-/// All experiments, in the order of the paper.
+/// All experiments: the paper's table and its figures, then the others.
 #[must_use]
 pub fn all() -> &'static [Experiment] {
     runs::ALL

@@ -1,4 +1,4 @@
-//! How far an experiment is.
+//! How far an experiment or a recording is.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::clock::Instant;
 
-/// The progress of an experiment, and the way to stop it. Shared between the experiment and the
-/// threads that show or cancel it.
+/// The progress of an experiment or a recording, and the way to stop it. Shared between the thread
+/// that measures and the threads that show or cancel the progress.
 pub struct Progress {
     cancel: CancelToken,
     state: Mutex<State>,
@@ -27,10 +27,10 @@ struct State {
     step: String,
 }
 
-/// How far an experiment is.
+/// How far an experiment or a recording is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status {
-    /// The current step, such as `barley: gpu-paper, naive, 48 threads a block`.
+    /// The current step, such as `barley: gpu-paper, naive, 48 threads per block`.
     pub step: String,
     /// Estimated share of the work that is done, from 0 to 1.
     pub share: f64,
@@ -67,7 +67,7 @@ impl Progress {
         self.lock().total += weight;
     }
 
-    /// Ends the current step, if any, and begins one of `weight`.
+    /// Ends the current step, if any, and begins another with this `weight`.
     ///
     /// # Errors
     /// [`Cancelled`] if the work was cancelled.

@@ -61,7 +61,7 @@ pub struct Gpu {
     pub threads: u32,
     /// Version of the driver, if known.
     pub driver: Option<String>,
-    /// Clock rates of multiprocessors and memory at the time, if known.
+    /// Clock rates of multiprocessors and memory when the program asked for them, if known.
     pub clocks: Option<String>,
 }
 
@@ -104,7 +104,7 @@ impl Gpu {
     fn this() -> Option<Self> {
         let card = crate::engine::cuda::gpu_info()?;
         let query = "driver_version,clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem";
-        // The driver's library does not report these, but its command-line tool does.
+        // The CUDA library does not report these, but the driver's command-line tool does.
         let output = Command::new("nvidia-smi")
             .args(["--id=0", "--format=csv,noheader", &format!("--query-gpu={query}")])
             .output();
@@ -140,11 +140,12 @@ fn now() -> String {
     utc(since.as_secs())
 }
 
-/// The date and time in UTC, `seconds` after the beginning of 1970.
+/// The date and time in UTC, `seconds` after the beginning of 1970, by the algorithm of Howard
+/// Hinnant's `civil_from_days`.
 fn utc(seconds: u64) -> String {
     let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Counting from March puts the leap day at the end of a year. 1 January 1970 is 719,468 days
-    // after 1 March of year 0, and 400 years have 146,097 days.
+    // Years count from March, so that the leap day is the last day of a year. 1 January 1970 is
+    // 719,468 days after 1 March of year 0, and 400 years have 146,097 days.
     let days = days + 719_468;
     let (cycle, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

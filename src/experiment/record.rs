@@ -21,8 +21,8 @@ pub struct Record {
     /// Where the recorded numbers come from, such as `recorded on NVIDIA H200 on 2026-11-21`. Empty
     /// if nothing was recorded.
     pub recorded: Vec<String>,
-    /// The smallest and the largest number of propagations behind a median time. `None` if the
-    /// record holds no times or is from a version that did not write this.
+    /// The smallest and the largest number of propagations that a median time was taken from.
+    /// `None` if the record holds no times, or was written by a version without this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub propagations: Option<[usize; 2]>,
     /// Settings of the experiment, as name and value.
@@ -87,20 +87,20 @@ impl Record {
         self.format == FORMAT
     }
 
-    /// Notes that a time in the record is the median of `count` propagations.
+    /// Remembers that a time in the record is the median of `count` propagations.
     pub(super) fn count_propagations(&mut self, count: usize) {
         let [min, max] = self.propagations.unwrap_or([count; 2]);
         self.propagations = Some([min.min(count), max.max(count)]);
     }
 
-    /// Notes the recording that numbers come from.
+    /// Adds the credit of a recording that numbers come from, unless it is known.
     pub(super) fn add_recorded(&mut self, credit: &str) {
         if !self.recorded.iter().any(|known| known == credit) {
             self.recorded.push(credit.to_owned());
         }
     }
 
-    /// Adds a remark on the result.
+    /// Adds a remark on the result, unless there is an equal one.
     pub(super) fn note(&mut self, note: impl Into<String>) {
         let note = note.into();
         if !self.notes.contains(&note) {
@@ -108,8 +108,9 @@ impl Record {
         }
     }
 
-    /// The files of the record as name and content: JSON, which can be read again, an SVG with the
-    /// figures, and a CSV for each table. All names begin with `stem`.
+    /// The names and contents of the files of the record: JSON, which [`read`](Self::read) reads
+    /// again, an SVG if there are figures, a CSV for each table, and a CSV that says how the record
+    /// was made. All names begin with `stem`.
     #[must_use]
     pub fn files(&self, stem: &str) -> Vec<(String, String)> {
         let json = serde_json::to_string_pretty(self).expect("a record is JSON");

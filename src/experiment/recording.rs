@@ -54,11 +54,12 @@ pub struct RecordingSettings {
 pub struct RecordedNetwork {
     /// Name of the sample.
     pub network: String,
-    /// How the network was triangulated, as named on the command line.
+    /// Name of the tree: the triangulation as named on the command line, followed by the merging of
+    /// separators if there was any, such as `weighted-min-fill, merged to 32`.
     pub triangulation: String,
-    /// Sizes of the tree.
+    /// Statistics of the tree.
     pub tree: TreeStatistics,
-    /// Table sizes of the messages of its plan, in the plan's order.
+    /// Table sizes of the messages, in the order of the plan.
     #[serde(with = "packed::sizes")]
     pub messages: Vec<MessageSizes>,
     /// The runs.
@@ -77,7 +78,7 @@ pub struct MessageSizes {
 }
 
 impl MessageSizes {
-    /// The sizes for all messages of `plan`, in its order.
+    /// The sizes for all messages of `plan`, in the order of the plan.
     #[must_use]
     pub fn of(tree: &JunctionTree, plan: &Plan) -> Vec<Self> {
         let sizes = plan.messages().iter().map(|message| Self {
@@ -124,7 +125,7 @@ impl RecordedRun {
         EngineInfo::find(&self.engine)
     }
 
-    /// The median time minus the launch overhead, in microseconds.
+    /// The median time minus the launch overhead, in microseconds; at least zero.
     #[must_use]
     pub fn execution_us(&self) -> f64 {
         (self.propagate_us.median - self.overhead_us.unwrap_or(0.0)).max(0.0)
@@ -148,7 +149,8 @@ impl Recording {
         })
     }
 
-    /// The runs of `network` on the tree that `triangulation` makes.
+    /// The runs of `network` on the tree called `triangulation`; see
+    /// [`RecordedNetwork::triangulation`].
     #[must_use]
     pub fn find(&self, network: &str, triangulation: &str) -> Option<&RecordedNetwork> {
         self.networks.iter().find(|recorded| {

@@ -1,6 +1,8 @@
 //! An experiment that the window requests.
 
 use crate::engine::PaperOptions;
+#[cfg(doc)]
+use crate::experiment::Experiment;
 use crate::experiment::{ExperimentError, Progress, Record, Setup, Subject, by_name};
 use crate::format::NetworkSource;
 use crate::graph::Triangulation;
@@ -15,19 +17,19 @@ pub struct ExperimentRequest {
     pub networks: Vec<NetworkSource>,
     /// How the networks are triangulated.
     pub triangulation: Triangulation,
-    /// Name of the engine under study.
+    /// Name of the engine to measure.
     pub engine: String,
-    /// Name of the engine to compare with the engine under study.
+    /// Name of the engine to compare with.
     pub baseline: String,
-    /// Propagations measured for each time.
+    /// Propagations to time for each measurement.
     pub repeat: u32,
     /// Threads that engines may use.
     pub threads: usize,
-    /// Memory that an engine may use; `None` is half of what is available.
+    /// Memory that an engine may use; `None` is half of the available memory.
     pub memory: Option<MemoryLimit>,
-    /// Block size and mapping layout, for engines that take them.
+    /// Block size and layout of the mapping tables of engine `gpu-paper`.
     pub paper: PaperOptions,
-    /// Separators of at most this many entries are merged away.
+    /// A further limit for experiment `merging`; see [`Setup::threshold`].
     pub threshold: u64,
 }
 
@@ -35,8 +37,7 @@ impl ExperimentRequest {
     /// Reads the networks and runs the experiment.
     ///
     /// # Errors
-    /// If there is no such experiment, a network cannot be read or propagated, or `progress` was
-    /// cancelled.
+    /// If there is no such experiment or a network cannot be read, and as [`Experiment::run`].
     pub fn run(&self, progress: &Progress) -> Result<Record, ExperimentError> {
         let Some(experiment) = by_name(&self.experiment) else {
             let name = &self.experiment;

@@ -19,7 +19,8 @@ pub const DEFAULT_BASELINE: &EngineInfo = &SEQUENTIAL;
 pub struct Setup {
     /// The networks.
     pub networks: Vec<Subject>,
-    /// How the networks are triangulated. Weighted min-fill gives the paper's own trees.
+    /// How the networks are triangulated. With weighted min-fill, the trees of five of the paper's
+    /// eight networks have the sizes that the paper prints; the others differ slightly.
     pub triangulation: Triangulation,
     /// Name of the engine to measure.
     pub engine: String,
@@ -31,10 +32,10 @@ pub struct Setup {
     pub threads: usize,
     /// Memory that an engine may use.
     pub memory: MemoryLimit,
-    /// Block size and layout of engine `gpu-paper`.
+    /// Block size and layout of the mapping tables of engine `gpu-paper`.
     pub paper: PaperOptions,
-    /// A further limit for experiment `merging`, besides [`MERGE_THRESHOLDS`]: separators of at
-    /// most this many entries are merged away.
+    /// A limit that experiment `merging` tries in addition to [`MERGE_THRESHOLDS`]: separators of
+    /// at most this many entries are merged away.
     pub threshold: u64,
     /// Whether to show recordings even if the engines run on this machine.
     pub prefer_recorded: bool,
@@ -45,14 +46,16 @@ pub struct Setup {
 /// A network of an experiment.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// Name of the network. Recordings and the paper's numbers are found by the name of a sample.
+    /// Name of the network. If this is the name of a sample, its recordings and the paper's numbers
+    /// are found.
     pub name: String,
     /// The network.
     pub network: Arc<Network>,
 }
 
 impl Setup {
-    /// The default settings for `networks`: the paper's trees, its GPU engine and its CPU baseline.
+    /// The default settings for `networks`: the paper's GPU engine and CPU baseline, on trees made
+    /// by weighted min-fill.
     #[must_use]
     pub fn new(networks: Vec<Subject>) -> Self {
         let provenance = Provenance::here(None);
@@ -71,7 +74,7 @@ impl Setup {
         }
     }
 
-    /// The settings as name and value: the networks, the triangulation and `parameters`.
+    /// The names and values of the settings: the networks, the triangulation and `parameters`.
     pub(super) fn settings(&self, parameters: &[Parameter]) -> Vec<(String, String)> {
         let networks: Vec<&str> = self.networks.iter().map(|s| s.name.as_str()).collect();
         let mut settings = vec![

@@ -31,7 +31,7 @@ impl EngineConfig {
         Self { engine: engine.to_owned(), paper: setup.paper, threads: setup.threads }
     }
 
-    /// The engine, with the options that affect it.
+    /// The name of the engine, with the paper's options if the engine uses them.
     pub fn title(&self) -> String {
         let info = EngineInfo::find(&self.engine);
         if info.is_some_and(|info| info.capabilities.paper_options) {
@@ -47,7 +47,8 @@ pub(super) fn on_gpu(name: &str) -> bool {
     EngineInfo::find(name).is_some_and(|info| info.capabilities.on_gpu())
 }
 
-/// Where times come from. Times of two machines cannot be compared, so no speedup mixes sources.
+/// Where times come from. Times of two machines cannot be compared, so both times of a speedup are
+/// from the same source.
 #[derive(Clone, Copy)]
 pub(super) enum TimeSource {
     ThisMachine,
@@ -56,7 +57,7 @@ pub(super) enum TimeSource {
 
 impl TimeSource {
     /// This machine if all of `engines` run here and `setup` does not prefer recordings; otherwise
-    /// the first shipped recording.
+    /// the first shipped recording. An error if there is no recording.
     pub fn choose(setup: &Setup, engines: &[&str]) -> Result<Self, ExperimentError> {
         let obstacle = engines.iter().find_map(|name| match engine::by_name(name) {
             Some(engine) => {
@@ -90,8 +91,8 @@ impl TimeSource {
         }
     }
 
-    /// The time of `config` on `tree`. If there is none, returns `None` and adds the reason to
-    /// `record` as a note.
+    /// The run of `config` on `tree`, measured now or recorded. If there is none, returns `None`
+    /// and adds the reason to `record` as a note.
     pub fn time(
         self,
         setup: &Setup,
@@ -156,12 +157,13 @@ fn recorded_time(
     config: &EngineConfig,
 ) -> Result<RecordedRun, ExperimentError> {
     let failed = |reason: String| Err(ExperimentError::Failed(reason));
-    let is_same = |network: &&RecordedNetwork| {
+    let has_same_tree = |network: &&RecordedNetwork| {
         network.network.eq_ignore_ascii_case(&tree.name) && network.matches(&tree.compiled)
     };
     let labelled = recording.find(&tree.name, &tree.label);
     // Merging may give a tree that is recorded under another label.
-    let found = labelled.filter(is_same).or_else(|| recording.networks.iter().find(is_same));
+    let found =
+        labelled.filter(has_same_tree).or_else(|| recording.networks.iter().find(has_same_tree));
     let Some(network) = found else {
         return failed(match labelled {
             Some(_) => format!("The recording has another tree for {}.", tree.name),
@@ -170,7 +172,8 @@ fn recorded_time(
     };
     let missing = || {
         let engine = config.title();
-        ExperimentError::Failed(format!("The recording does not hold {engine} ({}).", tree.label))
+        let tree = &tree.label;
+        ExperimentError::Failed(format!("The recording does not hold {engine} on trees by {tree}."))
     };
     network.run(&config.engine, config.paper).cloned().ok_or_else(missing)
 }

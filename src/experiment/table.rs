@@ -19,7 +19,7 @@ pub struct Table {
 pub struct Column {
     /// Heading, with the unit at the end, such as `propagate_us`.
     pub name: String,
-    /// Where the numbers come from; `None` if it differs from row to row.
+    /// Where the numbers come from; `None` for text, and if the origin differs from row to row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
     /// The cells, from top to bottom.

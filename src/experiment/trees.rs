@@ -16,17 +16,17 @@ pub const MERGE_THRESHOLDS: [u64; 5] = [2, 8, 32, 128, 512];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MergeRule {
-    /// As many separators as the size limits allow; a separator that adds fewer entries comes
+    /// As many separators as the size limits allow; separators whose merging adds fewer entries go
     /// first.
     All,
-    /// The separators that save time by equation 6 when merged; a separator that saves more comes
-    /// first. A message costs as much as [`MESSAGE_ENTRIES`] entries.
+    /// The separators whose merging saves time by equation 6, where a message costs as much as
+    /// [`MESSAGE_ENTRIES`] entries; separators that save more go first.
     Paying,
 }
 
-/// Cost of a message in entries: the time of a kernel launch over the time in which a thread of
-/// engine `gpu-paper` reads an entry. Experiment `model` finds 2.6 µs / 0.28 µs on an NVIDIA H200,
-/// which is rounded up here. On another GPU, [`MergeRule::Paying`] would choose other separators.
+/// Cost of a message in entries: the time of a kernel launch divided by the time in which a thread
+/// of engine `gpu-paper` reads an entry, rounded up. On an NVIDIA H200, experiment `model` reports
+/// a launch of 2.9 µs and 0.36 µs per entry. A larger value makes [`MergeRule::Paying`] merge more.
 pub const MESSAGE_ENTRIES: f64 = 10.0;
 
 /// Compiles `network` with the tree that `triangulation` makes.
@@ -85,18 +85,18 @@ impl NamedTree {
         }
     }
 
-    /// Table sizes of the messages.
+    /// The table sizes of all messages of the plan.
     pub fn messages(&self) -> Vec<MessageSizes> {
         MessageSizes::of(self.compiled.tree(), self.compiled.plan())
     }
 
-    /// Approximate work of loading the network and propagating it this many times, for
+    /// Approximate work of loading the network and propagating it `repeat` times, in entries, for
     /// [`Progress::expect`].
     pub fn weight(&self, repeat: u32) -> f64 {
-        /// Fixed work of a clique, in entries. This is a rough value that affects only the progress
-        /// bar.
+        /// Fixed work of a clique in a propagation, in entries. A rough value: it affects only the
+        /// progress bar.
         const CLIQUE: f64 = 500.0;
-        /// Work of loading, in propagations. Equally rough.
+        /// Work of loading, in propagations. A rough value too.
         const LOADING: f64 = 6.0;
         let statistics = self.compiled.statistics();
         let entries = statistics.total_clique_entries as f64 + CLIQUE * statistics.cliques as f64;

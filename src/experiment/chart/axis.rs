@@ -24,8 +24,8 @@ pub struct Tick {
     pub coordinate: f64,
     /// Its label; empty for a tick without one.
     pub label: String,
-    /// Approximate distance between ticks of this kind, in axis coordinates. Renderers may fade
-    /// ticks that are too close together.
+    /// Approximate distance to the next tick of the same importance, in axis coordinates. Renderers
+    /// may fade ticks that are too close together.
     pub spacing: f64,
     /// Whether the tick only subdivides the interval between two major ticks.
     pub is_minor: bool,
@@ -49,7 +49,7 @@ impl<'a> AxisRange<'a> {
         Self { scale, low, high }
     }
 
-    /// A range that shows all of `coordinates`. Linear axes include zero and end at ticks;
+    /// A range that shows all of `coordinates`. Linear axes include zero and end at round numbers;
     /// logarithmic axes have a margin; category axes always show all names.
     #[must_use]
     pub fn around(scale: &'a Scale, coordinates: impl Iterator<Item = f64>) -> Self {
@@ -68,6 +68,7 @@ impl<'a> AxisRange<'a> {
             }
             Scale::Log => {
                 let Some((low, high)) = extremes else { return Self::new(scale, 0.0, 1.0) };
+                // 6% of the range, but at least a factor of 1.15.
                 let margin = (0.06 * (high - low)).max(1.15_f64.log10());
                 Self::new(scale, low - margin, high + margin)
             }
@@ -126,8 +127,9 @@ fn linear_ticks(low: f64, high: f64) -> Vec<Tick> {
     (first..=last).map(tick).collect()
 }
 
-/// Labelled ticks at powers of ten, and minor ticks at their multiples. On a short axis, some of
-/// the multiples are labelled too. On a long axis, only every other power of ten is labelled.
+/// Labelled ticks at powers of ten, and minor ticks at multiples of these powers. On a short axis,
+/// some of the multiples are labelled too. On a long axis, only every other power of ten is
+/// labelled.
 fn log_ticks(low: f64, high: f64) -> Vec<Tick> {
     let decades = high - low;
     let labelled: &[f64] = if decades < 1.0 {

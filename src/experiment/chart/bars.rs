@@ -28,16 +28,16 @@ pub(super) struct StackedBar {
     point: PointRef,
     left: f64,
     right: f64,
-    /// Values at the lower and the upper end, or the reverse for a negative bar.
+    /// Values at the lower and the upper end; for a negative bar, at the upper and the lower end.
     from: f64,
     to: f64,
 }
 
-/// The bars of `panel`: each begins where the bar below it in its stack ends.
+/// The bars of `panel`. Each bar begins where the previous bar of its stack ends.
 pub(super) fn stack(panel: &Panel) -> Vec<StackedBar> {
-    let stacks = panel.series.iter().filter_map(|series| series.stack()).max();
-    let stacks = stacks.map_or(0, |last| last + 1);
-    let thickness = GROUP_WIDTH / stacks.max(1) as f64;
+    let last_stack = panel.series.iter().filter_map(|series| series.stack()).max();
+    let stacks = last_stack.map_or(1, |last| last + 1);
+    let slot_width = GROUP_WIDTH / stacks as f64;
     // The value that each stack has reached at each x so far.
     let mut ends: Vec<((usize, f64), f64)> = Vec::new();
     let mut bars = Vec::new();
@@ -53,11 +53,11 @@ pub(super) fn stack(panel: &Panel) -> Vec<StackedBar> {
             });
             let from = ends[index].1;
             ends[index].1 += point.y;
-            let left = x - GROUP_WIDTH / 2.0 + stack as f64 * thickness;
+            let left = x - GROUP_WIDTH / 2.0 + stack as f64 * slot_width;
             bars.push(StackedBar {
                 point: PointRef { series: series_index, point: point_index },
                 left,
-                right: left + FILLED * thickness,
+                right: left + FILLED * slot_width,
                 from,
                 to: ends[index].1,
             });

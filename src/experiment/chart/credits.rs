@@ -12,8 +12,8 @@ pub struct Credit {
 }
 
 impl Record {
-    /// The machines that the numbers of the record were measured on, and how its figures show
-    /// numbers that were not measured.
+    /// The machines that the numbers of the record were measured on, and how the figures of the
+    /// record draw numbers that were not measured.
     #[must_use]
     pub fn credits(&self) -> Vec<Credit> {
         let series = || {

@@ -35,7 +35,7 @@ pub struct Panel {
 pub struct Axis {
     /// What the axis measures, with the unit.
     pub label: String,
-    /// How values map to positions.
+    /// How values map to positions along the axis.
     pub scale: Scale,
 }
 
@@ -54,7 +54,7 @@ pub enum Scale {
 /// Points that belong together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// Name of the series in the legend. Series of the same label have the same colour.
+    /// Name of the series in the legend. Series with the same label have the same colour.
     pub label: String,
     /// Where the numbers come from.
     pub origin: Origin,
@@ -85,7 +85,7 @@ pub enum Shape {
 pub struct Point {
     /// Value on the horizontal axis; for [`Scale::Categories`] the index of the name.
     pub x: f64,
-    /// Value on the vertical axis; for a bar, its length.
+    /// Value on the vertical axis; for a bar, its length, which may be negative.
     pub y: f64,
     /// Text next to the point, such as the name of a network; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -112,7 +112,8 @@ pub enum MarkPosition {
     X(f64),
     /// A horizontal line at this y.
     Y(f64),
-    /// The line y = factor · x. Drawn only if both axes are linear, or both logarithmic.
+    /// The line y = factor · x. Drawn only if the factor is positive and the axes are both linear
+    /// or both logarithmic.
     Slope(f64),
 }
 

@@ -1,4 +1,4 @@
-//! Placing the labels of points so that they cover neither dots nor each other.
+//! Placing the labels of points so that they cover neither dots nor each other, where possible.
 
 /// A rectangle in pixels; y grows downward.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,10 +31,10 @@ pub struct Placement {
     pub is_free: bool,
 }
 
-/// Places each label next to its point. Tries right, left, above, below and two diagonals. If none
-/// of these positions is free, takes the first between `left` and `right`, the edges of the panel;
-/// if there is none, the position to the right. `dots` are all dots of the panel, which labels
-/// should not cover.
+/// Places each label next to its point: at the right, at the left, above, below, or at the upper or
+/// lower right, whichever is free first. If none of these positions is free, takes the first
+/// between `left` and `right`, the edges of the panel, or else the position at the right. `dots`
+/// are all dots of the panel, which labels should not cover. All positions are in pixels.
 ///
 /// # Complexity
 /// O(labels · (labels + dots)).
@@ -68,6 +68,7 @@ pub fn place_labels(
 
 /// Positions for a label of this size next to a point, the preferred one first.
 fn candidates((x, y): (f64, f64), (width, height): (f64, f64)) -> [LabelBox; 6] {
+    // From the point to the upper left corner of the label.
     let offsets = [
         (7.0, 0.5 - height / 2.0),
         (-7.0 - width, 0.5 - height / 2.0),

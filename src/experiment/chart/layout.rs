@@ -65,9 +65,8 @@ impl<'a> PanelLayout<'a> {
         self.dots.iter().filter(move |dot| dot.point.series == series)
     }
 
-    /// The two points at which a mark at `position` meets the edges of the panel, as coordinates x
-    /// and y. `None` if the mark has no position on these axes, or its slope does not cross the
-    /// panel.
+    /// The axis coordinates of the two points at which a mark at `position` meets the edges of the
+    /// panel. `None` if the mark has no position on these axes, or does not cross the panel.
     #[must_use]
     pub fn mark(&self, position: MarkPosition) -> Option<[(f64, f64); 2]> {
         let (x, y) = (&self.x, &self.y);

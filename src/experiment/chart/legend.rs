@@ -3,8 +3,8 @@
 use super::{Panel, Shape};
 use crate::experiment::Origin;
 
-/// The series of some panels. All series with the same label have the same colour, whatever their
-/// origin.
+/// The legend of one or more panels. All series with the same label have the same colour, whatever
+/// their origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Legend {
     entries: Vec<LegendEntry>,
@@ -15,11 +15,11 @@ pub struct Legend {
 pub struct LegendEntry {
     /// Label of the series.
     pub label: String,
-    /// Where its numbers come from.
+    /// Where the numbers of the series come from.
     pub origin: Origin,
-    /// How it is drawn; the stack of bars is always 0.
+    /// How the series is drawn; the stack of bars is always 0.
     pub shape: Shape,
-    /// Index of its colour in the palette, modulo the number of colours there.
+    /// Index of the colour of the series in the palette, modulo the number of colours there.
     pub colour: usize,
 }
 
@@ -128,7 +128,7 @@ impl Origin {
     }
 }
 
-/// A label with its origin, such as `gpu (recorded)`; exact counts need no origin.
+/// A label followed by its origin, such as `gpu (recorded)`, unless the numbers are exact.
 #[must_use]
 pub fn label_with_origin(label: &str, origin: Origin) -> String {
     match origin {

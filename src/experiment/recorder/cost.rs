@@ -20,7 +20,8 @@ pub(super) struct RunKind {
 /// How many propagations of a run are timed, and for how long.
 ///
 /// Engines that pass one message after another have a quarter of the time limit: they are slow, and
-/// their times vary little, so a few propagations are enough. A run of a sweep has a twentieth.
+/// their times vary little, so a few propagations are enough. A run of a sweep has a twentieth, and
+/// at most 20 propagations.
 pub(super) fn effort(setup: &RecordingSetup, kind: &RunKind) -> Effort {
     let is_slow = kind.engine.capabilities.algorithm == Algorithm::Hugin;
     let (repeat, time_divisor, min_repeat) = match (kind.is_sweep, is_slow) {
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn forecasts_are_within_a_factor_of_two_of_what_was_recorded() {
+    fn the_forecast_of_each_engine_is_within_a_factor_of_two_of_the_recorded_time() {
         let setup = RecordingSetup::new(None);
         for engine in ["sequential", "cpu", "gpu-paper", "gpu"] {
             let (mut forecast, mut measured) = (0.0, 0.0);

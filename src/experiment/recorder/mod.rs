@@ -24,11 +24,11 @@ pub struct RecordingSetup {
     pub networks: Vec<Subject>,
     /// Propagations to time for each run; slow engines are measured less often.
     pub repeat: u32,
-    /// Threads of multithreaded engines, which are measured with one thread as well.
+    /// Threads of multithreaded engines. These engines are measured with one thread as well.
     pub threads: usize,
     /// Time limit of a run of a fast engine. Runs of engines that pass one message after another,
-    /// and runs that vary an option or the tree, get a fraction of this limit. At least two or
-    /// three propagations are timed in any case.
+    /// and runs that vary an option or the tree, get a fraction of this limit. Two or three
+    /// propagations are timed however long they take, unless `repeat` is less.
     pub time_limit: Duration,
     /// This program and this machine.
     pub provenance: Provenance,
@@ -139,6 +139,7 @@ impl Recorder {
         Ok(self.recording)
     }
 
+    /// Measures all runs of `task`.
     fn measure(
         &self,
         task: TreeTask,
@@ -152,19 +153,22 @@ impl Recorder {
             let step = format!("{}, {}: {}", task.network, task.tree, run.title());
             let kind = run.kind();
             progress.step(step.as_str(), seconds(&self.setup, compiled.statistics(), &kind))?;
-            let failed = |error| match error {
+            let with_step = |error| match error {
                 ExperimentError::Failed(reason) => {
                     ExperimentError::Failed(format!("{step}: {reason}"))
                 }
                 cancelled => cancelled,
             };
             let is_reused = bench.as_mut().is_some_and(|b| b.switch_to(run.engine, &run.options));
-            // The previous bench is dropped before the next one is loaded: memory holds only one.
+            // The previous bench is dropped before the next one is loaded, so that only one at a
+            // time takes up memory.
             let mut ready = match bench.take().filter(|_| is_reused) {
                 Some(ready) => ready,
-                None => Bench::load(compiled, run.engine, &run.options, cancel).map_err(failed)?,
+                None => {
+                    Bench::load(compiled, run.engine, &run.options, cancel).map_err(with_step)?
+                }
             };
-            runs.push(ready.measure(effort(&self.setup, &kind), cancel).map_err(failed)?);
+            runs.push(ready.measure(effort(&self.setup, &kind), cancel).map_err(with_step)?);
             bench = Some(ready);
         }
         Ok(RecordedNetwork {

@@ -1,4 +1,5 @@
-//! Whether a recording can be continued: all its times must be from one program on one machine.
+//! Whether a recording can be continued: all its times must be from the same program on the same
+//! machine, measured with the same settings.
 
 use super::RecordingSetup;
 use crate::experiment::{Machine, Provenance, Recording, RecordingSettings};

@@ -29,30 +29,31 @@ pub(super) struct Run {
     pub is_sweep: bool,
 }
 
-/// The trees of a network: the paper's, the smallest known, and the paper's with small separators
-/// merged away, unless an earlier tree is equal.
+/// The trees of a network, with their runs: the tree by weighted min-fill, the smallest known tree,
+/// and the first tree with small separators merged away. A merged tree that equals an earlier tree
+/// is left out.
 pub(super) fn tree_tasks(
     setup: &RecordingSetup,
     subject: &Subject,
     cancel: &CancelToken,
 ) -> Result<Vec<TreeTask>, ExperimentError> {
-    let paper = Triangulation::By(Heuristic::WeightedMinFill);
+    let weighted_min_fill = Triangulation::By(Heuristic::WeightedMinFill);
     let task = |compiled: Arc<CompiledNetwork>, tree: String, runs: Vec<Run>| TreeTask {
         compiled,
         network: subject.name.clone(),
         tree,
         runs,
     };
-    let plain = compile_tree(&subject.network, paper, cancel)?;
+    let unmerged = compile_tree(&subject.network, weighted_min_fill, cancel)?;
     let smallest = compile_tree(&subject.network, Triangulation::Auto, cancel)?;
     let mut tasks = vec![
-        task(Arc::clone(&plain), tree_name(paper, None), runs(setup, true)),
+        task(Arc::clone(&unmerged), tree_name(weighted_min_fill, None), runs(setup, true)),
         task(smallest, tree_name(Triangulation::Auto, None), runs(setup, false)),
     ];
     for rule in [MergeRule::All, MergeRule::Paying] {
         for threshold in MERGE_THRESHOLDS {
-            let tree = tree_name(paper, Some((threshold, rule)));
-            let compiled = merged(&plain, threshold, rule);
+            let tree = tree_name(weighted_min_fill, Some((threshold, rule)));
+            let compiled = merged(&unmerged, threshold, rule);
             // An equal tree need not be recorded again: runs are found by the sizes of a tree's
             // messages.
             if tasks.iter().all(|task| task.compiled.tree() != compiled.tree()) {
@@ -63,8 +64,9 @@ pub(super) fn tree_tasks(
     Ok(tasks)
 }
 
-/// Traced runs of each engine that runs here and can trace messages; two of an engine that uses
-/// several CPU threads. With `sweep`, also runs of `gpu-paper` with all other block sizes.
+/// The traced runs of all engines that run here and can trace messages. An engine that uses several
+/// CPU threads has two, with one thread and with all of `setup`; `gpu-paper` has one for each
+/// layout. With `sweep`, untraced runs of `gpu-paper` with all other block sizes follow.
 fn runs(setup: &RecordingSetup, sweep: bool) -> Vec<Run> {
     let memory = MemoryLimit::half_of_available();
     let mut runs = Vec::new();
@@ -119,7 +121,7 @@ impl Run {
         RunKind { engine: self.engine.info(), is_traced, is_sweep, is_loaded }
     }
 
-    /// The engine, with the options that affect it.
+    /// The name of the engine, with the options that it uses.
     pub fn title(&self) -> String {
         let EngineInfo { name, capabilities, .. } = self.engine.info();
         if capabilities.paper_options {

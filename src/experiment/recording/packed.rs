@@ -1,5 +1,5 @@
-//! Lists of records as columns of small numbers. As JSON objects, the repeated field names would be
-//! most of the file.
+//! Message sizes and traces as columns of small numbers. If each message were a JSON object, the
+//! repeated field names would be most of the file.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub(super) mod sizes {
     }
 }
 
-/// A trace as columns of nanoseconds.
+/// A trace as columns, with all times in nanoseconds.
 pub(super) mod trace {
     use super::*;
     use crate::propagation::{MessageId, MessageTiming, MessageTrace, Savings, Stage, StageTiming};
@@ -62,6 +62,7 @@ pub(super) mod trace {
         /// Differences of consecutive starts.
         starts: Vec<i64>,
         durations: Vec<u64>,
+        // The three columns below are empty if they would hold only zeros.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[serde(rename = "lanes")]
         workers: Vec<u64>,
@@ -111,11 +112,10 @@ pub(super) mod trace {
             savings,
             elapsed,
         } = columns;
-        let all = messages.len();
-        let is_complete = |column: &[u64]| column.is_empty() || column.len() == all;
-        let are_complete =
-            [&workers, &waits, &shared].into_iter().all(|column| is_complete(column));
-        if starts.len() != all || durations.len() != all || !are_complete {
+        let count = messages.len();
+        let fits = |column: &&Vec<u64>| column.is_empty() || column.len() == count;
+        let all_fit = [&workers, &waits, &shared].iter().all(fits);
+        if starts.len() != count || durations.len() != count || !all_fit {
             return Err(serde::de::Error::custom("columns of different lengths"));
         }
         let or_zero = |column: &[u64], index: usize| column.get(index).copied().unwrap_or(0);

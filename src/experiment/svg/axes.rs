@@ -39,7 +39,7 @@ fn vertical_ticks(body: &mut String, plot: &Plot) {
 }
 
 /// Grid lines and labels of the horizontal axis. Categories have no grid lines. Long names are
-/// slanted; if there are too many short names, only some are written.
+/// slanted. If short names do not all fit, only every second, third or further name is written.
 fn horizontal_ticks(body: &mut String, panel: &Panel, plot: &Plot) {
     let area = plot.area;
     let bottom = area.y + area.height;
@@ -70,7 +70,7 @@ fn horizontal_ticks(body: &mut String, panel: &Panel, plot: &Plot) {
     }
 }
 
-/// Height of the tick labels of a horizontal axis.
+/// Height of the tick labels of a horizontal axis, in pixels.
 pub(super) fn label_height(axis: &Axis) -> f64 {
     match &axis.scale {
         Scale::Categories(names) if is_slanted(names) => {

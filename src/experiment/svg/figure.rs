@@ -19,7 +19,7 @@ pub(super) struct FigureLayout<'a> {
     /// Whether all panels have the same legend, which is then drawn once, below them.
     shares_legend: bool,
     across: usize,
-    /// Width and height of the area between each panel's axes, in pixels.
+    /// Width and height of the area that the axes of a panel span, in pixels.
     panel_size: (f64, f64),
 }
 

@@ -21,11 +21,14 @@ pub(super) fn draw(body: &mut String, legend: &Legend, (x, y): (f64, f64), width
 
 /// The upper left corner of each entry, in lines of at most this width.
 fn entry_positions(legend: &Legend, width: f64) -> Vec<(f64, f64)> {
+    /// Gap after an entry, in pixels. The gap after the last entry of a line may exceed the width.
+    const GAP: f64 = 10.0;
     let (mut x, mut y) = (0.0, 0.0);
     let mut positions = Vec::new();
     for entry in legend.entries() {
-        let needed = 24.0 + text_width(&entry.text(), 11.0) + 10.0;
-        if x > 0.0 && x + needed > width + 10.0 {
+        // The symbol takes 24 pixels.
+        let needed = 24.0 + text_width(&entry.text(), 11.0) + GAP;
+        if x > 0.0 && x + needed > width + GAP {
             x = 0.0;
             y += LINE_HEIGHT;
         }

@@ -64,7 +64,8 @@ impl Record {
     }
 }
 
-/// Writes text at a point. `anchor` is the SVG attribute `text-anchor`.
+/// Writes text at a point. `anchor` is the value of the SVG attribute `text-anchor`; `attributes`
+/// are further attributes.
 fn text(body: &mut String, x: f64, y: f64, anchor: &str, attributes: &str, text: &str) {
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let _ = writeln!(

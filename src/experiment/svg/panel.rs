@@ -13,7 +13,7 @@ use crate::palette::svg::{AXIS, PAPER_MARK, WEAK};
 /// Font size of the labels of points and marks, in pixels.
 const LABEL_FONT: f64 = 10.0;
 
-/// The rectangle between the axes, in pixels.
+/// The rectangle that the axes span, in pixels.
 #[derive(Clone, Copy)]
 pub(super) struct Area {
     pub x: f64,
@@ -29,12 +29,12 @@ pub(super) struct Plot<'p> {
 }
 
 impl Plot<'_> {
-    /// The x, in pixels, of an axis coordinate on the horizontal axis, clamped to the area.
+    /// The horizontal position of an axis coordinate, in pixels, clamped to the area.
     pub fn x(&self, coordinate: f64) -> f64 {
         self.area.x + self.area.width * self.layout.x.fraction(coordinate).clamp(0.0, 1.0)
     }
 
-    /// The y, in pixels, of an axis coordinate on the vertical axis, clamped to the area.
+    /// The vertical position of an axis coordinate, in pixels, clamped to the area.
     pub fn y(&self, coordinate: f64) -> f64 {
         self.area.y + self.area.height * (1.0 - self.layout.y.fraction(coordinate).clamp(0.0, 1.0))
     }
