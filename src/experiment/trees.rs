@@ -16,10 +16,10 @@ pub const MERGE_THRESHOLDS: [u64; 5] = [2, 8, 32, 128, 512];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MergeRule {
-    /// As many separators as the size limits allow; separators whose merging adds fewer entries go
+    /// As many separators as the size limits allow; separators whose removal adds fewer entries go
     /// first.
     All,
-    /// The separators whose merging saves time by equation 6, where a message costs as much as
+    /// The separators whose removal saves time by equation 6, where a message costs as much as
     /// [`MESSAGE_ENTRIES`] entries; separators that save more go first.
     Paying,
 }

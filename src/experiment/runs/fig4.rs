@@ -10,30 +10,30 @@ use crate::experiment::{
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     name: "fig4",
     title: "Figure 4: histograms of separator sizes",
-    question: "How large are the separators? Each entry of a separator has a thread, so this is how \
-               much can run in parallel.",
+    question: "How large are the separators? Each entry of a separator has its own thread, so the \
+               larger a separator, the more of a message is computed in parallel.",
     parameters: &[],
     networks: &PAPER_NETWORKS,
     answer,
 };
 
-/// A bin holds the sizes from one power of this number to the next.
+/// Bin n holds the sizes from the n-th power of this number to below the next power.
 const BIN_RATIO: u64 = 4;
 
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
     let trees = NamedTree::all(setup, setup.triangulation, progress)?;
     let counts: Vec<Vec<u64>> = trees.iter().map(histogram).collect();
     let bins = counts.iter().map(Vec::len).max().unwrap_or(0);
-    let from = |bin: usize| BIN_RATIO.saturating_pow(bin as u32);
+    let smallest_size = |bin: usize| BIN_RATIO.saturating_pow(bin as u32);
     let mut table = Table::new("separators")
-        .count("from_entries", Origin::Exact, (0..bins).map(from))
-        .count("below_entries", Origin::Exact, (0..bins).map(|bin| from(bin + 1)));
+        .count("from_entries", Origin::Exact, (0..bins).map(smallest_size))
+        .count("below_entries", Origin::Exact, (0..bins).map(|bin| smallest_size(bin + 1)));
     for (tree, counts) in trees.iter().zip(&counts) {
         let cells = (0..bins).map(|bin| counts.get(bin).copied().unwrap_or(0));
         table = table.count(&tree.name, Origin::Exact, cells);
     }
     record.tables.push(table);
-    let names: Vec<String> = (0..bins).map(|bin| binary_short(from(bin))).collect();
+    let names: Vec<String> = (0..bins).map(|bin| binary_short(smallest_size(bin))).collect();
     let panel = |(tree, counts): (&NamedTree, &Vec<u64>)| Panel {
         title: tree.name.clone(),
         x: Axis::categories("entries of a separator, at least", names.clone()),
@@ -49,7 +49,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     Ok(())
 }
 
-/// Number of separators in each bin.
+/// Number of separators of `tree` in each bin, up to the last bin that is not empty.
 fn histogram(tree: &NamedTree) -> Vec<u64> {
     let mut counts = Vec::new();
     for separator in tree.compiled.tree().separators() {

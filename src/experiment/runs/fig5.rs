@@ -20,7 +20,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     answer,
 };
 
-/// A measured run, with its tree and options.
+/// A run with one block size and layout, and the tree it ran on.
 struct BlockSizeRun<'t> {
     tree: &'t NamedTree,
     paper: PaperOptions,
@@ -52,7 +52,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
             let PaperOptions { block_size, layout } = best.paper;
             let time = numbers::nanoseconds(best.run.propagate_us.median * 1e3);
             record.note(format!(
-                "{}: fastest with {block_size} threads per block and the {layout} layout, {time}.",
+                "{}: fastest with {block_size} threads per block and the {layout} layout: {time}.",
                 tree.name
             ));
         }
@@ -66,6 +66,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     Ok(())
 }
 
+/// The table of all times.
 fn table(rows: &[BlockSizeRun], origin: Origin) -> Table {
     let number =
         |of: &dyn Fn(&BlockSizeRun) -> Option<f64>| rows.iter().map(of).collect::<Vec<_>>();
@@ -79,6 +80,7 @@ fn table(rows: &[BlockSizeRun], origin: Origin) -> Table {
         .number("overhead_us", origin, number(&|row| row.run.overhead_us))
 }
 
+/// The times on `tree` by block size, with a line for each layout.
 fn panel(tree: &NamedTree, rows: &[BlockSizeRun], origin: Origin) -> Panel {
     let line = |layout: MappingLayout| {
         let of_line =

@@ -14,8 +14,8 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     name: "fig6",
     title: "Figure 6: speedup by mean separator size",
     question: "How much faster is the engine than its baseline, and does the speedup grow with the \
-               separators as the paper's model predicts? The second panel compares it with a tuned \
-               engine on all threads of the CPU.",
+               separators as the paper's model predicts? The second panel compares the engine with \
+               a tuned, multithreaded engine on the CPU.",
     parameters: &[
         Parameter::Engine,
         Parameter::Baseline,
@@ -27,7 +27,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     answer,
 };
 
-/// The tuned CPU baseline, on all threads.
+/// The tuned CPU baseline.
 const TUNED_CPU: &str = CPU.name;
 
 /// The times of a network, in microseconds.
@@ -60,8 +60,8 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     let origin = source.origin();
     record.tables.push(table(&rows, &predicted, origin));
     record.note(
-        "The prediction is the time of the baseline over that of the engine, each by equation 6 with \
-         its two constants fitted to all of these networks. Both axes are logarithmic.",
+        "The predicted speedup is the time of the baseline divided by the time of the engine, both \
+         by equation 6 with constants fitted to all of these networks. Both axes are logarithmic.",
     );
     let panels = vec![
         panel(
@@ -70,15 +70,15 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         ),
         panel(
             format!("compared with {TUNED_CPU}"),
-            vec![tuned_series(&rows, format!("{engine} over {TUNED_CPU}, all threads"), origin)],
+            vec![tuned_series(&rows, format!("{engine} over {TUNED_CPU}"), origin)],
         ),
     ];
     record.figures.push(Figure { title: format!("Speedup of {engine}"), across: 2, panels });
     Ok(())
 }
 
-/// The speedup of each network by equation 6, with its constants fitted to all networks. `None` if
-/// there are too few networks for a fit.
+/// The speedup of each network by equation 6, with constants fitted to all networks. Each is `None`
+/// if there are too few networks for a fit.
 fn predicted_speedups(rows: &[NetworkTimes], engine: &str, baseline: &str) -> Vec<Option<f64>> {
     let (engine_on_gpu, baseline_on_gpu) = (on_gpu(engine), on_gpu(baseline));
     let fit = |on_gpu: bool, us: fn(&NetworkTimes) -> f64| {
@@ -95,6 +95,7 @@ fn predicted_speedups(rows: &[NetworkTimes], engine: &str, baseline: &str) -> Ve
 }
 
 impl NetworkTimes<'_> {
+    /// Mean number of entries of a separator.
     fn mean_separator(&self) -> f64 {
         self.tree.compiled.statistics().mean_separator_entries
     }
@@ -133,6 +134,7 @@ fn tuned_series(rows: &[NetworkTimes], label: String, origin: Origin) -> Series 
     labelled_dots(label, origin, points)
 }
 
+/// A panel with those of `series` that have points.
 fn panel(title: String, mut series: Vec<Series>) -> Panel {
     series.retain(|series| !series.points.is_empty());
     Panel {
@@ -148,6 +150,7 @@ fn panel(title: String, mut series: Vec<Series>) -> Panel {
     }
 }
 
+/// The table of times and speedups.
 fn table(rows: &[NetworkTimes], predicted: &[Option<f64>], origin: Origin) -> Table {
     let number =
         |of: &dyn Fn(&NetworkTimes) -> Option<f64>| rows.iter().map(of).collect::<Vec<_>>();

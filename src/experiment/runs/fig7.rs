@@ -14,9 +14,9 @@ use crate::numbers;
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     name: "fig7",
     title: "Figure 7: kernel overhead and execution time",
-    question: "How much of a propagation on the GPU is spent launching kernels, and how much \
-               computing? The overhead is the time of the same launches and copies with empty \
-               kernels.",
+    question: "How much of the time of a propagation on the GPU goes into launching kernels, and \
+               how much into computing? The overhead is the time of the same launches and copies \
+               with empty kernels.",
     parameters: &[Parameter::Engine, Parameter::Repeat, Parameter::Paper],
     networks: &PAPER_NETWORKS,
     answer,
@@ -55,12 +55,13 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     Ok(())
 }
 
-/// Whether the engine called `name` is the paper's kernel, whose overhead the paper prints.
+/// Whether the engine called `name` runs the paper's kernel. The paper prints the overhead of that
+/// kernel.
 fn is_paper_kernel(name: &str) -> bool {
     EngineInfo::find(name).is_some_and(|info| info.capabilities.paper_options)
 }
 
-/// The share of the time that is kernel overhead.
+/// The share of the time that is kernel overhead; `None` if the engine launches no kernels.
 fn share(run: &RecordedRun) -> Option<f64> {
     Some((run.overhead_us? / run.propagate_us.median).min(1.0))
 }
@@ -85,7 +86,8 @@ fn table(engine: &str, trees: &[NamedTree], runs: &[Option<RecordedRun>], origin
         .number("overhead_share_paper", Origin::Paper, trees.iter().map(printed))
 }
 
-/// A note on the networks with the largest and the smallest share of overhead.
+/// A note on the networks with the largest and the smallest share of overhead; `None` if there are
+/// no shares.
 fn extremes(engine: &str, trees: &[NamedTree], runs: &[Option<RecordedRun>]) -> Option<String> {
     let shares =
         trees.iter().zip(runs).filter_map(|(t, run)| Some((&t.name, share(run.as_ref()?)?)));
@@ -100,7 +102,7 @@ fn extremes(engine: &str, trees: &[NamedTree], runs: &[Option<RecordedRun>]) -> 
     ))
 }
 
-/// A panel of times and a panel of shares.
+/// A panel of the times of `engine`, and a panel of shares of these times.
 fn engine_panels(
     engine: &str,
     trees: &[NamedTree],

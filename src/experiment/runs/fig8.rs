@@ -1,6 +1,6 @@
 //! Figure 8: memory layouts of the mapping tables.
 
-use crate::engine::{GPU_PAPER, MappingLayout, PaperOptions, WARP, sectors};
+use crate::engine::{GPU_PAPER, MappingLayout, PaperOptions, SECTOR, WARP, sectors};
 use crate::experiment::paper;
 use crate::experiment::runs::bars;
 use crate::experiment::source::{EngineConfig, TimeSource};
@@ -14,14 +14,15 @@ use crate::numbers;
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     name: "fig8",
     title: "Figure 8: naive and interleaved mapping tables",
-    question: "Which words does a warp read together in each layout of the mapping tables, and what \
-               does that cost? The paper reports that interleaving makes its engine 20 to 30% faster.",
+    question: "Which words does a warp read at once in each layout of the mapping tables, and how \
+               much time does the layout cost or save? The paper reports that interleaving makes \
+               its engine 20 to 30% faster.",
     parameters: &[Parameter::Repeat, Parameter::Paper],
     networks: &PAPER_NETWORKS,
     answer,
 };
 
-/// Number of elements of each mapping table whose addresses are shown.
+/// The addresses of this many elements of each mapping table are shown.
 const SHOWN_ELEMENTS: usize = 3;
 
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
@@ -46,7 +47,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         .text("network", trees.iter().map(|tree| tree.name.as_str()))
         .number("naive_transactions", Origin::Exact, naive_sectors)
         .number("interleaved_transactions", Origin::Exact, interleaved_sectors);
-    // The addresses above need neither a GPU nor a recording; the times do.
+    // The numbers above need neither a GPU nor a recording, but the times need one of them.
     match TimeSource::choose(setup, &[GPU_PAPER.name]) {
         Ok(source) => {
             let [naive, interleaved] = times(setup, progress, record, &trees, source)?;
@@ -73,15 +74,17 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     Ok(())
 }
 
-/// A panel for each layout, with the words that the first warp reads. The mapping tables belong to
-/// the largest separator of the first network. Adds the same numbers to `record` as a table.
+/// A panel for each layout, with the words that the first warp reads. The mapping tables are those
+/// from the child clique of the first network's largest separator. Adds a table with the same
+/// numbers to `record`.
 fn addresses(trees: &[NamedTree], record: &mut Record) -> Vec<Panel> {
     let Some(tree) = trees.first() else { return Vec::new() };
     let junction_tree = tree.compiled.tree();
-    let largest = junction_tree.separator_ids().max_by_key(|&edge| junction_tree[edge].entries);
-    let Some(edge) = largest else { return Vec::new() };
-    let entries = junction_tree[edge].entries as usize;
-    let count = junction_tree[junction_tree[edge].child].entries as usize / entries;
+    let largest = junction_tree.separators().iter().max_by_key(|separator| separator.entries);
+    let Some(separator) = largest else { return Vec::new() };
+    let entries = separator.entries as usize;
+    // Each entry of the separator has a mapping table of this many elements.
+    let count = junction_tree[separator.child].entries as usize / entries;
     let mut table = Table::new("addresses");
     let threads = WARP.min(entries);
     table = table.count("thread", Origin::Exact, (0..threads).map(|thread| thread as u64));
@@ -99,12 +102,13 @@ fn addresses(trees: &[NamedTree], record: &mut Record) -> Vec<Panel> {
         }
         panels.push(Panel {
             title: format!(
-                "{}, {layout}: {} tables of {count}",
+                "{}, {layout}: {} of {}",
                 tree.name,
-                numbers::thousands(entries as u64)
+                numbers::counted(entries, "table", "tables"),
+                numbers::counted(count, "element", "elements")
             ),
             x: Axis::linear("thread of the warp"),
-            y: Axis::linear("word that the thread reads"),
+            y: Axis::linear("index of the word that the thread reads"),
             series,
             marks: Vec::new(),
         });
@@ -118,32 +122,34 @@ fn addresses(trees: &[NamedTree], record: &mut Record) -> Vec<Panel> {
 fn mean_sectors(tree: &NamedTree, layout: MappingLayout) -> f64 {
     let junction_tree = tree.compiled.tree();
     let (mut reads, mut transactions) = (0.0, 0.0);
-    for edge in junction_tree.separators() {
-        for end in [edge.parent, edge.child] {
-            let entries = edge.entries as usize;
-            let count = junction_tree[end].entries as usize / entries;
-            // A transaction brings eight elements, so the pattern repeats after eight steps. Every
-            // full warp needs as many transactions as the first; the last warp may have fewer
-            // threads.
-            for residue in 0..count.min(8) {
-                let steps = (count - residue).div_ceil(8) as f64;
+    for separator in junction_tree.separators() {
+        for clique in [separator.parent, separator.child] {
+            let entries = separator.entries as usize;
+            let count = junction_tree[clique].entries as usize / entries;
+            // A transaction brings eight words. So the reads of elements n and n + 8 need equally
+            // many transactions, and every full warp needs as many as the first. The last warp may
+            // have fewer threads.
+            for residue in 0..count.min(SECTOR) {
+                // Number of elements n for which n modulo 8 is `residue`.
+                let elements = (count - residue).div_ceil(SECTOR) as f64;
                 let warp_sectors =
                     |warp| sectors(&layout.words_of_warp(entries, count, warp, residue)) as f64;
                 let full_warps = entries / WARP;
                 if full_warps > 0 {
-                    transactions += steps * full_warps as f64 * warp_sectors(0);
+                    transactions += elements * full_warps as f64 * warp_sectors(0);
                 }
                 if entries > full_warps * WARP {
-                    transactions += steps * warp_sectors(full_warps);
+                    transactions += elements * warp_sectors(full_warps);
                 }
-                reads += steps * entries.div_ceil(WARP) as f64;
+                reads += elements * entries.div_ceil(WARP) as f64;
             }
         }
     }
     if reads > 0.0 { transactions / reads } else { 0.0 }
 }
 
-/// The median times with both layouts, in microseconds, network by network.
+/// The median times with the naive layout and with the interleaved layout, in microseconds. Each
+/// has one time per network.
 fn times(
     setup: &Setup,
     progress: &Progress,
@@ -164,6 +170,7 @@ fn times(
     Ok(by_layout)
 }
 
+/// The panel of the speed that interleaving gains, in percent, next to the paper's range.
 fn gain_panel(trees: &[NamedTree], series: Series) -> Panel {
     let mark = |share: f64| Mark {
         label: format!("{:.0}% in the paper", 100.0 * share),
@@ -179,6 +186,8 @@ fn gain_panel(trees: &[NamedTree], series: Series) -> Panel {
     }
 }
 
+/// Notes how many networks become faster by interleaving, and why others do not. `gain` holds the
+/// gain in speed of each network, as a fraction.
 fn note_gain(record: &mut Record, gain: &[Option<f64>]) {
     let measured: Vec<f64> = gain.iter().copied().flatten().collect();
     if measured.is_empty() {
@@ -186,16 +195,17 @@ fn note_gain(record: &mut Record, gain: &[Option<f64>]) {
     }
     let slower = measured.iter().filter(|&&gain| gain <= 0.0).count();
     record.note(format!(
-        "Interleaving makes {} of {} networks faster.",
+        "Interleaving makes {} of {} faster.",
         measured.len() - slower,
-        measured.len()
+        numbers::counted(measured.len(), "network", "networks")
     ));
     if slower > 0 {
         record.note(
-            "The likely reason for slower networks is the cache. In the naive layout a thread reads \
-             its own table from end to end, so that one transaction brings eight of its elements \
-             into the cache; in the interleaved layout each element is in another transaction. The \
-             paper's GPU had much smaller caches.",
+            "Where interleaving does not help, the likely reason is the cache. In the naive \
+             layout, a memory transaction brings eight successive elements of one thread's table, \
+             and the thread finds seven of them in the cache later. In the interleaved layout, the \
+             thread needs another transaction for each element. The paper's GPU had much smaller \
+             caches.",
         );
     }
 }

@@ -1,4 +1,4 @@
-//! From the paper's algorithm to engine `gpu`, step by step, and the distance from the floor.
+//! From the paper's algorithm to engine `gpu`, step by step, compared with the floor.
 
 use crate::engine::{GPU, GPU_PAPER, MappingLayout, PaperOptions};
 use crate::experiment::floor::{FLOOR_GPU, floor_us};
@@ -15,7 +15,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     title: "From the paper's algorithm to engine gpu, and to the floor",
     question: "What does each step gain: the interleaved layout, the best block size, no launch \
                overhead, one launch for all messages, a smaller tree? And how far is the last step \
-               from the floor, the time that reading all tables twice must take?",
+               from the floor, a lower bound for the time?",
     parameters: &[Parameter::Repeat],
     networks: &PAPER_NETWORKS,
     answer,
@@ -64,17 +64,18 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     let floors: Vec<[f64; 2]> = trees
         .iter()
         .zip(&smallest)
-        .map(|(a, b)| [a, b].map(|t| floor_us(t.compiled.tree())))
+        .map(|(tree, smallest)| [tree, smallest].map(|tree| floor_us(tree.compiled.tree())))
         .collect();
     record.note(format!(
-        "The floor is the time to read every table once in each pass, with one message between \
-         blocks at each level of the tree, one launch and one copy back. Its constants were measured \
-         on an {FLOOR_GPU}."
+        "The floor is a lower bound: one launch with a copy back, and in each pass, for each level \
+         of the tree, the time to read its tables or to send a message to another block, whichever \
+         is longer. The constants of the floor were measured on an {FLOOR_GPU}."
     ));
     record.note(format!(
         "naive and interleaved: gpu-paper with {} threads per block. best: the fastest of both \
          layouts and all block sizes. no overhead: the same without the launch overhead. gpu: one \
-         launch for all messages, on the same tree. auto: on the smallest known tree.",
+         launch for all messages, on the same tree. gpu, auto: the same on the smallest known \
+         tree.",
         PaperOptions::default().block_size
     ));
     record.tables.push(table(&trees, &rows, &best_options, &floors, source.origin()));
@@ -91,13 +92,15 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     Ok(())
 }
 
-/// The median time with the default block size and this layout, in microseconds.
+/// The median time with `layout` and the default block size, in microseconds.
 fn default_size_us(runs: &[RecordedRun], layout: MappingLayout) -> Option<f64> {
     let paper = PaperOptions { layout, ..PaperOptions::default() };
     let run = runs.iter().find(|run| run.paper == Some(paper));
     run.map(|run| run.propagate_us.median)
 }
 
+/// The table of the times of all steps. `floors` holds the floor of each network's tree and of its
+/// smallest known tree, in microseconds.
 fn table(
     trees: &[NamedTree],
     rows: &[StepTimes],
@@ -123,6 +126,7 @@ fn table(
     )
 }
 
+/// The times of a network by step, with the floor of the tree of each step; all in microseconds.
 fn panel(name: &str, times: &StepTimes, [floor, floor_auto]: [f64; 2], origin: Origin) -> Panel {
     let points = times.iter().enumerate().filter_map(|(step, us)| Some((step as f64, (*us)?)));
     let last = STEPS.len() - 1;

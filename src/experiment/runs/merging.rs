@@ -11,8 +11,9 @@ use crate::numbers;
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     name: "merging",
     title: "Section 5: merging small separators away",
-    question: "A message through a small separator has work for few threads. Does it help to merge \
-               the two cliques of the separator, which saves the message but makes a larger table?",
+    question: "A message over a small separator has work for only a few threads. Does it help to \
+               merge the two cliques next to the separator, which saves the messages between them \
+               but makes a larger table?",
     parameters: &[
         Parameter::Engine,
         Parameter::Baseline,
@@ -25,15 +26,19 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     answer,
 };
 
-/// A tree of a network; times in microseconds.
+/// The horizontal axis of all panels. The original tree is at 1.
+const THRESHOLD_LABEL: &str = "separators of at most this many entries are merged away";
+
+/// A tree of a network, and the time of each engine on it.
 struct TreeTimes {
     network: String,
-    /// Which separators were merged away; `None` for the original tree.
+    /// The threshold, in entries, and the rule by which separators were merged away; `None` for the
+    /// original tree.
     merged: Option<(u64, MergeRule)>,
     cliques: usize,
     total_entries: u64,
     work: Work,
-    /// The time of each engine.
+    /// The median time of each engine, in microseconds.
     times: Vec<Option<f64>>,
 }
 
@@ -44,8 +49,8 @@ impl TreeTimes {
         self.network == network && self.merged.is_none_or(|(_, used)| used == rule)
     }
 
-    /// The threshold in entries; 1 for the original tree, because a separator has at least one
-    /// entry.
+    /// The threshold in entries; 1 for the original tree, so that it has a position on a
+    /// logarithmic axis.
     fn threshold(&self) -> u64 {
         self.merged.map_or(1, |(threshold, _)| threshold)
     }
@@ -63,8 +68,9 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         thresholds.insert(index, setup.threshold);
     }
     let threads = source.machine(setup).gpu.as_ref().map_or(1, |gpu| u64::from(gpu.threads));
-    let variants = (engines.len() * (1 + 2 * thresholds.len())) as f64;
-    progress.expect(variants * trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>());
+    let runs_per_network = (engines.len() * (1 + 2 * thresholds.len())) as f64;
+    progress
+        .expect(runs_per_network * trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>());
     let mut rows = Vec::new();
     for tree in &trees {
         let mut add = |tree: &NamedTree, merged| -> Result<(), ExperimentError> {
@@ -103,11 +109,19 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         ]
     });
     record.figures.push(Figure {
-        title: format!("Merging small separators: the trees, and times of {}", engines[0]),
+        title: format!("Merging small separators away: tree sizes, and times of {}", engines[0]),
         across: 2,
         panels: panels.collect(),
     });
     Ok(())
+}
+
+/// The name of the rule in tables, notes and legends.
+fn rule_name(rule: MergeRule) -> &'static str {
+    match rule {
+        MergeRule::All => "all",
+        MergeRule::Paying => "paying",
+    }
 }
 
 /// The number of entries that equation 6 counts for an engine.
@@ -115,7 +129,8 @@ fn entries(row: &TreeTimes, engine: &str) -> f64 {
     row.work.entries(on_gpu(engine))
 }
 
-/// Equation 6 fitted to the original trees, or to all trees if there is only one network.
+/// Equation 6 fitted to the times of engine number `index` on the original trees, or on all trees
+/// if fewer than two original trees were measured.
 fn fit(rows: &[TreeTimes], index: usize, engine: &str) -> Option<Fit> {
     let points = |only_original: bool| {
         let rows = rows.iter().filter(|row| row.merged.is_none() || !only_original);
@@ -126,12 +141,9 @@ fn fit(rows: &[TreeTimes], index: usize, engine: &str) -> Option<Fit> {
     Fit::of(&points(true)).or_else(|| Fit::of(&points(false)))
 }
 
+/// The table of all trees.
 fn table(rows: &[TreeTimes], engines: &[&str], fits: &[Option<Fit>], origin: Origin) -> Table {
-    let rule = |row: &TreeTimes| match row.merged {
-        None => "none",
-        Some((_, MergeRule::All)) => "all",
-        Some((_, MergeRule::Paying)) => "paying",
-    };
+    let rule = |row: &TreeTimes| row.merged.map_or("none", |(_, rule)| rule_name(rule));
     let exact = Origin::Exact;
     let mut table = Table::new("trees")
         .text("network", rows.iter().map(|row| row.network.as_str()))
@@ -152,35 +164,34 @@ fn table(rows: &[TreeTimes], engines: &[&str], fits: &[Option<Fit>], origin: Ori
     table
 }
 
+/// Notes on the rules, and on the fastest merged tree of each network for the first engine, which
+/// is called `engine`.
 fn notes(record: &mut Record, trees: &[NamedTree], rows: &[TreeTimes], engine: &str) {
     record.note(format!(
-        "Merging stops before a table becomes larger than the largest original one, or all tables \
-         together more than twice as large as originally. 'Paying' merges only where equation 6 \
-         predicts a gain if a message costs as much as {MESSAGE_ENTRIES} entries."
+        "Rule 'all' merges separators away as long as no table becomes larger than the largest \
+         original one and the sum of all tables at most doubles. Rule 'paying' also requires that \
+         equation 6 predicts a gain if a message costs as much as {MESSAGE_ENTRIES} entries."
     ));
     for tree in trees {
-        let time = |row: &&TreeTimes| row.times[0];
-        let original = rows.iter().find(|row| row.network == tree.name && row.merged.is_none());
-        let merged = rows.iter().filter(|row| row.network == tree.name && row.merged.is_some());
-        let best = merged.filter(|row| time(row).is_some()).min_by(|a, b| {
-            let us = |row: &TreeTimes| row.times[0].unwrap_or(f64::INFINITY);
-            us(a).total_cmp(&us(b))
-        });
-        if let (Some(original), Some(best)) = (original.as_ref().and_then(time), best) {
-            let gain = 100.0 * (original / best.times[0].unwrap_or(original) - 1.0);
-            let (threshold, rule) = best.merged.unwrap_or((1, MergeRule::All));
-            let rule = if rule == MergeRule::All { "all" } else { "paying" };
+        let of_network = || rows.iter().filter(|row| row.network == tree.name);
+        let original = of_network().find(|row| row.merged.is_none());
+        let merged = of_network().filter_map(|row| Some((row.times[0]?, row.merged?)));
+        let fastest = merged.min_by(|a, b| a.0.total_cmp(&b.0));
+        let original_us = original.and_then(|row| row.times[0]);
+        if let (Some(original_us), Some((us, (threshold, rule)))) = (original_us, fastest) {
             record.note(format!(
-                "{}: the fastest merged tree changes the speed on {engine} by {gain:+.1}% (rule \
-                 '{rule}', separators of at most {}).",
+                "{}: the fastest merged tree changes the speed on {engine} by {:+.1}% (rule '{}', \
+                 separators of at most {}).",
                 tree.name,
+                100.0 * (original_us / us - 1.0),
+                rule_name(rule),
                 numbers::counted(threshold as usize, "entry", "entries")
             ));
         }
     }
 }
 
-/// Number of entries and messages, relative to the original tree.
+/// The panel of the numbers of entries and messages, relative to the original tree.
 fn sizes_panel(network: &str, rows: &[TreeTimes]) -> Panel {
     let original = |of: &dyn Fn(&TreeTimes) -> f64| {
         rows.iter().find(|row| row.network == network && row.merged.is_none()).map_or(1.0, of)
@@ -194,8 +205,8 @@ fn sizes_panel(network: &str, rows: &[TreeTimes]) -> Panel {
     let (entries, messages) =
         (|row: &TreeTimes| row.total_entries as f64, |row: &TreeTimes| row.work.messages);
     Panel {
-        title: format!("{network}: the tree"),
-        x: Axis::log("largest separator merged away, entries"),
+        title: format!("{network}: entries and messages"),
+        x: Axis::log(THRESHOLD_LABEL),
         y: Axis::linear("relative to the original tree"),
         series: vec![
             line("entries, all", MergeRule::All, &entries),
@@ -207,7 +218,7 @@ fn sizes_panel(network: &str, rows: &[TreeTimes]) -> Panel {
     }
 }
 
-/// The times, measured and predicted.
+/// The panel of the times, measured and predicted.
 fn times_panel(
     network: &str,
     rows: &[TreeTimes],
@@ -216,7 +227,8 @@ fn times_panel(
     origin: Origin,
 ) -> Panel {
     let mut series = Vec::new();
-    for (rule, name) in [(MergeRule::All, "all"), (MergeRule::Paying, "paying")] {
+    for rule in [MergeRule::All, MergeRule::Paying] {
+        let name = rule_name(rule);
         let curve = || rows.iter().filter(|row| row.is_on_curve(network, rule));
         let threshold = |row: &TreeTimes| row.threshold() as f64;
         let measured = curve().filter_map(|row| Some((threshold(row), row.times[0]? / 1e3)));
@@ -238,8 +250,8 @@ fn times_panel(
         position: MarkPosition::Y(us / 1e3),
     });
     Panel {
-        title: format!("{network}: {engine}"),
-        x: Axis::log("largest separator merged away, entries"),
+        title: format!("{network}: time on {engine}"),
+        x: Axis::log(THRESHOLD_LABEL),
         y: Axis::log("ms"),
         series,
         marks: marks.into_iter().collect(),

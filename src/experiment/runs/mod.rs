@@ -24,7 +24,7 @@ pub(super) static ALL: &[Experiment] = &[
     ladder::EXPERIMENT,
 ];
 
-/// Dots with labels.
+/// A series of dots with labels. Points are x, y and label.
 fn labelled_dots(
     label: impl Into<String>,
     origin: Origin,
@@ -35,7 +35,8 @@ fn labelled_dots(
     series
 }
 
-/// A bar for each category that has a value; `values` is in the order of the categories.
+/// A series with a bar for each category that has a value; `values` is in the order of the
+/// categories.
 fn bars(
     label: impl Into<String>,
     origin: Origin,
@@ -47,7 +48,8 @@ fn bars(
     Series::new(label, origin, Shape::Bars { stack }, points)
 }
 
-/// A dot for each category that has a value; `values` is in the order of the categories.
+/// A series with a dot for each category that has a value; `values` is in the order of the
+/// categories.
 fn dots(
     label: impl Into<String>,
     origin: Origin,

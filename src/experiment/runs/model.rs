@@ -8,14 +8,15 @@ use crate::experiment::{
     Axis, Experiment, ExperimentError, Figure, Fit, Mark, MarkPosition, Origin, PAPER_NETWORKS,
     Panel, Parameter, Progress, Record, Setup, Table, Work,
 };
+use crate::graph::TreeStatistics;
 use crate::numbers;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     name: "model",
     title: "Equations 4 to 6: predicted and measured time",
     question: "Is the time a constant for each message plus a constant for each entry, as equation \
-               6 says? What changes if no more threads run at once than the GPU has? And why does \
-               Pigs violate the lower bound of the speedup?",
+               6 says? What changes if the model runs no more threads at once than the GPU can? \
+               And why does Pigs violate the lower bound of the speedup?",
     parameters: &[
         Parameter::Engine,
         Parameter::Baseline,
@@ -27,25 +28,85 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     answer,
 };
 
-/// The work and the times of a network; times in microseconds.
+/// A network and its tree, with the median times of the engine and the baseline.
 struct NetworkTimes<'t> {
     tree: &'t NamedTree,
     work: Work,
-    engine: f64,
-    baseline: f64,
+    engine_us: f64,
+    baseline_us: f64,
 }
 
-/// Fitted constants.
-#[derive(Clone, Copy)]
-struct Fits {
-    /// Equation 6 for the engine.
+impl NetworkTimes<'_> {
+    fn sizes(&self) -> &TreeStatistics {
+        self.tree.compiled.statistics()
+    }
+
+    /// The measured speedup of the engine over the baseline.
+    fn speedup(&self) -> f64 {
+        self.baseline_us / self.engine_us
+    }
+
+    /// The speedup that the paper prints for this network.
+    fn printed_speedup(&self) -> Option<f64> {
+        paper::table_1(&self.tree.name).map(|printed| printed.speedup)
+    }
+}
+
+/// Equation 6, fitted to the times of all networks. A fit is `None` if there are fewer than two
+/// times.
+struct Model {
+    /// Whether the engine runs on a GPU.
+    on_gpu: bool,
+    /// The fit for the engine. On a GPU, each separator entry has its own thread.
     engine: Option<Fit>,
     /// As `engine`, with at most as many threads as the GPU runs at once.
     capped: Option<Fit>,
-    /// Equation 6 for the baseline, which reads one entry after another.
+    /// The fit for the baseline, as if it read one entry after another.
     baseline: Option<Fit>,
-    /// Equation 6 for the GPU times that the paper prints, with the work of these trees.
+    /// The fit for the GPU times that the paper prints, with the work of our trees.
     printed: Option<Fit>,
+}
+
+impl Model {
+    fn fit(rows: &[NetworkTimes], on_gpu: bool) -> Self {
+        let fit = |entries_and_us: &dyn Fn(&NetworkTimes) -> Option<(f64, f64)>| {
+            let points = rows.iter().filter_map(|row| {
+                let (entries, us) = entries_and_us(row)?;
+                Some((row.work.messages, entries, us))
+            });
+            Fit::of(&points.collect::<Vec<_>>())
+        };
+        Self {
+            on_gpu,
+            engine: fit(&|row| Some((row.work.entries(on_gpu), row.engine_us))),
+            capped: fit(&|row| Some((row.work.capped_entries(on_gpu), row.engine_us))),
+            baseline: fit(&|row| Some((row.work.sequential, row.baseline_us))),
+            printed: fit(&|row| {
+                let printed = paper::table_1(&row.tree.name)?;
+                Some((row.work.parallel, printed.gpu_ms * 1e3))
+            }),
+        }
+    }
+
+    /// The predicted time of the engine, in microseconds.
+    fn engine_us(&self, row: &NetworkTimes) -> Option<f64> {
+        Some(self.engine?.predict(row.work.messages, row.work.entries(self.on_gpu)))
+    }
+
+    /// The predicted time of the engine with limited threads, in microseconds.
+    fn capped_us(&self, row: &NetworkTimes) -> Option<f64> {
+        Some(self.capped?.predict(row.work.messages, row.work.capped_entries(self.on_gpu)))
+    }
+
+    /// The predicted time of the baseline, in microseconds.
+    fn baseline_us(&self, row: &NetworkTimes) -> Option<f64> {
+        Some(self.baseline?.predict(row.work.messages, row.work.sequential))
+    }
+
+    /// The predicted speedup of the engine over the baseline.
+    fn speedup(&self, row: &NetworkTimes) -> Option<f64> {
+        Some(self.baseline_us(row)? / self.engine_us(row)?)
+    }
 }
 
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
@@ -60,106 +121,81 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         let mut run = |name: &str| {
             source.time(setup, progress, record, tree, &EngineConfig::new(name, setup))
         };
-        let (Some(fast), Some(slow)) = (run(engine)?, run(baseline)?) else { continue };
-        launch_us = launch_us.or(fast.launch_us);
-        let (engine, baseline) = (fast.propagate_us.median, slow.propagate_us.median);
+        let (Some(engine), Some(baseline)) = (run(engine)?, run(baseline)?) else { continue };
+        launch_us = launch_us.or(engine.launch_us);
         rows.push(NetworkTimes {
             tree,
             work: Work::of(&tree.messages(), threads),
-            engine,
-            baseline,
+            engine_us: engine.propagate_us.median,
+            baseline_us: baseline.propagate_us.median,
         });
     }
-    let on_gpu = on_gpu(engine);
-    let fits = fit(&rows, on_gpu);
+    let model = Model::fit(&rows, on_gpu(engine));
     let origin = source.origin();
-    record.tables.push(constants(engine, baseline, fits, launch_us, threads, origin));
-    record.tables.push(table(&rows, fits, on_gpu, origin));
-    notes(record, &rows, fits, launch_us);
-    if on_gpu {
-        let increases = rows.iter().map(|row| row.work.capped / row.work.parallel - 1.0);
-        let largest = increases.fold(0.0, f64::max);
-        record.note(format!(
-            "The limit of {} threads at once adds at most {:.1}% to the entries that threads read \
-             one after another: most separators have fewer entries than the GPU has threads.",
-            numbers::thousands(threads),
-            100.0 * largest
-        ));
+    record.tables.push(constants(engine, baseline, &model, launch_us, threads, origin));
+    record.tables.push(table(&rows, &model, origin));
+    note_bounds(record, &rows, &model, [engine, baseline], launch_us);
+    if model.on_gpu {
+        note_thread_limit(record, &rows, threads);
     }
-    let panels = vec![
-        times_panel(engine, &rows, fits, on_gpu, origin),
-        bounds_panel(&rows, fits, on_gpu, origin),
-    ];
+    let panels =
+        vec![times_panel(engine, &rows, &model, origin), bounds_panel(&rows, &model, origin)];
     record.figures.push(Figure { title: format!("The model and {engine}"), across: 2, panels });
     Ok(())
 }
 
-fn fit(rows: &[NetworkTimes], on_gpu: bool) -> Fits {
-    let fit = |point: &dyn Fn(&NetworkTimes) -> Option<(f64, f64)>| {
-        let points = rows.iter().filter_map(|row| {
-            let (entries, us) = point(row)?;
-            Some((row.work.messages, entries, us))
-        });
-        Fit::of(&points.collect::<Vec<_>>())
-    };
-    Fits {
-        engine: fit(&|row| Some((row.work.entries(on_gpu), row.engine))),
-        capped: fit(&|row| Some((row.work.capped_entries(on_gpu), row.engine))),
-        baseline: fit(&|row| Some((row.work.sequential, row.baseline))),
-        printed: fit(&|row| {
-            paper::table_1(&row.tree.name).map(|printed| (row.work.parallel, printed.gpu_ms * 1e3))
-        }),
-    }
+/// A row of the table of constants.
+struct Constants {
+    what: String,
+    origin: Origin,
+    message_us: Option<f64>,
+    entry_ns: Option<f64>,
 }
 
-/// The table of constants: the fitted ones, and the times of launches.
+/// The table of the fitted constants and the times of launches. `threads` is the number of threads
+/// that the GPU runs at once, and `origin` the origin of `launch_us`.
 fn constants(
     engine: &str,
     baseline: &str,
-    fits: Fits,
+    model: &Model,
     launch_us: Option<f64>,
     threads: u64,
     origin: Origin,
 ) -> Table {
-    let threads = numbers::counted(threads as usize, "thread", "threads");
-    let rows = [
-        (format!("{engine}: equation 6"), Origin::Predicted, fits.engine),
-        (format!("{engine}: at most {threads}"), Origin::Predicted, fits.capped),
-        (format!("{baseline}: one entry after another"), Origin::Predicted, fits.baseline),
-        ("GPU times of Table 1: equation 6".to_owned(), Origin::Predicted, fits.printed),
-    ];
-    let mut what: Vec<String> = rows.iter().map(|(what, ..)| what.clone()).collect();
-    let mut origins: Vec<&str> = rows.iter().map(|(_, origin, _)| origin.name()).collect();
-    let mut message: Vec<Option<f64>> = rows.iter().map(|r| r.2.map(|f| f.message_us)).collect();
-    let mut entry: Vec<Option<f64>> = rows.iter().map(|r| r.2.map(|f| f.entry_us * 1e3)).collect();
-    let mut add = |name: &str, origin: Origin, us: Option<f64>| {
-        what.push(name.to_owned());
-        origins.push(origin.name());
-        message.push(us);
-        entry.push(None);
+    let fitted = |what: String, fit: Option<Fit>| Constants {
+        what,
+        origin: Origin::Predicted,
+        message_us: fit.map(|fit| fit.message_us),
+        entry_ns: fit.map(|fit| fit.entry_us * 1e3),
     };
-    add("launch of an empty kernel", origin, launch_us);
-    add(
-        "launch, from the paper's overhead shares, lowest",
-        Origin::Paper,
-        Some(paper::LAUNCH_US[0]),
-    );
-    add(
-        "launch, from the paper's overhead shares, highest",
-        Origin::Paper,
-        Some(paper::LAUNCH_US[1]),
-    );
+    let launch = |what: &str, origin: Origin, us: Option<f64>| Constants {
+        what: what.to_owned(),
+        origin,
+        message_us: us,
+        entry_ns: None,
+    };
+    let threads = numbers::counted(threads as usize, "thread", "threads");
+    let [lowest, highest] = paper::LAUNCH_US.map(Some);
+    let rows = [
+        fitted(format!("{engine}: equation 6"), model.engine),
+        fitted(format!("{engine}: at most {threads}"), model.capped),
+        fitted(format!("{baseline}: one entry after another"), model.baseline),
+        fitted("GPU times of Table 1: equation 6".to_owned(), model.printed),
+        launch("launch of an empty kernel", origin, launch_us),
+        launch("launch, from the paper's overhead shares, lowest", Origin::Paper, lowest),
+        launch("launch, from the paper's overhead shares, highest", Origin::Paper, highest),
+    ];
     Table::new("constants")
-        .text("what", what)
-        .text("origin", origins)
-        .number("message_us", None, message)
-        .number("entry_ns", None, entry)
+        .text("what", rows.iter().map(|row| row.what.as_str()))
+        .text("origin", rows.iter().map(|row| row.origin.name()))
+        .number("message_us", None, rows.iter().map(|row| row.message_us))
+        .number("entry_ns", None, rows.iter().map(|row| row.entry_ns))
 }
 
-fn table(rows: &[NetworkTimes], fits: Fits, on_gpu: bool, origin: Origin) -> Table {
+/// The table of work, times, speedups and their bounds.
+fn table(rows: &[NetworkTimes], model: &Model, origin: Origin) -> Table {
     let number =
         |of: &dyn Fn(&NetworkTimes) -> Option<f64>| rows.iter().map(of).collect::<Vec<_>>();
-    let sizes = |row: &NetworkTimes| row.tree.compiled.statistics().clone();
     let (exact, predicted) = (Origin::Exact, Origin::Predicted);
     Table::new("networks")
         .text("network", rows.iter().map(|row| row.tree.name.as_str()))
@@ -167,97 +203,88 @@ fn table(rows: &[NetworkTimes], fits: Fits, on_gpu: bool, origin: Origin) -> Tab
         .number("entries", exact, number(&|row| Some(row.work.sequential)))
         .number("entries_in_turn", exact, number(&|row| Some(row.work.parallel)))
         .number("entries_in_turn_capped", exact, number(&|row| Some(row.work.capped)))
-        .number("engine_us", origin, number(&|row| Some(row.engine)))
-        .number("engine_predicted_us", predicted, number(&|row| engine_us(row, fits, on_gpu)))
-        .number(
-            "engine_capped_us",
-            predicted,
-            number(&|row| {
-                Some(fits.capped?.predict(row.work.messages, row.work.capped_entries(on_gpu)))
-            }),
-        )
-        .number("baseline_us", origin, number(&|row| Some(row.baseline)))
-        .number("baseline_predicted_us", predicted, number(&|row| baseline_us(row, fits)))
-        .number("speedup", origin, number(&|row| Some(row.baseline / row.engine)))
-        .number("speedup_predicted", predicted, number(&|row| speedup(row, fits, on_gpu)))
-        .count("lower_bound", exact, rows.iter().map(|row| sizes(row).min_separator_entries))
-        .number("mean_separator", exact, number(&|row| Some(sizes(row).mean_separator_entries)))
-        .count("upper_bound", exact, rows.iter().map(|row| sizes(row).max_separator_entries))
-        .number(
-            "speedup_paper",
-            Origin::Paper,
-            number(&|row| paper::table_1(&row.tree.name).map(|p| p.speedup)),
-        )
+        .number("engine_us", origin, number(&|row| Some(row.engine_us)))
+        .number("engine_predicted_us", predicted, number(&|row| model.engine_us(row)))
+        .number("engine_capped_us", predicted, number(&|row| model.capped_us(row)))
+        .number("baseline_us", origin, number(&|row| Some(row.baseline_us)))
+        .number("baseline_predicted_us", predicted, number(&|row| model.baseline_us(row)))
+        .number("speedup", origin, number(&|row| Some(row.speedup())))
+        .number("speedup_predicted", predicted, number(&|row| model.speedup(row)))
+        .count("lower_bound", exact, rows.iter().map(|row| row.sizes().min_separator_entries))
+        .number("mean_separator", exact, number(&|row| Some(row.sizes().mean_separator_entries)))
+        .count("upper_bound", exact, rows.iter().map(|row| row.sizes().max_separator_entries))
+        .number("speedup_paper", Origin::Paper, number(&|row| row.printed_speedup()))
 }
 
-/// The time of the engine by equation 6, in microseconds.
-fn engine_us(row: &NetworkTimes, fits: Fits, on_gpu: bool) -> Option<f64> {
-    Some(fits.engine?.predict(row.work.messages, row.work.entries(on_gpu)))
-}
-
-/// The time of the baseline by equation 6, in microseconds.
-fn baseline_us(row: &NetworkTimes, fits: Fits) -> Option<f64> {
-    Some(fits.baseline?.predict(row.work.messages, row.work.sequential))
-}
-
-fn speedup(row: &NetworkTimes, fits: Fits, on_gpu: bool) -> Option<f64> {
-    Some(baseline_us(row, fits)? / engine_us(row, fits, on_gpu)?)
-}
-
-/// Notes on the bounds of the speedup, and on the networks that violate the lower one.
-fn notes(record: &mut Record, rows: &[NetworkTimes], fits: Fits, launch_us: Option<f64>) {
+/// Notes on the bounds of the speedup, and on the networks that violate the lower bound.
+/// `launch_us` is the time of one launch.
+fn note_bounds(
+    record: &mut Record,
+    rows: &[NetworkTimes],
+    model: &Model,
+    [engine, baseline]: [&str; 2],
+    launch_us: Option<f64>,
+) {
     record.note(
-        "The bounds min |S| <= speedup <= max |S| of section 3.4 only count entries. They ignore \
-         that every message costs a launch, however small it is, and that an entry takes a GPU \
-         thread much longer than a CPU.",
+        "The bounds min |S| <= speedup <= max |S| of section 3.4, where |S| is the number of \
+         entries of a separator, only count entries. They ignore that every message costs a \
+         launch, however small the message is, and that a GPU thread takes much longer for an \
+         entry than a CPU.",
     );
     for row in rows {
-        let bound = row.tree.compiled.statistics().min_separator_entries;
-        let speedup = row.baseline / row.engine;
-        if speedup < bound as f64 {
-            let launches = launch_us.map_or_else(String::new, |launch| {
-                let share = (launch * row.work.messages / row.engine).min(1.0);
-                format!(" Launches alone take {:.0}% of the time.", 100.0 * share)
-            });
-            let entry = fits.engine.zip(fits.baseline).filter(|(_, b)| b.entry_us > 0.0);
-            let slower = entry.map_or_else(String::new, |(engine, baseline)| {
-                let times = engine.entry_us / baseline.entry_us;
-                format!(" An entry takes a GPU thread {times:.0} times as long as the baseline.")
-            });
-            record.note(format!(
-                "{}: the lower bound says {bound} times faster; the measured speedup is \
-                 {speedup:.2}.{launches}{slower}",
-                row.tree.name
-            ));
+        let (bound, speedup) = (row.sizes().min_separator_entries, row.speedup());
+        if speedup >= bound as f64 {
+            continue;
         }
+        let launches = launch_us.map_or_else(String::new, |launch| {
+            let share = (launch * row.work.messages / row.engine_us).min(1.0);
+            format!(" Launches alone take {:.0}% of the time.", 100.0 * share)
+        });
+        let fits = model.engine.zip(model.baseline).filter(|(_, fit)| fit.entry_us > 0.0);
+        let slower = fits.map_or_else(String::new, |(engine_fit, baseline_fit)| {
+            let times = engine_fit.entry_us / baseline_fit.entry_us;
+            format!(
+                " By equation 6, a thread of {engine} takes {times:.0} times as long for an entry \
+                 as {baseline}."
+            )
+        });
+        record.note(format!(
+            "{}: the lower bound says {bound} times as fast; the measured speedup is \
+             {speedup:.2}.{launches}{slower}",
+            row.tree.name
+        ));
     }
 }
 
-/// Predicted time by measured time.
-fn times_panel(
-    engine: &str,
-    rows: &[NetworkTimes],
-    fits: Fits,
-    on_gpu: bool,
-    origin: Origin,
-) -> Panel {
-    let points = |us: &dyn Fn(&NetworkTimes) -> Option<f64>, has_names: bool| {
+/// A note on the effect of running at most `threads` threads at once.
+fn note_thread_limit(record: &mut Record, rows: &[NetworkTimes], threads: u64) {
+    let increases = rows.iter().map(|row| row.work.capped / row.work.parallel - 1.0);
+    let largest = increases.fold(0.0, f64::max);
+    record.note(format!(
+        "The limit of {} threads at once adds at most {:.1}% to the entries that threads read one \
+         after another: it matters only for separators with more entries than that.",
+        numbers::thousands(threads),
+        100.0 * largest
+    ));
+}
+
+/// The panel of predicted time by measured time.
+fn times_panel(engine: &str, rows: &[NetworkTimes], model: &Model, origin: Origin) -> Panel {
+    let points = |predicted_us: &dyn Fn(&NetworkTimes) -> Option<f64>, has_names: bool| {
         let point = |row: &NetworkTimes| {
             let name = if has_names { row.tree.name.clone() } else { String::new() };
-            Some((row.engine / 1e3, us(row)? / 1e3, name))
+            Some((row.engine_us / 1e3, predicted_us(row)? / 1e3, name))
         };
         rows.iter().filter_map(point).collect::<Vec<_>>()
-    };
-    let limited = |row: &NetworkTimes| {
-        Some(fits.capped?.predict(row.work.messages, row.work.capped_entries(on_gpu)))
     };
     let mut series = vec![labelled_dots(
         "equation 6",
         Origin::Predicted,
-        points(&|row| engine_us(row, fits, on_gpu), true),
+        points(&|row| model.engine_us(row), true),
     )];
-    if on_gpu {
-        series.push(labelled_dots("limited threads", Origin::Predicted, points(&limited, false)));
+    if model.on_gpu {
+        let capped = points(&|row| model.capped_us(row), false);
+        series.push(labelled_dots("limited threads", Origin::Predicted, capped));
     }
     let measured = match origin {
         Origin::Recorded => "recorded, ms",
@@ -276,36 +303,23 @@ fn times_panel(
     }
 }
 
-/// The speedup and its bounds for each network.
-fn bounds_panel(rows: &[NetworkTimes], fits: Fits, on_gpu: bool, origin: Origin) -> Panel {
-    let sizes = |row: &NetworkTimes| row.tree.compiled.statistics().clone();
+/// The panel of the speedup and its bounds for each network.
+fn bounds_panel(rows: &[NetworkTimes], model: &Model, origin: Origin) -> Panel {
+    let (exact, predicted) = (Origin::Exact, Origin::Predicted);
+    let series = |label: &str, origin: Origin, of: &dyn Fn(&NetworkTimes) -> Option<f64>| {
+        dots(label, origin, rows.iter().map(of))
+    };
     Panel {
         title: "speedup and its bounds".to_owned(),
         x: Axis::categories("", rows.iter().map(|row| row.tree.name.as_str())),
         y: Axis::log("speedup"),
         series: vec![
-            dots(
-                "max |S|",
-                Origin::Exact,
-                rows.iter().map(|r| Some(sizes(r).max_separator_entries as f64)),
-            ),
-            dots(
-                "mean |S|",
-                Origin::Exact,
-                rows.iter().map(|r| Some(sizes(r).mean_separator_entries)),
-            ),
-            dots(
-                "min |S|",
-                Origin::Exact,
-                rows.iter().map(|r| Some(sizes(r).min_separator_entries as f64)),
-            ),
-            dots("measured", origin, rows.iter().map(|r| Some(r.baseline / r.engine))),
-            dots("equation 6", Origin::Predicted, rows.iter().map(|r| speedup(r, fits, on_gpu))),
-            dots(
-                "printed",
-                Origin::Paper,
-                rows.iter().map(|r| paper::table_1(&r.tree.name).map(|p| p.speedup)),
-            ),
+            series("max |S|", exact, &|row| Some(row.sizes().max_separator_entries as f64)),
+            series("mean |S|", exact, &|row| Some(row.sizes().mean_separator_entries)),
+            series("min |S|", exact, &|row| Some(row.sizes().min_separator_entries as f64)),
+            series("measured", origin, &|row| Some(row.speedup())),
+            series("equation 6", predicted, &|row| model.speedup(row)),
+            series("printed", Origin::Paper, &|row| row.printed_speedup()),
         ],
         marks: Vec::new(),
     }

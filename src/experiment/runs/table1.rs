@@ -81,7 +81,8 @@ fn tree_table(trees: &[NamedTree]) -> Table {
         .count("depth", exact, ours(|s| s.depth as u64))
 }
 
-/// A note that lists the sizes in which our tree differs from the paper's, and says why.
+/// A note that lists the sizes in which our tree differs from the paper's and says why, or that
+/// says that they are equal.
 fn difference(name: &str, ours: &TreeStatistics, printed: &PaperNetwork) -> String {
     // The paper's means may be rounded up or down.
     let is_near = |mean: f64, printed: u64| (mean.round() as i64 - printed as i64).abs() <= 1;
@@ -120,8 +121,9 @@ fn difference(name: &str, ours: &TreeStatistics, printed: &PaperNetwork) -> Stri
     }
 }
 
-/// The times of all engines that run here. If some engines do not run here, the times of the first
-/// recording follow. If recordings are preferred, only the recorded times are returned.
+/// For each tree, the times of all engines that run here. If some engines do not run here, the
+/// times of all engines in the first recording follow. If recordings are preferred, only these are
+/// returned.
 fn times(
     setup: &Setup,
     progress: &Progress,
@@ -172,7 +174,7 @@ fn times(
     Ok(rows)
 }
 
-/// The device of an engine that the paper measures too; `None` for other engines.
+/// The device of the run, if the paper measures the same algorithm; otherwise `None`.
 fn paper_device(run: &RecordedRun) -> Option<Device> {
     let capabilities = run.info()?.capabilities;
     (capabilities.algorithm == Algorithm::Hugin).then_some(capabilities.device)
@@ -216,7 +218,7 @@ fn time_table(rows: &[EngineRun]) -> Table {
         )
 }
 
-/// A dot for each time, by network.
+/// A figure with a dot for each time, by network.
 fn figure(trees: &[NamedTree], rows: &[EngineRun]) -> Figure {
     let mut series = Vec::new();
     let mut measured_engines: Vec<(&str, Origin)> = Vec::new();
