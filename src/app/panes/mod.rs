@@ -1,5 +1,5 @@
-//! The panes, with a file or folder for each. A pane is a struct with its own view state (scroll
-//! position, zoom, sort order) and a method `show(&mut self, ui, &Model, &mut Commands)`.
+//! The panes, each in its own folder. A pane is a struct with its view state (scroll position,
+//! zoom, sort order) and a method `show(&mut self, ui, &Model, &mut Commands)`.
 
 pub mod cases;
 pub mod cliques;

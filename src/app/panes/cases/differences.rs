@@ -23,10 +23,10 @@ const CASE_WIDTHS: std::ops::RangeInclusive<f32> = 66.0..=130.0;
 /// points, the last digit shown. A smaller difference would read `+0.00` and is shown as `=`.
 const MIN_DIFFERENCE: f64 = 5e-5;
 
-/// The column that the others are compared with.
+/// What the columns are compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Base {
-    /// No column: posteriors are shown rather than differences.
+    /// Nothing: posteriors are shown rather than differences.
     #[default]
     None,
     /// The posteriors without evidence.
@@ -37,7 +37,7 @@ enum Base {
     Case(u64),
 }
 
-/// The table and its view state.
+/// The view state of the table.
 #[derive(Default)]
 pub(super) struct Comparison {
     base: Base,
@@ -70,12 +70,7 @@ impl Comparison {
             self.base = Base::None;
         }
         self.toolbar(ui, &columns);
-        let prior = document.prior.as_ref().map(|prior| &prior.posteriors);
-        let base = match self.base {
-            Base::None => None,
-            Base::Prior => prior,
-            base => columns.iter().find(|column| column.base == base).and_then(|c| c.posteriors),
-        };
+        let base = self.base_posteriors(document, &columns);
         let rows = self.rows(document, &columns, base);
         let gap = ui.spacing().item_spacing.x;
         let others = NAME_WIDTH + STATE_WIDTH + table::MARGIN + 3.0 * gap;
@@ -104,21 +99,10 @@ impl Comparison {
             table.body(|body| {
                 body.rows(ROW_HEIGHT, rows.len(), |mut row| {
                     let (variable, state) = rows[row.index()];
-                    let named = &document.network()[variable];
+                    row.col(|ui| variable_cell(ui, document, variable, commands));
+                    let name = &document.network()[variable].states()[state];
                     row.col(|ui| {
-                        let link = egui::Label::new(named.name()).truncate();
-                        let response =
-                            left_aligned(ui, |ui| ui.add(link.sense(egui::Sense::click())));
-                        if response.clicked() {
-                            commands.push(ViewCommand::Select(Some(Item::Variable(variable))));
-                        }
-                        if response.hovered() {
-                            commands.push(ViewCommand::Hover(Item::Variable(variable)));
-                        }
-                    });
-                    let label = egui::Label::new(&named.states()[state]).truncate();
-                    row.col(|ui| {
-                        left_aligned(ui, |ui| ui.add(label));
+                        left_aligned(ui, |ui| ui.add(egui::Label::new(name).truncate()));
                     });
                     for column in &columns {
                         row.col(|ui| {
@@ -130,6 +114,20 @@ impl Comparison {
                 });
             });
         });
+    }
+
+    /// The posteriors that the columns are compared with; `None` if posteriors are shown, or if
+    /// those of the base are not computed yet.
+    fn base_posteriors<'a>(
+        &self,
+        document: &'a Document,
+        columns: &[CaseColumn<'a>],
+    ) -> Option<&'a Posteriors> {
+        match self.base {
+            Base::None => None,
+            Base::Prior => document.prior.as_ref().map(|prior| &prior.posteriors),
+            base => columns.iter().find(|column| column.base == base)?.posteriors,
+        }
     }
 
     fn toolbar(&mut self, ui: &mut Ui, columns: &[CaseColumn<'_>]) {
@@ -188,12 +186,24 @@ impl Comparison {
     }
 }
 
+/// Draws the name of a variable, which selects the variable when clicked.
+fn variable_cell(ui: &mut Ui, document: &Document, variable: VariableId, commands: &mut Commands) {
+    let link = egui::Label::new(document.network()[variable].name()).truncate();
+    let response = left_aligned(ui, |ui| ui.add(link.sense(egui::Sense::click())));
+    if response.clicked() {
+        commands.push(ViewCommand::Select(Some(Item::Variable(variable))));
+    }
+    if response.hovered() {
+        commands.push(ViewCommand::Hover(Item::Variable(variable)));
+    }
+}
+
 /// Draws the contents of a cell left-aligned and, like the numbers, vertically centred.
 fn left_aligned<R>(ui: &mut Ui, add: impl FnOnce(&mut Ui) -> R) -> R {
     ui.with_layout(Layout::left_to_right(Align::Center), add).inner
 }
 
-/// A number from 0 to 1 as a sort key.
+/// A number from 0 to 1 as an integer with the same order.
 fn sort_key(value: f64) -> u64 {
     (value.clamp(0.0, 1.0) * 1e15) as u64
 }
@@ -219,7 +229,7 @@ fn case_columns<'a>(document: &'a Document, cases: &[&'a Case]) -> Vec<CaseColum
     std::iter::once(current).chain(cases.iter().map(case_column)).collect()
 }
 
-/// Draws the name of a column.
+/// Draws the name of a column, with ln P(e) in the tooltip.
 fn heading(ui: &mut Ui, column: &CaseColumn<'_>, is_base: bool) {
     let ln_p_evidence = column.posteriors.map(Posteriors::ln_p_evidence);
     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -234,7 +244,7 @@ fn heading(ui: &mut Ui, column: &CaseColumn<'_>, is_base: bool) {
     });
 }
 
-/// Draws a posterior, or its difference from the posterior in the base column.
+/// Draws the posterior of a state, or its difference from `base` if there is one.
 fn cell(ui: &mut Ui, column: &CaseColumn<'_>, base: Option<&Posteriors>, (variable, state): State) {
     let palette = Palette::of(ui);
     let Some(p) = column.posteriors.map(|posteriors| posteriors.of(variable)[state]) else {

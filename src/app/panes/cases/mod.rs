@@ -112,7 +112,8 @@ impl CasesPane {
             return;
         }
         let mut compared = !self.hidden.contains(&case.number);
-        let toggle = ui.checkbox(&mut compared, "").on_hover_text("Show it in the comparison");
+        let toggle =
+            ui.checkbox(&mut compared, "").on_hover_text("Show this case in the comparison");
         toggle.widget_info(|| {
             let label = format!("Compare {}", case.name);
             WidgetInfo::selected(WidgetType::Checkbox, true, compared, label)
@@ -137,8 +138,11 @@ impl CasesPane {
                     let label = format!("Recall {}", case.name);
                     WidgetInfo::selected(WidgetType::SelectableLabel, true, is_current, label)
                 });
-                let hint =
-                    format!("{}\n{}\nClick to enter it", case.name, findings(document, case));
+                let hint = format!(
+                    "{}\n{}\nClick to enter this evidence",
+                    case.name,
+                    findings(document, case)
+                );
                 if recall.on_hover_text(hint).clicked() {
                     commands.push(CaseCommand::Enter(case.number));
                 }
@@ -164,7 +168,7 @@ impl CasesPane {
     }
 }
 
-/// The findings of `case`, one per line.
+/// The first [`MAX_FINDINGS`] findings of `case`, one per line, and the number of the others.
 fn findings(document: &Document, case: &Case) -> String {
     let all = case.evidence.len();
     let listed = case.evidence.iter().take(MAX_FINDINGS);

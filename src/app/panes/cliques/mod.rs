@@ -61,7 +61,7 @@ impl Default for Sort<SortBy> {
     }
 }
 
-/// Rows, and everything that they depend on.
+/// The rows of the table, and everything that they depend on.
 #[derive(Debug)]
 struct CachedRows {
     compiled: Arc<CompiledNetwork>,
@@ -142,7 +142,7 @@ impl CliquesPane {
         body.rows(table::ROW_HEIGHT, rows.len(), |mut row| {
             let index = row.index();
             let clique = rows[index];
-            let inside = &tree[clique];
+            let contents = &tree[clique];
             let appearance = Row {
                 id: Id::new((table, "clique", clique)),
                 span,
@@ -153,11 +153,11 @@ impl CliquesPane {
             let response = appearance.first_cell(&mut row, |ui| {
                 ui.label(naming::clique_id(clique));
             });
-            number(&mut row, numbers::thousands(inside.entries));
-            number(&mut row, numbers::share(inside.entries as f64, total));
-            cell(&mut row, naming::variable_list(compiled.network(), &inside.variables, 60));
+            number(&mut row, numbers::thousands(contents.entries));
+            number(&mut row, numbers::share(contents.entries as f64, total));
+            cell(&mut row, naming::variable_list(compiled.network(), &contents.variables, 60));
             if wide {
-                number(&mut row, inside.variables.len().to_string());
+                number(&mut row, contents.variables.len().to_string());
                 number(&mut row, tree.depth_of(clique).to_string());
             }
             cell(&mut row, "");
@@ -192,8 +192,8 @@ impl CliquesPane {
     }
 }
 
-/// The cliques that pass `filter`, sorted. A clique passes if its number is `filter`, or if the
-/// name of one of its variables contains `filter`.
+/// The cliques that pass `filter`, sorted. A clique passes if `filter` is empty, is its number
+/// (`12` or `c12`), or is part of the name of one of its variables. Case does not matter.
 fn filtered_rows(compiled: &CompiledNetwork, sort: Sort<SortBy>, filter: &str) -> Vec<CliqueId> {
     let (tree, network) = (compiled.tree(), compiled.network());
     let text = filter.trim().to_lowercase();

@@ -50,7 +50,7 @@ fn arrows_move_the_selection_and_keep_the_focus() {
 }
 
 #[test]
-fn the_filter_finds_cliques_by_a_variable() {
+fn the_filter_finds_cliques_by_the_name_of_a_variable() {
     let mut harness = asia();
     harness.get_by_label("Filter cliques").focus();
     harness.run();
@@ -59,9 +59,9 @@ fn the_filter_finds_cliques_by_a_variable() {
     let compiled = Arc::clone(harness.state().model.compiled().unwrap());
     let smoke = compiled.network().find("smoke").unwrap();
     let tree = compiled.tree();
-    let holding = tree.cliques().iter().filter(|c| c.variables.contains(&smoke)).count();
-    assert_eq!(harness.query_all_by_label_contains("Clique ").count(), holding);
-    assert!(holding > 0 && holding < tree.cliques().len());
+    let with_smoke = tree.cliques().iter().filter(|c| c.variables.contains(&smoke)).count();
+    assert_eq!(harness.query_all_by_label_contains("Clique ").count(), with_smoke);
+    assert!(with_smoke > 0 && with_smoke < tree.cliques().len());
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::network::{FactorId, VariableId};
 use crate::numbers::{self, counted, human_bytes, share, thousands};
 use crate::propagation::Phase;
 
-/// Draws a clique.
+/// Draws the details of clique `id`.
 pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, id: CliqueId, links: &mut Links<'_>) {
     let (compiled, tree) = (scene.compiled, scene.compiled.tree());
     let Some(clique) = tree.cliques().get(id.index()) else { return };
@@ -29,9 +29,15 @@ pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, id: CliqueId, links: &
         ],
     );
     variables(ui, scene, &clique.variables, links);
+    assigned_tables(ui, scene, id, links);
+    neighbours(ui, scene, id, links);
+}
+
+/// Lists the tables that are multiplied into clique `id` at the start.
+fn assigned_tables(ui: &mut Ui, scene: &DetailsScene<'_>, id: CliqueId, links: &mut Links<'_>) {
     let network = scene.document.network();
     let assigned: Vec<FactorId> =
-        network.factor_ids().filter(|&factor| compiled.factor_home(factor) == id).collect();
+        network.factor_ids().filter(|&factor| scene.compiled.factor_home(factor) == id).collect();
     section(ui, &format!("Tables multiplied in ({})", assigned.len()));
     if assigned.is_empty() {
         ui.weak("none: all entries of the clique are 1 initially");
@@ -57,8 +63,13 @@ pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, id: CliqueId, links: &
             ui.weak(")");
         });
     }
-    let neighbours = tree.children(id).len() + usize::from(tree.parent(id).is_some());
-    section(ui, &format!("Neighbours ({neighbours})"));
+}
+
+/// Lists the neighbours of clique `id` in the junction tree, the parent first.
+fn neighbours(ui: &mut Ui, scene: &DetailsScene<'_>, id: CliqueId, links: &mut Links<'_>) {
+    let (compiled, tree) = (scene.compiled, scene.compiled.tree());
+    let count = tree.children(id).len() + usize::from(tree.parent(id).is_some());
+    section(ui, &format!("Neighbours ({count})"));
     Grid::new("neighbours").num_columns(3).spacing([10.0, 3.0]).show(ui, |ui| {
         let parent = tree.parent(id).map(|link| ("parent", link));
         let children = tree.children(id).iter().map(|&link| ("child", link));
@@ -71,7 +82,7 @@ pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, id: CliqueId, links: &
     });
 }
 
-/// Draws a separator.
+/// Draws the details of separator `id`.
 pub(super) fn show_separator(
     ui: &mut Ui,
     scene: &DetailsScene<'_>,
@@ -131,7 +142,7 @@ fn variables(
     });
 }
 
-/// The memory for a table with `entries` in the precision of the engine.
+/// The memory that a table of `entries` entries takes up in the precision of the engine, in words.
 fn bytes(scene: &DetailsScene<'_>, entries: u64) -> String {
     let precision = scene.model.compute.engine.precision;
     format!("{} in {precision}", human_bytes(entries.saturating_mul(precision.bytes())))

@@ -10,7 +10,10 @@ use crate::numbers::{counted, thousands};
 /// Maximum number of rows that are visible without scrolling.
 const MAX_VISIBLE_ROWS: f32 = 12.0;
 
-/// Draws the CPT of `id`; a long one is collapsed at first.
+/// Maximum number of rows of a table that is open at first; a longer one is collapsed.
+const MAX_OPEN_ROWS: usize = 64;
+
+/// Draws the CPT of variable `id`.
 pub(super) fn show(ui: &mut Ui, network: &Network, id: VariableId) {
     let (variable, cpt) = (&network[id], network.cpt(id));
     let rows = cpt.values().len() / variable.cardinality().max(1);
@@ -22,13 +25,14 @@ pub(super) fn show(ui: &mut Ui, network: &Network, id: VariableId) {
     );
     CollapsingHeader::new(RichText::new(title).strong())
         .id_salt(("cpt", id))
-        .default_open(rows <= 64)
+        .default_open(rows <= MAX_OPEN_ROWS)
         .show(ui, |ui| table(ui, network, id, rows));
 }
 
 fn table(ui: &mut Ui, network: &Network, id: VariableId, rows: usize) {
     let (variable, cpt) = (&network[id], network.cpt(id));
     let parents = cpt.parents();
+    // The width in points of a column with these texts.
     let width = |texts: &mut dyn Iterator<Item = &str>| {
         let longest = texts.map(|text| text.chars().count()).max().unwrap_or(0);
         (longest as f32 * 7.5 + 10.0).clamp(58.0, 140.0)
@@ -84,7 +88,8 @@ fn table(ui: &mut Ui, network: &Network, id: VariableId, rows: usize) {
     }
 }
 
-/// The states of the parents in row `row`; the last parent varies fastest.
+/// The states of the parents of variable `id` in row `row` of its CPT; the last parent varies
+/// fastest.
 fn configuration(network: &Network, id: VariableId, row: usize) -> Vec<usize> {
     let parents = network.cpt(id).parents();
     let mut states = vec![0; parents.len()];
@@ -97,8 +102,8 @@ fn configuration(network: &Network, id: VariableId, row: usize) -> Vec<usize> {
     states
 }
 
-/// `p` with up to six decimals and without trailing zeros. Positive probabilities below 0.0001 are
-/// in scientific notation.
+/// `p` with up to six decimals and without trailing zeros; in scientific notation if it is positive
+/// and below 0.0001.
 fn probability(p: f64) -> String {
     if p != 0.0 && p < 1e-4 {
         return format!("{p:.2e}");

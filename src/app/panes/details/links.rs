@@ -1,4 +1,4 @@
-//! Parts that all details share: headings, tables of facts, and links.
+//! Parts that several kinds of details share: headings, tables of facts, links and bars.
 
 use eframe::egui::{self, Color32, Grid, Rect, Response, RichText, Sense, Ui};
 
@@ -81,14 +81,14 @@ impl Links<'_> {
     }
 }
 
-/// Says how many of `count` links are left out.
+/// Says how many of `count` links are left out, if any.
 fn show_rest(ui: &mut Ui, count: usize) {
     if count > MAX_LINKS {
         ui.weak(format!("and {} more", count - MAX_LINKS));
     }
 }
 
-/// The heading: a name, and what kind of item it is.
+/// Draws the heading: the name of an item, and its kind.
 pub(super) fn title(ui: &mut Ui, text: &str, kind: &str) {
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(text).heading().strong());
@@ -97,13 +97,13 @@ pub(super) fn title(ui: &mut Ui, text: &str, kind: &str) {
     ui.add_space(2.0);
 }
 
-/// The heading of a section.
+/// Draws the heading of a section.
 pub(super) fn section(ui: &mut Ui, text: &str) {
     ui.add_space(8.0);
     ui.label(RichText::new(text).strong());
 }
 
-/// A table of names and values. `id` is unique in the pane.
+/// Draws a table of names and values. `id` is unique in the pane.
 pub(super) fn facts<'f>(ui: &mut Ui, id: &str, facts: impl IntoIterator<Item = (&'f str, String)>) {
     Grid::new(id).num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
         for (name, value) in facts {
@@ -114,8 +114,8 @@ pub(super) fn facts<'f>(ui: &mut Ui, id: &str, facts: impl IntoIterator<Item = (
     });
 }
 
-/// A bar of `width` points that is filled up to `share`, with a mark of the given position and
-/// colour. `share` and the position of the mark are from 0 to 1.
+/// Draws a bar of `width` points that is filled up to `share`. `mark` is the position and the
+/// colour of a line across the bar. `share` and the position are from 0 to 1.
 pub(super) fn bar(
     ui: &mut Ui,
     width: f32,

@@ -25,7 +25,7 @@ pub struct DetailsPane {
     last_item: Option<Item>,
 }
 
-/// What one frame of the pane is drawn from.
+/// What one frame of the pane is drawn from, once there is a junction tree.
 struct DetailsScene<'a> {
     model: &'a Model,
     document: &'a Document,

@@ -44,6 +44,8 @@ pub(super) fn separators(
     list(ui, &mut rows, compiled.statistics().total_separator_entries, "Separators", links);
 }
 
+/// Lists rows of entries, name and item, largest first. `total_of_all` is the number of entries of
+/// all cliques or separators of the tree, whichever `heading` names.
 fn list(
     ui: &mut Ui,
     rows: &mut [(u64, String, Item)],
@@ -53,7 +55,8 @@ fn list(
 ) {
     let sum = rows.iter().fold(0_u64, |sum, row| sum.saturating_add(row.0));
     let of_all = share(sum as f64, total_of_all as f64);
-    facts(ui, "set facts", [("entries", thousands(sum)), ("share", format!("{of_all} of all"))]);
+    let of_all = format!("{of_all} of the entries of all {}", heading.to_lowercase());
+    facts(ui, "set facts", [("entries", thousands(sum)), ("share", of_all)]);
     section(ui, heading);
     rows.sort_by_key(|row| std::cmp::Reverse(row.0));
     let height = ui.text_style_height(&eframe::egui::TextStyle::Body);

@@ -14,6 +14,9 @@ use crate::numbers::{counted, duration, human_bytes, share, short, short_size, t
 /// Number of cliques in the list of the largest ones.
 const TOP_CLIQUES: usize = 3;
 
+/// Maximum number of corrections that are listed.
+const MAX_CORRECTIONS: usize = 100;
+
 /// Draws the network and its junction tree.
 pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, links: &mut Links<'_>) {
     show_network(ui, scene.document);
@@ -47,7 +50,7 @@ pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, links: &mut Links<'_>)
     ui.weak("Click a variable, clique, separator or message in any pane to see its details here.");
 }
 
-/// Draws what is known of the network before there is a junction tree.
+/// Draws what is known about the network before there is a junction tree.
 pub(super) fn show_network(ui: &mut Ui, document: &Document) {
     let network = document.network();
     title(ui, &document.title(), "network");
@@ -68,7 +71,7 @@ pub(super) fn show_network(ui: &mut Ui, document: &Document) {
     if !document.read.warnings.is_empty() {
         let count = counted(document.read.warnings.len(), "correction", "corrections");
         ui.collapsing(format!("{count} while reading"), |ui| {
-            for warning in document.read.warnings.iter().take(100) {
+            for warning in document.read.warnings.iter().take(MAX_CORRECTIONS) {
                 ui.label(warning.to_string());
             }
         });
@@ -99,7 +102,7 @@ fn largest(ui: &mut Ui, scene: &DetailsScene<'_>, links: &mut Links<'_>, tree: &
     });
 }
 
-/// The largest cliques, largest first; cliques of equal size by number.
+/// The [`TOP_CLIQUES`] largest cliques, largest first; cliques of equal size by number.
 fn top_cliques(tree: &JunctionTree) -> Vec<CliqueId> {
     let mut cliques: Vec<CliqueId> = tree.clique_ids().collect();
     cliques.sort_by_key(|&clique| (std::cmp::Reverse(tree[clique].entries), clique));

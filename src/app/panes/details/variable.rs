@@ -15,6 +15,9 @@ use crate::network::{FactorId, Finding, VariableId};
 use crate::numbers::{counted, percent};
 use crate::propagation::{CompiledNetwork, Home};
 
+/// Width in points of the texts in the row of a state: its name, posterior and prior.
+const TEXT_WIDTH: f32 = 190.0;
+
 /// Draws the details of variable `id`.
 pub(super) fn show(
     ui: &mut Ui,
@@ -67,9 +70,6 @@ fn evidence(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Com
         }
     });
 }
-
-/// Width in points of the texts in the row of a state: its name, posterior and prior.
-const TEXT_WIDTH: f32 = 190.0;
 
 fn states(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Commands) {
     let palette = Palette::of(ui);

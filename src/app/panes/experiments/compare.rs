@@ -2,9 +2,9 @@
 
 use crate::experiment::{Figure, Panel, Record, Scale, Series, Shape};
 
-/// The figures of `records`, which are pairs of name and record. Figures with the same title are
-/// merged into one: labels of series begin with the name of their record, and bars of different
-/// records are side by side.
+/// The figures of `records`, which are pairs of name and record. The label of each series and mark
+/// begins with the name of its record. Figures with the same title are merged into one, in which
+/// bars of different records are side by side.
 pub(super) fn overlay(records: &[(&str, &Record)]) -> Vec<Figure> {
     let mut figures: Vec<Figure> = Vec::new();
     for (name, record) in records {
@@ -25,7 +25,7 @@ pub(super) fn overlay(records: &[(&str, &Record)]) -> Vec<Figure> {
     figures
 }
 
-/// `panel` with the name of its record in front of the labels.
+/// `panel` with `name`, the name of its record, in front of the labels of series and marks.
 fn with_prefix(name: &str, panel: &Panel) -> Panel {
     let mut panel = panel.clone();
     for series in &mut panel.series {
@@ -69,7 +69,7 @@ fn merge_panel(figure: &mut Figure, panel: Panel) {
 }
 
 /// Adds the categories of `other` that `scale` lacks. Returns the index in `scale` of each category
-/// of `other`; `None` if the scales have no categories.
+/// of `other`; `None` if one of the scales has no categories.
 fn merge_categories(scale: &mut Scale, other: &Scale) -> Option<Vec<usize>> {
     let (Scale::Categories(names), Scale::Categories(others)) = (scale, other) else { return None };
     let index = |name: &String| {

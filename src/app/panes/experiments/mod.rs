@@ -1,4 +1,4 @@
-//! The paper's experiments: choosing one, running it, and showing the results.
+//! The experiments: choosing one, running it, and showing the results.
 
 mod compare;
 mod merging;
@@ -108,7 +108,7 @@ impl ExperimentsPane {
     }
 }
 
-/// Draws the progress bar of the running experiment.
+/// Draws the progress of the running experiment, with a button to cancel the experiment.
 fn show_progress(ui: &mut Ui, running: &RunningExperiment, commands: &mut Commands) {
     ui.ctx().request_repaint_after(REPAINT_INTERVAL);
     let status = running.progress.status();
@@ -131,9 +131,10 @@ fn status_line(title: &str, status: &Status) -> String {
     format!("{title}: {step}; {} s{left}", status.elapsed.as_secs())
 }
 
-/// The id of the plots that show figure `figure` of result `number`.
-fn plot_id(number: u64, figure: usize) -> Id {
-    Id::new(("experiment figure", number, figure))
+/// The id of the plots that show figure number `figure` of one result, or of several overlaid
+/// results. `results` are the numbers of the results.
+fn plot_id(results: &[u64], figure: usize) -> Id {
+    Id::new(("experiment figure", results, figure))
 }
 
 #[cfg(test)]

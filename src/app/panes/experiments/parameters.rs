@@ -129,10 +129,11 @@ impl Parameters {
     }
 
     fn networks(&mut self, ui: &mut Ui, experiment: &Experiment, model: &Model) {
+        let hint = "The default networks and settings of this experiment";
         ui.horizontal(|ui| {
             ui.label("Networks");
-            if ui.small_button("default").on_hover_text("The networks of the paper").clicked() {
-                *self = Self { open: false, ..Self::new(experiment, model) };
+            if ui.small_button("default").on_hover_text(hint).clicked() {
+                *self = Self::new(experiment, model);
             }
             if ui.small_button("none").clicked() {
                 self.samples.fill(false);
@@ -152,8 +153,8 @@ impl Parameters {
     }
 }
 
-/// Draws a choice of engines. For an engine that cannot run on this machine, the experiment shows a
-/// recording.
+/// Draws a choice of engines, which are marked as recorded if they cannot run on this machine: for
+/// those the experiment shows a recording.
 fn engine_choice(ui: &mut Ui, title: &str, name: &mut String) {
     let label = |engine: &dyn engine::Engine| match engine.availability() {
         Ok(()) => engine.name().to_owned(),

@@ -40,7 +40,7 @@ impl Results {
         self.show_after = None;
     }
 
-    /// Shows the next result as soon as it arrives.
+    /// Shows the next result, alone, as soon as it arrives.
     pub fn show_next(&mut self, model: &Model) {
         self.show_after = Some(model.experiments.results.last().map_or(0, |result| result.number));
     }
@@ -98,7 +98,7 @@ impl Results {
         }
     }
 
-    /// Widgets to rename, export and remove a result.
+    /// Draws the widgets to rename, export and delete a result.
     fn tools(&mut self, ui: &mut Ui, result: &NamedResult, commands: &mut Commands) {
         ui.horizontal_wrapped(|ui| {
             let mut name = match &self.renamed {
@@ -129,7 +129,7 @@ impl Results {
             if ui.button("Export to…").on_hover_text("Choose the folder").clicked() {
                 commands.push(WindowCommand::ChooseFile(FilePurpose::ExportResult(result.number)));
             }
-            if ui.button("Forget").on_hover_text("Remove the result from the list").clicked() {
+            if ui.button("Forget").on_hover_text("Delete the result").clicked() {
                 commands.push(ExperimentCommand::RemoveResult(result.number));
             }
         });
@@ -156,7 +156,7 @@ fn record(ui: &mut Ui, result: &NamedResult) {
     }
     for (index, figure) in record.figures.iter().enumerate() {
         ui.add_space(8.0);
-        figure::show(ui, plot_id(result.number, index), figure);
+        figure::show(ui, plot_id(&[result.number], index), figure);
     }
     for table in &record.tables {
         ui.add_space(8.0);
@@ -177,7 +177,7 @@ fn provenance(ui: &mut Ui, record: &Record) {
     });
 }
 
-/// Draws several results: their figures overlaid, their tables one below the other.
+/// Draws several results: their figures overlaid, and their tables one below the other.
 fn compare(ui: &mut Ui, shown: &[&NamedResult]) {
     let names: Vec<&str> = shown.iter().map(|result| result.name.as_str()).collect();
     ui.heading(names.join(" and "));
@@ -190,10 +190,10 @@ fn compare(ui: &mut Ui, shown: &[&NamedResult]) {
     }
     let records: Vec<(&str, &Record)> =
         shown.iter().map(|result| (result.name.as_str(), &*result.record)).collect();
-    let key = shown.iter().fold(0, |key, result| 31 * key + result.number);
+    let numbers: Vec<u64> = shown.iter().map(|result| result.number).collect();
     for (index, figure) in compare::overlay(&records).iter().enumerate() {
         ui.add_space(8.0);
-        figure::show(ui, plot_id(u64::MAX - key, index), figure);
+        figure::show(ui, plot_id(&numbers, index), figure);
     }
     for result in shown {
         for table in &result.record.tables {

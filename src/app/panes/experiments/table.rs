@@ -55,7 +55,8 @@ fn heading(ui: &mut Ui, column: &crate::experiment::Column) {
     });
 }
 
-/// Initial width of a column: room for the heading and for most cells, in points.
+/// Initial width of a column in points: room for the heading and for most cells, up to 40
+/// characters.
 fn width(column: &crate::experiment::Column) -> f32 {
     let longest = match &column.cells {
         Cells::Text(words) => words.iter().map(|word| word.chars().count()).max().unwrap_or(0),
@@ -66,8 +67,9 @@ fn width(column: &crate::experiment::Column) -> f32 {
     6.6 * characters as f32 + 12.0
 }
 
-/// `value` as text. From 1 on, it has at least four significant digits and all digits before the
-/// decimal point; below 1, it has three decimals; below 0.001, it is in scientific notation.
+/// `value` as text. If its absolute value is at least 1, the text has at least four significant
+/// digits and all digits before the decimal point; below 1, it has three decimals; below 0.001, it
+/// is in scientific notation, unless it is zero.
 fn measure(value: f64) -> String {
     let size = value.abs();
     if (1000.0..1e15).contains(&size) {

@@ -7,15 +7,15 @@ use super::*;
 use crate::app::state::command::{Command, ExperimentCommand};
 use crate::app::testing::{Bench, drive_model, label_containing, model};
 use crate::experiment::{
-    Axis, Figure, Machine, Mark, MarkPosition, Origin, Panel as Axes, Progress, Provenance, Record,
-    Series, Shape, Table,
+    Axis, Figure, Machine, Mark, MarkPosition, Origin, Panel as FigurePanel, Progress, Provenance,
+    Record, Series, Shape, Table,
 };
 
 /// A record with a table, and a figure with a recorded and a predicted series.
 fn record() -> Arc<Record> {
     let series =
         |label: &str, origin, shape| Series::new(label, origin, shape, [(10.0, 2.0), (100.0, 9.0)]);
-    let panel = Axes {
+    let panel = FigurePanel {
         title: "Asia".to_owned(),
         x: Axis::log("Entries"),
         y: Axis::linear("Time, µs"),

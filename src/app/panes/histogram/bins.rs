@@ -14,7 +14,7 @@ pub struct Bin {
     pub min: u64,
     /// Largest size that belongs in the bin.
     pub max: u64,
-    /// Indices of the sizes that are in the bin.
+    /// Indices, in the list of sizes, of the sizes in the bin.
     pub members: Vec<usize>,
 }
 
@@ -41,7 +41,7 @@ impl Bins {
             return Self::default();
         };
         let (first, last) = (bin_index(min), bin_index(max));
-        let mut bins: Vec<Bin> = (first..=last).map(empty).collect();
+        let mut bins: Vec<Bin> = (first..=last).map(empty_bin).collect();
         for (index, &size) in sizes.iter().enumerate() {
             bins[(bin_index(size) - first) as usize].members.push(index);
         }
@@ -56,8 +56,8 @@ impl Bins {
     }
 }
 
-/// Index of the bin of `size`; bin 0 begins at size 1. The rounding error of the logarithm is less
-/// than a bin, so comparing with the edges corrects it.
+/// Index of the bin of `size`; bin 0 begins at size 1. The logarithm has a rounding error of less
+/// than one bin, which a comparison with the edges corrects.
 fn bin_index(size: u64) -> u32 {
     let size = size.max(1);
     let guess = ((size as f64).log10() * f64::from(PER_DECADE)) as u32;
@@ -74,7 +74,7 @@ fn bin_index(size: u64) -> u32 {
 fn bin_min(index: u32) -> u64 {
     let (decade, part) = (index / PER_DECADE, index % PER_DECADE);
     let power = 10_f64.powi(decade as i32);
-    // Powers of ten up to 10^22 are exact; only the edges between them are rounded up.
+    // Powers of ten up to 10^22 are exact in an f64; only the edges between them are rounded up.
     if part == 0 {
         power as u64
     } else {
@@ -83,7 +83,7 @@ fn bin_min(index: u32) -> u64 {
 }
 
 /// Bin `index` without members.
-fn empty(index: u32) -> Bin {
+fn empty_bin(index: u32) -> Bin {
     let edge = |index: u32| f64::from(index) / f64::from(PER_DECADE);
     Bin {
         from: edge(index),

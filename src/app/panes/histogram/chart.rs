@@ -20,15 +20,15 @@ use crate::numbers;
 /// a single table has a height.
 const LOG_FLOOR: f64 = -std::f64::consts::LOG10_2;
 
-/// Distances between powers of ten, in points: at the first, their labels start to appear; at the
-/// second, they are fully visible. The labels are short, so they may be closer together than in
-/// other figures.
+/// Distances between powers of ten, in points: at the start of the range, their labels begin to
+/// appear; at its end, they are fully visible. The labels are short, so they may be closer together
+/// than in other figures.
 const LABEL_SPACING: RangeInclusive<f32> = 24.0..=40.0;
 
 /// Space at both ends of the axis of sizes, in powers of ten.
 const SIZE_MARGIN: f64 = 0.08;
 
-/// Space above the highest bar, as a share of its height.
+/// Space above the highest bar, as a share of the height of that bar.
 const TOP_MARGIN: f64 = 0.06;
 
 /// Share of a bin that its bar fills; the rest is the gap to the next bar.
@@ -65,7 +65,7 @@ impl Chart<'_> {
         }
     }
 
-    /// `371, min 3, mean 339, max 59,049`: number and sizes of the tables.
+    /// Number and sizes of the tables, such as `371, min 3, mean 339, max 59,049`.
     fn summary(&self) -> String {
         let Bins { count, min, mean, max, .. } = *self.bins;
         if count == 0 {
@@ -133,8 +133,8 @@ impl Chart<'_> {
         }
     }
 
-    /// Makes a bar react to pointer and keyboard, and describes it to screen readers. The whole
-    /// column above the bar reacts, because some bars are one pixel high.
+    /// Makes a bar react to pointer and keyboard, and describes it to screen readers. The area
+    /// above the bar reacts as well, because some bars are one pixel high.
     fn show_bin(&self, ui: &Ui, plot: &PlotResponse<()>, bin: &Bin, commands: &mut Commands) {
         let area = plot.response.rect;
         let top = self.count_coordinate(bin.members.len());

@@ -27,7 +27,7 @@ impl TableKind {
         }
     }
 
-    /// The item that selects all tables of `bin`.
+    /// All tables of `bin`, as an item that can be selected or hovered.
     pub fn item(self, bin: &Bin) -> Item {
         let members = bin.members.iter().copied();
         match self {
@@ -45,7 +45,7 @@ impl TableKind {
         bin.members.iter().filter(is_highlighted).count()
     }
 
-    /// `26 separators with 1,000 to 1,778 entries`.
+    /// Describes the tables of `bin`, such as `26 separators with 1,000 to 1,778 entries`.
     pub fn describe(self, bin: &Bin) -> String {
         let (min, max) = (numbers::thousands(bin.min), numbers::thousands(bin.max));
         let entries = match bin.min {

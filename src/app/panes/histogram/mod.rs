@@ -18,7 +18,7 @@ use kind::TableKind;
 /// Width of the pane, in points, above which the two histograms are side by side.
 const SIDE_BY_SIDE_WIDTH: f32 = 640.0;
 
-/// The two histograms.
+/// The two histograms and their view state.
 #[derive(Debug, Default)]
 pub struct HistogramPane {
     log_counts: bool,
