@@ -51,12 +51,12 @@ impl VisibleRows {
 
 /// A column.
 pub struct GridColumn {
-    /// Its name.
+    /// The name.
     pub title: String,
-    /// Its width in points if above 1. Otherwise its share of the width left over by the columns
-    /// whose width is in points.
+    /// If above 1, the width in points. Otherwise a share of the width that the columns with a
+    /// width in points leave over.
     pub width: f32,
-    /// Whether its text is right-aligned, as for numbers.
+    /// Whether the text is right-aligned, as for numbers.
     pub right: bool,
 }
 
@@ -66,11 +66,11 @@ pub struct GridRow {
     pub cells: Vec<String>,
     /// The colour of the separator entry that the row belongs to.
     pub colour: Color32,
-    /// Whether its step has been done.
+    /// Whether the step of the row has been done.
     pub done: bool,
-    /// Whether it is part of the current step.
+    /// Whether the row is part of the current step.
     pub current: bool,
-    /// Whether it belongs to the separator entry of the current step.
+    /// Whether the row belongs to the separator entry of the current step.
     pub related: bool,
     /// What a screen reader says.
     pub label: String,
@@ -91,8 +91,8 @@ pub struct Grid<'a> {
 }
 
 impl Grid<'_> {
-    /// Draws the table at `rect`, and scrolls to row `follow` when `follow` changes. Returns the
-    /// visible rows, and the row that was clicked.
+    /// Draws the table at `rect`. When `follow` changes, scrolls until row `follow` is visible.
+    /// Returns the visible rows, and the row that was clicked.
     pub fn show(
         &self,
         ui: &mut Ui,
@@ -182,8 +182,8 @@ impl Grid<'_> {
         clicked
     }
 
-    /// Scrolls by the mouse wheel, and to row `follow` if it is a new one. `fit` rows are visible
-    /// at once; `max_first` is the last position that can be scrolled to.
+    /// Scrolls by the mouse wheel and, if `follow` is a new row that is not visible, to this row.
+    /// `fit` rows are visible at once; `max_first` is the last position that can be scrolled to.
     fn scroll(
         &self,
         ui: &Ui,
@@ -227,7 +227,8 @@ impl Grid<'_> {
         ui.painter().rect_filled(handle.shrink(1.5), 3, colour.gamma_multiply(0.6));
     }
 
-    /// Left edge and width of every column, in points.
+    /// Left edge, relative to the table, and width of every column, in points, if the table has
+    /// `width` points for columns.
     fn column_extents(&self, width: f32) -> Vec<(f32, f32)> {
         let fixed: f32 = self.columns.iter().map(|c| c.width).filter(|w| *w > 1.0).sum();
         let room = (width - 8.0 - fixed).max(20.0);
@@ -270,7 +271,7 @@ impl Cell {
     }
 }
 
-/// The colour of separator entry `j`; neighbouring entries have different colours.
+/// The colour of separator entry `j`. Entries with consecutive numbers have different colours.
 pub fn colour(j: usize) -> Color32 {
     theme::colour(SEPARATOR_ENTRIES[j % SEPARATOR_ENTRIES.len()])
 }

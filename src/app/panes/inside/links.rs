@@ -8,9 +8,9 @@ use super::scene::MessageScene;
 use crate::app::theme::Palette;
 use crate::engine::message_steps::Step;
 
-/// Maximum number of lines on either side of the separator. If sender and receiver together show
-/// more rows than this, only lines of the current step are drawn.
-const MAX_LINES: usize = 64;
+/// Maximum number of rows of the sender, and of the receiver, that can have lines. Without a
+/// current step, lines are drawn only if both tables together show at most this many rows.
+const MAX_ROWS: usize = 64;
 
 impl MessageScene<'_> {
     /// Draws lines between entries that belong together, as in Figure 2 of the paper: for the
@@ -20,9 +20,9 @@ impl MessageScene<'_> {
         let [sender, separator, receiver] = visible else { return };
         let current = player.current(self.detail);
         let (from, to) = (&self.detail.from, &self.detail.to);
-        let show_all = sender.range().len() + receiver.range().len() <= MAX_LINES;
+        let show_all = sender.range().len() + receiver.range().len() <= MAX_ROWS;
         for (rows, tables, is_sender) in [(sender, from, true), (receiver, to, false)] {
-            for entry in rows.range().take(MAX_LINES) {
+            for entry in rows.range().take(MAX_ROWS) {
                 let (j, _) = tables.place(entry);
                 let Some((a, b)) = rows.y_of(entry).zip(separator.y_of(j)) else { continue };
                 let is_current = match current {

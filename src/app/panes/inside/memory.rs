@@ -1,6 +1,8 @@
 //! The mapping tables in memory in both layouts, with the words that one warp reads in one step
 //! (Figure 8 of the paper).
 
+use std::ops::Range;
+
 use eframe::egui::{
     Align, Align2, FontId, Label, Rect, RichText, Sense, Stroke, StrokeKind, Ui, Vec2, WidgetInfo,
     WidgetType, pos2,
@@ -19,17 +21,23 @@ use crate::potential::MappingTables;
 const CELL_HEIGHT: f32 = 18.0;
 /// Width of the text before the cells in points.
 const TEXT_WIDTH: f32 = 210.0;
+/// Minimum width, in points, at which words are drawn as cells.
+const MIN_CELL_WIDTH: f32 = 3.0;
+/// Maximum width of a cell in points.
+const MAX_CELL_WIDTH: f32 = 26.0;
+/// Minimum width, in points, of a cell with a number in it.
+const MIN_NUMBER_WIDTH: f32 = 18.0;
 
 /// What a warp reads from the mapping tables of one clique in one step.
 struct WarpStep<'a> {
     tables: &'a MappingTables,
     /// Index of the warp.
     warp: usize,
-    /// Which element each thread reads from its mapping table.
+    /// Index of the element that each thread reads from its mapping table.
     n: usize,
 }
 
-/// Draws both layouts.
+/// Draws the mapping tables in both layouts.
 pub fn show(ui: &mut Ui, scene: &MessageScene<'_>, player: &StepPlayer) {
     let detail = scene.detail;
     let (warp, n, receiver) = player.warp(detail);
@@ -39,13 +47,16 @@ pub fn show(ui: &mut Ui, scene: &MessageScene<'_>, player: &StepPlayer) {
     let step = WarpStep { tables, warp, n };
     let before = ui.cursor().min;
     let threads = warp * WARP..((warp + 1) * WARP).min(tables.entries());
-    let title = format!(
-        "Mapping tables of {clique} onto {separator} in memory: threads {} to {} read element {n}",
-        threads.start,
-        threads.end - 1
-    );
+    let readers = if threads.len() == 1 {
+        format!("thread {} reads", threads.start)
+    } else {
+        format!("threads {} to {} read", threads.start, threads.end - 1)
+    };
+    let title =
+        format!("Mapping tables of {clique} onto {separator} in memory: {readers} element {n}");
     ui.add(Label::new(RichText::new(title).strong()).truncate()).on_hover_text(format!(
-        "{}. A GPU runs {WARP} threads, a warp, in lockstep, and reads memory in sectors of {} bytes.",
+        "{}. A GPU runs {WARP} threads, a warp, in lockstep, and reads memory in sectors of {} \
+         bytes.",
         scene.threads(),
         4 * SECTOR
     ));
@@ -56,6 +67,7 @@ pub fn show(ui: &mut Ui, scene: &MessageScene<'_>, player: &StepPlayer) {
     targets::mark_rect(ui.ctx(), rect, "memory of a message");
 }
 
+/// Draws the mapping tables in `layout`, with the words of `step`.
 fn show_layout(ui: &mut Ui, step: &WarpStep<'_>, layout: MappingLayout) {
     let (entries, count) = (step.tables.entries(), step.tables.count());
     let words = layout.words_of_warp(entries, count, step.warp, step.n);
@@ -96,19 +108,28 @@ fn show_layout(ui: &mut Ui, step: &WarpStep<'_>, layout: MappingLayout) {
     }
 }
 
-/// Draws the words from the first to the last one read: as cells if they fit, or else as lines at
-/// their positions.
+/// The range of memory to draw, in words: all of `total` words if there are at most `max_cells`,
+/// otherwise the sectors from the first to the last of the words that are read, and some more if
+/// they are few.
+fn shown_words(words: &[usize], total: usize, max_cells: usize) -> Option<Range<usize>> {
+    let (&first, &last) = words.iter().min().zip(words.iter().max())?;
+    if total <= max_cells {
+        return Some(0..total);
+    }
+    let start = first / SECTOR * SECTOR;
+    let needed = (last + 1).next_multiple_of(SECTOR).min(total).max(start + 1);
+    Some(start..needed.max((start + max_cells / 2).min(total)))
+}
+
+/// Draws memory with the `words` that are read: as cells if they fit, or else as a line at the
+/// position of each word that is read.
 fn cells(ui: &Ui, rect: Rect, step: &WarpStep<'_>, layout: MappingLayout, words: &[usize]) {
     let (entries, count) = (step.tables.entries(), step.tables.count());
-    let total = entries * count;
-    let (Some(&first), Some(&last)) = (words.iter().min(), words.iter().max()) else { return };
     let max_cells = (rect.width() / 5.0) as usize;
-    let start = if total <= max_cells { 0 } else { first / SECTOR * SECTOR };
-    let needed = (last + 1).next_multiple_of(SECTOR).min(total).max(start + 1);
-    let end =
-        if total <= max_cells { total } else { needed.max((start + max_cells / 2).min(total)) };
+    let Some(shown) = shown_words(words, entries * count, max_cells) else { return };
+    let Range { start, end } = shown;
     let span = end - start;
-    let width = (rect.width() / span as f32).min(26.0);
+    let width = (rect.width() / span as f32).min(MAX_CELL_WIDTH);
     let painter = ui.painter_at(rect);
     let row = Rect::from_min_size(rect.min, Vec2::new(width * span as f32, CELL_HEIGHT));
     let palette = Palette::of(ui);
@@ -116,7 +137,7 @@ fn cells(ui: &Ui, rect: Rect, step: &WarpStep<'_>, layout: MappingLayout, words:
         let left = rect.left() + width * (word - start) as f32;
         Rect::from_min_size(pos2(left, row.top()), Vec2::new(width, CELL_HEIGHT))
     };
-    if width < 3.0 {
+    if width < MIN_CELL_WIDTH {
         painter.rect_filled(row, 2, ui.visuals().extreme_bg_color);
         for &word in words {
             let x = cell_rect(word).left();
@@ -134,7 +155,7 @@ fn cells(ui: &Ui, rect: Rect, step: &WarpStep<'_>, layout: MappingLayout, words:
         let fill = background.lerp_to_gamma(colour(j), if read { 0.9 } else { 0.35 });
         let cell = cell_rect(word);
         painter.rect_filled(cell.shrink(0.5), 1, fill);
-        if width >= 18.0 {
+        if width >= MIN_NUMBER_WIDTH {
             let text = step.tables.element(j, n).to_string();
             let font = FontId::proportional(10.0);
             painter.text(cell.center(), Align2::CENTER_CENTER, text, font, ink_on(fill));

@@ -30,8 +30,8 @@ const MIN_TABLE_HEIGHT: f32 = 150.0;
 const MEMORY_HEIGHT: f32 = 84.0;
 /// Minimum width of the pane, in points, at which the memory view is to the right of the tables.
 const MIN_WIDTH_FOR_COLUMNS: f32 = 1050.0;
-/// Minimum width of the pane, in points, at which the tables have additional columns, which only
-/// repeat what other columns show.
+/// Minimum width of the pane, in points, at which the tables have the additional columns that
+/// [`MessageScene::new`] names.
 const MIN_WIDE_TABLES: f32 = 840.0;
 
 /// The message and its view state.
@@ -108,6 +108,7 @@ impl InsidePane {
         self.shown = Some(Arc::clone(detail));
     }
 
+    /// Draws the three tables and the lines between them into `rect`.
     fn tables(&mut self, ui: &mut Ui, rect: Rect, scene: &MessageScene<'_>) {
         let gap = 34.0_f32.min(0.04 * rect.width());
         let width = rect.width() - 2.0 * gap;
@@ -152,7 +153,7 @@ impl InsidePane {
     }
 }
 
-/// The current message of the user's stepping, or else the selected message.
+/// The message to show: the one that the user has stepped to, or else the selected one.
 fn message_of(model: &Model, compiled: &CompiledNetwork) -> Option<MessageId> {
     let current = model.stepping.as_ref().and_then(|stepping| stepping.current_message(compiled));
     let selected = match model.selected() {
@@ -163,6 +164,7 @@ fn message_of(model: &Model, compiled: &CompiledNetwork) -> Option<MessageId> {
     (message.index() < compiled.plan().messages().len()).then_some(message)
 }
 
+/// Draws the number, the ends and the equations of the message in one line.
 fn header(ui: &mut Ui, compiled: &CompiledNetwork, scene: &MessageScene<'_>) {
     let id = scene.detail.message;
     let message = compiled.plan()[id];
@@ -172,7 +174,7 @@ fn header(ui: &mut Ui, compiled: &CompiledNetwork, scene: &MessageScene<'_>) {
         ui.label(format!("{}, {}", naming::message_ends(compiled, id), message.phase.name()));
         ui.separator();
         if scene.detail.exponent != 0 {
-            ui.weak(format!("all numbers are scaled by 2^{}", scene.detail.exponent));
+            ui.weak(format!("multiply all numbers by 2^{}", scene.detail.exponent));
             ui.separator();
         }
         let both = format!("{},   {}", equations.marginalise, equations.scatter);

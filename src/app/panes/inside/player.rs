@@ -12,7 +12,7 @@ use crate::numbers::{self, thousands};
 /// Initial pace, in steps per second.
 const INITIAL_PACE: f64 = 4.0;
 
-/// The position among the steps of a message, which can be played.
+/// The position among the steps of a message. The steps can be played.
 pub struct StepPlayer {
     order: Order,
     /// `None` until the first message is shown.
@@ -74,6 +74,7 @@ impl StepPlayer {
 
     /// The warp of the current step, the index of the element that each of its threads reads, and
     /// whether the warp reads the mapping tables of the receiver rather than those of the sender.
+    /// Without a current step, the first warp, which reads element 0 of the sender's tables.
     pub fn warp(&self, detail: &MessageDetail) -> (usize, usize, bool) {
         match self.current(detail) {
             Some(Step::Add { j, n, .. }) => (j / WARP, n, false),
@@ -104,6 +105,7 @@ impl StepPlayer {
         self.pause_at(detail, step + 1);
     }
 
+    /// Moves to the position after `done` steps, or after the last one if there are fewer.
     fn seek(&mut self, detail: &MessageDetail, done: usize) {
         let end = message_steps::steps(detail);
         self.player.seek(done.min(end) as f64, end as f64);
@@ -123,6 +125,8 @@ impl StepPlayer {
         self.follow = true;
     }
 
+    /// Changes the order. The position becomes the end if all steps were done, otherwise the
+    /// beginning.
     fn set_order(&mut self, detail: &MessageDetail, order: Order) {
         if order != self.order {
             let at_end = self.progress().done() == message_steps::steps(detail);
@@ -133,23 +137,23 @@ impl StepPlayer {
         }
     }
 
-    /// Pauses, and moves forward or back by one step. With `by_thread`, moves by all steps of a
-    /// thread in the order of threads, or by as many steps as the separator has entries in the
-    /// order of entries.
+    /// Pauses, and moves forward or back by one step. With `by_thread`, moves to the nearest
+    /// beginning of a thread in that direction; in the order of entries, which has no threads, to
+    /// the nearest multiple of the number of separator entries.
     fn step(&mut self, detail: &MessageDetail, forward: bool, by_thread: bool) {
         let (done, end) = (self.progress().done(), message_steps::steps(detail));
         // After the last step, start again from the beginning.
         let done = if forward && done == end { 0 } else { done };
-        let by = match (by_thread, self.order) {
+        let unit = match (by_thread, self.order) {
             (false, _) => 1,
             (true, Order::Threads) => message_steps::steps_of_thread(detail),
             (true, Order::Entries) => detail.before.len(),
         };
-        let whole = done / by * by;
-        let target = match (forward, done == whole) {
-            (true, _) => whole + by,
-            (false, true) => whole.saturating_sub(by),
-            (false, false) => whole,
+        let boundary = done / unit * unit;
+        let target = match (forward, done == boundary) {
+            (true, _) => boundary + unit,
+            (false, true) => boundary.saturating_sub(unit),
+            (false, false) => boundary,
         };
         self.pause_at(detail, target);
     }
@@ -162,8 +166,8 @@ impl StepPlayer {
         }
     }
 
-    /// Handles the keys that video players use to step by frames: period and comma. With Shift they
-    /// step by threads.
+    /// Handles period and comma, the keys with which video players step by frames. With Shift, the
+    /// keys step by threads.
     pub fn handle_keys(&mut self, ui: &Ui, detail: &MessageDetail) {
         if ui
             .memory(|memory| memory.focused())

@@ -13,15 +13,16 @@ use crate::numbers::{counted, scientific, thousands};
 use crate::potential::Scope;
 use crate::propagation::CompiledNetwork;
 
-/// What one frame of the pane is drawn from.
+/// The message that one frame of the pane shows.
 pub struct MessageScene<'a> {
     pub detail: &'a Arc<MessageDetail>,
     compiled: &'a CompiledNetwork,
-    /// Whether there is room for columns that only repeat what other columns show.
     wide: bool,
 }
 
 impl<'a> MessageScene<'a> {
+    /// If `wide`, the tables have two additional columns: the quotients of the separator, and the
+    /// separator entry of each receiver entry.
     pub fn new(compiled: &'a CompiledNetwork, detail: &'a Arc<MessageDetail>, wide: bool) -> Self {
         Self { detail, compiled, wide }
     }
@@ -86,6 +87,7 @@ impl<'a> MessageScene<'a> {
         [self.sender(player), self.separator(player), self.receiver(player)]
     }
 
+    /// The title of a table over `scope`: `what` the table is, its `name` and its size.
     fn title(&self, name: &str, what: &str, scope: &Scope) -> String {
         format!("{what} {name}: {}", counted(scope.entries(), "entry", "entries"))
     }
@@ -222,16 +224,19 @@ impl<'a> MessageScene<'a> {
     }
 }
 
+/// A right-aligned column for indices below `count`.
 fn index_column(title: &str, count: usize) -> GridColumn {
     let digits = (count.max(2) - 1).ilog10() as f32 + 1.0;
     let letters = digits.max(title.chars().count() as f32);
     GridColumn { title: title.to_owned(), width: 12.0 + 7.0 * letters, right: true }
 }
 
+/// A right-aligned column for the values of table entries.
 fn number_column(title: &str) -> GridColumn {
     GridColumn { title: title.to_owned(), width: 54.0, right: true }
 }
 
+/// A column for states, as wide as the other columns leave room.
 fn states_column(title: String) -> GridColumn {
     GridColumn { title, width: 1.0, right: false }
 }

@@ -38,7 +38,7 @@ fn detail(harness: &Harness<'_, Bench>) -> Arc<MessageDetail> {
 }
 
 #[test]
-fn sender_entries_name_their_separator_entries_and_receiver_entries_are_listed() {
+fn all_entries_are_listed_and_those_of_the_sender_name_their_separator_entry() {
     let harness = pane(1);
     let detail = detail(&harness);
     for entry in 0..detail.sender_values.len() {
@@ -62,7 +62,7 @@ fn the_pane_requests_the_numbers_of_its_message() {
 }
 
 #[test]
-fn buttons_and_keys_step() {
+fn buttons_and_keys_move_by_one_step() {
     let mut harness = pane(0);
     harness.get_by_label_contains("All done");
     harness.get_by_label("Before the first step").click();
@@ -121,6 +121,6 @@ fn the_memory_of_both_layouts_is_described() {
 #[test]
 fn the_pane_stops_repainting() {
     let mut harness = pane(1);
-    // Panics if there are still repaints after many frames.
+    // Panics if the window still repaints after many frames.
     harness.run();
 }

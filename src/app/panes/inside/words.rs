@@ -3,16 +3,18 @@
 use crate::network::{Network, VariableId};
 use crate::potential::Scope;
 
-/// The states of entry `entry`, such as `yes, no, yes`.
+/// The states of entry `entry`, such as `yes, no, yes`; `all` for an empty scope.
 pub fn states(network: &Network, scope: &Scope, entry: usize) -> String {
     joined(network, scope, entry, |_, state| state.to_owned())
 }
 
-/// The states of entry `entry` with their variables, such as `either yes, tub no`.
+/// The states of entry `entry` with their variables, such as `either yes, tub no`; `all` for an
+/// empty scope.
 pub fn assignment(network: &Network, scope: &Scope, entry: usize) -> String {
     joined(network, scope, entry, |variable, state| format!("{} {state}", network[variable].name()))
 }
 
+/// What `text` returns for each variable and its state in entry `entry`, separated by commas.
 fn joined(
     network: &Network,
     scope: &Scope,

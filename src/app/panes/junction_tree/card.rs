@@ -14,7 +14,7 @@ use crate::propagation::CompiledNetwork;
 /// Maximum number of variables, and of neighbours, that are listed; further ones are only counted.
 const MAX_LISTED: usize = 12;
 
-/// Maximum number of characters of state names per variable.
+/// Maximum number of characters of the state names of a variable; the others are left out.
 const MAX_STATE_CHARACTERS: usize = 44;
 
 /// Draws the card of a clique or a separator, and nothing for other items.
@@ -90,11 +90,12 @@ fn variables(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, variables: 
     show_rest(ui, variables.len(), "more variable", "more variables");
 }
 
+/// The names of as many states as fit, but at least one.
 fn listed_states(states: &[String]) -> String {
     let mut text = String::new();
     for (index, state) in states.iter().enumerate() {
         if index > 0 && text.chars().count() + state.chars().count() > MAX_STATE_CHARACTERS {
-            return format!("{text}, … ");
+            return format!("{text}, …");
         }
         if index > 0 {
             text.push_str(", ");
@@ -104,7 +105,7 @@ fn listed_states(states: &[String]) -> String {
     text
 }
 
-/// Says how many of `count` items are left out.
+/// Says how many of `count` items are left out, if any.
 fn show_rest(ui: &mut Ui, count: usize, one: &str, many: &str) {
     if count > MAX_LISTED {
         let text = format!("and {}", numbers::counted(count - MAX_LISTED, one, many));

@@ -29,7 +29,7 @@ pub fn show(ui: &Ui, pane: Rect, corner: Align2, largest: u64) {
     let (ink, weak) = (visuals.text_color(), visuals.weak_text_color());
     painter.text(legend.min + vec2(8.0, 2.0), Align2::LEFT_TOP, "table entries", font.clone(), ink);
     painter.add(gradient(strip));
-    // The x coordinate from which on the next label may begin.
+    // The smallest x coordinate at which the next label may begin.
     let mut free_from = strip.left() - 20.0;
     for entries in ticks(largest) {
         let x = strip.left() + strip.width() * log_share(entries, largest);
@@ -46,7 +46,7 @@ pub fn show(ui: &Ui, pane: Rect, corner: Align2, largest: u64) {
     }
 }
 
-/// Powers of ten up to `largest`, and `largest` itself.
+/// The powers of ten below `largest`, and `largest` itself, but at least 1.
 fn ticks(largest: u64) -> Vec<u64> {
     let powers = std::iter::successors(Some(1_u64), |power| power.checked_mul(10));
     let mut ticks: Vec<u64> = powers.take_while(|&power| power < largest).collect();

@@ -35,13 +35,14 @@ const ASPECT_TOLERANCE: f32 = 1.25;
 /// The picture of the junction tree and its view state.
 pub struct JunctionTreePane {
     canvas: GraphCanvas<TreeKey>,
+    /// The network whose tree was laid out.
     shown: Option<Arc<CompiledNetwork>>,
     /// Aspect ratio of the pane for which the tree was laid out.
     aspect: f32,
-    /// The value of [`Model::fit_serial`] when the tree was last fitted.
+    /// The last value of [`Model::fit_serial`] that was seen; the tree is fitted when it changes.
     fit_serial: u64,
     search: Search,
-    /// The selection in the last frame; a new one is brought into view.
+    /// The selection in the last frame; a new selection is brought into view.
     last_selected: Option<Item>,
     /// The corner of the legend.
     legend_corner: Align2,
@@ -165,7 +166,7 @@ impl JunctionTreePane {
         });
     }
 
-    /// Lays the tree out if needed, fits it if asked to, and brings a new selection into view.
+    /// Lays the tree out if needed, fits it if requested, and brings a new selection into view.
     fn update(&mut self, ui: &Ui, model: &Model, compiled: &Arc<CompiledNetwork>) {
         let size = ui.available_size().max(Vec2::splat(1.0));
         let aspect = size.x / size.y;

@@ -13,7 +13,8 @@ use crate::propagation::CompiledNetwork;
 /// Maximum number of cliques for which boxes are widened to fit their text.
 const MAX_WIDE_BOXES: usize = 60;
 
-/// The boxes and lines of the tree, laid out for a pane `aspect` times as wide as it is high.
+/// The boxes and lines of the tree, laid out for a pane `aspect` times as wide as it is high. Boxes
+/// are in the order of the cliques, and lines in the order of the separators.
 pub fn picture(compiled: &CompiledNetwork, aspect: f32) -> (Vec<PlacedNode>, Vec<PlacedEdge>) {
     let junction_tree = compiled.tree();
     let texts: Vec<NodeText> = junction_tree.clique_ids().map(|id| text_of(compiled, id)).collect();
@@ -25,9 +26,9 @@ pub fn picture(compiled: &CompiledNetwork, aspect: f32) -> (Vec<PlacedNode>, Vec
         .zip(&texts)
         .map(|(clique, text)| {
             let share = log_share(clique.entries, largest);
-            let text_width =
+            let extra_width =
                 if wide_boxes { text.title.chars().count() as f32 * 3.1 - 40.0 } else { 0.0 };
-            Vec2::new(76.0 + 24.0 * share + text_width.clamp(0.0, 56.0), 40.0 + 10.0 * share)
+            Vec2::new(76.0 + 24.0 * share + extra_width.clamp(0.0, 56.0), 40.0 + 10.0 * share)
         })
         .collect();
     let mut drawing = tree::draw(&TreeShape::of_junction_tree(junction_tree), &sizes, aspect);

@@ -22,7 +22,8 @@ impl Search {
         self.found.as_ref()
     }
 
-    /// Draws the search field. When the user presses Enter, returns the next clique found.
+    /// Draws the search field. When the user presses Enter, returns the next of the cliques found,
+    /// and after the last one the first.
     pub fn show(&mut self, ui: &mut Ui, compiled: &CompiledNetwork) -> Option<CliqueId> {
         let edit = egui::TextEdit::singleline(&mut self.text)
             .hint_text("Find variable or clique")
@@ -56,8 +57,8 @@ impl Search {
     }
 }
 
-/// The cliques with a variable whose name contains `text`, and the clique whose number is `text`
-/// (`12` or `c12`).
+/// The cliques with a variable whose name contains `text`, and the clique with number `text` (`12`
+/// or `c12`). `text` is in lower case.
 fn find(compiled: &CompiledNetwork, text: &str) -> FixedBitSet {
     let cliques = compiled.tree().cliques();
     let mut found = FixedBitSet::with_capacity(cliques.len());

@@ -25,8 +25,8 @@ pub struct TreeKey {
     matches: Option<FixedBitSet>,
     /// Progress of the propagation that runs or is stepped through.
     progress: Option<Progress>,
-    /// Whether the user steps through the messages. If so, separators without a message so far are
-    /// dimmed.
+    /// Whether the user is stepping through the messages. If so, separators that no message has
+    /// crossed yet are dimmed.
     stepping: bool,
 }
 
@@ -53,7 +53,7 @@ impl TreeKey {
         }
     }
 
-    /// Whether a propagation is running.
+    /// Whether a propagation is running, rather than stepped through.
     pub fn is_running(&self) -> bool {
         self.progress.is_some() && !self.stepping
     }

@@ -13,9 +13,9 @@ use crate::propagation::{CompiledNetwork, MessageId, MessageTrace, Phase};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Query {
     pub sort: Sort<SortBy>,
-    /// Only messages of this phase.
+    /// List only messages of this phase; `None` for all.
     pub phase: Option<Phase>,
-    /// Only messages that took at least this many microseconds.
+    /// List only messages that took at least this many microseconds.
     pub min_duration: f64,
 }
 
@@ -49,11 +49,11 @@ pub(super) struct MessageRow {
     pub to: CliqueId,
     /// Entries of the separator.
     pub separator: u64,
-    /// Entries of both cliques.
+    /// Entries of both cliques, sender and receiver.
     pub touched: u64,
     pub start: f64,
     pub duration: f64,
-    /// How many other messages were timed together with this one.
+    /// Number of other messages that were timed together with this one.
     pub shared_with: u32,
 }
 
@@ -71,13 +71,13 @@ impl MessageRow {
     }
 }
 
-/// The messages that pass the filter. Times are in nanoseconds.
+/// The messages that pass the filter of a [`Query`]. Times are in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MessageList {
     pub rows: Vec<MessageRow>,
     /// Total and median duration of the rows.
     pub durations: DurationSummary,
-    /// Total duration of all messages of the propagation.
+    /// Total duration of all messages of the propagation, listed or not.
     pub total_of_all: f64,
 }
 

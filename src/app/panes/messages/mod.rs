@@ -109,7 +109,7 @@ impl MessagesPane {
         let row_of = |message| list.rows.iter().position(|row| row.message == message);
         let scroll = self.cursor.reveal(selected, row_of);
         ScrollArea::horizontal().auto_shrink(false).show(ui, |ui| {
-            // On a small screen the times must stay visible; names are cut first.
+            // Narrow gaps leave more room for the names, which are cut off first in a narrow pane.
             ui.spacing_mut().item_spacing.x = 4.0;
             let mut table = TableBuilder::new(ui)
                 .id_salt("messages")
@@ -117,8 +117,7 @@ impl MessagesPane {
                 .column(Column::exact(40.0).clip(false))
                 .column(Column::exact(64.0))
                 .columns(Column::remainder().at_least(60.0).clip(true), 2)
-                .columns(Column::exact(66.0), 2)
-                .columns(Column::exact(66.0), 3)
+                .columns(Column::exact(66.0), 5)
                 .column(Column::exact(42.0))
                 .column(Column::exact(table::MARGIN));
             if let Some(row) = scroll {

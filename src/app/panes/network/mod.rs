@@ -27,12 +27,14 @@ use style::{Charts, NetworkKey, NetworkStyle};
 /// The picture of the network and its view state.
 pub struct NetworkPane {
     canvas: GraphCanvas<NetworkKey>,
+    /// What each line of the picture stands for.
     edges: Vec<Edge>,
     shown: Option<Shown>,
     charts: Charts,
-    /// The value of [`Model::fit_serial`] when the network was last fitted.
+    /// The last value of [`Model::fit_serial`] that was seen; the network is fitted when it
+    /// changes.
     fit_serial: u64,
-    /// The selection in the last frame; a new one is brought into view.
+    /// The selection in the last frame; a new selection is brought into view.
     last_selected: Option<Item>,
     /// Whether the user wants layers although the file gives positions.
     prefer_layers: bool,
@@ -121,15 +123,16 @@ impl NetworkPane {
                 commands.push(ViewCommand::ShowFillEdges(fill_edges));
             }
             edges.on_hover_text(
-                "Dashed: moral edges, between parents of the same child. Dotted: fill edges, which make \
-                 the graph chordal. The cliques of the junction tree are its maximal cliques.",
+                "Dashed: moral edges, between parents of the same child. Dotted: fill edges, which \
+                 make the graph chordal. The maximal cliques of this graph are the cliques of the \
+                 junction tree.",
             );
             let network = document.network();
             if from_file::has_enough_positions(&file_positions(network)) {
                 let mut use_file = !self.prefer_layers;
                 ui.checkbox(&mut use_file, "Layout of the file").on_hover_text(
-                    "Use the positions that the file gives. Otherwise variables are drawn in layers, \
-                     causes above their effects.",
+                    "Use the positions that the file gives. Otherwise variables are drawn in \
+                     layers, causes above their effects.",
                 );
                 self.prefer_layers = !use_file;
             }
@@ -141,7 +144,7 @@ impl NetworkPane {
         });
     }
 
-    /// Lays the network out if needed, fits it if asked to, and brings a new selection into view.
+    /// Lays the network out if needed, fits it if requested, and brings a new selection into view.
     fn update(&mut self, ui: &Ui, model: &Model, document: &Document) {
         let compiled = document.compiled.as_ref().filter(|_| model.fill_edges);
         let wanted = Shown {

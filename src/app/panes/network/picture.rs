@@ -43,14 +43,14 @@ fn title(network: &Network, id: VariableId) -> String {
     }
 }
 
-/// The position of each variable, if the file gives one. Positions with a coordinate of a million
-/// or more are left out.
+/// The position of each variable, if the file gives one. A position with a coordinate of a million
+/// or more, or of minus a million or less, counts as missing.
 pub fn file_positions(network: &Network) -> Vec<Option<[f64; 2]>> {
     let plausible = |position: &[f64; 2]| position.iter().all(|coordinate| coordinate.abs() < 1e6);
     network.ids().map(|id| network.annotations().of(id).position.filter(plausible)).collect()
 }
 
-/// Nodes and lines of the network.
+/// The network as nodes and lines.
 pub struct Picture {
     /// The box of each variable, by index.
     pub nodes: Vec<PlacedNode>,
@@ -130,7 +130,8 @@ fn edges_of_factors(network: &Network) -> Vec<Edge> {
     pairs.into_iter().map(|(a, b)| Edge::Moral(a, b)).collect()
 }
 
-/// The edges that triangulation adds to the network: moral edges and fill edges.
+/// The edges of the triangulated graph that the picture of the network lacks: fill edges and, in a
+/// Bayesian network, moral edges.
 fn edges_of_triangulation(network: &Network, compiled: &CompiledNetwork) -> Vec<Edge> {
     let is_arc = |a: VariableId, b: VariableId| {
         network.parents(a).contains(&b) || network.parents(b).contains(&a)

@@ -58,7 +58,7 @@ impl NetworkKey {
     }
 }
 
-/// The bar chart of every variable, cached while the posteriors stay the same.
+/// The bar chart of every variable, cached until something that it depends on changes.
 #[derive(Default)]
 pub struct Charts {
     key: Option<ChartKey>,
@@ -66,7 +66,7 @@ pub struct Charts {
 }
 
 impl Charts {
-    /// Recomputes the charts if something they depend on has changed.
+    /// Computes the charts again if something that they depend on has changed.
     pub fn update(&mut self, ui: &Ui, document: &Document) {
         let key = ChartKey::new(document, Some(ui.visuals().dark_mode));
         if self.key.as_ref() == Some(&key) {
@@ -107,7 +107,8 @@ pub struct NetworkStyle<'a> {
     focused: Option<VariableId>,
     /// Parents and children of `focused`.
     relatives: FixedBitSet,
-    /// Whether a clique, separator or message is selected. If so, variables outside it are dimmed.
+    /// Whether a clique, separator or message is selected. If so, variables that do not belong to
+    /// the selected item are dimmed.
     dims: bool,
     /// Whether there are so many arcs that they fade when zoomed out.
     is_crowded: bool,

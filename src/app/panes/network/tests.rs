@@ -9,7 +9,7 @@ use super::*;
 use crate::app::testing::{drive, label_containing};
 use crate::format;
 
-/// Three nodes with positions, two of them with titles and colours.
+/// A network of three variables with positions, two of them with titles and colours.
 const PLACED: &str = r#"<smile id="placed"><nodes>
     <cpt id="a"><state id="n"/><state id="y"/><probabilities>0.3 0.7</probabilities></cpt>
     <cpt id="b"><state id="n"/><state id="y"/><parents>a</parents>
@@ -21,6 +21,7 @@ const PLACED: &str = r#"<smile id="placed"><nodes>
     <node id="c"><position>0 100 76 136</position></node>
     </genie></extensions></smile>"#;
 
+/// A file with this content in a temporary folder, which is deleted when it is dropped.
 fn file(name: &str, text: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -47,7 +48,7 @@ fn variables_are_drawn_at_the_positions_of_the_file_or_in_layers() {
 }
 
 #[test]
-fn the_layout_of_the_file_is_used_and_can_be_switched_off() {
+fn layout_and_colours_of_the_file_are_used_and_its_layout_can_be_switched_off() {
     let (_folder, path) = file("placed.xdsl", PLACED);
     let pane = Rc::new(RefCell::new(NetworkPane::default()));
     let fills = Rc::new(RefCell::new(Vec::new()));

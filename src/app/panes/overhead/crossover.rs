@@ -1,4 +1,4 @@
-//! The table size from which on one of two runs is faster than the other.
+//! The table size above which the messages of one run are faster than those of another run.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::statistics::median;
 /// Width of a bin of sizes, in powers of ten. In each bin, the medians of the times are compared.
 const BIN_DECADES: f64 = 0.25;
 
-/// How the times of two runs compare over sizes.
+/// How the times of two runs compare, depending on the table size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Crossover {
     /// The second run is faster from this size on.
@@ -16,12 +16,12 @@ pub(super) enum Crossover {
     Never,
     /// The second run is faster for every size.
     SecondAlways,
-    /// No bin of sizes has times of both runs.
+    /// There is no bin of sizes with times of both runs.
     Unknown,
 }
 
-/// Compares two runs, each given by points of size and time. If the second run becomes faster at
-/// several sizes, the crossover is at the largest of these sizes.
+/// Compares two runs, each given by the size and the time of its messages. If the second run
+/// becomes faster at several sizes, the crossover is at the largest of these sizes.
 pub(super) fn crossover(first: &[(f64, f64)], second: &[(f64, f64)]) -> Crossover {
     let (first, second) = (medians(first), medians(second));
     // The decimal logarithms of the size and of the ratio of the times, first over second.
@@ -43,10 +43,10 @@ pub(super) fn crossover(first: &[(f64, f64)], second: &[(f64, f64)]) -> Crossove
     Crossover::At(10_f64.powf(from + share * (to - from)))
 }
 
-/// The median time in each bin of sizes.
-fn medians(points: &[(f64, f64)]) -> BTreeMap<i64, f64> {
+/// The median time in each bin of sizes. Messages without a positive size and time are left out.
+fn medians(messages: &[(f64, f64)]) -> BTreeMap<i64, f64> {
     let mut bins: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
-    for &(size, time) in points {
+    for &(size, time) in messages {
         if size > 0.0 && time > 0.0 {
             bins.entry((size.log10() / BIN_DECADES).floor() as i64).or_default().push(time);
         }

@@ -109,7 +109,8 @@ pub(super) struct MessagePlot {
     messages: Vec<Vec<MessageId>>,
     /// Horizontally the table entries of both cliques, vertically the time in microseconds.
     pub panel: Panel,
-    /// A sentence on the size from which the GPU is faster.
+    /// A sentence on the size from which the GPU is faster or, if there are no runs to compare, on
+    /// what the points are.
     pub summary: String,
 }
 
@@ -181,8 +182,8 @@ impl MessagePlot {
     }
 }
 
-/// Compares the first GPU run with the first CPU run of the same origin. Adds a mark at the size
-/// from which the GPU is faster, and returns a sentence on it.
+/// Compares the first GPU run with the first CPU run of the same origin. If there is a size from
+/// which the GPU is faster, adds a mark at this size. Returns a sentence on the result.
 fn compare(runs: &[Run], series: &[Series], marks: &mut Vec<Mark>) -> String {
     let pair = [Origin::Live, Origin::Recorded].into_iter().find_map(|origin| {
         let first =
@@ -221,7 +222,7 @@ fn compare(runs: &[Run], series: &[Series], marks: &mut Vec<Mark>) -> String {
     }
 }
 
-/// The tooltip of a point.
+/// Draws the tooltip of a point.
 pub(super) fn show_tooltip(
     ui: &mut Ui,
     compiled: &CompiledNetwork,

@@ -26,7 +26,7 @@ const SIDE_BY_SIDE_WIDTH: f32 = 760.0;
 /// The pane and the user's choices in it.
 #[derive(Default)]
 pub struct OverheadPane {
-    /// The engine whose bars the user chose.
+    /// The engine that the user chose for the bars.
     engine: Option<String>,
     /// Whether bars show shares of the time instead of times.
     as_share: bool,
@@ -34,7 +34,7 @@ pub struct OverheadPane {
     shows_messages: bool,
     /// Names of the runs that the user has shown (true) or hidden (false).
     chosen: Vec<(String, bool)>,
-    /// The plot of the messages, kept while its runs stay the same.
+    /// The plot of the messages, kept until something that it depends on changes.
     plot: Option<Arc<MessagePlot>>,
 }
 
@@ -63,8 +63,9 @@ impl OverheadPane {
         }
     }
 
-    /// The engine whose bars are shown: the chosen one, the last one measured here, the paper's
-    /// engine with interleaved mapping tables as in Figure 7, or else the first.
+    /// The engine whose bars are shown: the chosen one, or else the last one measured on this
+    /// machine, or else the paper's engine with interleaved mapping tables as in Figure 7, or else
+    /// the first of `engines`.
     fn shown(&self, model: &Model, engines: &[String]) -> Option<String> {
         let chosen = self.engine.as_ref().filter(|engine| engines.contains(engine));
         let here = || model.overheads.last().map(|measured| &measured.engine);
@@ -154,7 +155,10 @@ impl OverheadPane {
         });
         let shown: Vec<_> = runs.into_iter().filter(|run| self.is_shown(run)).collect();
         if shown.iter().all(|run| run.trace().messages.is_empty()) {
-            ui.weak("There is no propagation with messages to show. Press F5 to propagate.");
+            ui.weak(
+                "There is no propagation with messages to show. Tick a run above, or press F5 to \
+                 propagate.",
+            );
             return;
         }
         let plot = match self.plot.take() {
@@ -190,7 +194,7 @@ impl OverheadPane {
     }
 }
 
-/// The points of the selected message and of the message under the pointer.
+/// The points to outline: those of the selected message and of the message under the pointer.
 fn highlighted(ui: &Ui, model: &Model, plot: &MessagePlot) -> Vec<Highlighted> {
     let palette = Palette::of(ui);
     let mut highlighted = Vec::new();

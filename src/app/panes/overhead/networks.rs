@@ -49,7 +49,7 @@ fn recorded(model: &Model, engine: &str) -> Vec<RecordedRunRef> {
     runs
 }
 
-/// The two parts of a bar, in microseconds or percent.
+/// The two parts of the bar of a network, in microseconds or percent.
 struct NetworkBar {
     /// Index of the network on the horizontal axis.
     category: f64,
@@ -57,7 +57,7 @@ struct NetworkBar {
     execution: f64,
 }
 
-/// The bars of `engine`, in microseconds or as percentages of the whole time.
+/// The bars of `engine`, in microseconds or, if `as_share`, as percentages of the whole time.
 pub(super) fn panel(model: &Model, engine: &str, as_share: bool) -> Panel {
     let recorded = recorded(model, engine);
     let live: Vec<&MeasuredOverhead> =
@@ -104,7 +104,7 @@ pub(super) fn panel(model: &Model, engine: &str, as_share: bool) -> Panel {
     }
 }
 
-/// The tooltip of a bar of times: its share of the whole stack.
+/// Adds to the tooltip of a bar of times the share of this bar in its stack.
 pub(super) fn show_share(ui: &mut Ui, panel: &Panel, hit: PointRef) {
     let series = &panel.series[hit.series];
     let Some(bar) = series.points.get(hit.point) else { return };

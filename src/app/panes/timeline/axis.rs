@@ -4,8 +4,8 @@ use eframe::egui::{Rangef, Response, Ui};
 
 use crate::numbers;
 
-/// Shortest time in view, in nanoseconds: about the resolution of the clocks that messages are
-/// timed with. It only limits how far one can zoom in.
+/// Minimum time in view, in nanoseconds, which limits how far the user can zoom in. A shorter
+/// propagation does not fill the axis.
 const MIN_SPAN: f64 = 100.0;
 
 /// The part of a propagation that is in view, in nanoseconds since its start.
@@ -56,8 +56,8 @@ impl View {
         Self { start: self.start + shift, end: self.end + shift }.clamped(total)
     }
 
-    /// Moved just far enough to bring `start` to `end` into view with a margin; if that is longer
-    /// than the view, `start` comes into view.
+    /// Moved just far enough to bring the time from `start` to `end` into view with a margin. If
+    /// this time is longer than the view, `start` comes into view.
     #[must_use]
     pub fn revealing(self, start: f64, end: f64, total: f64) -> Self {
         if start < self.start {
@@ -77,7 +77,7 @@ impl View {
         let Some(pointer) = response.hover_pos() else { return self };
         let (scroll, pinch) = ui.input(|input| (input.smooth_scroll_delta, input.zoom_delta()));
         let mut view = self;
-        // The wheel also scrolls sideways, when shift is held or the wheel is tilted.
+        // The wheel also scrolls sideways if Shift is pressed or the wheel is tilted.
         let factor = f64::from(pinch) * (f64::from(scroll.y) / 240.0).exp2();
         if factor != 1.0 {
             let share = f64::from(pointer.x - across.min) / f64::from(across.span());
@@ -114,10 +114,9 @@ pub struct Tick {
     pub label: String,
 }
 
-/// Ticks in `view` at multiples of 1, 2 or 5 times a power of ten; not many more than
-/// `max_count` of them.
+/// Ticks in `view` at multiples of 1, 2 or 5 times a power of ten: at most `max_count + 1` of them.
 ///
-/// All labels have the same unit, and enough decimals to tell them apart.
+/// All labels but `0` have the same unit, and enough decimals to tell them apart.
 #[must_use]
 pub fn ticks(view: View, max_count: usize) -> Vec<Tick> {
     let step = numbers::round_step(view.span() / max_count.max(1) as f64).max(1.0);

@@ -8,7 +8,7 @@ use crate::app::widgets::naming;
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, Phase};
 
-/// Draws the card.
+/// Draws the card of the message `span`.
 pub(super) fn show(ui: &mut Ui, compiled: &CompiledNetwork, span: Span) {
     ui.set_max_width(420.0);
     let palette = Palette::of(ui);

@@ -25,17 +25,18 @@ pub(super) struct Drawing {
     pub view: View,
     chart: Rect,
     row_height: f32,
-    rows: usize,
+    row_count: usize,
 }
 
 impl Drawing {
-    pub fn new(rect: Rect, rows: usize, view: View) -> Self {
+    /// The geometry of a chart that fills `rect` with `row_count` rows of messages.
+    pub fn new(rect: Rect, row_count: usize, view: View) -> Self {
         let mut chart = rect;
         chart.min.x += GUTTER;
         let room = (chart.height() - AXIS_HEIGHT - STAGES_HEIGHT - 8.0).max(8.0);
-        let max_height = if rows == 1 { 2.0 * MAX_ROW_HEIGHT } else { MAX_ROW_HEIGHT };
-        let row_height = (room / rows.max(1) as f32).min(max_height);
-        Self { view, chart, row_height, rows }
+        let max_height = if row_count == 1 { 2.0 * MAX_ROW_HEIGHT } else { MAX_ROW_HEIGHT };
+        let row_height = (room / row_count.max(1) as f32).min(max_height);
+        Self { view, chart, row_height, row_count }
     }
 
     /// The time at horizontal position `x`.
@@ -53,10 +54,12 @@ impl Drawing {
         f64::from(count) / f64::from(self.chart.width()) * self.view.span()
     }
 
-    /// The row at vertical position `y`.
+    /// The row at vertical position `y`, if there is one.
     pub fn row_at(&self, y: f32) -> Option<usize> {
         let below = y - self.row_rect(0).top();
-        (below >= 0.0).then(|| (below / self.row_height) as usize).filter(|row| *row < self.rows)
+        (below >= 0.0)
+            .then(|| (below / self.row_height) as usize)
+            .filter(|row| *row < self.row_count)
     }
 
     fn x(&self, time: f64) -> f32 {
@@ -73,6 +76,8 @@ impl Drawing {
         Rect::from_x_y_ranges(self.chart.x_range(), top..=top + self.row_height)
     }
 
+    /// Draws the chart. `pointed` is the message under the pointer; `range` is the time that the
+    /// user has marked, in nanoseconds.
     pub fn draw(
         &self,
         ui: &Ui,
@@ -101,7 +106,7 @@ impl Drawing {
         let font = FontId::proportional(11.0);
         let line =
             Stroke::new(1.0, visuals.widgets.noninteractive.bg_stroke.color.gamma_multiply(0.6));
-        let bottom = self.row_rect(self.rows.max(1) - 1).bottom().min(self.chart.bottom());
+        let bottom = self.row_rect(self.row_count.max(1) - 1).bottom().min(self.chart.bottom());
         let max_ticks = (self.chart.width() / 100.0) as usize;
         let ink = visuals.weak_text_color();
         for tick in ticks(self.view, max_ticks.max(2)) {
@@ -200,7 +205,8 @@ impl Drawing {
         }
     }
 
-    /// Outlines a message; one too short for an outline gets a line with an arrow head on top.
+    /// Outlines a message. A message too short for an outline gets a line with an arrow head on
+    /// top.
     fn outline(&self, painter: &Painter, span: Span, y_range: Rangef, colour: Color32) {
         let (from, to) = (self.x(span.start), self.x(span.end));
         if to - from >= 4.0 {
@@ -245,6 +251,8 @@ impl Drawing {
         }
     }
 
+    /// Marks the time between the two ends of a range, in either order, and sums the durations of
+    /// the messages in it.
     fn range(&self, ui: &Ui, painter: &Painter, scene: &TimelineScene<'_>, (from, to): (f64, f64)) {
         let (from, to) = (from.min(to), from.max(to));
         let visuals = ui.visuals();
@@ -307,7 +315,7 @@ fn add_shape(mesh: &mut Mesh, shape: RowShape, y_range: Rangef, palette: &Palett
     }
 }
 
-/// `colour` with every channel multiplied by `share`.
+/// `colour` with red, green and blue multiplied by `share`.
 fn darker(colour: Color32, share: f32) -> Color32 {
     let [r, g, b, _] = colour.to_array();
     let less = |channel: u8| (f32::from(channel) * share) as u8;

@@ -12,7 +12,7 @@ use crate::app::widgets::naming;
 use crate::numbers;
 use crate::propagation::Stage;
 
-/// Draws the line.
+/// Draws the line of durations.
 pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
     let palette = Palette::of(ui);
     ui.horizontal_wrapped(|ui| {

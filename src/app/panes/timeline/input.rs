@@ -55,8 +55,8 @@ impl TimelinePane {
         rect: Rect,
         commands: &mut Commands,
     ) {
-        // Remember the request even if it is ignored now: one made while the pointer was over
-        // another pane must not fit the timeline later.
+        // Remember the request to fit even if it is ignored now: a request made while the pointer
+        // was over another pane must not fit the timeline later.
         let fit = self.fit_serial != scene.model.fit_serial;
         self.fit_serial = scene.model.fit_serial;
         if !response.contains_pointer() && !response.has_focus() {
@@ -101,7 +101,7 @@ impl TimelinePane {
 }
 
 /// The message `step` positions after the selected one, in the order of the trace; the first
-/// message if none is selected.
+/// message if none is selected. `None` beyond the first or the last message.
 fn neighbour(scene: &TimelineScene<'_>, step: i64) -> Option<Span> {
     let messages = &scene.trace.messages;
     let selected = match scene.model.selected() {

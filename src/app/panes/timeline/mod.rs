@@ -26,8 +26,8 @@ use axis::View;
 use draw::Drawing;
 use rows::{Grouping, TimelineRow};
 
-/// Maximum number of workers that have a row each; with more, the rows would be too low to read.
-/// Messages of more workers are packed into fewer rows unless the user chooses otherwise.
+/// Maximum number of rows by worker; more rows would be too low to read. If there would be more,
+/// messages are packed into fewer rows unless the user chooses otherwise.
 const MAX_WORKER_ROWS: usize = 24;
 
 /// The timeline and its view state.
@@ -37,9 +37,10 @@ pub struct TimelinePane {
     view: Option<View>,
     /// The part that the user zoomed to in slow motion; `None` shows everything.
     slow_motion_view: Option<View>,
-    /// Where the user began and ended dragging over a range, in nanoseconds.
+    /// The range of time over which the user dragged, in nanoseconds: where the drag began and
+    /// where it ended.
     range: Option<(f64, f64)>,
-    /// How the user wants messages grouped. If `None`, the number of workers decides.
+    /// How the user wants messages grouped. If `None`, the number of rows by worker decides.
     grouping: Option<Grouping>,
     /// Serial number of the document that this view state belongs to.
     document: u64,
@@ -65,6 +66,7 @@ struct TimelineScene<'a> {
     total: f64,
     /// Duration of the propagation when messages are not timed, if that was measured.
     untraced: Option<Duration>,
+    /// Whether the propagation is running.
     live: bool,
 }
 
@@ -86,8 +88,8 @@ impl TimelinePane {
             None => document.traced_engine().engine.info().capabilities.on_gpu(),
         };
         let mut rows = rows::rows(trace, compiled.plan(), Grouping::ByWorker);
-        let many_workers = rows.len() > MAX_WORKER_ROWS;
-        let grouping = self.grouping.unwrap_or(if many_workers {
+        let too_many_rows = rows.len() > MAX_WORKER_ROWS;
+        let grouping = self.grouping.unwrap_or(if too_many_rows {
             Grouping::Packed
         } else {
             Grouping::ByWorker
@@ -108,7 +110,7 @@ impl TimelinePane {
             live,
         };
         header::show(ui, &scene, commands);
-        if many_workers {
+        if too_many_rows {
             self.grouping_choice(ui, &scene);
         }
         let slow_motion =
@@ -122,8 +124,8 @@ impl TimelinePane {
         }
     }
 
-    /// Resets the view state for another document, and the zoom for another run, which has a
-    /// different length.
+    /// Resets the view state for another document, and the zoom and the range for another run,
+    /// which takes a different time.
     fn reset_for_another_run(&mut self, model: &Model) {
         if let Some(document) = &model.document
             && self.document != document.serial
@@ -143,7 +145,7 @@ impl TimelinePane {
             let by_worker = if scene.on_gpu { "one per block" } else { "one per thread" };
             for (grouping, title, hint) in [
                 (Grouping::Packed, "packed", "As many rows as messages ran in parallel"),
-                (Grouping::ByWorker, by_worker, "Also shows when each one waited"),
+                (Grouping::ByWorker, by_worker, "Also shows the waits"),
             ] {
                 let button = ui.selectable_label(scene.grouping == grouping, title);
                 if button.on_hover_text(hint).clicked() {

@@ -22,10 +22,10 @@ pub struct Span {
     pub shared_with: u32,
 }
 
-/// Messages that do not overlap in time, in order of time.
+/// Messages that do not overlap in time, waits included, in order of time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimelineRow {
-    /// The worker that computed them: a thread, or a block of the GPU. Zero in packed rows.
+    /// The worker that computed the messages: a thread, or a block of the GPU. Zero in packed rows.
     pub worker: u32,
     /// The messages.
     pub spans: Vec<Span>,
@@ -100,8 +100,8 @@ fn pack(worker: u32, mut spans: Vec<Span>) -> Vec<TimelineRow> {
     rows
 }
 
-/// Total and median duration of the messages that wait or run at any time between `start` and `end`.
-/// Each counts with its whole duration, without its wait.
+/// Total and median duration of the messages that wait or run at any time between `start` and
+/// `end`. Each counts with its whole duration, without its wait.
 #[must_use]
 pub fn summary_between(rows: &[TimelineRow], start: f64, end: f64) -> DurationSummary {
     let spans = rows.iter().flat_map(|row| row.between(start, end));
@@ -117,8 +117,8 @@ impl TimelineRow {
         &self.spans[first.min(last)..last]
     }
 
-    /// The message at `time` if it is at least `tolerance` long; otherwise the longest message
-    /// within `tolerance` nanoseconds of `time`.
+    /// The message that waits or runs at `time`, if it is at least `tolerance` nanoseconds long
+    /// with its wait. Otherwise the longest message within `tolerance` of `time`.
     #[must_use]
     pub fn nearest(&self, time: f64, tolerance: f64) -> Option<Span> {
         let near = self.between(time - tolerance, time + tolerance);
@@ -133,7 +133,7 @@ impl TimelineRow {
     /// The shapes of the row on an axis where `x` maps a time to a pixel, from `left` to `right`;
     /// `view` is the start and end of the time in view.
     ///
-    /// There are at most about as many shapes as pixels, however many messages there are.
+    /// There are at most about one and a half shapes per pixel, however many messages there are.
     #[must_use]
     pub fn shapes(
         &self,
@@ -174,8 +174,8 @@ struct Coverage {
 
 impl Coverage {
     const WAIT: usize = 2;
-    /// Minimum coverage of a message, in pixels, so that even a message too short to measure is
-    /// visible.
+    /// Minimum coverage of a message or a wait, in pixels, so that even a message too short to
+    /// measure is visible.
     const MIN_COVERAGE: f32 = 0.02;
 
     fn new(left: f32, right: f32) -> Self {
@@ -188,7 +188,7 @@ impl Coverage {
     }
 
     /// Adds a message or wait from pixel `from` to pixel `to` to each column that it crosses.
-    /// `kind` is its index within a column.
+    /// `kind` is the index of the phase, or [`WAIT`](Self::WAIT).
     fn add(&mut self, kind: usize, from: f32, to: f32) {
         let count = self.columns.len();
         let mut from = from;
@@ -204,7 +204,7 @@ impl Coverage {
         }
     }
 
-    /// The columns that are covered at all.
+    /// The columns that are at least partly covered.
     fn columns(self) -> impl Iterator<Item = RowShape> {
         let left = self.left;
         let columns = self.columns.into_iter().enumerate();

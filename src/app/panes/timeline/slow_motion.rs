@@ -29,10 +29,11 @@ pub(super) struct Now {
     pub(super) playing: bool,
 }
 
-/// Draws the traces of `document` up to `now`.
+/// Draws the traces of `document`, with the messages after `now` dimmed.
 ///
-/// A click moves to another time. The wheel changes `zoom`, of which `None` shows everything,
-/// and a double click shows everything again. While playing, the time shown stays in view.
+/// A click or a drag moves to another time. `zoom` is the part in view, or `None` for everything.
+/// The wheel zooms, and a double click shows everything again. While playing, the time shown stays
+/// in view.
 pub(super) fn show(
     ui: &mut Ui,
     document: &Document,
@@ -87,11 +88,12 @@ fn update_view(
     view
 }
 
+/// The chart in one frame.
 struct Chart {
     painter: Painter,
     rect: Rect,
     view: View,
-    /// Nanoseconds since the start of the propagation.
+    /// The time shown, in nanoseconds since the start of the propagation.
     now: f64,
 }
 
@@ -111,8 +113,8 @@ impl Chart {
         }
     }
 
-    /// Draws one trace into `band`: future messages are dimmed, and messages being computed
-    /// stand out.
+    /// Draws one trace into `band`. Messages after the time shown are dimmed, and messages that are
+    /// being computed at this time stand out.
     fn trace(
         &self,
         ui: &Ui,
@@ -154,6 +156,7 @@ impl Chart {
     }
 }
 
+/// The font of labels and names.
 fn small() -> FontId {
     FontId::proportional(11.0)
 }

@@ -10,8 +10,7 @@ use crate::app::testing::{
     Bench, drive, drive_model, label_containing, model, model_with, record_on_gpu,
 };
 use crate::cancel::CancelToken;
-use crate::propagation::MessageId;
-use crate::propagation::{Stage, Watch};
+use crate::propagation::{MessageId, Stage, Watch};
 
 fn asia<'a>() -> Harness<'a, Bench> {
     let mut pane = TimelinePane::default();
@@ -107,7 +106,7 @@ fn shift_drag_selects_a_range_that_escape_clears() {
 }
 
 #[test]
-fn a_running_propagation_is_drawn_up_to_the_current_time() {
+fn a_running_propagation_is_summarised_so_far_and_redrawn() {
     let mut model = model("asia");
     let compiled = Arc::clone(model.compiled().unwrap());
     let watch = Arc::new(Watch::timed(compiled.plan(), CancelToken::new()));

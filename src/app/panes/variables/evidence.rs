@@ -9,7 +9,7 @@ use crate::app::state::highlight::Item;
 use crate::app::theme::Palette;
 use crate::network::{Finding, VariableId};
 
-/// Maximum number of findings before the list scrolls.
+/// Maximum number of findings that are visible without scrolling.
 const MAX_ROWS: f32 = 6.0;
 
 /// Draws the findings, each with a button to retract it, and an error if they are impossible.

@@ -11,8 +11,8 @@ use crate::app::widgets::naming;
 
 /// Share of the width for the name of a collapsed variable.
 const NAME_SHARE: f32 = 0.52;
-/// Minimum width of a summary without its number, in points, at which the most probable state is
-/// named.
+/// Minimum width, in points, of a summary without the number at its right, for the most probable
+/// state to be named.
 const MIN_MODE_WIDTH: f32 = 120.0;
 
 impl VariableRow<'_> {
@@ -105,7 +105,8 @@ impl VariableRow<'_> {
         }
     }
 
-    /// Draws the posterior of a collapsed variable: a bar per state, and the most probable state.
+    /// Draws the posterior of a collapsed variable: a bar for each state, and the most probable
+    /// state with its probability.
     fn paint_summary(&self, ui: &Ui, rect: Rect) {
         let Some(posterior) = self.posterior() else { return };
         let palette = Palette::of(ui);

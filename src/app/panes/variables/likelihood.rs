@@ -9,12 +9,15 @@ use crate::network::{Finding, VariableId};
 /// A window with a weight for each state.
 pub(super) struct LikelihoodEditor {
     variable: VariableId,
+    /// The weight of each state.
     weights: Vec<f64>,
+    /// Serial number of the document; the editor closes when another document is opened.
     serial: u64,
 }
 
 impl LikelihoodEditor {
-    /// An editor for `variable` that starts with its finding, or with equal weights.
+    /// An editor for `variable` that starts with the weights of its finding or, without a finding,
+    /// with equal weights.
     pub(super) fn new(document: &Document, variable: VariableId) -> Self {
         let states = 0..document.network()[variable].cardinality();
         let weight =

@@ -39,8 +39,8 @@ pub struct VariablesPane {
     /// Serial number of the document that `expanded` belongs to.
     serial: Option<u64>,
     editor: Option<LikelihoodEditor>,
-    /// The variable that was last scrolled into view.
-    scrolled_to: Option<VariableId>,
+    /// The variable that was selected in the last frame; a new selection is scrolled into view.
+    last_selected: Option<VariableId>,
     /// Whether to scroll to the top, because another network was opened.
     scroll_to_top: bool,
     /// Height of the evidence below the list in the last frame, in points.
@@ -113,7 +113,7 @@ impl VariablesPane {
         ui.add_space(2.0);
     }
 
-    /// The variables whose name, or the name of a state, contains the search text.
+    /// The variables for which the name, or the name of a state, contains the search text.
     fn matching(&self, network: &Network) -> Vec<VariableId> {
         let text = self.search.trim().to_lowercase();
         let contains = |name: &str| name.to_lowercase().contains(&text);
@@ -136,19 +136,8 @@ impl VariablesPane {
         height: f32,
         commands: &mut Commands,
     ) {
-        let network = document.network();
-        let height_of = |variable: VariableId| {
-            let states = network[variable].cardinality() as f32 * STATE_HEIGHT;
-            HEADING_HEIGHT + if self.expanded.contains(&variable) { states } else { 0.0 }
-        };
-        let mut tops = Vec::with_capacity(shown.len() + 1);
-        let mut top = 0.0;
-        for &variable in shown {
-            tops.push(top);
-            top += height_of(variable);
-        }
-        tops.push(top);
-
+        let tops = self.tops(document.network(), shown);
+        let total_height = tops[shown.len()];
         let mut area = ScrollArea::vertical().auto_shrink(false).max_height(height);
         if let Some(offset) = self.scroll_target(model, shown, &tops) {
             area = area.vertical_scroll_offset(offset);
@@ -157,7 +146,7 @@ impl VariablesPane {
         }
         let mut toggled = None;
         area.show_viewport(ui, |ui, viewport| {
-            ui.set_height(top);
+            ui.set_height(total_height);
             let origin = ui.max_rect().min;
             let width = ui.available_width();
             let first = tops.partition_point(|&top| top <= viewport.top()).saturating_sub(1);
@@ -186,6 +175,21 @@ impl VariablesPane {
         }
     }
 
+    /// The upper edge of each variable in the list, and the lower edge of the last one, in points.
+    fn tops(&self, network: &Network, shown: &[VariableId]) -> Vec<f32> {
+        let height_of = |variable: VariableId| {
+            let states = network[variable].cardinality() as f32 * STATE_HEIGHT;
+            HEADING_HEIGHT + if self.expanded.contains(&variable) { states } else { 0.0 }
+        };
+        let mut tops = vec![0.0];
+        let mut top = 0.0;
+        for &variable in shown {
+            top += height_of(variable);
+            tops.push(top);
+        }
+        tops
+    }
+
     /// The scroll offset at which a newly selected variable is in view; `None` if the selection has
     /// not changed or is not in the list.
     fn scroll_target(&mut self, model: &Model, shown: &[VariableId], tops: &[f32]) -> Option<f32> {
@@ -193,10 +197,10 @@ impl VariablesPane {
             Some(Item::Variable(variable)) => Some(*variable),
             _ => None,
         };
-        if self.scrolled_to == selected {
+        if self.last_selected == selected {
             return None;
         }
-        self.scrolled_to = selected;
+        self.last_selected = selected;
         let index = shown.iter().position(|variable| Some(*variable) == selected)?;
         Some((tops[index] - 3.0 * HEADING_HEIGHT).max(0.0))
     }

@@ -1,6 +1,8 @@
 //! One variable: the rows of its states. `heading.rs` draws the heading.
 
-use eframe::egui::{self, Align2, Color32, Modifiers, Rect, Sense, Stroke, Ui, pos2, vec2};
+use eframe::egui::{
+    self, Align2, Color32, Modifiers, Rect, Response, Sense, Stroke, Ui, pos2, vec2,
+};
 
 use crate::app::state::command::{Command, Commands, EvidenceCommand, ViewCommand};
 use crate::app::state::document::Document;
@@ -70,11 +72,12 @@ impl VariableRow<'_> {
         self.document.evidence.observed(self.variable) == Some(state)
     }
 
+    /// Draws the row of a state, and enters evidence when the row is clicked.
     fn state(&self, ui: &mut Ui, rect: Rect, state: usize, commands: &mut Commands) {
         let variable = &self.document.network()[self.variable];
         let label = &variable.states()[state];
-        let posterior = self.posterior().map(|p| p[state]);
-        let prior = self.prior().map(|p| p[state]);
+        let posterior = self.posterior().map(|posterior| posterior[state]);
+        let prior = self.prior().map(|prior| prior[state]);
         let observed = self.observed(state);
 
         let id = ui.id().with(("state", self.variable, state));
@@ -97,10 +100,16 @@ impl VariableRow<'_> {
             commands.push(ViewCommand::Hover(Item::Variable(self.variable)));
         }
         let response = response.on_hover_ui(|ui| hover_card(ui, label, posterior, prior));
+        self.paint_state(ui, rect, state, &response);
+    }
 
+    /// Paints the name, the bar and the probability of a state.
+    fn paint_state(&self, ui: &Ui, rect: Rect, state: usize, response: &Response) {
+        let label = &self.document.network()[self.variable].states()[state];
+        let observed = self.observed(state);
         let palette = Palette::of(ui);
         let painter = ui.painter_at(rect);
-        let visuals = ui.style().interact(&response);
+        let visuals = ui.style().interact(response);
         if response.hovered() || response.has_focus() {
             painter.rect_filled(rect, 3.0, visuals.weak_bg_fill);
         }
@@ -120,7 +129,7 @@ impl VariableRow<'_> {
             pos2(rect.right() - NUMBER_WIDTH, rect.bottom() - 3.0),
         );
         painter.rect_filled(track, 2.0, ui.visuals().extreme_bg_color);
-        if let Some(p) = posterior {
+        if let Some(p) = self.posterior().map(|posterior| posterior[state]) {
             let has_evidence = self.document.evidence.get(self.variable).is_some();
             let colour = if has_evidence { palette.evidence } else { palette.posterior };
             let bar =
@@ -130,15 +139,16 @@ impl VariableRow<'_> {
             let ink = self.dimmed(ink);
             painter.text(end, Align2::RIGHT_CENTER, percent(p), small(ui), ink);
         }
-        if let Some(p) = prior.filter(|_| !self.document.evidence.is_empty()) {
+        let prior = self.prior().filter(|_| !self.document.evidence.is_empty());
+        if let Some(p) = prior.map(|prior| prior[state]) {
             let x = track.left() + track.width() * p as f32;
             painter.vline(x, track.y_range().expand(1.5), Stroke::new(2.0, palette.prior));
         }
     }
 
-    /// The command for a click on `state`. A plain click observes the state or retracts it. With
-    /// Alt the state is excluded. With the command key it is added to the possible states or
-    /// removed from them.
+    /// The command for a click on `state`. A plain click observes the state, or retracts it if it
+    /// is observed. With Alt, the state is excluded. With the command key, the state is added to
+    /// the possible states or removed from them.
     fn click(&self, state: usize, modifiers: Modifiers) -> Command {
         if !modifiers.alt && !modifiers.command {
             return Command::Evidence(EvidenceCommand::Toggle(self.variable, state));
@@ -171,6 +181,7 @@ impl VariableRow<'_> {
     }
 }
 
+/// Draws the tooltip of a state.
 fn hover_card(ui: &mut Ui, label: &str, posterior: Option<f64>, prior: Option<f64>) {
     ui.strong(label);
     if let Some(p) = posterior {
@@ -179,5 +190,8 @@ fn hover_card(ui: &mut Ui, label: &str, posterior: Option<f64>, prior: Option<f6
     if let Some(p) = prior {
         ui.label(format!("prior {p:.9}"));
     }
-    ui.weak("Click: observe or retract. Ctrl+click: one of several possible states. Alt+click: exclude.");
+    ui.weak(
+        "Click: observe or retract. Ctrl+click: one of several possible states. Alt+click: \
+         exclude.",
+    );
 }

@@ -23,7 +23,7 @@ pub(super) fn body(ui: &Ui) -> FontId {
     TextStyle::Body.resolve(ui.style())
 }
 
-/// The font of rows: one point smaller than headings.
+/// The font of the rows of states: one point smaller than that of headings.
 pub(super) fn small(ui: &Ui) -> FontId {
     FontId { size: TextStyle::Body.resolve(ui.style()).size - 1.0, ..body(ui) }
 }
