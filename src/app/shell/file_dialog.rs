@@ -44,7 +44,7 @@ impl Dialog {
             let dialog = rfd::FileDialog::new().set_title(purpose.title());
             let dialog = match purpose {
                 FilePurpose::OpenNetwork => dialog
-                    .add_filter("Bayesian networks", &network_extensions())
+                    .add_filter("Networks", &network_extensions())
                     .add_filter("All files", &["*"]),
                 FilePurpose::LoadEvidence | FilePurpose::OpenCases => dialog
                     .add_filter("Evidence", &case_extensions())

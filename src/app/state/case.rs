@@ -9,12 +9,12 @@ use crate::propagation::Posteriors;
 /// Evidence under a name.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Unique among all cases of this run of the program.
+    /// Identifies the case; unique among all cases of all networks in this run of the program.
     pub number: u64,
     /// The name, which the user can change.
     pub name: String,
-    /// Its evidence.
+    /// The evidence.
     pub evidence: Evidence,
-    /// Its posteriors, or why its evidence is impossible. `None` until this is computed.
+    /// The posteriors, or why the evidence is impossible. `None` until the case has been propagated.
     pub answer: Option<Result<Arc<Posteriors>, ImpossibleEvidence>>,
 }

@@ -23,13 +23,13 @@ pub enum Command {
     Evidence(EvidenceCommand),
     /// Undo or redo.
     History(HistoryCommand),
-    /// Add, enter or change named cases.
+    /// Add, enter, change or remove named cases.
     Case(CaseCommand),
     /// Load or save evidence and cases.
     CaseFile(CaseFileCommand),
-    /// Open a network.
+    /// Open, reload or restore a network.
     Document(DocumentCommand),
-    /// Choose an engine, or propagate.
+    /// Choose how to compile and propagate, or propagate.
     Engine(EngineCommand),
     /// Search for a better junction tree.
     Tree(TreeCommand),
@@ -41,7 +41,7 @@ pub enum Command {
     Lesson(LessonCommand),
     /// Step through the messages.
     Step(StepCommand),
-    /// Open a file dialog, save a picture, show help.
+    /// Ask for a file, save a picture, show or hide an overlay, or quit.
     Window(WindowCommand),
 }
 
@@ -52,20 +52,20 @@ pub enum DocumentCommand {
     Open(NetworkSource),
     /// Read the open network again.
     Reload,
-    /// Restore the autosaved work of a run that crashed.
+    /// Restore the offered work of a run that crashed.
     Restore,
-    /// Discard the autosaved work of a run that crashed.
+    /// Discard the offered work of a run that crashed.
     DiscardAutosave,
 }
 
 /// A command for the window itself.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WindowCommand {
-    /// Ask the user for a path, and then use it for this purpose.
+    /// Ask the user for a path, and then use the path for this purpose.
     ChooseFile(FilePurpose),
     /// Save a picture of this pane, or of the whole window, to this file.
     SavePicture(Option<Pane>, PathBuf),
-    /// Show or hide the list of shortcuts.
+    /// Show or hide the list of keys.
     ToggleHelp,
     /// Show or hide the command palette.
     TogglePalette,

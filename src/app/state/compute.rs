@@ -12,13 +12,13 @@ pub enum EngineCommand {
     SetEngine(EngineChoice),
     /// Compile with this triangulation.
     SetTriangulation(Triangulation),
-    /// Limit the memory that engines may use; `None` means half of the available memory.
+    /// Limit the memory that an engine may use; `None` means half of the available memory.
     SetMemoryLimit(Option<MemoryLimit>),
     /// Propagate whenever evidence changes, or only on request.
     SetAutoPropagate(bool),
-    /// Propagate now, even if nothing changed.
+    /// Propagate now, even if nothing changed. An engine that a fallback replaced is tried again.
     Propagate,
-    /// Cancel the running step.
+    /// Cancel the running step of the session.
     Cancel,
     /// Hide the message about the last failure.
     DismissFailure,
@@ -35,13 +35,13 @@ pub struct ComputeOptions {
     pub engine: EngineChoice,
     /// How the moral graph is triangulated.
     pub triangulation: Triangulation,
-    /// Maximum memory that engines may use; `None` means half of the available memory.
+    /// Maximum memory that an engine may use; `None` means half of the available memory.
     pub memory: Option<MemoryLimit>,
 }
 
 impl ComputeOptions {
-    /// The options in `settings`. The default replaces an engine or triangulation that cannot be
-    /// used.
+    /// The options in `settings`. An engine that cannot run here, and a triangulation that does not
+    /// exist, are replaced by the defaults.
     #[must_use]
     pub fn from_settings(settings: &Settings) -> Self {
         Self {

@@ -24,16 +24,16 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    /// The open document.
+    /// The open document, to be changed.
     pub(crate) fn document(&mut self) -> Option<&mut Document> {
         self.model.document.as_mut()
     }
 
-    /// Sends a request. While automatic propagation is off, it repeats the evidence of the last
-    /// request, unless the document was never propagated.
+    /// Sends a request with the evidence on screen. While automatic propagation is off, the request has
+    /// the evidence of the last request instead, unless the document was never propagated.
     pub(crate) fn request(&mut self) {
-        let fresh = self.model.document.as_ref().is_some_and(|document| document.prior.is_none());
-        if self.model.settings.auto_propagate || fresh {
+        let is_new = self.model.document.as_ref().is_some_and(|document| document.prior.is_none());
+        if self.model.settings.auto_propagate || is_new {
             self.request_evidence();
         } else {
             self.submit();
@@ -48,12 +48,12 @@ impl Core {
         self.submit();
     }
 
-    /// Sends a request with the evidence of the last request.
+    /// Sends a request with the evidence of the last request, for whatever else has changed.
     pub(crate) fn submit(&mut self) {
         self.requests.submit(self.model.document.as_mut(), &self.model.compute);
     }
 
-    /// Hides the last failure.
+    /// Hides the message of the last failure.
     pub(crate) fn clear_failure(&mut self) {
         self.model.failure = None;
         self.requests.failed_to_open = false;

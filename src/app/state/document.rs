@@ -23,7 +23,7 @@ pub struct Document {
     pub requested_engine: EngineChoice,
     /// The network and the warnings of its reader.
     pub read: Arc<ReadNetwork>,
-    /// The compiled network, once there is one.
+    /// The compiled network. `None` until the network has been compiled.
     pub compiled: Option<Arc<CompiledNetwork>>,
     /// The evidence.
     pub evidence: Evidence,
@@ -33,24 +33,23 @@ pub struct Document {
     pub prior: Option<Arc<Propagation>>,
     /// The newest propagation, which may be [stale](Self::is_stale).
     pub result: Option<Arc<Propagation>>,
-    /// The recorded runs that have a trace and fit this junction tree: their messages have the same
-    /// sizes.
+    /// The recorded runs that have a trace and fit the junction tree, because their messages have the
+    /// same sizes.
     pub recorded: Vec<RecordedRunRef>,
     /// The recorded run that is shown instead of this machine's propagation, if the user chose one.
     pub shown: Option<RecordedRunRef>,
-    /// The running propagation.
+    /// The watch of the running propagation.
     pub running: Option<Arc<Watch>>,
-    /// Trace and active messages of the running propagation, as of the start of this frame.
+    /// The progress of the running propagation at the start of this frame.
     pub snapshot: Option<RunningSnapshot>,
     /// Why the evidence is impossible, if it is.
     pub impossible: Option<ImpossibleEvidence>,
-    /// Memory that the engine uses, in bytes.
+    /// Maximum memory that the engine uses, in bytes. `None` until the engine has loaded the network.
     pub engine_bytes: Option<u64>,
     /// The engine used in place of the [requested](Self::requested_engine) one, and why the
     /// requested one failed. `None` while the requested engine is in use.
     pub fallback: Option<(EngineChoice, String)>,
-    /// Time of the launches and copies of one propagation with empty kernels, if the engine
-    /// launches kernels.
+    /// The launch overhead of one propagation, if the engine launches kernels.
     pub launch_overhead: Option<Duration>,
     /// Time of one kernel launch on this machine, if the engine launches kernels.
     pub launch_time: Option<Duration>,
@@ -59,7 +58,7 @@ pub struct Document {
 /// The progress of a running propagation, read once per frame so that all panes agree.
 #[derive(Clone, Debug)]
 pub struct RunningSnapshot {
-    /// The messages and stages so far.
+    /// The messages and stages that have ended.
     pub trace: MessageTrace,
     /// The messages that are being computed.
     pub active: Vec<MessageId>,
@@ -114,13 +113,13 @@ impl Document {
         &self.read.network
     }
 
-    /// The name of the network's file, or of the sample.
+    /// The name of the network's file or of the sample.
     #[must_use]
     pub fn title(&self) -> String {
         self.read.origin.title()
     }
 
-    /// The case with this number.
+    /// The listed case with this number.
     #[must_use]
     pub fn case(&self, number: u64) -> Option<&Case> {
         self.cases.iter().find(|case| case.number == number)
@@ -159,9 +158,11 @@ impl Document {
         }
     }
 
-    /// The trace to draw. If a recording is shown, its trace. Otherwise, while a propagation runs,
-    /// its trace as of the start of this frame. Otherwise the trace of the newest propagation,
-    /// provided that this ran on the current tree.
+    /// The trace to draw: the first of these that there is.
+    ///
+    /// 1. The trace of the recording that is shown.
+    /// 2. The trace of the running propagation at the start of this frame.
+    /// 3. The trace of the newest propagation. `None` if that propagation ran on another tree.
     #[must_use]
     pub fn trace(&self) -> Option<&MessageTrace> {
         if let Some(trace) = self.shown.and_then(|shown| shown.trace()) {
@@ -187,23 +188,25 @@ impl Document {
         }
     }
 
-    /// The first of the [traces to compare](Self::traces_to_compare): the one that slow motion
-    /// plays.
+    /// The first of the [traces to compare](Self::traces_to_compare). The graphs show this one in slow
+    /// motion.
     #[must_use]
     pub fn finished_trace(&self) -> Option<&MessageTrace> {
         self.traces_to_compare().first().map(|(_, trace)| *trace)
     }
 
-    /// Up to two traces of finished propagations that fit the current tree, each with a title. If a
-    /// recording is shown, its trace comes first, and then this machine's newest trace. Otherwise
-    /// this machine's newest trace comes first, and then the trace of a recording made on a GPU.
+    /// The traces that slow motion plays: up to two traces of finished propagations on the current
+    /// tree, each with a title. If a recording is shown, its trace comes first, and then this machine's
+    /// newest trace. Otherwise this machine's newest trace comes first, and then the trace of a
+    /// recorded run on a GPU.
     #[must_use]
     pub fn traces_to_compare(&self) -> Vec<(String, &MessageTrace)> {
         let result = self.result.as_ref().filter(|result| self.is_on_current_tree(result));
-        let own = result.filter(|result| !result.trace.messages.is_empty()).map(|result| {
-            let EngineChoice { engine, precision, .. } = result.engine;
-            (format!("{} {precision}, this machine", engine.name()), &result.trace)
-        });
+        let on_this_machine =
+            result.filter(|result| !result.trace.messages.is_empty()).map(|result| {
+                let EngineChoice { engine, precision, .. } = result.engine;
+                (format!("{} {precision}, this machine", engine.name()), &result.trace)
+            });
         let with_title = |recorded: &RecordedRunRef| {
             let name = format!("{}, {}", recorded.engine(), recorded.credit());
             recorded.trace().map(|trace| (name, trace))
@@ -213,9 +216,9 @@ impl Document {
             None => self.recorded.iter().find(|recorded| recorded.on_gpu()).and_then(with_title),
         };
         if self.shown.is_some() {
-            recorded.into_iter().chain(own).collect()
+            recorded.into_iter().chain(on_this_machine).collect()
         } else {
-            own.into_iter().chain(recorded).collect()
+            on_this_machine.into_iter().chain(recorded).collect()
         }
     }
 

@@ -7,9 +7,9 @@ use crate::network::{Evidence, Finding, VariableId};
 /// A command about the evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EvidenceCommand {
-    /// Observe this state, or retract the finding if the state is already observed.
+    /// Observe this state, or retract the finding if this state is already observed.
     Toggle(VariableId, usize),
-    /// Enter this finding.
+    /// Enter this finding in place of the variable's present one.
     Set(VariableId, Finding),
     /// Retract the finding of a variable.
     Retract(VariableId),

@@ -13,9 +13,9 @@ pub enum FilePurpose {
     LoadEvidence,
     /// Save the evidence.
     SaveEvidence,
-    /// Add the cases of a file.
+    /// Add the cases of a file to the list.
     OpenCases,
-    /// Save all cases.
+    /// Save all listed cases.
     SaveCases,
     /// Write the result of an experiment with this number into a folder.
     ExportResult(u64),
@@ -30,7 +30,7 @@ impl FilePurpose {
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
-            Self::OpenNetwork => "Open a Bayesian network",
+            Self::OpenNetwork => "Open a network",
             Self::LoadEvidence => "Load evidence",
             Self::SaveEvidence => "Save the evidence",
             Self::OpenCases => "Open cases",
@@ -47,10 +47,10 @@ impl FilePurpose {
         matches!(self, Self::SaveEvidence | Self::SaveCases | Self::SavePicture(_))
     }
 
-    /// Why `path` cannot be read or written, if that is clear without trying.
+    /// Why `path` cannot be used, if that is clear without reading or writing.
     #[must_use]
     pub fn problem(self, path: &Path) -> Option<&'static str> {
-        // If the system cannot tell, the path may exist.
+        // If the system cannot tell whether the path exists, assume that it does.
         let is_missing = |path: &Path| matches!(path.try_exists(), Ok(false));
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         match self {

@@ -1,8 +1,8 @@
 //! What the window knows and does, without drawing anything: one file per feature.
 //!
-//! A feature has its state, its commands as an enum, and a function or method that applies a
-//! command. What panes may read is in the [`Model`](model::Model); what every feature may use is in
-//! `Core`.
+//! Most features have state, an enum of commands, and a function or method that applies a command.
+//! State that panes may read is in the [`Model`](model::Model); state that every feature may use is
+//! in `Core`.
 
 pub mod case;
 pub mod case_files;

@@ -19,10 +19,9 @@ use crate::session::{Answer, ImprovementProgress, Step};
 pub struct MeasuredOverhead {
     /// The title of the network.
     pub network: String,
-    /// The engine and its options, as in
-    /// [`RecordedRunRef::engine`](super::recordings::RecordedRunRef::engine).
+    /// The engine and its options, as in [`EngineChoice::title`](crate::session::EngineChoice::title).
     pub engine: String,
-    /// Time of its launches and copies with empty kernels, in microseconds.
+    /// Time of the launches and copies with empty kernels, in microseconds.
     pub overhead_us: f64,
     /// Time of the whole propagation, in microseconds.
     pub whole_us: f64,
@@ -31,8 +30,8 @@ pub struct MeasuredOverhead {
 /// Everything that panes may read.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// The user's settings. The layout in them is the one that the window opened with, and the
-    /// evidence of the open network is missing until the user leaves that network.
+    /// The user's settings. They hold neither the current layout nor the evidence of the open network,
+    /// which [`Workbench::settings`](crate::app::Workbench::settings) adds.
     pub settings: Settings,
     /// The open network, if there is one.
     pub document: Option<Document>,
@@ -40,29 +39,31 @@ pub struct Model {
     pub compute: ComputeOptions,
     /// The step that the session is working on, if any.
     pub working: Option<Step>,
-    /// The last error, until the user dismisses it, changes the evidence, or starts other work.
+    /// The message of the last failure, until the user dismisses it, changes the evidence, or starts
+    /// other work.
     pub failure: Option<String>,
     /// The running experiment and all results.
     pub experiments: Experiments,
     /// Measurements recorded on other machines.
     pub recordings: &'static [Recording],
-    /// Launch overheads measured on this machine's GPU, the newest of each network and engine.
+    /// Launch overheads measured on this machine's GPU: for each network and engine the newest one.
     pub overheads: Vec<MeasuredOverhead>,
-    /// The search for a better junction tree of the open network, running or ended.
+    /// The last search for a better junction tree, running or ended.
     pub improvement: Option<Arc<ImprovementProgress>>,
     /// Whether moral and fill edges are shown in the network graph.
     pub fill_edges: bool,
-    /// The variable and the state that the current lesson points at.
+    /// The variable and the state that the current step of a lesson asks the user to observe.
     pub pointed: Option<(VariableId, usize)>,
     /// The position of stepping through the messages; `None` while the user is not stepping.
     pub stepping: Option<Stepping>,
-    /// The numbers of the message that was explained last, or an error.
+    /// The message that was explained last, with its numbers or with the reason why they cannot be
+    /// shown.
     pub explained: Option<Answer>,
     /// The selected item, and what is highlighted with it.
     pub selection: Highlight,
-    /// What was under the pointer in the last frame.
+    /// The item that was under the pointer in the last frame, and what is highlighted with it.
     pub hover: Highlight,
-    /// Incremented whenever the graphs should be fitted to their panes.
+    /// A number that increases whenever the graphs should be fitted to their panes.
     pub fit_serial: u64,
 }
 
@@ -90,14 +91,14 @@ impl Model {
         }
     }
 
-    /// Takes the snapshots that all panes draw from in this frame.
+    /// Takes the snapshot of the running propagation that all panes draw in this frame.
     pub fn begin_frame(&mut self) {
         if let Some(document) = &mut self.document {
             document.read_running();
         }
     }
 
-    /// The junction tree, if there is one.
+    /// The compiled network, once there is one.
     #[must_use]
     pub fn compiled(&self) -> Option<&Arc<CompiledNetwork>> {
         self.document.as_ref()?.compiled.as_ref()
@@ -115,8 +116,9 @@ impl Model {
         self.hover.item()
     }
 
-    /// Which messages were sent and which are being computed: at the current position of stepping
-    /// or, while the user is not stepping, in the running propagation. `None` if there is neither.
+    /// Which messages were sent and which are being computed: at the current position while the user
+    /// steps through the messages, otherwise in the running propagation. `None` if the user is not
+    /// stepping and no propagation runs.
     #[must_use]
     pub fn progress(&self) -> Option<Progress> {
         let document = self.document.as_ref()?;

@@ -7,7 +7,7 @@ use crate::app::state::command::{Command, DocumentCommand, EngineCommand};
 use crate::app::state::{case_files, cases, evidence, improvement, stepping_control, undo, view};
 
 impl Workbench {
-    /// Applies `command`.
+    /// Applies `command` to the features that it concerns.
     pub(super) fn apply(&mut self, ctx: &egui::Context, command: Command) {
         let Self { core, history, case_store, .. } = self;
         match command {

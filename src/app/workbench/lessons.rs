@@ -1,4 +1,4 @@
-//! Lessons. The user's own work is set aside while a lesson is taken.
+//! Starts, advances and ends lessons. During a lesson, the user's own work is set aside.
 
 use eframe::egui;
 
@@ -28,9 +28,10 @@ impl Workbench {
         ctx.request_repaint();
     }
 
+    /// Starts the lesson with index `lesson` at the step where it was left.
     fn start_lesson(&mut self, lesson: usize) {
         let Some(script) = LESSONS.get(lesson) else { return };
-        // If the user is taking another lesson, restore the work that it set aside.
+        // If the user is taking another lesson, restore the work that was set aside for that lesson.
         self.leave_lesson(true);
         let core = &mut self.core;
         let left_at = core.model.settings.lessons.get(&script.id).copied().unwrap_or(0);
@@ -54,6 +55,7 @@ impl Workbench {
         self.enter_step(step);
     }
 
+    /// Goes to the step with index `step`, stores it in the settings, and brings its pane to the front.
     fn enter_step(&mut self, step: usize) {
         let Some(course) = &mut self.course else { return };
         course.go_to(step);
@@ -63,6 +65,8 @@ impl Workbench {
         }
     }
 
+    /// Does the task of the current step if it is not done, and goes to the next step. After the last
+    /// step, the lesson ends.
     fn next_step(&mut self, ctx: &egui::Context) {
         let Some(course) = &self.course else { return };
         if !course.is_done(&self.core.model) {
@@ -108,11 +112,11 @@ impl Workbench {
         self.explanations.forget(&mut core.model);
         core.layout = before.layout;
         self.history = before.history;
-        // What was requested for the lesson's network does not apply to the restored one.
+        // The last request was for the lesson's network.
         let result = document.result.as_ref();
         core.requests.evidence = result.map_or_else(Evidence::none, |r| r.evidence.clone());
         core.requests.cases = [].into();
-        // The session reads the network again; the document is shown meanwhile.
+        // The session reads the network again. In the meantime, the document with its results is shown.
         core.model.document = Some(document);
         cases::list(core, &self.case_store);
         core.select(before.selected);

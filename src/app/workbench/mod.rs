@@ -1,8 +1,8 @@
 //! The workbench: the state of the window, and what happens in a frame.
 //!
-//! A frame receives the updates of the session, draws the panes, and applies the commands that they
-//! pushed. Single features are in [`state`](crate::app::state); this module does what involves
-//! several.
+//! In each frame, the workbench receives the updates of the session, reads the keyboard, draws the
+//! panes, and applies the commands that were pushed. [`state`](crate::app::state) has one file per
+//! feature; this module does what involves several features.
 
 mod apply;
 mod lessons;
@@ -56,9 +56,9 @@ pub struct Workbench {
     course: Option<Course>,
     panes: Panes,
     overlays: Overlays,
-    /// The commands of this frame.
+    /// The commands pushed in this frame so far.
     commands: Commands,
-    /// What was under the pointer in the last frame.
+    /// The item that was under the pointer in the last frame.
     hovered: Option<Item>,
     /// Whether a text field had the focus at the end of the last frame.
     was_typing: bool,
@@ -96,21 +96,24 @@ impl Workbench {
     /// Stores cases and results of experiments in two subfolders of `folder` from now on, and
     /// reads those that are already there.
     pub fn store_in(&mut self, folder: &Path) {
-        let experiments = &mut self.core.model.experiments;
-        let opened = CaseStore::open(&folder.join("cases"))
-            .map(|store| self.case_store = store)
-            .and_then(|()| ExperimentRunner::open(&folder.join("results"), experiments))
-            .map(|runner| self.experiments = runner);
-        if let Err(error) = opened {
+        let Core { model, notices, .. } = &mut self.core;
+        let mut report = |what: &str, error: std::io::Error| {
             let folder = folder.display();
-            self.core.notices.error(&format!(
-                "Cases and results will be lost when the window closes: {folder}: {error}"
-            ));
+            notices
+                .error(&format!("{what} will be lost when the window closes: {folder}: {error}"));
+        };
+        match CaseStore::open(&folder.join("cases")) {
+            Ok(store) => self.case_store = store,
+            Err(error) => report("Cases", error),
+        }
+        match ExperimentRunner::open(&folder.join("results"), &mut model.experiments) {
+            Ok(runner) => self.experiments = runner,
+            Err(error) => report("Results", error),
         }
     }
 
-    /// Saves the open work to `folder` from now on, and offers to restore the work of runs that
-    /// crashed.
+    /// Saves the open network's evidence and options to `folder` from now on, and offers to restore
+    /// the work of runs that crashed.
     pub fn autosave_in(&mut self, folder: &Path) {
         match Recovery::start(folder) {
             Ok(recovery) => self.recovery = recovery,
@@ -118,7 +121,7 @@ impl Workbench {
         }
     }
 
-    /// Ends the run normally, so that its work is not offered by the next one.
+    /// Ends the run normally, so that the next run does not offer to restore the work of this one.
     pub fn end(&mut self) {
         self.recovery.end();
     }
@@ -144,8 +147,8 @@ impl Workbench {
         settings
     }
 
-    /// The evidence of the networks that were left, as if the open one were left now. During a
-    /// lesson, the network that was set aside counts as the open one.
+    /// The evidence of the networks that the user left, as if the user left the open network now.
+    /// During a lesson, the network that was set aside counts as the open one.
     fn left_evidence(&self) -> LeftEvidence {
         let (document, history) = match &self.course {
             Some(course) => (&course.user_work().document, &course.user_work().history),
@@ -154,7 +157,7 @@ impl Workbench {
         self.core.model.settings.left_evidence.after_leaving(document.as_ref(), history)
     }
 
-    /// Uses engine, triangulation and memory limit of `settings` in this run, without storing them.
+    /// Uses the engine, triangulation and memory limit of `settings` in this run, without storing them.
     pub fn use_for_this_run(&mut self, settings: &Settings) {
         self.core.model.compute = ComputeOptions::from_settings(settings);
     }
@@ -174,7 +177,8 @@ impl Workbench {
         self.begin_opening(source, evidence);
     }
 
-    /// Whether everything that was asked for is on screen or has failed.
+    /// Whether no network is being opened, the session is idle, and either the posteriors are up to
+    /// date or something has failed.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         let model = &self.core.model;
@@ -226,8 +230,8 @@ impl Workbench {
 
     /// Turns keys, and paths that the user chose, into commands.
     fn read_input(&mut self, ctx: &egui::Context) {
-        // Only text fields take keys: a button that has the focus leaves them to the shortcuts.
-        // Escape removes the focus before the frame begins, so the last frame counts too.
+        // Only text fields take keys: a button that has the focus leaves all keys to the shortcuts.
+        // Escape removes the focus before the frame begins, so the focus in the last frame counts too.
         let typing = self.overlays.has_text_field() || self.was_typing || ctx.text_edit_focused();
         if let Some(stepping) = self.core.model.stepping.as_ref().filter(|_| !typing) {
             shortcuts::read_stepping(ctx, stepping, &mut self.commands);
@@ -264,7 +268,7 @@ impl Workbench {
                 command => self.apply(ctx, command),
             }
         }
-        // Pictures do not depend on where the pointer is.
+        // A picture does not depend on where the pointer is.
         hovered = hovered.filter(|_| self.overlays.picture.is_none());
         // The hovered item is highlighted in the next frame, in all panes.
         if self.hovered != hovered {
@@ -275,7 +279,7 @@ impl Workbench {
         }
     }
 
-    /// Takes and writes the picture that was asked for.
+    /// Takes and writes the picture that the user asked for, if any, and reports the outcome.
     fn take_picture(&mut self, ctx: &egui::Context) {
         let Some(picture) = &mut self.overlays.picture else { return };
         let Some(outcome) = picture.advance(ctx) else { return };
@@ -286,9 +290,9 @@ impl Workbench {
         }
     }
 
-    /// Saves what changed in this frame, and reports errors of earlier writes.
+    /// Autosaves the work if it changed, and reports errors of earlier writes.
     fn save(&mut self) {
-        // During a lesson, the autosave keeps the work that was set aside.
+        // During a lesson, the autosave still holds the user's own work, which was set aside.
         if self.course.is_none() {
             self.recovery.save_changes(&mut self.core);
         }

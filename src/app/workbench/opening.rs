@@ -15,8 +15,8 @@ use crate::network::Evidence;
 use crate::numbers;
 
 impl Workbench {
-    /// Requests the network in `source`, and returns the serial number of the opening. `evidence`
-    /// is entered when the network is open.
+    /// Requests the network in `source`, and returns the serial number of the opening. `evidence` is
+    /// entered once the network has been read.
     pub(super) fn begin_opening(
         &mut self,
         source: NetworkSource,
@@ -29,7 +29,7 @@ impl Workbench {
         serial
     }
 
-    /// Reads the open network again and enters the evidence as far as its names still exist.
+    /// Reads the open network again, and enters those findings whose variables and states still exist.
     pub(super) fn reload(&mut self) {
         let Some(document) = &self.core.model.document else { return };
         let evidence = NamedFinding::all(document.network(), &document.evidence);
@@ -37,7 +37,7 @@ impl Workbench {
         self.begin_opening(source, evidence);
     }
 
-    /// Restores the work of a run that crashed.
+    /// Restores the offered work of a run that crashed.
     pub(super) fn restore(&mut self) {
         let Some(work) = self.recovery.offered_work().cloned() else { return };
         self.core.model.compute = work.compute_options();
@@ -48,7 +48,7 @@ impl Workbench {
         self.recovery.restore_with(serial);
     }
 
-    /// Receives the requested network: opens it as the document.
+    /// Receives the requested network, which becomes the document.
     pub(super) fn opened(&mut self, read: Arc<ReadNetwork>) {
         let Some(opening) = self.core.requests.opening.take() else { return };
         self.recovery.opened(opening.serial);
@@ -71,15 +71,16 @@ impl Workbench {
         self.core.model.selection = Highlight::default();
         self.core.model.hover = Highlight::default();
         cases::list(&mut self.core, &self.case_store);
-        // The cases of the previous network mean nothing in this one.
+        // The requested cases are cases of the network before.
         self.core.requests.cases = [].into();
         self.continue_history(left.as_ref());
         self.core.request();
     }
 
     /// Continues the history after the open document replaced `left`. If both are the same network,
-    /// undo restores the evidence of `left`. Otherwise the history starts again, and undo enters
-    /// the evidence that the network had when it was last open.
+    /// undo restores the evidence of `left`. Otherwise the history starts again: undo then enters the
+    /// evidence that the network had when it was last open, unless the network was opened with
+    /// evidence or by a lesson.
     fn continue_history(&mut self, left: Option<&Document>) {
         let Some(document) = &self.core.model.document else { return };
         let is_same = |left: &&Document| {

@@ -13,7 +13,7 @@ use crate::propagation::CompiledNetwork;
 use crate::session::{EngineChoice, Failure, Propagation, Step, Update};
 
 impl Workbench {
-    /// Receives everything that was reported since the last frame.
+    /// Receives everything that the threads of the session reported since the last frame.
     pub(super) fn receive_updates(&mut self) {
         self.explanations.receive(&mut self.core.model);
         self.experiments.receive(&mut self.core.model.experiments);
@@ -21,7 +21,7 @@ impl Workbench {
         for (serial, update) in updates {
             let opening = self.core.requests.opening.as_ref().map(|opening| opening.serial);
             let document = self.core.model.document.as_ref().map(|document| document.serial);
-            // Other updates are about networks that were replaced before they were open.
+            // Other updates are about networks that were replaced or closed in the meantime.
             if opening == Some(serial) || document == Some(serial) {
                 self.receive(update);
             }
@@ -46,7 +46,7 @@ impl Workbench {
         }
     }
 
-    /// Stores a result in the document.
+    /// Stores a result of the session in the document.
     fn receive_result(&mut self, update: Update) {
         if let Update::Untraced(result) = &update {
             self.store_overhead(result);
@@ -79,7 +79,7 @@ impl Workbench {
     fn started(&mut self, step: Step) {
         let core = &mut self.core;
         core.model.working = Some(step);
-        // After a failure to open another network, work on the current one does not hide the error.
+        // If another network could not be opened, the work on the current one does not hide the error.
         if step <= Step::Propagate && !core.requests.failed_to_open {
             core.model.failure = None;
         }
@@ -97,7 +97,7 @@ impl Workbench {
             let (graph, order) = (compiled.moral_graph(), compiled.elimination_order());
             core.model.settings.orders.insert(graph, &order, entries);
         }
-        // A selected clique or message stays selected if the new tree has it too.
+        // A selected clique, separator or message stays selected if the new tree has it too.
         let selected = match (core.model.selected(), core.model.compiled()) {
             (Some(Item::Variable(variable)), _) => Some(Item::Variable(*variable)),
             (Some(item), Some(old)) => item.in_tree(old, &compiled),
@@ -117,8 +117,8 @@ impl Workbench {
         improvement::start_if_wanted(core);
     }
 
-    /// Stores the launch overhead of a propagation without evidence, if the engine launches
-    /// kernels.
+    /// Adds the launch overhead of `result` to the model, in place of an earlier one of the same
+    /// network and engine. Does nothing if `result` has evidence, or if its engine launches no kernels.
     fn store_overhead(&mut self, result: &Propagation) {
         let model = &mut self.core.model;
         let Some(document) = &model.document else { return };
@@ -147,11 +147,10 @@ impl Workbench {
 
     fn fell_back(&mut self, wanted: EngineChoice, engine: EngineChoice, reason: String) {
         self.core.notices.warning(&format!(
-            "Engine {} cannot be used, so engine {} propagates: {reason}. Propagate (F5) \
-             tries engine {} again.",
-            wanted.engine.name(),
-            engine.engine.name(),
-            wanted.engine.name(),
+            "Engine {wanted} cannot be used: {reason}. Engine {used} propagates instead. Propagate \
+             (F5) tries engine {wanted} again.",
+            wanted = wanted.engine.name(),
+            used = engine.engine.name(),
         ));
         if let Some(document) = self.core.document() {
             document.fallback = Some((engine, reason));
@@ -166,7 +165,7 @@ impl Workbench {
             core.requests.opening = None;
             core.requests.failed_to_open = true;
             self.recovery.failed_to_open();
-            // The current network stays open: continue the work on it that was interrupted.
+            // The current network stays open: continue the work on it, which was interrupted.
             core.request();
             improvement::start_if_wanted(core);
         }
