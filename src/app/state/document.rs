@@ -195,8 +195,8 @@ impl Document {
         self.traces_to_compare().first().map(|(_, trace)| *trace)
     }
 
-    /// The traces that slow motion plays: up to two traces of finished propagations on the current
-    /// tree, each with a title. If a recording is shown, its trace comes first, and then this machine's
+    /// The traces that slow motion plays: up to two traces of finished propagations that fit the
+    /// current tree, each with a title. If a recording is shown, its trace comes first, and then this machine's
     /// newest trace. Otherwise this machine's newest trace comes first, and then the trace of a
     /// recorded run on a GPU.
     #[must_use]

@@ -1,4 +1,4 @@
-//! The running experiment, and the results of earlier ones.
+//! The running experiment, and the results of experiments.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub enum ExperimentCommand {
     RenameResult(u64, String),
     /// Remove a result.
     RemoveResult(u64),
-    /// Write a result into this folder.
+    /// Write the files of a result into this folder.
     ExportResult(u64, PathBuf),
     /// Open the result in this file.
     OpenResult(PathBuf),
@@ -42,11 +42,11 @@ pub struct Experiments {
 /// A running experiment.
 #[derive(Clone)]
 pub struct RunningExperiment {
-    /// Its number.
+    /// The number of the experiment.
     pub number: u64,
-    /// Its title.
+    /// The title of the experiment.
     pub title: String,
-    /// Its progress.
+    /// The progress of the experiment.
     pub progress: Arc<Progress>,
 }
 
@@ -65,12 +65,12 @@ pub struct NamedResult {
     pub name: String,
     /// The result as data.
     pub record: Arc<Record>,
-    /// Its stored entry; `None` if results are lost at the end of the run.
+    /// The stored entry of the result; `None` if results are lost at the end of the run.
     entry: Option<EntryId>,
 }
 
 impl NamedResult {
-    /// A function that makes the content of the stored entry, and can run on another thread.
+    /// A function that makes the content of the stored entry. Another thread can call it.
     fn content(&self) -> impl FnOnce() -> Vec<u8> + Send + 'static {
         let (name, record) = (self.name.clone(), Arc::clone(&self.record));
         move || {
@@ -89,7 +89,8 @@ struct StoredResult {
 }
 
 impl Experiments {
-    /// Adds a result, named after its experiment and with the first free number: `fig7 #2`.
+    /// Adds the result `record`. Its name consists of the name of the experiment and the first free
+    /// number: `fig7 #2`.
     pub fn add(&mut self, record: Arc<Record>) {
         self.count += 1;
         let base = record.experiment.clone();
@@ -110,7 +111,7 @@ impl Experiments {
 pub(crate) struct ExperimentRunner {
     /// The thread of the running experiment.
     job: Option<Job<Result<Record, ExperimentError>>>,
-    /// The files of the results; `None` if results are lost at the end of the run.
+    /// The stored results; `None` if results are lost at the end of the run.
     store: Option<Store>,
 }
 
@@ -119,7 +120,8 @@ impl ExperimentRunner {
     pub(crate) fn open(folder: &Path, experiments: &mut Experiments) -> std::io::Result<Self> {
         let (store, entries) = Store::open(folder)?;
         for entry in entries {
-            // Files that cannot be read stay: another version of the program may have written them.
+            // Skip files that cannot be read, but keep them: another version of the program may have
+            // written them.
             let stored = serde_json::from_slice(&entry.content);
             let Ok(StoredResult { name, record }) = stored else { continue };
             if record.is_readable() {
@@ -169,7 +171,7 @@ impl ExperimentRunner {
             }
             ExperimentCommand::ExportResult(number, folder) => {
                 let Some(result) = experiments.result(number) else { return };
-                // Absolute paths, because the notice shows them.
+                // The notice shows the paths, so make them absolute.
                 let folder = std::path::absolute(&folder).unwrap_or(folder);
                 match export(result, &folder) {
                     Ok(files) => {
@@ -193,7 +195,7 @@ impl ExperimentRunner {
         }
     }
 
-    /// Starts an experiment, and cancels the running one.
+    /// Starts an experiment, in place of the running one.
     fn run(
         &mut self,
         experiments: &mut Experiments,
@@ -214,7 +216,7 @@ impl ExperimentRunner {
         self.job = Some(session.start_measuring_job("experiment", cancel, run));
     }
 
-    /// Receives the outcome of the running experiment, if it has ended since the last frame.
+    /// Receives the outcome of the running experiment, if the experiment has ended.
     pub(crate) fn receive(&mut self, experiments: &mut Experiments) {
         let Some(outcome) = self.job.as_ref().and_then(Job::take_outcome) else { return };
         self.job = None;
@@ -227,7 +229,8 @@ impl ExperimentRunner {
         }
     }
 
-    /// Adds a result to the list and stores it, under `name` if there is one.
+    /// Adds a result to the list and stores it. Its name is `name`, or else as in
+    /// [`Experiments::add`].
     fn add(&mut self, experiments: &mut Experiments, record: Arc<Record>, name: Option<String>) {
         experiments.add(record);
         let Some(result) = experiments.results.last_mut() else { return };
@@ -238,28 +241,31 @@ impl ExperimentRunner {
     }
 }
 
-/// A file name without extension: `name` with a hyphen in place of each run of characters that are
-/// neither letters nor digits, and without hyphens at either end.
+/// A file name without extension: `name` with a hyphen in place of each sequence of other characters
+/// than letters and digits, and without hyphens at either end.
 fn file_stem(name: &str) -> String {
     let letter_or_hyphen = |c: char| if c.is_alphanumeric() { c } else { '-' };
-    let parts = name.chars().map(letter_or_hyphen).collect::<String>();
-    parts.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+    let with_hyphens = name.chars().map(letter_or_hyphen).collect::<String>();
+    with_hyphens.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
 
-/// Writes a result into `folder` and returns the paths of the files. If a file of the same name has
-/// other content, it is not replaced, and all new files get a number in their names.
+/// Writes the files of a result into `folder`, and returns their paths. Never replaces a file that has
+/// other content: if there is such a file, all new files get the same number in their names.
+///
+/// # Errors
+/// If a file cannot be read or written; the error is a message for the user.
 fn export(result: &NamedResult, folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let failed = |path: &Path| {
+    let to_message = |path: &Path| {
         let path = path.display().to_string();
         move |error: std::io::Error| format!("{path}: {error}")
     };
-    std::fs::create_dir_all(folder).map_err(failed(folder))?;
+    std::fs::create_dir_all(folder).map_err(to_message(folder))?;
     let has_other_content = |(name, content): &(String, String)| {
         let path = folder.join(name);
         match std::fs::read(&path) {
             Ok(existing) => Ok(existing != content.as_bytes()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(failed(&path)(error)),
+            Err(error) => Err(to_message(&path)(error)),
         }
     };
     let stem = file_stem(&result.name);
@@ -274,7 +280,7 @@ fn export(result: &NamedResult, folder: &Path) -> Result<Vec<PathBuf>, String> {
     let mut written = Vec::new();
     for (name, content) in files {
         let path = folder.join(name);
-        write_atomically(&path, content.as_bytes()).map_err(failed(&path))?;
+        write_atomically(&path, content.as_bytes()).map_err(to_message(&path))?;
         written.push(path);
     }
     Ok(written)
@@ -285,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_names_are_made_of_letters_digits_and_hyphens() {
+    fn file_names_are_made_of_letters_digits_and_single_hyphens() {
         assert_eq!(file_stem("fig7 #2"), "fig7-2");
         assert_eq!(file_stem("../etc/passwd: Überlauf"), "etc-passwd-Überlauf");
     }

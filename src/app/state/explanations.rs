@@ -1,4 +1,4 @@
-//! The numbers inside a message, computed by the session's explainer.
+//! The numbers of the message that the panes explain, computed by the session's explainer.
 
 use std::sync::Arc;
 
@@ -13,25 +13,25 @@ pub(crate) struct Explanations {
 }
 
 impl Explanations {
-    /// Explanations by `explainer`, before the first question.
+    /// The state before the first question to `explainer`.
     pub(crate) fn new(explainer: Explainer) -> Self {
         Self { explainer, question: None }
     }
 
-    /// Asks for the numbers of `message`, unless they were asked for already.
+    /// Asks for the numbers of `message`, unless that was the last question.
     pub(crate) fn ask(&mut self, model: &Model, message: MessageId) {
         let Some((document, compiled)) = model.document.as_ref().zip(model.compiled()) else {
             return;
         };
-        // The tables of a CPU engine count against the limit; a GPU engine uses its device's
-        // memory.
+        // The tables of an engine on the CPU leave less memory for the explainer. An engine on a GPU
+        // uses the memory of its device.
         let on_gpu = document.engine().engine.info().capabilities.on_gpu();
-        let engine = document.engine_bytes.filter(|_| !on_gpu).unwrap_or(0);
+        let engine_bytes = document.engine_bytes.filter(|_| !on_gpu).unwrap_or(0);
         let question = Question {
             compiled: Arc::clone(compiled),
             evidence: document.evidence.clone(),
             message,
-            memory: model.compute.memory.map(|limit| limit.minus(engine)),
+            memory: model.compute.memory.map(|limit| limit.minus(engine_bytes)),
         };
         if self.question.as_ref() != Some(&question) {
             self.question = Some(question.clone());
@@ -39,14 +39,15 @@ impl Explanations {
         }
     }
 
-    /// Moves a new answer into `model`.
+    /// Moves the newest answer into `model`, if one has arrived.
     pub(crate) fn receive(&self, model: &mut Model) {
         if let Some(answer) = self.explainer.answer() {
             model.explained = Some(answer);
         }
     }
 
-    /// Frees the tables of the current tree and ends stepping.
+    /// Drops the last question and its answer, frees the explainer's tables, and ends stepping. Call
+    /// this when the tree changes.
     pub(crate) fn forget(&mut self, model: &mut Model) {
         self.explainer.forget();
         (self.question, model.explained, model.stepping) = (None, None, None);

@@ -1,4 +1,4 @@
-//! Selection and hover, which are the same for all panes.
+//! Selectable items, and what is highlighted with them. All panes share selection and hover.
 
 use std::sync::Arc;
 
@@ -26,9 +26,10 @@ pub enum Item {
 }
 
 impl Item {
-    /// The item of tree `new` that corresponds to this item of tree `old`, if there is one. Both
-    /// are trees of the same network. A clique corresponds to the clique with the same variables. A
-    /// separator or message corresponds to the one between the corresponding cliques.
+    /// The item of tree `new` that corresponds to this item of tree `old`, if there is one. Both trees
+    /// are of the same network. Variables stay the same, and a clique corresponds to the clique with
+    /// the same variables. A separator or message corresponds to the one between the corresponding
+    /// cliques. A group of cliques or separators corresponds to nothing.
     #[must_use]
     pub fn in_tree(&self, old: &CompiledNetwork, new: &CompiledNetwork) -> Option<Self> {
         let clique = |id: CliqueId| {
@@ -62,7 +63,16 @@ impl Item {
     }
 }
 
-/// What is highlighted for one item: the item and everything that belongs to it.
+/// What is highlighted for one item.
+///
+/// | item | also highlighted |
+/// |---|---|
+/// | variable | the cliques and separators that contain it |
+/// | clique | its variables, and its incoming and outgoing messages |
+/// | separator | its variables, its two cliques, and both messages through it |
+/// | message | its two cliques, its separator, and the separator's variables |
+/// | several cliques | nothing |
+/// | several separators | the messages through them |
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Highlight {
     item: Option<Item>,
@@ -73,8 +83,8 @@ pub struct Highlight {
 }
 
 impl Highlight {
-    /// The highlight of `item`. Before the network is compiled, a variable is highlighted without
-    /// its cliques, and no other item is highlighted.
+    /// The highlight of `item`. Before the network is compiled, a variable is highlighted without its
+    /// cliques and separators, and no other item is highlighted.
     #[must_use]
     pub fn of(item: Option<Item>, compiled: Option<&CompiledNetwork>) -> Self {
         let mut highlight = Self { item, ..Self::default() };
@@ -118,6 +128,7 @@ impl Highlight {
         self.messages.contains(message.index())
     }
 
+    /// Highlights `item` and what belongs to it.
     fn add(&mut self, item: &Item, compiled: &CompiledNetwork) {
         let tree = compiled.tree();
         match item {
@@ -179,6 +190,7 @@ impl Highlight {
         variables.iter().for_each(|variable| insert(&mut self.variables, variable.index()));
     }
 
+    /// Highlights the messages through all separators that are highlighted.
     fn add_messages_of_separators(&mut self, compiled: &CompiledNetwork) {
         for (index, message) in compiled.plan().messages().iter().enumerate() {
             if self.separators.contains(message.separator.index()) {

@@ -12,22 +12,22 @@ pub enum HistoryCommand {
     Redo,
 }
 
-/// Maximum number of changes that can be undone. For each, a copy of all evidence or of one case is
-/// stored.
+/// Maximum number of changes that can be undone. A larger number takes more memory: for each change, a
+/// copy of all evidence or of one case is stored.
 const MAX_UNDO: usize = 200;
 
-/// A value that a change, an undo or a redo replaced.
+/// A value of the document before a change, an undo or a redo replaced it.
 #[derive(Clone, Debug)]
 pub enum ReplacedValue {
     /// All evidence.
     Evidence(Evidence),
-    /// One case.
+    /// One named case.
     Case {
-        /// Its number.
+        /// The number of the case.
         number: u64,
-        /// Its index in the list.
+        /// The index of the case in the list.
         index: usize,
-        /// The case; `None` if it was not in the list.
+        /// The case; `None` if it was not in the list before.
         case: Option<Case>,
     },
 }
@@ -37,11 +37,12 @@ pub enum ReplacedValue {
 pub struct History {
     undo: Vec<ReplacedValue>,
     redo: Vec<ReplacedValue>,
+    /// Whether the user changed, undid or redid anything.
     touched: bool,
 }
 
 impl History {
-    /// Records `value`, which a change is about to replace.
+    /// Records `value`, which a change replaces. After that, nothing can be redone.
     pub fn record(&mut self, value: ReplacedValue) {
         self.touched = true;
         self.redo.clear();
@@ -51,13 +52,13 @@ impl History {
         }
     }
 
-    /// Adds `evidence`, which the network had when it was last open, as the oldest change to undo: it
-    /// is restored after all other changes have been undone.
+    /// Makes the last possible undo enter `evidence`, which the network had when it was last open. All
+    /// changes recorded later are undone before.
     pub fn offer(&mut self, evidence: Evidence) {
         self.undo.insert(0, ReplacedValue::Evidence(evidence));
     }
 
-    /// Whether the user changed or undid anything since the network was opened.
+    /// Whether the user changed, undid or redid anything since the network was opened.
     #[must_use]
     pub fn is_touched(&self) -> bool {
         self.touched
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_undone_and_redone() {
+    fn changes_are_undone_in_reverse_order_and_redone_until_the_next_change() {
         use HistoryCommand::{Redo, Undo};
         let (mut history, mut now) = (History::default(), observed(1));
         history.record(ReplacedValue::Evidence(Evidence::none()));

@@ -1,8 +1,8 @@
 //! The search for a better junction tree while the window is in use.
 //!
-//! The search runs on a thread of the session. The orders that it finds are stored with the
-//! settings at once. A tree is used only if it is enough better to justify compiling and
-//! propagating again.
+//! The search runs on a thread of the session. Each elimination order that the search finds is stored
+//! in the settings at once. The tree of such an order is used only if it is so much smaller that
+//! compiling and propagating again pays off.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::numbers;
 /// A command about the search for a better junction tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeCommand {
-    /// Search until no better tree can be found.
+    /// Search until the search finds nothing better.
     Improve,
     /// Stop searching and use the best tree found.
     StopImproving,
@@ -21,9 +21,9 @@ pub enum TreeCommand {
     SetKeepImproving(bool),
 }
 
-/// During the search, a tree is used if it has less than this share of the entries of the current
-/// tree. When the search ends, any better tree is used. A larger share recompiles the network
-/// and changes the graph on screen more often, for less gain.
+/// While the search runs, a better tree is used only if its number of entries is less than this share
+/// of the entries of the current tree. When the search ends, any better tree is used. With a larger
+/// share, the network is recompiled and the graph on screen changes more often, for less gain.
 const MAX_SHARE: f64 = 0.98;
 
 /// Applies `command` to the open document.
@@ -42,10 +42,10 @@ pub(crate) fn apply(core: &mut Core, command: TreeCommand) {
     }
 }
 
-/// Starts a search for a better tree of the open network.
+/// Starts a search for a better tree of the open network. Chooses triangulation `auto`, which alone
+/// uses the result.
 fn start(core: &mut Core) {
     if core.model.compute.triangulation != Triangulation::Auto {
-        // Only `auto` uses the best known order; the other methods ignore known orders.
         core.model.compute.set_triangulation(Triangulation::Auto, &mut core.model.settings);
         core.request();
     }
@@ -62,14 +62,14 @@ fn stop(core: &mut Core) {
     use_best_tree(core, 1.0);
 }
 
-/// Stops the search without using its trees.
+/// Stops the search without using the trees that it found.
 pub(crate) fn cancel(core: &mut Core) {
     core.requests.session.stop_improving();
     core.model.improvement = None;
 }
 
-/// Starts a search if the user wants one for every network, triangulation `auto` is chosen, and
-/// there is no search yet.
+/// Starts a search if the user wants one for every network, triangulation `auto` is chosen, and there
+/// is no search, running or ended.
 pub(crate) fn start_if_wanted(core: &mut Core) {
     let auto = core.model.compute.triangulation == Triangulation::Auto;
     if core.model.settings.keep_improving && auto && core.model.improvement.is_none() {
@@ -77,7 +77,7 @@ pub(crate) fn start_if_wanted(core: &mut Core) {
     }
 }
 
-/// Stores orders that the search found, and uses them if that pays off.
+/// Stores orders that the search found, and uses the best one if that pays off.
 pub(crate) fn receive(core: &mut Core, orders: &KnownOrders) {
     core.model.settings.orders.merge(orders);
     if core.model.improvement.is_some() {

@@ -1,5 +1,5 @@
-//! The evidence that a network had when the user opened another one or closed the window. When the
-//! network is open again, undo enters that evidence.
+//! The evidence that each network had when the user left it, by opening another network or closing the
+//! window. When the network is open again, undo enters that evidence.
 
 use crate::app::state::document::Document;
 use crate::app::state::history::History;
@@ -7,10 +7,11 @@ use crate::app::state::named_finding::NamedFinding;
 use crate::app::state::network_location::NetworkLocation;
 use crate::network::Evidence;
 
-/// Maximum number of networks whose evidence is stored. The one left longest ago is dropped.
+/// Maximum number of networks with stored evidence. Beyond it, the evidence of the network that the
+/// user left longest ago is dropped.
 const MAX_NETWORKS: usize = 12;
 
-/// The evidence of the networks that were left last, newest first.
+/// The evidence of networks that the user left, the last one first.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 pub struct LeftEvidence(Vec<LeftNetwork>);
@@ -48,7 +49,7 @@ impl LeftEvidence {
         }
     }
 
-    /// The evidence that `document` was left with, if all of it can still be entered.
+    /// The evidence that the network of `document` was left with, if all of it can still be entered.
     #[must_use]
     pub fn of(&self, document: &Document) -> Option<Evidence> {
         let network = NetworkLocation::of(&document.source)?;

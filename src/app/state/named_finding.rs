@@ -1,4 +1,4 @@
-//! Findings by name, which outlive the network that they were entered in.
+//! Findings by name. They can be stored, and entered again when their network has been read again.
 
 use crate::network::{Evidence, EvidenceError, Finding, Network};
 

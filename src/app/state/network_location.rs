@@ -8,14 +8,14 @@ use crate::format::NetworkSource;
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum NetworkLocation {
-    /// A sample.
+    /// The name of a sample.
     Named(String),
-    /// A file.
+    /// The absolute path of a file.
     File(PathBuf),
 }
 
 impl NetworkLocation {
-    /// Where `source` can be read again. `None` for bytes without a file.
+    /// Where `source` can be read again; `None` for bytes, which have no file.
     pub(crate) fn of(source: &NetworkSource) -> Option<Self> {
         let absolute =
             |path: &Path| Self::File(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
@@ -29,7 +29,7 @@ impl NetworkLocation {
         }
     }
 
-    /// The source to open.
+    /// The source from which to open the network at this location.
     pub(crate) fn into_source(self) -> NetworkSource {
         match self {
             Self::Named(spec) => NetworkSource::Named(spec),

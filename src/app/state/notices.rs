@@ -5,7 +5,7 @@ use egui_notify::{Anchor, Toasts};
 
 use crate::numbers;
 
-/// Maximum number of characters in a line of a notice. Longer messages are wrapped.
+/// Maximum number of characters in a line of a notice. Longer lines are wrapped.
 const COLUMNS: usize = 64;
 
 /// The notices that are on screen.
@@ -24,7 +24,7 @@ impl Notices {
         self.0.info(numbers::wrapped(message, COLUMNS));
     }
 
-    /// Says that files were written. The message is not wrapped, because it contains paths.
+    /// Says that files were written. Lines are not wrapped, because they contain paths.
     pub(crate) fn success(&mut self, message: &str) {
         self.0.success(message);
     }

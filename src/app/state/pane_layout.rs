@@ -1,11 +1,11 @@
-//! Where the panes are.
+//! The layout: where the panes are in the window.
 
 use egui_tiles::{Container, LinearDir, Tile, Tiles, Tree};
 
 use crate::app::state::pane::Pane;
 
-/// The initial layout: variables on the left, graphs in the middle with the timeline below, details
-/// on the right with the cliques below.
+/// The initial layout: the variables on the left; the graphs in the middle, above the timeline; and
+/// the details on the right, above the cliques.
 #[must_use]
 pub fn initial_layout() -> Tree<Pane> {
     let mut tiles = Tiles::default();
@@ -42,19 +42,20 @@ pub fn is_complete(layout: &Tree<Pane>) -> bool {
     layout.root().is_some() && Pane::ALL.iter().all(|pane| layout.tiles.find_pane(pane).is_some())
 }
 
-/// Brings `pane` to the front.
+/// Makes `pane` the front tab of its group.
 pub fn show_pane(layout: &mut Tree<Pane>, pane: Pane) {
-    layout.make_active(|_, tile| matches!(tile, Tile::Pane(known) if *known == pane));
+    layout.make_active(|_, tile| matches!(tile, Tile::Pane(other) if *other == pane));
 }
 
-/// Whether `pane` is on screen: the front tab of its group.
+/// Whether `pane` is on screen, which means that it is the front tab of its group.
 #[must_use]
 pub fn is_visible(layout: &Tree<Pane>, pane: Pane) -> bool {
     let tile = layout.tiles.find_pane(&pane);
     tile.is_some_and(|tile| layout.active_tiles().contains(&tile))
 }
 
-/// Gives the tab group of `pane` at least as much height as its neighbours above and below.
+/// Gives the tab group of `pane` at least as much height as each other group in the same column. Does
+/// nothing if the group is not in a column.
 pub fn enlarge(layout: &mut Tree<Pane>, pane: Pane) {
     let Some(tabs) = layout.tiles.find_pane(&pane).and_then(|tile| layout.tiles.parent_of(tile))
     else {
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pane_is_in_the_initial_layout() {
+    fn every_pane_is_in_the_initial_layout_and_can_be_shown() {
         assert!(is_complete(&initial_layout()));
         let mut layout = initial_layout();
         let histogram = layout.tiles.find_pane(&Pane::Histogram).unwrap();

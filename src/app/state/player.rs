@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-/// A position between zero and an end. The end can change, so methods take it as an argument.
+/// A position between zero and an end. The end can change, so methods take the end as an argument.
 ///
-/// The position counts steps or nanoseconds; [`step`](Self::step) is its whole part.
+/// The unit of the position is a step or a nanosecond.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Player {
     position: f64,
     /// Units of the position per second.
     rate: f64,
     playing: bool,
-    /// Time of the last frame while playing, in seconds; `None` before the first frame.
+    /// Time of the last frame in seconds; `None` while paused, and before the first frame of playing.
     last_frame: Option<f64>,
 }
 
@@ -34,7 +34,7 @@ impl Player {
         self.position as usize
     }
 
-    /// Whether it is playing.
+    /// Whether the position advances by itself.
     #[must_use]
     pub fn is_playing(&self) -> bool {
         self.playing
@@ -46,7 +46,7 @@ impl Player {
         self.rate
     }
 
-    /// Changes how fast it plays.
+    /// Changes the [rate](Self::rate).
     pub fn set_rate(&mut self, rate: f64) {
         self.rate = rate;
     }
@@ -62,7 +62,7 @@ impl Player {
         self.seek(position, end);
     }
 
-    /// Plays or pauses. Playing at `end` starts again at zero.
+    /// Plays or pauses. If the position is at `end`, playing starts again at zero.
     pub fn set_playing(&mut self, playing: bool, end: f64) {
         if playing && self.position >= end {
             self.position = 0.0;
@@ -70,8 +70,8 @@ impl Player {
         (self.playing, self.last_frame) = (playing, None);
     }
 
-    /// Advances the position while playing. `now` is the time of the frame in seconds. Stops at
-    /// `end`.
+    /// Advances the position to the time of a new frame, if playing. `now` is the time of the frame in
+    /// seconds. At `end`, playing stops.
     pub fn advance(&mut self, now: f64, end: f64) {
         if !self.playing {
             return;
@@ -83,7 +83,7 @@ impl Player {
         }
     }
 
-    /// Time from the last frame to the next whole step; `None` unless playing.
+    /// Time from the last frame until the next step is completed; `None` unless playing.
     #[must_use]
     pub fn time_to_next_step(&self) -> Option<Duration> {
         let remaining = self.position.floor() + 1.0 - self.position;
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn time_does_not_count_while_paused() {
+    fn the_position_does_not_advance_while_paused() {
         let mut player = Player::new(1.0);
         player.set_playing(true, 100.0);
         player.advance(1.0, 100.0);

@@ -8,7 +8,8 @@ use crate::propagation::{CompiledNetwork, MessageId, MessageTrace, Phase};
 pub struct Progress {
     /// The messages that are being computed.
     pub active: Vec<MessageId>,
-    /// For each separator, the phase of the latest message that was sent through it, if any.
+    /// For each separator, the phase of the last message that was sent through it; `None` if there was
+    /// none. Indexed by separator.
     pub sent: Vec<Option<Phase>>,
 }
 
@@ -23,7 +24,7 @@ impl Progress {
         Some(Self { active: active.clone(), ..Self::after(compiled, sent) })
     }
 
-    /// The progress after the messages `sent`, in their order, with none active.
+    /// The progress after the messages `sent`, in this order, while no message is being computed.
     #[must_use]
     pub fn after(compiled: &CompiledNetwork, sent: impl Iterator<Item = MessageId>) -> Self {
         let mut phases = vec![None; compiled.tree().separators().len()];
@@ -35,7 +36,8 @@ impl Progress {
         Self { active: Vec::new(), sent: phases }
     }
 
-    /// The progress of `trace` at time `now`, in nanoseconds since the start of the propagation.
+    /// The progress of a propagation with this `trace`, `now` nanoseconds after its start. Without a
+    /// trace, no message was sent.
     #[must_use]
     pub fn at_time(compiled: &CompiledNetwork, trace: Option<&MessageTrace>, now: f64) -> Self {
         let timings = trace.map_or(&[][..], |trace| &trace.messages);

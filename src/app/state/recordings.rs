@@ -1,4 +1,4 @@
-//! Recorded runs, which show engines that cannot run on this machine.
+//! Recorded runs. They show how engines run that this machine does not have.
 
 use crate::experiment::{RecordedNetwork, RecordedRun, Recording};
 use crate::propagation::{CompiledNetwork, MessageTrace};
@@ -8,13 +8,13 @@ use crate::propagation::{CompiledNetwork, MessageTrace};
 pub struct RecordedRunRef {
     /// The recording.
     pub recording: &'static Recording,
-    /// The network with its tree.
+    /// The network and junction tree of the run.
     pub network: &'static RecordedNetwork,
     /// The run.
     pub run: &'static RecordedRun,
 }
 
-/// Two references are equal if they refer to the same run of the same recording.
+/// Two references are equal if they refer to the same run.
 impl PartialEq for RecordedRunRef {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self.run, other.run)
@@ -52,7 +52,7 @@ impl RecordedRunRef {
         self.run.trace.as_ref()
     }
 
-    /// Whether the engine computes on a GPU.
+    /// Whether the run was on a GPU.
     #[must_use]
     pub fn on_gpu(&self) -> bool {
         self.run.info().is_some_and(|info| info.capabilities.on_gpu())

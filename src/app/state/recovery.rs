@@ -1,4 +1,4 @@
-//! Autosave of the open network, and recovery after a crash.
+//! The autosave of the open network's evidence and options, and recovery after a crash.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -18,14 +18,15 @@ use crate::potential::Precision;
 use crate::propagation::MemoryLimit;
 use crate::store::{Abandoned, Autosave};
 
-/// The content of an autosave. Everything is stored by name, so that another version of the program
-/// can read it.
+/// The content of an autosave. Variables, states, engine and triangulation are stored by name, so that
+/// another version of the program can read them.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct SavedWork {
     /// Where the network can be read again.
     pub(crate) network: NetworkLocation,
-    /// The title of the network.
+    /// The title of the network, shown with the offer to restore the work.
     title: String,
+    /// Each finding with the name of its variable.
     pub(crate) evidence: Vec<(String, NamedFinding)>,
     engine: String,
     precision: Precision,
@@ -37,7 +38,7 @@ pub(crate) struct SavedWork {
 }
 
 impl SavedWork {
-    /// The state of `core`. `None` if nothing is open, or if the network cannot be opened again.
+    /// The work in `core`. `None` if nothing is open, or if the network cannot be read again.
     fn of(core: &Core) -> Option<Self> {
         let document = core.model.document.as_ref()?;
         let ComputeOptions { engine, triangulation, memory } = core.model.compute;
@@ -54,7 +55,7 @@ impl SavedWork {
         })
     }
 
-    /// How its network was compiled and propagated.
+    /// How the network was compiled and propagated.
     pub(crate) fn compute_options(&self) -> ComputeOptions {
         ComputeOptions::from_settings(&Settings {
             engine: self.engine.clone(),
@@ -66,13 +67,13 @@ impl SavedWork {
         })
     }
 
-    /// Where the panes were. `None` if a pane of this version is missing.
+    /// Where the panes were. `None` if the layout lacks a pane that this version has.
     pub(crate) fn layout(&self) -> Option<&Tree<Pane>> {
         Some(&self.layout).filter(|layout| pane_layout::is_complete(layout))
     }
 }
 
-/// What the last autosave contains, in a form that is quickly compared in every frame.
+/// The state at the last autosave, in a form that can be compared quickly in each frame.
 #[derive(PartialEq)]
 struct LastSaved {
     serial: u64,
@@ -92,7 +93,7 @@ impl LastSaved {
         })
     }
 
-    /// Whether nothing has changed since the last autosave.
+    /// Whether `core` is still in this state.
     fn is_current(&self, core: &Core) -> bool {
         core.model.document.as_ref().is_some_and(|document| {
             self.serial == document.serial
@@ -103,9 +104,10 @@ impl LastSaved {
     }
 }
 
-/// The autosave of this run, and those that crashed runs left behind.
+/// The autosave of this run, and the autosaves that crashed runs left behind.
 #[derive(Default)]
 pub(crate) struct Recovery {
+    /// The autosave of this run. `None` if autosave is off, and after the end of the run.
     autosave: Option<Autosave>,
     last_saved: Option<LastSaved>,
     /// Autosaves of crashed runs, newest first. They are offered one at a time.
@@ -117,11 +119,15 @@ pub(crate) struct Recovery {
 
 impl Recovery {
     /// Finds the autosaves of crashed runs in `folder`, and starts the autosave of this run there.
+    /// Autosaves that have no evidence, or that cannot be read, are discarded.
+    ///
+    /// # Errors
+    /// If the autosave cannot be started; the error is a message for the user.
     pub(crate) fn start(folder: &Path) -> Result<Self, String> {
         let mut offers = VecDeque::new();
         for abandoned in Abandoned::find(folder) {
             match serde_json::from_slice::<SavedWork>(&abandoned.content) {
-                // Work without evidence is not offered: the menu of recent files opens the
+                // Without evidence there is little to restore: the menu of recent files opens the
                 // network as easily.
                 Ok(work) if !work.evidence.is_empty() => offers.push_back((work, abandoned)),
                 Ok(_) | Err(_) => abandoned.discard(),
@@ -132,13 +138,13 @@ impl Recovery {
         Ok(Self { autosave: Some(autosave), offers, ..Self::default() })
     }
 
-    /// Ends the autosave of a run that ends normally. Offers that were neither taken nor discarded
-    /// are made again in the next run.
+    /// Removes the autosave of this run, which ends normally. The next run makes those offers again
+    /// that the user neither took nor discarded.
     pub(crate) fn end(&mut self) {
         self.autosave = None;
     }
 
-    /// The title and the number of findings of the first offer, unless it is being restored.
+    /// The title and the number of findings of the first offer, unless an offer is being restored.
     pub(crate) fn offer(&self) -> Option<(&str, usize)> {
         let (work, _) = self.offers.front().filter(|_| self.restoring.is_none())?;
         Some((&work.title, work.evidence.len()))
@@ -149,7 +155,7 @@ impl Recovery {
         self.offers.front().map(|(work, _)| work)
     }
 
-    /// Notes that the opening with this serial number restores the first offer.
+    /// Call this when the opening with this serial number is to restore the first offer.
     pub(crate) fn restore_with(&mut self, serial: u64) {
         self.restoring = Some(serial);
     }
@@ -162,20 +168,21 @@ impl Recovery {
         }
     }
 
-    /// Call this when an opening has failed. Makes the first offer again.
+    /// Call this when an opening has failed. If the opening was to restore the first offer, makes the
+    /// offer again.
     pub(crate) fn failed_to_open(&mut self) {
         self.restoring = None;
     }
 
-    /// Discards the first offer, so that the next one is made.
+    /// Discards the first offer with its autosave, so that the next offer is made.
     pub(crate) fn discard(&mut self) {
         if let Some((_, abandoned)) = self.offers.pop_front() {
             abandoned.discard();
         }
     }
 
-    /// Saves the work if it changed in this frame, and reports errors of earlier writes.
-    /// Serialising and writing happen on another thread.
+    /// Saves the work if it has changed since the last save, and reports errors of earlier writes.
+    /// Serialising and writing happen on another thread. Call this once a frame.
     pub(crate) fn save_changes(&mut self, core: &mut Core) {
         let Some(autosave) = &self.autosave else { return };
         let error = autosave.take_error();

@@ -1,4 +1,4 @@
-//! The requests of the window to the session.
+//! The requests that the window sends to the session.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::session::{Request, Session};
 /// A network that was requested and is not open yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Opening {
-    /// Where it is read from.
+    /// Where the network is read from.
     pub(crate) source: NetworkSource,
-    /// Unique among all openings of this run; becomes the serial number of the document.
+    /// Unique among all openings of this run. The document gets the same serial number.
     pub(crate) serial: u64,
-    /// Findings to enter once the network is open.
+    /// Findings to enter once the network is open, each with the name of its variable.
     pub(crate) evidence: Vec<(String, NamedFinding)>,
 }
 
@@ -29,14 +29,15 @@ pub(crate) struct Requests {
     pub(crate) opening: Option<Opening>,
     /// Whether the last failure was that a network could not be opened.
     pub(crate) failed_to_open: bool,
-    /// The known elimination orders that requests contain. An order that is found later is not
+    /// The known elimination orders that are part of each request. An order that is found later is not
     /// added at once, because the session compiles the network again when the orders change.
     pub(crate) orders: Arc<KnownOrders>,
-    /// Incremented when a network is opened.
+    /// Serial number of the newest opening.
     source_serial: u64,
-    /// Incremented when the user asks for a propagation.
+    /// Number of times that the user asked for a propagation.
     run_serial: u64,
-    /// Number of searches for a better tree that were started; the seed of the newest one.
+    /// Number of searches for a better tree that were started, which is also the seed of the newest
+    /// one.
     searches: u64,
     /// The evidence of the last request.
     pub(crate) evidence: Evidence,
@@ -45,7 +46,7 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// The requests to `session`, which has received none yet.
+    /// The state before the first request to `session`.
     pub(crate) fn new(session: Session) -> Self {
         Self {
             session,
@@ -60,8 +61,9 @@ impl Requests {
         }
     }
 
-    /// Makes `source` the network that is being opened, and returns its serial number. `orders` are
-    /// elimination orders known in addition to the shipped ones.
+    /// Makes the network in `source` the one that is being opened, and returns the serial number of the
+    /// opening. `evidence` is entered once the network is open. `orders` are elimination orders known
+    /// in addition to the shipped ones. Does not send a request.
     pub(crate) fn open(
         &mut self,
         source: NetworkSource,
@@ -81,15 +83,17 @@ impl Requests {
         self.run_serial += 1;
     }
 
-    /// The seed of the next search for a better tree.
+    /// Counts a new search for a better tree, and returns the seed for it.
     pub(crate) fn next_search(&mut self) -> u64 {
         self.searches += 1;
         self.searches
     }
 
-    /// Sends the session a request for the current state.
+    /// Sends a request for the network that is being opened, or else for `document`. Does nothing if
+    /// there is neither.
     pub(crate) fn submit(&self, document: Option<&mut Document>, options: &ComputeOptions) {
-        // The evidence and the cases of one network mean nothing in another.
+        // The evidence and the cases of the last request do not belong to a network that is being
+        // opened.
         let (source, source_serial, evidence, cases) = match (&self.opening, document) {
             (Some(opening), _) => {
                 (opening.source.clone(), opening.serial, Evidence::none(), [].into())

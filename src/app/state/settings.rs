@@ -1,7 +1,8 @@
 //! The user's settings, stored between runs.
 //!
-//! They are not in eframe's storage, which truncates its file before writing: a crash at that
-//! moment would lose them. eframe's storage holds only the position of the window.
+//! The settings have a file of their own, which is written whole or not at all. eframe truncates its
+//! file before writing, so a crash at that moment would lose them. eframe stores only the position and
+//! size of the window.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,7 +19,7 @@ use crate::store::Store;
 
 /// Name of the settings file, without extension.
 const NAME: &str = "settings";
-/// Maximum number of recent files, which all appear in one menu.
+/// Maximum number of recent files. With a larger number, the menu of recent files gets longer.
 const MAX_RECENT: usize = 12;
 
 /// The theme that the user chose.
@@ -35,8 +36,8 @@ pub enum ThemeChoice {
 
 /// The user's settings, as they are stored.
 ///
-/// Engines and triangulations are stored by name, so that settings of another version can be read
-/// even if it has others.
+/// Engines and triangulations are stored by name, so that settings can be read even if they were
+/// written by a version with other engines or triangulations.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct Settings {
@@ -56,15 +57,16 @@ pub struct Settings {
     pub triangulation: String,
     /// Whether to search for a better junction tree whenever a network is open.
     pub keep_improving: bool,
-    /// Maximum memory that engines may use; `None` means half of the available memory.
+    /// Maximum memory that an engine may use; `None` means half of the available memory.
     pub memory: Option<MemoryLimit>,
     /// Recently opened files, newest first.
     pub recent: Vec<PathBuf>,
-    /// Elimination orders found for networks that are not shipped.
+    /// Elimination orders found on this machine: by triangulation `auto` for networks without a known
+    /// order, and by searches for better trees.
     pub orders: KnownOrders,
-    /// The step at which each lesson was left, by the lesson's id.
+    /// For the id of each unfinished lesson, the index of the step at which the lesson was left.
     pub lessons: BTreeMap<String, usize>,
-    /// The evidence that networks had when the user left them.
+    /// The evidence that each network had when the user left it.
     #[serde(rename = "earlier")]
     pub left_evidence: LeftEvidence,
     /// Where the panes are; `None` is the initial layout.
@@ -95,7 +97,8 @@ impl Default for Settings {
 
 impl Settings {
     /// The engine named in these settings, or the default engine if the named one does not exist or
-    /// cannot run on this machine. The precision is replaced likewise.
+    /// cannot run on this machine. If the engine does not support the precision in these settings, its
+    /// default precision.
     #[must_use]
     pub fn engine_choice(&self) -> EngineChoice {
         let engine = engine::by_name(&self.engine)
@@ -116,7 +119,7 @@ impl Settings {
         self.memory = other.memory;
     }
 
-    /// Puts `path` first among the recent files.
+    /// Puts `path` first among the recent files. If there are too many, the last one is dropped.
     pub fn remember(&mut self, path: PathBuf) {
         self.recent.retain(|known| *known != path);
         self.recent.insert(0, path);
@@ -127,12 +130,13 @@ impl Settings {
 /// The file of the settings.
 pub(crate) struct SettingsFile {
     store: Store,
-    /// The content of the file.
+    /// The content that the file has once all writes are done.
     written: Vec<u8>,
 }
 
 impl SettingsFile {
-    /// Opens the file in `folder`, and reads the settings if there are any.
+    /// Opens the file in `folder`, and reads the settings. These are `None` if there is no file, or if
+    /// the file cannot be read.
     pub(crate) fn open(folder: &Path) -> io::Result<(Self, Option<Settings>)> {
         let (store, entries) = Store::open(folder)?;
         let id = store.named(NAME);
@@ -142,7 +146,7 @@ impl SettingsFile {
         Ok((Self { store, written }, settings))
     }
 
-    /// Writes `settings` in the background, unless the file already holds them.
+    /// Writes `settings` in the background, unless they are equal to those written last.
     pub(crate) fn write(&mut self, settings: &Settings) {
         let Ok(json) = serde_json::to_vec_pretty(settings) else { return };
         if json != self.written {
@@ -152,7 +156,7 @@ impl SettingsFile {
     }
 }
 
-/// The number of threads that this machine runs in parallel.
+/// The number of threads that this machine runs in parallel; 1 if that is unknown.
 #[must_use]
 pub fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)

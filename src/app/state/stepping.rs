@@ -21,11 +21,11 @@ pub(crate) const SLOWDOWNS: RangeInclusive<f64> = 1.0..=1e9;
 pub struct Stepping {
     /// What the position of the player counts.
     pub mode: SteppingMode,
-    /// The position, and whether it advances by itself.
+    /// The position, and whether the position advances by itself.
     ///
-    /// Along the plan the position is the number of messages passed, so that the current message is
-    /// the one with that index. In slow motion it is nanoseconds since the start of the
-    /// propagation.
+    /// Along the plan, the position is the number of messages passed, which is the index of the current
+    /// message. In slow motion, the position is the time since the start of the propagation, in
+    /// nanoseconds.
     pub player: Player,
 }
 
@@ -34,27 +34,27 @@ pub struct Stepping {
 pub enum SteppingMode {
     /// The plan: one message after the other.
     Plan,
-    /// The trace: every message when it was measured.
+    /// The trace: all messages at the times that were measured.
     SlowMotion,
 }
 
 /// A command for stepping.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StepCommand {
-    /// Start at the beginning of the plan.
+    /// Step through the plan from its beginning.
     Begin,
-    /// Start slow motion, or switch to it.
+    /// Play slow motion from its beginning.
     SlowMotion,
     /// Go to the previous message; in slow motion, back by a hundredth of the trace.
     Back,
     /// Go to the next message; in slow motion, forward by a hundredth of the trace.
     Forward,
-    /// Go before the first message.
+    /// Go to the start, before the first message.
     First,
-    /// Go after the last message.
+    /// Go to the end, after the last message.
     Last,
-    /// Go to this position: a number of messages passed; in slow motion, nanoseconds since the
-    /// start.
+    /// Go to this position: a number of messages passed; in slow motion, nanoseconds since the start
+    /// of the propagation.
     Seek(f64),
     /// Play or pause.
     Play(bool),
@@ -73,8 +73,8 @@ impl Stepping {
         Self { mode: SteppingMode::Plan, player: Player::new(INITIAL_PACE) }
     }
 
-    /// Slow motion, paused at the beginning of a trace of `total` nanoseconds. The slowdown is a
-    /// power of ten.
+    /// Slow motion, paused at the beginning of a trace of `total` nanoseconds. The slowdown is a power
+    /// of ten.
     #[must_use]
     pub fn slow_motion(total: f64) -> Self {
         let wanted = SLOW_MOTION_SECONDS * 1e9 / total.max(1.0);
@@ -82,7 +82,7 @@ impl Stepping {
         Self { mode: SteppingMode::SlowMotion, player: Player::new(1e9 / slowdown) }
     }
 
-    /// How many times slower than measured slow motion plays.
+    /// The ratio of the duration of slow motion to the measured duration.
     #[must_use]
     pub fn slowdown(&self) -> f64 {
         1e9 / self.player.rate()
@@ -103,8 +103,8 @@ impl Stepping {
         (self.mode == SteppingMode::SlowMotion).then(|| self.player.position())
     }
 
-    /// Which messages were sent and which are active at the current position. Slow motion takes the
-    /// times from `trace`.
+    /// Which messages were sent and which are active at the current position. Only slow motion uses
+    /// `trace`.
     #[must_use]
     pub fn progress(&self, compiled: &CompiledNetwork, trace: Option<&MessageTrace>) -> Progress {
         if let Some(now) = self.slow_motion_time() {
@@ -116,8 +116,7 @@ impl Stepping {
         progress
     }
 
-    /// The last position of the player, for a plan of `messages` messages and a trace of `total`
-    /// nanoseconds.
+    /// The last position, for a plan of `messages` messages and a trace of `total` nanoseconds.
     #[must_use]
     pub(crate) fn end(&self, messages: usize, total: f64) -> f64 {
         match self.mode {
@@ -126,7 +125,8 @@ impl Stepping {
         }
     }
 
-    /// Carries out `command` for a plan of `messages` messages and a trace of `total` nanoseconds.
+    /// Applies `command`, for a plan of `messages` messages and a trace of `total` nanoseconds.
+    /// [`StepCommand::End`] has no effect here, nor has a pace or slowdown for the other mode.
     pub(crate) fn apply(&mut self, command: StepCommand, messages: usize, total: f64) {
         let end = self.end(messages, total);
         let player = &mut self.player;

@@ -1,4 +1,4 @@
-//! Applies the commands for stepping, and advances the position while playing.
+//! Applies the commands for stepping, and advances the position while stepping plays.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: StepCommand) 
     ctx.request_repaint();
 }
 
-/// Selects the current message, so that all panes show it.
+/// Selects the current message along the plan, if there is one, so that all panes show this message.
 fn select_current_message(core: &mut Core, compiled: &CompiledNetwork) {
     let current = core.model.stepping.as_ref().and_then(|step| step.current_message(compiled));
     if let Some(message) = current
@@ -67,7 +67,8 @@ fn select_current_message(core: &mut Core, compiled: &CompiledNetwork) {
     }
 }
 
-/// Advances the position while playing. Call this once a frame.
+/// Advances the position while stepping plays. Ends stepping if there is no tree. Call this once a
+/// frame.
 pub(crate) fn advance(core: &mut Core, ctx: &egui::Context) {
     let Some(compiled) = core.model.compiled().cloned() else {
         core.model.stepping = None;

@@ -18,7 +18,7 @@ pub(crate) fn apply(
     }
 }
 
-/// Restores `value`, and returns the value that was there before.
+/// Restores `value`, and returns the value that it replaces.
 fn restore(core: &mut Core, store: &mut CaseStore, value: ReplacedValue) -> ReplacedValue {
     match value {
         ReplacedValue::Evidence(evidence) => {

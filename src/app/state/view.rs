@@ -15,11 +15,11 @@ use crate::propagation::MessageId;
 pub enum ViewCommand {
     /// Select this item, or nothing. Selecting the selected item again keeps it selected.
     Select(Option<Item>),
-    /// The pointer is over this item. Pushed in every frame while it is.
+    /// The pointer is over this item. Pushed in every frame in which the pointer is there.
     Hover(Item),
-    /// Bring a pane to the front.
+    /// Bring this pane to the front.
     Show(Pane),
-    /// Zoom the graphs so that they fit their panes.
+    /// Zoom the graphs so that each fits its pane.
     Fit,
     /// Restore the initial layout of the panes.
     ResetLayout,
@@ -27,7 +27,7 @@ pub enum ViewCommand {
     ShowFillEdges(bool),
     /// Show the messages of a recorded run, or for `None` the messages of this machine.
     ShowRecording(Option<RecordedRunRef>),
-    /// Show this message with its numbers. Pushed in every frame in which the message is shown.
+    /// Compute the numbers of this message. Pushed in every frame in which a pane shows the message.
     Explain(MessageId),
     /// Use the dark theme, the light theme, or the theme of the system.
     SetTheme(ThemeChoice),
@@ -35,7 +35,7 @@ pub enum ViewCommand {
     SetZoom(f32),
 }
 
-/// Applies `command`. The workbench handles `Hover` and `Explain`, which are pushed in every frame.
+/// Applies `command`. Ignores `Hover` and `Explain`, which the workbench handles once a frame.
 pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: ViewCommand) {
     match command {
         ViewCommand::Select(item) => core.select(item),
