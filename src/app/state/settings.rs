@@ -61,7 +61,7 @@ pub struct Settings {
     pub memory: Option<MemoryLimit>,
     /// Recently opened files, newest first.
     pub recent: Vec<PathBuf>,
-    /// Elimination orders found on this machine: by triangulation `auto` for networks without a known
+    /// Elimination orders found on this machine: by triangulation `auto` for networks without a shipped
     /// order, and by searches for better trees.
     pub orders: KnownOrders,
     /// For the id of each unfinished lesson, the index of the step at which the lesson was left.

@@ -26,7 +26,7 @@ pub(in crate::app) struct Course {
     user_work: UserWork,
 }
 
-/// The user's own work, which is restored at the end of the lesson.
+/// The user's own work, which is set aside when a lesson starts.
 pub(in crate::app) struct UserWork {
     pub document: Option<Document>,
     pub history: History,
@@ -45,12 +45,12 @@ impl Course {
         Self { lesson, step, user_work }
     }
 
-    /// The lesson.
+    /// The script of the lesson.
     pub fn lesson(&self) -> &'static Lesson {
         &LESSONS[self.lesson]
     }
 
-    /// The user's own work, which was set aside.
+    /// The user's own work, which is set aside during the lesson.
     pub fn user_work(&self) -> &UserWork {
         &self.user_work
     }
@@ -85,7 +85,8 @@ impl Course {
         progress::is_done(&self.step().until, model)
     }
 
-    /// The variable and the state that the current step asks the user to observe, if it does.
+    /// The variable and the state that the current step asks the user to observe. `None` if the step
+    /// has another task, or if the open network lacks this variable or state.
     pub fn pointed(&self, model: &Model) -> Option<(VariableId, usize)> {
         let Some(Action::Observe(variable, state)) = &self.step().action else { return None };
         let network = model.document.as_ref()?.network();
@@ -98,8 +99,8 @@ impl Course {
         text::filled_in(&self.step().text, model)
     }
 
-    /// The sample that is open when the step with index `step` starts, and the findings entered by
-    /// then.
+    /// The sample that is open when the step with index `step` starts, and the findings entered before,
+    /// each with the name of its variable.
     pub fn sample_and_findings_at(&self, step: usize) -> (String, Vec<(String, NamedFinding)>) {
         let mut network = self.lesson().network.clone();
         let mut findings = Vec::new();

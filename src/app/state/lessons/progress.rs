@@ -6,16 +6,16 @@ use crate::app::state::model::Model;
 use crate::app::state::stepping::SteppingMode;
 use crate::graph::{CliqueId, JunctionTree};
 
-/// The first of the cliques with the largest table.
+/// The clique with the largest table. Of several, the first.
 pub(super) fn largest_clique(tree: &JunctionTree) -> CliqueId {
     let by_size = |clique: &CliqueId| (tree[*clique].entries, std::cmp::Reverse(*clique));
     tree.clique_ids().max_by_key(by_size).expect("a tree has a clique")
 }
 
-/// Whether the condition `until` holds.
+/// Whether the condition `until` holds. Never holds while no network is open.
 pub(super) fn is_done(until: &Until, model: &Model) -> bool {
     let Some(document) = &model.document else { return false };
-    let clique = match model.selected() {
+    let selected_clique = match model.selected() {
         Some(&Item::Clique(clique)) => Some(clique),
         _ => None,
     };
@@ -29,10 +29,10 @@ pub(super) fn is_done(until: &Until, model: &Model) -> bool {
                 .is_some_and(|id| document.evidence.observed(id) == network[id].state_index(state))
         }
         Until::FillEdges => model.fill_edges,
-        Until::CliqueSelected => clique.is_some(),
+        Until::CliqueSelected => selected_clique.is_some(),
         Until::LargestSelected => {
             let tree = model.compiled().map(|compiled| compiled.tree());
-            clique.zip(tree).is_some_and(|(clique, tree)| {
+            selected_clique.zip(tree).is_some_and(|(clique, tree)| {
                 tree.cliques()
                     .get(clique.index())
                     .is_some_and(|found| found.entries == tree[largest_clique(tree)].entries)

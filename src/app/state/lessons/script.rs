@@ -12,7 +12,7 @@ pub struct Lesson {
     pub title: String,
     /// The sample that the lesson opens.
     pub network: String,
-    /// Its steps.
+    /// The steps, in order.
     pub steps: Vec<LessonStep>,
 }
 
@@ -20,15 +20,15 @@ pub struct Lesson {
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LessonStep {
-    /// The text. Names in braces are replaced by numbers of the open network:
+    /// The text. Names in braces stand for numbers of the open network:
     ///
-    /// * `{variables}`, `{cliques}`, `{messages}`: how many there are;
+    /// * `{variables}`, `{cliques}`, `{messages}`: the number of variables, cliques or messages;
     /// * `{fill}`: the number of fill edges;
     /// * `{largest}`: the number of entries of the largest clique table;
     /// * `{total}`: the number of entries of all clique tables together;
-    /// * `{separator}`: the mean number of entries of a separator table;
-    /// * `{time}`: the time of the propagation;
-    /// * a posterior, such as `{lung=yes}`.
+    /// * `{separator}`: the mean number of entries of a separator table, rounded to a whole number;
+    /// * `{time}`: the time of the newest propagation;
+    /// * a variable and a state, such as `{lung=yes}`: the posterior of that state.
     pub text: String,
     /// What the step points at: the name of a [target](crate::app::widgets::targets), or the title
     /// of a pane.
@@ -36,7 +36,7 @@ pub struct LessonStep {
     /// The pane that the step brings to the front.
     #[serde(default)]
     pub show: Option<Pane>,
-    /// The task of the user.
+    /// The task of the user, if there is one.
     #[serde(default)]
     pub action: Option<Action>,
     /// When the task is done.
@@ -44,7 +44,7 @@ pub struct LessonStep {
     pub until: Until,
 }
 
-/// A task, which a lesson can also do for the user.
+/// A task for the user. The button "Do it for me" does it too.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -83,7 +83,7 @@ pub enum Until {
     FillEdges,
     /// A clique is selected.
     CliqueSelected,
-    /// The clique with the largest table is selected.
+    /// A clique with the largest table is selected.
     LargestSelected,
     /// A variable is selected.
     VariableSelected,
@@ -91,7 +91,7 @@ pub enum Until {
     Walking,
     /// Stepping has reached the end of the messages.
     Walked,
-    /// The propagation plays in slow motion.
+    /// Stepping is in slow motion.
     SlowMotion,
 }
 
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_four_lessons_of_five_to_eight_steps() {
+    fn there_are_four_lessons_of_five_to_eight_steps_and_every_task_has_an_end() {
         assert_eq!(LESSONS.len(), 4);
         for (index, lesson) in LESSONS.iter().enumerate() {
             assert!((5..=8).contains(&lesson.steps.len()), "{}", lesson.id);
@@ -114,8 +114,9 @@ mod tests {
     }
 
     #[test]
-    fn targets_and_actions_of_lessons_exist() {
-        let target_names = [
+    fn lessons_name_known_targets_variables_and_states() {
+        /// Every target that a lesson may point at, except panes.
+        const TARGETS: [&str; 10] = [
             "state",
             "step through",
             "stepping",
@@ -131,7 +132,7 @@ mod tests {
             let mut network = crate::format::open(&lesson.network).unwrap().network;
             for step in &lesson.steps {
                 let is_pane = Pane::ALL.iter().any(|pane| pane.title() == step.target);
-                assert!(is_pane || target_names.contains(&step.target.as_str()), "{}", step.target);
+                assert!(is_pane || TARGETS.contains(&step.target.as_str()), "{}", step.target);
                 match &step.action {
                     Some(Action::Open(name)) => {
                         network = crate::format::open(name).unwrap().network;

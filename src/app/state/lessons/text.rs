@@ -1,10 +1,10 @@
-//! The text of a lesson, with numbers of the open network.
+//! Fills numbers of the open network into the text of a lesson.
 
 use crate::app::state::model::Model;
 use crate::numbers;
 
-/// `text` with each name in braces replaced by a number of the open network, or by a dash if there is
-/// no such number yet.
+/// `text` with the number for each [name in braces](super::LessonStep::text), or with a dash if there
+/// is no such number yet.
 pub(super) fn filled_in(text: &str, model: &Model) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
@@ -18,6 +18,8 @@ pub(super) fn filled_in(text: &str, model: &Model) -> String {
     filled
 }
 
+/// The number for the name in braces `name`. `None` if the number is not known yet, or the name is
+/// not known at all.
 fn number(name: &str, model: &Model) -> Option<String> {
     let document = model.document.as_ref()?;
     if let Some((variable, state)) = name.split_once('=') {
@@ -52,7 +54,7 @@ mod tests {
     use crate::app::testing::model_with;
 
     #[test]
-    fn names_in_braces_become_numbers() {
+    fn names_in_braces_become_numbers_or_dashes() {
         let model = model_with("asia", "sequential", &[("xray", "yes")]);
         let text = filled_in("{variables} variables, {messages} messages, {lung=yes}.", &model);
         assert_eq!(text, "8 variables, 10 messages, 48.9%.");
