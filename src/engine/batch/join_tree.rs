@@ -3,9 +3,10 @@
 //!
 //! Every variable is a leaf, at which its finding is entered and its posterior is read. With at
 //! most three neighbours, a message is a sum of products of a potential and at most two messages.
-//! If the scopes of the edges to two neighbours together have few configurations, a vertex is put
-//! between these neighbours and the clique. The new vertex multiplies the neighbours' messages, so
-//! the clique's potentials are read fewer times.
+//! If a clique has more neighbours, or if the scopes of the edges to two neighbours together have
+//! few configurations, a vertex is put between two neighbours and the clique. The new vertex
+//! multiplies the messages of these neighbours, so the potentials of the clique are read fewer
+//! times.
 
 use crate::network::{Network, VariableId};
 use crate::potential::Scope;
@@ -13,9 +14,10 @@ use crate::propagation::{CompiledNetwork, Home};
 
 use super::sparsity::{Configurations, Projection, possible_configurations};
 
-/// Maximum average number of terms of a message's sums. Longer sums are divided into two steps, so
-/// that there are enough sums to compute in parallel. Tuned on a GPU with the paper's eight
-/// networks; if it is wrong, only speed changes.
+/// Maximum number of configurations of a vertex per entry of a full table over the variables of a
+/// message that it sends. A message with longer sums is computed in two steps, so that there are
+/// enough sums to compute in parallel. Tuned on a GPU with the paper's eight networks; if it is
+/// wrong, only speed changes (and last bits of results).
 const MAX_TERMS: usize = 1024;
 
 /// Upper bound on the bytes of the tree and its plan, per entry of the cliques' tables.
@@ -36,13 +38,13 @@ pub struct JoinTree {
     pub exponent: i64,
 }
 
-/// A clique, or a vertex that only multiplies messages. Variables are not vertices, although they
-/// are ends of edges.
+/// A clique, or a vertex that was added between cliques and variables. All potentials of an added
+/// vertex are one. Variables are not vertices, although they are ends of edges.
 pub struct Vertex {
     pub scope: Scope,
     /// The configurations that some evidence allows, with their potentials.
     pub configurations: Configurations,
-    /// Its edges.
+    /// The edges of the vertex.
     pub links: Vec<Link>,
 }
 
@@ -51,7 +53,7 @@ pub struct Link {
     pub edge: usize,
     /// Which end of the edge the vertex is, 0 or 1.
     pub end: usize,
-    /// By configuration of the vertex: its entry in the edge's messages.
+    /// By configuration of the vertex: the entry of the edge's messages that it belongs to.
     pub entries: Vec<u32>,
 }
 
@@ -62,8 +64,8 @@ pub struct Edge {
     /// Number of entries of each message: one for each configuration of `scope` that some evidence
     /// allows. If the edge leads to a variable, there is an entry for every state.
     pub entries: usize,
-    /// By index in a full table over `scope`: the entry of the messages; `u32::MAX` if there is no
-    /// entry.
+    /// By configuration of `scope`, indexed by its code: its entry in the messages; `u32::MAX` if it
+    /// has no entry.
     table: Vec<u32>,
 }
 
@@ -82,26 +84,7 @@ impl JoinTree {
             let scope = Scope::of(network, clique.variables.iter().copied());
             builder.tree.vertices.push(Vertex { scope, configurations, links: Vec::new() });
         }
-        let mut at_separator = vec![Vec::new(); tree.separators().len()];
-        for variable in network.ids() {
-            match compiled.variable_home(variable) {
-                Home::Clique(clique) => builder.attach(variable, clique.index()),
-                Home::Separator(edge) => at_separator[edge.index()].push(variable),
-            }
-        }
-        for (separator, variables) in tree.separators().iter().zip(at_separator) {
-            let scope = Scope::of(network, separator.variables.iter().copied());
-            let (parent, child) = (separator.parent.index(), separator.child.index());
-            if variables.is_empty() {
-                let edge = builder.add_edge(parent, scope);
-                builder.link(child, edge, 1);
-                continue;
-            }
-            let between = builder.add_vertex(parent, scope.clone());
-            let edge = builder.add_edge(between, scope);
-            builder.link(child, edge, 1);
-            variables.into_iter().for_each(|variable| builder.attach(variable, between));
-        }
+        builder.add_variables_and_separators(compiled);
         for vertex in 0..builder.tree.vertices.len() {
             builder.join_neighbours(vertex);
         }
@@ -125,6 +108,33 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
+    /// Attaches every variable to the clique or separator where its posterior is read, and joins
+    /// neighbouring cliques: by an edge, or, if variables are attached to their separator, by a
+    /// vertex with an edge on either side. The vertices must be exactly the cliques.
+    fn add_variables_and_separators(&mut self, compiled: &CompiledNetwork) {
+        let (network, separators) = (compiled.network(), compiled.tree().separators());
+        let mut at_separator = vec![Vec::new(); separators.len()];
+        for variable in network.ids() {
+            match compiled.variable_home(variable) {
+                Home::Clique(clique) => self.attach(variable, clique.index()),
+                Home::Separator(separator) => at_separator[separator.index()].push(variable),
+            }
+        }
+        for (separator, variables) in separators.iter().zip(at_separator) {
+            let scope = Scope::of(network, separator.variables.iter().copied());
+            let (parent, child) = (separator.parent.index(), separator.child.index());
+            if variables.is_empty() {
+                let edge = self.add_edge(parent, scope);
+                self.link(child, edge, 1);
+                continue;
+            }
+            let between = self.add_vertex(parent, scope.clone());
+            let edge = self.add_edge(between, scope);
+            self.link(child, edge, 1);
+            variables.into_iter().for_each(|variable| self.attach(variable, between));
+        }
+    }
+
     /// Adds an edge over `scope` with `vertex` at end 0. End 1 must be linked next.
     fn add_edge(&mut self, vertex: usize, scope: Scope) -> usize {
         let codes = self.codes(vertex, &scope);
@@ -150,7 +160,7 @@ impl Builder<'_> {
         self.tree.vertices[vertex].links.push(Link { edge, end, entries });
     }
 
-    /// The index of each configuration of `vertex` in a table over `onto`.
+    /// By configuration of `vertex`: the code of its projection onto the variables of `onto`.
     fn codes(&self, vertex: usize, onto: &Scope) -> Vec<u32> {
         let Vertex { scope, configurations, .. } = &self.tree.vertices[vertex];
         let projection = Projection::new(self.network, scope, onto);
@@ -181,10 +191,10 @@ impl Builder<'_> {
         between
     }
 
-    /// Moves the edges `links` from the vertex `from` to the vertex `to`, whose scope must contain
-    /// the scopes of the edges.
-    fn move_links(&mut self, from: usize, links: &[usize], to: usize) {
-        for &edge in links {
+    /// Moves the ends of `edges` at the vertex `from` to the vertex `to`. The scope of this vertex must
+    /// contain the scopes of the edges.
+    fn move_links(&mut self, from: usize, edges: &[usize], to: usize) {
+        for &edge in edges {
             let links = &mut self.tree.vertices[from].links;
             let at =
                 links.iter().position(|link| link.edge == edge).expect("the vertex has this link");
@@ -193,8 +203,10 @@ impl Builder<'_> {
         }
     }
 
-    /// Puts vertices between `vertex` and two of its neighbours at a time, as long as it has more
-    /// than three neighbours or the cost becomes lower.
+    /// Puts vertices between `vertex` and two of its neighbours at a time, as long as `vertex` has more
+    /// than three neighbours. With three neighbours, does so once more if the new vertex has at most
+    /// half as many configurations as `vertex`. Chooses the neighbours for which the new vertex has
+    /// the fewest configurations.
     fn join_neighbours(&mut self, vertex: usize) {
         loop {
             let Vertex { scope, configurations, links } = &self.tree.vertices[vertex];
@@ -210,7 +222,7 @@ impl Builder<'_> {
             let union = |a: usize, b: usize| {
                 Scope::union([&self.tree.edges[a].scope, &self.tree.edges[b].scope])
             };
-            let entries = |union: &Scope| match union == scope {
+            let max_configurations = |union: &Scope| match union == scope {
                 true => all,
                 false => union.entries().min(all),
             };
@@ -218,9 +230,9 @@ impl Builder<'_> {
             let pairs = (0..count)
                 .flat_map(|a| (a + 1..count.min(a + 1 + max_distance)).map(move |b| (a, b)));
             let pairs = pairs.map(|(a, b)| (order[a], order[b]));
-            let best = pairs.map(|(a, b)| (entries(&union(a, b)), a, b)).min();
-            let Some((entries, a, b)) = best else { return };
-            if count == 3 && 2 * entries > all {
+            let best = pairs.map(|(a, b)| (max_configurations(&union(a, b)), a, b)).min();
+            let Some((configurations, a, b)) = best else { return };
+            if count == 3 && 2 * configurations > all {
                 return;
             }
             let between = self.add_vertex(vertex, union(a, b));
@@ -228,8 +240,9 @@ impl Builder<'_> {
         }
     }
 
-    /// Puts a vertex with more variables between `vertex` and each neighbour whose message would
-    /// consist of few long sums.
+    /// Puts a vertex between `vertex` and each neighbour to which the message would consist of few
+    /// sums, longer than [`MAX_TERMS`] allows. The new vertex has enough more variables than the
+    /// message to keep the sums within this limit.
     fn shorten_sums(&mut self, vertex: usize) {
         let all = self.tree.vertices[vertex].configurations.codes.len();
         let edges: Vec<usize> =

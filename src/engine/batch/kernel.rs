@@ -1,7 +1,7 @@
 //! The loops over terms, for a group of cases at once.
 //!
-//! An entry of a message is an array of [`CASES_PER_GROUP`] numbers, one per case. So every step
-//! applies one operation to whole vector registers, and the only indices are those of the terms.
+//! An entry of a message is an array of [`CASES_PER_GROUP`] numbers, one per case. So every
+//! instruction works on whole vector registers, and the only indices are those of rows and terms.
 //! `kernels/batch.cu` does the same on a GPU, where each lane of a warp computes one case.
 
 use crate::engine::simd::simd_dispatch;
@@ -15,16 +15,16 @@ pub const CASES_PER_GROUP: usize = 8;
 /// A number for each case of a group.
 pub type PerCase<T> = [T; CASES_PER_GROUP];
 
-/// Powers of two by which the inputs of an operation are multiplied.
+/// Powers of two by which the first and the second input of an operation are multiplied.
 pub struct Scales<T> {
     pub first: PerCase<T>,
     pub second: PerCase<T>,
 }
 
 simd_dispatch!(
-    /// Computes the rows of `operation` from the messages `inputs`, each multiplied by its scale. A
-    /// missing input is an empty slice. Writes the entries into `result`, and the largest entry of
-    /// each case into `largest`.
+    /// Computes the rows of `operation` from the messages `inputs`, each multiplied by its scale. An
+    /// input that the kind of the operation does not have is an empty slice. Writes the entries into
+    /// `result`, and the largest entry of each case into `largest`.
     pub compute<Real>, compute_rows,
     (
         plan: &Plan<T>,

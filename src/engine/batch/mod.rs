@@ -1,10 +1,10 @@
 //! Many cases of one network at once, on the CPU and on the GPU.
 //!
-//! An engine that propagates one case leaves out the entries that its evidence rules out. Here the
-//! same work is done for every case, and evidence is only a set of weights, so one vector
-//! instruction serves several cases: an entry of a message is a short array with one number per
-//! case. All indices are computed in advance. Entries that are impossible given any evidence are
-//! left out.
+//! An engine that propagates one case leaves out the entries that the evidence of this case rules
+//! out. Here the same work is done for every case, and evidence is only a set of weights. So one
+//! vector instruction serves several cases: an entry of a message is a short array with one number
+//! per case. All indices are computed in advance. Entries that are impossible given any evidence
+//! are left out.
 //!
 //! Messages are passed in a *binary join tree*, in which no vertex has more than three neighbours.
 //! So an entry of a message is a sum of terms. Each term is the product of a constant and at most
@@ -19,8 +19,9 @@
 //! each state b, with the terms psi(a, b) * m\[a\] for all states a.
 //!
 //! # Terms
-//! * *vertex*: a clique of the junction tree, or one that was added to multiply messages. An *edge*
-//!   joins two vertices, or a vertex and a variable, and carries a message in either direction.
+//! * *vertex*: a clique of the junction tree, or a set of variables that was added between cliques.
+//!   An *edge* joins two vertices, or a vertex and a variable, and carries a message in either
+//!   direction.
 //! * *configuration*: a state for each variable of a vertex. Its *code* is its index in a full
 //!   table over these variables. Vertices list only the configurations that some evidence allows.
 //! * *row*: the computation of one entry of a message. A *term* is a summand of a row. (In engine

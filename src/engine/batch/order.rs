@@ -14,13 +14,14 @@ pub enum Order {
     DepthFirst,
 }
 
-/// A message that `vertex`, which is end number `end` of `edge`, sends over this edge.
+/// The computation of the message that `vertex` sends over `edge`. The vertex is end number `end` of
+/// this edge.
 pub struct Step {
     pub vertex: usize,
     pub edge: usize,
     pub end: usize,
-    /// One above the highest level of its inputs, apart from messages from variables; zero if there
-    /// are no other inputs.
+    /// One above the highest level of the message's inputs, apart from messages from variables; zero
+    /// if there are no other inputs.
     pub level: usize,
 }
 
@@ -34,7 +35,7 @@ pub fn steps(tree: &JoinTree, order: Order) -> Vec<Step> {
     steps
 }
 
-/// The messages, each after its inputs, with their levels.
+/// All messages except those from variables, each after its inputs, with their levels.
 fn by_dependency(tree: &JoinTree) -> Vec<Step> {
     // By edge and end: the vertex there; `usize::MAX` for a variable.
     let mut neighbour = vec![[usize::MAX; 2]; tree.edges.len()];
@@ -43,7 +44,7 @@ fn by_dependency(tree: &JoinTree) -> Vec<Step> {
     }
     let mut steps: Vec<Step> = Vec::new();
     // By edge and end, for the message from that end: how many inputs are still missing, and the
-    // level according to the other inputs.
+    // level according to the inputs that are not missing.
     let mut missing = vec![[0; 2]; tree.edges.len()];
     let mut level = vec![[0; 2]; tree.edges.len()];
     for vertex in &tree.vertices {
@@ -80,7 +81,9 @@ fn by_dependency(tree: &JoinTree) -> Vec<Step> {
 }
 
 /// Sorts `steps` by a depth-first numbering of the vertices: first the messages toward the first
-/// vertex, in reverse order of their vertices, and then the others, in order.
+/// vertex, in descending order of the numbers of their senders; then the messages away from the first
+/// vertex, in ascending order of the numbers of their receivers. A message to a variable comes after
+/// the message to its sender.
 fn sort_depth_first(tree: &JoinTree, steps: &mut [Step]) {
     // By edge and end: the vertex there; `None` for a variable.
     let mut ends = vec![[None; 2]; tree.edges.len()];

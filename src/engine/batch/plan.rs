@@ -1,9 +1,10 @@
 //! All messages of a propagation as lists of terms.
 //!
-//! A message is computed row by row. A row is one entry of the message: a sum of terms, each the
-//! product of a constant and entries of at most two other messages, here called *factors*. Rows and
-//! terms hold the indices of these entries, so a kernel only reads, multiplies and adds, in the
-//! same way for all cases. Configurations that are impossible whatever the evidence have no term.
+//! A message is computed row by row. A row computes one entry of the message as a sum of terms. Each
+//! term is the product of a constant and of entries of at most two other messages, here called
+//! *factors*. Rows and terms hold the indices of these entries, so a kernel only reads, multiplies
+//! and adds, in the same way for all cases. Configurations that are impossible whatever the evidence
+//! have no term.
 
 use std::ops::Range;
 
@@ -13,9 +14,9 @@ use crate::potential::Real;
 use super::join_tree::{JoinTree, Link, Vertex};
 use super::order::{self, Order, Step};
 
-/// The messages of a propagation. A message's number comes from its edge. Entries are counted over
-/// all messages in the order of computation: first the messages from variables, which are their
-/// findings, and then every other message after its inputs.
+/// The messages of a propagation. The entries of all messages are numbered in the order of
+/// computation: first those of the messages from variables, which hold the findings, and then those
+/// of every other message after its inputs.
 pub struct Plan<T> {
     /// The operations, one per computed message. Each comes after the operations that compute its
     /// inputs.
@@ -42,13 +43,13 @@ pub struct Plan<T> {
 #[derive(Clone, Debug)]
 pub struct Operation {
     pub kind: Kind,
-    /// The range of its rows in [`Plan::rows`].
+    /// The range of the operation's rows in [`Plan::rows`].
     pub rows: Range<usize>,
     /// The message that is computed.
     pub result: Message,
     /// The messages that are multiplied: zero, one or two, depending on the kind.
     pub factors: Vec<Message>,
-    /// Number of terms.
+    /// Number of terms of all rows.
     pub terms: usize,
 }
 
@@ -57,7 +58,7 @@ pub struct Operation {
 pub struct Message {
     /// Twice the number of the message's edge, plus the number of the end that sends the message.
     pub number: u32,
-    /// Its first entry among the entries of all messages.
+    /// The message's first entry among the entries of all messages.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only engine gpu uses it.
     pub start: u32,
 }
@@ -79,13 +80,15 @@ pub enum Kind {
 /// One entry of a computed message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The first of its terms, among the singles or pairs of the plan.
+    /// The row's first term, in [`Plan::pairs`] if the kind is [`Kind::Two`], otherwise in
+    /// [`Plan::singles`].
     pub first: u32,
-    /// One past its last term.
+    /// One past the row's last term.
     pub end: u32,
-    /// The entry of the result.
+    /// The entry of the result that the row computes, counted from the first entry of the result.
     pub entry: u32,
-    /// The entry of the second factor that multiplies the whole row, if the kind has one.
+    /// The entry of the second factor by which the whole sum is multiplied if the kind is
+    /// [`Kind::OneAndRow`]; otherwise zero.
     pub factor: u32,
 }
 
@@ -112,14 +115,14 @@ pub struct Pair<T> {
 pub struct Ends {
     /// From the variable: the weights of its finding.
     pub weights: Message,
-    /// To the variable: its posterior, up to a factor, without its own finding.
+    /// To the variable: its posterior given the other variables' findings, up to a common factor.
     pub others: Message,
     /// Number of states of the variable.
     pub states: u32,
 }
 
 impl Operation {
-    /// Number of times that an entry of a message is read.
+    /// How many times entries of messages are read, for one case.
     pub fn loads(&self) -> usize {
         match self.kind {
             Kind::Constant => 0,
@@ -177,8 +180,8 @@ impl<T: Real> Plan<T> {
         plan
     }
 
-    /// Adds the rows and terms of the message `result`. `messages` has the earlier messages, by
-    /// edge and end.
+    /// Adds the rows and terms of the message `result`. `messages` has all messages, by edge and by
+    /// the end that sends them.
     fn add_rows(
         &mut self,
         tree: &JoinTree,
@@ -194,7 +197,7 @@ impl<T: Real> Plan<T> {
             .map(|row| (of_row(row).iter().map(|&at| factors[0][at as usize]).min(), row))
             .map(|(first, row)| (first.unwrap_or(0), row))
             .collect();
-        // Rows that begin to read at nearby entries of the first factor follow each other.
+        // Rows that read nearby entries of the first factor are computed one after another.
         rows.sort_unstable();
         let first_row = self.rows.len();
         let merges = source.may_repeat_terms(tree);
@@ -248,7 +251,8 @@ impl<T: Real> Plan<T> {
     }
 }
 
-/// A term of a row before it is stored. The entry of a missing factor is zero.
+/// A term of a row before it is stored: the entries of the two factors, and the constant. The entry
+/// of a missing factor is zero.
 struct Term {
     entries: [u32; 2],
     value: f64,
@@ -304,8 +308,8 @@ impl<'a> MessageSource<'a> {
         Self { vertex, out, others, kind }
     }
 
-    /// By factor and configuration of the vertex: the entry of the factor; zero if the factor is
-    /// missing.
+    /// By factor and by configuration of the vertex: the entry of the factor; zero if there is no such
+    /// factor.
     fn factor_entries(&self) -> [Vec<u32>; 2] {
         let count = self.out.entries.len();
         let entries =
@@ -325,9 +329,9 @@ impl<'a> MessageSource<'a> {
     }
 }
 
-/// The numbers of all configurations, sorted by row; and by row, the index in this list of the
-/// row's first configuration. One more index marks the end. `row_of` has the row of each
-/// configuration.
+/// The numbers of all configurations, sorted by row; and by row, the position in this list of the
+/// row's first configuration. One more position marks the end of the list. `row_of` has the row of
+/// each configuration.
 fn by_row(row_of: &[u32], rows: usize) -> (Vec<u32>, Vec<u32>) {
     let mut starts = vec![0_u32; rows + 1];
     row_of.iter().for_each(|&row| starts[row as usize + 1] += 1);

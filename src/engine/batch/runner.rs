@@ -18,17 +18,17 @@ use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, Posteriors, Watch};
 
 // The following forecast times are in nanoseconds per case on one core. They are rough figures from
-// the paper's eight networks and need only be right within a factor of two: a wrong figure makes
-// engine `cpu` choose the slower way in close cases.
+// the paper's eight networks and need only be right within a factor of two. If one is wrong, engine
+// `cpu` may propagate a batch in the slower of two ways that take about the same time.
 
 /// Per entry of a message that a term reads.
 const LOAD: f64 = 0.06;
 
-/// As [`LOAD`], if the buffers of a group take more than [`UNCACHED_BYTES`].
+/// As [`LOAD`], if the buffers of a group take more than [`MAX_CACHED_BYTES`].
 const UNCACHED_LOAD: f64 = 0.12;
 
 /// Maximum size of a group's buffers, in bytes, for them to fit into a fast cache.
-const UNCACHED_BYTES: usize = 8 << 20;
+const MAX_CACHED_BYTES: usize = 8 << 20;
 
 /// Per message that is computed.
 const OPERATION: f64 = 5.0;
@@ -42,15 +42,15 @@ pub struct BatchRunner<T> {
     buffers: Buffers,
     /// One per thread.
     states: Vec<GroupState<T>>,
-    /// The first state of each variable among all states, and the end of the last.
+    /// By variable: the position of its first state among the states of all variables. One more
+    /// position marks the end.
     offsets: Arc<[usize]>,
-    /// The natural logarithm of the scale that was taken out of the values of the network's
-    /// factors.
+    /// See [`Network::ln_scale`](crate::network::Network::ln_scale).
     ln_scale: f64,
 }
 
 impl<T: Real> BatchRunner<T> {
-    /// A runner with a state for each of `threads`, or for fewer if more do not fit into `bytes`.
+    /// A runner with a state for each of `threads`, or with fewer states if not all fit into `bytes`.
     /// `None` if the network has no variable or is impossible, or if not even one state fits.
     pub fn new(compiled: &CompiledNetwork, threads: usize, bytes: u64) -> Option<Self> {
         let network = compiled.network();
@@ -78,15 +78,16 @@ impl<T: Real> BatchRunner<T> {
     pub fn nanoseconds_per_case(&self) -> f64 {
         let loads: usize = self.plan.operations.iter().map(Operation::loads).sum();
         let bytes = self.buffers.entries() * size_of::<PerCase<T>>();
-        let load = if bytes > UNCACHED_BYTES { UNCACHED_LOAD } else { LOAD };
+        let load = if bytes > MAX_CACHED_BYTES { UNCACHED_LOAD } else { LOAD };
         let states = self.offsets[self.offsets.len() - 1];
         loads as f64 * load + self.plan.operations.len() as f64 * OPERATION + states as f64 * STATE
     }
 
-    /// Answers `cases`, in order; on `threads` if they are given.
+    /// Answers `cases`, in order; on `threads` if they are given. A case that is reported as
+    /// impossible may only have underflowed.
     ///
     /// # Errors
-    /// If the propagation was cancelled.
+    /// If the batch was cancelled.
     pub fn run(
         &mut self,
         threads: Option<&ThreadPool>,
@@ -142,8 +143,8 @@ mod tests {
         cases.iter().map(|case| propagator.run(case, &watch)).collect()
     }
 
-    /// Asserts that a runner's answers are near the answers of engine `sequential`, and that
-    /// threads change no bit.
+    /// Asserts that a runner's answers are near the answers of engine `sequential`, that threads
+    /// change no bit, and that a cancelled batch has no answers.
     fn assert_agrees_with_sequential<T: Real>(
         compiled: &Arc<CompiledNetwork>,
         cases: &[Evidence],
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_markov_network_can_be_batched() {
+    fn a_batch_of_a_markov_network_has_the_answers_of_its_cases() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/markov.uai");
         let network = crate::format::open(path).unwrap().network;
         assert!(!network.is_bayesian());

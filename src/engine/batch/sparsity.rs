@@ -21,19 +21,21 @@ pub struct Configurations {
 
 /// Maps the index of a configuration to the index of its projection onto some of the variables.
 ///
-/// The variables are divided into slow and fast ones. One lookup table has the slow variables' part
-/// of the index, and another has the fast variables' part. So a projection costs one division and
-/// two lookups.
+/// The variables are divided into slow and fast ones. The index of the projection is the sum of a
+/// part that depends on the slow variables and a part that depends on the fast ones, each with a
+/// lookup table. So a projection costs one division with remainder and two lookups.
 pub struct Projection {
     /// Number of configurations of the fast variables.
     fast: u32,
+    /// By configuration of the slow variables: their part of the index.
     by_slow: Vec<u32>,
+    /// By configuration of the fast variables: their part of the index.
     by_fast: Vec<u32>,
 }
 
 impl Projection {
-    /// The projection from a table over `from` to a table over `onto`, which has some of its
-    /// variables.
+    /// The projection from a table over `from` to a table over `onto`, a subset of the variables of
+    /// `from`.
     pub fn new(network: &Network, from: &Scope, onto: &Scope) -> Self {
         let (variables, entries) = (from.variables(), from.entries());
         let part = |variables: &[VariableId]| Scope::of(network, variables.iter().copied());
@@ -55,15 +57,18 @@ impl Projection {
     }
 }
 
-/// By clique: the configurations that are possible without evidence. All factors allow such a
-/// configuration, and it agrees with a possible configuration of every other clique. Also returns
-/// the exponent of the power of two by which the product of all potentials must be multiplied.
-/// `None` if the network is impossible.
+/// By clique: the configurations that are possible without evidence. Such a configuration has a
+/// nonzero potential, and it agrees with a possible configuration of every neighbouring clique. Also
+/// returns the exponent of the power of two by which the product of all potentials must be
+/// multiplied. `None` if the network is impossible.
+///
+/// Two passes over the tree, toward the root and away from it, remove the other configurations.
 pub fn possible_configurations(compiled: &CompiledNetwork) -> Option<(Vec<Configurations>, i64)> {
     let (network, tree) = (compiled.network(), compiled.tree());
     let scope = |variables: &[VariableId]| Scope::of(network, variables.iter().copied());
     let (mut cliques, exponent) = potentials(compiled)?;
-    // By configuration of the separator `onto`: whether any configuration of the clique agrees.
+    // By configuration of the separator `onto`: whether it agrees with any configuration of the
+    // clique.
     let project = |own: &Configurations, clique: CliqueId, onto: &Scope| {
         let projection = Projection::new(network, &scope(&tree[clique].variables), onto);
         let mut possible = vec![false; onto.entries()];
@@ -100,8 +105,9 @@ pub fn possible_configurations(compiled: &CompiledNetwork) -> Option<(Vec<Config
     cliques.iter().all(|own| !own.codes.is_empty()).then_some((cliques, exponent))
 }
 
-/// The nonzero potentials of every clique, the largest in [1, 2), and the exponent of the power of
-/// two by which their product must be multiplied. `None` if all potentials of a clique are zero.
+/// The nonzero potentials of every clique, scaled so that the largest of each clique is in [1, 2);
+/// and the exponent of the power of two by which their product over all cliques must be multiplied.
+/// `None` if all potentials of a clique are zero.
 fn potentials(compiled: &CompiledNetwork) -> Option<(Vec<Configurations>, i64)> {
     let (network, tree) = (compiled.network(), compiled.tree());
     let scope = |clique: &Clique| Scope::of(network, clique.variables.iter().copied());

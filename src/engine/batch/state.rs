@@ -83,9 +83,9 @@ impl Buffers {
 pub struct GroupState<T> {
     /// By buffer: the entries of the message that it currently holds.
     messages: Vec<Vec<PerCase<T>>>,
-    /// By message: its largest entry.
+    /// By message: its largest entry for each case.
     largest: Vec<PerCase<T>>,
-    /// By message: the exponent of the power of two by which it must be multiplied.
+    /// By message and case: the exponent of the power of two by which the message must be multiplied.
     exponents: Vec<[i64; CASES_PER_GROUP]>,
     /// By case: the exponent of the power of two by which the product of the weights of all its
     /// findings must be multiplied.
@@ -109,7 +109,7 @@ impl<T: Real> GroupState<T> {
         }
     }
 
-    /// Bytes of a state for `plan`.
+    /// Bytes of one state for `plan`.
     pub fn bytes(plan: &Plan<T>, buffers: &Buffers) -> usize {
         let per_message = size_of::<PerCase<T>>() + size_of::<[i64; CASES_PER_GROUP]>();
         buffers.entries() * size_of::<PerCase<T>>() + plan.messages * per_message
@@ -134,7 +134,7 @@ impl<T: Real> GroupState<T> {
         }
     }
 
-    /// Computes a message. Its inputs must have been computed.
+    /// Computes the message of `operation`. The inputs must have been computed.
     pub fn compute(&mut self, plan: &Plan<T>, buffers: &Buffers, operation: &Operation) {
         let mut scales =
             Scales { first: [T::ONE; CASES_PER_GROUP], second: [T::ONE; CASES_PER_GROUP] };
@@ -162,7 +162,8 @@ impl<T: Real> GroupState<T> {
         self.messages[buffer] = result;
     }
 
-    /// The answers to `cases`. All messages must have been computed.
+    /// The answers to `cases`. All messages must have been computed. `offsets` has the position of
+    /// each variable's first state in the posteriors; see [`Posteriors::offsets`].
     pub fn answers(
         &self,
         plan: &Plan<T>,
@@ -173,8 +174,8 @@ impl<T: Real> GroupState<T> {
     ) -> BatchAnswers {
         let states = offsets[offsets.len() - 1];
         let mut values: Vec<Vec<f64>> = cases.iter().map(|_| vec![0.0; states]).collect();
-        // A smaller sum may have lost digits to underflow, or all its terms. Such a case is
-        // reported as impossible, and callers then propagate this case alone.
+        // A sum below this minimum may have lost digits or even all terms to underflow. Such a case
+        // is reported as impossible, and callers then propagate this case alone.
         let min_sum = match T::PRECISION {
             Precision::F32 => 1e-36,
             Precision::F64 => 1e-290,
@@ -209,8 +210,8 @@ impl<T: Real> GroupState<T> {
     }
 }
 
-/// The exponent of the power of two that brings `largest` near two to the power of `target`. It is
-/// limited to what the number type can hold, and zero if `largest` is zero.
+/// The exponent of the power of two that brings `largest` near two to the power of `target`; zero if
+/// `largest` is zero. It is limited so that the number type can hold the power of two.
 fn shift<T: Real>(largest: T, target: i32) -> i32 {
     let max = match T::PRECISION {
         Precision::F32 => 127,
@@ -220,7 +221,7 @@ fn shift<T: Real>(largest: T, target: i32) -> i32 {
 }
 
 /// The exponent of the power of two by which the weights of a finding are multiplied so that none
-/// exceeds one; and the negative of this exponent, by which the result is corrected.
+/// exceeds one; and the negative of this exponent, which must be added to the exponent of P(e).
 pub fn weight_scale(finding: &Finding) -> (i32, i64) {
     let Finding::Likelihood(weights) = finding else { return (0, 0) };
     let largest = weights.iter().copied().fold(0.0, f64::max);

@@ -4,10 +4,11 @@ use rayon::ThreadPool;
 
 use crate::network::Network;
 
-/// Minimum number of table entries that a job touches for it to run on several threads.
+/// Minimum number of table entries, or of words of rows, that a computation touches for it to run on
+/// several threads.
 ///
-/// Waking sleeping threads takes about ten microseconds. Tuned on the paper's eight networks; if it
-/// is wrong, only speed changes.
+/// Waking sleeping threads takes about ten microseconds. Tuned on the paper's eight networks; if the
+/// constant is wrong, only speed changes.
 pub const MIN_PARALLEL_ENTRIES: usize = 150_000;
 
 /// The threads and limits of one propagation.
@@ -23,7 +24,7 @@ pub struct ExecutionContext<'a> {
     pub build_share: f64,
 }
 
-/// What the tables of a tree are computed from.
+/// What the tables of a tree are computed from, and the threads that compute them.
 #[derive(Clone, Copy)]
 pub struct TableInputs<'a> {
     pub network: &'a Network,

@@ -14,10 +14,12 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// The footprint of a tree whose table entries take `width` bytes each. `removes_zeros` says
-    /// whether zeros are removed from the tables.
+    /// The footprint of a tree with table entries of `width` bytes each. `removes_zeros` says whether
+    /// zeros are removed from the tables.
     pub fn new(structure: &Structure, width: usize, removes_zeros: bool) -> Self {
-        let (mut table_bytes, mut held, mut making, mut removing) = (0, 0, 0, 0);
+        let (mut table_bytes, mut held_bytes) = (0, 0);
+        // Temporary memory: intermediate products, and the tables from which zeros are removed.
+        let (mut product_bytes, mut removal_bytes) = (0, 0);
         for (clique, layout) in structure.layouts.iter().enumerate() {
             let entries = layout.entries();
             let rows = layout.row_count();
@@ -28,24 +30,24 @@ impl Footprint {
             let below: usize = port_entries().skip(ports_above).sum();
             table_bytes += entries * width;
             // An entry of a separator above takes 32 bytes: `unmasked`, `down` and `mask` take 8
-            // each, the permutation and the entry map 4 each. An entry below takes 20, here 24:
-            // `up` and `beliefs` take 8 each, the entry map 4.
-            held += words * 4 + above * 32 + below * 24;
-            held += (parts(entries, below) - 1) * below * 8;
+            // each, the permutation and the entry map 4 each. An entry below takes 20: `up` and
+            // `beliefs` take 8 each, the entry map 4. Counting 24 leaves room for dummy entries.
+            held_bytes += words * 4 + above * 32 + below * 24;
+            held_bytes += (parts(entries, below) - 1) * below * 8;
             if removes_zeros {
                 let sparse_words = (rows + entries / MAX_GAP) * (ROW_HEAD + layout.ports.len());
-                removing = removing.max(entries * width + sparse_words * 4);
+                removal_bytes = removal_bytes.max(entries * width + sparse_words * 4);
             }
             if structure.shape.factors[clique].len() > MAX_FACTORS {
-                making += entries * 8;
+                product_bytes += entries * 8;
             }
         }
-        Self { table_bytes, other_bytes: held + making.max(removing) }
+        Self { table_bytes, other_bytes: held_bytes + product_bytes.max(removal_bytes) }
     }
 }
 
-/// The maximum memory that a pool gives to tables that need `needed`, in the same unit (entries or
-/// bytes). Small tables may get a little more.
+/// The maximum memory that a pool gives to tables that need the memory `needed`, both in entries or
+/// both in bytes. Small tables may get a little more.
 pub fn max_pooled(needed: usize) -> usize {
     needed / 2 * 3
 }

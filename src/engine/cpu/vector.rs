@@ -13,8 +13,8 @@ use crate::potential::{Entry, Real, rescale};
 const LANES: usize = 16;
 
 /// A table is rescaled only if the power of two that brings its largest entry into [1, 2) has an
-/// exponent outside this range. Within the range, messages neither overflow nor underflow, and a
-/// pass over the table is saved.
+/// exponent outside this range. Within the range, a pass over the table is saved, and the table is
+/// far from overflow and underflow.
 pub const NEAR_ONE: Range<i32> = -16..17;
 
 /// Adds `terms` to `sums`, entry by entry.
@@ -35,7 +35,7 @@ pub fn sum<T: Entry>(values: &[T]) -> f64 {
     sum_lanes(values.len(), lanes) + rest
 }
 
-/// The sum of the products of two runs, entry by entry.
+/// The sum of values\[i\] * x\[i\] over all positions i.
 #[inline(always)]
 pub fn dot<T: Entry>(values: &[T], x: &[f64]) -> f64 {
     let mut lanes = [0.0; LANES];
@@ -50,7 +50,7 @@ pub fn dot<T: Entry>(values: &[T], x: &[f64]) -> f64 {
     sum_lanes(values.len(), lanes) + rest
 }
 
-/// The sum of the products of three runs, entry by entry.
+/// The sum of values\[i\] * x\[i\] * y\[i\] over all positions i.
 #[inline(always)]
 pub fn dot3<T: Entry>(values: &[T], x: &[f64], y: &[f64]) -> f64 {
     let mut lanes = [0.0; LANES];
@@ -65,8 +65,9 @@ pub fn dot3<T: Entry>(values: &[T], x: &[f64], y: &[f64]) -> f64 {
     sum_lanes(values.len(), lanes) + rest
 }
 
-/// The sum of the partial sums over `length` values. The upper half of the lanes is added to the
-/// lower half until one lane remains. With fewer values than lanes, no lane was used.
+/// The sum of the partial sums `lanes`, into which `length` values were added. The upper half of the
+/// lanes is added to the lower half until one lane remains. With fewer values than lanes, no lane
+/// was used.
 #[inline(always)]
 fn sum_lanes(length: usize, mut lanes: [f64; LANES]) -> f64 {
     if length < LANES {
@@ -113,8 +114,9 @@ pub fn largest(values: &[f64], mask: Option<&[f64]>) -> f64 {
     lanes.into_iter().fold(0.0, larger)
 }
 
-/// Multiplies `values` by a power of two that brings `largest` into [1, 2), unless it is
-/// [near](NEAR_ONE) one already. Returns the exponent of the power; `None` if `largest` is zero.
+/// Multiplies `values` by the power of two that brings `largest` into [1, 2), unless `largest` is
+/// [near](NEAR_ONE) one already. Returns the exponent of the power, zero if nothing was multiplied;
+/// `None` if `largest` is zero.
 pub fn keep_in_range(values: &mut [f64], largest: f64) -> Option<i32> {
     let scale = largest.scale_exponent()?;
     if NEAR_ONE.contains(&scale) {

@@ -3,9 +3,9 @@
 //! A message to a parent depends only on the findings that are entered in the sender's subtree, so
 //! it changes only if one of these findings changes. A clique's beliefs change, by more than a
 //! factor common to the whole table, only if the clique holds a variable that is d-connected to the
-//! changed findings given the findings that stay. Other beliefs, and the posteriors read from them,
-//! are kept. They are correct for the new evidence up to the rounding of their own computation, and
-//! no error accumulates over changes.
+//! changed findings given the findings that stay the same. Other beliefs, and the posteriors read
+//! from these beliefs, are kept. They are correct for the new evidence up to the rounding of their
+//! own computation, and no error accumulates over changes.
 
 use crate::engine::cpu::reuse::d_connection::{DConnection, reset};
 use crate::engine::cpu::tree::nodes::{Node, Tree};
@@ -15,18 +15,20 @@ use crate::network::{Evidence, Finding, Network, VariableId};
 /// keeps its memory.
 #[derive(Debug, Default)]
 pub struct Change {
-    /// By variable: whether its posterior may differ.
+    /// By variable: whether its posterior may differ from the stored one.
     pub posterior: Vec<bool>,
     /// By clique: whether findings that are entered at the separator above differ.
     pub mask: Vec<bool>,
     /// By clique: whether findings on its private variables differ.
     pub weights: Vec<bool>,
-    /// By clique: whether its message to the parent depends on any finding or does not sum out, and
-    /// so must be computed from the table.
+    /// By clique: whether its message to the parent must be computed from the table, because a
+    /// finding below the separator affects the message, or because the message is not one everywhere
+    /// even without evidence.
     pub needed: Vec<bool>,
-    /// By clique: whether its message to the parent may differ.
+    /// By clique: whether its message to the parent may differ from the stored one.
     pub up: Vec<bool>,
-    /// By clique: whether its beliefs may differ by more than a factor common to all entries.
+    /// By clique: whether its beliefs may differ from the stored ones by more than a factor common to
+    /// all entries.
     pub down: Vec<bool>,
     /// The variables whose findings differ.
     changed: Vec<VariableId>,
@@ -44,7 +46,7 @@ pub struct MissingMessages {
 }
 
 impl MissingMessages {
-    /// Adds the messages toward the root that may depend on a finding on `variable`.
+    /// Adds the messages toward the root that may depend on a finding on `variable` in `tree`.
     pub fn add_finding(&mut self, tree: &Tree, variable: VariableId) {
         let place = &tree.places[variable.index()];
         if place.home.is_some() {
@@ -55,7 +57,8 @@ impl MissingMessages {
 }
 
 impl Change {
-    /// Finds what differs between `before` (`None` if nothing was propagated) and `after`.
+    /// Finds what a propagation of `after` must compute again if the stored messages are for
+    /// `before`; everything if `before` is `None`.
     pub fn find(
         &mut self,
         network: &Network,
@@ -85,7 +88,8 @@ impl Change {
         }
     }
 
-    /// Adds the `missing` messages of a new tree, in which no finding is entered yet.
+    /// Adds the `missing` messages of a new tree. No finding is entered in this tree yet, so all
+    /// masks and weights are added too.
     pub fn add_missing(&mut self, missing: &MissingMessages) {
         self.up.iter_mut().zip(&missing.up).for_each(|(up, &missing)| *up |= missing);
         self.down.iter_mut().zip(&missing.down).for_each(|(down, &missing)| *down |= missing);
@@ -94,7 +98,7 @@ impl Change {
         self.down[0] |= self.up[1..].iter().any(|&up| up);
     }
 
-    /// Finds the messages to parents that depend on a finding or do not sum out.
+    /// Fills `needed`.
     fn find_needed(&mut self, tree: &Tree, after: &Evidence) {
         self.needed.clear();
         let is_needed = |node: &Node| node.parent.is_some() && !node.sums_out;
@@ -109,7 +113,7 @@ impl Change {
     }
 
     /// Finds the tables into which differing findings are or were entered, and the messages toward
-    /// the root that depend on them.
+    /// the root that depend on these findings.
     fn find_stale(&mut self, tree: &Tree, before: &Evidence, after: &Evidence) {
         for &variable in &self.changed {
             let place = &tree.places[variable.index()];

@@ -2,9 +2,10 @@
 //!
 //! In this module, *cached* means held in the processor's caches.
 //!
-//! All costs are in nanoseconds on one core. They were tuned on the paper's eight networks on
-//! desktop and server machines, and need only be right within a factor of two: a wrong cost makes
-//! the engine choose the slower strategy in close cases, and changes no result beyond rounding.
+//! All costs are in nanoseconds on one core. They were tuned with the paper's eight networks on
+//! desktop and server machines, and need only be right within a factor of two. A wrong cost makes
+//! the engine choose the slower strategy in close cases, and changes results only in their last
+//! bits.
 
 use std::sync::Arc;
 
@@ -25,12 +26,12 @@ const SKIPPED_ROW: f64 = 5.0;
 /// Per separator entry, for both passes.
 const SEPARATOR_ENTRY: f64 = 5.0;
 
-/// As [`SEPARATOR_ENTRY`], in a tree with more than [`UNCACHED_SEPARATOR_ENTRIES`].
+/// As [`SEPARATOR_ENTRY`], in a tree with more than [`MAX_CACHED_SEPARATOR_ENTRIES`].
 const UNCACHED_SEPARATOR_ENTRY: f64 = 8.0;
 
-/// Maximum number of separator entries of a tree for messages to stay in the cache until they are
-/// read again.
-const UNCACHED_SEPARATOR_ENTRIES: usize = 700_000;
+/// Maximum number of separator entries of a tree for messages to stay in the processor's cache until
+/// they are read again.
+const MAX_CACHED_SEPARATOR_ENTRIES: usize = 700_000;
 
 /// Per clique, for both passes.
 const CLIQUE: f64 = 200.0;
@@ -54,16 +55,18 @@ const MAKE_CACHED_ENTRY: f64 = 0.6;
 /// As [`MAKE_VARIABLE`], for the first reduced tree if it has fewer than [`CACHED_ENTRIES`].
 const MAKE_CACHED_VARIABLE: f64 = 1300.0;
 
-/// The share of a tree's entries that must be made if there is a previous tree to reuse.
+/// The assumed share of a tree's entries that must be made if cliques of a previous tree can be
+/// reused.
 const MADE_SHARE: f64 = 0.3;
 
-/// A new tree is searched for only if the best known strategy costs at least this many times as
-/// much as the search. If the search finds no tree, its cost is wasted.
+/// A new tree is searched for only if the best known strategy costs at least this many times as much
+/// as the search, because the search is in vain if it finds no tree.
 const MIN_SEARCH_GAIN: f64 = 2.0;
 
-/// The cost of passing the messages that `change` asks for through `tree`.
+/// The cost of passing the messages that `change` asks for through `tree`. `observed` has, by
+/// variable, its observed state.
 ///
-/// If one of a clique's slow variables is observed, only the rows of its state are read.
+/// If one of a clique's slow variables is observed, only the rows with the observed state are read.
 pub fn propagation(
     structure: &Structure,
     tree: &Tree,
@@ -71,7 +74,7 @@ pub fn propagation(
     observed: &[Option<usize>],
 ) -> f64 {
     let share = if tree.entries() < CACHED_ENTRIES { CACHED_SHARE } else { 1.0 };
-    let is_cached = tree.above <= UNCACHED_SEPARATOR_ENTRIES;
+    let is_cached = tree.above <= MAX_CACHED_SEPARATOR_ENTRIES;
     let separator = if is_cached { SEPARATOR_ENTRY } else { UNCACHED_SEPARATOR_ENTRY };
     let stale = change.needed.iter().zip(&change.up).zip(&change.down);
     let passes =
@@ -92,20 +95,22 @@ pub fn propagation(
     share * nodes.map(cost).sum::<f64>()
 }
 
-/// The cost of a propagation in a reduced tree of `entries` whose tables are made for other states.
+/// The cost of a propagation in a reduced tree with the given number of entries, including the cost
+/// of making its tables for other observed states.
 pub fn with_other_states(entries: usize) -> f64 {
     entries as f64 * (ENTRY + MADE_SHARE * MAKE_ENTRY)
 }
 
-/// The cost of a propagation in a new reduced tree with the given numbers of entries and variables.
-/// It includes the share `build_share` of the cost of searching for the tree.
+/// The cost of a propagation in a new reduced tree with the given numbers of entries and variables,
+/// including the cost of making all tables and the share `build_share` of the cost of searching for
+/// the tree.
 pub fn with_new_tree(entries: usize, variables: usize, build_share: f64) -> f64 {
     let per_entry = CACHED_SHARE * ENTRY + MAKE_ENTRY;
     entries as f64 * per_entry + build_share * MAKE_VARIABLE * variables as f64
 }
 
-/// Maximum number of entries of a new reduced tree with the given number of variables for a cost
-/// below `best`, the cost of the best known strategy; zero if a search does not pay off.
+/// Maximum number of entries of a new reduced tree, with the given number of variables, for it to
+/// cost less than `best`, the cost of the best known strategy; zero if a search does not pay off.
 /// `has_previous` says whether there is a previous tree from which most tables are reused.
 pub fn max_entries(best: f64, variables: usize, build_share: f64, has_previous: bool) -> u64 {
     let made_share = if has_previous { MADE_SHARE } else { 1.0 };
@@ -114,10 +119,10 @@ pub fn max_entries(best: f64, variables: usize, build_share: f64, has_previous: 
         let limit = (best - search) / (CACHED_SHARE * ENTRY + made_share * per_entry);
         if best >= MIN_SEARCH_GAIN * search { limit as u64 } else { 0 }
     };
-    let limit_of_any = limit(MAKE_VARIABLE, MAKE_ENTRY);
+    let limit_of_large = limit(MAKE_VARIABLE, MAKE_ENTRY);
     if has_previous {
-        return limit_of_any;
+        return limit_of_large;
     }
     let limit_of_cached = limit(MAKE_CACHED_VARIABLE, MAKE_CACHED_ENTRY);
-    limit_of_any.max(limit_of_cached.min(CACHED_ENTRIES as u64))
+    limit_of_large.max(limit_of_cached.min(CACHED_ENTRIES as u64))
 }

@@ -1,14 +1,15 @@
 //! Which variables a change of findings can affect: d-connection.
 //!
-//! Reference: Koller and Friedman, Probabilistic Graphical Models (2009), algorithm 3.1.
+//! Source: Koller and Friedman, *Probabilistic Graphical Models* (2009), algorithm 3.1.
 
 use crate::network::{Evidence, Finding, Network, VariableId};
 
-/// The variables that are d-connected to a variable whose finding changes. Keeps its memory between
-/// searches.
+/// A search for the variables that are d-connected to the variables with changed findings. Keeps its
+/// memory for the next search.
 #[derive(Debug, Default)]
 pub struct DConnection {
-    /// Variables to visit, each with whether it is reached from a child (otherwise from a parent).
+    /// Variables to visit. The flag says whether the variable is reached from a child; otherwise it
+    /// is reached from a parent.
     stack: Vec<(VariableId, bool)>,
     /// By variable: whether it was visited from a parent, and from a child.
     visited: Vec<[bool; 2]>,
@@ -21,7 +22,7 @@ pub struct DConnection {
 
 impl DConnection {
     /// Finds all variables that are d-connected to `changed`, given the findings that `before` and
-    /// `after` have in common.
+    /// `after` have in common. In a Markov network, these are taken to be all variables.
     pub fn find(
         &mut self,
         network: &Network,
@@ -36,7 +37,6 @@ impl DConnection {
         reset(&mut self.has_evidence_below, count, false);
         self.stack.clear();
         if !network.is_bayesian() {
-            // Factors have no direction, so all variables count as connected.
             self.visited.fill([true; 2]);
             return;
         }

@@ -3,13 +3,13 @@
 //! Three strategies answer the same question at different cost ([`strategy`]):
 //!
 //! * the *full tree*, made once when the network is loaded;
-//! * the *cached* reduced tree, if the variables that were removed from it are still observed in
-//!   the same states;
-//! * a *rebuilt* reduced tree: the cached tree with tables for other states, or a new tree from
+//! * the *cached* tree, the last reduced tree, if the variables that were removed from it are still
+//!   observed in the same states;
+//! * a *rebuilt* tree: the cached tree with tables for other states, or a new reduced tree from
 //!   which other variables are removed.
 //!
 //! [`costs`] forecasts the time of each in nanoseconds. A forecast reads no clock, so the choice is
-//! reproducible, and so is every bit of the result.
+//! reproducible, and with it every bit of the result.
 //!
 //! In the chosen tree, [`change`] finds the messages and beliefs that the change of evidence can
 //! affect; all others are kept. [`d_connection`] finds the variables that the change can affect.

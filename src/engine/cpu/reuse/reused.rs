@@ -1,9 +1,10 @@
 //! Reuses cliques of the previous reduced tree.
 //!
-//! If one finding changes, the reduced tree changes near its variable and stays the same elsewhere,
-//! because elimination orders follow local scores. A clique of the same variables with the same
-//! factors in the same observed states has the same table, to the last bit. If a whole subtree is
-//! the same, so is its message.
+//! If one variable becomes observed or unobserved, the reduced tree usually changes near this
+//! variable and stays the same elsewhere, because elimination orders follow local scores. A clique
+//! with the same variables, the same factors and the same states of the removed variables has the
+//! same table, to the last bit. If a whole subtree is the same and the findings entered in it too,
+//! so is its message.
 
 use crate::engine::cpu::context::TableInputs;
 use crate::engine::cpu::tables::factored::FactoringPlan;
@@ -18,7 +19,7 @@ use crate::potential::Real;
 /// A clique of the previous tree that has the same table as a clique of the new tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReusedClique {
-    /// The clique's number in the previous tree.
+    /// The number of the clique in the previous tree.
     pub clique: usize,
     /// Whether all ports are the same too. If so, the rows are the same.
     pub has_same_ports: bool,
@@ -29,13 +30,13 @@ pub struct ReusedClique {
 pub struct ReusedCliques {
     /// By clique: the clique of the previous tree with the same table.
     cliques: Vec<Option<ReusedClique>>,
-    /// By clique: whether it and all cliques below are reused with the same ports.
+    /// By clique: whether the clique and all cliques below it are reused with the same ports.
     pub is_subtree_reused: Vec<bool>,
 }
 
 impl ReusedCliques {
-    /// Compares `structure` with the structure of the previous tree. Each comes with the states of
-    /// the variables that were removed from its cliques.
+    /// Compares `structure` with the structure of the previous tree. Each structure comes with the
+    /// states of the variables that were removed from its cliques.
     pub fn new(
         network: &Network,
         (previous, previous_states): (&Structure, &[Option<usize>]),
@@ -47,9 +48,9 @@ impl ReusedCliques {
         };
         let find = |clique| {
             let (other, has_same_ports) = structure.counterpart(clique, previous)?;
-            let (own_layout, layout) = (&structure.layouts[clique], &previous.layouts[other]);
+            let (layout, other_layout) = (&structure.layouts[clique], &previous.layouts[other]);
             let has_same_order =
-                own_layout.outer == layout.outer && own_layout.inner == layout.inner;
+                layout.outer == other_layout.outer && layout.inner == other_layout.inner;
             let factors = &structure.shape.factors[clique];
             let is_same = (has_same_ports || has_same_order)
                 && *factors == previous.shape.factors[other]
@@ -83,8 +84,8 @@ impl ReusedCliques {
 }
 
 impl<T: Real> FilledTree<T> {
-    /// Makes the tables of `structure`, except for those reused from the tree `previous`. Tables
-    /// that are not reused go to `pool`, which provides memory for new ones.
+    /// Makes the tables of `structure`, except for those that are reused from the tree `previous`.
+    /// The memory of tables that are not reused goes to `pool`, which provides memory for new tables.
     pub fn rebuild(
         structure: &Structure,
         inputs: TableInputs<'_>,
@@ -111,9 +112,10 @@ impl<T: Real> FilledTree<T> {
         Self::assemble(structure, inputs, cliques, places)
     }
 
-    /// Takes the table of a clique out of this tree, and the node too if the new clique has the
-    /// same ports. The ranges of its messages stay here, because the messages are still to be
-    /// copied. A factored table is of use only with its node, whose rows point into it.
+    /// Takes the table of a clique out of this tree, and also the node if the new clique has the same
+    /// ports. The ranges of the clique's messages stay here, because the messages are still to be
+    /// copied. Returns `None` for a factored table without its node, because the rows of the node
+    /// point into the table.
     fn take(&mut self, reused: ReusedClique) -> Option<ReadyClique<T>> {
         let (node, table) = (&mut self.tree.nodes[reused.clique], &mut self.tables[reused.clique]);
         if table.factored.is_some() && !reused.has_same_ports {
@@ -127,7 +129,7 @@ impl<T: Real> FilledTree<T> {
         Some(ReadyClique { made: MadeTable { table, groups: Vec::new() }, reused: node })
     }
 
-    /// Puts the memory of all tables into `pool`.
+    /// Puts the memory of all tables that are not factored into `pool`.
     pub fn release(&mut self, pool: &mut ReusePool<T>) {
         self.tables.iter_mut().for_each(|table| pool.put(std::mem::take(&mut table.values)));
     }
@@ -184,7 +186,7 @@ mod tests {
 
     #[test]
     fn reused_cliques_equal_newly_made_cliques() {
-        // Only Diabetes has tables that are large enough for several blocks.
+        // Of these two networks, only Diabetes has tables that are large enough for several blocks.
         for (name, every, steps, has_blocks) in [("pigs", 5, 30, false), ("diabetes", 9, 4, true)] {
             let network = open(name).expect("a sample of this name").network;
             let count = network.variables().len();

@@ -3,11 +3,11 @@
 //! The full tree is always available. Its zeros are left out, and rows that an observation rules
 //! out are skipped. A reduced tree can be far smaller, but it must be found for each set of
 //! observed variables, and its tables must be made for each combination of observed states. A new
-//! reduced tree [reuses](crate::engine::cpu::reuse::reused) cliques of the previous one. A reduced
-//! tree can be used as long as the variables that were removed from it stay observed in the same
-//! states; later findings are entered into it. In a tree with messages from an earlier propagation,
-//! only messages that [change](crate::engine::cpu::reuse::change) are computed. The strategy with
-//! the lowest [forecast](crate::engine::cpu::reuse::costs) is used.
+//! reduced tree [reuses](crate::engine::cpu::reuse::reused) cliques of the previous reduced tree. A
+//! reduced tree can be used as long as the variables that were removed from it stay observed in the
+//! same states; other findings are entered into the tree. In a tree with messages from an earlier
+//! propagation, only messages that [change](crate::engine::cpu::reuse::change) are computed. The
+//! strategy with the lowest [forecast time](crate::engine::cpu::reuse::costs) is used.
 
 use crate::cancel::CancelToken;
 use crate::engine::cpu::context::{ExecutionContext, TableInputs};
@@ -21,12 +21,14 @@ use crate::engine::cpu::tree::structure::Structure;
 use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
 
-/// The assumed limit of how many times fewer entries a new triangulation has than the full tree
-/// without the observed variables. The limit grows linearly, from 1 if no variable is observed to
-/// this if all are. A search that cannot succeed within the limit is skipped. With a fifth of the
-/// variables observed, in networks of a thousand variables, the measured factor was at most 4. If
-/// it is wrong, only speed changes.
-const MAX_SHRINKING: f64 = 30.0;
+/// The gain of a new triangulation is the number of entries of the full tree, after the observed
+/// variables were removed from its cliques, divided by the number of entries of the new tree. The
+/// gain is assumed to be at most 1 if no variable is observed and at most this if all are observed,
+/// and in between to grow linearly with the share of observed variables. A search that cannot
+/// succeed under this assumption is skipped. With a fifth of the variables observed, in networks of
+/// a thousand variables, the measured gain was at most 4. If the constant is wrong, only speed
+/// changes (and last bits of results).
+const MAX_GAIN: f64 = 30.0;
 
 /// How to propagate.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,10 +54,11 @@ pub struct StrategyChooser<T> {
     pool: ReusePool<T>,
     /// Memory for messages.
     spare_state: State,
-    /// The observed variables in the last search if it found no tree, and the maximum number of
-    /// entries in that search.
+    /// If the last search found no tree: by variable, whether it was observed; and the maximum number
+    /// of entries in that search.
     failed_search: Option<(Vec<bool>, u64)>,
-    /// Number of table entries that were made for the current propagation, without factored tables.
+    /// Number of table entries that were made for the current propagation, not counting factored
+    /// tables.
     pub made_entries: usize,
 }
 
@@ -67,7 +70,8 @@ pub struct CachedTree<T> {
     reduced: ReducedTree,
     pub filled: FilledTree<T>,
     pub state: State,
-    /// ln of the product of all factors whose variables were all removed; `None` if it is zero.
+    /// The natural logarithm of the product of all factors whose variables were all removed; `None`
+    /// if the product is zero.
     pub ln_constant: Option<f64>,
 }
 
@@ -92,9 +96,10 @@ impl<T: Real> StrategyChooser<T> {
     }
 
     /// Chooses how to propagate `evidence`, finds what has to be computed in the chosen tree, and
-    /// makes its tables if necessary.
+    /// makes the tables of this tree if necessary.
     ///
-    /// If nothing is cached, the choice depends on the evidence and the limits, not on the threads.
+    /// If no tree and no messages are kept from earlier propagations, the choice depends only on the
+    /// evidence and on the limits in `context`, not on the threads.
     pub fn prepare(
         &mut self,
         network: &Network,
@@ -112,16 +117,17 @@ impl<T: Real> StrategyChooser<T> {
         self.made_entries = 0;
         let mut best = (self.full_tree_cost(network, full, evidence), Strategy::FullTree);
         if let Some(cached) = &mut self.cached {
-            let other = cached.forecast(network, &self.observed, evidence);
-            best = if other.0 < best.0 { other } else { best };
+            let with_cached = cached.forecast(network, &self.observed, evidence);
+            best = if with_cached.0 < best.0 { with_cached } else { best };
         }
         let removes_same =
             self.cached.as_ref().is_some_and(|cached| cached.removes_same(&self.observed));
         if !removes_same
             && let Some(reduced) = self.reduce(network, full.structure, best.0, context, cancel)
         {
-            // Old tables are freed as new ones are made, but the rest of both trees must fit into
-            // memory. Otherwise the old tree goes first, and nothing is reused.
+            // New tables get the memory of the cached tree's tables, but the rest of both trees is
+            // in memory at the same time. If this exceeds the limit, the cached tree is dropped
+            // first, and nothing of it is reused.
             let before = self.cached.as_ref().map_or(0, |cached| cached.reduced.other_bytes);
             if before + reduced.bytes() > context.reduced_tree_bytes {
                 self.drop_cached();
@@ -134,8 +140,9 @@ impl<T: Real> StrategyChooser<T> {
         best.1
     }
 
-    /// The forecast time of the propagation that was [prepared](Self::prepare), in nanoseconds. It
-    /// includes the share `build_share` of the time to search for a reduced tree.
+    /// The forecast time of the propagation that was [prepared](Self::prepare), in nanoseconds. A
+    /// reduced tree counts as new: the time includes making all its tables, and the share
+    /// `build_share` of the search for the tree.
     pub fn forecast(
         &self,
         network: &Network,
@@ -165,7 +172,7 @@ impl<T: Real> StrategyChooser<T> {
         costs::propagation(full.structure, tree, change, &self.observed)
     }
 
-    /// Forgets all trees and messages of earlier evidence; keeps their memory.
+    /// Forgets the cached tree and its messages, but keeps their memory.
     pub fn forget(&mut self) {
         self.drop_cached();
         self.failed_search = None;
@@ -178,7 +185,7 @@ impl<T: Real> StrategyChooser<T> {
         }
     }
 
-    /// Drops the cached tree; keeps its memory.
+    /// Drops the cached tree, but keeps its memory.
     fn drop_cached(&mut self) {
         if let Some(CachedTree { mut filled, state, .. }) = self.cached.take() {
             filled.release(&mut self.pool);
@@ -191,9 +198,9 @@ impl<T: Real> StrategyChooser<T> {
         self.cached.as_mut()
     }
 
-    /// Makes the tables of `reduced` for the current observations, and caches the tree. If
-    /// `reduced` is `None`, makes tables for the structure of the cached tree. Reuses tables and
-    /// messages of the tree that was cached before.
+    /// Makes the tables of `reduced`, or of the structure of the cached tree if `reduced` is `None`,
+    /// for the current observations, and caches the tree. Reuses tables and messages of the tree that
+    /// was cached before.
     fn rebuild(
         &mut self,
         network: &Network,
@@ -238,8 +245,9 @@ impl<T: Real> StrategyChooser<T> {
         *cached = Some(CachedTree { observed, reduced, filled, state, ln_constant });
     }
 
-    /// Searches for a tree without the observed variables that is forecast to take less than `best`
-    /// nanoseconds and fits into memory.
+    /// Searches for a junction tree of the unobserved variables in which a propagation is forecast to
+    /// take less than `best` nanoseconds. `None` if there is none that fits into memory, or if the
+    /// search would not pay off.
     fn reduce(
         &mut self,
         network: &Network,
@@ -261,8 +269,8 @@ impl<T: Real> StrategyChooser<T> {
             return None;
         }
         let share = (count - unobserved) as f64 / count as f64;
-        let shrinking = 1.0 + (MAX_SHRINKING - 1.0) * share;
-        if full.entries_without(&is_observed) > max_entries as f64 * shrinking {
+        let max_gain = 1.0 + (MAX_GAIN - 1.0) * share;
+        if full.entries_without(&is_observed) > max_entries as f64 * max_gain {
             return None;
         }
         let width = T::PRECISION.bytes() as usize;
@@ -270,7 +278,7 @@ impl<T: Real> StrategyChooser<T> {
         let threads = context.threads;
         let found = reduce(network, &is_observed, max_entries, width, previous, threads, cancel)
             .filter(|reduced| reduced.bytes() <= context.reduced_tree_bytes);
-        // After a cancelled search, the next one may still find a tree.
+        // A search that was cancelled says nothing about the next one.
         self.failed_search =
             (found.is_none() && !cancel.is_cancelled()).then_some((is_observed, max_entries));
         found
@@ -278,14 +286,14 @@ impl<T: Real> StrategyChooser<T> {
 }
 
 impl<T: Real> CachedTree<T> {
-    /// Whether the removed variables are exactly the currently observed ones.
+    /// Whether the removed variables are exactly the variables that are now `observed`.
     fn removes_same(&self, observed: &[Option<usize>]) -> bool {
         let mut pairs = self.observed.iter().zip(observed);
         pairs.all(|(removed, now)| removed.is_some() == now.is_some())
     }
 
-    /// The forecast time of a propagation in this tree, in nanoseconds, and the strategy that it
-    /// requires. The time is infinite if the tree cannot be used.
+    /// The forecast time of a propagation in this tree, in nanoseconds, and the strategy for using
+    /// the tree. The time is infinite if the tree cannot be used.
     fn forecast(
         &mut self,
         network: &Network,

@@ -11,14 +11,15 @@ use crate::engine::cpu::reuse::reused::ReusedCliques;
 use crate::engine::cpu::tree::nodes::Tree;
 use crate::network::{Evidence, Network};
 
-/// Minimum number of message entries to be divided between two threads. Tuned on the paper's eight
-/// networks; if it is wrong, only speed changes.
+/// Minimum number of message entries for dividing them between two threads. Tuned on the paper's
+/// eight networks; if it is wrong, only speed changes.
 const MIN_FORK_ENTRIES: usize = 100_000;
 
 impl State {
-    /// A state for the new `tree`, in the memory of `spare`. It has the messages of this state,
-    /// which belongs to the tree `previous`, that are also valid for `evidence`. Afterwards, this
-    /// state can only be used as spare memory. Copies on `threads` if there is much to copy.
+    /// Makes a state for the new `tree`, in the memory of `spare`, and finds what a propagation of
+    /// `evidence` has to compute there. This state belongs to the tree `previous`. Those of its
+    /// messages and beliefs that are valid for `evidence` in the new tree are copied, on `threads`
+    /// if there is much to copy. Afterwards, this state can only be used as spare memory.
     pub fn transfer(
         &mut self,
         previous: &Tree,
@@ -96,7 +97,7 @@ impl Transfer<'_> {
         for clique in cliques {
             let Some(old) = self.reused.with_same_ports(clique) else { continue };
             let (node, old) = (&self.tree.nodes[clique], &self.previous.nodes[old]);
-            if self.sends(clique) {
+            if self.copies_message(clique) {
                 let unmasked = &mut unmasked[node.above.start - above..node.above.end - above];
                 unmasked.copy_from_slice(&self.from.unmasked[old.above.clone()]);
             }
@@ -107,8 +108,8 @@ impl Transfer<'_> {
         }
     }
 
-    /// Sends the copied messages to `cliques` from their children. `up` begins with the tables of
-    /// the first of these cliques.
+    /// Sends the copied messages to `cliques` from their children. `unmasked` is the whole region
+    /// above; `up` begins with the tables of the first of these cliques.
     fn send_up(&self, cliques: Range<usize>, unmasked: &[f64], up: &mut [f64]) {
         let below = self.starts(cliques.start).1;
         if let Some(middle) = self.middle(&cliques) {
@@ -121,7 +122,7 @@ impl Transfer<'_> {
         }
         let nodes = &self.tree.nodes;
         for &child in nodes[cliques].iter().flat_map(|node| &node.children) {
-            if self.sends(child) {
+            if self.copies_message(child) {
                 let node = &nodes[child];
                 let up = &mut up[node.in_parent.start - below..node.in_parent.end - below];
                 message::send_up(node, &unmasked[node.above.clone()], None, up);
@@ -130,7 +131,7 @@ impl Transfer<'_> {
     }
 
     /// Whether the message of `clique` to its parent is copied.
-    fn sends(&self, clique: usize) -> bool {
+    fn copies_message(&self, clique: usize) -> bool {
         let Change { needed, up, .. } = self.change;
         self.reused.with_same_ports(clique).is_some() && needed[clique] && !up[clique]
     }
@@ -141,8 +142,8 @@ impl Transfer<'_> {
         (node.above.start, node.below.start)
     }
 
-    /// The clique at which `cliques` are divided between two threads, so that both copy about as
-    /// much; `None` if dividing them does not pay off.
+    /// The clique before which `cliques` are divided between two threads, so that both threads copy
+    /// about the same number of entries; `None` if dividing `cliques` does not pay off.
     fn middle(&self, cliques: &Range<usize>) -> Option<usize> {
         let nodes = &self.tree.nodes[cliques.clone()];
         let (first, last) = (nodes.first()?, nodes.last()?);

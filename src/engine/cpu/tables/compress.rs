@@ -1,7 +1,7 @@
 //! Compresses the tables at ports: entries that no row touches are left out.
 //!
-//! If a clique holds only a hundredth of its entries, its rows touch few entries of its separators
-//! too. The tables at the two ends of a separator may hold different entries.
+//! If zeros are left out of a clique's table, its rows may touch few entries of its separators. The
+//! tables at the two ends of a separator may then hold different entries.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::engine::cpu::tree::rows::ROW_HEAD;
 
 impl Tree {
-    /// Leaves out entries that no row touches, in both regions. Call this once, after zeros were
-    /// removed from the tables.
+    /// Leaves out the entries that no row touches, in both regions. Call this once, after zeros were
+    /// removed from the cliques' tables.
     pub fn compress(&mut self) {
         let (mut above, mut below) = (0, 0);
         for clique in 0..self.nodes.len() {
@@ -30,7 +30,8 @@ impl Tree {
         }
     }
 
-    /// Compresses the table of the separator to the parent, which then begins at `end`.
+    /// Compresses the table of the separator above `clique`. The compressed table begins at `end`,
+    /// which is then moved to its end.
     fn compress_above(&mut self, clique: usize, end: &mut usize) {
         let node = &mut self.nodes[clique];
         if let Some(port) = node.port {
@@ -48,7 +49,8 @@ impl Tree {
         }
     }
 
-    /// Compresses the tables below, which then begin at `end`.
+    /// Compresses the tables at all ports below `clique`. The compressed tables begin at `end`, which
+    /// is then moved to their end.
     fn compress_below(&mut self, clique: usize, end: &mut usize) {
         let first = *end;
         for number in 0..self.nodes[clique].is_vector.len() {
@@ -61,7 +63,8 @@ impl Tree {
             let port = port.start - node.below.start..port.end - node.below.start;
             let word = ROW_HEAD + usize::from(node.parent.is_some()) + number;
             let map = EntryMap::new(&touched(node, word, node.is_vector[number], port.clone()));
-            // A dummy at the end receives the child's entries that this clique does not hold.
+            // A dummy entry at the end receives the entries of the child's message that this clique
+            // does not hold.
             let dummy = usize::from(child.is_some() && map.is_compressed());
             let range = *end..*end + map.position(port.len()) + dummy;
             *end = range.end;
@@ -81,26 +84,27 @@ impl Tree {
         self.nodes[clique].below = first..*end;
     }
 
-    /// Adapts the permutation of the separator above `clique` to the entries that its ends now
-    /// hold. Entries that only `clique` holds go to the parent's dummy.
+    /// Adapts the permutation of the separator above `clique` to the entries that the tables at its
+    /// two ends now hold. Entries that only `clique` holds are mapped to the dummy entry of the
+    /// parent's table.
     fn compress_permutation(&mut self, clique: usize) {
         let node = &mut self.nodes[clique];
-        let (own, others) = (&node.above_map, &node.in_parent_map);
-        if !own.is_compressed() && !others.is_compressed() {
+        let (own, parents) = (&node.above_map, &node.in_parent_map);
+        if !own.is_compressed() && !parents.is_compressed() {
             return;
         }
         let dummy = node.in_parent.len() - 1;
         let position = |entry: usize| {
             let entry = node.permutation.as_ref().map_or(entry, |order| order[entry] as usize);
-            if others.holds(entry) { others.position(entry) } else { dummy }
+            if parents.holds(entry) { parents.position(entry) } else { dummy }
         };
         let entries = (0..node.full_separator).filter(|&entry| own.holds(entry));
         node.permutation = Some(entries.map(|entry| position(entry) as u32).collect());
     }
 }
 
-/// By entry of the table that `word` points into: whether any row touches it. `port` is the range
-/// of the table; it counts from the same start as the offsets in rows.
+/// By entry of the table that the words at position `word` point into: whether any row touches it.
+/// `port` is the range of the table, counted from the same start as the offsets in rows.
 fn touched(node: &Node, word: usize, is_vector: bool, port: Range<usize>) -> Vec<bool> {
     let mut touched = vec![false; port.len()];
     for row in node.words.chunks_exact(node.stride) {

@@ -22,12 +22,12 @@ pub struct FilledTree<T> {
 pub struct ReadyClique<T> {
     /// The table, newly made or reused.
     pub made: MadeTable<T>,
-    /// The clique's node in the previous tree, if all its ports were the same there.
+    /// The node of the clique of the previous tree with the same table and ports, if there is one.
     pub reused: Option<Node>,
 }
 
 impl<T: Entry> FilledTree<T> {
-    /// Makes all tables of `structure`, factored where that pays off if `may_factor`.
+    /// Makes all tables of `structure`. With `may_factor`, tables are factored where this pays off.
     pub fn build(structure: &Structure, inputs: TableInputs<'_>, may_factor: bool) -> Self {
         // The calling thread allocates all tables, even those that other threads fill.
         let requests = structure.layouts.iter().zip(&structure.shape.factors);
@@ -42,7 +42,7 @@ impl<T: Entry> FilledTree<T> {
         Self::assemble(structure, inputs, cliques, Vec::new())
     }
 
-    /// Puts a tree together from its cliques, in order. `places` is memory to reuse.
+    /// Puts a tree together from its cliques, given in order. `places` is memory to reuse.
     pub fn assemble(
         structure: &Structure,
         inputs: TableInputs<'_>,
@@ -62,7 +62,7 @@ impl<T: Entry> FilledTree<T> {
         Self { tree, tables }
     }
 
-    /// Bytes of the tables, rows, permutations and maps.
+    /// Bytes of the tables and of the tree; see [`Tree::bytes`].
     pub fn bytes(&self) -> usize {
         self.tree.bytes() + self.tables.iter().map(CliqueTable::bytes).sum::<usize>()
     }

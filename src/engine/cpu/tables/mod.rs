@@ -3,14 +3,14 @@
 //! The table of a clique is psi(x) = product over its factors f of f(x restricted to the variables
 //! of f). The entries are in the order of the clique's [layout](super::tree::layout). The table is
 //! stored as `values` and an exponent: psi = values * 2^exponent, with the largest value near one.
-//! Three modules make tables cheap:
+//! Three techniques make tables cheap:
 //!
 //! * [`multiply`] fills a table run by run; a *run* is a number of consecutive entries. Along a
-//!   run, a factor is constant or its entries are consecutive. A factor that is neither may be
-//!   copied into a better order first ([`fill`]).
+//!   run, most factors are constant or have consecutive entries. Others are often copied into a
+//!   better order first ([`fill`]).
 //! * [`sparsity`] leaves out entries that are zero whatever the evidence: structural zeros. Long
-//!   runs of zeros divide a row into shorter rows. [`compress`] then leaves out
-//!   entries of separators.
+//!   runs of zeros divide a row into shorter rows. [`compress`] then leaves out the entries of
+//!   separators that no row touches.
 //! * [`factored`] keeps a table as a product of a few smaller tables, if they are faster to read.
 //!   For example, psi(a, b, c) = f(a, b) g(b, c) with 20 states each has 8000 entries, but f and g
 //!   together have 800, which stay in the L1 cache.

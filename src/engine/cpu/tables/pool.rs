@@ -21,16 +21,16 @@ pub struct ReusePool<T> {
 }
 
 impl<T: Entry> ReusePool<T> {
-    /// Minimum capacity of pooled memory, in entries: for smaller tables the allocator is as fast.
-    /// A table may also get this many entries more than [`max_pooled`] says. If it is wrong, only
-    /// speed changes.
+    /// Minimum capacity of pooled memory, in entries, because the allocator is as fast for smaller
+    /// tables. A table may also get memory for this many entries more than [`max_pooled`] says. If
+    /// the constant is wrong, only speed changes.
     const MIN_ENTRIES: usize = 512;
 
     pub fn new() -> Self {
         Self { tables: Vec::new(), entries: 0, max_entries: 0 }
     }
 
-    /// Adds the memory of `table`.
+    /// Adds the memory of `table`. Frees the memory instead if it is small.
     pub fn put(&mut self, table: Vec<T>) {
         if table.capacity() >= Self::MIN_ENTRIES {
             let index = self.tables.partition_point(|other| other.capacity() < table.capacity());
@@ -39,7 +39,8 @@ impl<T: Entry> ReusePool<T> {
         }
     }
 
-    /// Limits the entries that stay in the pool after the next [`take_all`](Self::take_all).
+    /// Limits the number of entries that stay in the pool after later calls of
+    /// [`take_all`](Self::take_all).
     pub fn set_max_entries(&mut self, entries: usize) {
         self.max_entries = entries;
     }
@@ -69,8 +70,7 @@ impl<T: Entry> ReusePool<T> {
     /// Tables with the given numbers of entries, in order. Takes their memory from the pool where
     /// some fits, and otherwise allocates it. The content is arbitrary.
     pub fn take_all(&mut self, sizes: &[usize]) -> Vec<Vec<T>> {
-        // The largest tables choose first, because the fewest pieces of memory are large enough for
-        // them.
+        // The largest tables choose first, because few pieces of memory are large enough for them.
         let mut order: Vec<usize> = (0..sizes.len()).collect();
         order.sort_unstable_by_key(|&table| Reverse(sizes[table]));
         let mut found: Vec<_> = sizes.iter().map(|_| None).collect();
@@ -100,7 +100,8 @@ mod tests {
         assert!(first.iter().zip(sizes).all(|(table, entries)| table.len() == entries));
         let pointers: Vec<_> = first.iter().map(|table| table.as_ptr()).collect();
         first.into_iter().for_each(|table| pool.put(table));
-        // A slightly larger table fits into the slack. A far smaller one gets new memory.
+        // A slightly larger table fits into the slack. The table of 9000 entries gets new memory,
+        // because the only memory that it fits into is far larger.
         pool.set_max_entries(20_000);
         let second = pool.take_all(&[4_400, 9_000, 1_100, 3_900]);
         assert_eq!(second[0].as_ptr(), pointers[2]);
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pool_stays_within_its_limit() {
+    fn the_pool_is_within_its_limit_after_tables_were_taken() {
         let mut pool = ReusePool::<f32>::new();
         pool.set_max_entries(5_000);
         for round in 1..40_usize {

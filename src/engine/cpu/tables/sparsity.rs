@@ -1,11 +1,11 @@
 //! Sparsity: leaves out the entries of tables that are zero whatever the evidence.
 //!
-//! An entry of a clique's table can be positive although its joint probability is zero, because the
-//! tables of other cliques are zero wherever they agree with the entry. Evidence only removes
-//! states, so an entry with joint probability zero without evidence is zero given any evidence. One
-//! propagation finds all such entries. Its tables and messages are boolean: they only say whether
-//! an entry is positive. A boolean table entry takes one byte. An
-//! entry counts as zero if the product of its factors underflows in double precision.
+//! An entry of a clique's table can be positive although the joint probability of its states is
+//! zero: whatever the states of the other variables, the table of some other clique is zero.
+//! Evidence only removes states, so a joint probability that is zero without evidence is zero given
+//! any evidence. One propagation without evidence finds all such entries. Its tables and messages are boolean: they only say
+//! whether an entry is positive. A boolean table has one byte per entry. An entry counts as zero if
+//! the product of its factors underflows in double precision.
 //!
 //! Only then are the numbers computed, for the entries that remain. This order saves time, because
 //! the first write to new memory takes longer than all other steps.
@@ -35,15 +35,15 @@ use crate::propagation::Watch;
 /// only speed changes.
 pub const MAX_GAP: usize = 12;
 
-/// Zeros are removed only if a pass over the sparse table costs at most this share of the cost of a
-/// pass over the full table. Tuned as above.
+/// Zeros are removed from a table only if a pass over the sparse table costs at most this share of
+/// the cost of a pass over the full table. Tuned as above.
 const MAX_COST_SHARE: f64 = 0.9;
 
 /// The fixed cost of a row, as a number of entries that cost the same. Tuned as above.
 const ROW_COST: f64 = 24.0;
 
-/// The tree of `structure`, without entries that are zero whatever the evidence. Large tables are
-/// made on the threads of `inputs`.
+/// The tree of `structure`. Entries that are zero whatever the evidence are left out of the tables
+/// for which this pays off. Large tables are made on the threads of `inputs`.
 pub fn build_sparse<T: Entry>(structure: &Structure, inputs: TableInputs<'_>) -> FilledTree<T> {
     let network = inputs.network;
     let has_zeros = |factor: &Factor| factor.values().contains(&0.0);
@@ -91,7 +91,8 @@ pub fn build_sparse<T: Entry>(structure: &Structure, inputs: TableInputs<'_>) ->
     FilledTree { tree, tables }
 }
 
-/// The nonzero entries of each clique; `None` where removing zeros does not pay off.
+/// The nonzero entries of each clique's table; `None` for a clique for which removing zeros does not
+/// pay off.
 fn find_sparsity(boolean: &FilledTree<u8>, inputs: TableInputs<'_>) -> Vec<Option<SparseTable>> {
     let tree = &boolean.tree;
     let mut state = State::new(tree);
@@ -114,7 +115,7 @@ fn find_sparsity(boolean: &FilledTree<u8>, inputs: TableInputs<'_>) -> Vec<Optio
     }
 }
 
-/// Propagates without evidence, with boolean messages.
+/// Propagates without evidence, with boolean messages, on several threads if `forks`.
 fn propagate(boolean: &FilledTree<u8>, state: &mut State, forks: bool) {
     let watch = Watch::untimed(CancelToken::new());
     let report = Report { watch: &watch, messages: None };
@@ -138,8 +139,8 @@ struct SparseTable {
 }
 
 impl SparseTable {
-    /// An empty table, with memory for as many rows and entries of `node` as can pay off. Pages of
-    /// memory that are never written cost nothing.
+    /// A table without rows, with memory for all entries of `node` and for as many rows as can pay
+    /// off. Pages of memory that are never written cost nothing.
     fn new(node: &Node) -> Self {
         let max_cost = MAX_COST_SHARE * cost(node.row_count(), node.entries);
         // The cost is checked only after a full row was divided, so the last full row may exceed
@@ -153,15 +154,15 @@ impl SparseTable {
         }
     }
 
-    /// The rows as [`multiply_sparse`](super::multiply::multiply_sparse) reads them; each has
+    /// The rows as [`multiply_sparse`](super::multiply::multiply_sparse) reads them. Each row has
     /// `stride` words.
     fn rows(&self, stride: usize) -> SparseRows<'_> {
         let Self { words, starts, possible, .. } = self;
         SparseRows { starts, words, stride, possible }
     }
 
-    /// Adds the entries of `clique` that are nonzero after a boolean propagation; `None` if leaving
-    /// out the others does not pay off.
+    /// Adds the entries of `clique` that are nonzero after the boolean propagation in `state`; `None`
+    /// if leaving out the other entries does not pay off.
     fn fill(mut self, boolean: &FilledTree<u8>, state: &State, clique: usize) -> Option<Self> {
         let node = &boolean.tree.nodes[clique];
         let values = &boolean.tables[clique].values;
@@ -188,8 +189,8 @@ impl SparseTable {
         Some(self)
     }
 
-    /// Adds a row with the entries `start..end` of the full row `row`. `nonzero` says which entries
-    /// of `row` are nonzero.
+    /// Adds a row with the entries `start..end` of the full row `row`. `nonzero` is 1 for the entries
+    /// of `row` that can be nonzero, otherwise 0.
     fn add_row(&mut self, node: &Node, row: &[u32], nonzero: &[u8], start: usize, end: usize) {
         let head = self.words.len();
         self.words.extend_from_slice(row);
@@ -212,7 +213,7 @@ fn cost(rows: usize, entries: usize) -> f64 {
 }
 
 simd_dispatch!(
-    /// Sets `nonzero` to 0 where `table` is zero.
+    /// Sets the flags in `nonzero` to 0 at the positions where `table` is zero.
     retain_nonzero, retain_nonzero_entries, (table: &[f64], nonzero: &mut [u8])
 );
 
@@ -221,8 +222,8 @@ fn retain_nonzero_entries(table: &[f64], nonzero: &mut [u8]) {
     nonzero.iter_mut().zip(table).for_each(|(flag, &entry)| *flag &= u8::from(entry != 0.0));
 }
 
-/// Calls `each` with the start and end of every run of ones. A run may have gaps of up to
-/// [`MAX_GAP`] zeros.
+/// Calls `each` with the start and end of every run of ones in `nonzero`. A run may have gaps of up
+/// to [`MAX_GAP`] zeros.
 fn for_runs(nonzero: &[u8], mut each: impl FnMut(usize, usize)) {
     const STEP: usize = 8;
     let mut run: Option<(usize, usize)> = None;

@@ -2,8 +2,8 @@
 
 use crate::engine::cpu::tables::factored::FactoredTable;
 
-/// The table of a clique. The product of the clique's factors is the table times two to the power
-/// of `exponent`.
+/// The table of a clique, in full, without zeros, or factored. The product of the clique's factors
+/// is the table times two to the power of `exponent`.
 #[derive(Debug, Default)]
 pub struct CliqueTable<T> {
     /// The entries in the order of the clique's layout, without those that are always zero; empty
@@ -16,7 +16,7 @@ pub struct CliqueTable<T> {
 }
 
 impl<T> CliqueTable<T> {
-    /// Bytes of the entries.
+    /// Bytes of the entries, or of the smaller tables if the table is factored.
     pub fn bytes(&self) -> usize {
         let factored = self.factored.as_ref();
         size_of_val::<[T]>(&self.values)

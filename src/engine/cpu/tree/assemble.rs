@@ -18,13 +18,13 @@ use crate::potential::write_mapping;
 
 /// The input from which a clique's node is made.
 pub struct NodeSource {
-    /// Number of entries of the table, or that a factored table would have if it were multiplied
-    /// out.
+    /// Number of entries of the table. For a factored table, the number of entries that it would
+    /// have if it were multiplied out.
     pub entries: usize,
     /// The factor groups of a factored table; otherwise empty.
     pub groups: Vec<GroupPort>,
-    /// The clique's node in the previous tree, if all its ports were the same there. Its rows are
-    /// reused.
+    /// The node of the clique of the previous tree with the same table and ports, if there is one.
+    /// The rows of this node are reused.
     pub reused: Option<Node>,
 }
 
@@ -48,10 +48,10 @@ impl Structure {
         let mut smallest = vec![usize::MAX; network.variables().len()];
         // By clique: the factor groups if the rows must still be written; `None` if the rows are
         // reused.
-        let mut without_rows = Vec::with_capacity(self.layouts.len());
+        let mut groups_of_new = Vec::with_capacity(self.layouts.len());
         for (clique, source) in sources.enumerate() {
             let (node, groups) = self.node(clique, source, above, below, &mut in_parent);
-            without_rows.push(groups);
+            groups_of_new.push(groups);
             (above, below) = (node.above.end, node.below.end);
             self.add_places(clique, &node, &mut places, &mut smallest);
             nodes.push(node);
@@ -60,14 +60,14 @@ impl Structure {
         if network.is_bayesian() {
             self.find_sums_out(&mut nodes, observed);
         }
-        self.add_rows(&mut nodes, without_rows, threads);
+        self.add_rows(&mut nodes, groups_of_new, threads);
         let mut tree = Tree { nodes, places, below, above, scratch: 0 };
         tree.update_work();
         tree
     }
 
-    /// Writes the rows of the cliques for which factor groups are given, and divides them into
-    /// blocks; on `threads` if there are many.
+    /// Writes the rows of the cliques for which a list of factor groups is given, and divides the
+    /// rows into blocks. Works on `threads` if there are many words to write.
     fn add_rows(
         &self,
         nodes: &mut [Node],
@@ -90,10 +90,10 @@ impl Structure {
         }
     }
 
-    /// The node of `clique`, whose tables begin at `above` and `below` in these regions. A new node
-    /// has memory for its rows but no rows; its factor groups are also returned.
+    /// The node of `clique`, with tables that begin at `above` and `below` in these regions. A new
+    /// node has memory for its rows but no rows; its factor groups are also returned.
     ///
-    /// Reads the clique's range from `in_parent` and writes its children's ranges into it.
+    /// `in_parent` has the clique's range, and gets the ranges of the children.
     fn node(
         &self,
         clique: usize,
@@ -105,17 +105,7 @@ impl Structure {
         let layout = &self.layouts[clique];
         let parent = self.shape.parents[clique];
         let first = usize::from(parent.is_some());
-        let (mut start, mut end) = (below, below);
-        for (child, port) in layout.ports[first..].iter().enumerate() {
-            start = end;
-            end += port.scope.entries();
-            if let Some(&child) = self.children[clique].get(child) {
-                in_parent[child] = start..end;
-            }
-        }
-        // The private port is the last.
-        let private = (!self.private[clique].is_empty()).then_some(start..end);
-        let separator = layout.ports.first().map_or(1, |port| port.scope.entries());
+        let separator_entries = parent.map_or(0, |_| layout.ports[0].scope.entries());
         let groups = reused.is_none().then_some(groups);
         let mut node = reused.unwrap_or_else(|| {
             let stride = ROW_HEAD + layout.ports.len() + groups.as_ref().map_or(0, Vec::len);
@@ -136,12 +126,36 @@ impl Structure {
         node.children.clear();
         node.children.extend_from_slice(&self.children[clique]);
         node.parent = parent;
-        node.above = above..above + if parent.is_some() { separator } else { 0 };
+        node.above = above..above + separator_entries;
         node.in_parent = in_parent[clique].clone();
         node.permutation = parent.and_then(|parent| self.permutation(clique, parent));
-        (node.below, node.private) = (below..end, private);
+        (node.below, node.private) = self.ranges_below(clique, below, in_parent);
         node.sums_out = false;
         (node, groups)
+    }
+
+    /// The range of all tables at ports below `clique`, which begins at `start` in the region below;
+    /// and the range of the table of the private variables, if there are any. Writes the ranges of
+    /// the children's separators into `in_parent`.
+    fn ranges_below(
+        &self,
+        clique: usize,
+        start: usize,
+        in_parent: &mut [Range<usize>],
+    ) -> (Range<usize>, Option<Range<usize>>) {
+        let children = &self.children[clique];
+        let ports_above = usize::from(self.shape.parents[clique].is_some());
+        let mut end = start;
+        let mut private = None;
+        for (number, port) in self.layouts[clique].ports[ports_above..].iter().enumerate() {
+            let table = end..end + port.scope.entries();
+            end = table.end;
+            match children.get(number) {
+                Some(&child) => in_parent[child] = table,
+                None => private = Some(table),
+            }
+        }
+        (start..end, private)
     }
 
     /// For each entry of the separator in the order of `clique`, the position of the same entry in
@@ -159,8 +173,8 @@ impl Structure {
         Some(permutation.into())
     }
 
-    /// Adds the places of the variables of `clique`. `smallest` has, by variable, the entries of
-    /// the smallest table of beliefs found so far.
+    /// Adds `clique` and its tables to the places of its variables. `smallest` has, by variable, the
+    /// number of entries of the smallest table of beliefs found so far.
     fn add_places(
         &self,
         clique: usize,
@@ -203,8 +217,9 @@ impl Structure {
     ///
     /// The message is one if no variable of the separator has its conditional probability table in
     /// the subtree, because each table in the subtree then sums to one over a variable that is only
-    /// in the subtree. The table of an observed variable does not sum out. `observed` has the
-    /// states of the variables that were removed from the cliques.
+    /// in the subtree. This is not so for the table of an observed variable that was removed from
+    /// the cliques, because only one of its states is left. `observed` has the states of these
+    /// variables.
     fn find_sums_out(&self, nodes: &mut [Node], observed: &[Option<usize>]) {
         nodes.iter_mut().skip(1).for_each(|node| node.sums_out = true);
         for (clique, factors) in self.shape.factors.iter().enumerate() {

@@ -1,8 +1,9 @@
 //! Maps from the entries of a full table to the entries that a compressed table holds.
 //!
-//! If a clique holds only a hundredth of its entries, no row touches most entries of its
-//! separators, and these are left out too (see [`compress`](crate::engine::cpu::tables::compress)).
-//! Held entries keep their order, so the held entries of a run are consecutive.
+//! If zeros are left out of a clique's table, its rows may touch few entries of its separators. The
+//! other entries of the separators are then left out too (see
+//! [`compress`](crate::engine::cpu::tables::compress)). The entries that remain are *held*. Held
+//! entries keep their order, so the held entries of a run are consecutive.
 
 use std::ops::Range;
 
@@ -10,10 +11,10 @@ use crate::engine::cpu::vector::sum;
 use crate::engine::simd::simd_dispatch;
 use crate::potential::Axis;
 
-/// A round is one pass through all states of an axis: stride times cardinality entries. Up to this
-/// many entries per round, [`EntryMap::add_marginal`] first adds all rounds to one another, entry by
-/// entry, and then sums the entries of each state. If it is wrong, only speed changes (and last bits
-/// of results).
+/// Maximum number of entries of a *round*, one pass through all states of an axis, for which
+/// [`EntryMap::add_marginal`] first adds all rounds to one another, entry by entry, and then sums
+/// the entries of each state. A round has stride times cardinality entries. If the maximum is wrong,
+/// only speed changes (and last bits of results).
 const MAX_ROUND: usize = 256;
 
 /// The position in a compressed table of each entry of the full table.
@@ -60,14 +61,14 @@ impl EntryMap {
     }
 
     /// The runs of held entries in which the variable along `axis` has one state, each with that
-    /// state. As [`Axis::runs`], but for a compressed table of `entries`.
+    /// state. As [`Axis::runs`], but for a table of which `entries` entries are held.
     pub fn runs(&self, axis: Axis, entries: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
         let starts = (0..self.full_entries(entries)).step_by(axis.stride);
         let run = move |start| self.position(start)..self.position(start + axis.stride);
         (0..axis.cardinality).cycle().zip(starts).map(move |(state, start)| (state, run(start)))
     }
 
-    /// Adds to each of `states` the sum of the `entries` in which the variable along `axis` has
+    /// Adds to each of `states` the sum of those `entries` in which the variable along `axis` is in
     /// this state.
     pub fn add_marginal(&self, axis: Axis, entries: &[f64], states: &mut [f64]) {
         let round = axis.stride * axis.cardinality;
@@ -87,7 +88,8 @@ impl EntryMap {
     }
 
     /// Calls `each` with the runs of held entries that have the given state along every axis.
-    /// `entries` is the number of held entries. The axis with the longest stride must come first.
+    /// `entries` is the number of held entries. The axes must be in descending order of their
+    /// strides; of axes with the same stride, those with one state must come last.
     pub fn for_runs_with(
         &self,
         states: &[(Axis, usize)],
@@ -118,9 +120,9 @@ impl EntryMap {
         self.0.as_ref().map_or(0, |before| size_of_val::<[u32]>(before))
     }
 
-    /// The state of each held entry along `axis`. `None` if states do not fit into a byte, or if
-    /// more than a quarter of the entries are held: [`for_runs_with`](Self::for_runs_with) is then
-    /// as fast.
+    /// The state of each held entry along `axis`. `None` if there are more states than a byte can
+    /// hold, or if more than a quarter of the entries are held, because
+    /// [`for_runs_with`](Self::for_runs_with) is then as fast.
     pub fn states(&self, axis: Axis) -> Option<Box<[u8]>> {
         let before = self.0.as_ref()?;
         let full = before.len() - 1;
@@ -132,7 +134,7 @@ impl EntryMap {
     }
 }
 
-/// The states of a compressed table's entries along some axes.
+/// The states of a compressed table's entries, for those axes for which they are known.
 #[derive(Debug, Default)]
 pub struct EntryStates(Vec<(Axis, Box<[u8]>)>);
 
@@ -166,7 +168,7 @@ impl EntryStates {
 }
 
 simd_dispatch!(
-    /// Sets each entry of `table` to zero whose state, at the same position of `states`, is not `state`.
+    /// Sets the entries of `table` to zero for which `states` has another state than `state`.
     retain_state, retain_state_entries, (states: &[u8], state: u8, table: &mut [f64])
 );
 

@@ -1,27 +1,35 @@
-//! A bound on the number of messages that are multiplied at once.
+//! A bound on the number of messages over the same separator that are multiplied at once.
 //!
-//! A clique's table is read once with the messages of all its children, and their product is not
-//! rescaled in between. The largest entry of each message is near one, but if messages favour
-//! different states, all entries of a product of a few hundred can underflow. So some children with
-//! the same separator are moved below others: each clique then receives fewer messages, and its own
-//! message is rescaled. The result is again a junction tree, because all these cliques contain the
-//! separator's variables.
+//! A clique's table is read once with the messages of all its children, and the product of these
+//! messages is not rescaled. The largest entry of each message is near one. But if the messages
+//! favour different states, every entry of a product of a few hundred messages can underflow. So
+//! some children are moved below siblings that have the same separator. Each clique then multiplies
+//! fewer messages, and rescales its own message. The result is again a junction tree, because all
+//! these siblings contain the variables of the separator.
+//!
+//! Only the number of children with the same separator is bounded. Children with different
+//! separators stay where they are, however many there are: moving one of them below another could
+//! break the running intersection property.
 
 use std::collections::BTreeMap;
 
 use crate::engine::cpu::tree::structure::Shape;
 use crate::network::VariableId;
 
-/// Maximum number of children over the same separator that stay below their parent. A child below
-/// which others are moved may have as many children of its own over that separator, so a product of
-/// twice this many messages must not underflow.
+/// Maximum number of children with the same separator that stay below their parent, and also the
+/// maximum number of siblings that are moved below one clique. A clique can have both over the same
+/// separator: children of its own that stay, and siblings that were moved. So twice this many
+/// messages over one separator are multiplied at most, and their product must not underflow.
 const MAX_SIBLINGS: usize = 8;
 
 impl Shape {
-    /// The same cliques, in preorder. Of the children of a clique over the same separator, at most
-    /// [`MAX_SIBLINGS`] stay below the clique; the others are moved below these.
+    /// The same cliques, in preorder, after some were moved. Of the children of a clique that have
+    /// the same separator, the first [`MAX_SIBLINGS`] stay below the clique. The others are moved
+    /// below these or below one another, at most [`MAX_SIBLINGS`] below each. Afterwards, a clique
+    /// has at most 2 [`MAX_SIBLINGS`] children with the same separator. The number of its children
+    /// with different separators is not bounded.
     ///
-    /// Also returns, for each clique, its number in `self`.
+    /// Also returns, for each clique of the result, its number in `self`.
     pub fn with_bounded_fan_out(mut self) -> (Self, Vec<usize>) {
         let mut counts = vec![0; self.cliques.len()];
         self.parents.iter().flatten().for_each(|&parent| counts[parent] += 1);
@@ -38,7 +46,8 @@ impl Shape {
             }
         }
         for siblings in children.iter().flat_map(BTreeMap::values) {
-            // The siblings form a forest in which at most `MAX_SIBLINGS` are below any other.
+            // The siblings become a forest. Its roots are the first `MAX_SIBLINGS`, and each
+            // sibling has at most `MAX_SIBLINGS` others directly below it.
             for (index, &clique) in siblings.iter().enumerate().skip(MAX_SIBLINGS) {
                 self.parents[clique] = Some(siblings[index / MAX_SIBLINGS - 1]);
             }
@@ -46,8 +55,8 @@ impl Shape {
         self.in_preorder()
     }
 
-    /// Numbers the cliques in preorder, so that each subtree is a range that begins with its root.
-    /// Also returns, for each clique, its number in `self`.
+    /// The same tree with its cliques in preorder, so that each subtree is a range that begins with
+    /// its root. Also returns, for each clique of the result, its number in `self`.
     fn in_preorder(mut self) -> (Self, Vec<usize>) {
         let mut children = vec![Vec::new(); self.cliques.len()];
         let mut stack = Vec::new();
@@ -80,8 +89,8 @@ mod tests {
         indices.iter().map(|&index| VariableId::new(index)).collect()
     }
 
-    /// A root clique of variables 0 and 1, and one child per effect. Every fiftieth is an effect of
-    /// variable 1, the others of variable 0.
+    /// A root clique of variables 0 and 1, and one child per effect. Every fiftieth effect depends
+    /// on variable 1, the others on variable 0.
     fn star(effects: usize) -> Shape {
         let mut shape = Shape { cliques: vec![ids(&[0, 1])], parents: vec![None], factors: vec![] };
         for effect in 0..effects {
@@ -94,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn many_children_are_moved_below_one_another() {
+    fn many_children_with_the_same_separator_are_moved_below_one_another() {
         let before = star(400);
         let (after, order) = star(400).with_bounded_fan_out();
         let mut count = vec![BTreeMap::new(); after.cliques.len()];
@@ -125,6 +134,18 @@ mod tests {
         for clique in 0..shape.cliques.len() {
             assert_eq!(end[clique] - clique, size[clique]);
         }
+    }
+
+    #[test]
+    fn many_children_with_different_separators_stay_where_they_are() {
+        let pairs = (0..5).flat_map(|a| (a + 1..5).map(move |b| (a, b)));
+        let children = pairs.enumerate().map(|(child, (a, b))| ids(&[a, b, 5 + child]));
+        let cliques: Vec<_> = [ids(&[0, 1, 2, 3, 4])].into_iter().chain(children).collect();
+        let parents: Vec<_> = (0..cliques.len()).map(|c| (c > 0).then_some(0)).collect();
+        let factors = vec![Vec::new(); cliques.len()];
+        let shape = Shape { cliques, parents: parents.clone(), factors };
+        assert!(shape.cliques.len() > 1 + MAX_SIBLINGS);
+        assert_eq!(shape.with_bounded_fan_out().0.parents, parents);
     }
 
     #[test]

@@ -9,8 +9,8 @@
 //! whatever the numbers of states.
 //!
 //! The two ends of a separator may therefore order its variables differently, and messages are
-//! permuted when they are sent. This costs one indexed access per separator entry, and separators
-//! are small compared with cliques.
+//! permuted when they are sent. This costs one indexed access per separator entry, which is little
+//! because separators are small compared with cliques.
 
 use crate::network::{Network, VariableId};
 use crate::potential::Scope;
@@ -42,10 +42,11 @@ pub struct PortLayout {
 }
 
 impl Layout {
-    /// The layout of a clique of `variables` whose `ports` are subsets of them.
+    /// The layout of a clique of `variables`. Each of `ports` is a subset of these variables; the
+    /// port to the parent must come first, if there is one.
     ///
-    /// Among the slow groups, those in the first port (toward the parent, if there is one) are the
-    /// slowest. Distant rows then meet different entries of the separator above, which is what
+    /// Among the slow groups, those in the first port are the slowest. Distant rows then meet
+    /// different entries of the separator above, which is what
     /// [`row_blocks`](super::rows::row_blocks) needs.
     pub fn new(network: &Network, variables: &[VariableId], ports: &[&[VariableId]]) -> Self {
         let mut groups = groups(network, variables, ports);
@@ -89,7 +90,7 @@ impl Layout {
 /// Variables that are in the same ports.
 struct Group {
     variables: Vec<VariableId>,
-    /// The product of their numbers of states.
+    /// The product of the numbers of states of the variables.
     entries: usize,
     /// The numbers of the ports, ascending.
     ports: Vec<usize>,

@@ -11,19 +11,20 @@
 //! * A clique's [`Layout`](layout::Layout) orders its variables so that a pass over its table is a
 //!   few nested loops with a long innermost one, along its *fastest group* of variables. The last
 //!   variable varies fastest.
-//! * A *row* is one run of the innermost loop: consecutive entries of the clique's table. A row is
-//!   said to *meet* the entries for the same states in the table at each port. [`rows`] describes a
-//!   row by a few *words* of 32 bits, which give the positions of its own entries and of the
-//!   entries that it meets.
+//! * A *row* is a stretch of consecutive entries of the clique's table along the fastest group: one
+//!   execution of the innermost loop. In the table at a port, the entries for the same states are
+//!   those that the row *meets*. [`rows`] describes a row by a few *words* of 32 bits, which give
+//!   the positions of the row's own entries and of the entries that it meets.
 //! * The table of a separator is stored twice, once in the index order of each end. The two regions
 //!   of memory are *above* (toward parents) and *below* (toward children). [`nodes`] has the
 //!   ranges.
 //! * If zeros are left out of tables, an [`EntryMap`](entry_map::EntryMap) says which entries of a
 //!   separator are held.
 //!
-//! For example, take a clique AB and its child BC with separator B. A row of the table of BC holds
-//! the entries for one state b and all states of C. On the way up, the row is summed onto entry b
-//! of the separator. On the way down, the row is multiplied by the message's entry b.
+//! For example, take a clique AB and its child BC with separator B, where C has more states than B.
+//! A row of the table of BC holds the entries for one state b and all states of C. On the way up,
+//! the row is summed onto entry b of the separator. On the way down, the row is multiplied by entry
+//! b of the message.
 //!
 //! [`reduce`] finds a *reduced tree*: a tree of only the unobserved variables.
 //!

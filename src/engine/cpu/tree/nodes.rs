@@ -38,7 +38,7 @@ pub struct Node {
     /// Entries of the clique's table. For a factored table, the entries that it would have if it
     /// were multiplied out.
     pub entries: usize,
-    /// The cost of a pass over the table, as a number of entries.
+    /// The cost of a pass over the table, as a number of table entries that cost the same.
     pub work: usize,
     /// The port to the parent.
     pub port: Option<ParentPort>,
@@ -47,17 +47,19 @@ pub struct Node {
     /// The table of the same separator in the region below, in the order of the parent.
     pub in_parent: Range<usize>,
     /// For each entry of [`above`](Self::above), the entry of [`in_parent`](Self::in_parent) with
-    /// the same states; `None` if the orders are the same.
+    /// the same states. `None` means that every entry has the same position in both.
     pub permutation: Option<Box<[u32]>>,
     /// The tables of the ports toward children and then of the private variables, in the region
     /// below. Offsets in rows count from its start.
     pub below: Range<usize>,
-    /// The table of the private variables, in the region below, if there are any.
+    /// The table of the private variables, in the region below; `None` if there are no private
+    /// variables.
     pub private: Option<Range<usize>>,
     /// For each port toward a child, and then for the private one, whether it holds the fastest
     /// group; see [`PortLayout`](crate::engine::cpu::tree::layout::PortLayout).
     pub is_vector: Vec<bool>,
-    /// Entries of the full table of the separator to the parent.
+    /// Number of entries of the full table of the separator to the parent; zero unless
+    /// [`compress`](Tree::compress) was called.
     pub full_separator: usize,
     /// Which entries of that full table [`above`](Self::above) holds.
     pub above_map: EntryMap,
@@ -68,13 +70,13 @@ pub struct Node {
     pub in_parent_map: EntryMap,
     /// Which entries the table of the private variables holds.
     pub private_map: EntryMap,
-    /// Whether the message to the parent is one everywhere if the subtree has no evidence: every
-    /// conditional probability table in the subtree sums out.
+    /// Whether the message to the parent is one everywhere if the subtree has no evidence, because
+    /// every table in the subtree sums to one over a variable that is only in the subtree.
     pub sums_out: bool,
     /// The range of scratch memory in which a large table is summed in parts on the way down.
     pub scratch: Range<usize>,
-    /// The blocks of rows of a large table, for the way up; at most one block if the table is not
-    /// large.
+    /// The blocks of rows of a large table, for the way up; empty if the table is not large or the
+    /// clique is the root.
     pub blocks: Vec<RowBlock>,
     /// The words of all rows.
     pub words: Vec<u32>,
@@ -94,14 +96,14 @@ impl Node {
         self.words.len() / self.stride
     }
 
-    /// Divides the rows of a large table into blocks. The root has none, because it sends no
+    /// Divides the rows of a large table into blocks. The root has no blocks, because it sends no
     /// message up.
     pub fn divide_rows(&mut self) {
         let blocks = |port| row_blocks(&self.words, self.stride, port, self.entries);
         self.blocks = self.port.map(blocks).unwrap_or_default();
     }
 
-    /// Bytes of the rows, the permutation and the maps.
+    /// Bytes of the rows, the permutation, the maps and the states of separator entries.
     fn bytes(&self) -> usize {
         size_of_val::<[u32]>(&self.words)
             + self.permutation.as_ref().map_or(0, |p| size_of_val::<[u32]>(p))
@@ -119,8 +121,8 @@ impl Tree {
         std::iter::successors(Some(clique), parent).filter(|&clique| clique > 0)
     }
 
-    /// Computes the cost of each clique, its scratch memory and the end of its subtree. Call this
-    /// whenever tables change, after [`Node::divide_rows`].
+    /// Computes the cost of each clique, the range of its scratch memory and the end of its subtree.
+    /// Call this whenever tables or rows have changed.
     pub fn update_work(&mut self) {
         self.scratch = 0;
         for node in &mut self.nodes {
@@ -135,12 +137,12 @@ impl Tree {
         }
     }
 
-    /// Entries of all tables.
+    /// Total entries of the tables of all cliques.
     pub fn entries(&self) -> usize {
         self.nodes.iter().map(|node| node.entries).sum()
     }
 
-    /// Bytes of the rows, permutations and maps of all cliques.
+    /// Bytes of the rows, permutations, maps and states of separator entries of all cliques.
     pub fn bytes(&self) -> usize {
         self.nodes.iter().map(Node::bytes).sum()
     }

@@ -5,16 +5,17 @@ use crate::potential::Axis;
 /// The tables that hold one variable, among those that cliques exchange.
 #[derive(Debug, Default)]
 pub struct VariablePlaces {
-    /// The clique nearest to the root that holds it.
+    /// The clique nearest to the root that holds the variable.
     pub top: usize,
-    /// The separators that hold it, in preorder, so none is nearer to the root than the first. Each
-    /// is given by the clique below the separator, with the variable's axis in that clique's order.
+    /// The separators that hold the variable, in preorder, so none is nearer to the root than the
+    /// first. Each is given by the clique below the separator, with the variable's axis in that
+    /// clique's order.
     pub separators: Vec<(usize, Axis)>,
     /// The variable's axis in the table of private variables of [`top`](Self::top), if no other
     /// clique holds the variable.
     pub private: Option<Axis>,
-    /// The smallest table of beliefs over the variable, from which its posterior is read, and its
-    /// axis there. `None` if the variable was removed from the tree.
+    /// The smallest table of beliefs that holds the variable, and the variable's axis in this table.
+    /// The posterior is read there. `None` if the variable was removed from the tree.
     pub home: Option<(BeliefTable, Axis)>,
 }
 

@@ -1,7 +1,7 @@
 //! The reduced tree: a junction tree of the variables that are not observed.
 //!
 //! An observed variable fixes one index of every table over it, and no longer connects its
-//! neighbours. Without the observed variables, the moral graph has more components or smaller
+//! neighbours. Without the observed variables, the moral graph often has more components or smaller
 //! cliques, so it is triangulated again. With a fifth of the variables observed, tables often
 //! shrink to a hundredth.
 
@@ -15,19 +15,20 @@ use crate::engine::cpu::tree::structure::{Shape, Structure};
 use crate::graph::{CliqueTree, Heuristic, MoralGraph, clique_tree};
 use crate::network::{FactorId, Network, VariableId};
 
-/// The heuristics to try, in order. A later tree is taken only if it is smaller, and at least a
-/// quarter smaller if there is a previous tree to reuse. In a large network, only the first two
-/// heuristics are tried.
+/// The heuristics to try, in order, except that the heuristic of a previous tree comes first. A
+/// later tree replaces an earlier one only if it is smaller, and only if it is more than a quarter
+/// smaller when cliques of a previous tree can be reused. In a large network, at most two heuristics
+/// are tried.
 const HEURISTICS: [Heuristic; 3] =
     [Heuristic::MinWeight, Heuristic::WeightedMinFill, Heuristic::MinFill];
 
-/// Maximum number of unobserved variables of a network that is not large. In a large network,
-/// triangulation takes a noticeable share of the time. Tuned on the paper's eight networks; if it
-/// is wrong, only speed changes.
-const LARGE_NETWORK: usize = 200;
+/// A network with more unobserved variables than this is large. In a large network, triangulation
+/// takes a noticeable share of the time. Tuned on the paper's eight networks; if it is wrong, only
+/// speed changes.
+const MAX_SMALL_NETWORK: usize = 200;
 
-/// In a large network, a second heuristic is tried only if the first one's tree has at least this
-/// many table entries per variable. Tuned as above; if it is wrong, only speed changes.
+/// In a large network, a second heuristic is tried only if the tree of the first has at least this
+/// many table entries per unobserved variable. Tuned as above; if it is wrong, only speed changes.
 const RETRY_ENTRIES_PER_VARIABLE: u64 = 1400;
 
 /// A junction tree of the variables that are not observed.
@@ -41,14 +42,14 @@ pub struct ReducedTree {
     /// An upper bound on the bytes of the tables. Their memory comes from a pool, which may give a
     /// table more memory than it needs.
     table_bytes: usize,
-    /// An upper bound on the bytes of everything else.
+    /// An upper bound on the bytes of everything else; see [`Footprint::other_bytes`].
     pub other_bytes: usize,
     /// The factors that are a single number, because all their variables are observed.
     constants: Vec<FactorId>,
 }
 
 impl ReducedTree {
-    /// An upper bound on the bytes that the tree takes in all.
+    /// An upper bound on the bytes of the tree and of one propagation in it.
     pub fn bytes(&self) -> usize {
         self.table_bytes + self.other_bytes
     }
@@ -72,9 +73,9 @@ impl ReducedTree {
 /// Triangulates `network` without the variables that are observed.
 ///
 /// `width` is the size of a table entry in bytes. Cliques that are unchanged since the tree
-/// `previous` keep its layouts. With `threads`, two heuristics may run in parallel; the result is
-/// the same. Returns `None` if `cancel` is set, or if no tree has fewer than `max_entries` entries
-/// in all.
+/// `previous` share the layouts of that tree. With `threads`, two heuristics may run in parallel;
+/// the result is the same. Returns `None` if `cancel` is set, or if no heuristic finds a tree with
+/// fewer than `max_entries` table entries in total.
 pub fn reduce(
     network: &Network,
     is_observed: &[bool],
@@ -91,27 +92,27 @@ pub fn reduce(
         // Try the heuristic of the previous tree first, because it leaves most cliques unchanged.
         heuristics.sort_by_key(|&heuristic| heuristic != previous.heuristic);
     }
-    let is_large = graph.len() > LARGE_NETWORK;
+    let is_large = graph.len() > MAX_SMALL_NETWORK;
     let heuristics = if is_large { &heuristics[..2] } else { &heuristics[..] };
     let is_good_enough =
         |entries: u64| is_large && entries / RETRY_ENTRIES_PER_VARIABLE < graph.len() as u64;
-    // Given a tree of `entries`: the number of entries below which another heuristic's tree
-    // replaces it; zero to try no other heuristic.
-    let target = |entries: u64| match previous {
+    // Given a tree of `entries`: the tree of another heuristic replaces it if that tree has fewer
+    // entries than this. Zero to try no other heuristic.
+    let next_limit = |entries: u64| match previous {
         _ if is_good_enough(entries) => 0,
         Some(_) => entries / 4 * 3,
         None => entries,
     };
-    let run = |heuristics| clique_tree(&graph, heuristics, max_entries, target, cancel);
-    // If the previous tree needed a second heuristic, this one will too.
-    let needs_retry = previous.is_some_and(|previous| !is_good_enough(previous.entries));
+    let run = |heuristics| clique_tree(&graph, heuristics, max_entries, next_limit, cancel);
+    // If the previous tree needed a second heuristic, this one probably does too.
+    let expects_retry = previous.is_some_and(|previous| !is_good_enough(previous.entries));
     let (tree, heuristic) = match (threads, heuristics) {
-        (Some(threads), [first, second]) if needs_retry => {
+        (Some(threads), [first, second]) if expects_retry => {
             let both =
                 || rayon::join(|| run(slice::from_ref(first)), || run(slice::from_ref(second)));
             match threads.install(both) {
                 // Choose as one thread would have done.
-                (Some(first), Some(second)) if second.0.entries < target(first.0.entries) => {
+                (Some(first), Some(second)) if second.0.entries < next_limit(first.0.entries) => {
                     Some(second)
                 }
                 (first, second) => first.or(second),
@@ -127,8 +128,8 @@ pub fn reduce(
     Some(ReducedTree { structure, heuristic, entries, table_bytes, other_bytes, constants })
 }
 
-/// The moral graph of the `unobserved` variables, numbered in this order, and the scope of each
-/// factor in these numbers.
+/// The moral graph of the `unobserved` variables, numbered in this order, and by factor its
+/// unobserved variables in these numbers.
 fn reduced_graph(
     network: &Network,
     is_observed: &[bool],

@@ -23,8 +23,8 @@
 //!
 //! Example: a clique over A, B, C (2 x 3 x 4 states, C fastest) shares A, B with its parent and B,
 //! C with its only child. The clique's table has 6 rows of 4 entries. The row A=1, B=2 is
-//! `[20, 4, 5, 8]`: its entries are 20 to 23, and it meets entry 5 of the parent's separator and
-//! entries 8 to 11 of the child's separator.
+//! `[20, 4, 5, 8]`: its entries are 20 to 23, and it meets entry 5 of the separator to the parent
+//! and entries 8 to 11 of the separator to the child.
 
 use std::ops::Range;
 
@@ -44,20 +44,22 @@ const BLOCK_ENTRIES: usize = 32_768;
 pub struct ParentPort {
     /// The position in a row of the word that points into the separator's table.
     pub word: usize,
-    /// The entry of the separator's table with which the accompanying slice begins; zero if the
-    /// slice is the whole table.
+    /// The entry of the separator with which the slice begins that a kernel gets as the separator's
+    /// table; zero if the slice is the whole table.
     pub start: usize,
     /// Whether the port holds the fastest group.
     pub is_vector: bool,
 }
 
-/// The positions of some words in a row, divided by how many entries a row meets in the tables.
+/// The positions of some words in a row. They are in two lists, because a row meets one entry of
+/// some tables and several entries of others.
 #[derive(Debug, Default)]
 pub struct PortWords {
-    /// Words that point at one number for the whole row. The port does not hold the fastest group.
+    /// Words that point at one number for the whole row, because the table does not hold the fastest
+    /// group.
     pub scalars: Vec<u32>,
-    /// Words that point at the first of several numbers, one for each entry of the row. The port
-    /// holds the fastest group.
+    /// Words that point at the first of several numbers, one for each entry of the row, because the
+    /// table holds the fastest group.
     pub vectors: Vec<u32>,
 }
 
@@ -76,11 +78,11 @@ impl PortWords {
 
 /// The table of one factor group of a factored table, as rows see it.
 pub struct GroupPort {
-    /// Its variables in index order.
+    /// The table's variables in index order.
     pub scope: Scope,
-    /// The position of its first entry among the tables of all groups.
+    /// The position of the table's first entry among the tables of all factor groups.
     pub start: usize,
-    /// Whether it holds the fastest group.
+    /// Whether the table holds the fastest group of variables.
     pub is_vector: bool,
 }
 
@@ -90,7 +92,7 @@ pub struct GroupPort {
 pub struct RowBlock {
     /// The words that describe the rows.
     pub words: Range<usize>,
-    /// The first separator entry that the rows touch.
+    /// A separator entry before which the rows touch none; 0 in the first block.
     pub above: usize,
 }
 
@@ -137,32 +139,33 @@ pub fn row_blocks(words: &[u32], stride: usize, port: ParentPort, entries: usize
         return Vec::new();
     }
     let rows = || words.chunks_exact(stride);
-    let first = |row: &[u32]| row[port.word] as usize;
-    // By row: the first separator entry that it or a later row touches.
-    let mut least: Vec<usize> = rows().map(first).collect();
-    for row in (1..least.len()).rev() {
-        least[row - 1] = least[row - 1].min(least[row]);
+    let first_touched = |row: &[u32]| row[port.word] as usize;
+    // By row: the first separator entry that this row or a later one touches.
+    let mut touched_from: Vec<usize> = rows().map(first_touched).collect();
+    for row in (1..touched_from.len()).rev() {
+        touched_from[row - 1] = touched_from[row - 1].min(touched_from[row]);
     }
     let mut blocks = vec![RowBlock { words: 0..0, above: 0 }];
+    // The entries of the current block, and the end of the separator entries touched so far.
     let (mut block_entries, mut touched_end) = (0, 0);
     for (number, row) in rows().enumerate() {
-        let words = number * stride;
-        if block_entries >= BLOCK_ENTRIES && touched_end <= least[number] {
+        let position = number * stride;
+        if block_entries >= BLOCK_ENTRIES && touched_end <= touched_from[number] {
             block_entries = 0;
-            blocks.push(RowBlock { words: words..words, above: least[number] });
+            blocks.push(RowBlock { words: position..position, above: touched_from[number] });
         }
-        touched_end =
-            touched_end.max(first(row) + if port.is_vector { row[1] as usize } else { 1 });
+        let met_entries = if port.is_vector { row[1] as usize } else { 1 };
+        touched_end = touched_end.max(first_touched(row) + met_entries);
         block_entries += row[1] as usize;
         let last = blocks.len() - 1;
-        blocks[last].words.end = words + stride;
+        blocks[last].words.end = position + stride;
     }
     blocks
 }
 
 /// The number of parts, at most 8, in which a table of `entries` is summed on the way down onto
-/// tables with `below` entries in total. Adding up the parts afterwards must cost little in
-/// comparison.
+/// tables with `below` entries in total. If there are several parts, each has at least eight times
+/// as many entries as these tables, so that adding up the parts afterwards costs little.
 pub fn parts(entries: usize, below: usize) -> usize {
     (entries / (8 * below).max(BLOCK_ENTRIES)).clamp(1, 8)
 }

@@ -8,8 +8,8 @@ use crate::potential::Scope;
 
 /// The cliques of a tree, with their variables, parents and factors.
 ///
-/// Clique 0 is the root, and every clique comes before its children. The separator between clique
-/// `c` and its parent has number `c` too.
+/// Clique 0 is the root, and every clique comes before its children. The separator between a clique
+/// and its parent has the number of the clique.
 #[derive(Debug, Default)]
 pub struct Shape {
     /// By clique: its variables. Observed variables may have been removed.
@@ -42,15 +42,16 @@ pub struct Structure {
     /// By clique: the order of its variables. A layout that did not change is shared with the
     /// previous tree.
     pub layouts: Vec<Arc<Layout>>,
-    /// By clique: the clique of the previous tree with the same variables.
+    /// By clique: the clique of the previous tree with the same variables, if there is one.
     previous: Vec<Option<usize>>,
 }
 
 impl Structure {
     /// Derives the structure of `shape`.
     ///
-    /// Layouts of cliques that are unchanged since the tree `previous` are shared with that tree.
-    /// If it is given, the variables of every clique must be in ascending order in both trees.
+    /// Cliques that have the same variables and ports as a clique of the tree `previous` share the
+    /// layout of that clique. If `previous` is given, the variables of every clique must be in
+    /// ascending order in both trees.
     pub fn new(network: &Network, shape: Shape, previous: Option<&Self>) -> Self {
         let count = shape.cliques.len();
         let separators: Vec<Vec<VariableId>> = (0..count).map(|c| shape.separator(c)).collect();
@@ -91,24 +92,26 @@ impl Structure {
         Layout::new(network, &self.shape.cliques[clique], &ports)
     }
 
-    /// The layout of this tree that can be reused for `clique` of the tree `other`. It belongs to
-    /// the clique here with the same variables, and all ports must be the same too.
-    fn layout_for(&self, other: &Self, clique: usize) -> Option<Arc<Layout>> {
-        let own = other.previous[clique]?;
-        let (children, others) = (&self.children[own], &other.children[clique]);
-        let has_same_separator =
-            |(&a, &b): (&usize, &usize)| self.separators[a] == other.separators[b];
-        let is_same = self.shape.parents[own].is_some() == other.shape.parents[clique].is_some()
-            && self.separators[own] == other.separators[clique]
-            && self.private[own] == other.private[clique]
-            && children.len() == others.len()
-            && children.iter().zip(others).all(has_same_separator);
-        is_same.then(|| Arc::clone(&self.layouts[own]))
+    /// The layout in this tree that can be reused for `new_clique` of the tree `new`: the layout of
+    /// the clique with the same variables, if all its ports are the same too.
+    fn layout_for(&self, new: &Self, new_clique: usize) -> Option<Arc<Layout>> {
+        let clique = new.previous[new_clique]?;
+        let (children, new_children) = (&self.children[clique], &new.children[new_clique]);
+        let has_same_separator = |(&child, &new_child): (&usize, &usize)| {
+            self.separators[child] == new.separators[new_child]
+        };
+        let has_parent = self.shape.parents[clique].is_some();
+        let is_same = has_parent == new.shape.parents[new_clique].is_some()
+            && self.separators[clique] == new.separators[new_clique]
+            && self.private[clique] == new.private[new_clique]
+            && children.len() == new_children.len()
+            && children.iter().zip(new_children).all(has_same_separator);
+        is_same.then(|| Arc::clone(&self.layouts[clique]))
     }
 
-    /// The clique of the tree `previous` with the same variables as `clique`, and whether all ports
-    /// are the same too. `previous` is the tree that was given to [`new`](Self::new), or this tree
-    /// itself.
+    /// The number of the clique of `previous` with the same variables as `clique`, and whether all
+    /// ports of the two cliques are the same too. `previous` is the tree that was given to
+    /// [`new`](Self::new), or this tree itself.
     pub fn counterpart(&self, clique: usize, previous: &Self) -> Option<(usize, bool)> {
         if std::ptr::eq(self, previous) {
             return Some((clique, true));
@@ -117,7 +120,8 @@ impl Structure {
         Some((other, Arc::ptr_eq(&self.layouts[clique], &previous.layouts[other])))
     }
 
-    /// Total entries of all tables if the `observed` variables are removed from the cliques.
+    /// Total entries of the tables of all cliques if the variables that are `observed` (by variable)
+    /// are removed from the cliques.
     pub fn entries_without(&self, observed: &[bool]) -> f64 {
         let entries = |layout: &Arc<Layout>| {
             let states = |scope: &Scope| {
@@ -131,15 +135,15 @@ impl Structure {
     }
 }
 
-/// For each of `cliques`, the clique of `others` with the same variables. The variables of each
-/// must be in ascending order.
+/// For each of `cliques`, the number of the clique among `others` with the same variables, if there
+/// is one. The variables of each clique must be in ascending order.
 fn equal_cliques(
     network: &Network,
     others: &[Vec<VariableId>],
     cliques: &[Vec<VariableId>],
 ) -> Vec<Option<usize>> {
-    // A linked list for each variable, of the `others` that begin with it. `first` has, by
-    // variable, the head of the list; `next` has, by clique, the clique that follows.
+    // For each variable, a linked list of those `others` of which it is the first variable. `first`
+    // has, by variable, the head of the list; `next` has, by clique, the clique that follows.
     let mut first = vec![None; network.variables().len()];
     let mut next = vec![None; others.len()];
     for (number, other) in others.iter().enumerate() {
