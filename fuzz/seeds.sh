@@ -14,7 +14,8 @@ for target in "$here"/fuzz_targets/*.rs; do
     mkdir -p "$folder"
 done
 
-# gather TARGET EXTENSION...: copies the files of the corpus that have one of these extensions.
+# gather TARGET EXTENSION...: copies the files of the corpus with one of these extensions to the
+# folders of TARGET and any.
 gather() {
     local target=$1 extension
     shift

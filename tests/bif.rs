@@ -218,7 +218,7 @@ fn errors_give_the_position_and_what_was_expected() {
             "t.bif:6:10: 'a' is declared a second time; the first is in line 3",
         ),
         ("variable c { type discrete [ 3 ] { x, y }; }", "t.bif:6:30: expected 3 states, found 2"),
-        ("variable c { type discrete [ 2 ] { x, x }; }", "t.bif:6:39: 'c' has a second state 'x'"),
+        ("variable c { type discrete [ 2 ] { x, x }; }", "t.bif:6:39: 'c' has the state 'x' twice"),
         ("variable c { type discrete [ 0 ] { }; }", "t.bif:6:10: 'c' has no states"),
         (
             "variable c { type discrete [ two ] { x, y }; }",

@@ -23,7 +23,7 @@ const MAX_UNPACKED: u64 = 1 << 26;
 /// The shipped networks have ratios below 20.
 const MAX_RATIO: u64 = 100;
 
-/// Reads the file at `path`, and unpacks it if it is gzip.
+/// The content of the file at `path`, unpacked if it is gzip.
 pub(super) fn read_path(path: &Path) -> Result<Vec<u8>, OpenError> {
     let name = path.display().to_string();
     let unreadable = |reason: String| OpenError::Unreadable { file: name.clone(), reason };
@@ -40,6 +40,7 @@ pub(super) fn unpack_all(file: &str, bytes: Vec<u8>) -> Result<Vec<u8>, OpenErro
     unpack(file, bytes, limit)
 }
 
+/// As [`unpack_all`], with a `limit` for the unpacked size in bytes.
 fn unpack(file: &str, bytes: Vec<u8>, limit: u64) -> Result<Vec<u8>, OpenError> {
     if bytes.starts_with(&[0x1f, 0x8b]) {
         read_limited(file, MultiGzDecoder::new(bytes.as_slice()), limit, true)
@@ -48,6 +49,8 @@ fn unpack(file: &str, bytes: Vec<u8>, limit: u64) -> Result<Vec<u8>, OpenError> 
     }
 }
 
+/// Reads at most `limit` bytes. `unpacked` says whether `reader` unpacks a gzip file, for the
+/// error.
 fn read_limited(
     file: &str,
     reader: impl Read,
@@ -83,7 +86,8 @@ pub(super) fn without_gz(name: &str) -> &str {
 
 /// Decodes `bytes` as UTF-16 if they begin with its byte order mark or with two characters below
 /// U+0100 in UTF-16. Otherwise decodes them as UTF-8 if they are valid UTF-8, else as Latin-1,
-/// which accepts any bytes and occurs in files of the 1990s.
+/// which accepts any bytes and occurs in files of the 1990s. Removes byte order marks, and except
+/// from UTF-16, [`PADDING`].
 pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     match bytes {
         [0xff, 0xfe, rest @ ..] => return utf16(rest, u16::from_le_bytes),
@@ -103,16 +107,16 @@ pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The byte order mark. A file may begin with several, if each of several programs added one. All
-/// are removed here: the XML parser would otherwise remove one, and its byte offsets would be
-/// wrong.
+/// The byte order mark. A file may begin with several, if each of several programs added one. From
+/// UTF-8 and UTF-16 all are removed here: the XML parser would otherwise remove one, and its byte
+/// offsets would be wrong.
 const MARK: char = '\u{feff}';
 
 /// The characters that DOS programs append to a text: the end-of-file character, and zeros that
 /// fill the last block.
 const PADDING: [char; 2] = ['\u{1a}', '\0'];
 
-/// Decodes UTF-16. Invalid code units become replacement characters; an odd last byte is ignored.
+/// Decodes UTF-16. Unpaired surrogates become replacement characters; an odd last byte is ignored.
 /// `unit` converts two bytes to a code unit.
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Cow<'static, str> {
     let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
@@ -145,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn utf16_is_decoded_with_and_without_byte_order_mark() {
+    fn utf16_is_decoded_with_and_without_byte_order_marks() {
         let little =
             |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
         let big = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<_>>();

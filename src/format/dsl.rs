@@ -1,7 +1,8 @@
 //! DSL, the format of GeNIe and SMILE before XDSL.
 //!
 //! Source: the manual of GeNIe, *DSL file format*. In tables the node varies fastest, then its last
-//! parent; a list of resulting states has one state per row of such a table.
+//! parent. A list of resulting states has one state for each configuration of the parents, in the
+//! same order.
 
 use crate::format::braces::{self, Block, Field, FieldValue, ListEntry, Parser};
 use crate::format::language::{Features, Language};
@@ -50,6 +51,7 @@ fn collect<'s>(
     Ok(())
 }
 
+/// Reads the block of a node. `field` is the field that holds this `block`.
 fn node<'s>(
     source: SourceText<'s>,
     field: &Field<'s>,
@@ -118,7 +120,7 @@ fn node<'s>(
         _ => {
             let message = format!(
                 "'{}' has the type '{}', expected CPT, TRUTHTABLE, NOISY_MAX, NOISY_ADDER, \
-                 LIST, TABLE or MAU",
+                 LIST, TABLE, MAU or ALU",
                 name.text, kind.text
             );
             return Err(source.error(kind.offset, message));
@@ -176,6 +178,7 @@ fn words<'s>(
     words.collect()
 }
 
+/// The entries of a list, all of which must be numbers.
 fn numbers(source: SourceText<'_>, entries: &[ListEntry<'_>]) -> Result<Vec<Number>, FormatError> {
     let numbers = entries.iter().map(|entry| {
         let word = text(source, entry, "a number")?;

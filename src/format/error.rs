@@ -46,7 +46,7 @@ pub enum OpenError {
         unpacked: bool,
     },
     /// The format of the file is unknown.
-    #[error("{file}: unknown format: {found}; the known formats are {known}", known = format_names())]
+    #[error("{file}: unknown format: {found}; the known formats are {}", format_names())]
     UnknownFormat {
         /// The file.
         file: String,
@@ -81,7 +81,7 @@ pub enum Warning {
         rows: usize,
         /// The largest deviation of a sum from one.
         worst: f64,
-        /// The line of the row with that deviation, counted from one.
+        /// The line of the row with the largest deviation, counted from one.
         line: usize,
         /// The lines of the first rows that were off, counted from one; at most six.
         lines: Vec<usize>,
@@ -125,7 +125,7 @@ pub enum Warning {
         /// The variables with findings.
         variables: Vec<String>,
     },
-    /// Tables in percent, or of counts, were divided by 100 or by the sums of their rows.
+    /// Tables in percent were divided by 100, or tables of counts by the sums of their rows.
     TablesRescaled {
         /// The file name, as the user gave it.
         file: String,
@@ -136,8 +136,8 @@ pub enum Warning {
         /// The lines of the first of these tables, counted from one; at most six.
         lines: Vec<usize>,
     },
-    /// Rows of zeros were given a uniform distribution, because the parents cannot be in their
-    /// states together.
+    /// Rows of zeros were given a uniform distribution, because the parents cannot be in the states
+    /// of these rows together.
     ZeroRows {
         /// The file name, as the user gave it.
         file: String,
@@ -192,8 +192,8 @@ impl std::fmt::Display for Warning {
             ),
             Self::ZeroRows { file, rows, line } => write!(
                 f,
-                "{file}: rows of zeros were made uniform, because the parents cannot be in their \
-                 states: {rows}, the first in line {line}"
+                "{file}: rows of zeros were made uniform, because the parents cannot be in these \
+                 states together: {rows}, the first in line {line}"
             ),
             Self::UnexpectedFormat { file, extension, found } => write!(
                 f,
@@ -203,7 +203,8 @@ impl std::fmt::Display for Warning {
             ),
             Self::DecisionsAsChance { file, nodes } => write!(
                 f,
-                "{file}: decision nodes were read as chance variables with uniform distributions: {}",
+                "{file}: decision nodes were read as chance variables with uniform distributions: \
+                 {}",
                 list_names(nodes)
             ),
             Self::NodesLeftOut { file, kind, nodes } => {
@@ -225,7 +226,7 @@ impl std::fmt::Display for Warning {
     }
 }
 
-/// Formats `lines`, the first lines of `total` ones, as `lines 3, 5, ...`.
+/// Formats `lines` as `lines 3, 5, ...`. They are the lines of the first of `total` rows or tables.
 fn list_lines(lines: &[usize], total: usize) -> String {
     let word = if lines.len() == 1 { "line" } else { "lines" };
     let more = if total > lines.len() && lines.len() > 1 { ", ..." } else { "" };
@@ -233,7 +234,7 @@ fn list_lines(lines: &[usize], total: usize) -> String {
     format!("{word} {}{more}", lines.join(", "))
 }
 
-/// A list of the first of `names`, and how many more there are.
+/// The first of `names`, separated by commas, and how many more there are.
 fn list_names(names: &[String]) -> String {
     const SHOWN: usize = 6;
     let shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");

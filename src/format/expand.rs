@@ -15,9 +15,9 @@ use crate::numbers::counted;
 /// The table of a noisy-MAX node: each parent and the leak independently causes a state of the
 /// node, and the strongest of these states occurs. The first state of the node is the strongest.
 ///
-/// For each parent, `strengths` lists its states in the order of its columns, from the strongest
-/// state to the state without effect. If `strengths` is empty, the columns are in the order of the
-/// states.
+/// `cards` has the number of states of each parent. For each parent, `strengths` lists its states
+/// in the order of its columns, from the strongest state to the state without effect. If
+/// `strengths` is empty, the columns are in the order of the states.
 ///
 /// # Errors
 /// If there are too few or too many parameters or strengths, the strengths of a parent do not list
@@ -31,7 +31,8 @@ pub(super) fn noisy_max(
     let states = node.states.len();
     let mut columns = Columns::new(node, cards, columns)?;
     columns.reorder(node, cards, strengths)?;
-    // From here on, an entry is the probability that its parent causes this state or a weaker one.
+    // From here on, an entry is the probability that the parent or the leak causes this state or a
+    // weaker one.
     for column in columns.values.chunks_mut(states) {
         for state in (0..states - 1).rev() {
             column[state] += column[state + 1];
@@ -52,12 +53,12 @@ pub(super) fn noisy_max(
 /// The table of a noisy-adder node: the weighted mean of the columns of the parents and the leak
 /// (A. Zagorecki, *Local probability distributions in Bayesian networks*, 2010, section 5.3).
 ///
-/// `weights` has one number for each parent and one for the leak, or is empty if all weights are
-/// equal.
+/// `cards` has the number of states of each parent. `weights` has one number for each parent and
+/// one for the leak, or is empty if all weights are equal.
 ///
 /// # Errors
-/// If there are too few or too many parameters or weights, a weight is negative or not finite, all
-/// weights are zero, or a column is not a distribution.
+/// If there are too few or too many parameters or weights, a weight is negative or not finite, the
+/// weights sum to zero or too large a number, or a column is not a distribution.
 pub(super) fn noisy_adder(
     node: &Node<'_>,
     cards: &[usize],
@@ -85,10 +86,10 @@ pub(super) fn noisy_adder(
         given => given.iter().map(|weight| weight.value).collect(),
     };
     let sum: f64 = weights.iter().sum();
-    if !(sum.is_normal()) {
+    if !sum.is_normal() {
         return Err((
             node.offset,
-            format!("the weights of '{name}' sum to {sum}, expected a sum above 0"),
+            format!("the weights of '{name}' sum to {sum}, expected a finite sum above 0"),
         ));
     }
     Ok(columns.combine(cards, |chosen, row| {
@@ -105,6 +106,7 @@ struct Columns {
 }
 
 impl Columns {
+    /// Normalises the columns in `numbers`, and adds a column for the leak if it is missing.
     fn new(node: &Node<'_>, cards: &[usize], numbers: &[Number]) -> Result<Self, ErrorAt> {
         let states = node.states.len();
         let columns = cards.iter().sum::<usize>() + 1;
@@ -159,8 +161,8 @@ impl Columns {
                 let is_state = state.fract() == 0.0 && (0.0..card as f64).contains(&state);
                 if !is_state || std::mem::replace(&mut seen[state as usize], true) {
                     let message = format!(
-                        "the strengths of parent '{}' of '{name}' contain {state}, expected each of \
-                         0 to {} once",
+                        "the strengths of parent '{}' of '{name}' contain {state}, expected each \
+                         of 0 to {} once",
                         node.parents[parent].text,
                         card - 1
                     );
@@ -175,9 +177,9 @@ impl Columns {
         Ok(())
     }
 
-    /// Builds one row for each configuration of the parents, which have `cards` states. `combine`
-    /// gets the columns of the parents' states and of the leak, and a row of zeros to fill.
-    fn combine(&self, cards: &[usize], combine: impl Fn(&[&[f64]], &mut [f64])) -> Vec<f64> {
+    /// The table with one row for each configuration of the parents, which have `cards` states.
+    /// `fill_row` gets the columns of the parents' states and of the leak, and a row of zeros.
+    fn combine(&self, cards: &[usize], fill_row: impl Fn(&[&[f64]], &mut [f64])) -> Vec<f64> {
         let states = self.states;
         let rows: usize = cards.iter().product();
         let mut table = vec![0.0; rows * states];
@@ -192,7 +194,7 @@ impl Columns {
                 base += card;
             }
             chosen.push(column(base));
-            combine(&chosen, row);
+            fill_row(&chosen, row);
             for (state, &card) in configuration.iter_mut().zip(cards).rev() {
                 *state = (*state + 1) % card;
                 if *state > 0 {

@@ -5,16 +5,16 @@
 //! * `bif` and `net` for text with a grammar of their own: [`tokens`](super::tokens) splits the
 //!   text into words and punctuation, with line and column;
 //! * `dsl` and `dnet` for blocks in braces: [`braces`](super::braces) reads the whole file as a
-//!   tree;
+//!   tree (`dsc` uses its parts);
 //! * `xmlbif` and `xdsl` for XML: [`xml`](super::xml) reads the whole file as a tree;
 //! * `uai` for plain numbers.
 //!
-//! The reader collects [`Node`](super::nodes::Node)s without looking names up, and
-//! [`nodes::network`](super::nodes::network) builds the network: it looks names up, expands noisy
-//! nodes, normalises rows and reports mistakes with line and column.
+//! Except in `uai`, the reader collects [`Node`](super::nodes::Node)s without looking up the names
+//! of parents, and [`nodes::network`](super::nodes::network) builds the network: it looks names up,
+//! expands noisy nodes, normalises rows and reports mistakes with line and column.
 //!
 //! Then add a `static LANGUAGE` to the module, a variant to [`Format`](super::Format), and a line
-//! each to `Format::ALL` and `Format::language`; a fixture to `tests/fixtures`, tests to
+//! each to `Format::ALL` and `Format::language`. Also add a fixture to `tests/fixtures`, tests to
 //! `tests/formats`, an arm to `tests/hostile/emit.rs`, and a target to `fuzz/`.
 
 use crate::format::source::SourceText;

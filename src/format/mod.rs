@@ -2,8 +2,8 @@
 //!
 //! Each format has its own module, which provides a `Language`; `language.rs` says how to add a
 //! format. A reader gets the whole text, and returns a network with warnings about corrections, or
-//! an error with its line and column. The format of a file is recognised by its content first and
-//! by its extension second.
+//! an error with its line and column. The content of a file decides its format; the extension
+//! decides if the content looks like several formats or like none.
 
 mod bif;
 mod braces;
@@ -45,7 +45,7 @@ use language::Language;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
-    /// The Bayesian Network Interchange Format, version 0.15.
+    /// The Interchange Format for Bayesian Networks, version 0.15.
     Bif,
     /// Hugin NET, all versions.
     Net,
@@ -131,7 +131,7 @@ impl Format {
     ///
     /// If the content looks like the format of the extension, that format is chosen, else the
     /// first format in [`Self::ALL`] that the content looks like. If there is none, the extension
-    /// decides, and the reader of its format then reports the mistake at the start of the content.
+    /// decides, and the reader of that format reports a mistake at the start of the content.
     fn detect(file: &str, text: &str) -> Option<Self> {
         let by_extension = Self::by_extension(file);
         let looks_like = |format: &Self| (format.language().recognise)(text);

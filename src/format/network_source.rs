@@ -17,7 +17,7 @@ pub enum NetworkSource {
     Bytes {
         /// The name of the file.
         name: String,
-        /// Its content.
+        /// The content of the file.
         bytes: Arc<[u8]>,
     },
 }
@@ -26,7 +26,7 @@ impl NetworkSource {
     /// Reads the network.
     ///
     /// # Errors
-    /// As [`open`](crate::format::open()).
+    /// As [`open`](crate::format::open()), [`open_path`] or [`open_bytes`].
     pub fn open(&self) -> Result<ReadNetwork, OpenError> {
         match self {
             Self::Named(spec) => open(spec),

@@ -1,9 +1,9 @@
 //! The rows of the tables of a file: rescaled, normalised, and counted for the warnings.
 //!
-//! All formats follow the same rules. A row of probabilities must sum to one up to rounding
-//! ([`normalise_row`]); a row of weights may have any sum above zero. A table in percent or of
-//! counts is divided by 100 or by the sums of its rows, with a warning ([`Scale`]). A row of zeros
-//! is accepted if the parents cannot be in its states together: see
+//! All formats follow the same rules. A row of probabilities must sum to one, within the tolerance
+//! of [`normalise_row`]; a row of weights may have any sum above zero. A table in percent is
+//! divided by 100 and a table of counts by the sums of its rows, with a warning ([`Scale`]). A row
+//! of zeros is accepted if the parents cannot be in the states of that row together: see
 //! [`zero_rows`](super::zero_rows). Any other row is refused.
 
 use crate::format::Warning;
@@ -23,14 +23,15 @@ pub(super) struct RowAudit {
     off: usize,
     /// The largest deviation of a sum from one.
     worst: f64,
-    /// The byte offset of the row with that deviation.
+    /// The byte offset of the row with the largest deviation.
     worst_at: usize,
-    /// The byte offsets of the rows that were off.
+    /// The byte offsets of the rows that were off, without repetitions of the last one.
     off_at: Vec<usize>,
     /// The tables in percent: the child and the byte offset of each.
     percent: Vec<(String, usize)>,
-    /// The tables of counts, likewise.
+    /// The tables of counts: the child and the byte offset of each.
     counts: Vec<(String, usize)>,
+    /// The rows of zeros that were accepted so far.
     zeros: Vec<ZeroRow>,
 }
 
@@ -62,6 +63,9 @@ impl RowAudit {
     }
 
     /// Normalises one `row`, at byte `offset`, of a table with this `scale`.
+    ///
+    /// # Errors
+    /// As [`normalise_row`], after rescaling.
     pub fn normalise(
         &mut self,
         row: &mut [f64],
@@ -83,11 +87,12 @@ impl RowAudit {
         Ok(())
     }
 
+    /// Counts a row that was normalised, and whose sum had this `deviation` from one.
     fn count_row(&mut self, deviation: f64, offset: usize) {
         self.rows += 1;
         if deviation > ROUNDING_TOLERANCE {
             self.off += 1;
-            // In some formats all rows of a table have the offset of the table. List that once.
+            // In some formats all rows of a table have the offset of the table. List it once.
             if self.off_at.last() != Some(&offset) {
                 self.off_at.push(offset);
             }
@@ -98,6 +103,9 @@ impl RowAudit {
     }
 
     /// Normalises one `row` of weights, at byte `offset`. Weights may have any sum above zero.
+    ///
+    /// # Errors
+    /// If a weight is negative or not finite, or the sum is zero or not finite.
     pub fn weigh(&mut self, row: &mut [f64], offset: usize) -> Result<(), RowError> {
         let sum: f64 = row.iter().sum();
         if sum.is_finite() && sum > 0.0 && row.iter().all(|weight| *weight >= 0.0) {

@@ -1,4 +1,4 @@
-//! The last step of every reader: from variables and tables to a valid network.
+//! The last step of reading a Bayesian network: from variables and tables to a valid network.
 
 use crate::format::FormatError;
 use crate::format::rows::RowAudit;
@@ -12,8 +12,8 @@ use crate::network::{Cpt, Network, NetworkError, Variable};
 /// no table.
 ///
 /// # Errors
-/// If a row of zeros cannot be resolved, or the tables do not form a network, for example because
-/// of a cycle.
+/// If a row of zeros is not provably impossible, or the tables do not form a network, for example
+/// because of a cycle.
 pub(super) fn network(
     source: SourceText<'_>,
     name: &str,

@@ -21,7 +21,8 @@ pub struct WrittenNetwork {
 #[non_exhaustive]
 pub enum WriteError {
     /// The format can be read but not written.
-    #[error("{} can be read but not written; the formats to write are {}", .0.name(), written_formats())]
+    #[error("{} can be read but not written; the formats to write are {}",
+        .0.name(), written_formats())]
     NotWritten(Format),
     /// The network is a Markov network, which the format cannot hold.
     #[error("{} cannot hold Markov networks; UAI can", .0.name())]
@@ -46,9 +47,9 @@ fn written_formats() -> String {
 
 /// Writes `network` in `format`.
 ///
-/// Reading the text gives the variables and states in the same order, and the same numbers up to
-/// rounding, because the reader normalises rows again. Names and annotations are written as far as
-/// the format can hold them.
+/// If the text is read again, the variables and states are in the same order. The numbers are the
+/// same up to rounding, because the reader normalises rows again. Names and annotations are written
+/// as far as the format can hold them.
 ///
 /// # Errors
 /// If the format cannot be written or cannot hold this network.
@@ -97,7 +98,8 @@ fn lost(network: &Network, format: Format) -> Vec<String> {
     lost
 }
 
-/// Appends `numbers` to `text`, separated by `separator`, with enough digits to read back exactly.
+/// Appends `numbers` to `text`, separated by `separator`, with enough digits to restore each number
+/// exactly.
 pub(super) fn push_numbers(text: &mut String, numbers: &[f64], separator: &str) {
     for (index, number) in numbers.iter().enumerate() {
         let separator = if index > 0 { separator } else { "" };

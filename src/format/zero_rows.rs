@@ -2,14 +2,13 @@
 //!
 //! Some programs write such a row, which is not a distribution, for states that the parents cannot
 //! be in together. Where the parents indeed cannot be in these states, any distribution gives the
-//! same posteriors, so the row is replaced with the uniform distribution. Otherwise it is a mistake
-//! in the file and is refused.
+//! same posteriors, so the row is replaced with the uniform distribution. Without a proof of this,
+//! the row is refused as a mistake.
 //!
-//! Whether the parents can be in these states is decided without inference, by arc consistency: the
-//! parents are fixed to their states. Then each state of the parents and their ancestors that no
-//! entry above zero supports is removed, until nothing changes. If a variable loses all its states,
-//! the states of the parents exclude each other. Arc consistency does not find every contradiction;
-//! a row that it cannot prove impossible is refused.
+//! The proof needs no inference but arc consistency. The parents are fixed to the states of the
+//! row. Then each state of the parents and their ancestors that no entry above zero supports is
+//! removed, until nothing changes. If a variable loses all its states, the states of the row
+//! exclude each other. Arc consistency does not find every contradiction.
 
 use std::collections::HashMap;
 
@@ -25,7 +24,7 @@ const MAX_VISITED: usize = 1 << 24;
 /// Replaces the rows of `cpts` that `zeros` lists with uniform distributions.
 ///
 /// # Errors
-/// If it cannot be shown that the parents of such a row are never in its states.
+/// If there is no proof that the parents cannot be in the states of such a row together.
 pub(super) fn resolve(
     source: SourceText<'_>,
     variables: &[Variable],
@@ -96,7 +95,7 @@ fn refusal(
     source.error(zero.offset, message)
 }
 
-/// The states of the parents in row `row` of a table.
+/// The states of the `parents` in row `row` of a table, where the last parent varies fastest.
 fn parent_states(
     mut row: usize,
     parents: &[VariableId],
@@ -165,17 +164,18 @@ impl<'c> Supports<'c> {
         self.prune(&order, &mut domains)
     }
 
-    /// Removes states from `domains` until the table of each variable in `order` supports all that
-    /// remain. Returns whether a variable has lost all its states; `false` if the budget is spent.
+    /// Removes states from `domains` until the table of each variable in `order` supports all
+    /// states that remain. Returns whether a variable would lose all its states; `false` if the
+    /// budget is spent before.
     fn prune(&mut self, order: &[VariableId], domains: &mut Domains) -> bool {
         /// The fixed cost of visiting a table, expressed in entries.
-        const TABLE: usize = 64;
+        const TABLE_COST: usize = 64;
         let mut changed = true;
         while changed {
             changed = false;
             for variable in order {
                 let Some(table) = self.tables.get(variable) else { continue };
-                match self.budget.checked_sub(TABLE + table.values().len()) {
+                match self.budget.checked_sub(TABLE_COST + table.values().len()) {
                     Some(left) => self.budget = left,
                     None => return false,
                 }
@@ -196,8 +196,9 @@ impl<'c> Supports<'c> {
     }
 }
 
-/// For each variable in `scope`, which of its states some entry supports: an entry above zero for
-/// states that are all in `domains`. The entries of a row of zeros count as above zero.
+/// For each variable in `scope`, which of its states are supported. An entry of `table` supports
+/// its states if it is above zero and `domains` allow all these states. The entries of a row of
+/// zeros count as above zero.
 fn supported_states(
     table: &Cpt,
     scope: &[VariableId],
@@ -214,14 +215,14 @@ fn supported_states(
             continue;
         }
         let zero = is_zero(values);
-        let mut any = false;
+        let mut supports_row = false;
         for (state, p) in values.iter().enumerate() {
             if allowed[state] && (zero || *p > 0.0) {
                 supported[parents.len()][state] = true;
-                any = true;
+                supports_row = true;
             }
         }
-        if any {
+        if supports_row {
             for (position, (_, state)) in states.iter().enumerate() {
                 supported[position][*state] = true;
             }

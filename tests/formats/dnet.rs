@@ -122,11 +122,12 @@ fn mistakes_are_reported_with_their_position() {
         (with("node B (ft) { };"), "t.dne:9:9: 'B' inherits from 'ft', which is not defined"),
         (
             with("define node x (y) {};\ndefine node y (x) {};\nnode B (x) { };"),
-            "t.dne:10:16: 'B' inherits from itself, or too deeply",
+            "t.dne:10:16: 'B' inherits from itself, or from more than 32 classes",
         ),
         (
             with("node B { kind = THING; };"),
-            "t.dne:9:17: 'B' has the kind 'THING', expected NATURE, DECISION, UTILITY or CONSTANT",
+            "t.dne:9:17: 'B' has the kind 'THING', expected NATURE, DECISION, UTILITY, CONSTANT, \
+             ASSUME or DISCONNECTED",
         ),
         (
             with("node B { discrete = TRUE; numstates = 1000000000; };"),

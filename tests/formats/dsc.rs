@@ -100,7 +100,10 @@ fn mistakes_are_reported_with_their_position() {
             with("node C { type : continuous; }"),
             "t.dsc:5:17: 'C' is continuous, expected discrete nodes only",
         ),
-        (with("node C { type : node[2]; }"), "t.dsc:5:17: expected 'discrete', found 'node'"),
+        (
+            with("node C { type : node[2]; }"),
+            "t.dsc:5:17: expected 'discrete', 'decision' or 'utility', found 'node'",
+        ),
         (with("decision C { }"), "t.dsc:5:12: expected a type in the node 'C'"),
         (
             with("utility C { }\nprobability(B | C) { 0.2, 0.3, 0.5; }"),

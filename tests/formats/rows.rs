@@ -93,8 +93,8 @@ fn a_row_of_zeros_is_accepted_if_its_parents_exclude_each_other() {
     assert_close(values(&read.network, "c"), &[1.0, 0.0, 0.5, 0.5, 0.5, 0.5, 0.25, 0.75]);
     assert_eq!(
         warnings(&read),
-        ["t.bif: rows of zeros were made uniform, because the parents cannot be in their \
-             states: 2, the first in line 9"]
+        ["t.bif: rows of zeros were made uniform, because the parents cannot be in these \
+             states together: 2, the first in line 9"]
     );
     // A common ancestor, `z`, excludes these states. The format and the order of nodes differ too.
     let net = "net {}\nnode c { states = (\"n\" \"y\"); }\nnode a { states = (\"n\" \"y\"); }\n\
@@ -168,8 +168,8 @@ fn the_fixture_of_scales_has_the_expected_numbers() {
         [
             "no extension: tables in percent were divided by 100: draw (line 5)",
             "no extension: tables of counts were divided by the sums of their rows: seen (line 6)",
-            "no extension: rows of zeros were made uniform, because the parents cannot be in their \
-             states: 2, the first in line 7"
+            "no extension: rows of zeros were made uniform, because the parents cannot be in these \
+             states together: 2, the first in line 7"
         ]
     );
 }

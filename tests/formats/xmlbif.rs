@@ -120,11 +120,11 @@ fn mistakes_are_reported_with_their_position() {
         ),
         (
             two("<VARIABLE><NAME>s</NAME><VALUE>1</VALUE><VALUE>1</VALUE></VARIABLE>"),
-            "t.xml:8:48: 's' has a second state '1'",
+            "t.xml:8:48: 's' has the state '1' twice",
         ),
         ("<HTML/>".into(), "t.xml:1:1: expected <BIF>, found <HTML>"),
         ("<BIF/>".into(), "t.xml:1:1: expected <NETWORK> in <BIF>"),
-        (two("<X>"), "t.xml:9:1: expected </X> for line 8, found </NETWORK>"),
+        (two("<X>"), "t.xml:9:1: expected </X> for the element in line 8, found </NETWORK>"),
     ];
     for (text, expected) in cases {
         assert_eq!(&refused("t.xml", text), expected, "{text}");

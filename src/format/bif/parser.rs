@@ -70,6 +70,7 @@ struct Parser<'s> {
 }
 
 impl<'s> Parser<'s> {
+    /// `NAME { PROPERTIES }`. Adds the properties to `note`, and returns the name.
     fn network(&mut self, note: &mut Annotation) -> Result<&'s str, FormatError> {
         let (name, _) = match self.tokens.peek()?.0 {
             Token::OpenBrace => ("", 0),
@@ -200,8 +201,8 @@ impl<'s> Parser<'s> {
         Ok(Distribution { child, parents, definition, block_at: child_at, offset, note })
     }
 
-    /// Reads the states of the parents up to `)`, appends them to `labels` and returns their range
-    /// there.
+    /// Reads the states of the parents up to `)`, appends them to `labels`, and returns their range
+    /// in `labels`.
     fn row_labels(&mut self, labels: &mut Vec<RowLabel<'s>>) -> Result<Range<usize>, FormatError> {
         let first = labels.len();
         self.names_until(Token::CloseParenthesis, "the state of a parent", |word| {
@@ -226,7 +227,8 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Calls `push` with each name up to `end`; commas between names are optional.
+    /// Calls `push` with each name up to `end`; commas between names are optional. `what` describes
+    /// the expected name, for the error.
     fn names_until(
         &mut self,
         end: Token<'s>,
@@ -246,6 +248,7 @@ impl<'s> Parser<'s> {
         }
     }
 
+    /// A name, with or without quotes, and its byte offset.
     fn name(&mut self, what: &str) -> Result<(&'s str, usize), FormatError> {
         match self.tokens.next()? {
             (Token::Word(text) | Token::Quoted(text), offset) => Ok((text, offset)),

@@ -9,7 +9,7 @@ use crate::format::tokens::{Dialect, Token, Tokens};
 
 static DIALECT: Dialect = Dialect::new(b"{}()[]=;,:|").with_nested_comments();
 
-/// Maximum depth of nested blocks, which bounds the recursion. Real files nest less than ten deep.
+/// Maximum depth of nested blocks. It bounds the recursion. Real files nest less than ten deep.
 const MAX_DEPTH: usize = 100;
 
 /// Maximum number of entries in all lists of a file together. A [`ListEntry`] takes 32 bytes, so
@@ -28,7 +28,7 @@ pub(in crate::format) struct Field<'s> {
     pub name: &'s str,
     /// The byte offset of the name.
     pub offset: usize,
-    /// The words between the name and the block: `link 2 {`, `node A (class) {`.
+    /// The words between the name and the block, such as `A` and `class` in `node A (class) {`.
     pub labels: Vec<Word<'s>>,
     pub value: FieldValue<'s>,
 }
@@ -42,10 +42,12 @@ pub(in crate::format) enum FieldValue<'s> {
     Block(Block<'s>),
 }
 
-/// One entry of a list. The word is `None` if the entry is empty, as between two commas.
+/// One entry of a list.
 #[derive(Debug)]
 pub(in crate::format) struct ListEntry<'s> {
+    /// `None` if the entry is empty, as between two commas.
     pub word: Option<Cow<'s, str>>,
+    /// The byte offset of the entry, or of the comma after an empty entry.
     pub offset: usize,
 }
 
@@ -55,7 +57,7 @@ impl<'s> Block<'s> {
         self.fields.iter().rev().find(|field| field.name.eq_ignore_ascii_case(name))
     }
 
-    /// The word or text of the field called `name`.
+    /// The word or quoted text that is the value of the field called `name`.
     pub fn word(&self, name: &str) -> Option<&Word<'s>> {
         match &self.field(name)?.value {
             FieldValue::Word(word) => Some(word),
@@ -96,7 +98,7 @@ pub(in crate::format) fn begins_with(text: &str, words: &[&str]) -> bool {
 #[derive(Debug)]
 pub(in crate::format) struct Parser<'s> {
     source: SourceText<'s>,
-    /// The tokens that have not been read.
+    /// The tokens that have not been read. The parser of DSC reads some of them itself.
     pub tokens: Tokens<'s, 'static>,
     /// The number of entries in all lists so far.
     list_entries: usize,
@@ -155,6 +157,8 @@ impl<'s> Parser<'s> {
         }
     }
 
+    /// The rest of a field after its `name`, which is at byte `offset`. `depth` is the number of
+    /// blocks around its block.
     fn field(
         &mut self,
         name: &'s str,
@@ -180,14 +184,16 @@ impl<'s> Parser<'s> {
                 Token::OpenParenthesis | Token::CloseParenthesis | Token::Comma
                     if !labels.is_empty() => {}
                 found => {
-                    let message = format!("'=' or '{{' after '{name}'");
-                    return Err(self.tokens.expected(&message, found, token_at));
+                    let what = format!("'=' or '{{' after '{name}'");
+                    return Err(self.tokens.expected(&what, found, token_at));
                 }
             }
         };
         Ok(Field { name, offset, labels, value })
     }
 
+    /// The value of a field after `=`: a word, a text, a list or a block. A word before a block is
+    /// ignored.
     fn value(&mut self, depth: usize) -> Result<FieldValue<'s>, FormatError> {
         let (token, offset) = self.tokens.next()?;
         match token {

@@ -42,7 +42,7 @@ impl<'t> Rows<'t> {
         Self { source, separator, comment, offset: 0 }
     }
 
-    /// The next row, of at least one cell; `None` at the end.
+    /// The next row, of at least one cell; `None` at the end. A quoted cell may span several lines.
     pub fn next_row(&mut self) -> Result<Option<Vec<Cell<'t>>>, FormatError> {
         loop {
             let line = self.line();
@@ -59,6 +59,7 @@ impl<'t> Rows<'t> {
         }
     }
 
+    /// The row that begins here.
     fn row(&mut self) -> Result<Vec<Cell<'t>>, FormatError> {
         let mut cells = Vec::new();
         loop {
@@ -78,7 +79,9 @@ impl<'t> Rows<'t> {
         }
         if !self.at_end_of_row() {
             let found: String = self.rest().chars().take(1).collect();
-            let message = format!("expected the next cell after a closing quote, found '{found}'");
+            let message = format!(
+                "expected a separator or the end of the row after a closing quote, found '{found}'"
+            );
             return Err(self.source.error(self.offset, message));
         }
         self.offset += self.line().len() + 1;
@@ -107,7 +110,8 @@ impl<'t> Rows<'t> {
         Ok(Cell { text, offset: start })
     }
 
-    /// A cell without quotes. Separators inside brackets that open the cell do not end it.
+    /// A cell without quotes. Separators in braces at the start of the cell do not end the cell. If
+    /// white space separates the cells, the same holds for parentheses and square brackets.
     fn plain(&mut self) -> Cell<'t> {
         let line = self.line();
         let opens = |bracket: &str| line.starts_with(bracket);
@@ -117,26 +121,28 @@ impl<'t> Rows<'t> {
             Separator::Space if opens("[") => Some(']'),
             _ => None,
         };
-        let group = close.and_then(|close| line.find(close)).map_or(0, |end| end + 1);
-        let after = &line[group..];
+        let group_end = close.and_then(|close| line.find(close)).map_or(0, |end| end + 1);
+        let after = &line[group_end..];
         let ends = |c: char| match self.separator {
             Separator::Character(separator) => c == separator,
             Separator::Space => c.is_whitespace(),
         };
-        let mut end = group + after.find(ends).unwrap_or(after.len());
-        if let Some(comment) = self.comment.and_then(|comment| line[group..end].find(comment)) {
-            end = group + comment;
+        let mut end = group_end + after.find(ends).unwrap_or(after.len());
+        if let Some(start) = self.comment.and_then(|comment| line[group_end..end].find(comment)) {
+            end = group_end + start;
         }
         let cell = Cell { text: line[..end].trim_end().into(), offset: self.offset };
         self.offset += end;
         cell
     }
 
+    /// Whether only white space or a comment is left of the line.
     fn at_end_of_row(&self) -> bool {
         let line = self.line();
         line.trim().is_empty() || self.comment.is_some_and(|comment| line.starts_with(comment))
     }
 
+    /// Skips white space that does not separate cells, but no line feed.
     fn skip_blanks(&mut self) {
         let blank = |c: char| match self.separator {
             Separator::Character(separator) => (c == ' ' || c == '\t') && c != separator,
@@ -150,7 +156,7 @@ impl<'t> Rows<'t> {
         &self.source.text[self.offset..]
     }
 
-    /// The rest of the line, without the line end.
+    /// The rest of the line, without the line feed.
     fn line(&self) -> &'t str {
         let rest = self.rest();
         &rest[..rest.find('\n').unwrap_or(rest.len())]
@@ -236,7 +242,7 @@ mod tests {
         assert_eq!(error("a\nb,\"c"), "f:2:3: this quote is not closed");
         assert_eq!(
             error("\"a\" b"),
-            "f:1:5: expected the next cell after a closing quote, found 'b'"
+            "f:1:5: expected a separator or the end of the row after a closing quote, found 'b'"
         );
     }
 

@@ -38,7 +38,7 @@ impl CaseError {
         Self { file: file.to_owned(), case: None, place: None, message: message.into() }
     }
 
-    /// The same error with the number of its case, counted from one.
+    /// The same error with the number of the `case`, counted from one.
     pub(super) fn in_case(self, case: usize) -> Self {
         Self { case: Some(case), ..self }
     }
@@ -56,7 +56,7 @@ impl From<OpenError> for CaseError {
         match error {
             OpenError::Unreadable { file, reason } => Self::without_place(&file, reason),
             OpenError::Format(error) => error.into(),
-            // These messages begin with the file name.
+            // The messages of the other errors that reading can cause begin with the file name.
             other => {
                 let text = other.to_string();
                 let (file, message) = text.split_once(": ").unwrap_or(("", &text));

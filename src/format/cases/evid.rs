@@ -10,13 +10,13 @@ use crate::format::source::SourceText;
 use crate::network::{Evidence, Finding, Network, VariableId};
 use crate::numbers::counted;
 
-/// Whether `text` consists of whole numbers only.
+/// Whether `text` consists of whole numbers, at least one.
 pub(super) fn recognise(text: &str) -> bool {
     let mut words = text.split_whitespace().peekable();
     words.peek().is_some() && words.all(|word| word.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// A number and its byte offset.
+/// A whole number and its byte offset.
 type PlacedInteger = (usize, usize);
 
 /// Reads the cases in `source`.
@@ -65,7 +65,6 @@ fn numbers(source: SourceText<'_>) -> Result<Vec<Vec<PlacedInteger>>, FormatErro
     for line in source.text.lines() {
         let mut numbers = Vec::new();
         for word in line.split_whitespace() {
-            // The word is a slice of the text.
             let offset = word.as_ptr() as usize - source.text.as_ptr() as usize;
             let number = word.parse().map_err(|_| {
                 source.error(offset, format!("expected a whole number, found '{word}'"))
@@ -79,7 +78,8 @@ fn numbers(source: SourceText<'_>) -> Result<Vec<Vec<PlacedInteger>>, FormatErro
     Ok(lines)
 }
 
-/// Splits `numbers` into `count` cases; `None` if the numbers do not form exactly as many cases.
+/// Splits `numbers` into `count` cases, each with its number of findings; `None` if the numbers do
+/// not form exactly `count` cases.
 fn split(mut numbers: &[PlacedInteger], count: usize) -> Option<Vec<&[PlacedInteger]>> {
     let mut cases = Vec::new();
     for _ in 0..count {
@@ -91,6 +91,7 @@ fn split(mut numbers: &[PlacedInteger], count: usize) -> Option<Vec<&[PlacedInte
     numbers.is_empty().then_some(cases)
 }
 
+/// The case in `numbers`: pairs of the index of a variable and of its state.
 fn case(
     source: SourceText<'_>,
     network: &Network,

@@ -1,5 +1,5 @@
-//! Hugin case files: one case with one finding per line, as `smoke: "yes"`, `smoke: #0` or
-//! `smoke: (0.3 0.7)`. `%` starts a comment.
+//! Hugin case files: one case, usually with one finding per line, such as `smoke: "yes"`,
+//! `smoke: #0` or `smoke: (0.3 0.7)`. `%` starts a comment.
 //!
 //! Source: "Case Files" in the HUGIN manual (hugin.com).
 
@@ -32,6 +32,7 @@ pub(super) fn read(source: SourceText<'_>, network: &Network) -> Result<Evidence
         let offset = reader.offset;
         let name = reader.name()?;
         let Some(variable) = network.find(&name) else {
+            // The error of `observe_named` suggests names that are similar.
             let error = Evidence::none().observe_named(network, &name, "");
             let message = error.err().as_ref().map(EvidenceError::to_string).unwrap_or_default();
             return Err(source.error(offset, message).into());
@@ -66,20 +67,20 @@ impl Reader<'_> {
         }
     }
 
+    /// The name of a variable, with or without quotes.
     fn name(&mut self) -> Result<String, FormatError> {
         self.word(|c| c == ':' || c.is_whitespace())
     }
 
-    /// Consumes the colon and returns the byte offset of the value.
+    /// Consumes the colon after `name`, and returns the byte offset of the value.
     fn after_colon(&mut self, name: &str) -> Result<usize, FormatError> {
-        let end = self.skip_blanks();
+        self.skip_blanks();
         if !self.source.text[self.offset..].starts_with(':') {
             let found = self.source.text[self.offset..].chars().next();
             let found = found.map_or("the end of the file".to_owned(), |c| format!("'{c}'"));
             let message = format!("expected ':' and a value for '{name}', found {found}");
             return Err(self.source.error(self.offset, message));
         }
-        debug_assert!(!end);
         self.offset += 1;
         if self.skip_blanks() {
             let message = format!("expected a value for '{name}', found the end of the file");
@@ -88,6 +89,7 @@ impl Reader<'_> {
         Ok(self.offset)
     }
 
+    /// A value: weights in parentheses, or a word or quoted text.
     fn value(&mut self) -> Result<String, FormatError> {
         let rest = &self.source.text[self.offset..];
         if rest.starts_with('(') {

@@ -80,11 +80,11 @@ fn case_value(network: &Network, case: &Evidence, name: Option<&String>) -> Valu
     Value::Object(value)
 }
 
-/// Reads one case or an array of cases. Findings are checked while reading, because their line and
+/// Reads one case or an array of cases. Findings are checked while they are read: their line and
 /// column are not known later.
 struct Cases<'a> {
     network: &'a Network,
-    /// The number of the current case for errors, counted from one.
+    /// The number of the current case, counted from one, for errors.
     case: &'a mut Option<usize>,
 }
 
@@ -125,6 +125,7 @@ impl<'de> Visitor<'de> for Cases<'_> {
     }
 }
 
+/// Reads one case.
 #[derive(Clone, Copy)]
 struct Case<'a> {
     network: &'a Network,
@@ -165,7 +166,8 @@ impl<'de> Visitor<'de> for Case<'_> {
                     )));
                 }
             };
-            let findings = Findings { network: self.network, likelihood: name == "likelihood" };
+            let is_likelihood = name == "likelihood";
+            let findings = Findings { network: self.network, is_likelihood };
             if slot.replace(map.next_value_seed(findings)?).is_some() {
                 return Err(A::Error::custom(format!("the key '{name}' is given twice")));
             }
@@ -186,10 +188,11 @@ impl<'de> Visitor<'de> for Case<'_> {
     }
 }
 
-/// Reads the value of the key `likelihood` or `evidence`, depending on the field `likelihood`.
+/// Reads the value of the key `likelihood` or `evidence`.
 struct Findings<'a> {
     network: &'a Network,
-    likelihood: bool,
+    /// Whether the key is `likelihood`.
+    is_likelihood: bool,
 }
 
 impl<'de> DeserializeSeed<'de> for Findings<'_> {
@@ -204,7 +207,7 @@ impl<'de> Visitor<'de> for Findings<'_> {
     type Value = Evidence;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.likelihood {
+        f.write_str(if self.is_likelihood {
             "an object of variables, each with an array of numbers"
         } else {
             "an object of variables, each with the label of a state"
@@ -215,7 +218,7 @@ impl<'de> Visitor<'de> for Findings<'_> {
         let mut evidence = Evidence::none();
         while let Some(name) = map.next_key::<String>()? {
             let before = evidence.len();
-            if self.likelihood {
+            if self.is_likelihood {
                 let weights = map.next_value::<Vec<f64>>()?;
                 evidence.set_likelihood_named(self.network, &name, weights)
             } else {
@@ -306,7 +309,8 @@ mod tests {
         );
         assert_eq!(
             refused(r#"{"findings": {}}"#),
-            "e.json:1:11: case 1: unknown key 'findings', expected 'name', 'evidence' or 'likelihood'"
+            "e.json:1:11: case 1: unknown key 'findings', expected 'name', 'evidence' or \
+             'likelihood'"
         );
         for (text, part) in [
             (r#"{"evidence": {"smoker": "no"}}"#, "no variable 'smoker'; did you mean smoke?"),

@@ -43,7 +43,7 @@ pub enum CaseFormat {
     HuginData,
     /// Netica's table of cases, with uncertain values.
     Netica,
-    /// The number of findings, then the indices of each variable and state.
+    /// The number of findings, then for each the index of the variable and of the state.
     Uai,
 }
 
@@ -125,7 +125,8 @@ impl CaseFormat {
 ///
 /// # Errors
 /// If the bytes are damaged gzip or too large when unpacked, there is a mistake in the content, or
-/// it names a variable or state that `network` does not have.
+/// the content names a state or, except as a column of a table, a variable that `network` does not
+/// have.
 pub fn read(
     file: &str,
     bytes: impl Into<Vec<u8>>,
@@ -180,8 +181,8 @@ pub fn write(format: CaseFormat, network: &Network, cases: &[Evidence]) -> Resul
 }
 
 /// Writes `cases` to the file at `path`, in the format of its extension, or in JSON if the
-/// extension is unknown. `names` are the names of the first cases; only JSON keeps them, and there
-/// may be fewer names than cases.
+/// extension is unknown. The text is not compressed, even if the file ends in `.gz`. `names` are
+/// the names of the first cases; only JSON keeps them, and there may be fewer names than cases.
 ///
 /// # Errors
 /// If the format cannot hold the cases, or the file cannot be written. The file is then unchanged.

@@ -2,7 +2,8 @@
 //!
 //! One reader serves all three, because programs mix their conventions: the separator is inferred
 //! from the header. Netica's columns `IDnum` and `NumCases` and Hugin's column `#` are not
-//! variables: the first numbers the cases, the others count equal cases.
+//! variables, unless the network has a variable of that name: `IDnum` numbers the cases, the others
+//! count equal cases.
 //!
 //! Sources: "Case File Format" and "Case Files with Uncertain Values" in the Netica manual
 //! (norsys.com); "Data files" in the HUGIN API reference manual.
@@ -27,12 +28,13 @@ pub(super) fn is_netica(text: &str) -> bool {
 /// The content of a column.
 enum ColumnKind {
     Variable(VariableId),
-    /// How many times the case occurred. Holds the name of the column, for a warning.
+    /// How often the case occurred. Holds the name of the column, for a warning.
     Count(String),
     /// Anything else, ignored.
     Other,
 }
 
+/// What starts a comment in this format, if it has comments.
 fn comment(format: CaseFormat) -> Option<&'static str> {
     match format {
         CaseFormat::Netica => Some("//"),
@@ -48,7 +50,7 @@ pub(super) fn read(
     network: &Network,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Evidence>, CaseError> {
-    let separator = separator(source, format, network)?;
+    let separator = separator(source, format, network);
     let mut rows = Rows::new(source, separator, comment(format));
     let Some(mut header) = rows.next_row()? else {
         let message = "the file is empty, expected a header with names of variables";
@@ -72,12 +74,8 @@ pub(super) fn read(
     Ok(cases)
 }
 
-/// Infers the separator: the one with which the most cells of the header are names of variables.
-fn separator(
-    source: SourceText<'_>,
-    format: CaseFormat,
-    network: &Network,
-) -> Result<Separator, CaseError> {
+/// Infers the separator: the one that finds the largest number of variables in the header.
+fn separator(source: SourceText<'_>, format: CaseFormat, network: &Network) -> Separator {
     use Separator::{Character, Space};
     let candidates = match format {
         CaseFormat::Csv => [Character(','), Character(';'), Character('\t'), Space],
@@ -92,7 +90,7 @@ fn separator(
     // `max_by_key` returns the last of several maxima; in reverse order that is the first of the
     // best candidates.
     let best = candidates.into_iter().rev().max_by_key(|&separator| known_names(separator));
-    Ok(best.expect("there are four candidates"))
+    best.expect("there are four candidates")
 }
 
 /// Splits a first cell `# name` in two: a space may follow `#` whatever the separator is.
@@ -105,6 +103,10 @@ fn split_off_count(header: &mut Vec<Cell<'_>>) {
     }
 }
 
+/// The columns of a table with this `header`. Adds a warning about ignored columns to `warnings`.
+///
+/// # Errors
+/// If no column is a variable, or two are the same variable.
 fn columns(
     source: SourceText<'_>,
     format: CaseFormat,
@@ -160,6 +162,7 @@ fn columns(
     Ok(columns)
 }
 
+/// The first [`LISTED`] of `names`, separated by commas, and `...` if there are more.
 fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let mut names: Vec<&str> = names.take(LISTED + 1).collect();
     if names.len() > LISTED {
@@ -203,7 +206,11 @@ fn case(
     Ok(evidence)
 }
 
-/// The content of a file with `cases`: one column for each variable with a finding in any case.
+/// The content of a file with `cases`: one column for each variable with a finding in any case, or
+/// a column for the first variable if there is no finding.
+///
+/// # Errors
+/// If the format is Hugin data and a finding is a likelihood. The error is a sentence for the user.
 pub(super) fn write(
     format: CaseFormat,
     network: &Network,
@@ -242,7 +249,8 @@ pub(super) fn write(
             None if empty_if_missing => Ok(String::new()),
             None => Ok(value::missing(&network[variable]).to_owned()),
             Some(Finding::Likelihood(_)) if format == CaseFormat::HuginData => Err(format!(
-                "case {}: Hugin data cannot hold the likelihood of '{}'; JSON, CSV and Hugin case can",
+                "case {}: Hugin data cannot hold the likelihood of '{}'; JSON, CSV and Hugin case \
+                 can",
                 index + 1,
                 network[variable].name()
             )),

@@ -1,9 +1,9 @@
 //! The value of a variable in an evidence file, as text.
 //!
 //! A value is the label of a state, `#` and the index of a state counted from zero, a mark for "not
-//! observed", or uncertain: Hugin's `(0.3 0.7)`, one weight per state; Netica's likelihood
-//! `{yes 0.3, no 0.7}`, set of possible states `{low, medium}`, set of impossible states `~{high}`,
-//! and range `[low, medium]`.
+//! observed", or uncertain. There are these uncertain values: Hugin's `(0.3 0.7)`, one weight per
+//! state; Netica's likelihood `{yes 0.3, no 0.7}`, set of possible states `{low, medium}`, set of
+//! impossible states `~{high}`, and range `[low, medium]`.
 
 use crate::network::{Evidence, EvidenceError, Finding, Network, Variable, VariableId};
 
@@ -106,13 +106,12 @@ fn weights(variable: &Variable, text: &str) -> Result<Option<Vec<f64>>, String> 
 fn braces(variable: &Variable, list: &str) -> Result<Vec<f64>, String> {
     let items = items(list);
     let all_labels = items.iter().all(|item| variable.state_index(item).is_some());
-    if !all_labels || (items.len() == 1 && variable.cardinality() > 1) {
-        let all_numbers = numbers(list);
-        if let Ok(weights) = all_numbers
-            && weights.len() == variable.cardinality()
-        {
-            return Ok(weights);
-        }
+    // Numbers may also be labels. A single item may hold all weights, separated by white space.
+    if (!all_labels || (items.len() == 1 && variable.cardinality() > 1))
+        && let Ok(weights) = numbers(list)
+        && weights.len() == variable.cardinality()
+    {
+        return Ok(weights);
     }
     let mut weights = vec![0.0; variable.cardinality()];
     for item in items {
@@ -161,6 +160,7 @@ fn named(variable: &Variable, item: &str) -> Result<usize, String> {
     index(variable, item, false)?.ok_or_else(|| unknown_state(variable, item))
 }
 
+/// The error for a `text` that is no value of `variable`. It lists the states.
 fn unknown_state(variable: &Variable, text: &str) -> String {
     let error = EvidenceError::UnknownState {
         variable: variable.name().to_owned(),
@@ -189,12 +189,12 @@ pub(super) fn text(variable: &Variable, finding: &Finding) -> String {
     }
 }
 
-/// The mark for an unobserved `variable` in a table where an empty cell is not visible.
+/// The mark for an unobserved `variable` in a table in which a cell must not be empty.
 pub(super) fn missing(variable: &Variable) -> &'static str {
     if state(variable, MISSING[0]).is_none() { MISSING[0] } else { "\"\"" }
 }
 
-/// The label of a state, or its index if the label is empty.
+/// The label of a state, or `#` and its index if the label is empty.
 pub(super) fn label(variable: &Variable, state: usize) -> String {
     let label = &variable.states()[state];
     if label.is_empty() { format!("#{state}") } else { label.clone() }

@@ -92,10 +92,14 @@ struct NodeFields<'b, 's> {
     blocks: Vec<&'b Block<'s>>,
 }
 
-/// For each class and node by name, its block and the class that it inherits from.
+/// For each class and node by name, its block and the name of the class that it inherits from.
 type Classes<'b, 's> = HashMap<&'b str, (&'b Block<'s>, Option<&'b Word<'s>>)>;
 
 impl<'b, 's> NodeFields<'b, 's> {
+    /// The fields in `block`, the block of `node`, and in `class` and the classes above it.
+    ///
+    /// # Errors
+    /// If a class is not defined or has too many fields, or there are too many classes.
     fn new(
         source: SourceText<'_>,
         classes: &Classes<'b, 's>,
@@ -103,7 +107,8 @@ impl<'b, 's> NodeFields<'b, 's> {
         block: &'b Block<'s>,
         mut class: Option<&'b Word<'s>>,
     ) -> Result<Self, FormatError> {
-        // These bound the time: looking up a field may visit all fields of all classes of a node.
+        // These bound the time, because looking up a field may visit all fields of all classes of
+        // a node.
         const MAX_ANCESTORS: usize = 32;
         const MAX_CLASS_FIELDS: usize = 1000;
         let mut blocks = vec![block];
@@ -118,7 +123,10 @@ impl<'b, 's> NodeFields<'b, 's> {
                 return Err(source.error(name.offset, message));
             }
             if blocks.len() > MAX_ANCESTORS {
-                let message = format!("'{}' inherits from itself, or too deeply", node.text);
+                let message = format!(
+                    "'{}' inherits from itself, or from more than {MAX_ANCESTORS} classes",
+                    node.text
+                );
                 return Err(source.error(name.offset, message));
             }
             blocks.push(inherited);
@@ -127,10 +135,12 @@ impl<'b, 's> NodeFields<'b, 's> {
         Ok(Self { blocks })
     }
 
+    /// The field called `name`, from the first block that has it.
     fn field(&self, name: &str) -> Option<&'b Field<'s>> {
         self.blocks.iter().find_map(|block| block.field(name))
     }
 
+    /// The word or quoted text of a field.
     fn word(&self, name: &str) -> Option<&'b Word<'s>> {
         match &self.field(name)?.value {
             FieldValue::Word(word) => Some(word),

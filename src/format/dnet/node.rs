@@ -10,8 +10,8 @@ use crate::format::nodes::{Definition, Labels, Node, Number, Role, UNDEFINED, Wo
 use crate::format::source::SourceText;
 use crate::network::Annotation;
 
-/// Maximum number of table entries in the rows of a file that are given by a single word, such as
-/// `#2`. A short file could otherwise demand any amount of memory.
+/// Maximum number of table entries in rows that a file gives by a single word, such as `#2`. A
+/// short file could otherwise demand any amount of memory.
 const MAX_EXPANDED: usize = 1 << 21;
 
 /// A node without its table. The length of the table is unknown until the states of all nodes are
@@ -22,7 +22,7 @@ pub(super) struct PartialNode<'b, 's> {
     fields: NodeFields<'b, 's>,
 }
 
-/// Reads the kind, the states and the parents of a node.
+/// Reads the kind of a node, and its states and parents unless the node is left out.
 pub(super) fn partial<'b, 's>(
     source: SourceText<'_>,
     field: &Field<'s>,
@@ -39,7 +39,8 @@ pub(super) fn partial<'b, 's>(
         _ => {
             let offset = fields.word("kind").map_or(field.offset, |kind| kind.offset);
             let message = format!(
-                "'{}' has the kind '{kind}', expected NATURE, DECISION, UTILITY or CONSTANT",
+                "'{}' has the kind '{kind}', expected NATURE, DECISION, UTILITY, CONSTANT, ASSUME or \
+                 DISCONNECTED",
                 name.text
             );
             return Err(source.error(offset, message));
@@ -115,7 +116,7 @@ fn note(fields: &NodeFields<'_, '_>) -> Annotation {
     Annotation { title: text("title"), comment: text("comment"), position, ..Annotation::default() }
 }
 
-/// Completes the nodes with their tables. The states of all nodes are known now.
+/// Completes the nodes with their tables. This needs the states of all nodes.
 pub(super) fn complete<'s>(
     source: SourceText<'_>,
     partial_nodes: Vec<PartialNode<'_, 's>>,
@@ -139,6 +140,8 @@ pub(super) fn complete<'s>(
     Ok(nodes)
 }
 
+/// The table or function of `node`, which has `rows` configurations of the parents, and the byte
+/// offset of its field. `expanded` is as in [`probabilities`].
 fn definition(
     source: SourceText<'_>,
     node: &Node<'_>,
@@ -173,7 +176,7 @@ fn definition(
 
 /// A table of probabilities with this many `rows`. `#2` gives a whole row. A mark for an undefined
 /// entry gives one entry, or a whole row if the table would otherwise have a wrong length.
-/// `expanded` counts the entries of the file that are in rows given by a single word.
+/// `expanded` is the number of entries of the file so far in rows that are given by a single word.
 fn probabilities(
     source: SourceText<'_>,
     node: &Node<'_>,
@@ -253,6 +256,7 @@ fn outcomes(
     Ok(Definition::Function(outcomes))
 }
 
+/// The word of `entry`, or a comma if the entry is empty.
 fn word<'e>(entry: &'e ListEntry<'_>) -> &'e str {
     entry.word.as_deref().unwrap_or(",")
 }

@@ -1,5 +1,5 @@
-//! The states of a Netica node. They have labels, or are only counted, or are intervals of a
-//! continuous range.
+//! The states of a Netica node. The file gives their labels, titles, values or number, or they are
+//! intervals of a continuous range.
 
 use crate::format::FormatError;
 use crate::format::braces::ListEntry;
@@ -21,8 +21,8 @@ pub(super) enum Levels {
 
 impl Levels {
     /// The state that has this `value` or whose interval contains it. An interval contains its
-    /// lower bound but not its upper bound; the last bound belongs to the last interval in any
-    /// case.
+    /// lower bound but not its upper bound, except that the last bound always belongs to the last
+    /// interval.
     pub fn state_of(&self, value: f64) -> Option<usize> {
         match self {
             Self::None => None,
@@ -39,7 +39,11 @@ impl Levels {
     }
 }
 
-/// The labels and levels of a node; `None` if it is continuous and not divided into intervals.
+/// The labels and levels of the node called `name`; `None` if the node is continuous and not
+/// divided into intervals.
+///
+/// # Errors
+/// If nothing gives the number of states, or the levels do not fit the labels.
 pub(super) fn states<'s>(
     source: SourceText<'_>,
     name: &Word<'_>,
@@ -99,6 +103,7 @@ pub(super) fn states<'s>(
     Ok(Some((labels, levels)))
 }
 
+/// The numbers in the field `levels` and its byte offset; `None` if the node has no such field.
 fn levels(
     source: SourceText<'_>,
     name: &Word<'_>,
@@ -117,6 +122,7 @@ fn levels(
     Ok(Some((levels, offset)))
 }
 
+/// Parses a level, possibly infinite.
 fn level(word: &str) -> Option<f64> {
     match word.trim_start_matches(['+', '-']).to_ascii_uppercase().as_str() {
         "INFINITY" if word.starts_with('-') => Some(f64::NEG_INFINITY),
@@ -149,6 +155,7 @@ fn titles<'s>(entries: &[&ListEntry<'s>]) -> Vec<Word<'s>> {
     entries.iter().enumerate().map(label).collect()
 }
 
+/// Labels for the states of a node if the file gives only their number, `count`.
 fn unnamed(
     source: SourceText<'_>,
     name: &Word<'_>,
@@ -172,6 +179,7 @@ fn unnamed_state(index: usize) -> String {
     format!("state{index}")
 }
 
+/// The label of the interval between two levels.
 fn interval(from: f64, to: f64) -> String {
     match (from == f64::NEG_INFINITY, to == f64::INFINITY) {
         (true, false) => format!("< {to}"),
@@ -185,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interval_contains_its_lower_bound() {
+    fn a_value_is_found_at_its_point_or_in_the_interval_above_its_lower_bound() {
         let rising = Levels::Bounds(vec![f64::NEG_INFINITY, 0.0, 5.0]);
         assert_eq!(
             [-1.0, 0.0, 4.9, 5.0, 6.0].map(|v| rising.state_of(v)),

@@ -33,7 +33,7 @@ pub(super) fn parse(source: SourceText<'_>) -> Result<Document<'_>, FormatError>
             Token::Word(word) if word.eq_ignore_ascii_case("network") => reader.network()?,
             Token::Word(word) if word.eq_ignore_ascii_case("properties") => {
                 let open = reader.parser.tokens.expect(Token::OpenBrace)?;
-                reader.skip_to_brace(open)?;
+                reader.skip_block(open)?;
             }
             Token::Word(word) if let Some(role) = role(word, "node") => {
                 let node = reader.node(role)?;
@@ -46,7 +46,8 @@ pub(super) fn parse(source: SourceText<'_>) -> Result<Document<'_>, FormatError>
             Token::Semicolon => {}
             Token::End if !found.is_empty() => break,
             unknown => {
-                let expected = "'belief network', 'properties', 'node', 'decision', 'utility' or 'probability'";
+                let expected = "'belief network', 'properties', 'node', 'decision', 'utility' or \
+                                'probability'";
                 return Err(reader.parser.tokens.expected(expected, unknown, offset));
             }
         }
@@ -54,8 +55,8 @@ pub(super) fn parse(source: SourceText<'_>) -> Result<Document<'_>, FormatError>
     Ok(Document { name: reader.name, nodes: found, distributions })
 }
 
-/// The role of a node whose block or type begins with `word`; `None` if the word gives no role.
-/// `chance` is the word for chance nodes.
+/// The role of a node if its block or type begins with `word`; `None` if the word gives no role.
+/// The word for chance nodes is `chance`: blocks and types have different ones.
 fn role(word: &str, chance: &str) -> Option<Role> {
     let roles = [
         (chance, Role::Chance),
@@ -88,13 +89,13 @@ impl<'s> Reader<'s> {
         }
         if let (Token::OpenBrace, open) = self.parser.tokens.peek()? {
             self.parser.tokens.next()?;
-            self.skip_to_brace(open)?;
+            self.skip_block(open)?;
         }
         Ok(())
     }
 
     /// Skips the rest of a block. Its opening brace, at byte `open`, has been read.
-    fn skip_to_brace(&mut self, open: usize) -> Result<(), FormatError> {
+    fn skip_block(&mut self, open: usize) -> Result<(), FormatError> {
         let mut depth = 1_usize;
         while depth > 0 {
             match self.parser.tokens.next()?.0 {
@@ -107,7 +108,8 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    /// Consumes a colon, or `=` or `is`, which mean the same. `after` says where, for the error.
+    /// Consumes a colon, or `=` or `is`, which mean the same. `after` is what comes before, for the
+    /// error.
     fn expect_colon(&mut self, after: &str) -> Result<(), FormatError> {
         match self.parser.tokens.next()? {
             (Token::Colon | Token::Equals, _) => Ok(()),
@@ -118,8 +120,8 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Reads a node. The first word of its block, which has been read, gives it this `role`. The
-    /// type of a chance node may still make it a decision or a utility.
+    /// Reads a node. The keyword of its block has been read and gives the node this `role`. If that
+    /// is a chance node, its type may still make it a decision or a utility.
     fn node(&mut self, mut role: Role) -> Result<Node<'s>, FormatError> {
         let name = self.parser.word("the name of a node")?;
         let open = self.parser.tokens.expect(Token::OpenBrace)?;
@@ -193,7 +195,8 @@ impl<'s> Reader<'s> {
             }
             (Token::Word(word), _) if let Some(role) = role(word, "discrete") => role,
             (found, offset) => {
-                return Err(self.parser.tokens.expected("'discrete'", found, offset));
+                let expected = "'discrete', 'decision' or 'utility'";
+                return Err(self.parser.tokens.expected(expected, found, offset));
             }
         };
         if let (Role::LeftOut(_), (Token::Semicolon, _)) = (role, self.parser.tokens.peek()?) {
@@ -326,8 +329,8 @@ impl<'s> Reader<'s> {
         self.source.error(offset, format!("expected the states of the parents of '{}'", child.text))
     }
 
-    /// Reads the states of the parents up to `)`, appends them to `labels` and returns their range
-    /// there.
+    /// Reads the states of the parents up to `)`, appends them to `labels`, and returns their range
+    /// in `labels`.
     fn row_labels(&mut self, labels: &mut Vec<RowLabel<'s>>) -> Result<Range<usize>, FormatError> {
         let first = labels.len();
         loop {

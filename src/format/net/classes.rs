@@ -2,9 +2,9 @@
 //!
 //! Source: *The HUGIN API Reference Manual*, chapters "Object-Oriented Belief Networks and LIMIDs"
 //! and "The NET language". `instance I : C (input = actual; alias = output) { ... }` copies each
-//! node `node` of class C, and calls the copy `I.node`. A bound input is not copied: the actual node
-//! replaces it. An unbound input is copied with its own table. An alias is the name by which the
-//! surrounding class refers to a node of the instance. The network is the class that has no
+//! node `node` of class C, and calls the copy `I.node`. A bound input is not copied: the actual
+//! node replaces it. An unbound input is copied with its own table. An alias is the name by which
+//! the surrounding class refers to a node of the instance. The network is the class that has no
 //! instance in another class of the file.
 
 use std::borrow::Cow;
@@ -114,8 +114,8 @@ impl<'c, 's> Classes<'c, 's> {
             None => Ok(first),
             Some(second) => {
                 let message = format!(
-                    "neither of the classes '{}' and '{}' is inside another class; expected only one \
-                     such class, the network",
+                    "neither of the classes '{}' and '{}' is inside another class; expected only \
+                     one such class, the network",
                     self.classes[first].name, second.name
                 );
                 Err(self.source.error(second.offset, message))
@@ -151,8 +151,8 @@ impl<'c, 's> Classes<'c, 's> {
     /// The nodes of the network and of all its instances. `built` has the nodes of each class.
     ///
     /// # Errors
-    /// If a binding or parent is unknown, a binding joins nodes with different numbers of states, or
-    /// the network is too deep or too large.
+    /// If a binding or parent is unknown, a binding joins nodes with different numbers of states,
+    /// or the network is too deep or too large.
     pub fn unfold(&self, built: &[Vec<Node<'s>>]) -> Result<Vec<Node<'s>>, FormatError> {
         let states = |nodes: &Vec<Node<'s>>| {
             nodes.iter().map(|node| (node.name.text.to_string(), node.states.len())).collect()
@@ -263,8 +263,8 @@ impl<'c, 's> Unfolder<'_, 'c, 's> {
         for parent in &node.parents {
             let Some(found) = self.classes.find(scope, &parent.text, MAX_DEPTH) else {
                 let message = format!(
-                    "'{full_name}' has the parent '{}', which is a node neither of its class nor of \
-                     an instance in that class",
+                    "'{full_name}' has the parent '{}', which is a node neither of its class nor \
+                     of an instance in that class",
                     parent.text
                 );
                 return Err(source.error(parent.offset, message));
@@ -300,7 +300,8 @@ impl<'c, 's> Unfolder<'_, 'c, 's> {
             limits::count_states(source, &mut self.unfolded.states, 1, instance.name.offset)?;
             if scope.depth == MAX_DEPTH {
                 let message = format!(
-                    "instances are nested more than {MAX_DEPTH} deep, or class '{}' contains itself",
+                    "instances are nested more than {MAX_DEPTH} deep, or class '{}' contains \
+                     itself",
                     instance.class.text
                 );
                 return Err(source.error(instance.name.offset, message));
@@ -331,8 +332,8 @@ impl<'c, 's> Unfolder<'_, 'c, 's> {
             };
             let Some(found) = self.classes.find(outer, &actual.text, MAX_DEPTH) else {
                 let message = format!(
-                    "'{}' is bound to '{}', which is a node neither of the surrounding class nor of \
-                     an instance in that class",
+                    "'{}' is bound to '{}', which is a node neither of the surrounding class nor \
+                     of an instance in that class",
                     formal.text, actual.text
                 );
                 return Err(source.error(actual.offset, message));

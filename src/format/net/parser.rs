@@ -287,8 +287,8 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// `= ( NUMBERS );` after `data`, with or without inner parentheses. Returns the numbers and the
-    /// byte offset of the value.
+    /// `= ( NUMBERS );` after `data`, with or without inner parentheses. Returns the numbers and
+    /// the byte offset of the value.
     fn data(&mut self) -> Result<(PotentialData, usize), FormatError> {
         self.tokens.expect(Token::Equals)?;
         let start = self.tokens.peek()?.1;

@@ -49,6 +49,7 @@ pub(in crate::format) fn network(
 struct Builder<'n, 's> {
     source: SourceText<'n>,
     nodes: &'n [Node<'s>],
+    /// The index of each node, by name.
     by_name: HashMap<&'n str, usize>,
     /// For each variable, the index of its node.
     variables: Vec<usize>,
@@ -57,12 +58,14 @@ struct Builder<'n, 's> {
     audit: RowAudit,
     /// The number of entries of all tables so far.
     entries: usize,
+    /// The variables that got a uniform distribution because the file has no table for them.
     without_table: Vec<String>,
     /// The number of rows that the file leaves undefined, and the byte offset of the first.
     undefined: Option<(usize, usize)>,
 }
 
 impl<'n, 's> Builder<'n, 's> {
+    /// Numbers the variables, and checks the names of nodes and the labels of their states.
     fn new(source: SourceText<'n>, nodes: &'n [Node<'s>]) -> Result<Self, FormatError> {
         let mut by_name = HashMap::with_capacity(nodes.len());
         let mut variables = Vec::with_capacity(nodes.len());
@@ -94,6 +97,7 @@ impl<'n, 's> Builder<'n, 's> {
         })
     }
 
+    /// The table of the node with this `index`, which must be a variable.
     fn cpt(&mut self, index: usize, if_missing: IfMissing) -> Result<Cpt, FormatError> {
         let node = &self.nodes[index];
         let child = self.variable_of[index].expect("the node is a variable");
@@ -145,6 +149,7 @@ impl<'n, 's> Builder<'n, 's> {
         Ok(Cpt::new(child, parents, values))
     }
 
+    /// The parents of the node with this `index`.
     fn parents(&self, index: usize) -> Result<Vec<VariableId>, FormatError> {
         let node = &self.nodes[index];
         let mut parents = Vec::with_capacity(node.parents.len());
@@ -193,13 +198,15 @@ impl<'n, 's> Builder<'n, 's> {
         limits::count_entries(self.source, &mut self.entries, child, cards, states)
     }
 
+    /// The table of `node`, which is the variable `child`, from its `numbers`: `rows` rows in which
+    /// the node varies fastest. With `are_weights`, a row may have any sum above zero.
     fn table(
         &mut self,
         child: VariableId,
         node: &Node<'_>,
         numbers: &[Number],
         rows: usize,
-        weights: bool,
+        are_weights: bool,
     ) -> Result<Vec<f64>, FormatError> {
         let states = node.states.len();
         let name = &node.name.text;
@@ -217,7 +224,7 @@ impl<'n, 's> Builder<'n, 's> {
             return Err(self.source.error(node.offset, message));
         }
         let mut values: Vec<f64> = numbers.iter().map(|number| number.value).collect();
-        let scale = if weights {
+        let scale = if are_weights {
             Scale::Probabilities
         } else {
             self.audit.scale(values.chunks(states), name, node.offset)
@@ -228,12 +235,12 @@ impl<'n, 's> Builder<'n, 's> {
             let offset = numbers[0].offset;
             let undefined = values.iter().any(|value| value.is_nan());
             if undefined && values.iter().all(|&value| value.is_nan() || value == 0.0) {
-                self.leave_undefined(offset);
+                self.count_undefined_row(offset);
                 values.fill(1.0 / states as f64);
                 continue;
             }
             values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
-            let result = if weights {
+            let result = if are_weights {
                 self.audit.weigh(values, offset)
             } else {
                 self.audit.normalise(values, scale, offset)
@@ -249,6 +256,7 @@ impl<'n, 's> Builder<'n, 's> {
         Ok(values)
     }
 
+    /// The table of `node` from the state in each configuration of the parents, with byte offset.
     fn function(
         &mut self,
         node: &Node<'_>,
@@ -270,7 +278,7 @@ impl<'n, 's> Builder<'n, 's> {
             match state {
                 Some(state) => row[state] = 1.0,
                 None => {
-                    self.leave_undefined(offset);
+                    self.count_undefined_row(offset);
                     row.fill(1.0 / states as f64);
                 }
             }
@@ -278,7 +286,7 @@ impl<'n, 's> Builder<'n, 's> {
         Ok(values)
     }
 
-    fn leave_undefined(&mut self, offset: usize) {
+    fn count_undefined_row(&mut self, offset: usize) {
         let (rows, _) = self.undefined.get_or_insert((0, offset));
         *rows += 1;
     }
@@ -325,6 +333,7 @@ impl<'n, 's> Builder<'n, 's> {
     }
 }
 
+/// Checks that `node` has states, and that their labels are different.
 fn check_states(source: SourceText<'_>, node: &Node<'_>) -> Result<(), FormatError> {
     let name = &node.name.text;
     if node.states.is_empty() {
@@ -334,7 +343,8 @@ fn check_states(source: SourceText<'_>, node: &Node<'_>) -> Result<(), FormatErr
     match node.states.iter().find(|state| !labels.insert(state.text.as_ref())) {
         None => Ok(()),
         Some(state) => {
-            Err(source.error(state.offset, format!("'{name}' has a second state '{}'", state.text)))
+            Err(source
+                .error(state.offset, format!("'{name}' has the state '{}' twice", state.text)))
         }
     }
 }

@@ -17,16 +17,16 @@ pub(in crate::format) struct Distribution<'s> {
     pub block_at: usize,
     /// The byte offset of the definition in the block.
     pub offset: usize,
-    /// Attributes of the block.
+    /// The attributes of the block. Only this part of the annotation is used.
     pub note: Annotation,
 }
 
-/// Gives every distribution to the node that it defines.
-///
-/// Of a distribution for a node that is not a chance node, only the attributes are used.
+/// Gives every distribution to the node that it defines. If the node is not a chance node, only the
+/// attributes of the distribution are used.
 ///
 /// # Errors
-/// If a distribution is for an unknown node, or for a chance node that already has one.
+/// If a distribution is for an unknown node, or for a chance node that already has one with a
+/// table.
 pub(in crate::format) fn assign<'s>(
     source: SourceText<'_>,
     nodes: &mut [Node<'s>],

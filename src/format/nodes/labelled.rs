@@ -20,7 +20,7 @@ pub(in crate::format) struct LabelledRows<'s> {
     pub numbers: Vec<f64>,
 }
 
-/// One row, or the default for all rows that are not given.
+/// One row, or the default row, which replaces all rows that are not given.
 #[derive(Debug)]
 pub(in crate::format) struct LabelledRow {
     /// The byte offset of the row.
@@ -53,7 +53,7 @@ impl LabelledTable<'_, '_> {
     /// The table, which has this many `rows`. The node varies fastest, then its last parent.
     ///
     /// # Errors
-    /// If a row is malformed, given twice or missing without a default.
+    /// If a row is malformed, is given twice, or is missing while there is no default row.
     pub fn values(&self, rows: usize, audit: &mut RowAudit) -> Result<Vec<f64>, FormatError> {
         let states = self.node.states.len();
         let labels: Vec<_> = self
@@ -104,6 +104,7 @@ impl LabelledTable<'_, '_> {
         Ok(table)
     }
 
+    /// The numbers of `row`, of which there must be as many as states.
     fn numbers(&self, row: &LabelledRow) -> Result<&[f64], FormatError> {
         let numbers = &self.given.numbers[row.numbers.clone()];
         let states = self.node.states.len();
@@ -170,6 +171,7 @@ impl LabelledTable<'_, '_> {
         }
     }
 
+    /// The error for a `row` that was first given at byte `first`.
     fn repeated(&self, row: &LabelledRow, first: usize) -> FormatError {
         let line = self.source.line(first);
         let message =
@@ -192,7 +194,8 @@ impl LabelledTable<'_, '_> {
         }
         labels.reverse();
         let message = format!(
-            "the table of '{name}' lacks {missing} of {} rows, the first for ({}), and has no default",
+            "the table of '{name}' lacks {missing} of {} rows, the first for ({}), and has no \
+             default",
             first_at.len(),
             labels.join(", ")
         );

@@ -1,9 +1,10 @@
 //! The nodes of a file, as a reader collects them, and the network that is built from them.
 //!
-//! A reader creates [`Node`]s without looking up names. [`network`] looks them up, so a file may
-//! declare its nodes in any order. It leaves out utility nodes and the like, makes decisions chance
-//! variables, and expands definitions other than tables into tables. A format that gives
-//! distributions apart from the declarations creates [`Distribution`]s and calls [`assign`] first.
+//! A reader creates [`Node`]s without looking up the names of parents. [`network`] looks up these
+//! names, so a file may declare its nodes in any order. It leaves out utility nodes and the like,
+//! turns decisions into chance variables, and expands definitions other than tables into tables.
+//! The reader of a format that gives distributions apart from the declarations also creates
+//! [`Distribution`]s, and calls [`assign`] first.
 
 mod build;
 mod distribution;
@@ -50,7 +51,7 @@ pub(super) enum Role {
     LeftOut(&'static str),
 }
 
-/// The distribution of a node, as the file gives it. The last parent varies fastest of the parents.
+/// The distribution of a node, as the file gives it. Among the parents, the last varies fastest.
 #[derive(Debug)]
 pub(super) enum Definition<'s> {
     /// The file gives none.
@@ -62,7 +63,7 @@ pub(super) enum Definition<'s> {
     TableByState(Vec<Number>),
     /// Rows in any order, each with the states of the parents.
     Rows(LabelledRows<'s>),
-    /// As in `Table`, but the numbers of a row are weights that may sum to anything.
+    /// As in `Table`, but the numbers of a row are weights, with any sum above zero.
     Weights(Vec<Number>),
     /// The state of the node in each configuration of the parents, with its byte offset; `None`
     /// where the file leaves it undefined.
@@ -74,7 +75,7 @@ pub(super) enum Definition<'s> {
         strengths: Vec<Number>,
         columns: Vec<Number>,
     },
-    /// Parameters of a noisy adder, which averages the columns.
+    /// Parameters of a noisy adder, which averages columns like those of a noisy-MAX.
     NoisyAdder {
         /// One weight for each parent and one for the leak; empty if all are equal.
         weights: Vec<Number>,
@@ -104,8 +105,9 @@ pub(super) enum IfMissing {
     Uniform,
 }
 
-/// Parses `word` as a number. Unlike Rust, this refuses `inf` and `nan`, and accepts a type suffix
-/// of Java (`5e-1f`), which JavaBayes and its successors also accept.
+/// Parses `word` as a number. Unlike Rust's parser, this one refuses the words `inf` and `nan`, and
+/// accepts a type suffix of Java (`5e-1f`), as JavaBayes and its successors do. A number beyond the
+/// range of `f64` becomes infinite.
 pub(super) fn number(word: &str) -> Option<f64> {
     let digits = word.trim_start_matches(['+', '-']);
     if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {

@@ -19,7 +19,7 @@ pub(in crate::format) struct Dialect {
 pub(super) enum ByteClass {
     /// Part of a word.
     Word,
-    /// White space between words.
+    /// ASCII white space, or the end-of-file character of DOS.
     Space,
     /// Punctuation, including the double quote.
     Punctuation,
@@ -30,7 +30,8 @@ pub(super) enum ByteClass {
 }
 
 impl Dialect {
-    /// A dialect with these punctuation characters.
+    /// A dialect with these punctuation characters and the double quote. A backslash escapes the
+    /// next character in quotes.
     pub const fn new(punctuation: &[u8]) -> Self {
         let mut bytes = [ByteClass::Word; 256];
         // 0x1a is the end-of-file character of DOS.

@@ -1,7 +1,8 @@
 //! The tokenizer of the text formats.
 //!
-//! A word is anything between white space, punctuation and comments. Whether it is a name, a label,
-//! a number or a keyword is up to the caller.
+//! A word is anything between ASCII white space, punctuation and comments. Whether it is a name, a
+//! label, a number or a keyword is up to the caller. White space outside ASCII is skipped before a
+//! word, but inside a word it is part of the word.
 
 mod dialect;
 
@@ -34,7 +35,8 @@ pub(super) enum Token<'s> {
 }
 
 impl Token<'_> {
-    /// The token of the punctuation character `byte`; `None` if it is not one in any dialect.
+    /// The token of the punctuation character `byte`; `None` if `byte` is not punctuation in any
+    /// dialect, or is the double quote.
     const fn from_punctuation(byte: u8) -> Option<Self> {
         Some(match byte {
             b'{' => Self::OpenBrace,
@@ -79,8 +81,10 @@ impl std::fmt::Display for Token<'_> {
 pub(super) struct Tokens<'s, 'd> {
     source: SourceText<'s>,
     dialect: &'d Dialect,
-    /// The byte offset of the end of the last token that was read or peeked.
+    /// The byte offset of the end of the last token that was read or peeked, or of what was
+    /// skipped.
     offset: usize,
+    /// The next token, if it was peeked.
     peeked: Option<(Token<'s>, usize)>,
 }
 
@@ -90,7 +94,8 @@ impl<'s, 'd> Tokens<'s, 'd> {
         Self { source, dialect, offset: 0, peeked: None }
     }
 
-    /// Consumes the next token, and returns it with its byte offset.
+    /// Consumes the next token, and returns it with its byte offset. At the end of the text,
+    /// returns [`Token::End`] any number of times.
     pub fn next(&mut self) -> Result<(Token<'s>, usize), FormatError> {
         if let Some(next) = self.peeked.take() {
             return Ok(next);
@@ -151,7 +156,7 @@ impl<'s, 'd> Tokens<'s, 'd> {
         &self.source.text[self.offset..]
     }
 
-    /// Skips the next `bytes` of the text.
+    /// Skips the next `bytes` of the text. No token may be peeked.
     pub fn skip(&mut self, bytes: usize) {
         debug_assert!(self.peeked.is_none());
         self.offset += bytes;
@@ -162,7 +167,7 @@ impl<'s, 'd> Tokens<'s, 'd> {
         let text = self.source.text;
         let bytes = text.as_bytes();
         while let Some(&byte) = bytes.get(self.offset) {
-            let rest = || &bytes[self.offset + 2..];
+            let inside_comment = || &bytes[self.offset + 2..];
             match self.dialect.bytes[usize::from(byte)] {
                 ByteClass::Space => self.offset += 1,
                 ByteClass::LineComment => self.skip_line(),
@@ -172,8 +177,11 @@ impl<'s, 'd> Tokens<'s, 'd> {
                             self.skip_line();
                             continue;
                         }
-                        b'*' => rest().windows(2).position(|two| two == b"*/").map(|end| end + 2),
-                        _ => nested_comment(rest()),
+                        b'*' => {
+                            let end = inside_comment().windows(2).position(|two| two == b"*/");
+                            end.map(|end| end + 2)
+                        }
+                        _ => nested_comment(inside_comment()),
                     };
                     let Some(length) = length else {
                         return Err(self.source.error(self.offset, "this comment is not closed"));
@@ -194,11 +202,13 @@ impl<'s, 'd> Tokens<'s, 'd> {
         Ok(())
     }
 
+    /// Skips the rest of the line.
     fn skip_line(&mut self) {
         self.offset += self.rest().find('\n').unwrap_or(self.rest().len());
     }
 
-    /// The end of the word that begins at `start`: the next white space, punctuation or comment.
+    /// The end of the word that begins at `start`: the next ASCII white space, punctuation or
+    /// comment.
     fn end_of_word(&self, start: usize) -> usize {
         let bytes = self.source.text.as_bytes();
         let ends = |offset: &usize| match self.dialect.bytes[usize::from(bytes[*offset])] {
@@ -210,8 +220,8 @@ impl<'s, 'd> Tokens<'s, 'd> {
     }
 }
 
-/// The length of the nested comment at the start of `rest`, which follows its `/#`; `None` if the
-/// comment is not closed.
+/// The length of the rest of a nested comment, including its `#/`. Its `/#` comes before `rest`.
+/// `None` if the comment is not closed.
 fn nested_comment(rest: &[u8]) -> Option<usize> {
     let (mut depth, mut offset) = (1_usize, 0);
     while depth > 0 {

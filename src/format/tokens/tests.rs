@@ -1,4 +1,4 @@
-//! The tokens of short texts in each dialect.
+//! The tokens of short texts in three dialects.
 
 use super::*;
 
@@ -6,7 +6,7 @@ static PLAIN: Dialect = Dialect::new(b"{}()[];,|").without_escapes();
 static PERCENT: Dialect = Dialect::new(b"{}()=;,:|").with_percent_comments();
 static NESTED: Dialect = Dialect::new(b"{}()[]=;,:|").with_nested_comments();
 
-/// The tokens of `text` as they are displayed, and the first error.
+/// The tokens of `text` as they are displayed, up to the end or the first error, which is included.
 fn words(dialect: &Dialect, text: &str) -> Vec<String> {
     let mut tokens = Tokens::new(SourceText { file: "f", text }, dialect);
     let mut words = Vec::new();
@@ -58,7 +58,7 @@ fn quotes_hold_any_text_and_backslashes_escape_if_the_dialect_says_so() {
 }
 
 #[test]
-fn every_kind_of_white_space_separates_words() {
+fn white_space_before_words_is_skipped_and_ascii_white_space_ends_words() {
     assert_eq!(words(&PLAIN, "\u{a0}a\r\n\tb\x0b\u{2003}c\x0c\x1a"), ["'a'", "'b'", "'c'"]);
     assert_eq!(
         words(&PLAIN, "a\u{a0}b"),

@@ -4,16 +4,17 @@
 //! Source: "Model Format" of the UAI 2014 inference competition. A file is a sequence of words: the
 //! kind of network; the number of variables and the number of states of each; the number of
 //! functions, and for each the number and the indices of its variables; then, for each function,
-//! the number of its values and the values, its last variable fastest. In `BAYES` the last variable
-//! of a function is the child, the others are its parents. Where the source is silent:
+//! the number of its values and the values, where its last variable varies fastest. In `BAYES` the
+//! last variable of a function is the child, the others are its parents. Where the source is
+//! silent:
 //!
 //! * Variables and states have no names. Variables are called `x0`, `x1` and so on, states `0`,
 //!   `1`.
 //! * The last listed variable of a function varies fastest in both kinds of networks. pyAgrum 3.3.1
 //!   follows other orders: in a Markov network the first variable varies fastest, in a Bayesian
-//!   network the child and then the first parent. From a function with several parents it therefore
-//!   reads different numbers. The files in which pyAgrum lists the child first are not Bayesian
-//!   networks by the definition.
+//!   network the child and then the first parent. It therefore reads a table with several parents
+//!   differently. Files in which pyAgrum lists the child first are not Bayesian networks by the
+//!   definition of the format.
 //! * A comment starts with `#` and ends with the line. A line that begins with the word `c` is a
 //!   comment too (the format of the UAI 2016 evaluation).
 //! * Several functions of a Markov network may have the same variables. A function of no variable

@@ -12,29 +12,30 @@ use crate::numbers::counted;
 
 /// Whether `text` begins with the kind of network.
 pub(super) fn recognise(text: &str) -> bool {
-    kind(Words { text, offset: 0 }.next().map(|(word, _)| word)).is_some()
+    Words { text, offset: 0 }.next().is_some_and(|(word, _)| is_bayesian(word).is_some())
 }
 
-/// Whether `word` says that the network is Bayesian (`true`) or Markov (`false`); `None` if it says
-/// neither.
-fn kind(word: Option<&str>) -> Option<bool> {
-    match word {
-        Some(word) if word.eq_ignore_ascii_case("BAYES") => Some(true),
-        Some(word) if word.eq_ignore_ascii_case("MARKOV") => Some(false),
-        _ => None,
+/// Whether `word`, the first of a file, says that the network is Bayesian rather than a Markov
+/// network; `None` if it says neither.
+fn is_bayesian(word: &str) -> Option<bool> {
+    if word.eq_ignore_ascii_case("BAYES") {
+        Some(true)
+    } else if word.eq_ignore_ascii_case("MARKOV") {
+        Some(false)
+    } else {
+        None
     }
 }
 
 /// Reads a network.
 pub(super) fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     let mut reader = Reader { source, words: Words { text: source.text, offset: 0 } };
-    let (word, offset) = reader.words.clone().next().unwrap_or(("", source.text.len()));
-    let Some(is_bayesian) = kind(Some(word)) else {
+    let (word, offset) = reader.words.next().unwrap_or(("", source.text.len()));
+    let Some(is_bayesian) = is_bayesian(word) else {
         let found =
             if word.is_empty() { "the end of the file".to_owned() } else { format!("'{word}'") };
         return Err(source.error(offset, format!("expected 'BAYES' or 'MARKOV', found {found}")));
     };
-    reader.words.next();
     let variables = reader.variables()?;
     let scopes = reader.scopes(&variables)?;
     let mut tables = Vec::with_capacity(scopes.len());
@@ -64,6 +65,7 @@ type FunctionScope = (Vec<VariableId>, usize);
 /// The values of a function, the last variable fastest, and the byte offset of the first.
 type FunctionTable = (Vec<f64>, usize);
 
+/// Builds a Bayesian network. In each scope the last variable is the child.
 fn bayesian(
     source: SourceText<'_>,
     variables: Vec<Variable>,
@@ -81,8 +83,8 @@ fn bayesian(
         if let Some(first) = first_at[child.index()].replace(offset) {
             let line = source.line(first);
             let message = format!(
-                "variable {} has a second function as the child, which is the last variable of a \
-                 function; the first is in line {line}",
+                "variable {} is the child (the last variable) of a second function; the first is \
+                 in line {line}",
                 child.index()
             );
             return Err(source.error(offset, message));
@@ -114,6 +116,7 @@ struct Reader<'s> {
 }
 
 impl<'s> Reader<'s> {
+    /// Reads the number of variables, and the number of states of each.
     fn variables(&mut self) -> Result<Vec<Variable>, FormatError> {
         let (count, _) = self.count("the number of variables")?;
         let (mut variables, mut total) = (Vec::new(), 0);
@@ -132,6 +135,7 @@ impl<'s> Reader<'s> {
         Ok(variables)
     }
 
+    /// Reads the number of functions, and the variables of each.
     fn scopes(&mut self, variables: &[Variable]) -> Result<Vec<FunctionScope>, FormatError> {
         let (count, _) = self.count("the number of functions")?;
         let mut scopes = Vec::new();
@@ -162,6 +166,8 @@ impl<'s> Reader<'s> {
         Ok(scopes)
     }
 
+    /// Reads the values of a function with this `scope`, which is at byte `scope_at`. `entries` is
+    /// the number of values in the file so far.
     fn table(
         &mut self,
         function: usize,
@@ -224,6 +230,7 @@ impl<'s> Reader<'s> {
         }
     }
 
+    /// The next word and its byte offset. `what` describes the word, for the error.
     fn word(&mut self, what: impl Fn() -> String) -> Result<(&'s str, usize), FormatError> {
         self.words.next().ok_or_else(|| {
             let message = format!("expected {}, found the end of the file", what());
@@ -233,7 +240,6 @@ impl<'s> Reader<'s> {
 }
 
 /// The words of a text with their byte offsets. Comments are skipped.
-#[derive(Clone)]
 struct Words<'s> {
     text: &'s str,
     offset: usize,

@@ -55,6 +55,7 @@ pub(super) fn annotate(
     }
 }
 
+/// Fills `note` from `element`, which describes a node.
 fn describe(note: &mut Annotation, element: &Element<'_>) {
     note.title = text(element, "name");
     note.comment = text(element, "comment");
@@ -63,6 +64,7 @@ fn describe(note: &mut Annotation, element: &Element<'_>) {
     note.position = element.element("position").and_then(position);
 }
 
+/// The text of the child element called `part`; `None` if it is missing or empty.
 fn text(element: &Element<'_>, part: &str) -> Option<String> {
     element.element(part).map(Element::text).filter(|text| !text.is_empty())
 }

@@ -47,8 +47,9 @@ pub(super) fn decode(id: &str) -> String {
     name
 }
 
-/// The character and the length in bytes of the escape at the start of `text`; `None` if there is
-/// no escape. The escape `u__`, which represents the empty name, has no character.
+/// The character that the escape at the start of `text` represents, and the length of the escape in
+/// bytes; `None` if there is no escape. The escape `u__`, which represents the empty name, has no
+/// character.
 fn escape(text: &str) -> Option<(Option<char>, usize)> {
     let digits = text.strip_prefix("u_")?;
     let length = digits.find('_').filter(|&length| length <= 6)?;

@@ -1,14 +1,13 @@
 //! XDSL, the format of GeNIe and SMILE in XML.
 //!
 //! Source: the manuals of GeNIe and SMILE. In tables the node varies fastest, then its last parent
-//! (SMILE, *Multidimensional arrays*); a list of resulting states has one state per row of such a
-//! table. Noisy-MAX and noisy-adder
-//! nodes are expanded into tables. Equations and dynamic networks are refused. Titles, comments,
-//! positions and colours are in the `genie` extension, which is written back unchanged if the
-//! network still has all its nodes.
+//! (SMILE, *Multidimensional arrays*). A list of resulting states has one state for each
+//! configuration of the parents, in the same order. Noisy-MAX and noisy-adder nodes are expanded
+//! into tables. Equations and dynamic networks are refused. Titles, comments, positions and colours
+//! are in the `genie` extension, which is written back unchanged if no node was left out.
 //!
 //! Ids consist of letters, digits and underscores and begin with a letter. Any other character is
-//! written as `u_HEX_`, which is decoded when read.
+//! written as `u_HEX_`, where HEX is its code point, and is decoded when read.
 
 mod genie;
 mod id;
@@ -37,7 +36,7 @@ pub(super) static LANGUAGE: Language = Language {
 /// The name of the attribute that holds the extensions as they were read.
 const EXTENSIONS: &str = "extensions";
 /// The property that holds the index of a node's variable. In the file parents come before their
-/// children; the property restores the order of the variables if that is different.
+/// children; if the variables have another order, the property restores it.
 const ORDER: &str = "variable_order";
 
 fn recognise(text: &str) -> bool {

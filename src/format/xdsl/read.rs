@@ -50,8 +50,7 @@ fn node<'t>(source: SourceText<'t>, element: &Element<'t>) -> Result<Node<'t>, F
     }
     let role = match kind.as_str() {
         "decision" => Role::Decision,
-        "utility" => Role::LeftOut("utility"),
-        "mau" => Role::LeftOut("utility"),
+        "utility" | "mau" => Role::LeftOut("utility"),
         _ => Role::Chance,
     };
     let (definition, offset) = match kind.as_str() {
@@ -128,6 +127,7 @@ fn restore_order(nodes: &mut [Node<'_>]) {
     }
 }
 
+/// The child element called `part` of `element`, the node called `name`.
 fn required<'e, 't>(
     source: SourceText<'_>,
     element: &'e Element<'t>,
@@ -157,7 +157,7 @@ fn optional_numbers(
     element.element(part).map_or_else(|| Ok(Vec::new()), |list| numbers(source, list))
 }
 
-/// The states in a list of labels.
+/// The states in a list of labels, each with its byte offset.
 fn outcomes(
     source: SourceText<'_>,
     list: &Element<'_>,

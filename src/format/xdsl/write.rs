@@ -9,14 +9,14 @@ use crate::format::xml::{self, escape};
 use crate::format::{Format, WriteError};
 use crate::network::{Annotation, Network, VariableId};
 
-/// Half the width and half the height of a node as GeNIe draws it, in the units of its coordinates.
-/// The reader uses only the centre.
+/// Half the width and half the height of a node in GeNIe's coordinates. They affect only how GeNIe
+/// draws the node: our reader uses only the centre.
 const HALF_SIZE: [f64; 2] = [38.0, 18.0];
 
 /// The content of an XDSL file with `network`. Every name and label can be written: see [`encode`].
 ///
 /// # Errors
-/// If a title, comment or attribute contains control characters.
+/// If a title, comment or attribute contains characters that XML cannot represent.
 pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     let mut text =
         String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<smile version=\"1.0\"");
@@ -42,6 +42,8 @@ pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     Ok(text)
 }
 
+/// Writes the node of `variable`. `reordered` says whether the order of the nodes is not that of
+/// the variables.
 fn node(
     text: &mut String,
     network: &Network,
@@ -81,7 +83,7 @@ fn node(
     Ok(())
 }
 
-/// The extension from which GeNIe reads titles, comments, positions and colours.
+/// Writes the extension from which GeNIe reads titles, comments, positions and colours.
 fn genie(text: &mut String, network: &Network) -> Result<(), WriteError> {
     text.push_str("\n\t\t<genie version=\"1.0\" app=\"Cliquescope\"");
     let own = &network.annotations().network;
@@ -144,7 +146,7 @@ fn escaped(content: &str) -> Result<String, WriteError> {
     if xml::can_hold(content) {
         return Ok(escape(content));
     }
-    let reason = "XML cannot contain control characters";
+    let reason = xml::CANNOT_HOLD;
     Err(WriteError::UnwritableText { format: Format::Xdsl, text: content.to_owned(), reason })
 }
 

@@ -1,8 +1,8 @@
 //! XML as a tree of elements, attributes and texts, each with its byte offset.
 //!
-//! Document types and comments are skipped. The only known entities are character references and
-//! the five that XML predefines, so nothing is fetched and no entity expands to more than a
-//! character.
+//! Declarations, document types, processing instructions and comments are skipped. The only known
+//! entities are character references and the five that XML predefines, so nothing is fetched and no
+//! entity expands to more than a character.
 
 mod read;
 mod write;
@@ -15,7 +15,7 @@ use crate::format::nodes::{Number, number};
 use crate::format::source::SourceText;
 
 pub(super) use read::{parse, root_name, without_malformed_comments};
-pub(super) use write::{can_hold, escape};
+pub(super) use write::{CANNOT_HOLD, can_hold, escape};
 
 /// An element with its content.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub(super) enum Content<'t> {
 }
 
 impl<'t> Element<'t> {
-    /// The elements directly inside this one.
+    /// The child elements.
     pub fn elements(&self) -> impl Iterator<Item = &Element<'t>> {
         self.content.iter().filter_map(|part| match part {
             Content::Element(element) => Some(element),
@@ -55,8 +55,7 @@ impl<'t> Element<'t> {
         })
     }
 
-    /// The first element called `name` directly inside this one, ignoring ASCII case and a
-    /// namespace prefix.
+    /// The first child element called `name`, ignoring ASCII case and a namespace prefix.
     pub fn element(&self, name: &str) -> Option<&Element<'t>> {
         self.elements().find(|element| element.is(name))
     }
@@ -87,8 +86,8 @@ impl<'t> Element<'t> {
         self.words().next().map_or(self.offset, |(_, offset)| offset)
     }
 
-    /// The words of the text directly inside this element, with their byte offsets. White space and
-    /// comments separate words.
+    /// The words of the text directly inside this element, with their byte offsets. White space,
+    /// comments and child elements separate words.
     pub fn words(&self) -> impl Iterator<Item = (&str, usize)> {
         let texts = self.content.iter().filter_map(|part| match part {
             Content::Text(text, offset) => Some((text.as_ref(), *offset)),

@@ -50,8 +50,8 @@ pub(in crate::format) fn without_malformed_comments(text: &str) -> Cow<'_, str> 
     }
 }
 
-/// The name of the first element of `text`, without a namespace prefix; `None` if `text` is not
-/// XML.
+/// The name of the first element of `text`, without a namespace prefix; `None` if `text` does not
+/// begin like XML.
 pub(in crate::format) fn root_name(text: &str) -> Option<&str> {
     let mut reader = Reader::from_str(text);
     loop {
@@ -72,7 +72,7 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
     let mut reader = Reader::from_str(source.text);
     reader.config_mut().allow_dangling_amp = true;
     let mut open: Vec<Element<'_>> = Vec::new();
-    // Whether a comment or the like separates the next text from the text before it.
+    // Whether a comment or the like comes between the next text and the text before it.
     let mut separated = false;
     let mut parts = 0;
     loop {
@@ -119,7 +119,9 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
                 continue;
             }
             Event::Text(_) => Cow::Borrowed(&source.text[offset..end]),
-            Event::CData(_) => Cow::Borrowed(&source.text[offset + 9..end - 3]),
+            Event::CData(_) => {
+                Cow::Borrowed(&source.text[offset + "<![CDATA[".len()..end - "]]>".len()])
+            }
             Event::GeneralRef(reference) => reference_text(source, &reference, offset)?,
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {
                 separated = true;
@@ -146,7 +148,7 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
 }
 
 /// Appends `text`, which is at byte `offset`, to the content of `parent`. The parser splits a word
-/// at a character reference; this function joins the parts, unless a comment has `separated` them.
+/// at an entity; this function joins the parts, unless a comment has `separated` them.
 fn push_text<'t>(parent: &mut Element<'t>, text: Cow<'t, str>, offset: usize, separated: bool) {
     let continues = !separated && !text.starts_with(char::is_whitespace);
     match parent.content.last_mut() {
@@ -157,6 +159,7 @@ fn push_text<'t>(parent: &mut Element<'t>, text: Cow<'t, str>, offset: usize, se
     }
 }
 
+/// The element of the tag from byte `offset` to `end`, still without content.
 fn element<'t>(
     source: SourceText<'t>,
     tag: &BytesStart<'_>,
@@ -204,6 +207,7 @@ fn reference_text<'t>(
     }
 }
 
+/// The error for malformed XML, while the elements `open` are not closed.
 fn malformed(
     source: SourceText<'_>,
     reader: &Reader<&[u8]>,
@@ -214,8 +218,9 @@ fn malformed(
     match (error, open.last()) {
         (Error::IllFormed(IllFormedError::MismatchedEndTag { expected, found }), Some(element)) => {
             let line = source.line(element.offset);
-            source
-                .error(offset, format!("expected </{expected}> for line {line}, found </{found}>"))
+            let message =
+                format!("expected </{expected}> for the element in line {line}, found </{found}>");
+            source.error(offset, message)
         }
         (Error::IllFormed(IllFormedError::UnmatchedEndTag(found)), _) => {
             source.error(offset, format!("found </{found}>, but no <{found}> is open"))
@@ -280,7 +285,7 @@ mod tests {
         let cases: &[(&str, &str)] = &[
             ("", "f:1:1: expected an XML element, found the end of the file"),
             ("\n hello <a/>", "f:2:2: expected an XML element, found text"),
-            ("<a>\n<b>\n</a>", "f:3:1: expected </b> for line 2, found </a>"),
+            ("<a>\n<b>\n</a>", "f:3:1: expected </b> for the element in line 2, found </a>"),
             ("<a>\n  <b>", "f:2:3: <b> is not closed"),
             ("<a>&lol;</a>", "f:1:4: there is no entity 'lol'; expected 'amp'"),
             ("<a b='&lol;'/>", "f:1:7: "),

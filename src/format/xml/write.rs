@@ -9,6 +9,10 @@ pub(in crate::format) fn escape(text: &str) -> String {
         .replace('\t', "&#9;")
 }
 
+/// Why [`can_hold`] is false, for messages.
+pub(in crate::format) const CANNOT_HOLD: &str =
+    "XML cannot contain control characters, U+FFFE or U+FFFF";
+
 /// Whether XML can represent `text`. It cannot represent the noncharacters U+FFFE and U+FFFF, nor
 /// control characters below U+0020 other than tabs and line ends.
 pub(in crate::format) fn can_hold(text: &str) -> bool {

@@ -11,8 +11,8 @@ use crate::network::{Annotation, Network, VariableId};
 /// The content of an XMLBIF file with `network`.
 ///
 /// # Errors
-/// If a name or label contains control characters, or begins or ends with white space, which
-/// readers of XML ignore.
+/// If a variable has no name, or a text contains characters that XML cannot represent. Also if a
+/// text other than a title or comment begins or ends with white space, which readers of XML ignore.
 pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     text.push_str("<BIF VERSION=\"0.3\">\n<NETWORK>\n");
@@ -38,6 +38,7 @@ pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     Ok(text)
 }
 
+/// Writes the table of `variable`.
 fn definition(
     text: &mut String,
     network: &Network,
@@ -91,12 +92,13 @@ fn properties(
     Ok(())
 }
 
+/// Writes an element that contains only the text `content`.
 fn element(text: &mut String, indent: &str, tag: &str, content: &str) -> Result<(), WriteError> {
     if content.trim() != content {
         return Err(unwritable(content, "it cannot begin or end with white space"));
     }
     if !xml::can_hold(content) {
-        return Err(unwritable(content, "XML cannot contain control characters"));
+        return Err(unwritable(content, xml::CANNOT_HOLD));
     }
     writeln!(text, "{indent}<{tag}>{}</{tag}>", escape(content))
         .expect("writing to a string cannot fail");

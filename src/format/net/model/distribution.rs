@@ -8,10 +8,10 @@
 //!
 //! In `NoisyOR (C1, P1, C2, P2, ...)`, Pi is the probability that the cause Ci is inhibited. The
 //! probability that the result is false is the product of the Pi of all causes that are true. The
-//! cause `true` is the leak (as in the network *Family Out* that comes with Hugin). `Triangular` and
-//! `PERT` take bounds and mode in any order, since the mode lies between the bounds. `PERT` is the
-//! beta distribution that gives the mode the usual weight of four. `Exponential` is refused: the
-//! manual does not say whether its parameter is a rate or a mean.
+//! cause `true` is the leak (as in the network *Family Out* that comes with Hugin). `Triangular`
+//! and `PERT` take bounds and mode in any order, since the mode lies between the bounds. `PERT` is
+//! the beta distribution that gives the mode the usual weight of four. `Exponential` is refused:
+//! the manual does not say whether its parameter is a rate or a mean.
 
 use statrs::distribution::{Binomial, Discrete, Geometric, NegativeBinomial, Poisson};
 

@@ -88,8 +88,8 @@ pub(super) fn gather_names<'x>(
 }
 
 impl<'e> Evaluation<'e, '_> {
-    /// Fills `weights`, which must be all zeros, with the weight of each state of the node according
-    /// to `expression`.
+    /// Fills `weights`, which must be all zeros, with the weight of each state of the node
+    /// according to `expression`.
     pub fn fill(
         &mut self,
         expression: &Expression<'_>,

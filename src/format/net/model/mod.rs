@@ -129,7 +129,8 @@ pub(super) struct Models<'s, F> {
 }
 
 impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
-    /// Collects the function nodes among `blocks`, which expressions may use in addition to parents.
+    /// Collects the function nodes among `blocks`, which expressions may use in addition to
+    /// parents.
     pub fn new(
         source: SourceText<'s>,
         blocks: &[NodeBlock<'s>],

@@ -114,8 +114,10 @@ fn bounds_and_mode_may_come_in_any_order() {
 /// The table of the node D-out of the network *Family Out*, as its description computes it.
 #[test]
 fn noisy_or_is_false_if_all_true_causes_are_inhibited() {
-    let text = NODES.replace("node b {", "node f_out { subtype = boolean; states = (\"\" \"\"); } node bp { subtype = boolean; states = (\"\" \"\"); }
-        node b {");
+    let causes = "node f_out { subtype = boolean; states = (\"\" \"\"); }
+        node bp { subtype = boolean; states = (\"\" \"\"); }
+        node b {";
+    let text = NODES.replace("node b {", causes);
     let model = "potential (b | f_out bp) { model_nodes = (); \
                  model_data = (NoisyOR (f_out, 0.15, bp, 0.05, true, 0.8)); }";
     let read = open_bytes("a.net", format!("{text}{model}")).unwrap();
@@ -186,7 +188,8 @@ fn unsupported_and_wrong_expressions_are_refused_with_their_place() {
         (
             "b",
             "NoisyOR (true)",
-            "'NoisyOR' has 1 argument, expected pairs of a cause and the probability that it is inhibited",
+            "'NoisyOR' has 1 argument, expected pairs of a cause and the probability that it is \
+             inhibited",
         ),
         ("b | n", "NoisyOR (n, 0.1)", "expected a condition, found the number 0"),
         ("b", "NoisyOR (true, 2)", "expected a probability from 0 to 1, found 2"),
@@ -270,7 +273,8 @@ fn nodes_without_states_are_refused_before_their_tables_are_made() {
         ("", "Distribution ()"),
     ] {
         let text = format!(
-            "net {{}} node a {{ states = (); {attributes} }} potential (a) {{ model_data = ({model}); }}"
+            "net {{}} node a {{ states = (); {attributes} }} \
+             potential (a) {{ model_data = ({model}); }}"
         );
         let error = open_bytes("a.net", text).unwrap_err().to_string();
         assert_eq!(error, "a.net:1:13: 'a' has no states", "{model}");
