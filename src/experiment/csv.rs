@@ -5,8 +5,8 @@ use super::{Cell, Provenance, Record, Table};
 impl Table {
     /// The table as CSV: a line of headings, then a line for each row.
     ///
-    /// If all numbers of a column have the same origin, the heading names it, as in `median_us
-    /// (recorded)`, unless they are exact.
+    /// The heading of a column whose numbers have the same origin names this origin, as in
+    /// `median_us (recorded)`. Exact numbers need no origin.
     #[must_use]
     pub fn csv(&self) -> String {
         let mut text = String::new();

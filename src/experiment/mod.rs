@@ -47,7 +47,7 @@ pub struct Experiment {
     pub name: &'static str,
     /// Title, such as `Figure 7: kernel overhead and execution time`.
     pub title: &'static str,
-    /// The question, in a sentence or two.
+    /// The question, in a few sentences.
     pub question: &'static str,
     /// Settings that affect the result, in addition to the networks and the triangulation.
     pub parameters: &'static [Parameter],

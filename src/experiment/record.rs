@@ -19,7 +19,7 @@ pub struct Record {
     /// When, by which program and on which machine the experiment ran.
     pub provenance: Provenance,
     /// Where the recorded numbers come from, such as `recorded on NVIDIA H200 on 2026-11-21`. Empty
-    /// if nothing was recorded.
+    /// if no numbers are from a recording.
     pub recorded: Vec<String>,
     /// The smallest and the largest number of propagations that a median time was taken from.
     /// `None` if the record holds no times, or was written by a version without this field.
@@ -27,7 +27,7 @@ pub struct Record {
     pub propagations: Option<[usize; 2]>,
     /// Settings of the experiment, as name and value.
     pub settings: Vec<(String, String)>,
-    /// Remarks on the result, each a sentence or two.
+    /// Remarks on the result, each in a few sentences.
     pub notes: Vec<String>,
     /// The numbers.
     pub tables: Vec<Table>,

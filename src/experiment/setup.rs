@@ -46,8 +46,7 @@ pub struct Setup {
 /// A network of an experiment.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// Name of the network. If this is the name of a sample, its recordings and the paper's numbers
-    /// are found.
+    /// Name of the network. Recordings and the paper's numbers are looked up by this name.
     pub name: String,
     /// The network.
     pub network: Arc<Network>,

@@ -68,7 +68,7 @@ pub enum EvidenceError {
     },
     /// A weight is negative or not finite, or all weights are zero.
     #[error(
-        "the likelihood of '{variable}' must be finite numbers, none negative and not all zero"
+        "the weights of the likelihood of '{variable}' must be finite, none negative and not all zero"
     )]
     LikelihoodValues {
         /// The variable.

@@ -10,10 +10,10 @@ pub struct EngineChoice {
     pub engine: &'static dyn Engine,
     /// Number type of its tables.
     pub precision: Precision,
-    /// Threads that it may use.
+    /// Maximum number of threads that the engine uses.
     pub threads: usize,
-    /// Block size and layout of the mapping tables; not all engines [use
-    /// them](Self::takes_paper_options).
+    /// Block size and layout of the mapping tables. See
+    /// [`takes_paper_options`](Self::takes_paper_options).
     pub paper: PaperOptions,
 }
 
@@ -34,7 +34,7 @@ impl EngineChoice {
         Self { engine, precision: same.unwrap_or(precisions[0]), ..*self }
     }
 
-    /// The engine, its precision, and the paper's options if the engine takes them, such as
+    /// The engine, its precision, and the paper's options if the engine uses them, such as
     /// `gpu-paper f32, naive, 48 threads per block`.
     #[must_use]
     pub fn title(&self) -> String {

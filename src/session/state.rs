@@ -18,7 +18,7 @@ pub(super) struct State {
     pub(super) compiled: Option<(CompileOptions, Arc<CompiledNetwork>)>,
     pub(super) loaded: Option<LoadedEngine>,
     /// The engine that failed with the current network, if one did.
-    pub(super) device_failure: Option<DeviceFailure>,
+    pub(super) engine_failure: Option<EngineFailure>,
     pub(super) prior: Option<Arc<Propagation>>,
     /// The evidence and the run serial of the last propagation.
     pub(super) propagated: Option<(Evidence, u64)>,
@@ -40,8 +40,8 @@ pub(super) struct LoadedEngine {
     pub(super) propagator: Box<dyn Propagator>,
 }
 
-/// An engine whose device failed.
-pub(super) struct DeviceFailure {
+/// An engine that could not load the network or whose device failed.
+pub(super) struct EngineFailure {
     pub(super) engine: EngineChoice,
     /// The serial of the run in which the engine failed. Another run tries the engine again.
     pub(super) run_serial: u64,
@@ -95,7 +95,7 @@ impl State {
         if step <= Step::Compile {
             self.compiled = None;
             // An engine that failed with one network may work with another.
-            self.device_failure = None;
+            self.engine_failure = None;
         }
         if step <= Step::Load {
             self.loaded = None;

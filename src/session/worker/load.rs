@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::engine::{LoadError, LoadOptions, Propagator, launch_time};
 use crate::propagation::{CompiledNetwork, MemoryLimit};
-use crate::session::state::{DeviceFailure, LoadedEngine};
+use crate::session::state::{EngineFailure, LoadedEngine};
 use crate::session::worker::{Interruption, Worker};
 use crate::session::{EngineChoice, Failure, Request, Step, Update};
 
@@ -22,8 +22,8 @@ impl Worker {
         let (engine, run_serial) = (request.engine, request.run_serial);
         // An engine that has already failed in this run is not tried again.
         let is_of_this_run =
-            |failure: &DeviceFailure| failure.engine == engine && failure.run_serial == run_serial;
-        let reason = match self.state.device_failure.take().filter(is_of_this_run) {
+            |failure: &EngineFailure| failure.engine == engine && failure.run_serial == run_serial;
+        let reason = match self.state.engine_failure.take().filter(is_of_this_run) {
             Some(failure) => failure.reason,
             None => match load_engine(engine, request, &compiled) {
                 Ok(propagator) => {
@@ -37,8 +37,8 @@ impl Worker {
             },
         };
         let fallback = engine.fallback();
-        self.state.device_failure =
-            Some(DeviceFailure { engine, run_serial, reason: reason.clone() });
+        self.state.engine_failure =
+            Some(EngineFailure { engine, run_serial, reason: reason.clone() });
         self.report(Update::FellBack { wanted: engine, engine: fallback, reason });
         let propagator = load_engine(fallback, request, &compiled)
             .map_err(|error| Interruption::Failed(Failure::Load(error)))?;

@@ -7,7 +7,7 @@ use crate::engine::{Device, PropagationError, propagate};
 use crate::network::Evidence;
 use crate::propagation::Watch;
 use crate::session::panics::drop_quietly;
-use crate::session::state::DeviceFailure;
+use crate::session::state::EngineFailure;
 use crate::session::worker::{Interruption, Worker};
 use crate::session::{Failure, Propagation, Request, Step, Update};
 
@@ -135,7 +135,7 @@ impl Worker {
                 drop_quietly(self.state.loaded.take());
                 self.state.forget_from(Step::Load);
                 let (engine, run_serial) = (request.engine, request.run_serial);
-                self.state.device_failure = Some(DeviceFailure { engine, run_serial, reason });
+                self.state.engine_failure = Some(EngineFailure { engine, run_serial, reason });
                 Ok(None)
             }
         }
