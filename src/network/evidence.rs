@@ -67,9 +67,7 @@ pub enum EvidenceError {
         found: usize,
     },
     /// A weight is negative or not finite, or all weights are zero.
-    #[error(
-        "the weights of the likelihood of '{variable}' must be finite, none negative and not all zero"
-    )]
+    #[error("the likelihood of '{variable}' needs finite weights, none negative and not all zero")]
     LikelihoodValues {
         /// The variable.
         variable: String,

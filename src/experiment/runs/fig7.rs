@@ -3,7 +3,7 @@
 use crate::engine::{EngineInfo, GPU};
 use crate::experiment::paper;
 use crate::experiment::runs::{bars, dots};
-use crate::experiment::source::{EngineConfig, TimeSource};
+use crate::experiment::source::{EngineConfig, TimeSource, on_gpu};
 use crate::experiment::trees::NamedTree;
 use crate::experiment::{
     Axis, Experiment, ExperimentError, Figure, Origin, PAPER_NETWORKS, Panel, Parameter, Progress,
@@ -38,7 +38,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         for tree in &trees {
             runs.push(source.time(setup, progress, record, tree, &config)?);
         }
-        if runs.iter().flatten().all(|run| run.overhead_us.is_none()) {
+        if !on_gpu(engine) {
             record.note(format!("Engine {engine} launches no kernels."));
         }
         record.tables.push(table(engine, &trees, &runs, source.origin()));
@@ -61,7 +61,7 @@ fn is_paper_kernel(name: &str) -> bool {
     EngineInfo::find(name).is_some_and(|info| info.capabilities.paper_options)
 }
 
-/// The share of the time that is kernel overhead; `None` if the engine launches no kernels.
+/// The share of the time that is kernel overhead; `None` if the overhead was not measured.
 fn share(run: &RecordedRun) -> Option<f64> {
     Some((run.overhead_us? / run.propagate_us.median).min(1.0))
 }
@@ -93,13 +93,13 @@ fn extremes(engine: &str, trees: &[NamedTree], runs: &[Option<RecordedRun>]) -> 
         trees.iter().zip(runs).filter_map(|(t, run)| Some((&t.name, share(run.as_ref()?)?)));
     let mut shares: Vec<_> = shares.collect();
     shares.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let ((min_network, min), (max_network, max)) = (shares.first()?, shares.last()?);
     let percent = |part: f64| numbers::share(part, 1.0);
-    Some(format!(
-        "{engine}: overhead is {} of the time for {max_network} and {} for {min_network}.",
-        percent(*max),
-        percent(*min)
-    ))
+    let (max_network, max) = shares.pop()?;
+    let largest = format!("{engine}: overhead is {} of the time for {max_network}", percent(max));
+    Some(match shares.first() {
+        Some((min_network, min)) => format!("{largest} and {} for {min_network}.", percent(*min)),
+        None => format!("{largest}."),
+    })
 }
 
 /// A panel of the times of `engine`, and a panel of shares of these times.
