@@ -32,8 +32,8 @@ pub struct GpuInfo {
     pub threads_per_multiprocessor: u32,
 }
 
-/// The GPU, or the reason why none can be used, phrased for the user. The search is made once per
-/// process.
+/// The GPU, or the reason why no GPU can be used, phrased for the user. Only the first call in a
+/// process looks for the GPU.
 pub(super) fn device() -> Result<&'static Device, String> {
     static DEVICE: OnceLock<Result<Device, String>> = OnceLock::new();
     DEVICE.get_or_init(find).as_ref().map_err(Clone::clone)
@@ -57,7 +57,7 @@ fn find() -> Result<Device, String> {
                 "the GPU has compute capability {major}.{minor}, and 7.0 is needed"
             ));
         }
-        // SAFETY: every buffer is used only on the one stream of its propagator, so no order between
+        // SAFETY: all buffers of a propagator are used only on its single stream, so no order between
         // streams has to be tracked.
         unsafe { context.disable_event_tracking() };
         Ok(Device { context })
@@ -139,19 +139,19 @@ impl Device {
         })
     }
 
-    /// Whether kernels of several processes can run at the same time, as the multi-process service
-    /// (MPS) allows.
+    /// Whether kernels of several processes can run at the same time, which the multi-process service
+    /// (MPS) makes possible.
     pub fn is_shared(&self) -> bool {
         let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MPS_ENABLED;
-        // If the driver is too old to answer, assume that they can.
+        // If the driver is too old to answer, assume that the service runs.
         self.context.attribute(attribute) != Ok(0)
     }
 
-    /// Pinned host memory that holds `len` zeros.
+    /// Pinned host memory for `len` elements, whose bytes are zero.
     pub fn pinned<T: Pod>(&self, len: usize) -> Result<Pinned<T>, DriverError> {
         self.context.bind_to_thread()?;
-        // SAFETY: the driver allocates this many bytes, aligned to a page, or fails; they are freed
-        // only by `Pinned::drop`. Zero bytes are a valid `T`, because it is `Pod`.
+        // SAFETY: the driver allocates this many bytes, aligned to a page, or fails. Only
+        // `Pinned::drop` frees them. Zero bytes are a valid `T`, because `T` is `Pod`.
         let start = unsafe {
             let start = result::malloc_host(len * size_of::<T>(), MAPPED)?.cast::<T>();
             start.write_bytes(0, len);
@@ -170,17 +170,18 @@ impl Device {
         self.context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT))
     }
 
-    /// The error for a network that needs `needed` bytes and could not be loaded.
+    /// The error for a network that needs `needed` bytes of GPU memory and could not be loaded.
     pub fn refusal(&self, engine: &'static str, needed: u64, error: &DriverError) -> LoadError {
         let free = self.context.mem_get_info().map_or(0, |(free, _)| free as u64);
         LoadError::Device { engine, needed, free, reason: describe(error) }
     }
 
     /// The time of one launch in a sequence of launches: the difference between the times of 1000
-    /// and of 200 launches of an empty kernel, divided by 800. It is measured once per process.
+    /// and of 200 launches of an empty kernel, divided by 800. Each of these times is the shortest of
+    /// seven measurements. Only the first call in a process measures.
     ///
     /// # Errors
-    /// The message of the driver.
+    /// The message of the driver, phrased for the user.
     pub fn launch_time(&self) -> Result<Duration, String> {
         static MEASURED: OnceLock<Result<Duration, String>> = OnceLock::new();
         let measure = || -> Result<Duration, DriverError> {
@@ -219,7 +220,7 @@ pub(super) fn is_done(stream: &CudaStream) -> Result<bool, DriverError> {
 /// The flag for host memory that kernels can access.
 const MAPPED: u32 = sys::CU_MEMHOSTALLOC_DEVICEMAP;
 
-/// Pinned host memory, which the GPU copies directly and kernels can access.
+/// Pinned host memory: the GPU copies it without a buffer in between, and kernels can access it.
 pub(super) struct Pinned<T: Pod> {
     start: *mut T,
     len: usize,
@@ -231,7 +232,7 @@ unsafe impl<T: Pod + Send> Send for Pinned<T> {}
 
 impl<T: Pod> Pinned<T> {
     pub fn as_slice(&self) -> &[T] {
-        // SAFETY: `start` points to `len` numbers, and any bits are a valid `T`. Memory that the
+        // SAFETY: `start` points to `len` elements, and any bits are a valid `T`. Memory that the
         // GPU writes is read either after waiting for the GPU or through `as_atomics`.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
@@ -241,8 +242,8 @@ impl<T: Pod> Pinned<T> {
         unsafe { std::slice::from_raw_parts_mut(self.start, self.len) }
     }
 
-    /// The address at which kernels find the memory. Host and GPU share one address space on every
-    /// GPU of compute capability 7.0 or higher.
+    /// The address of the memory for kernels. Host and GPU share one address space on every GPU of
+    /// compute capability 7.0 or higher.
     pub fn device_address(&self) -> u64 {
         self.start as u64
     }
@@ -251,8 +252,8 @@ impl<T: Pod> Pinned<T> {
 impl Pinned<u64> {
     /// The numbers, which a kernel may be writing.
     pub fn as_atomics(&self) -> &[AtomicU64] {
-        // SAFETY: `start` points to `len` numbers, which have the layout of atomics and are aligned to a
-        // page. The kernel's writes are atomic too.
+        // SAFETY: `start` points to `len` numbers, which are aligned to a page and have the layout of
+        // atomics. The kernel's writes are atomic too.
         unsafe { std::slice::from_raw_parts(self.start.cast(), self.len) }
     }
 }
@@ -267,8 +268,7 @@ impl Pinned<u32> {
 
 impl<T: Pod> Drop for Pinned<T> {
     fn drop(&mut self) {
-        // A failure here is ignored: an earlier call of the driver has failed too, and that failure
-        // was reported.
+        // Failures are ignored, because `drop` cannot return them.
         let _ = self.context.bind_to_thread();
         // SAFETY: `start` was allocated by `malloc_host`, and no borrow of it is left.
         let _ = unsafe { result::free_host(self.start.cast()) };

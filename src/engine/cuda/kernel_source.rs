@@ -1,9 +1,9 @@
 //! Reads constants and structs from the sources of the kernels, for tests that compare them with
 //! their counterparts in Rust.
 //!
-//! Sources are read paragraph by paragraph; an empty line ends a paragraph. A paragraph is shared
-//! if one of its comments has the word "Shared". All constants and structs of a shared paragraph
-//! must have counterparts.
+//! Sources are read paragraph by paragraph; an empty line ends a paragraph. A paragraph is *shared* if
+//! a line of it begins with `//` and has the word "Shared". All constants and structs of a shared
+//! paragraph must have counterparts in Rust.
 
 use std::collections::BTreeMap;
 
@@ -63,11 +63,12 @@ fn paragraphs(source: &str) -> impl Iterator<Item = (&str, bool)> {
     })
 }
 
-/// The lines of a paragraph, with comments removed.
+/// The lines of a paragraph without comments.
 fn code(paragraph: &str) -> impl Iterator<Item = &str> {
     paragraph.lines().map(|line| line.split("//").next().unwrap_or("").trim())
 }
 
+/// The names and values of the constants of all shared paragraphs.
 fn shared_constants(source: &str) -> BTreeMap<String, f64> {
     let mut known = BTreeMap::new();
     let mut shared = BTreeMap::new();
@@ -118,6 +119,7 @@ fn operand(token: &str, known: &BTreeMap<String, f64>) -> f64 {
 /// A struct's name, its size in bytes, and its fields with their offsets in bytes.
 type Struct = (String, usize, Vec<(String, usize)>);
 
+/// The structs of all shared paragraphs.
 fn shared_structs(source: &str) -> Vec<Struct> {
     let mut found = Vec::new();
     for (paragraph, _) in paragraphs(source).filter(|(_, is_shared)| *is_shared) {
@@ -133,7 +135,8 @@ fn shared_structs(source: &str) -> Vec<Struct> {
     found
 }
 
-/// Lays out the fields of a struct as C does: each at the next multiple of its type's size.
+/// The struct `name` with the fields of `body`, laid out as in C: each field is at the next multiple of
+/// the size of its type.
 fn with_offsets(name: String, body: &str) -> Struct {
     let (mut fields, mut size, mut alignment) = (Vec::new(), 0_usize, 1);
     for declaration in body.split(';').map(str::trim).filter(|text| !text.is_empty()) {

@@ -1,7 +1,7 @@
 //! The embedded kernels, as PTX, which the driver compiles for the GPU of the machine.
 
-/// For each PTX file the path of its source in kernels/ without extension, the compute capability
-/// times ten, and the text.
+/// For each PTX file the path of its source in kernels/ without extension, the minimum compute
+/// capability times ten, and the text.
 #[cfg(test)]
 const ALL: [(&str, u32, &str); 7] = [
     ("batch", 70, BATCH),
@@ -82,9 +82,9 @@ pub(super) mod tests {
         }
     }
 
-    /// Compiles all kernels with NVRTC, which is looked for in the folder `NVRTC_DIR` and in the
-    /// Python package `nvidia.cuda_nvrtc`. Without NVRTC the test is skipped, unless
-    /// `REQUIRE_NVRTC=1` is set.
+    /// Compiles all kernels with NVRTC, which must be in the folder `NVRTC_DIR` or in the Python
+    /// package `nvidia.cuda_nvrtc`. Without NVRTC the test is skipped, unless `REQUIRE_NVRTC=1` is
+    /// set.
     #[test]
     fn compiling_the_kernels_reproduces_the_ptx() {
         /// Exit status of `build.py --check` without a compiler.

@@ -2,13 +2,13 @@
 //!
 //! The driver is loaded when it is first needed, and nothing is linked against it, so one binary
 //! runs on machines with and without a GPU. The kernels are CUDA C++ in `kernels/`, compiled ahead
-//! of time to PTX, which the driver compiles for the GPU. Each kernel that computes has a twin
-//! here, which does the same on the CPU over the same buffers. The twins exist only in tests, which
-//! use them to check packing, indices and order without a GPU.
+//! of time to PTX, which the driver compiles for the GPU. Each kernel that computes something has a
+//! twin here: a function that does the same on the CPU over the same buffers. The twins exist only in
+//! tests, to check packing, indices and order without a GPU.
 //!
-//! Nothing outside this module uses CUDA, and all `unsafe` code for it is here. Kernels take raw
+//! Nothing outside this module uses CUDA, and all `unsafe` code for CUDA is here. Kernels take raw
 //! device pointers, so a launch is safe only if the records that the kernel reads are correct. The
-//! twins test this: they index the same buffers with bounds checks.
+//! twins check the records: they index the same buffers with bounds checks.
 #![allow(unsafe_code, reason = "kernels take raw device pointers")]
 
 mod batch;
@@ -25,14 +25,14 @@ pub use device::GpuInfo;
 pub use paper::GpuPaper;
 pub use persistent::GpuPersistent;
 
-/// The time of one kernel launch on this machine's GPU, the τ of section 3.4 of Zheng, Mengshoel and
-/// Chong; `None` without a GPU.
+/// The time of one kernel launch on this machine's GPU, which is τ in section 3.4 of Zheng, Mengshoel
+/// and Chong; `None` if there is no GPU, or if the driver reports an error.
 #[must_use]
 pub fn launch_time() -> Option<std::time::Duration> {
     device::device().ok()?.launch_time().ok()
 }
 
-/// The GPU that the engines use; `None` without one.
+/// The GPU that the engines use; `None` if there is no GPU, or if the driver reports an error.
 #[must_use]
 pub fn gpu_info() -> Option<GpuInfo> {
     device::device().ok()?.info().ok()

@@ -7,18 +7,18 @@
 use crate::potential::{Axis, IndexMapping, Real, halves, ratio};
 
 /// Separators are scaled to a largest entry in [1, 2), and entries below this are then set to zero,
-/// so that the ratio of two separator entries is always finite. A larger value would lose more
-/// of the very unlikely states.
+/// so that the ratio of two separator entries is always finite. A larger value would set more of
+/// the very unlikely states to zero.
 const NEGLIGIBLE: f64 = 1e-300;
 
-/// The number of independent maxima that a search for the largest entry keeps, so that comparisons
-/// do not wait for one another. This affects only speed.
+/// The number of independent maxima that [`scatter`] keeps, so that comparisons do not wait for one
+/// another. This affects only speed.
 const LANES: usize = 8;
 
 /// Marginalisation (equation 2): sets `separator[j]` to the sum of the clique entries that map to j.
 ///
-/// Sums are in double precision for either type of clique table, because a separator entry may be the
-/// sum of millions of clique entries.
+/// Sums are always in double precision, because a separator entry may be the sum of millions of
+/// clique entries.
 pub(super) fn marginalise<T: Real>(clique: &[T], mapping: &IndexMapping, separator: &mut [f64]) {
     separator.fill(0.0);
     for (value, &entry) in clique.iter().zip(mapping.entries()) {
@@ -40,11 +40,12 @@ pub(super) fn scatter<T: Real>(clique: &mut [T], mapping: &IndexMapping, update:
     largest_of(&largest)
 }
 
-/// Writes the ratio of `new` to `old` to `update`, and writes `new` to `old`. Both results are
-/// scaled by powers of two to a largest value in [1, 2). Overwrites `new`.
+/// Scales `new` by a power of two to a largest entry in [1, 2), and divides it by `old`. Stores the
+/// scaled `new` in `old`, and the ratio in `update`, scaled to a largest entry in [1, 2) too.
+/// Overwrites `new`.
 ///
-/// Returns the exponents of the powers of two to multiply `old` and `update` by, to undo the
-/// scaling; `None` if `new` or the ratio is zero everywhere.
+/// Returns two exponents of powers of two that undo the scaling: the first for the table now in
+/// `old`, and the second for the ratio. `None` if `new` or the ratio is zero everywhere.
 pub(super) fn divide<T: Real>(
     new: &mut [f64],
     old: &mut [f64],
@@ -78,7 +79,7 @@ pub(super) fn weigh<T: Real>(table: &mut [T], axis: Axis, weight: impl Fn(usize)
     largest
 }
 
-/// Writes the marginal of a table over one variable to `states`.
+/// Writes the unnormalised marginal of a table over the variable at `axis` to `states`.
 pub(super) fn marginal<T: Real>(table: &[T], axis: Axis, states: &mut [f64]) {
     states.fill(0.0);
     for (state, run) in axis.runs(table) {
@@ -91,6 +92,7 @@ pub(super) fn total<T: Real>(table: &[T]) -> f64 {
     table.iter().map(|value| value.to_f64()).sum()
 }
 
+/// The largest of `values`, which are not negative; zero if there are none.
 fn largest_of<T: Real>(values: &[T]) -> T {
     values.iter().fold(T::ZERO, |largest, &value| if value > largest { value } else { largest })
 }
@@ -113,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_between_the_cliques_of_figure_2() {
+    fn a_message_sums_and_scatters_as_in_figure_2() {
         let (clique, separator) = figure_2();
         let mapping = IndexMapping::new(&clique, &separator);
         let mut table = [1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_marginal_and_weights_of_one_variable() {
+    fn marginals_and_weights_follow_the_axis_of_a_variable() {
         let axis = Axis { stride: 2, cardinality: 2 };
         let mut table = [1.0_f64, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
         let mut states = [9.0; 2];

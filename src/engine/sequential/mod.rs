@@ -1,27 +1,28 @@
 //! Engine `sequential`: the baseline, junction tree propagation on one thread as Zheng, Mengshoel
 //! and Chong describe it (section 3) after Huang and Darwiche.
 //!
-//! HUGIN propagation: every clique and every separator has one table. A message sums the sender's
-//! table onto the separator (equation 2) and multiplies the receiver's table by the ratio of the
-//! separator's new table to its old table (equation 3). The separator entry of each clique entry is
-//! read from an index mapping that is computed when the network is loaded. Messages are passed one
-//! after another in the depth-first order of the [plan](crate::propagation::Plan).
+//! This is HUGIN propagation: every clique and every separator has one table. A message sums the
+//! sender's table onto the separator (equation 2), and multiplies the receiver's table by the ratio
+//! of the separator's new table to its old table (equation 3). The separator entry of each clique
+//! entry is read from an index mapping that is computed when the network is loaded. Messages are
+//! passed one after another in the depth-first order of the [plan](crate::propagation::Plan).
 //!
 //! # Range of numbers
-//! Every table has an exponent e: the numbers it represents are its entries times 2^e. Separators
-//! are scaled to a largest entry in [1, 2). A clique's table is rescaled when its largest entry has
-//! moved far from 2 to the power of [`PEAK`]. Thus any number of findings can be entered without
-//! overflow or underflow, even in single precision. Scaling by powers of two is exact.
+//! Every table has an exponent e: the table represents its entries times 2^e. Separators are scaled
+//! to a largest entry in [1, 2). A clique's table is rescaled when its largest entry has moved far
+//! from 2 to the power of [`PEAK`]. Thus the largest entry of a table neither overflows nor
+//! underflows, however many findings are entered, even in single precision. Scaling by powers of two
+//! is exact.
 //!
 //! # Limits
 //! A table has a single exponent, so entries far below its largest are lost. In single precision,
 //! when the largest entry of a clique's table is 2^[`PEAK`], entries below 2^-222 of it (about
 //! 1e-67) lose digits, and entries below 2^-245 of it become zero. Just before a table is rescaled,
-//! these limits can be 2^24 times as large. In double precision, entries of a separator below about
-//! 1e-300 of the largest become zero. This matters only if later evidence rules out all larger
-//! entries: then the posterior is wrong, or the evidence is wrongly reported as impossible. It
-//! takes findings that favour one state by more than these factors, and others that favour another
-//! state as strongly. Double precision is the default.
+//! these limits can be 2^24 times as large. In either precision, entries of a separator below about
+//! 1e-300 of the largest become zero. Lost entries matter only if later findings rule out all larger
+//! entries: then the posterior is wrong, or the evidence is wrongly reported as impossible. For this,
+//! some findings must favour one state by more than these factors, and other findings must favour
+//! another state as strongly. Double precision is the default.
 
 mod message;
 mod stepper;
@@ -92,15 +93,15 @@ fn bytes(tree: &JunctionTree, precision: Precision) -> u64 {
     .fold(0, u64::saturating_add)
 }
 
-/// The entries of a clique's table are stored multiplied by two to the power of this. Entries
+/// The initial entries of a clique's table are stored multiplied by two to the power of this. Entries
 /// mostly become smaller during a propagation, so most of the range of single precision is left
 /// below 2 to this power. A larger value risks overflow, and a smaller one loses unlikely states
 /// sooner.
 const PEAK: i32 = 96;
 
 /// A clique's table is rescaled to a largest entry near 2 to the power of [`PEAK`] when the
-/// exponent of its largest entry leaves this range. A narrower range costs time, and a wider one
-/// loses unlikely states sooner.
+/// exponent of its largest entry leaves this range. With a narrower range, tables are rescaled more
+/// often; with a wider one, unlikely states are lost sooner.
 const EXPONENTS_OF_LARGEST: Range<i32> = PEAK - 24..PEAK + 8;
 
 /// A compiled network with its tables in one precision.
@@ -110,13 +111,16 @@ struct Loaded<T> {
     prior: Tables<T>,
     /// The cliques' tables during a propagation.
     cliques: Tables<T>,
-    /// The separators' tables. They are small and their entries are sums over many clique entries, so
-    /// they are always in double precision.
+    /// The separators' tables. They are always in double precision, because they are small and their
+    /// entries are sums of many clique entries.
     separators: Tables<f64>,
+    /// By separator.
     mappings: Vec<Mappings>,
-    /// The clique in which findings on each variable are entered.
+    /// For each variable the clique in which its findings are entered, and the variable's axis in the
+    /// clique's table.
     entry_points: Vec<(CliqueId, Axis)>,
-    /// The table from which the posterior of each variable is read.
+    /// For each variable the table from which its posterior is read, and the variable's axis in this
+    /// table.
     homes: Vec<(Home, Axis)>,
     /// A buffer for a message. It holds the separator's new table, and then the ratio of the new
     /// to the old table.
@@ -131,10 +135,13 @@ struct Mappings {
     child: IndexMapping,
 }
 
-/// Tables in one array, each with the exponent of the power of two to multiply its entries by.
+/// The tables of all cliques or of all separators.
 struct Tables<T> {
+    /// The entries, table after table.
     values: Vec<T>,
+    /// For each table the range of its entries in `values`.
     ranges: Vec<Range<usize>>,
+    /// For each table the exponent of the power of two to multiply its entries by.
     exponents: Vec<i64>,
 }
 
@@ -167,8 +174,11 @@ impl<T: Real> Tables<T> {
         self.exponents.copy_from_slice(&other.exponents);
     }
 
-    /// Rescales table `index`, whose largest entry is `largest`, if the exponent of that entry is
-    /// not in [`EXPONENTS_OF_LARGEST`].
+    /// Rescales table `index` if the exponent of its largest entry, `largest`, is not in
+    /// [`EXPONENTS_OF_LARGEST`].
+    ///
+    /// # Errors
+    /// [`RunError::Impossible`] if `largest` is zero.
     fn keep_in_range(&mut self, index: usize, largest: T) -> Result<(), RunError> {
         let power = -largest.scale_exponent().ok_or(RunError::Impossible)?;
         if !EXPONENTS_OF_LARGEST.contains(&power) {
@@ -286,11 +296,12 @@ impl<T: Real> Loaded<T> {
         Ok(())
     }
 
-    /// ln P(e), which after the collect phase is the logarithm of the sum of the root's table.
+    /// ln P(e), without the scale that the network removed from its factors. After the collect stage,
+    /// P(e) is the sum of the root's table.
     fn ln_p_evidence(&self) -> Result<f64, RunError> {
         let root = self.compiled.tree().root().index();
         let total = message::total(self.cliques.table(root));
-        // The total is first scaled into [1, 2), because the logarithm is then most precise.
+        // The total is first scaled into [1, 2), where the rounding error of the logarithm is small.
         let scale = total.scale_exponent().ok_or(RunError::Impossible)?;
         let exponent = self.cliques.exponents[root] - i64::from(scale);
         Ok(total.scale(scale).ln() + exponent as f64 * LN_2)
@@ -333,7 +344,7 @@ impl<T: Real> Propagator for Loaded<T> {
     }
 }
 
-/// The product of the factors assigned to each clique.
+/// A table for each clique: the product of the factors assigned to the clique.
 fn prior<T: Real>(compiled: &CompiledNetwork, scopes: &[Scope]) -> Tables<T> {
     let sizes = compiled.tree().cliques().iter().map(|clique| clique.entries);
     let mut prior = Tables::new(sizes, T::ZERO, i64::from(-PEAK));
@@ -350,7 +361,8 @@ fn prior<T: Real>(compiled: &CompiledNetwork, scopes: &[Scope]) -> Tables<T> {
     prior
 }
 
-/// The exponent of the power of two that brings the largest weight of `finding` into [1, 2).
+/// The exponent of the power of two that brings the largest weight of `finding` into [1, 2). `states`:
+/// the number of states of the variable.
 fn finding_scale(finding: &Finding, states: usize) -> i32 {
     let largest = (0..states).map(|state| finding.weight(state)).fold(0.0, f64::max);
     largest.scale_exponent().unwrap_or(0)

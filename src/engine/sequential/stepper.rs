@@ -11,27 +11,28 @@ use crate::network::Evidence;
 use crate::potential::{MappingTables, Precision, Real, Scope, ratio};
 use crate::propagation::{CompiledNetwork, MemoryLimit, MessageId, Phase};
 
-/// Maximum size in bytes of the old tables kept for stepping back. A step further back repeats the
-/// propagation from its start. This affects only memory and speed.
+/// Maximum size in bytes of the old tables that are kept for stepping back. To step back further, the
+/// propagation is repeated from its start. This affects only memory and speed.
 const MAX_UNDO_BYTES: usize = 64 << 20;
 
 /// If the exponent of the sender's table is below this, all numbers of the message are shown with a
-/// separate power of two, because otherwise they would be close to the smallest numbers of double
+/// separate power of two. Without it they would be near the lower end of the range of double
 /// precision.
 const MIN_EXPONENT: i64 = -900;
 
 /// Steps through the propagation of engine `sequential` in double precision, and shows the tables
 /// that each message reads and writes.
 ///
-/// A step forward passes one message. A step back restores the two tables that the message changed, or
-/// repeats the propagation from its start if they are no longer stored.
+/// A step forward passes one message. A step back restores the two tables that the message changed. If
+/// these are no longer stored, it repeats the propagation from its start.
 pub struct Stepper {
     loaded: Loaded<f64>,
     evidence: Evidence,
     /// Messages passed so far; `None` before the tables are set up and after a failure.
     position: Option<usize>,
-    /// For each of the last messages, the tables that the message changed.
+    /// For each of the last messages that were passed, the tables that the message changed.
     undo: VecDeque<Undo>,
+    /// Size of the tables in `undo` in bytes.
     undo_bytes: usize,
     /// Maximum size of the tables in `undo` in bytes.
     max_undo_bytes: usize,
@@ -66,8 +67,8 @@ impl Stepper {
     /// A stepper through the propagation of `evidence`, at the position before the first message.
     ///
     /// # Errors
-    /// If the tables of the propagation and of two message details together need more than
-    /// `memory`.
+    /// If engine `sequential` does not support the network, or if the tables of the propagation and
+    /// of two message details together need more than `memory`.
     pub fn new(
         compiled: &Arc<CompiledNetwork>,
         evidence: Evidence,
@@ -102,7 +103,7 @@ impl Stepper {
         &self.evidence
     }
 
-    /// Steps through the propagation of `evidence` from now on.
+    /// Replaces the evidence. If it changes, the propagation starts anew.
     pub fn set_evidence(&mut self, evidence: Evidence) {
         if self.evidence != evidence {
             self.evidence = evidence;
@@ -118,8 +119,8 @@ impl Stepper {
     /// [`RunError::Cancelled`] once `cancel` is cancelled. The stepper remains usable after both.
     ///
     /// # Complexity
-    /// A step forward takes one message and copies of two tables; a step back copies two tables. A
-    /// move back beyond the stored tables repeats the propagation from its start.
+    /// A step forward passes one message and copies two tables; a step back copies two tables. A move
+    /// back beyond the stored tables repeats the propagation from its start.
     pub fn seek(&mut self, position: usize, cancel: &CancelToken) -> Result<(), RunError> {
         let compiled = Arc::clone(&self.loaded.compiled);
         let messages = compiled.plan().messages();
@@ -206,12 +207,12 @@ impl Stepper {
             exponent if exponent < MIN_EXPONENT => exponent,
             _ => 0,
         };
-        let copy = |values: &[f64], exponent: i64| -> Arc<[f64]> {
+        let scaled_copy = |values: &[f64], exponent: i64| -> Arc<[f64]> {
             let factor =
                 1.0.scale(i32::try_from(exponent - shown_exponent).unwrap_or(i32::MIN / 2));
             values.iter().map(|value| value * factor).collect()
         };
-        let from_values = copy(cliques.table(from), cliques.exponents[from]);
+        let from_values = scaled_copy(cliques.table(from), cliques.exponents[from]);
         let mapping = match passed.phase {
             Phase::Collect => &mappings[edge].child,
             Phase::Distribute => &mappings[edge].parent,
@@ -223,10 +224,10 @@ impl Stepper {
             exponent: shown_exponent,
             from: MappingTables::new(&sender, &separator),
             to: MappingTables::new(&receiver, &separator),
-            before: copy(separators.table(edge), separators.exponents[edge]),
+            before: scaled_copy(separators.table(edge), separators.exponents[edge]),
             after: sums.into(),
             sender_values: from_values,
-            receiver_values: copy(cliques.table(to), cliques.exponents[to]),
+            receiver_values: scaled_copy(cliques.table(to), cliques.exponents[to]),
             sender,
             receiver,
             separator,
@@ -237,14 +238,14 @@ impl Stepper {
 /// The tables that one message reads and writes: Algorithm 1 of Zheng, Mengshoel and Chong with its
 /// numbers.
 ///
-/// Each table is in the index order of its scope. All numbers must be multiplied by two to the
-/// power of [`exponent`](Self::exponent), which is zero unless the evidence is so improbable that
-/// they would be out of range.
+/// Each table is in the index order of its scope. All entries of tables must be multiplied by two to
+/// the power of [`exponent`](Self::exponent). This exponent is zero unless the evidence is so
+/// improbable that entries would be out of range.
 #[derive(Clone, Debug)]
 pub struct MessageDetail {
     /// The message.
     pub message: MessageId,
-    /// The exponent of the power of two to multiply all numbers by.
+    /// The exponent of the power of two to multiply all entries of tables by.
     pub exponent: i64,
     /// The scope of the sender.
     pub sender: Scope,
@@ -318,13 +319,13 @@ mod tests {
         let expected: Vec<Vec<f64>> = (0..messages)
             .map(|message| numbers(&mut stepper(&compiled, &evidence), message))
             .collect();
-        let mut one = stepper(&compiled, &evidence);
+        let mut stepper = stepper(&compiled, &evidence);
         for message in (0..messages).chain((0..messages).rev()).chain([messages - 1, 2, 5, 1]) {
-            assert_eq!(numbers(&mut one, message), expected[message], "message {message}");
+            assert_eq!(numbers(&mut stepper, message), expected[message], "message {message}");
         }
         // Steps back without stored tables.
-        (one.undo, one.undo_bytes) = (VecDeque::new(), 0);
-        assert_eq!(numbers(&mut one, 0), expected[0]);
+        (stepper.undo, stepper.undo_bytes) = (VecDeque::new(), 0);
+        assert_eq!(numbers(&mut stepper, 0), expected[0]);
     }
 
     #[test]
@@ -335,11 +336,11 @@ mod tests {
         // The largest message of Asia goes between two cliques of eight entries over a separator of
         // four entries.
         assert_eq!(detail_bytes(&compiled), 2 * 8 * (8 + 8 + 2 * 4));
-        let begin =
+        let stepper_within =
             |bytes| Stepper::new(&compiled, evidence.clone(), MemoryLimit::from_bytes(bytes));
-        assert!(matches!(begin(needed - 1), Err(LoadError::TooLarge(_))));
+        assert!(matches!(stepper_within(needed - 1), Err(LoadError::TooLarge(_))));
         let last = compiled.plan().messages().len() - 1;
-        let mut tight = begin(needed + 300).unwrap();
+        let mut tight = stepper_within(needed + 300).unwrap();
         let expected = numbers(&mut stepper(&compiled, &evidence), 0);
         numbers(&mut tight, last);
         assert!(tight.undo_bytes <= 300 && !tight.undo.is_empty(), "{}", tight.undo_bytes);
@@ -367,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn after_the_last_message_all_tables_agree_with_the_posteriors() {
+    fn after_the_last_message_the_home_of_each_variable_gives_its_posterior() {
         let (compiled, evidence) = asia();
         let mut stepper = stepper(&compiled, &evidence);
         stepper.seek(usize::MAX, &CancelToken::new()).unwrap();
@@ -400,15 +401,14 @@ mod tests {
         let mut evidence = Evidence::none();
         evidence.observe_named(compiled.network(), "tub", "yes").unwrap();
         evidence.observe_named(compiled.network(), "either", "no").unwrap();
-        let mut stepper = stepper(&compiled, &evidence);
-        let end = stepper.seek(usize::MAX, &CancelToken::new());
+        let mut reused = stepper(&compiled, &evidence);
+        let end = reused.seek(usize::MAX, &CancelToken::new());
         assert_eq!(end, Err(RunError::Impossible));
-        stepper.set_evidence(possible.clone());
+        reused.set_evidence(possible.clone());
         let cancelled = CancelToken::new();
         cancelled.cancel();
-        assert_eq!(stepper.seek(3, &cancelled), Err(RunError::Cancelled));
-        let expected = numbers(&mut super::tests::stepper(&compiled, &possible), 3);
-        assert_eq!(numbers(&mut stepper, 3), expected);
+        assert_eq!(reused.seek(3, &cancelled), Err(RunError::Cancelled));
+        assert_eq!(numbers(&mut reused, 3), numbers(&mut stepper(&compiled, &possible), 3));
     }
 
     #[test]

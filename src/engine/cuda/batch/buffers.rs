@@ -12,40 +12,44 @@ use crate::potential::Real;
 // The constants below were tuned on the paper's networks, and affect only speed. Work is measured
 // in terms: the work of a row is the number of its terms plus ROW_OVERHEAD.
 
-/// Minimum work of a work item. With smaller work items, more run in parallel, but the overhead
-/// grows.
+/// Minimum work of a work item, except the last one of an operation. With smaller work items, more
+/// run in parallel, but the overhead grows.
 const MIN_WORK: usize = 128;
 
-/// Maximum work of a work item. In larger work items, more of the entries that the rows read are in
-/// the cache, but fewer work items run in parallel.
+/// A work item takes no further row once it has this much work. In larger work items, more of the
+/// entries that the rows read are in the cache, but fewer work items run in parallel.
 const MAX_WORK: usize = 1024;
 
-/// The approximate number of work items that a large operation is cut into, as far as `MIN_WORK`
-/// and `MAX_WORK` allow.
+/// The approximate number of work items that an operation is cut into, as far as `MIN_WORK` and
+/// `MAX_WORK` allow.
 const ITEMS_PER_OPERATION: usize = 4096;
 
-/// The work of a row in addition to its terms, measured in terms.
+/// The work of a row that does not depend on the number of its terms.
 const ROW_OVERHEAD: usize = 4;
 
 /// Some rows of one message. `kernels/batch.cu` declares the same struct; a test compares both.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub struct WorkItem {
-    /// [`CONSTANT`] to [`TWO_FACTORS`].
+    /// The kind of the rows: one of [`CONSTANT`] to [`TWO_FACTORS`].
     pub kind: u32,
-    /// The rows: the first, and one past the last.
+    /// The first row.
     pub first_row: u32,
+    /// One past the last row.
     pub end_row: u32,
     /// 1 if this is the first work item of its message.
     pub is_first: u32,
-    /// The message that is computed: its first entry, and its number.
+    /// First entry of the message that is computed.
     pub result: u32,
+    /// Number of the message that is computed.
     pub result_message: u32,
-    /// The message that is the first factor: its first entry, and its number.
+    /// First entry of the message that is the first factor, if there is one.
     pub factor: u32,
+    /// Number of that message.
     pub factor_message: u32,
-    /// The message that is the second factor: its first entry, and its number.
+    /// First entry of the message that is the second factor, if there is one.
     pub second: u32,
+    /// Number of that message.
     pub second_message: u32,
     pub unused: [u32; 2],
 }
@@ -72,16 +76,17 @@ pub struct Buffers {
     pub reads: Vec<[u32; 2]>,
     /// Total number of entries of all messages of one case.
     pub entries: usize,
+    /// Number of messages.
     pub messages: usize,
-    /// The number of the message to the first variable. That variable's unnormalised posterior sums
-    /// to P(e).
+    /// The number of the message to the first variable. The unnormalised posterior of this variable
+    /// sums to P(e).
     pub first_message: u32,
-    /// The exponent of the power of two to multiply P(e) by.
+    /// The exponent of the power of two to multiply P(e) by, to undo the scaling of factors.
     pub exponent: i64,
     /// First state of each variable in the numbering of all states, then the total number of
     /// states.
     pub offsets: Arc<[usize]>,
-    /// The logarithm of the scale that the network removed from its factors.
+    /// The natural logarithm of the scale that the network removed from its factors.
     pub ln_scale: f64,
 }
 
@@ -149,9 +154,9 @@ impl Buffers {
             + size_of_val(&*self.reads)
     }
 
-    /// Packs the evidence of a case, and returns the exponent of the power of two to multiply P(e)
-    /// by, to undo the scaling of weights. `is_soft`: whether some case of the launch has a
-    /// likelihood; then the evidence of all its cases is packed as weights.
+    /// Packs the evidence of a case into `words`, and returns the exponent of the power of two to
+    /// multiply P(e) by, to undo the scaling of weights. `is_soft`: whether some case of the launch
+    /// has a likelihood. If so, the evidence of all cases of the launch must be packed as weights.
     pub fn pack(&self, case: &Evidence, is_soft: bool, words: &mut [u32]) -> i64 {
         words.fill(if is_soft { 1.0_f32.to_bits() } else { 0 });
         let mut exponent = 0;
@@ -208,7 +213,7 @@ fn work_items(plan: &Plan<f32>) -> (Vec<WorkItem>, Vec<Range<usize>>) {
     (items, levels)
 }
 
-/// The rows of an operation in pieces of about equal work.
+/// Divides the rows of an operation into pieces of about equal work.
 fn pieces(plan: &Plan<f32>, rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let row_work = |row: usize| ROW_OVERHEAD + (plan.rows[row].end - plan.rows[row].first) as usize;
     let all: usize = rows.clone().map(row_work).sum();
@@ -232,7 +237,7 @@ mod tests {
     use crate::engine::cuda::kernel_source::{assert_constants, assert_layout, layout};
 
     #[test]
-    fn work_items_and_constants_equal_those_of_the_kernel() {
+    fn the_kernel_has_the_same_work_items_and_constants() {
         assert_layout(
             "batch",
             layout!(WorkItem {

@@ -1,9 +1,9 @@
-//! Batches of cases on the GPU: the plan of [`engine::batch`](crate::engine::batch), in which each
-//! thread computes a few cases.
+//! Batches of cases on the GPU, by the plan of [`engine::batch`](crate::engine::batch). Each thread of
+//! the GPU computes a few cases.
 //!
 //! While the GPU computes some cases, the threads of the host read the results of the previous
-//! cases and pack the evidence of the next. [`buffers`] computes what the kernels read, and [`gpu`]
-//! launches them. In tests, [`twin`] does the same as the kernels on the CPU.
+//! cases and pack the evidence of the next cases. [`buffers`] computes what the kernels read, and
+//! [`gpu`] launches the kernels. In tests, [`twin`] does the same as the kernels on the CPU.
 
 mod buffers;
 mod gpu;
@@ -34,14 +34,14 @@ trait Executor: Send {
     /// Maximum number of cases in a buffer set.
     fn capacity(&self) -> usize;
 
-    /// Memory in use, in bytes.
+    /// Memory in use on the GPU, in bytes.
     fn bytes(&self) -> u64;
 
     /// The first `words` words of packed evidence of a buffer set, to be written case after case.
     fn packed(&mut self, set: usize, words: usize) -> &mut [u32];
 
     /// Starts to propagate the first `cases` cases of a buffer set, and returns without waiting for
-    /// the results. `is_soft`: how the evidence is packed, see [`Buffers::pack`].
+    /// the results. `is_soft`: whether the evidence was packed as weights, see [`Buffers::pack`].
     fn start(
         &mut self,
         buffers: &Buffers,
@@ -58,13 +58,14 @@ trait Executor: Send {
 pub(super) struct BatchPropagator {
     buffers: Buffers,
     executor: Box<dyn Executor>,
+    /// The threads that pack evidence and read results; `None` if they could not be created.
     threads: Option<Threads>,
 }
 
 impl BatchPropagator {
-    /// Loads the network on the GPU. Needs at most `bytes` on the GPU, and as many on the host
-    /// while loading. `None` if the network has no plan (see [`buffers()`]) or the GPU too little
-    /// memory, or if the GPU fails.
+    /// Loads the network on the GPU. Allocates at most `bytes` on the GPU; the plan also takes at most
+    /// `bytes` on the host. `None` if the network has no plan (see [`buffers()`]), or if the GPU has
+    /// too little memory or fails.
     pub fn load(compiled: &CompiledNetwork, threads: usize, bytes: u64) -> Option<Self> {
         let buffers = buffers(compiled, bytes)?;
         let gpu = Gpu::load(device().ok()?, &buffers, bytes).ok()??;
@@ -76,7 +77,7 @@ impl BatchPropagator {
         Self { buffers, executor, threads }
     }
 
-    /// Memory in use, in bytes, most of it on the GPU.
+    /// Memory in use on the GPU, in bytes.
     pub fn bytes(&self) -> u64 {
         self.executor.bytes()
     }
@@ -84,20 +85,22 @@ impl BatchPropagator {
     /// Propagates each of `cases`.
     ///
     /// # Errors
-    /// Only if `watch` was cancelled. If a case fails, its answer is the error.
+    /// Only if `watch` was cancelled. If a case fails, its answer is the error. If a launch
+    /// fails, its error is the answer to all remaining cases.
     pub fn run(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
         let mut answers = Vec::with_capacity(cases.len());
-        let parts: Vec<&[Evidence]> = cases.chunks(self.executor.capacity()).collect();
+        // The cases of each launch.
+        let launches: Vec<&[Evidence]> = cases.chunks(self.executor.capacity()).collect();
         let mut exponents: [Vec<i64>; BUFFER_SETS] = Default::default();
-        for next in 0..=parts.len() {
+        for next in 0..=launches.len() {
             watch.check()?;
             let mut started = Ok(());
-            if let Some(cases) = parts.get(next) {
+            if let Some(cases) = launches.get(next) {
                 started = self.start(next % BUFFER_SETS, cases, &mut exponents[next % BUFFER_SETS]);
             }
             if let Some(previous) = next.checked_sub(1) {
                 let set = previous % BUFFER_SETS;
-                answers.extend(self.answers(set, parts[previous], &exponents[set]));
+                answers.extend(self.answers(set, launches[previous], &exponents[set]));
             }
             if let Err(failure) = started {
                 answers.resize(cases.len(), Err(failure));
@@ -107,8 +110,8 @@ impl BatchPropagator {
         Ok(answers)
     }
 
-    /// Packs `cases` into a buffer set and starts to propagate them. Sets `exponents` to the
-    /// exponent, for each case, of the power of two that packing removed from its evidence.
+    /// Packs `cases` into a buffer set and starts to propagate them. Sets `exponents` to what
+    /// [`Buffers::pack`] returns for each case.
     fn start(
         &mut self,
         set: usize,
@@ -140,7 +143,7 @@ impl BatchPropagator {
             Ok(results) => results,
             Err(failure) => return vec![Err(failure); cases.len()],
         };
-        let make = || {
+        let read = || {
             let results = results.par_chunks(buffers.result_words());
             results
                 .zip(exponents)
@@ -148,21 +151,24 @@ impl BatchPropagator {
                 .collect()
         };
         match &self.threads {
-            Some(threads) => threads.install(make),
-            None => make(),
+            Some(threads) => threads.install(read),
+            None => read(),
         }
     }
 }
 
 /// The plan of a network in the form that the kernels read. `None` if [`JoinTree::new`] returns
-/// none, for example because `bytes` are too few, or if the network has no variables.
+/// `None`, for example because `bytes` are too few, or if the network has no variables.
 fn buffers(compiled: &CompiledNetwork, bytes: u64) -> Option<Buffers> {
     let plan = Plan::new(&JoinTree::new(compiled, bytes)?, Order::Levels);
     (!plan.variables.is_empty()).then(|| Buffers::new(compiled.network(), plan))
 }
 
-/// The posteriors of a case, computed from the words of its result. `exponent`: the exponent of the
-/// power of two that was removed from its evidence.
+/// The posteriors of a case, computed from the words of its result. `exponent`: what
+/// [`Buffers::pack`] returned for the case.
+///
+/// # Errors
+/// [`RunError::Impossible`] if all numbers of a variable are zero or nearly zero.
 fn answer(buffers: &Buffers, words: &[f32], exponent: i64) -> Result<Posteriors, RunError> {
     let (states, power) = words.split_at(buffers.states());
     let mut values: Vec<f64> = states.iter().map(|&value| f64::from(value)).collect();
@@ -241,7 +247,7 @@ mod tests {
                 assert_eq!(found.len(), count);
                 let expected = twin.run(&many[..count.min(MANY)], &watch).unwrap();
                 expected.iter().zip(&found).for_each(|(b, a)| assert_near(a, b));
-                // The answer to a case does not depend on its position.
+                // The answer to a case does not depend on the position of the case in the batch.
                 let period = cases.len();
                 assert!(found.iter().zip(found.iter().skip(period)).all(|(a, b)| a == b));
                 assert_eq!(gpu.run(&many, &watch), Ok(found), "two runs are bit-equal");

@@ -1,11 +1,11 @@
-//! The kernels of `kernels/batch.cu` on the CPU, over the same buffers.
+//! Does on the CPU what the kernels of `kernels/batch.cu` do on the GPU, over the same buffers.
 
 use super::buffers::{Buffers, CONSTANT, FACTOR_AND_ROW, ONE_FACTOR, TWO_FACTORS, WorkItem};
 use super::{BUFFER_SETS, Executor};
 use crate::engine::RunError;
 use crate::potential::Real;
 
-/// Number of cases in a group.
+/// Number of cases in a group. The kernel may have a different number: results do not depend on it.
 const GROUP: usize = 32;
 
 /// The first factor is scaled so that its largest entry is near two to this power. Shared with the
@@ -127,7 +127,8 @@ impl Group {
         }
     }
 
-    /// The scales of both factors, and the exponent of the power of two of the result.
+    /// The scales of both factors for each case, and the exponents of the powers of two to multiply
+    /// the result by.
     fn scales(&self, item: &WorkItem) -> ([Numbers; 2], [i32; GROUP]) {
         let (mut scales, mut exponents) = ([[1.0; GROUP]; 2], [0; GROUP]);
         let factors = [

@@ -1,4 +1,4 @@
-//! The contents of the buffers of a network and the records of all launches, for GPU and twin.
+//! The contents of the buffers of a network and the records of all launches, for the GPU and the twin.
 
 use super::records::{Chunk, Marginal, Message};
 use crate::engine::factors::FactorProduct;
@@ -8,11 +8,12 @@ use crate::network::{Evidence, VariableId};
 use crate::potential::{IndexMapping, Real, Scope};
 use crate::propagation::{CompiledNetwork, Home, Phase};
 
-/// Clique tables are scaled so that their largest entry is near two to this power. Shared with the
-/// kernels.
+/// Clique tables are scaled so that their largest entry is near two to this power. Shared with
+/// `kernels/paper/message.cu`.
 pub(super) const PEAK: i32 = 96;
 
-/// Separator entries below this count as zero, so that every ratio is finite. Shared with the kernels.
+/// Separator entries below this count as zero, so that every ratio is finite. Shared with
+/// `kernels/paper/message.cu`.
 #[cfg(test)]
 pub(super) const NEGLIGIBLE: f64 = 1e-300;
 
@@ -21,7 +22,7 @@ pub(super) const NEGLIGIBLE: f64 = 1e-300;
 const CHUNK: u64 = 4096;
 
 /// Threads per block of the kernels `initialise` and `marginals`, for which the block size is not
-/// an option. Shared with the kernels.
+/// an option. Shared with `kernels/paper/marginals.cu`.
 pub(super) const THREADS: u32 = 256;
 
 /// The block sizes, in threads, that `message` supports: from half a warp to the maximum of a GPU.
@@ -33,7 +34,7 @@ pub(super) struct Buffers {
     pub block_size: u32,
     pub cliques: usize,
     pub variables: usize,
-    /// The product of the CPTs of each clique, clique after clique.
+    /// The product of the factors assigned to each clique, clique after clique.
     pub prior: Vec<f32>,
     /// For each clique the exponent of the power of two to multiply the clique's entries of `prior`
     /// by.
@@ -56,7 +57,8 @@ pub(super) struct Buffers {
     /// Where findings on each variable are entered: the clique, the variable's stride in the clique
     /// table, and its number of states.
     entry_points: Vec<(CliqueId, u32, u32)>,
-    /// The index of the first weight of each variable, then the total number of weights.
+    /// The index of the first weight of each variable in packed evidence, counted from the first
+    /// weight of all; then the total number of weights.
     first_weights: Vec<u32>,
 }
 
@@ -123,7 +125,7 @@ impl Buffers {
             marginals(compiled, &scopes, &separator_scopes, &clique_starts, &separator_starts);
         let smallest = tree.smallest_cliques(network.variables().len());
         let entry_points = network.ids().zip(smallest).map(|(variable, clique)| {
-            let axis = scopes[clique.index()].axis(variable).expect("it holds the variable");
+            let axis = scopes[clique.index()].axis(variable).expect("the clique has its variable");
             (clique, axis.stride as u32, axis.cardinality as u32)
         });
         let first_weights = starts(&mut network.variables().iter().map(|v| v.cardinality() as u64));
@@ -192,7 +194,8 @@ impl Buffers {
     }
 }
 
-/// The product of the CPTs in each clique, and the exponent of its power of two.
+/// The product of the factors assigned to each clique, clique after clique, and for each clique the
+/// exponent of the power of two to multiply the product by.
 fn prior(compiled: &CompiledNetwork, scopes: &[Scope]) -> (Vec<f32>, Vec<i32>) {
     let mut prior = Vec::with_capacity(scopes.iter().map(Scope::entries).sum());
     let mut exponents = Vec::with_capacity(scopes.len());
@@ -206,7 +209,7 @@ fn prior(compiled: &CompiledNetwork, scopes: &[Scope]) -> (Vec<f32>, Vec<i32>) {
 
 /// The chunks of all clique tables.
 fn chunks(tree: &JunctionTree, clique_starts: &[u64]) -> Vec<Chunk> {
-    let chunks = |clique: CliqueId| {
+    let chunks_of = |clique: CliqueId| {
         let (table, entries) = (clique_starts[clique.index()], tree[clique].entries);
         (0..entries).step_by(CHUNK as usize).map(move |first| Chunk {
             table,
@@ -216,24 +219,24 @@ fn chunks(tree: &JunctionTree, clique_starts: &[u64]) -> Vec<Chunk> {
             unused: 0,
         })
     };
-    tree.clique_ids().flat_map(chunks).collect()
+    tree.clique_ids().flat_map(chunks_of).collect()
 }
 
-/// The mapping tables of one side of a separator.
+/// The mapping tables of a separator to one of its two cliques.
 #[derive(Clone, Copy)]
 struct Side {
     /// The index of the first element in [`Buffers::mappings`].
     first: u64,
     /// Number of elements of each mapping table.
     count: u32,
-    /// Distance between two mapping tables.
+    /// Distance between the first elements of two neighbouring mapping tables.
     table_stride: u32,
-    /// Distance between two elements of a mapping table.
+    /// Distance between two neighbouring elements of a mapping table.
     stride: u32,
 }
 
-/// The mapping tables of all separators (section 3.2), and where those of each separator are
-/// stored: first the side of the parent clique, then the side of the child clique.
+/// The mapping tables of all separators (section 3.2). Also returns, for each separator, where the
+/// mapping tables to the parent clique and to the child clique are stored, in this order.
 fn mappings(
     tree: &JunctionTree,
     scopes: &[Scope],
@@ -283,6 +286,7 @@ fn messages(
     let messages = compiled.plan().messages().iter().enumerate().map(|(index, message)| {
         let edge = message.separator.index();
         let (parent, child) = sides[edge];
+        // The mapping tables to the sender and to the receiver.
         let (from, to) = match message.phase {
             Phase::Collect => (child, parent),
             Phase::Distribute => (parent, child),
@@ -330,7 +334,7 @@ fn marginals(
             Home::Clique(clique) => (&scopes[clique.index()], clique_starts[clique.index()], 0),
             Home::Separator(edge) => (&separators[edge.index()], separator_starts[edge.index()], 1),
         };
-        let axis = scope.axis(variable).expect("a home holds its variable");
+        let axis = scope.axis(variable).expect("a home has its variable");
         marginals.push(Marginal {
             table,
             entries: scope.entries() as u64,
@@ -342,7 +346,7 @@ fn marginals(
         });
         out += axis.cardinality as u32;
     }
-    let total = |table: u64, entries: u64, is_separator: u32| Marginal {
+    let sum_of_table = |table: u64, entries: u64, is_separator: u32| Marginal {
         table,
         entries,
         stride: entries,
@@ -356,10 +360,10 @@ fn marginals(
         Some(edge) => {
             let message = compiled.plan().message_over(edge, Phase::Distribute);
             let message = message.expect("a message passes each separator both ways");
-            let marginal = total(separator_starts[edge.index()], tree[edge].entries, 1);
+            let marginal = sum_of_table(separator_starts[edge.index()], tree[edge].entries, 1);
             (marginal, Exponent::Separator(message.index()))
         }
-        None => (total(0, tree[tree.root()].entries, 0), Exponent::Clique(0)),
+        None => (sum_of_table(0, tree[tree.root()].entries, 0), Exponent::Clique(0)),
     };
     marginals.push(marginal);
     (marginals, exponent)

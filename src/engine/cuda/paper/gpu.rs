@@ -34,10 +34,11 @@ pub(super) struct Gpu {
     separator_exponents: CudaSlice<i32>,
     marginals: CudaSlice<u32>,
     out: CudaSlice<f64>,
-    /// `out`, copied to the host.
+    /// A copy of `out` on the host.
     out_on_host: Vec<f64>,
-    /// Events, created as needed and reused. The first `marked` of them were recorded in this run.
+    /// Events, which are created as needed and reused.
     marks: Vec<CudaEvent>,
+    /// Number of events that were recorded in this run: the first ones of `marks`.
     marked: usize,
 }
 
@@ -69,6 +70,7 @@ impl Kernels {
 }
 
 impl Gpu {
+    /// Loads the kernels, and copies `buffers` to the GPU.
     pub fn load(device: &'static Device, buffers: &Buffers) -> Result<Self, DriverError> {
         let stream = device.stream()?;
         let [kernels, empty] = Kernels::load(device)?;
@@ -99,7 +101,7 @@ impl Gpu {
     }
 
     /// Copies `evidence` to the GPU and launches `initialise`. `empty`, here and in the next two
-    /// functions: whether to launch the kernel with the empty body instead.
+    /// functions: whether to launch the kernel with an empty body instead.
     fn launch_initialise(
         &mut self,
         buffers: &Buffers,
@@ -115,8 +117,8 @@ impl Gpu {
         launch.arg(&self.prior).arg(&mut self.cliques).arg(&self.chunks).arg(&self.evidence);
         launch.arg(&cliques).arg(&variables).arg(&mut self.largest).arg(&mut self.exponents);
         launch.arg(&mut self.separators).arg(&separators);
-        // SAFETY: the arguments are those that kernels/paper/initialise.cu declares, and the
-        // records stay within the buffers, as the twin shows.
+        // SAFETY: kernels/paper/initialise.cu declares these arguments, and the records stay within
+        // the buffers, as the twin shows.
         unsafe { launch.launch(grid((buffers.chunks.len() as u32, 1), THREADS)) }.map(|_| ())
     }
 
@@ -134,11 +136,11 @@ impl Gpu {
         let mut launch = self.stream.launch_builder(kernel);
         launch.arg(&mut self.cliques).arg(&mut self.separators).arg(&self.mappings);
         launch.arg(&mut self.largest).arg(&mut self.exponents);
-        // The kernel takes this struct by value; cudarc takes it as an array of words.
+        // The kernel takes this struct by value. cudarc needs it as an array of words of 8 bytes.
         let message: [u64; size_of::<Message>() / 8] = bytemuck::cast(*message);
         launch.arg(&mut self.separator_exponents).arg(&message);
-        // SAFETY: the arguments are those that kernels/paper/message.cu declares, and the record stays
-        // within the buffers, as the twin shows.
+        // SAFETY: kernels/paper/message.cu declares these arguments, and the record stays within the
+        // buffers, as the twin shows.
         unsafe { launch.launch(config) }.map(|_| ())
     }
 
@@ -152,8 +154,8 @@ impl Gpu {
         let mut launch = self.stream.launch_builder(kernel);
         launch.arg(&self.cliques).arg(&self.separators).arg(&self.marginals);
         launch.arg(&exponent).arg(&mut self.out);
-        // SAFETY: the arguments are those that kernels/paper/marginals.cu declares, and the records stay
-        // within the buffers, as the twin shows.
+        // SAFETY: kernels/paper/marginals.cu declares these arguments, and the records stay within the
+        // buffers, as the twin shows.
         unsafe { launch.launch(grid((buffers.marginals.len() as u32, 1), THREADS)) }?;
         self.stream.memcpy_dtoh(&self.out, &mut self.out_on_host)?;
         self.stream.synchronize()

@@ -1,8 +1,8 @@
 //! Engine `gpu-paper`: the kernels of Zheng, Mengshoel and Chong as published, for study.
 //!
 //! HUGIN propagation with one launch per message in depth-first order, one thread per separator
-//! entry, and the mapping tables of section 3.2 in the GPU's memory. Block size and layout of the
-//! mapping tables can be chosen, as in the paper. The engine is deliberately not tuned, to show
+//! entry, and the mapping tables of section 3.2 in the GPU's memory. The block size and the layout of
+//! the mapping tables can be chosen, as in the paper. The engine is deliberately not tuned, to show
 //! what the published algorithm costs.
 //!
 //! [`buffers`] computes the contents of all buffers and the record of each launch, and [`gpu`]
@@ -68,8 +68,8 @@ impl Engine for GpuPaper {
 
 /// Runs the kernels of a propagation on the GPU, or in tests their twin on the CPU.
 trait Executor: Send {
-    /// Fills each clique table with the product of its CPTs and of the weights in `evidence`, which
-    /// [`Buffers::pack`] packed. Fills the separator tables with ones.
+    /// Fills each clique table with the product of the clique's factors and of the weights of its
+    /// findings, and fills the separator tables with ones. [`Buffers::pack`] packs `evidence`.
     fn initialise(&mut self, buffers: &Buffers, evidence: &[u32]) -> Result<(), RunError>;
 
     /// Passes message number `index` of the plan.
@@ -78,14 +78,14 @@ trait Executor: Send {
     /// Records the time at which all work enqueued so far has ended.
     fn mark(&mut self) -> Result<(), RunError>;
 
-    /// Computes the marginals after all work enqueued so far, and waits for them; see
-    /// [`Buffers::marginals`].
+    /// Computes the marginals after all work enqueued so far, and waits for them. Returns what
+    /// [`Buffers::states`] describes.
     fn read(&mut self, buffers: &Buffers) -> Result<&[f64], RunError>;
 
     /// Waits for all work.
     fn wait(&mut self) -> Result<(), RunError>;
 
-    /// Removes all marks, and returns for each the time since the first.
+    /// Removes all marks, and returns for each mark the time since the first mark.
     fn take_marks(&mut self) -> Result<Vec<Duration>, RunError>;
 
     /// The median time of `repeat` runs of all launches and copies of a propagation with empty
@@ -199,8 +199,8 @@ fn posteriors(
     }))
 }
 
-/// ln(`total` * 2^`exponent`). `total` is first scaled to near one, because the rounding error of a
-/// logarithm is smallest where the logarithm is near zero.
+/// ln(`total` * 2^`exponent`). `total` is first scaled to near one, because a logarithm near zero has
+/// the smallest rounding error.
 fn ln_scaled(total: f64, exponent: f64) -> f64 {
     let power = total.log2().round();
     (total * (-power).exp2()).ln() + (exponent + power) * LN_2
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn setting_the_block_size_later_or_when_loading_is_the_same() {
+    fn the_block_size_is_clamped_alike_when_loading_and_when_set_later() {
         let compiled = &networks()[0].0;
         let options = PaperOptions::default();
         for block_size in [1, 16, 192, 1024, 5000] {
@@ -267,9 +267,9 @@ mod tests {
                         .map(|j| (0..m.from_count).map(|n| element(j, n)).collect())
                         .collect()
                 };
-                let lists = mapping_tables(&a, a_message);
-                assert_eq!(lists, mapping_tables(&b, b_message));
-                // Both equal the mapping tables that `MappingTables` computes for the window.
+                let tables = mapping_tables(&a, a_message);
+                assert_eq!(tables, mapping_tables(&b, b_message));
+                // `MappingTables`, which the window uses, computes the same tables.
                 let message = compiled.plan()[MessageId::new(a_message.index as usize)];
                 let scope =
                     |variables: &[_]| Scope::of(compiled.network(), variables.iter().copied());
@@ -291,7 +291,7 @@ mod tests {
                     }
                 }
                 // Each entry of the clique is in exactly one mapping table.
-                let mut all: Vec<u32> = lists.into_iter().flatten().collect();
+                let mut all: Vec<u32> = tables.into_iter().flatten().collect();
                 all.sort_unstable();
                 assert!(all.into_iter().eq(0..a_message.entries * a_message.from_count));
             }

@@ -1,7 +1,7 @@
 //! The records that the kernels read, as `kernels/paper/*.cu` declare them; a test compares both.
 //!
-//! A slot is an index into the buffers `largest` and `exponents`, which hold the scale of a table:
-//! the bits of its largest entry, and its power of two.
+//! A slot is an index into the buffers `largest` and `exponents`. These hold the scale of a table: the
+//! bits of its largest entry, and the exponent of its power of two.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -13,7 +13,9 @@ pub(super) struct Chunk {
     pub table: u64,
     /// First entry of the chunk within the table.
     pub first: u32,
+    /// Number of entries of the chunk.
     pub entries: u32,
+    /// Number of the clique.
     pub clique: u32,
     pub unused: u32,
 }
@@ -22,29 +24,37 @@ pub(super) struct Chunk {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(super) struct Message {
-    /// The first entry of the sender's table, and of the receiver's.
+    /// First entry of the sender's table.
     pub from: u64,
+    /// First entry of the receiver's table.
     pub to: u64,
-    /// The first element of the sender's mapping tables, and of the receiver's.
+    /// First element of the sender's mapping tables.
     pub from_mapping: u64,
+    /// First element of the receiver's mapping tables.
     pub to_mapping: u64,
     /// First entry of the separator table.
     pub separator: u64,
     /// Number of entries of the separator.
     pub entries: u32,
-    /// Number of entries per separator entry of the sender, and of the receiver.
+    /// Number of elements of each of the sender's mapping tables.
     pub from_count: u32,
+    /// Number of elements of each of the receiver's mapping tables.
     pub to_count: u32,
-    /// Distance between two mapping tables, and between two elements of a mapping table.
+    /// Distance between the first elements of two of the sender's mapping tables.
     pub from_table_stride: u32,
+    /// Distance between two elements of one of the sender's mapping tables.
     pub from_stride: u32,
+    /// As `from_table_stride`, for the receiver.
     pub to_table_stride: u32,
+    /// As `from_stride`, for the receiver.
     pub to_stride: u32,
-    /// Slots of the scales of sender and receiver before the message, and of the receiver after it.
+    /// Slot of the sender's scale.
     pub from_slot: u32,
+    /// Slot of the receiver's scale before the message.
     pub to_slot: u32,
+    /// Slot of the receiver's scale after the message.
     pub out_slot: u32,
-    /// The last message that wrote the separator; -1 if its entries are still ones.
+    /// Index of the last message that wrote the separator; -1 if the separator still has only ones.
     pub previous: i32,
     /// Index of this message in the plan.
     pub index: u32,
@@ -54,15 +64,17 @@ pub(super) struct Message {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(super) struct Marginal {
-    /// The first entry of the table, its number of entries, and the stride of the variable in it.
+    /// First entry of the table.
     pub table: u64,
+    /// Number of entries of the table.
     pub entries: u64,
+    /// Stride of the variable in the table.
     pub stride: u64,
     /// Number of states of the variable.
     pub states: u32,
     /// 1 for the table of a separator, 0 for the table of a clique.
     pub is_separator: u32,
-    /// Index of the first state in the result.
+    /// Index in the result of the variable's first state.
     pub out: u32,
     pub unused: u32,
 }
@@ -74,7 +86,7 @@ mod tests {
     use crate::engine::cuda::paper::buffers::{NEGLIGIBLE, PEAK, THREADS};
 
     #[test]
-    fn constants_equal_those_of_the_kernels() {
+    fn the_kernels_have_the_same_constants() {
         assert_constants("paper/initialise", &[]);
         assert_constants("paper/message", &[("PEAK", f64::from(PEAK)), ("NEGLIGIBLE", NEGLIGIBLE)]);
         assert_constants("paper/marginals", &[("THREADS", f64::from(THREADS))]);

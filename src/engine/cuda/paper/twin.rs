@@ -1,4 +1,5 @@
-//! The kernels of `kernels/paper` on the CPU, over the same buffers and records.
+//! Does on the CPU what the kernels of `kernels/paper` do on the GPU, over the same buffers and
+//! records.
 
 use std::time::Duration;
 
@@ -35,7 +36,7 @@ impl Twin {
         }
     }
 
-    /// One block of `initialise`.
+    /// Does what one block of `initialise` does.
     fn initialise_chunk(&mut self, buffers: &Buffers, evidence: &[u32], chunk: Chunk) {
         let start = &evidence[buffers.cliques..];
         let findings = &start[buffers.cliques + 1..];
@@ -57,7 +58,7 @@ impl Twin {
         }
     }
 
-    /// Thread `j` of `message`. Returns the bits of the largest entry that the thread writes.
+    /// Does what thread `j` of `message` does. Returns the bits of the largest entry that it writes.
     fn message_thread(&mut self, buffers: &Buffers, m: &Message, j: u32) -> u32 {
         let mapping = |first: u64, table_stride: u32, stride: u32, n: u32| -> usize {
             let at = first + u64::from(j) * u64::from(table_stride);
@@ -150,7 +151,7 @@ impl Executor for Twin {
     }
 }
 
-/// The exponent of the non-negative float with these bits, as in `kernels/numbers.cuh`.
+/// The same as `exponent_of` in `kernels/numbers.cuh`.
 fn exponent_of(bits: u32) -> i32 {
     if bits == 0 { 0 } else { (bits >> 23).max(1) as i32 - 127 }
 }

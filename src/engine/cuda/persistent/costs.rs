@@ -29,28 +29,31 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// The time of the sums if each thread adds `steps` products of `pairs` pairs of factors each.
+    /// The time of the sums, if each thread adds `steps` products and each product has `pairs` pairs of
+    /// factors.
     pub fn sum_time(steps: usize, pairs: usize) -> u32 {
         400 + 15 * (steps * (1 + pairs)) as u32
     }
 
+    /// Number of message words that one thread loads into the staging buffer.
     fn words_per_thread(self) -> u64 {
         u64::from(self.staged_words.div_ceil(THREADS as u32))
     }
 
-    /// From the start of the work item to a full staging buffer, if all messages have been written.
+    /// Time from the start of the work item to a full staging buffer, if all messages that it reads
+    /// have been written.
     pub fn time_to_stage(self) -> u64 {
         450 + 270 * self.words_per_thread()
     }
 
-    /// From the end of the last input to a full staging buffer, if the block is waiting for that
+    /// Time from the end of the last input to a full staging buffer, if the block is waiting for that
     /// input.
     pub fn time_to_stage_after_wait(self) -> u64 {
         250 + 210 * self.words_per_thread()
     }
 
-    /// From the end of the last input to the end of the work item, if the block is waiting for that
-    /// input.
+    /// Time from the end of the last input to the end of the work item, if the block is waiting for
+    /// that input.
     pub fn latency(self) -> u64 {
         self.time_to_stage_after_wait() + u64::from(self.sum_time)
     }

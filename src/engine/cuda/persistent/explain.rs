@@ -45,9 +45,9 @@ fn length(timestamps: &[Timestamps]) -> u64 {
 }
 
 /// For each work item the number of its operation or report.
-fn operation_of_items(items: &WorkItems) -> Vec<usize> {
-    let operations = items.offsets.windows(2).enumerate();
-    operations.flat_map(|(operation, of)| (of[0]..of[1]).map(move |_| operation)).collect()
+fn operations_of_items(items: &WorkItems) -> Vec<usize> {
+    let ranges = items.offsets.windows(2).enumerate();
+    ranges.flat_map(|(operation, range)| (range[0]..range[1]).map(move |_| operation)).collect()
 }
 
 /// The work items that compute the inputs of `operation`.
@@ -56,7 +56,7 @@ fn input_items(items: &WorkItems, operation: usize) -> impl Iterator<Item = usiz
     inputs.flat_map(|&input| items.offsets[input]..items.offsets[input + 1])
 }
 
-/// Prints the shares of their time that blocks spend waiting for inputs and staging them, and summing.
+/// Prints how the time of the blocks divides into waiting and staging, and summing.
 fn print_shares(timestamps: &[Timestamps], blocks: usize) {
     let length = length(timestamps);
     let percent = (blocks as u64 * length) as f64 / 100.0;
@@ -69,27 +69,28 @@ fn print_shares(timestamps: &[Timestamps], blocks: usize) {
     );
 }
 
-/// Prints mean times of work items. Work items are grouped by the number of words that each thread
-/// stages, and by whether an input was completed after the work item began.
+/// Prints mean times of the work items of operations. Work items are grouped by the number of message
+/// words that each thread stages, and by whether an input was completed after the work item began.
 fn print_costs(items: &WorkItems, timestamps: &[Timestamps], operations: usize) {
-    let operation = operation_of_items(items);
-    // The number of work items, and the total times of waiting for inputs, staging and summing.
-    let mut classes = std::collections::BTreeMap::<_, [u64; 4]>::new();
+    let operation = operations_of_items(items);
+    // For each group the number of work items, and the total times of waiting, staging and summing.
+    let mut groups = std::collections::BTreeMap::<_, [u64; 4]>::new();
     for (item, times) in timestamps.iter().enumerate().take(items.offsets[operations]) {
         let inputs = input_items(items, operation[item]);
-        let complete =
-            inputs.map(|input| timestamps[input].end).max().unwrap_or(0).min(times.ready);
+        let last_input = inputs.map(|input| timestamps[input].end).max().unwrap_or(0);
+        let complete = last_input.min(times.ready);
         let words = (items.records[item][1] & 0xffff).div_ceil(4);
-        let class = classes.entry((words, complete > times.began)).or_default();
+        let group = groups.entry((words, complete > times.began)).or_default();
         let waited = complete.saturating_sub(times.began);
         let staged = times.ready - times.began - waited;
-        for (sum, of_item) in class.iter_mut().zip([1, waited, staged, times.end - times.ready]) {
-            *sum += of_item;
+        for (sum, time) in group.iter_mut().zip([1, waited, staged, times.end - times.ready]) {
+            *sum += time;
         }
     }
-    for ((words, waits), [count, waited, staged, summed]) in classes {
+    for ((words, waits), [count, waited, staged, summed]) in groups {
         println!(
-            "  {count:>5} work items of {words} words per thread, inputs {}: {:>5} ns waiting, {:>4} staging, {:>4} summing",
+            "  {count:>5} work items of {words} words per thread, inputs {}: {:>5} ns waiting, \
+             {:>4} ns staging, {:>4} ns summing",
             if waits { "late " } else { "early" },
             waited / count,
             staged / count,
@@ -101,7 +102,7 @@ fn print_costs(items: &WorkItems, timestamps: &[Timestamps], operations: usize) 
 /// Prints the critical path backwards from the last work item. The predecessor of a work item is
 /// the one that ended last among its inputs and the previous work item of its block.
 fn print_critical_path(items: &WorkItems, timestamps: &[Timestamps], blocks: usize) {
-    let (operation, start) = (operation_of_items(items), start(timestamps));
+    let (operation, start) = (operations_of_items(items), start(timestamps));
     let mut previous = vec![None; items.len()];
     let mut start_order: Vec<usize> = (0..items.len()).collect();
     start_order.sort_by_key(|&item| timestamps[item].began);
@@ -114,7 +115,8 @@ fn print_critical_path(items: &WorkItems, timestamps: &[Timestamps], blocks: usi
         let record = &items.records[this];
         let Timestamps { began, ready, end, block } = timestamps[this];
         println!(
-            "  {:>7} to {:>7}, ready {:>7}, block {block:>4}: operation {}, {} chunks, {} steps in {} passes",
+            "  {:>7} to {:>7} ns, ready {:>7}, block {block:>4}: operation {}, {} chunks, {} steps, \
+             {} passes",
             began - start,
             end - start,
             ready - start,

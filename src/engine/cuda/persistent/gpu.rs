@@ -19,30 +19,35 @@ use crate::statistics::median_duration;
 pub(super) struct Gpu {
     device: &'static Device,
     stream: Arc<CudaStream>,
+    /// The kernel without timestamps.
     plain: CudaFunction,
     timestamped: CudaFunction,
     empty: CudaFunction,
+    /// Number of blocks of a launch.
     blocks: usize,
     /// Whether kernels of other processes may run at the same time.
     is_shared: bool,
-    /// The work items of all lists, list after list.
+    /// As [`Schedule::items`].
     list_items: Vec<usize>,
-    /// Where each list begins in `list_items`, then the total number of work items.
+    /// As [`Schedule::starts`].
     list_starts: Vec<u32>,
     report_order: Vec<usize>,
     /// Total number of states of all variables.
     states: u32,
+    /// The records of all lists, as [`Schedule::records`] returns them.
     records: CudaSlice<u32>,
+    /// Where the records of each list begin, as [`Schedule::records`] returns it.
     starts: CudaSlice<u32>,
-    /// A copy of `list_starts`.
+    /// A copy of `list_starts`, padded with zeros.
     first_timestamps: CudaSlice<u32>,
     evidence: CudaSlice<u32>,
     messages: CudaSlice<u64>,
     timestamps: CudaSlice<u64>,
     /// Packed evidence, to be copied to `evidence`.
     packed: Pinned<u32>,
-    /// P(e) and the posteriors, which the GPU writes.
+    /// P(e), which the GPU writes.
     p_evidence: Pinned<u64>,
+    /// The words of all reports, which the GPU writes.
     posteriors: Pinned<u32>,
     /// The epoch of the last launch.
     epoch: u32,
@@ -53,21 +58,24 @@ pub(super) struct Gpu {
     is_unread: bool,
 }
 
-/// Length in words above which the records of a network are marked to be evicted from the GPU's L2
-/// cache first, because they would push out messages. This many words are 40 MiB; the L2 cache of
-/// an H200 has 50 MiB. This affects only speed.
+/// If the records of a network are longer than this number of words, they are marked to be evicted
+/// first from the GPU's L2 cache, because they would push out messages. This many words are 40 MiB;
+/// the L2 cache of an H200 has 50 MiB. This affects only speed.
 const LARGE_RECORDS: usize = 10 << 20;
 
 /// The kernel to launch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum KernelVariant {
-    /// Without timestamps, which is faster.
+    /// Propagates without timestamps, which is faster.
     Plain,
+    /// Propagates and takes timestamps.
     Timestamped,
+    /// Writes only the epoch of P(e).
     Empty,
 }
 
 impl Gpu {
+    /// Loads the kernels, and copies `program` to the GPU.
     pub fn load(device: &'static Device, program: &Program) -> Result<Self, DriverError> {
         let stream = device.stream()?;
         let has_async_copies = device.capability()? >= (8, 0);
@@ -116,11 +124,11 @@ impl Gpu {
 
     /// Launches a kernel.
     ///
-    /// Two propagations at the same time could each keep blocks of the other from becoming
-    /// resident, and both would wait forever. Within this process, callers prevent this by holding
-    /// [`Executor::lock`] unless the kernel is the empty one. If kernels of other processes can run
-    /// at the same time, the launch is cooperative: the driver then guarantees that all blocks
-    /// become resident. A plain launch is faster.
+    /// If two propagations ran at the same time, each could keep blocks of the other from becoming
+    /// resident, and both would wait forever. Within this process, callers prevent this: they hold
+    /// [`Executor::lock`], except for the empty kernel, which does not wait. If kernels of other
+    /// processes can run at the same time, the launch is cooperative: the driver then guarantees that
+    /// all blocks become resident. An ordinary launch is faster.
     fn launch(&mut self, has_evidence: bool, variant: KernelVariant) -> Result<(), DriverError> {
         if has_evidence {
             self.stream.memcpy_htod(self.packed.as_slice(), &mut self.evidence)?;
@@ -139,7 +147,7 @@ impl Gpu {
         let writes_results = variant != KernelVariant::Empty;
         self.is_unread |= writes_results;
         let parity = self.parity != writes_results;
-        // Bits 0 to 2, as the kernel declares them.
+        // Bits 0 to 2, which kernels/persistent.cu describes.
         let flags = [has_evidence, self.records.len() > LARGE_RECORDS, parity];
         let flags = flags.iter().rev().fold(0, |bits, &flag| bits << 1 | u32::from(flag));
         let kernel = match variant {
@@ -155,8 +163,8 @@ impl Gpu {
         launch.arg(&mut self.messages).arg(&p_evidence).arg(&posteriors).arg(&self.epoch);
         launch.arg(&self.first_timestamps).arg(&mut self.timestamps);
         let config = grid((self.blocks as u32, 1), THREADS as u32);
-        // SAFETY: the arguments are those that kernels/persistent.cu declares. The records stay within
-        // the buffers and have no cyclic waits, as the twin and the tests show. All blocks become
+        // SAFETY: kernels/persistent.cu declares these arguments. The records stay within the buffers
+        // and do not wait for each other in a cycle, as the twin and the tests show. All blocks become
         // resident: there are no more than fit, and no other waiting kernel runs at the same time.
         unsafe {
             match self.is_shared {

@@ -1,14 +1,14 @@
 //! Engine `gpu`: a whole propagation in one launch of a persistent kernel, tuned for speed.
 //!
 //! Preparing a network: [`operations`] writes a propagation as sums of products that depend on one
-//! another, and [`shortcuts`] shortens the critical path through these operations. [`sparsity`]
-//! finds what is zero for all evidence, [`tables`] fills the copies of the potentials, and
-//! [`work_items`] cuts operations into work items. [`schedule`] gives each block a list of work
-//! items by their estimated [`costs`].
+//! another, and [`shortcuts`] shortens the critical path through these operations. [`tables`] fills
+//! the copies of the potentials that the operations read, [`sparsity`] finds what is zero for all
+//! evidence, and [`work_items`] cuts the operations into work items. [`schedule`] divides the work
+//! items among the blocks, guided by their estimated [`costs`].
 //!
 //! Propagating: [`state_layout`] packs evidence, [`gpu`] launches the kernel, and [`propagator`]
 //! reads the results in the format of [`words`]. In tests, [`twin`] does the same as the kernel on
-//! the CPU. Batches of cases go to [`cuda::batch`](super::batch).
+//! the CPU. Batches of many cases go to [`cuda::batch`](super::batch).
 
 mod costs;
 mod gpu;
@@ -115,13 +115,13 @@ struct Program {
     items: WorkItems,
 }
 
-/// Why this engine does not support a network, however much memory there is: a clique has too many
-/// entries to number, a variable has more states than a staging buffer holds, or an entry of a
-/// message may be outside the range of a [`words::Word`]. Only networks with very many factors or
-/// cliques leave that range.
+/// Why this engine does not support a network, however much memory there is; `None` if it does. A
+/// clique may have more entries than a record can number, a variable may have more states than the
+/// staging buffer holds, or an entry of a message may be outside the range of a [`words::Word`]. Only
+/// networks with very many factors or cliques leave this range.
 fn unsupported(compiled: &CompiledNetwork) -> Option<String> {
     let largest = compiled.statistics().max_clique_entries;
-    if let Some(reason) = too_many_entries("clique", largest, u32::MAX / 8) {
+    if let Some(reason) = too_many_entries("clique", largest, work_items::NO_SOURCE) {
         return Some(reason);
     }
     let network = compiled.network();
@@ -130,12 +130,13 @@ fn unsupported(compiled: &CompiledNetwork) -> Option<String> {
         let (name, states) = (variable.name(), variable.cardinality());
         return Some(format!("variable {name} has {states} states; the limit is {limit}"));
     }
-    // Bounds, as binary logarithms, on the largest sum and on the reciprocal of the smallest
-    // product.
-    let sums: f64 = compiled.tree().cliques().iter().map(|c| (c.entries as f64).log2()).sum();
-    let products: f64 =
+    // Upper bounds on the binary logarithms of the largest sum and of the reciprocal of the
+    // smallest product.
+    let largest_sum: f64 =
+        compiled.tree().cliques().iter().map(|clique| (clique.entries as f64).log2()).sum();
+    let smallest_product: f64 =
         network.factors().map(|factor| -smallest_nonzero(factor.values()).log2()).sum();
-    let power = sums.max(products);
+    let power = largest_sum.max(smallest_product);
     (power >= words::MAX_POWER).then(|| {
         let limit = words::MAX_POWER;
         format!(
@@ -164,8 +165,8 @@ impl Program {
     }
 }
 
-/// An upper bound of the bytes that a network with these operations needs: all buffers on the GPU,
-/// and the records and tables on the host while it is loaded.
+/// An upper bound on the bytes that a network with these operations needs: all buffers on the GPU,
+/// and the records and tables on the host while the network is loaded.
 fn bytes(compiled: &CompiledNetwork, operations: &Operations) -> u64 {
     let states = StateLayout::new(compiled);
     let (mut words, mut messages, mut items) = (0_u64, 0_u64, 0_u64);
@@ -201,13 +202,14 @@ struct Timestamps {
 
 /// Runs the schedule of a program on the GPU, or in tests on the CPU twin.
 trait Executor: Send {
-    /// A lock to hold from the start of a run until its results have arrived; `None` if runs of
-    /// different executors may overlap.
+    /// A lock that must be held from the start of a run until its results have arrived; `None` if runs
+    /// of different executors may overlap.
     fn lock(&self) -> Option<MutexGuard<'static, ()>> {
         None
     }
 
-    /// The words of packed evidence for the next run, to be written before [`Executor::start`].
+    /// The words of packed evidence for the next run. Write them before [`Executor::start`] if there
+    /// is evidence.
     fn evidence(&mut self) -> &mut [u32];
 
     /// Starts a run, and returns without waiting for the results. `timestamped`: whether to take
@@ -222,10 +224,10 @@ trait Executor: Send {
     /// The results of the last run: the posteriors of all variables and P(e).
     fn results(&self) -> Results<'_>;
 
-    /// To be called once all results of the last run have arrived.
+    /// Call this once all results of the last run have been read.
     fn finish_reading(&mut self);
 
-    /// The reports in the order in which they are expected to arrive.
+    /// The numbers of the reports in the order in which the reports are expected to arrive.
     fn report_order(&self) -> &[usize];
 
     /// Whether the last run has not ended yet, so that missing results may still arrive.

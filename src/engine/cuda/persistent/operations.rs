@@ -6,20 +6,22 @@ use crate::potential::Scope;
 use crate::propagation::{CompiledNetwork, Home};
 
 /// Maximum number of messages from children that one operation multiplies. If a clique has more
-/// children, they are grouped, and each group is multiplied at a new vertex between the group and
-/// the clique. A work item can have at most 8 factors: this many messages, the message from the
-/// parent, and `MAX_FINDINGS` findings. A smaller value affects only speed. Tuned on the paper's
-/// networks.
+/// children, they are grouped, and the messages of each group are multiplied at a new vertex between
+/// the group and the clique. A work item can have at most 8 factors: this many messages, the message
+/// from the parent, and `MAX_FINDINGS` findings. Tuned on the paper's networks; a smaller value
+/// affects only speed.
 const MAX_CHILDREN: usize = 5;
 
-/// Maximum number of findings that an operation of a clique multiplies. With more, products of
-/// small likelihoods could underflow in single precision.
+/// Maximum number of findings that an operation of a clique multiplies. If a clique has more, they
+/// are multiplied at new vertices below the clique. The more findings one operation multiplies, the
+/// sooner a product of small likelihoods underflows in single precision.
 const MAX_FINDINGS: usize = 2;
 
-// The kernel multiplies at most four pairs of factors.
+// The kernel multiplies at most four pairs of factors, which are 8 factors.
 const _: () = assert!(MAX_CHILDREN + 1 + MAX_FINDINGS <= 8);
 
-/// Maximum number of findings at a vertex that has nothing but findings.
+/// Maximum number of findings at a vertex that multiplies only findings. A larger value needs fewer
+/// vertices, but its products underflow sooner.
 const MAX_FINDINGS_ALONE: usize = 3;
 
 /// One sum of products.
@@ -30,18 +32,19 @@ pub(super) struct Operation {
     pub summed: Scope,
     /// The potential that is a factor, if any: its index in [`Operations::potentials`].
     pub potential: Option<usize>,
-    /// The messages that are factors: the number of the operation that computes each, and its
-    /// scope.
+    /// The messages that are factors: for each the number of the operation that computes the message,
+    /// and the scope of the message.
     pub factors: Vec<(usize, Scope)>,
     /// The variables whose findings are factors.
     pub findings: Vec<VariableId>,
+    /// What the result is.
     pub result: Role,
 }
 
 /// What the result of an operation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// A message up or down the tree, or an intermediate sum.
+    /// A message up or down the tree, or an intermediate result.
     Message,
     /// A variable's posterior.
     Posterior(VariableId),
@@ -49,23 +52,26 @@ pub(super) enum Role {
     PEvidence,
 }
 
-/// The product of the network's factors in one clique. A clique without factors has no potential.
+/// The product of the network's factors that are assigned to one clique. A clique without factors has
+/// no potential.
 pub(super) struct Potential {
     pub factors: Vec<FactorId>,
+    /// The variables of all factors, in ascending order.
     pub variables: Vec<VariableId>,
 }
 
 /// All operations of a propagation.
 pub(super) struct Operations {
-    /// The operations by number. Each comes after those whose results it needs.
+    /// The operations by number. Each operation comes after the operations whose results it reads.
     pub all: Vec<Operation>,
     pub potentials: Vec<Potential>,
-    /// For each separator the operations that compute the messages up and down.
+    /// For each separator the numbers of the operations that compute the message up, and the message
+    /// down.
     pub separator_messages: Vec<(usize, usize)>,
 }
 
 impl Operation {
-    /// The number of entries of `factor` that one row reads.
+    /// The number of entries that one row reads of a factor with the scope `factor`.
     fn entries_per_row(&self, factor: &Scope) -> usize {
         let summed = self.summed.variables().iter().zip(self.summed.cardinalities());
         summed
@@ -83,12 +89,12 @@ impl Operation {
         row_fits(self.summed.entries(), &staged)
     }
 
-    /// Orders the variables of the rows by the sizes of the factors that contain them, largest first.
-    /// Consecutive rows then share entries of large factors.
+    /// Sorts the variables of the rows: variables of many or large messages come first. Consecutive
+    /// rows then share entries of these messages.
     pub fn order_rows(&mut self, network: &Network) {
         let weight = |variable: &VariableId| -> f64 {
-            let with = self.factors.iter().filter(|(_, scope)| scope.contains(*variable));
-            with.map(|(_, scope)| (1.0 + scope.entries() as f64).ln()).sum()
+            let messages = self.factors.iter().filter(|(_, scope)| scope.contains(*variable));
+            messages.map(|(_, scope)| (1.0 + scope.entries() as f64).ln()).sum()
         };
         let mut rows = self.rows.variables().to_vec();
         rows.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
@@ -96,13 +102,14 @@ impl Operation {
     }
 }
 
-/// Whether a row fits into a work item. Arguments: the number of entries of the row, and the number
-/// of entries of each message and finding that the row reads.
+/// Returns whether a row fits into a work item. Arguments: the number of entries of the row, and for
+/// each message and finding the number of its entries that the row reads.
 pub(super) type RowFits<'a> = &'a dyn Fn(usize, &[usize]) -> bool;
 
 /// Adds `operation` to `all` and returns its number. If the rows of `operation` do not fit into a
 /// work item, two operations are added in its place: the first keeps some of the summed variables
-/// as rows, and the second sums over these variables.
+/// as rows, and the second sums over these variables. The number of the second is returned. Either
+/// is divided in the same way if its rows still do not fit.
 fn push(
     all: &mut Vec<Operation>,
     network: &Network,
@@ -184,7 +191,8 @@ fn clique_vertices(compiled: &CompiledNetwork) -> Vec<Vertex> {
     vertices
 }
 
-/// Multiplies the factors of each clique into a potential.
+/// The potentials of all cliques. Each clique of `vertices` that factors are assigned to gets the
+/// number of its potential.
 fn add_potentials(compiled: &CompiledNetwork, vertices: &mut [Vertex]) -> Vec<Potential> {
     let network = compiled.network();
     let mut potentials: Vec<Potential> = Vec::new();
@@ -203,7 +211,7 @@ fn add_potentials(compiled: &CompiledNetwork, vertices: &mut [Vertex]) -> Vec<Po
     potentials
 }
 
-/// A vertex below `clique` that shares all of its `variables` with it.
+/// A new child of `clique`. The child has only `variables`, and shares all of them with the clique.
 fn inserted(clique: usize, variables: &[VariableId]) -> Vertex {
     Vertex {
         potential: None,
@@ -216,8 +224,8 @@ fn inserted(clique: usize, variables: &[VariableId]) -> Vertex {
     }
 }
 
-/// If `clique` has too many findings, moves all of them to inserted children. The message of such a
-/// child is the product of its findings.
+/// If `clique` has more than [`MAX_FINDINGS`] findings, moves all of them to inserted children. The
+/// message of such a child is the product of its findings.
 fn limit_findings(vertices: &mut Vec<Vertex>, clique: usize) {
     if vertices[clique].findings.len() <= MAX_FINDINGS {
         return;
@@ -231,8 +239,9 @@ fn limit_findings(vertices: &mut Vec<Vertex>, clique: usize) {
     }
 }
 
-/// If `clique` has too many children, groups them and inserts a vertex between each group and the
-/// clique, until few enough are left.
+/// If `clique` has more than [`MAX_CHILDREN`] children, groups them and inserts a vertex between each
+/// group and the clique. This is repeated until the clique has few enough children. A group of a
+/// single child needs no vertex.
 fn limit_children(vertices: &mut Vec<Vertex>, clique: usize) {
     let mut children = std::mem::take(&mut vertices[clique].children);
     // Children with the same separator are placed together, so that the product of their messages
@@ -262,8 +271,8 @@ fn limit_children(vertices: &mut Vec<Vertex>, clique: usize) {
     vertices[clique].children = children;
 }
 
-/// The vertices and the potentials. The first vertices are the cliques; behind them are the
-/// vertices inserted where a clique has many findings or children.
+/// The vertices and the potentials. The cliques come first, with their own numbers, and then the
+/// vertices that were inserted because a clique has many findings or children.
 fn vertices(compiled: &CompiledNetwork) -> (Vec<Vertex>, Vec<Potential>) {
     let mut vertices = clique_vertices(compiled);
     let potentials = add_potentials(compiled, &mut vertices);
@@ -275,7 +284,7 @@ fn vertices(compiled: &CompiledNetwork) -> (Vec<Vertex>, Vec<Potential>) {
 }
 
 impl Operations {
-    /// The operations of a propagation, split so that every row of each satisfies `row_fits`.
+    /// The operations of a propagation, divided so that every row satisfies `row_fits`.
     pub fn new(compiled: &CompiledNetwork, row_fits: RowFits) -> Self {
         let (network, tree) = (compiled.network(), compiled.tree());
         let (vertices, potentials) = vertices(compiled);
@@ -308,14 +317,15 @@ struct Builder<'a> {
     row_fits: RowFits<'a>,
     vertices: Vec<Vertex>,
     all: Vec<Operation>,
-    /// For each vertex the messages to and from its parent, once they have been added.
+    /// For each vertex the message to its parent, once it has been added.
     up: Vec<Option<usize>>,
+    /// For each vertex the message from its parent, once it has been added.
     down: Vec<Option<usize>>,
 }
 
 impl Builder<'_> {
-    /// The messages to `vertex`, as far as they have been added: from its children without
-    /// `except`, and from its parent.
+    /// The messages to `vertex` that have been added: from its children except child `except`, and
+    /// from its parent.
     fn inbox(&self, vertex: usize, except: Option<usize>) -> Vec<usize> {
         let children = self.vertices[vertex].children.iter().copied();
         let children = children.filter(|&child| Some(child) != except);
@@ -323,8 +333,8 @@ impl Builder<'_> {
     }
 
     /// Adds an operation over `variables` that sums out all variables except `rows`. The operation
-    /// multiplies the messages `factors`, and the potential and findings of `vertex`. Returns the
-    /// number of the operation.
+    /// multiplies the messages `factors`, and the potential and findings of `vertex`, if any. Returns
+    /// the number of the operation.
     fn add(
         &mut self,
         vertex: Option<usize>,
@@ -347,8 +357,8 @@ impl Builder<'_> {
         push(&mut self.all, self.network, operation, self.row_fits)
     }
 
-    /// Adds an operation over all variables of `vertex`. It multiplies all messages to the vertex
-    /// except the one from `except`.
+    /// Adds an operation over all variables of `vertex`. The operation multiplies all messages to the
+    /// vertex except the message from child `except`.
     fn add_at_vertex(
         &mut self,
         vertex: usize,
@@ -394,16 +404,17 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds P(e) and all posteriors, each computed at a separator if possible, otherwise at a
+    /// Adds P(e) and all posteriors. Each is computed at a separator if possible, otherwise at a
     /// clique.
     fn add_results(&mut self, compiled: &CompiledNetwork, root: usize) {
         let (network, tree) = (compiled.network(), compiled.tree());
-        let entries = |vertex: &usize| {
+        let separator_entries = |vertex: &usize| {
             let separator = &self.vertices[*vertex].separator;
             Scope::of(network, separator.iter().copied()).entries()
         };
         let children = self.vertices[root].children.iter().copied();
-        let smallest = children.filter(|&child| self.down[child].is_some()).min_by_key(entries);
+        let with_both_messages = children.filter(|&child| self.down[child].is_some());
+        let smallest = with_both_messages.min_by_key(separator_entries);
         if let Some(child) = smallest {
             self.add_at_separator(child, &[], Role::PEvidence);
         }

@@ -14,8 +14,8 @@ use crate::graph::SeparatorId;
 use crate::network::{Evidence, Finding};
 use crate::propagation::{CompiledNetwork, Phase, Posteriors, Stage, Watch};
 
-/// Number of reports that the host polls at the same time: those expected next. Tuned on the
-/// paper's networks; it affects only speed.
+/// Number of reports that the host polls at the same time: the reports that are expected next. Tuned
+/// on the paper's networks; it affects only speed.
 const REPORT_WINDOW: usize = 8;
 
 /// Minimum number of cases for the batched kernel to pay off. Tuned on the paper's networks; it
@@ -103,8 +103,8 @@ impl<E: Executor> GpuPropagator for PersistentPropagator<E> {
 }
 
 impl<E: Executor> PersistentPropagator<E> {
-    /// Calls `poll` until it returns a value. Sometimes asks the driver whether the kernel is still
-    /// running, because a kernel that failed writes no results.
+    /// Calls `poll` until it returns a value. Every [`ATTEMPTS_PER_CHECK`] attempts, asks the driver
+    /// whether the kernel is still running, because a kernel that failed writes no results.
     #[inline]
     fn wait_for<T>(&self, mut poll: impl FnMut() -> Option<T>) -> Result<T, RunError> {
         for attempt in 1_u32.. {
@@ -150,8 +150,7 @@ impl<E: Executor> PersistentPropagator<E> {
             }
         }
         for (variable, finding) in evidence.iter() {
-            // The kernel skips work items that the evidence excludes, so its probabilities of
-            // observed variables may be wrong.
+            // The posterior of an observed variable is known exactly.
             if let Finding::Observed(state) = finding {
                 let first = states.offsets[variable.index()];
                 values[first..states.offsets[variable.index() + 1]].fill(0.0);
@@ -168,8 +167,8 @@ impl<E: Executor> PersistentPropagator<E> {
 
     /// Notes in `watch` when each message was computed.
     ///
-    /// Times of the GPU's clock are converted to times of `watch`: the first work item counts as
-    /// begun at `launched`. The read stage counts as begun when the last work item ends.
+    /// Times of the GPU's clock are converted to times of `watch`, as if the first work item began at
+    /// `launched`. The read stage is taken to begin when the last work item ends.
     pub(super) fn trace(&mut self, watch: &Watch, launched: Duration) -> Result<(), RunError> {
         let end_of_run = watch.trace().elapsed;
         let timestamps = self.executor.timestamps(&self.program)?;
@@ -179,6 +178,7 @@ impl<E: Executor> PersistentPropagator<E> {
             (launched + since).min(end_of_run)
         };
         let offsets = &self.program.items.offsets;
+        // The start and the end of the collect stage and of the distribute stage.
         let mut bounds = [None::<(Duration, Duration)>; 2];
         for (edge, &(up, down)) in self.program.operations.separator_messages.iter().enumerate() {
             for (phase, operation) in [(Phase::Collect, up), (Phase::Distribute, down)] {

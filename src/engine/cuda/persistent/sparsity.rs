@@ -1,10 +1,11 @@
-//! Finds the rows and products of the operations that must be computed: those that can be nonzero
-//! for some evidence and that are needed.
+//! Finds the rows of the operations that must be computed: the rows that can be nonzero for some
+//! evidence, and that something needs.
 //!
-//! A product is live if neither its table entry nor an entry of a message is zero because of tables
-//! alone. A row is live if one of its products is live. A row is needed if it is a result, or if a
-//! live product of a needed row of another operation reads it. Only rows that are live and needed
-//! are computed and stored. Entries that are zero only because of the evidence are computed.
+//! A product is *live* if neither its table entry nor an entry of a message that it reads is zero
+//! because of tables alone. A row is live if one of its products is live. A row is *needed* if its
+//! operation computes a posterior or P(e), if no operation reads its message, or if a live product
+//! of a computed row reads it. Exactly the rows that are live and needed are computed and stored.
+//! Among them are rows that are zero only because of the evidence.
 
 use crate::network::VariableId;
 use crate::potential::{Odometer, Scope};
@@ -16,9 +17,9 @@ pub(super) struct Sparsity {
     pub operations: Vec<OperationSparsity>,
 }
 
-/// The rows and products of one operation that are computed.
+/// The rows of one operation that are computed, and what their products read.
 pub(super) struct OperationSparsity {
-    /// For each message that is a factor, the entry of the message that each product reads.
+    /// For each message that is a factor, where each product reads it.
     pub factors: Vec<Offsets>,
     /// The rows that are computed, in ascending order.
     pub rows: Vec<u32>,
@@ -28,8 +29,8 @@ pub(super) struct OperationSparsity {
     pub is_full: bool,
 }
 
-/// Where a product reads a factor: the index in the factor's table is the offset of the row plus
-/// the offset of the entry within the row.
+/// Where the products of an operation read a factor. The product of row r and entry e reads the entry
+/// of the factor with index `rows[r] + entries[e]`.
 pub(super) struct Offsets {
     pub rows: Vec<u32>,
     pub entries: Vec<u32>,
@@ -50,10 +51,10 @@ impl Offsets {
 }
 
 impl OperationSparsity {
-    /// Calls `visit` with the entry of each live product of `row`, until it returns false.
+    /// Calls `visit` with the entry of each live product of `row`. Stops if `visit` returns false.
     ///
-    /// `entries`: the number of entries of a row. `is_live(f, at)`: whether entry `at` of factor
-    /// number `f` is live.
+    /// `entries`: the number of entries of a row. `is_live(f, at)`: whether entry `at` of message
+    /// number `f` among the factors is live.
     pub fn for_each_product(
         &self,
         row: usize,
@@ -95,8 +96,8 @@ impl Sparsity {
     }
 }
 
-/// The live rows of each operation. In the returned sparsity, only `factors` and `is_full` are set,
-/// and `is_full` ignores whether rows are needed.
+/// The sparsity of each operation, and for each row whether the row is live. In the sparsity, only
+/// `factors` and `is_full` are set, and `is_full` ignores whether rows are needed.
 fn live_rows(
     operations: &Operations,
     starts: &[Option<usize>],
@@ -153,7 +154,7 @@ fn find_needed(
         let this = &mut sparsity[index];
         let entries = operation.summed.entries();
         let table = table(starts[index], operation, tables);
-        // If no operation reads this one, it is a result, or a message that only a trace shows.
+        // A message that no operation reads is still computed, because traces show it.
         let needs_all = operation.result != Role::Message || !is_read[index];
         let rows = (0..needed_here[0].len())
             .filter(|&row| live[index][row] && (needs_all || needed_here[0][row]));
@@ -183,13 +184,13 @@ fn find_needed(
     }
 }
 
-/// The state of `variable` in each product of `operation`, as offsets of rows and entries in the
-/// weights of a finding. All offsets of rows are zero if the variable is summed out, and all
-/// offsets of entries if it is a variable of the rows.
+/// Where the products of `operation` read the weights of a finding on `variable`: the index of a
+/// weight is the state of the variable. If the variable is summed out, all offsets of rows are zero;
+/// if it is a variable of the rows, all offsets of entries are zero.
 pub(super) fn state_offsets(operation: &Operation, variable: VariableId) -> Offsets {
-    let digit = |side: &Scope| -> Vec<u32> {
+    let states = |side: &Scope| -> Vec<u32> {
         let Some(axis) = side.axis(variable) else { return vec![0; side.entries()] };
         (0..side.entries()).map(|entry| (entry / axis.stride % axis.cardinality) as u32).collect()
     };
-    Offsets { rows: digit(&operation.rows), entries: digit(&operation.summed) }
+    Offsets { rows: states(&operation.rows), entries: states(&operation.summed) }
 }

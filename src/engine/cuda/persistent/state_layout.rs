@@ -11,8 +11,9 @@ use crate::propagation::{CompiledNetwork, Posteriors};
 
 /// The states of all variables, numbered from 0.
 pub(super) struct StateLayout {
+    /// Number of variables.
     pub(super) variables: usize,
-    /// The logarithm of the scale that the network removed from its factors.
+    /// The natural logarithm of the scale that the network removed from its factors.
     pub(super) ln_scale: f64,
     /// First state of each variable, then the total number of states.
     pub(super) offsets: Arc<[usize]>,
@@ -37,15 +38,15 @@ impl StateLayout {
         self.states().div_ceil(32)
     }
 
-    /// Length of packed evidence in words: a bit per state, 1 if the state is possible, then a
-    /// weight per state.
+    /// Length of packed evidence in words: a bit per state, which is 1 unless the weight of the state
+    /// is zero, and then a weight per state as float bits.
     pub(super) fn evidence_words(&self) -> usize {
         self.bit_words() + self.states()
     }
 
-    /// Packs `evidence` for the kernel, and returns the exponent of the power of two to multiply
-    /// P(e) by, to undo the scaling of weights. The weights of each finding are scaled to a largest
-    /// weight in [0.5, 1), so that products of many weights do not grow.
+    /// Packs `evidence` for the kernel into `words`, and returns the exponent of the power of two to
+    /// multiply P(e) by, to undo the scaling of weights. The weights of each finding are scaled to a
+    /// largest weight in [0.5, 1), so that products of many weights do not grow.
     pub(super) fn pack(&self, evidence: &Evidence, words: &mut [u32]) -> i64 {
         let (bits, weights) = words.split_at_mut(self.bit_words());
         bits.fill(u32::MAX);
@@ -80,7 +81,8 @@ impl StateLayout {
         exponent
     }
 
-    /// The posteriors `values`, with P(e) = `p_evidence` * 2^`exponent`.
+    /// The posteriors `values`, in the order of all states. P(e) is `p_evidence` times 2^`exponent`
+    /// times e^`ln_scale`.
     ///
     /// # Errors
     /// [`RunError::Impossible`] if P(e) is zero.

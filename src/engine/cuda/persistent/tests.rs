@@ -36,7 +36,7 @@ fn the_twin_agrees_with_the_sequential_engine() {
     }
 }
 
-/// The networks of the paper's tables.
+/// The networks that the paper measures.
 pub(super) const PAPER_NETWORKS: [&str; 8] =
     ["mildew", "barley", "water", "pigs", "diabetes", "munin2", "munin3", "munin4"];
 
@@ -132,8 +132,8 @@ fn posteriors_sum_to_one_in_double_precision() {
 }
 
 #[test]
-fn a_batch_gives_the_same_answers_as_single_runs() {
-    if !has_gpu("a_batch_gives_the_same_answers_as_single_runs") {
+fn a_batch_agrees_with_single_runs_and_can_be_cancelled() {
+    if !has_gpu("a_batch_agrees_with_single_runs_and_can_be_cancelled") {
         return;
     }
     for (compiled, cases) in networks() {
@@ -174,7 +174,7 @@ fn zeros_are_left_out_and_the_forecast_suffices() {
 }
 
 #[test]
-fn constants_equal_those_of_the_kernel() {
+fn the_kernel_has_the_same_constants() {
     let flags = [
         ("CONTINUED_BIT", work_items::CONTINUED),
         ("NO_TABLE_BIT", work_items::NO_TABLE),

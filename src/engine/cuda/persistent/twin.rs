@@ -1,4 +1,5 @@
-//! `kernels/persistent.cu` on the CPU, over the same records, in the order of the schedule.
+//! Does on the CPU what `kernels/persistent.cu` does on the GPU, over the same records. Work items are
+//! computed in the order of their simulated starts.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
@@ -25,9 +26,9 @@ pub(super) struct Twin {
     parity: bool,
 }
 
-/// The staging buffer of a work item, filled.
+/// The inputs of a work item, as its records read them.
 struct Staged {
-    /// A one, the scaled messages, the weights of findings, and a zero.
+    /// The staging buffer: a one, the scaled messages, the weights of findings, and a zero.
     values: Vec<f32>,
     /// The exponent of the power of two to multiply the sums by.
     power: i32,
@@ -40,7 +41,8 @@ fn half(record: &[u32], word: usize, side: u32) -> usize {
     (record[word] >> (16 * side) & 0xffff) as usize
 }
 
-/// Adds `parts` in the order of the kernel's tree. The number of parts must be a power of two.
+/// The sum of `parts`, added in the same order as the kernel adds the sums of the lanes. The number of
+/// parts must be a power of two.
 fn tree_sum(mut parts: Vec<f32>) -> f32 {
     while parts.len() > 1 {
         let upper = parts.split_off(parts.len() / 2);
@@ -65,7 +67,7 @@ impl Twin {
         }
     }
 
-    /// Computes a report: a work item that sends posteriors to the host.
+    /// Normalises the posteriors of a report, and writes them to `posteriors`.
     fn report(&mut self, record: &[u32]) {
         let (chunks, lanes) = ((record[1] & 0xffff) as usize, 1 << (record[3] >> 16 & 0xff));
         let (sources, list) = record[HEADER..].split_at(32 * chunks);
@@ -99,6 +101,7 @@ impl Twin {
         }
     }
 
+    /// Computes a work item. `bit_words`: the number of words of evidence before the weights.
     fn work_item(&mut self, records: &[u32], has_evidence: bool, bit_words: usize) {
         let first = split(records).next().unwrap_or(&[]);
         if kind(first) == REPORT {
@@ -225,6 +228,7 @@ impl Twin {
         }
     }
 
+    /// Stores a result: P(e), or entry `index` of all messages.
     fn store_result(&mut self, is_p_evidence: bool, index: usize, word: Word) {
         let old = match is_p_evidence {
             false => std::mem::replace(&mut self.messages[index], word),

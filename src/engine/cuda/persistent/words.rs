@@ -3,15 +3,14 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Number of bits of the epoch in a word. Shared with the kernel.
+/// Number of bits of the epoch in a word. The kernel has the same constant.
 pub(super) const EPOCH_BITS: u32 = 12;
 
 /// The last epoch. After it, epochs start again at 1.
 pub(super) const MAX_EPOCH: u32 = (1 << EPOCH_BITS) - 1;
 
-/// Numbers from 2^-`MAX_POWER` to 2^`MAX_POWER` are supported. The exponent in a word has 20 bits,
-/// for
-/// -2^19 to 2^19 - 1 (524,287). The difference is headroom for the sums in a work item.
+/// Numbers from 2^-`MAX_POWER` to 2^`MAX_POWER` are supported. The exponent in a word has 20 bits, and
+/// can be from -2^19 to 2^19 - 1 (524,287). The difference is headroom for the sums in a work item.
 pub(super) const MAX_POWER: f64 = 524_000.0;
 
 /// A number, the exponent of its power of two, and the epoch of the word.
@@ -36,8 +35,8 @@ impl Word {
         (self.0 >> 32) as i32 >> EPOCH_BITS
     }
 
-    /// The exponent e of the number, which is in [2^e, 2^(e + 1)); `None` for zero. Subnormal numbers
-    /// count as zero.
+    /// The largest e for which 2^e is at most the number; `None` for zero. A subnormal number counts
+    /// as zero.
     #[inline]
     pub fn exponent(self) -> Option<i32> {
         match (self.0 as u32) >> 23 {
@@ -65,8 +64,8 @@ impl Word {
 /// The results of a run, some of which may not have arrived yet.
 #[derive(Clone, Copy)]
 pub(super) struct Results<'a> {
-    /// The words of all reports: probabilities in single precision, with the parity of the run that
-    /// wrote them as their sign.
+    /// The words of all reports: probabilities in single precision. The sign bit of each is the parity
+    /// of the run that wrote it.
     pub words: &'a [AtomicU32],
     /// The parity of this run. It alternates from run to run.
     pub parity: bool,
@@ -92,8 +91,8 @@ impl Results<'_> {
     }
 
     /// Fills `values` with consecutive probabilities from number `first` on, scaled to sum to one
-    /// in double precision. Returns false if some have not arrived; the content of `values` is then
-    /// unspecified.
+    /// in double precision. Returns false if some of them have not arrived; the content of `values`
+    /// is then unspecified.
     #[inline]
     pub fn fill(self, first: usize, values: &mut [f64]) -> bool {
         let sign = u32::from(self.parity) << 31;

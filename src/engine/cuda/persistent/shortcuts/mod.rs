@@ -2,12 +2,13 @@
 //!
 //! However small a message is, its reader waits until another block has computed and written it, and
 //! the critical path through a junction tree has dozens of messages. But a message is linear in each
-//! of its inputs, so the message along a path of cliques is a product of matrices. The other inputs
-//! of these matrices come from outside the path and are complete early. Therefore an operation on
-//! the critical path reads the inputs of the message that it would wait for, and not the message:
-//! either by a longer sum, or by a matrix computed from both cliques. Products of such matrices
-//! shorten a path of n cliques to about log n messages (D. M. Pennock, Logarithmic time parallel
-//! Bayesian inference, UAI 1998). All messages are still computed, but fewer are waited for.
+//! of its inputs, so the message along a path of cliques is a product of matrices. These matrices
+//! depend only on messages from outside the path, which are complete early. Therefore an operation
+//! on the critical path does not read the message that it would wait for, but the inputs of this
+//! message. It either sums over more variables, or multiplies by a matrix computed from both cliques.
+//! Products of such matrices shorten a path of n cliques to about log n messages (D. M. Pennock,
+//! Logarithmic time parallel Bayesian inference, UAI 1998). All messages are still computed, but the
+//! critical path has fewer of them.
 
 mod replace;
 
@@ -20,9 +21,11 @@ use crate::network::Network;
 
 // The constants below were tuned on the paper's networks, and affect only speed.
 
-/// Maximum number of products that all shortcuts together add. In large networks the maximum is one
-/// for every `ADDED_SHARE` products of the operations without shortcuts.
+/// Maximum number of products that all shortcuts together add, except in large networks.
 const MAX_ADDED: i64 = 2_000_000;
+
+/// In large networks, the shortcuts together may add one product for every `ADDED_SHARE` products of
+/// the operations without shortcuts.
 const ADDED_SHARE: i64 = 10;
 
 /// Shortcuts costing up to this multiple of the cheapest are taken in the same round.
@@ -48,15 +51,15 @@ pub(super) fn add(
     let max_added = MAX_ADDED.max(all.iter().map(products).sum::<i64>() / ADDED_SHARE);
     let mut search = ShortcutSearch::new(all, network, row_fits);
     let (mut added, mut visited) = (0, 0);
-    // The operations replaced since the critical path last became shorter, as they were before
-    // that.
+    // The operations that were replaced since the critical path last became shorter, as they were
+    // before they were replaced.
     let mut without_gain = Vec::new();
     let mut shortest = search.critical_path_length();
     'rounds: while visited < MAX_VISITED {
         visited += search.all.len();
         let found = search.shortcuts_on_critical_path();
         let Some(lowest_price) = found.first().map(|cheapest| cheapest.price) else { break };
-        // A round replaces at most one of two operations that are neighbours on the path.
+        // Of two neighbours on the path, a round replaces at most one.
         let (mut replaced, mut skipped) = (HashSet::new(), HashSet::new());
         let max_price = MAX_PRICE_RATIO * lowest_price;
         for shortcut in found.iter().take_while(|shortcut| shortcut.price <= max_price) {
@@ -146,7 +149,8 @@ impl<'a> ShortcutSearch<'a> {
 
     /// Computes when each operation ends if there is a free block for every work item.
     fn find_ends(&mut self) {
-        // Recursive, because added messages have higher numbers than operations that read them.
+        // Recursive, because an input can have a higher number than its reader: messages are added at
+        // the end.
         fn find(number: usize, all: &[Operation], latencies: &[u64], ends: &mut [u64]) -> u64 {
             if ends[number] == 0 {
                 let inputs = all[number].factors.iter();
@@ -162,19 +166,19 @@ impl<'a> ShortcutSearch<'a> {
         }
     }
 
-    /// Of the inputs of `operation`, the one that ends last.
+    /// The input of `operation` that ends last; `None` if there are no inputs.
     fn last_input(&self, operation: usize) -> Option<usize> {
         let factors = self.all[operation].factors.iter().map(|(factor, _)| *factor);
         factors.max_by_key(|&factor| self.ends[factor])
     }
 
-    /// When `operation` would end with this latency, in nanoseconds.
+    /// When `operation` would end, in nanoseconds, if its latency were `latency`.
     fn end(&self, operation: &Operation, latency: u64) -> u64 {
         let inputs = operation.factors.iter().map(|(factor, _)| self.ends[*factor]);
         inputs.max().unwrap_or(0) + latency
     }
 
-    /// The shortcuts on the critical path, cheapest first.
+    /// The shortcuts on the critical path that save enough time, cheapest first.
     fn shortcuts_on_critical_path(&mut self) -> Vec<Shortcut> {
         let mut found = Vec::new();
         let last = (0..self.all.len()).max_by_key(|&number| self.ends[number]);
@@ -213,8 +217,8 @@ impl<'a> ShortcutSearch<'a> {
         shortcut
     }
 
-    /// Applies `shortcut`, and returns the number of the operation and the operation as it was
-    /// before.
+    /// Applies `shortcut`. Returns the number of the replaced operation, and the operation as it was
+    /// before; `None` if the shortcut cannot be applied any more.
     fn apply(&mut self, shortcut: &Shortcut) -> Option<(usize, Operation)> {
         let &Shortcut { operation: number, skipped, input, kind, .. } = shortcut;
         let operation = self.with_shortcut(number, skipped, input, kind)?;
@@ -223,8 +227,8 @@ impl<'a> ShortcutSearch<'a> {
     }
 }
 
-/// The first `originals` operations and all operations that they need, each after its inputs; and
-/// the new numbers of the first `originals`.
+/// The first `originals` operations and all operations that these need, each after its inputs. Also
+/// returns the new numbers of the first `originals` operations.
 fn sorted(all: Vec<Operation>, originals: usize) -> (Vec<Operation>, Vec<usize>) {
     fn visit(
         number: usize,

@@ -10,12 +10,12 @@ use crate::potential::Scope;
 /// most 8 factors, and up to 2 of them are findings.
 const MAX_FACTORS: usize = 6;
 
-/// Maximum number of products of an operation with a shortcut, or of a matrix. Larger ones take
-/// more time than they save. Tuned on the paper's networks; it affects only speed.
+/// Maximum number of products of an operation with a shortcut, or of a message added for it. Larger
+/// shortcuts take more time than they save. Tuned on the paper's networks; this affects only speed.
 const MAX_PRODUCTS: i64 = 200_000;
 
-/// Identifies an added message, so that no two equal messages are added. The lists of factors and
-/// rows are sorted.
+/// Identifies an added message, so that no message is added twice. The lists of factors and rows are
+/// sorted.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct MessageKey {
     potential: Option<usize>,
@@ -25,8 +25,8 @@ pub(super) struct MessageKey {
 }
 
 impl ShortcutSearch<'_> {
-    /// Operation `number` with `input` as a factor in place of `skipped`. Adds the messages that
-    /// the operation then needs. `None` if one of them or the operation would be too large.
+    /// Operation `number` with `input` as a factor in place of `skipped`. Adds the messages that the
+    /// operation then needs. `None` if one of these messages or the operation would be too large.
     pub(super) fn with_shortcut(
         &mut self,
         number: usize,
@@ -62,9 +62,9 @@ impl ShortcutSearch<'_> {
         self.checked(operation)
     }
 
-    /// The product of operation `number` without its factor `left_out`: a message over the rows of both.
-    /// The outer `None` means that the message would be too large, the inner `None` that the
-    /// product has no other factor.
+    /// The product of all factors of operation `number` except `left_out`: a message over the rows of
+    /// the operation and the rows of `left_out`. The outer `None` means that the message would be too
+    /// large, and the inner `None` that the operation has no other factor.
     fn without(&mut self, number: usize, left_out: usize) -> Option<Option<usize>> {
         let Operation { rows, summed, potential, factors, findings, .. } = &self.all[number];
         let both = union(self.network, [rows, &self.all[left_out].rows]);
@@ -74,8 +74,8 @@ impl ShortcutSearch<'_> {
         self.message(*potential, findings, factors, both, summed)
     }
 
-    /// The number of the message with these factors and rows. The message is added unless an equal
-    /// one was added before. Both kinds of `None` are those of [`Self::without`].
+    /// The number of the message with these factors and rows. The message is added, unless an equal
+    /// message was added before. `None` has the same meanings as in [`Self::without`].
     fn message(
         &mut self,
         potential: Option<usize>,
@@ -108,6 +108,7 @@ impl ShortcutSearch<'_> {
         Some(Some(self.all.len() - 1))
     }
 
+    /// The operations `factors`, each with the scope of its result.
     fn with_scopes(&self, factors: impl Iterator<Item = usize>) -> Vec<(usize, Scope)> {
         factors.map(|factor| (factor, self.all[factor].rows.clone())).collect()
     }
