@@ -57,8 +57,8 @@ fn find() -> Result<Device, String> {
                 "the GPU has compute capability {major}.{minor}, and 7.0 is needed"
             ));
         }
-        // SAFETY: all buffers of a propagator are used only on its single stream, so no order between
-        // streams has to be tracked.
+        // SAFETY: all buffers of a propagator are used only on its single stream, so no order
+        // between streams has to be tracked.
         unsafe { context.disable_event_tracking() };
         Ok(Device { context })
     });
@@ -139,8 +139,8 @@ impl Device {
         })
     }
 
-    /// Whether kernels of several processes can run at the same time, which the multi-process service
-    /// (MPS) makes possible.
+    /// Whether kernels of several processes can run at the same time, which the multi-process
+    /// service (MPS) makes possible.
     pub fn is_shared(&self) -> bool {
         let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MPS_ENABLED;
         // If the driver is too old to answer, assume that the service runs.
@@ -177,8 +177,8 @@ impl Device {
     }
 
     /// The time of one launch in a sequence of launches: the difference between the times of 1000
-    /// and of 200 launches of an empty kernel, divided by 800. Each of these times is the shortest of
-    /// seven measurements. Only the first call in a process measures.
+    /// and of 200 launches of an empty kernel, divided by 800. Each of these times is the shortest
+    /// of seven measurements. Only the first call in a process measures.
     ///
     /// # Errors
     /// The message of the driver, phrased for the user.
@@ -252,8 +252,8 @@ impl<T: Pod> Pinned<T> {
 impl Pinned<u64> {
     /// The numbers, which a kernel may be writing.
     pub fn as_atomics(&self) -> &[AtomicU64] {
-        // SAFETY: `start` points to `len` numbers, which are aligned to a page and have the layout of
-        // atomics. The kernel's writes are atomic too.
+        // SAFETY: `start` points to `len` numbers, which are aligned to a page and have the layout
+        // of atomics. The kernel's writes are atomic too.
         unsafe { std::slice::from_raw_parts(self.start.cast(), self.len) }
     }
 }

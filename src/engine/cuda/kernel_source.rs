@@ -1,9 +1,9 @@
 //! Reads constants and structs from the sources of the kernels, for tests that compare them with
 //! their counterparts in Rust.
 //!
-//! Sources are read paragraph by paragraph; an empty line ends a paragraph. A paragraph is *shared* if
-//! a line of it begins with `//` and has the word "Shared". All constants and structs of a shared
-//! paragraph must have counterparts in Rust.
+//! Sources are read paragraph by paragraph; an empty line ends a paragraph. A paragraph is *shared*
+//! if a line of it begins with `//` and has the word "Shared". All constants and structs of a
+//! shared paragraph must have counterparts in Rust.
 
 use std::collections::BTreeMap;
 
@@ -135,8 +135,8 @@ fn shared_structs(source: &str) -> Vec<Struct> {
     found
 }
 
-/// The struct `name` with the fields of `body`, laid out as in C: each field is at the next multiple of
-/// the size of its type.
+/// The struct `name` with the fields of `body`, laid out as in C: each field is at the next
+/// multiple of the size of its type.
 fn with_offsets(name: String, body: &str) -> Struct {
     let (mut fields, mut size, mut alignment) = (Vec::new(), 0_usize, 1);
     for declaration in body.split(';').map(str::trim).filter(|text| !text.is_empty()) {
@@ -163,7 +163,8 @@ fn with_offsets(name: String, body: &str) -> Struct {
 fn constants_and_structs_of_shared_paragraphs_are_read() {
     let source = "// Shared.\nstatic const unsigned A = 0x10;\nstatic const int B = -A;\n\n\
         static const unsigned HALF = A / 2;\n\n// Shared\nstatic const double C = 3 * HALF;\n\n\
-        // Shared\nstruct S {\n    unsigned a;  // first\n    unsigned long long b;\n    int c[3];\n};";
+        // Shared\nstruct S {\n    unsigned a;  // first\n    unsigned long long b;\n    \
+        int c[3];\n};";
     let constants = [("A", 16.0), ("B", -16.0), ("C", 24.0)];
     assert_eq!(shared_constants(source), constants.map(|(n, v)| (n.to_owned(), v)).into());
     let fields = [("a", 0), ("b", 8), ("c", 16)].map(|(n, at)| (n.to_owned(), at));

@@ -15,7 +15,8 @@ const NEGLIGIBLE: f64 = 1e-300;
 /// another. This affects only speed.
 const LANES: usize = 8;
 
-/// Marginalisation (equation 2): sets `separator[j]` to the sum of the clique entries that map to j.
+/// Marginalisation (equation 2): sets `separator[j]` to the sum of the clique entries that map to
+/// j.
 ///
 /// Sums are always in double precision, because a separator entry may be the sum of millions of
 /// clique entries.

@@ -11,18 +11,18 @@
 //! Every table has an exponent e: the table represents its entries times 2^e. Separators are scaled
 //! to a largest entry in [1, 2). A clique's table is rescaled when its largest entry has moved far
 //! from 2 to the power of [`PEAK`]. Thus the largest entry of a table neither overflows nor
-//! underflows, however many findings are entered, even in single precision. Scaling by powers of two
-//! is exact.
+//! underflows, however many findings are entered, even in single precision. Scaling by powers of
+//! two is exact.
 //!
 //! # Limits
 //! A table has a single exponent, so entries far below its largest are lost. In single precision,
 //! when the largest entry of a clique's table is 2^[`PEAK`], entries below 2^-222 of it (about
 //! 1e-67) lose digits, and entries below 2^-245 of it become zero. Just before a table is rescaled,
 //! these limits can be 2^24 times as large. In either precision, entries of a separator below about
-//! 1e-300 of the largest become zero. Lost entries matter only if later findings rule out all larger
-//! entries: then the posterior is wrong, or the evidence is wrongly reported as impossible. For this,
-//! some findings must favour one state by more than these factors, and other findings must favour
-//! another state as strongly. Double precision is the default.
+//! 1e-300 of the largest become zero. Lost entries matter only if later findings rule out all
+//! larger entries: then the posterior is wrong, or the evidence is wrongly reported as impossible.
+//! For this, some findings must favour one state by more than these factors, and other findings
+//! must favour another state as strongly. Double precision is the default.
 
 mod message;
 mod stepper;
@@ -93,10 +93,10 @@ fn bytes(tree: &JunctionTree, precision: Precision) -> u64 {
     .fold(0, u64::saturating_add)
 }
 
-/// The initial entries of a clique's table are stored multiplied by two to the power of this. Entries
-/// mostly become smaller during a propagation, so most of the range of single precision is left
-/// below 2 to this power. A larger value risks overflow, and a smaller one loses unlikely states
-/// sooner.
+/// The initial entries of a clique's table are stored multiplied by two to the power of this.
+/// Entries mostly become smaller during a propagation, so most of the range of single precision is
+/// left below 2 to this power. A larger value risks overflow, and a smaller one loses unlikely
+/// states sooner.
 const PEAK: i32 = 96;
 
 /// A clique's table is rescaled to a largest entry near 2 to the power of [`PEAK`] when the
@@ -111,16 +111,16 @@ struct Loaded<T> {
     prior: Tables<T>,
     /// The cliques' tables during a propagation.
     cliques: Tables<T>,
-    /// The separators' tables. They are always in double precision, because they are small and their
-    /// entries are sums of many clique entries.
+    /// The separators' tables. They are always in double precision, because they are small and
+    /// their entries are sums of many clique entries.
     separators: Tables<f64>,
     /// By separator.
     mappings: Vec<Mappings>,
-    /// For each variable the clique in which its findings are entered, and the variable's axis in the
-    /// clique's table.
+    /// For each variable the clique in which its findings are entered, and the variable's axis in
+    /// the clique's table.
     entry_points: Vec<(CliqueId, Axis)>,
-    /// For each variable the table from which its posterior is read, and the variable's axis in this
-    /// table.
+    /// For each variable the table from which its posterior is read, and the variable's axis in
+    /// this table.
     homes: Vec<(Home, Axis)>,
     /// A buffer for a message. It holds the separator's new table, and then the ratio of the new
     /// to the old table.
@@ -296,12 +296,13 @@ impl<T: Real> Loaded<T> {
         Ok(())
     }
 
-    /// ln P(e), without the scale that the network removed from its factors. After the collect stage,
-    /// P(e) is the sum of the root's table.
+    /// ln P(e), without the scale that the network removed from its factors. After the collect
+    /// stage, P(e) is the sum of the root's table.
     fn ln_p_evidence(&self) -> Result<f64, RunError> {
         let root = self.compiled.tree().root().index();
         let total = message::total(self.cliques.table(root));
-        // The total is first scaled into [1, 2), where the rounding error of the logarithm is small.
+        // The total is first scaled into [1, 2), where the rounding error of the logarithm is
+        // small.
         let scale = total.scale_exponent().ok_or(RunError::Impossible)?;
         let exponent = self.cliques.exponents[root] - i64::from(scale);
         Ok(total.scale(scale).ln() + exponent as f64 * LN_2)
@@ -361,8 +362,8 @@ fn prior<T: Real>(compiled: &CompiledNetwork, scopes: &[Scope]) -> Tables<T> {
     prior
 }
 
-/// The exponent of the power of two that brings the largest weight of `finding` into [1, 2). `states`:
-/// the number of states of the variable.
+/// The exponent of the power of two that brings the largest weight of `finding` into [1, 2).
+/// `states`: the number of states of the variable.
 fn finding_scale(finding: &Finding, states: usize) -> i32 {
     let largest = (0..states).map(|state| finding.weight(state)).fold(0.0, f64::max);
     largest.scale_exponent().unwrap_or(0)

@@ -11,8 +11,8 @@ use crate::network::Evidence;
 use crate::potential::{MappingTables, Precision, Real, Scope, ratio};
 use crate::propagation::{CompiledNetwork, MemoryLimit, MessageId, Phase};
 
-/// Maximum size in bytes of the old tables that are kept for stepping back. To step back further, the
-/// propagation is repeated from its start. This affects only memory and speed.
+/// Maximum size in bytes of the old tables that are kept for stepping back. To step back further,
+/// the propagation is repeated from its start. This affects only memory and speed.
 const MAX_UNDO_BYTES: usize = 64 << 20;
 
 /// If the exponent of the sender's table is below this, all numbers of the message are shown with a
@@ -23,8 +23,8 @@ const MIN_EXPONENT: i64 = -900;
 /// Steps through the propagation of engine `sequential` in double precision, and shows the tables
 /// that each message reads and writes.
 ///
-/// A step forward passes one message. A step back restores the two tables that the message changed. If
-/// these are no longer stored, it repeats the propagation from its start.
+/// A step forward passes one message. A step back restores the two tables that the message changed.
+/// If these are no longer stored, it repeats the propagation from its start.
 pub struct Stepper {
     loaded: Loaded<f64>,
     evidence: Evidence,
@@ -111,16 +111,16 @@ impl Stepper {
         }
     }
 
-    /// Moves to the position after `position` messages of the plan, or after the last message if there
-    /// are fewer.
+    /// Moves to the position after `position` messages of the plan, or after the last message if
+    /// there are fewer.
     ///
     /// # Errors
     /// [`RunError::Impossible`] if the messages passed show that the evidence is impossible,
     /// [`RunError::Cancelled`] once `cancel` is cancelled. The stepper remains usable after both.
     ///
     /// # Complexity
-    /// A step forward passes one message and copies two tables; a step back copies two tables. A move
-    /// back beyond the stored tables repeats the propagation from its start.
+    /// A step forward passes one message and copies two tables; a step back copies two tables. A
+    /// move back beyond the stored tables repeats the propagation from its start.
     pub fn seek(&mut self, position: usize, cancel: &CancelToken) -> Result<(), RunError> {
         let compiled = Arc::clone(&self.loaded.compiled);
         let messages = compiled.plan().messages();
@@ -238,8 +238,8 @@ impl Stepper {
 /// The tables that one message reads and writes: Algorithm 1 of Zheng, Mengshoel and Chong with its
 /// numbers.
 ///
-/// Each table is in the index order of its scope. All entries of tables must be multiplied by two to
-/// the power of [`exponent`](Self::exponent). This exponent is zero unless the evidence is so
+/// Each table is in the index order of its scope. All entries of tables must be multiplied by two
+/// to the power of [`exponent`](Self::exponent). This exponent is zero unless the evidence is so
 /// improbable that entries would be out of range.
 #[derive(Clone, Debug)]
 pub struct MessageDetail {

@@ -16,9 +16,9 @@ const CASES_PER_THREAD: usize = 2;
 /// Number of cases in a group.
 const GROUP: usize = 32 * CASES_PER_THREAD;
 
-/// Maximum number of cases in a buffer set. It is large enough to fill a large GPU, and small enough
-/// that a large batch needs several launches: the host then packs and reads the cases of one launch
-/// while the GPU computes another. This affects only speed and memory.
+/// Maximum number of cases in a buffer set. It is large enough to fill a large GPU, and small
+/// enough that a large batch needs several launches: the host then packs and reads the cases of one
+/// launch while the GPU computes another. This affects only speed and memory.
 const MAX_CASES: usize = 2048;
 
 /// The buffers of one network on the GPU, and the kernels.
@@ -54,8 +54,8 @@ struct BufferSet {
 }
 
 impl Gpu {
-    /// Loads the kernels, and copies `buffers` to the GPU. Allocates at most `bytes` on the GPU, and at
-    /// most half of its free memory; `None` if that is too little for one group of cases.
+    /// Loads the kernels, and copies `buffers` to the GPU. Allocates at most `bytes` on the GPU,
+    /// and at most half of its free memory; `None` if that is too little for one group of cases.
     pub fn load(
         device: &'static Device,
         buffers: &Buffers,
@@ -125,8 +125,8 @@ impl Gpu {
         launch.arg(&self.variables).arg(&count).arg(&*evidence).arg(&is_soft);
         launch.arg(&states).arg(&cases).arg(&mut self.messages).arg(&entries);
         launch.arg(&mut self.largest).arg(&mut self.exponents).arg(&messages);
-        // SAFETY: kernels/batch.cu declares these arguments, and the buffers hold this many groups of
-        // cases.
+        // SAFETY: kernels/batch.cu declares these arguments, and the buffers hold this many groups
+        // of cases.
         unsafe { launch.launch(grid((count.div_ceil(4), groups), 128))? };
         for level in &buffers.levels {
             let items = self.items.slice(level.start * ITEM_WORDS..level.end * ITEM_WORDS);
@@ -135,8 +135,8 @@ impl Gpu {
             launch.arg(&items).arg(&count).arg(&self.rows).arg(&self.singles).arg(&self.pairs);
             launch.arg(&mut self.messages).arg(&entries);
             launch.arg(&mut self.largest).arg(&mut self.exponents).arg(&messages);
-            // SAFETY: kernels/batch.cu declares these arguments. All indices stay within the buffers,
-            // and no work item of a launch reads what another writes, as the twin shows.
+            // SAFETY: kernels/batch.cu declares these arguments. All indices stay within the
+            // buffers, and no work item of a launch reads what another writes, as the twin shows.
             unsafe { launch.launch(grid((count.div_ceil(4), groups), 128))? };
         }
         let mut launch = stream.launch_builder(&self.read_posteriors);

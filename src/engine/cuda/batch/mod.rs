@@ -1,5 +1,5 @@
-//! Batches of cases on the GPU, by the plan of [`engine::batch`](crate::engine::batch). Each thread of
-//! the GPU computes a few cases.
+//! Batches of cases on the GPU, by the plan of [`engine::batch`](crate::engine::batch). Each thread
+//! of the GPU computes a few cases.
 //!
 //! While the GPU computes some cases, the threads of the host read the results of the previous
 //! cases and pack the evidence of the next cases. [`buffers`] computes what the kernels read, and
@@ -63,9 +63,9 @@ pub(super) struct BatchPropagator {
 }
 
 impl BatchPropagator {
-    /// Loads the network on the GPU. Allocates at most `bytes` on the GPU; the plan also takes at most
-    /// `bytes` on the host. `None` if the network has no plan (see [`buffers()`]), or if the GPU has
-    /// too little memory or fails.
+    /// Loads the network on the GPU. Allocates at most `bytes` on the GPU; the plan also takes at
+    /// most `bytes` on the host. `None` if the network has no plan (see [`buffers()`]), or if the
+    /// GPU has too little memory or fails.
     pub fn load(compiled: &CompiledNetwork, threads: usize, bytes: u64) -> Option<Self> {
         let buffers = buffers(compiled, bytes)?;
         let gpu = Gpu::load(device().ok()?, &buffers, bytes).ok()??;

@@ -1,4 +1,5 @@
-//! The contents of the buffers of a network and the records of all launches, for the GPU and the twin.
+//! The contents of the buffers of a network and the records of all launches, for the GPU and the
+//! twin.
 
 use super::records::{Chunk, Marginal, Message};
 use crate::engine::factors::FactorProduct;

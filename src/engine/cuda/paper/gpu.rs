@@ -139,8 +139,8 @@ impl Gpu {
         // The kernel takes this struct by value. cudarc needs it as an array of words of 8 bytes.
         let message: [u64; size_of::<Message>() / 8] = bytemuck::cast(*message);
         launch.arg(&mut self.separator_exponents).arg(&message);
-        // SAFETY: kernels/paper/message.cu declares these arguments, and the record stays within the
-        // buffers, as the twin shows.
+        // SAFETY: kernels/paper/message.cu declares these arguments, and the record stays within
+        // the buffers, as the twin shows.
         unsafe { launch.launch(config) }.map(|_| ())
     }
 
@@ -154,8 +154,8 @@ impl Gpu {
         let mut launch = self.stream.launch_builder(kernel);
         launch.arg(&self.cliques).arg(&self.separators).arg(&self.marginals);
         launch.arg(&exponent).arg(&mut self.out);
-        // SAFETY: kernels/paper/marginals.cu declares these arguments, and the records stay within the
-        // buffers, as the twin shows.
+        // SAFETY: kernels/paper/marginals.cu declares these arguments, and the records stay within
+        // the buffers, as the twin shows.
         unsafe { launch.launch(grid((buffers.marginals.len() as u32, 1), THREADS)) }?;
         self.stream.memcpy_dtoh(&self.out, &mut self.out_on_host)?;
         self.stream.synchronize()

@@ -1,9 +1,9 @@
 //! Engine `gpu-paper`: the kernels of Zheng, Mengshoel and Chong as published, for study.
 //!
 //! HUGIN propagation with one launch per message in depth-first order, one thread per separator
-//! entry, and the mapping tables of section 3.2 in the GPU's memory. The block size and the layout of
-//! the mapping tables can be chosen, as in the paper. The engine is deliberately not tuned, to show
-//! what the published algorithm costs.
+//! entry, and the mapping tables of section 3.2 in the GPU's memory. The block size and the layout
+//! of the mapping tables can be chosen, as in the paper. The engine is deliberately not tuned, to
+//! show what the published algorithm costs.
 //!
 //! [`buffers`] computes the contents of all buffers and the record of each launch, and [`gpu`]
 //! launches the kernels. In tests, [`twin`] does the same as the kernels on the CPU.
@@ -199,8 +199,8 @@ fn posteriors(
     }))
 }
 
-/// ln(`total` * 2^`exponent`). `total` is first scaled to near one, because a logarithm near zero has
-/// the smallest rounding error.
+/// ln(`total` * 2^`exponent`). `total` is first scaled to near one, because a logarithm near zero
+/// has the smallest rounding error.
 fn ln_scaled(total: f64, exponent: f64) -> f64 {
     let power = total.log2().round();
     (total * (-power).exp2()).ln() + (exponent + power) * LN_2

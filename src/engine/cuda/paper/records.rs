@@ -1,7 +1,7 @@
 //! The records that the kernels read, as `kernels/paper/*.cu` declare them; a test compares both.
 //!
-//! A slot is an index into the buffers `largest` and `exponents`. These hold the scale of a table: the
-//! bits of its largest entry, and the exponent of its power of two.
+//! A slot is an index into the buffers `largest` and `exponents`. These hold the scale of a table:
+//! the bits of its largest entry, and the exponent of its power of two.
 
 use bytemuck::{Pod, Zeroable};
 

@@ -58,7 +58,8 @@ impl Twin {
         }
     }
 
-    /// Does what thread `j` of `message` does. Returns the bits of the largest entry that it writes.
+    /// Does what thread `j` of `message` does. Returns the bits of the largest entry that it
+    /// writes.
     fn message_thread(&mut self, buffers: &Buffers, m: &Message, j: u32) -> u32 {
         let mapping = |first: u64, table_stride: u32, stride: u32, n: u32| -> usize {
             let at = first + u64::from(j) * u64::from(table_stride);

@@ -29,8 +29,8 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// The time of the sums, if each thread adds `steps` products and each product has `pairs` pairs of
-    /// factors.
+    /// The time of the sums, if each thread adds `steps` products and each product has `pairs`
+    /// pairs of factors.
     pub fn sum_time(steps: usize, pairs: usize) -> u32 {
         400 + 15 * (steps * (1 + pairs)) as u32
     }
@@ -46,8 +46,8 @@ impl Cost {
         450 + 270 * self.words_per_thread()
     }
 
-    /// Time from the end of the last input to a full staging buffer, if the block is waiting for that
-    /// input.
+    /// Time from the end of the last input to a full staging buffer, if the block is waiting for
+    /// that input.
     pub fn time_to_stage_after_wait(self) -> u64 {
         250 + 210 * self.words_per_thread()
     }

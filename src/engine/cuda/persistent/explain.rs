@@ -69,8 +69,9 @@ fn print_shares(timestamps: &[Timestamps], blocks: usize) {
     );
 }
 
-/// Prints mean times of the work items of operations. Work items are grouped by the number of message
-/// words that each thread stages, and by whether an input was completed after the work item began.
+/// Prints mean times of the work items of operations. Work items are grouped by the number of
+/// message words that each thread stages, and by whether an input was completed after the work item
+/// began.
 fn print_costs(items: &WorkItems, timestamps: &[Timestamps], operations: usize) {
     let operation = operations_of_items(items);
     // For each group the number of work items, and the total times of waiting, staging and summing.

@@ -127,8 +127,8 @@ impl Gpu {
     /// If two propagations ran at the same time, each could keep blocks of the other from becoming
     /// resident, and both would wait forever. Within this process, callers prevent this: they hold
     /// [`Executor::lock`], except for the empty kernel, which does not wait. If kernels of other
-    /// processes can run at the same time, the launch is cooperative: the driver then guarantees that
-    /// all blocks become resident. An ordinary launch is faster.
+    /// processes can run at the same time, the launch is cooperative: the driver then guarantees
+    /// that all blocks become resident. An ordinary launch is faster.
     fn launch(&mut self, has_evidence: bool, variant: KernelVariant) -> Result<(), DriverError> {
         if has_evidence {
             self.stream.memcpy_htod(self.packed.as_slice(), &mut self.evidence)?;
@@ -163,9 +163,10 @@ impl Gpu {
         launch.arg(&mut self.messages).arg(&p_evidence).arg(&posteriors).arg(&self.epoch);
         launch.arg(&self.first_timestamps).arg(&mut self.timestamps);
         let config = grid((self.blocks as u32, 1), THREADS as u32);
-        // SAFETY: kernels/persistent.cu declares these arguments. The records stay within the buffers
-        // and do not wait for each other in a cycle, as the twin and the tests show. All blocks become
-        // resident: there are no more than fit, and no other waiting kernel runs at the same time.
+        // SAFETY: kernels/persistent.cu declares these arguments. The records stay within the
+        // buffers and do not wait for each other in a cycle, as the twin and the tests show. All
+        // blocks become resident: there are no more than fit, and no other waiting kernel runs at
+        // the same time.
         unsafe {
             match self.is_shared {
                 true => launch.launch_cooperative(config)?,

@@ -117,8 +117,8 @@ struct Program {
 
 /// Why this engine does not support a network, however much memory there is; `None` if it does. A
 /// clique may have more entries than a record can number, a variable may have more states than the
-/// staging buffer holds, or an entry of a message may be outside the range of a [`words::Word`]. Only
-/// networks with very many factors or cliques leave this range.
+/// staging buffer holds, or an entry of a message may be outside the range of a [`words::Word`].
+/// Only networks with very many factors or cliques leave this range.
 fn unsupported(compiled: &CompiledNetwork) -> Option<String> {
     let largest = compiled.statistics().max_clique_entries;
     if let Some(reason) = too_many_entries("clique", largest, work_items::NO_SOURCE) {
@@ -202,14 +202,14 @@ struct Timestamps {
 
 /// Runs the schedule of a program on the GPU, or in tests on the CPU twin.
 trait Executor: Send {
-    /// A lock that must be held from the start of a run until its results have arrived; `None` if runs
-    /// of different executors may overlap.
+    /// A lock that must be held from the start of a run until its results have arrived; `None` if
+    /// runs of different executors may overlap.
     fn lock(&self) -> Option<MutexGuard<'static, ()>> {
         None
     }
 
-    /// The words of packed evidence for the next run. Write them before [`Executor::start`] if there
-    /// is evidence.
+    /// The words of packed evidence for the next run. Write them before [`Executor::start`] if
+    /// there is evidence.
     fn evidence(&mut self) -> &mut [u32];
 
     /// Starts a run, and returns without waiting for the results. `timestamped`: whether to take

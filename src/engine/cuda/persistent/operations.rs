@@ -6,10 +6,10 @@ use crate::potential::Scope;
 use crate::propagation::{CompiledNetwork, Home};
 
 /// Maximum number of messages from children that one operation multiplies. If a clique has more
-/// children, they are grouped, and the messages of each group are multiplied at a new vertex between
-/// the group and the clique. A work item can have at most 8 factors: this many messages, the message
-/// from the parent, and `MAX_FINDINGS` findings. Tuned on the paper's networks; a smaller value
-/// affects only speed.
+/// children, they are grouped, and the messages of each group are multiplied at a new vertex
+/// between the group and the clique. A work item can have at most 8 factors: this many messages,
+/// the message from the parent, and `MAX_FINDINGS` findings. Tuned on the paper's networks; a
+/// smaller value affects only speed.
 const MAX_CHILDREN: usize = 5;
 
 /// Maximum number of findings that an operation of a clique multiplies. If a clique has more, they
@@ -32,8 +32,8 @@ pub(super) struct Operation {
     pub summed: Scope,
     /// The potential that is a factor, if any: its index in [`Operations::potentials`].
     pub potential: Option<usize>,
-    /// The messages that are factors: for each the number of the operation that computes the message,
-    /// and the scope of the message.
+    /// The messages that are factors: for each the number of the operation that computes the
+    /// message, and the scope of the message.
     pub factors: Vec<(usize, Scope)>,
     /// The variables whose findings are factors.
     pub findings: Vec<VariableId>,
@@ -52,8 +52,8 @@ pub(super) enum Role {
     PEvidence,
 }
 
-/// The product of the network's factors that are assigned to one clique. A clique without factors has
-/// no potential.
+/// The product of the network's factors that are assigned to one clique. A clique without factors
+/// has no potential.
 pub(super) struct Potential {
     pub factors: Vec<FactorId>,
     /// The variables of all factors, in ascending order.
@@ -65,8 +65,8 @@ pub(super) struct Operations {
     /// The operations by number. Each operation comes after the operations whose results it reads.
     pub all: Vec<Operation>,
     pub potentials: Vec<Potential>,
-    /// For each separator the numbers of the operations that compute the message up, and the message
-    /// down.
+    /// For each separator the numbers of the operations that compute the message up, and the
+    /// message down.
     pub separator_messages: Vec<(usize, usize)>,
 }
 
@@ -102,8 +102,8 @@ impl Operation {
     }
 }
 
-/// Returns whether a row fits into a work item. Arguments: the number of entries of the row, and for
-/// each message and finding the number of its entries that the row reads.
+/// Returns whether a row fits into a work item. Arguments: the number of entries of the row, and
+/// for each message and finding the number of its entries that the row reads.
 pub(super) type RowFits<'a> = &'a dyn Fn(usize, &[usize]) -> bool;
 
 /// Adds `operation` to `all` and returns its number. If the rows of `operation` do not fit into a
@@ -239,9 +239,9 @@ fn limit_findings(vertices: &mut Vec<Vertex>, clique: usize) {
     }
 }
 
-/// If `clique` has more than [`MAX_CHILDREN`] children, groups them and inserts a vertex between each
-/// group and the clique. This is repeated until the clique has few enough children. A group of a
-/// single child needs no vertex.
+/// If `clique` has more than [`MAX_CHILDREN`] children, groups them and inserts a vertex between
+/// each group and the clique. This is repeated until the clique has few enough children. A group of
+/// a single child needs no vertex.
 fn limit_children(vertices: &mut Vec<Vertex>, clique: usize) {
     let mut children = std::mem::take(&mut vertices[clique].children);
     // Children with the same separator are placed together, so that the product of their messages
@@ -333,8 +333,8 @@ impl Builder<'_> {
     }
 
     /// Adds an operation over `variables` that sums out all variables except `rows`. The operation
-    /// multiplies the messages `factors`, and the potential and findings of `vertex`, if any. Returns
-    /// the number of the operation.
+    /// multiplies the messages `factors`, and the potential and findings of `vertex`, if any.
+    /// Returns the number of the operation.
     fn add(
         &mut self,
         vertex: Option<usize>,
@@ -357,8 +357,8 @@ impl Builder<'_> {
         push(&mut self.all, self.network, operation, self.row_fits)
     }
 
-    /// Adds an operation over all variables of `vertex`. The operation multiplies all messages to the
-    /// vertex except the message from child `except`.
+    /// Adds an operation over all variables of `vertex`. The operation multiplies all messages to
+    /// the vertex except the message from child `except`.
     fn add_at_vertex(
         &mut self,
         vertex: usize,

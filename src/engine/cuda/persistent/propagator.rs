@@ -14,8 +14,8 @@ use crate::graph::SeparatorId;
 use crate::network::{Evidence, Finding};
 use crate::propagation::{CompiledNetwork, Phase, Posteriors, Stage, Watch};
 
-/// Number of reports that the host polls at the same time: the reports that are expected next. Tuned
-/// on the paper's networks; it affects only speed.
+/// Number of reports that the host polls at the same time: the reports that are expected next.
+/// Tuned on the paper's networks; it affects only speed.
 const REPORT_WINDOW: usize = 8;
 
 /// Minimum number of cases for the batched kernel to pay off. Tuned on the paper's networks; it
@@ -103,8 +103,8 @@ impl<E: Executor> GpuPropagator for PersistentPropagator<E> {
 }
 
 impl<E: Executor> PersistentPropagator<E> {
-    /// Calls `poll` until it returns a value. Every [`ATTEMPTS_PER_CHECK`] attempts, asks the driver
-    /// whether the kernel is still running, because a kernel that failed writes no results.
+    /// Calls `poll` until it returns a value. Every [`ATTEMPTS_PER_CHECK`] attempts, asks the
+    /// driver whether the kernel is still running, because a kernel that failed writes no results.
     #[inline]
     fn wait_for<T>(&self, mut poll: impl FnMut() -> Option<T>) -> Result<T, RunError> {
         for attempt in 1_u32.. {
@@ -167,8 +167,8 @@ impl<E: Executor> PersistentPropagator<E> {
 
     /// Notes in `watch` when each message was computed.
     ///
-    /// Times of the GPU's clock are converted to times of `watch`, as if the first work item began at
-    /// `launched`. The read stage is taken to begin when the last work item ends.
+    /// Times of the GPU's clock are converted to times of `watch`, as if the first work item began
+    /// at `launched`. The read stage is taken to begin when the last work item ends.
     pub(super) fn trace(&mut self, watch: &Watch, launched: Duration) -> Result<(), RunError> {
         let end_of_run = watch.trace().elapsed;
         let timestamps = self.executor.timestamps(&self.program)?;

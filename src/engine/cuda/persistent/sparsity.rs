@@ -29,8 +29,8 @@ pub(super) struct OperationSparsity {
     pub is_full: bool,
 }
 
-/// Where the products of an operation read a factor. The product of row r and entry e reads the entry
-/// of the factor with index `rows[r] + entries[e]`.
+/// Where the products of an operation read a factor. The product of row r and entry e reads the
+/// entry of the factor with index `rows[r] + entries[e]`.
 pub(super) struct Offsets {
     pub rows: Vec<u32>,
     pub entries: Vec<u32>,
@@ -185,8 +185,8 @@ fn find_needed(
 }
 
 /// Where the products of `operation` read the weights of a finding on `variable`: the index of a
-/// weight is the state of the variable. If the variable is summed out, all offsets of rows are zero;
-/// if it is a variable of the rows, all offsets of entries are zero.
+/// weight is the state of the variable. If the variable is summed out, all offsets of rows are
+/// zero; if it is a variable of the rows, all offsets of entries are zero.
 pub(super) fn state_offsets(operation: &Operation, variable: VariableId) -> Offsets {
     let states = |side: &Scope| -> Vec<u32> {
         let Some(axis) = side.axis(variable) else { return vec![0; side.entries()] };

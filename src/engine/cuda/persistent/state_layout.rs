@@ -38,15 +38,15 @@ impl StateLayout {
         self.states().div_ceil(32)
     }
 
-    /// Length of packed evidence in words: a bit per state, which is 1 unless the weight of the state
-    /// is zero, and then a weight per state as float bits.
+    /// Length of packed evidence in words: a bit per state, which is 1 unless the weight of the
+    /// state is zero, and then a weight per state as float bits.
     pub(super) fn evidence_words(&self) -> usize {
         self.bit_words() + self.states()
     }
 
-    /// Packs `evidence` for the kernel into `words`, and returns the exponent of the power of two to
-    /// multiply P(e) by, to undo the scaling of weights. The weights of each finding are scaled to a
-    /// largest weight in [0.5, 1), so that products of many weights do not grow.
+    /// Packs `evidence` for the kernel into `words`, and returns the exponent of the power of two
+    /// to multiply P(e) by, to undo the scaling of weights. The weights of each finding are scaled
+    /// to a largest weight in [0.5, 1), so that products of many weights do not grow.
     pub(super) fn pack(&self, evidence: &Evidence, words: &mut [u32]) -> i64 {
         let (bits, weights) = words.split_at_mut(self.bit_words());
         bits.fill(u32::MAX);

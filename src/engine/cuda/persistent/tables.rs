@@ -6,16 +6,17 @@ use crate::engine::factors::FactorProduct;
 use crate::network::Network;
 use crate::potential::{Odometer, Real, Scope};
 
-/// Copies of potentials are scaled so that their largest entry is near two to this power. The kernel
-/// has the same constant.
+/// Copies of potentials are scaled so that their largest entry is near two to this power. The
+/// kernel has the same constant.
 pub(super) const PEAK: i32 = 24;
 
 /// Fills all copies, and returns an array that holds one copy after another. Also returns the
-/// exponent of the power of two to multiply the product of all potentials by, to undo their scaling.
+/// exponent of the power of two to multiply the product of all potentials by, to undo their
+/// scaling.
 ///
-/// Potentials are scaled to a largest entry in [1, 2). Copies are also multiplied by 2^[`PEAK`], which
-/// the kernel undoes itself. `copies`: for each copy the number of the potential, and the scope of the
-/// copy. The scope may have variables that the potential does not depend on.
+/// Potentials are scaled to a largest entry in [1, 2). Copies are also multiplied by 2^[`PEAK`],
+/// which the kernel undoes itself. `copies`: for each copy the number of the potential, and the
+/// scope of the copy. The scope may have variables that the potential does not depend on.
 pub(super) fn fill(
     network: &Network,
     potentials: &[Potential],

@@ -1,5 +1,5 @@
-//! Does on the CPU what `kernels/persistent.cu` does on the GPU, over the same records. Work items are
-//! computed in the order of their simulated starts.
+//! Does on the CPU what `kernels/persistent.cu` does on the GPU, over the same records. Work items
+//! are computed in the order of their simulated starts.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
@@ -41,8 +41,8 @@ fn half(record: &[u32], word: usize, side: u32) -> usize {
     (record[word] >> (16 * side) & 0xffff) as usize
 }
 
-/// The sum of `parts`, added in the same order as the kernel adds the sums of the lanes. The number of
-/// parts must be a power of two.
+/// The sum of `parts`, added in the same order as the kernel adds the sums of the lanes. The number
+/// of parts must be a power of two.
 fn tree_sum(mut parts: Vec<f32>) -> f32 {
     while parts.len() > 1 {
         let upper = parts.split_off(parts.len() / 2);

@@ -9,8 +9,9 @@ pub(super) const EPOCH_BITS: u32 = 12;
 /// The last epoch. After it, epochs start again at 1.
 pub(super) const MAX_EPOCH: u32 = (1 << EPOCH_BITS) - 1;
 
-/// Numbers from 2^-`MAX_POWER` to 2^`MAX_POWER` are supported. The exponent in a word has 20 bits, and
-/// can be from -2^19 to 2^19 - 1 (524,287). The difference is headroom for the sums in a work item.
+/// Numbers from 2^-`MAX_POWER` to 2^`MAX_POWER` are supported. The exponent in a word has 20 bits,
+/// and can be from -2^19 to 2^19 - 1 (524,287). The difference is headroom for the sums in a work
+/// item.
 pub(super) const MAX_POWER: f64 = 524_000.0;
 
 /// A number, the exponent of its power of two, and the epoch of the word.
@@ -35,8 +36,8 @@ impl Word {
         (self.0 >> 32) as i32 >> EPOCH_BITS
     }
 
-    /// The largest e for which 2^e is at most the number; `None` for zero. A subnormal number counts
-    /// as zero.
+    /// The largest e for which 2^e is at most the number; `None` for zero. A subnormal number
+    /// counts as zero.
     #[inline]
     pub fn exponent(self) -> Option<i32> {
         match (self.0 as u32) >> 23 {
@@ -64,8 +65,8 @@ impl Word {
 /// The results of a run, some of which may not have arrived yet.
 #[derive(Clone, Copy)]
 pub(super) struct Results<'a> {
-    /// The words of all reports: probabilities in single precision. The sign bit of each is the parity
-    /// of the run that wrote it.
+    /// The words of all reports: probabilities in single precision. The sign bit of each is the
+    /// parity of the run that wrote it.
     pub words: &'a [AtomicU32],
     /// The parity of this run. It alternates from run to run.
     pub parity: bool,

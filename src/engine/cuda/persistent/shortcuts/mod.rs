@@ -1,14 +1,14 @@
 //! Shortens the critical path of a propagation with shortcuts past messages.
 //!
-//! However small a message is, its reader waits until another block has computed and written it, and
-//! the critical path through a junction tree has dozens of messages. But a message is linear in each
-//! of its inputs, so the message along a path of cliques is a product of matrices. These matrices
-//! depend only on messages from outside the path, which are complete early. Therefore an operation
-//! on the critical path does not read the message that it would wait for, but the inputs of this
-//! message. It either sums over more variables, or multiplies by a matrix computed from both cliques.
-//! Products of such matrices shorten a path of n cliques to about log n messages (D. M. Pennock,
-//! Logarithmic time parallel Bayesian inference, UAI 1998). All messages are still computed, but the
-//! critical path has fewer of them.
+//! However small a message is, its reader waits until another block has computed and written it,
+//! and the critical path through a junction tree has dozens of messages. But a message is linear in
+//! each of its inputs, so the message along a path of cliques is a product of matrices. These
+//! matrices depend only on messages from outside the path, which are complete early. Therefore an
+//! operation on the critical path does not read the message that it would wait for, but the inputs
+//! of this message. It either sums over more variables, or multiplies by a matrix computed from
+//! both cliques. Products of such matrices shorten a path of n cliques to about log n messages (D.
+//! M. Pennock, Logarithmic time parallel Bayesian inference, UAI 1998). All messages are still
+//! computed, but the critical path has fewer of them.
 
 mod replace;
 
@@ -24,8 +24,8 @@ use crate::network::Network;
 /// Maximum number of products that all shortcuts together add, except in large networks.
 const MAX_ADDED: i64 = 2_000_000;
 
-/// In large networks, the shortcuts together may add one product for every `ADDED_SHARE` products of
-/// the operations without shortcuts.
+/// In large networks, the shortcuts together may add one product for every `ADDED_SHARE` products
+/// of the operations without shortcuts.
 const ADDED_SHARE: i64 = 10;
 
 /// Shortcuts costing up to this multiple of the cheapest are taken in the same round.
@@ -149,8 +149,8 @@ impl<'a> ShortcutSearch<'a> {
 
     /// Computes when each operation ends if there is a free block for every work item.
     fn find_ends(&mut self) {
-        // Recursive, because an input can have a higher number than its reader: messages are added at
-        // the end.
+        // Recursive, because an input can have a higher number than its reader: messages are added
+        // at the end.
         fn find(number: usize, all: &[Operation], latencies: &[u64], ends: &mut [u64]) -> u64 {
             if ends[number] == 0 {
                 let inputs = all[number].factors.iter();
@@ -217,8 +217,8 @@ impl<'a> ShortcutSearch<'a> {
         shortcut
     }
 
-    /// Applies `shortcut`. Returns the number of the replaced operation, and the operation as it was
-    /// before; `None` if the shortcut cannot be applied any more.
+    /// Applies `shortcut`. Returns the number of the replaced operation, and the operation as it
+    /// was before; `None` if the shortcut cannot be applied any more.
     fn apply(&mut self, shortcut: &Shortcut) -> Option<(usize, Operation)> {
         let &Shortcut { operation: number, skipped, input, kind, .. } = shortcut;
         let operation = self.with_shortcut(number, skipped, input, kind)?;

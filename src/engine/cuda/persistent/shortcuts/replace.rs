@@ -14,8 +14,8 @@ const MAX_FACTORS: usize = 6;
 /// shortcuts take more time than they save. Tuned on the paper's networks; this affects only speed.
 const MAX_PRODUCTS: i64 = 200_000;
 
-/// Identifies an added message, so that no message is added twice. The lists of factors and rows are
-/// sorted.
+/// Identifies an added message, so that no message is added twice. The lists of factors and rows
+/// are sorted.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct MessageKey {
     potential: Option<usize>,
@@ -25,8 +25,9 @@ pub(super) struct MessageKey {
 }
 
 impl ShortcutSearch<'_> {
-    /// Operation `number` with `input` as a factor in place of `skipped`. Adds the messages that the
-    /// operation then needs. `None` if one of these messages or the operation would be too large.
+    /// Operation `number` with `input` as a factor in place of `skipped`. Adds the messages that
+    /// the operation then needs. `None` if one of these messages or the operation would be too
+    /// large.
     pub(super) fn with_shortcut(
         &mut self,
         number: usize,
@@ -62,9 +63,9 @@ impl ShortcutSearch<'_> {
         self.checked(operation)
     }
 
-    /// The product of all factors of operation `number` except `left_out`: a message over the rows of
-    /// the operation and the rows of `left_out`. The outer `None` means that the message would be too
-    /// large, and the inner `None` that the operation has no other factor.
+    /// The product of all factors of operation `number` except `left_out`: a message over the rows
+    /// of the operation and the rows of `left_out`. The outer `None` means that the message would
+    /// be too large, and the inner `None` that the operation has no other factor.
     fn without(&mut self, number: usize, left_out: usize) -> Option<Option<usize>> {
         let Operation { rows, summed, potential, factors, findings, .. } = &self.all[number];
         let both = union(self.network, [rows, &self.all[left_out].rows]);

@@ -10,8 +10,8 @@ use crate::engine::cuda::persistent::operations::{Operation, Role};
 use crate::engine::cuda::persistent::sparsity::{Offsets, OperationSparsity};
 use crate::engine::cuda::persistent::tables::PEAK;
 
-/// Maximum number of states that a record lists as common to all rows of its work item. This affects
-/// only speed.
+/// Maximum number of states that a record lists as common to all rows of its work item. This
+/// affects only speed.
 const COMMON_STATES: usize = 8;
 
 /// One operation, with everything that is needed to write its records. The *factors* of the
@@ -257,8 +257,8 @@ impl WorkItemBuilder<'_> {
         ]
     }
 
-    /// States that all `rows` have in common, at most [`COMMON_STATES`]. States are numbered over all
-    /// variables. If the evidence excludes one of the common states, all rows are zero.
+    /// States that all `rows` have in common, at most [`COMMON_STATES`]. States are numbered over
+    /// all variables. If the evidence excludes one of the common states, all rows are zero.
     pub(super) fn common_states(&self, rows: &[u32]) -> Vec<u32> {
         let mut common = Vec::new();
         for &variable in self.operation.rows.variables() {

@@ -23,7 +23,8 @@ pub(super) struct DenseItem<'a> {
 
 /// The distinct parts of the rows that were collected for a work item.
 struct CollectedParts {
-    /// For each factor the offset of each distinct part, in the order in which the parts first occur.
+    /// For each factor the offset of each distinct part, in the order in which the parts first
+    /// occur.
     offsets: Vec<Vec<u32>>,
     /// For each factor and row the position in `offsets` of the row's part.
     row_parts: Vec<Vec<u32>>,
@@ -35,9 +36,9 @@ impl WorkItemBuilder<'_> {
     /// off.
     ///
     /// Two groups of row variables are formed, each of neighbouring variables that are in the same
-    /// factors. Group b ends with the last variable of the row index, and group a ends where group b
-    /// begins. A tile takes consecutive combinations of states of each group, and one combination of
-    /// states of all other row variables.
+    /// factors. Group b ends with the last variable of the row index, and group a ends where group
+    /// b begins. A tile takes consecutive combinations of states of each group, and one combination
+    /// of states of all other row variables.
     pub(super) fn tiled(&self, entries: &RowEntries) -> Option<(Vec<usize>, Vec<u32>)> {
         let (target, _) = self.target_entries(self.sparsity.rows.len() * entries.entries.len());
         let membership = |variable: VariableId| -> Vec<bool> {
@@ -73,9 +74,9 @@ impl WorkItemBuilder<'_> {
         Some((tiles, rows.into_iter().map(|(_, row)| row).collect()))
     }
 
-    /// The numbers of states of groups a and b in the cheapest tile; `None` if no tile fits, or if the
-    /// rows of the cheapest tile are consecutive anyway. A group is given as a flag for each factor,
-    /// which says whether the factor contains the group, and as its number of states.
+    /// The numbers of states of groups a and b in the cheapest tile; `None` if no tile fits, or if
+    /// the rows of the cheapest tile are consecutive anyway. A group is given as a flag for each
+    /// factor, which says whether the factor contains the group, and as its number of states.
     fn best_tile(
         &self,
         entries: &RowEntries,
@@ -144,7 +145,8 @@ impl WorkItemBuilder<'_> {
     }
 
     /// Takes as many of the first `rows` as fit into one work item, but at least one row. Returns
-    /// the number of these rows, and their parts. `numbers`: for each factor a numbering of offsets.
+    /// the number of these rows, and their parts. `numbers`: for each factor a numbering of
+    /// offsets.
     fn collect(
         &self,
         entries: &RowEntries,

@@ -37,17 +37,17 @@ impl Layout {
         self.threads / self.lanes
     }
 
-    /// The index in the stream of the first word for entry `i` of row number `row` of the record, if
-    /// each thread has `width` words per step.
+    /// The index in the stream of the first word for entry `i` of row number `row` of the record,
+    /// if each thread has `width` words per step.
     pub(super) fn stream_word(self, row: usize, i: usize, width: usize) -> usize {
         let (pass, row) = (row / self.rows_per_pass(), row % self.rows_per_pass());
         let step = pass * self.steps + i / self.lanes;
         step * width * self.threads + row * self.lanes + i % self.lanes
     }
 
-    /// Distance in words, in the stream, between the first table entries of two neighbouring classes.
-    /// If each thread has a row of its own, the distance is odd, so that the threads of a warp read
-    /// from different banks of shared memory.
+    /// Distance in words, in the stream, between the first table entries of two neighbouring
+    /// classes. If each thread has a row of its own, the distance is odd, so that the threads of a
+    /// warp read from different banks of shared memory.
     pub(super) fn class_stride(self) -> usize {
         let entries = self.lanes * self.steps;
         if self.lanes == 1 { entries | 1 } else { entries }
@@ -66,8 +66,8 @@ impl Layout {
     }
 }
 
-/// Assigns the numbers 0, 1, 2 and so on to distinct indices, in the order in which the indices first
-/// occur. Clearing takes constant time: it only begins a new round.
+/// Assigns the numbers 0, 1, 2 and so on to distinct indices, in the order in which the indices
+/// first occur. Clearing takes constant time: it only begins a new round.
 pub(super) struct Numbering {
     /// For each index the last round in which it was numbered, and its number in that round.
     numbers: Vec<(u32, u32)>,

@@ -1,9 +1,9 @@
 //! Cuts operations into work items, and writes the work items as the records that the kernel reads.
 //!
-//! [`builder`] gathers the inputs of an operation and decides whether its work items are [`dense`] or
-//! [`sparse`]. [`layout`] divides a record among the threads of a block, and [`records`] writes dense
-//! records. [`report`] makes the work items that send posteriors to the host. [`estimate`] predicts
-//! sizes for the forecast, and latencies for the search for shortcuts.
+//! [`builder`] gathers the inputs of an operation and decides whether its work items are [`dense`]
+//! or [`sparse`]. [`layout`] divides a record among the threads of a block, and [`records`] writes
+//! dense records. [`report`] makes the work items that send posteriors to the host. [`estimate`]
+//! predicts sizes for the forecast, and latencies for the search for shortcuts.
 
 mod builder;
 mod dense;
@@ -27,7 +27,8 @@ use super::operations::{Operation, Operations, Role};
 use super::schedule::earliest_ends;
 use super::sparsity::{Sparsity, state_offsets, table};
 
-// The constants from here to BY_CLASS are shared with `kernels/persistent.cu`: a test compares them.
+// The constants from here to BY_CLASS are shared with `kernels/persistent.cu`: a test compares
+// them.
 
 /// Threads per block.
 pub(super) const THREADS: usize = 128;
@@ -42,8 +43,8 @@ pub(super) const STAGING: usize = STAGING_PER_THREAD * THREADS;
 pub(super) const MAX_RECORD: usize = 2560;
 /// Number of low bits of a source that hold an index. The bits above hold the number of the factor.
 pub(super) const SOURCE_BITS: u32 = 29;
-/// The index in a source means that the word of the staging buffer is not loaded. It has all bits of
-/// an index set, so it is also the mask that selects the index in a source.
+/// The index in a source means that the word of the staging buffer is not loaded. It has all bits
+/// of an index set, so it is also the mask that selects the index in a source.
 pub(super) const NO_SOURCE: u32 = (1 << SOURCE_BITS) - 1;
 
 /// The lowest bit of the kind of a work item in word 3 of a record.
@@ -104,9 +105,9 @@ pub(super) fn row_fits(entries: usize, factors: impl Iterator<Item = usize>) -> 
 /// the range from 1 to 8. Tuned on the paper's networks; it affects only speed.
 const LARGE_PROPAGATION: u64 = 1 << 23;
 
-/// The size of work items, in entries: one entry is one product of one row. All numbers are targets,
-/// which rows that are too long or inputs that do not fit can change. They were tuned on the paper's
-/// networks, and affect only speed.
+/// The size of work items, in entries: one entry is one product of one row. All numbers are
+/// targets, which rows that are too long or inputs that do not fit can change. They were tuned on
+/// the paper's networks, and affect only speed.
 #[derive(Clone, Copy)]
 pub(super) struct Granularity {
     /// The number of work items that a large operation is cut into, so that many blocks share it.
@@ -124,8 +125,8 @@ impl Granularity {
     pub const FINEST: Self = Self { shares: 1056, min_item: 512, max_record: 1024, scale: 1 };
 
     /// The granularity for a propagation of `products` products. The more products, the larger the
-    /// work items: with much parallel work the latency of one work item matters less, and in a larger
-    /// work item more rows share the same inputs.
+    /// work items: with much parallel work the latency of one work item matters less, and in a
+    /// larger work item more rows share the same inputs.
     pub fn of(products: u64) -> Self {
         let Self { shares, min_item: finest, max_record, .. } = Self::FINEST;
         let min_item = (products.isqrt() as usize / 2).clamp(finest, 3 * finest);
@@ -175,9 +176,9 @@ pub(super) struct WorkItems {
     pub is_possible: bool,
 }
 
-/// The copies of potentials that the operations read: for each copy the number of the potential, and
-/// the scope of the copy. Also returns, for each operation, the index at which its copy begins if all
-/// copies are stored one after another; `None` if the operation reads no potential.
+/// The copies of potentials that the operations read: for each copy the number of the potential,
+/// and the scope of the copy. Also returns, for each operation, the index at which its copy begins
+/// if all copies are stored one after another; `None` if the operation reads no potential.
 pub(super) fn table_copies(
     network: &Network,
     operations: &Operations,
@@ -322,9 +323,9 @@ fn posteriors_by_end(operations: &Operations, ends: &[u64]) -> Vec<(usize, usize
     posteriors.into_iter().map(|(_, posterior)| posterior).collect()
 }
 
-/// The class of each row of `operation`; `None` if the operation has no potential, or so many classes
-/// that they do not pay off. Rows are in the same class if they agree in the variables of the
-/// potential, because they then have the same table entries.
+/// The class of each row of `operation`; `None` if the operation has no potential, or so many
+/// classes that they do not pay off. Rows are in the same class if they agree in the variables of
+/// the potential, because they then have the same table entries.
 fn classes(network: &Network, operations: &Operations, operation: &Operation) -> Option<Vec<u32>> {
     let variables = operations.potentials[operation.potential?].variables.iter().copied();
     let scope = Scope::of(network, variables);

@@ -181,7 +181,8 @@ impl WorkItemBuilder<'_> {
         })
     }
 
-    /// For row number `row` of `item` the addresses, for pair `n`, of the row's parts of the factors.
+    /// For row number `row` of `item` the addresses, for pair `n`, of the row's parts of the
+    /// factors.
     fn row_address(&self, item: &DenseItem<'_>, n: usize, row: usize) -> u32 {
         self.pair_word(n, |f| {
             let part = item.row_parts[f][row] as usize;
@@ -210,8 +211,8 @@ impl WorkItemBuilder<'_> {
         list
     }
 
-    /// The stream of `rows`: their table entries. If rows share table entries by class, also returns
-    /// for each row the index in the stream of the row's first table entry.
+    /// The stream of `rows`: their table entries. If rows share table entries by class, also
+    /// returns for each row the index in the stream of the row's first table entry.
     fn dense_stream(
         &self,
         entries: &RowEntries,

@@ -32,9 +32,9 @@ pub(in crate::engine::cuda::persistent) struct Report {
 }
 
 impl WorkItems {
-    /// Adds the reports of `posteriors`. Each posterior is given as the numbers of its operation and
-    /// of its variable, in the order in which the operations are expected to end. `results`: for each
-    /// operation and row the index of the row's result.
+    /// Adds the reports of `posteriors`. Each posterior is given as the numbers of its operation
+    /// and of its variable, in the order in which the operations are expected to end. `results`:
+    /// for each operation and row the index of the row's result.
     pub(super) fn add_reports(&mut self, posteriors: &[(usize, usize)], results: &[Vec<u32>]) {
         let words = |(operation, _): &(usize, usize)| results[*operation].len();
         let mut remaining: usize = posteriors.iter().map(words).sum();

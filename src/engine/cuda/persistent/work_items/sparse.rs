@@ -11,8 +11,8 @@ const ZERO: u32 = 4 * (1 + STAGING as u32);
 struct RowProducts {
     /// The entry of each product.
     entries: Vec<u32>,
-    /// For each factor and product: the position of the factor's entry that the product reads, among
-    /// the distinct entries of the factor that the work item reads.
+    /// For each factor and product: the position of the factor's entry that the product reads,
+    /// among the distinct entries of the factor that the work item reads.
     numbers: Vec<Vec<u32>>,
 }
 
@@ -57,8 +57,8 @@ impl WorkItemBuilder<'_> {
 
     /// Collects the products of as many of the first `rows` as fit into one work item, but of at
     /// least one row. `target`: the target number of products of a work item. `steps`: the
-    /// approximate number of products of a row per thread. `numbers`: for each factor a numbering of
-    /// entries.
+    /// approximate number of products of a row per thread. `numbers`: for each factor a numbering
+    /// of entries.
     fn collect_products(
         &self,
         rows: &[u32],
@@ -159,8 +159,8 @@ impl WorkItemBuilder<'_> {
         layout: Layout,
     ) -> Vec<u32> {
         let (table_words, step_words) = (self.table_words(), self.step_words());
-        // A step without a product adds zero: its table entry is zero, or, if there is no table, its
-        // first address is the address of the zero behind the staging buffer.
+        // A step without a product adds zero: its table entry is zero, or, if there is no table,
+        // its first address is the address of the zero behind the staging buffer.
         let no_product = if table_words == 0 { ZERO } else { 0 };
         let mut stream =
             vec![no_product; layout.passes * layout.steps * step_words * layout.threads];
