@@ -6,8 +6,8 @@
 //!
 //! Imports go one way: workbench -> shell -> panes -> widgets and layout. Workbench, shell and
 //! panes also import [`state`], which imports none of them; panes take only data and commands from
-//! it. All of these but `state` may import [`theme`]. Only tests of the shell import more: they run a
-//! whole workbench.
+//! it. All of these but `state` may import [`theme`]. Tests also import `testing`, and tests of the
+//! shell run a whole workbench.
 //!
 //! **Invariants:** a pane never changes the model and never computes a posterior; nothing here
 //! waits for the session.
@@ -56,8 +56,8 @@ pub struct LaunchOptions {
     pub network: Option<String>,
     /// Findings to enter, each the name of a variable and the label of its observed state.
     pub evidence: Vec<(String, String)>,
-    /// Write a picture of the window to this path when the posteriors are on screen, and quit. Such a
-    /// run uses the default settings and stores nothing.
+    /// Write a picture of the window to this path when the posteriors are on screen, and quit. Such
+    /// a run uses the default settings and stores nothing.
     pub screenshot: Option<PathBuf>,
     /// Width and height of the window in points.
     pub size: Option<(f32, f32)>,
@@ -95,8 +95,8 @@ impl LaunchOptions {
 /// Opens the window and returns when it is closed.
 ///
 /// # Errors
-/// If the window cannot be opened, for example without a display, or if a requested screenshot cannot
-/// be taken or written.
+/// If the window cannot be opened, for example without a display, or if a requested screenshot
+/// cannot be taken or written.
 pub fn run(options: LaunchOptions) -> Result<(), String> {
     let (screenshot, outcome) = options.screenshot.clone().map(Screenshot::new).unzip();
     let size = options.size.map_or(DEFAULT_SIZE, |(width, height)| [width, height]);
@@ -126,9 +126,9 @@ pub fn run(options: LaunchOptions) -> Result<(), String> {
     }
 }
 
-/// A hook that replaces the size of the last window by the requested size or, for a screenshot, by the
-/// default size. eframe restores the last size even if `persist_window` is off. `None` if neither a
-/// size nor a screenshot was requested.
+/// A hook that replaces the size of the last window by the requested size or, for a screenshot, by
+/// the default size. eframe restores the last size even if `persist_window` is off. `None` if
+/// neither a size nor a screenshot was requested.
 fn size_override(options: &LaunchOptions) -> Option<eframe::WindowBuilderHook> {
     if options.size.is_none() && options.screenshot.is_none() {
         return None;

@@ -75,8 +75,8 @@ pub(crate) fn model(network: &str) -> Model {
     model_with(network, "sequential", &[])
 }
 
-/// As [`model`], but with the engine called `engine` and with `findings`, each the name of a variable
-/// and the label of its observed state.
+/// As [`model`], but with the engine called `engine` and with `findings`, each the name of a
+/// variable and the label of its observed state.
 pub(crate) fn model_with(network: &str, engine: &str, findings: &[(&str, &str)]) -> Model {
     let engine = by_name(engine).expect("an engine of this name");
     let paper = PaperOptions::default();
@@ -187,8 +187,8 @@ fn document(name: &str, choice: EngineChoice, findings: &[(&str, &str)]) -> Docu
     document
 }
 
-/// A harness that draws a pane of 900 by 600 points with the [`model`] of `network`. `show` draws the
-/// pane.
+/// A harness that draws a pane of 900 by 600 points with the [`model`] of `network`. `show` draws
+/// the pane.
 pub(crate) fn drive<'a>(
     network: &str,
     show: impl FnMut(&mut Ui, &Model, &mut Commands) + 'a,

@@ -28,8 +28,8 @@ pub fn colour([red, green, blue]: Rgb) -> Color32 {
     Color32::from_rgb(red, green, blue)
 }
 
-/// Sets the style of both themes. Compared with egui's style, text has more contrast, and animations
-/// and the delay of tooltips are shorter.
+/// Sets the style of both themes. Compared with egui's style, text has more contrast, and
+/// animations and the delay of tooltips are shorter.
 pub fn set_style(ctx: &egui::Context) {
     ctx.all_styles_mut(|style| {
         let text = if style.visuals.dark_mode { palette::DARK_TEXT } else { palette::LIGHT_TEXT };
@@ -65,8 +65,8 @@ pub fn ink_on(background: Color32) -> Color32 {
     })
 }
 
-/// The position of a table with `entries` entries on the [`ramp`], from 0 to 1, if the largest table
-/// has `max` entries. Positions are proportional to the logarithm of the size.
+/// The position of a table with `entries` entries on the [`ramp`], from 0 to 1, if the largest
+/// table has `max` entries. Positions are proportional to the logarithm of the size.
 #[must_use]
 pub fn log_share(entries: u64, max: u64) -> f32 {
     if max <= 1 {

@@ -57,8 +57,8 @@ impl CommandPalette {
         !escape
     }
 
-    /// The commands and samples with titles that contain all words of the search. A title that equals
-    /// the search comes first, then titles that start with it.
+    /// The commands and samples with titles that contain all words of the search. A title that
+    /// equals the search comes first, then titles that start with it.
     fn found(&self) -> Vec<(String, Command)> {
         let actions =
             actions::all().into_iter().map(|action| (action.title.to_owned(), action.command));

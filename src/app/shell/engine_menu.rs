@@ -118,8 +118,8 @@ fn describe(layout: MappingLayout) -> &'static str {
              apart"
         }
         MappingLayout::Interleaved => {
-            "The first elements of all mapping tables, then all second elements, and so on: threads \
-             that run together read adjacent words"
+            "The first elements of all mapping tables, then all second elements, and so on: \
+             threads that run together read adjacent words"
         }
     }
 }

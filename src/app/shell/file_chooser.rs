@@ -40,16 +40,16 @@ impl FileChooser {
         self.path_box.is_some()
     }
 
-    /// The command for the path that the user chose in the dialog, once there is one. Call this once a
-    /// frame.
+    /// The command for the path that the user chose in the dialog, once there is one. Opens the box
+    /// if the dialog was never shown. Call this once a frame.
     pub(crate) fn poll(&mut self) -> Option<Command> {
         let (path, duration) = self.dialog.as_ref()?.answer()?;
         let purpose = self.dialog.take()?.purpose();
         self.take_answer(purpose, path, duration)
     }
 
-    /// Takes the answer of a dialog that was open for `duration`, and returns the command for the chosen
-    /// path. Opens the box if the dialog was never shown.
+    /// Takes the answer of a dialog that was open for `duration`, and returns the command for the
+    /// chosen path. Opens the box if the dialog was never shown.
     pub(crate) fn take_answer(
         &mut self,
         purpose: FilePurpose,

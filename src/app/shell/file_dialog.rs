@@ -31,8 +31,8 @@ pub struct Dialog {
 }
 
 impl Dialog {
-    /// Opens a dialog for `purpose`. `wake` is called from the thread of the dialog when the user has
-    /// answered.
+    /// Opens a dialog for `purpose`. `wake` is called from the thread of the dialog when the user
+    /// has answered.
     ///
     /// # Errors
     /// If the operating system cannot start a thread.
@@ -84,8 +84,8 @@ impl Dialog {
         self.purpose
     }
 
-    /// The chosen path and how long the dialog was open, once the dialog has ended. The path is `None`
-    /// if the user cancelled or the system has no dialog.
+    /// The chosen path and how long the dialog was open, once the dialog has ended. The path is
+    /// `None` if the user cancelled or the system has no dialog.
     #[must_use]
     pub fn answer(&self) -> Option<(Option<PathBuf>, Duration)> {
         match self.answer.try_recv() {

@@ -16,8 +16,8 @@ const TEXT_WIDTH: f32 = 330.0;
 const MIN_TEXT_HEIGHT: f32 = 110.0;
 /// Approximate size of the window in points, used to choose its position.
 const WINDOW_SIZE: Vec2 = Vec2::new(TEXT_WIDTH + 16.0, 220.0);
-/// Distance in points that the window keeps from the left and right edges of the screen (x) and from
-/// the upper and lower edges (y).
+/// Distance in points that the window keeps from the left and right edges of the screen (x) and
+/// from the upper and lower edges (y).
 const SCREEN_MARGIN: Vec2 = Vec2::new(24.0, 60.0);
 /// Targets that the window should cover in no step, because the user looks at them or clicks them.
 const KEPT_VISIBLE: [&str; 7] = [
@@ -29,8 +29,8 @@ const KEPT_VISIBLE: [&str; 7] = [
     "tables of a message",
     "state",
 ];
-/// How many times more a covered point of the step's target counts than a covered point of another
-/// target. With a smaller weight, the window may hide what the text is about.
+/// Weight of the covered area of the step's target, relative to the covered area of other targets.
+/// With a smaller weight, the window may hide what the text is about.
 const TARGET_WEIGHT: i64 = 4;
 /// Number of frames after which the window and the targets of a step have their final sizes. With
 /// too few, the window may stay where it covers a target.
@@ -54,7 +54,7 @@ fn show_window(
     content: impl FnOnce(&mut Ui),
 ) {
     let last_position = Id::new("lesson position");
-    // An own id for each step: otherwise egui would keep the position of the step before.
+    // Each step has its own id: otherwise egui would keep the position of the step before.
     let id = Id::new(("lesson", &course.lesson().id, course.step_index()));
     let is_settled = frames_of_step(ctx, id) >= SETTLING_FRAMES;
     let mut window =
@@ -65,7 +65,8 @@ fn show_window(
             KEPT_VISIBLE.into_iter().filter_map(|name| targets::find(ctx, name)).collect();
         let previous = ctx.data(|data| data.get_temp(last_position));
         let position = best_position(ctx.content_rect(), target, &others, previous);
-        // If it were constrained to the screen, egui would move it as long as its size is unknown.
+        // egui does not know the size of the window yet, so it must not try to keep the window on
+        // the screen.
         window = window.current_pos(position).constrain(false);
     }
     let shown = window.show(ctx, content);

@@ -11,8 +11,8 @@ use crate::app::theme::Palette;
 pub(crate) struct PathBox {
     purpose: FilePurpose,
     path: String,
-    /// Whether the text field has had the focus. The suggested name is selected when the field first
-    /// gets the focus.
+    /// Whether the text field has had the focus. The suggested name is selected when the field
+    /// first gets the focus.
     had_focus: bool,
     /// The path of an existing file that the user was last asked to replace.
     asked_to_replace: Option<String>,
@@ -37,8 +37,8 @@ impl PathBox {
         self.purpose
     }
 
-    /// Draws the box. Returns the answer once the user has given it: the chosen path, made absolute, or
-    /// `None` if the user cancelled.
+    /// Draws the box. Returns the answer once the user has given it: the chosen path, made
+    /// absolute, or `None` if the user cancelled.
     pub(crate) fn show(&mut self, ctx: &egui::Context) -> Option<Option<PathBuf>> {
         let pressed = |key| ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key));
         let (mut enter, mut cancel) = (pressed(Key::Enter), pressed(Key::Escape));

@@ -34,8 +34,8 @@ impl Screenshot {
         (shot, outcome)
     }
 
-    /// Takes the picture, writes it, and closes the window. `settled` says whether the posteriors are
-    /// on screen. A `failure` closes the window at once. Call this once per frame.
+    /// Takes the picture, writes it, and closes the window. `settled` says whether the posteriors
+    /// are on screen. A `failure` closes the window at once. Call this once per frame.
     pub fn advance(&mut self, ctx: &egui::Context, settled: bool, failure: Option<&str>) {
         if let Some(failure) = failure {
             self.finish(ctx, Err(failure.to_owned()));

@@ -6,8 +6,8 @@ use crate::app::shell::actions;
 use crate::app::state::command::{Command, Commands, HistoryCommand, StepCommand};
 use crate::app::state::stepping::Stepping;
 
-/// Pushes the commands of all shortcuts that were pressed. `typing` says whether a text field has the
-/// focus: the field then receives the shortcuts that [edit text](actions::edits_text).
+/// Pushes the commands of all shortcuts that were pressed. `typing` says whether a text field has
+/// the focus: the field then receives the shortcuts that [edit text](actions::edits_text).
 pub(crate) fn read(ctx: &egui::Context, typing: bool, commands: &mut Commands) {
     let mut keyed: Vec<(KeyboardShortcut, Command)> = actions::all()
         .into_iter()

@@ -13,8 +13,8 @@ use crate::session::{Propagation, Step};
 
 const LN_P_TOOLTIP: &str =
     "Natural logarithm of the probability of the evidence, with likelihoods as they were entered";
-const LN_Z_TOOLTIP: &str = "Natural logarithm of the partition function: the product of all factors, \
-    summed over the configurations that agree with the evidence";
+const LN_Z_TOOLTIP: &str = "Natural logarithm of the partition function: the product of all \
+    factors, summed over the configurations that agree with the evidence";
 const SCALED_TOOLTIP: &str = "Probability of the evidence times the scale of its likelihoods. \
     Some of the likelihoods' weights are above one, so only ratios of such values have a meaning.";
 

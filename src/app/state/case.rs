@@ -15,6 +15,7 @@ pub struct Case {
     pub name: String,
     /// The evidence.
     pub evidence: Evidence,
-    /// The posteriors, or why the evidence is impossible. `None` until the case has been propagated.
+    /// The posteriors, or why the evidence is impossible. `None` until the case has been
+    /// propagated.
     pub answer: Option<Result<Arc<Posteriors>, ImpossibleEvidence>>,
 }

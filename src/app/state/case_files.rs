@@ -124,7 +124,8 @@ fn is_file_of(document: &Document, path: &Path) -> bool {
     matches!((own.canonicalize(), path.canonicalize()), (Ok(own), Ok(path)) if own == path)
 }
 
-/// The cases of the file at `path`, each with a name. Cases without a name are named after the file.
+/// The cases of the file at `path`, each with a name. Cases without a name are named after the
+/// file.
 fn with_names(path: &Path, file: CaseFile) -> Vec<(String, Evidence)> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let has_several = file.cases.len() > 1;

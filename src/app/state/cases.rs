@@ -1,6 +1,7 @@
 //! The named cases of the open network, as the Cases pane lists them.
 //!
-//! Every change of the list is also made in the [`CaseStore`], which keeps the cases of all networks.
+//! Every change of the list is also made in the [`CaseStore`], which keeps the cases of all
+//! networks.
 
 use std::sync::Arc;
 
@@ -85,8 +86,8 @@ fn add_evidence(core: &mut Core, store: &mut CaseStore, name: &str) {
     }
 }
 
-/// Adds named cases to the open network until it has [`MAX_CASES`]. A name that is taken gets a
-/// number.
+/// Adds named cases to the open network, which can have at most [`MAX_CASES`]. Tells the user how
+/// many did not fit. A name that is taken gets a number.
 pub(crate) fn add(core: &mut Core, store: &mut CaseStore, cases: Vec<(String, Evidence)>) {
     let Some(document) = &mut core.model.document else { return };
     let free = MAX_CASES.saturating_sub(document.cases.len());
@@ -111,8 +112,8 @@ pub(crate) fn add(core: &mut Core, store: &mut CaseStore, cases: Vec<(String, Ev
     }
 }
 
-/// Lists the stored cases of the open network. Listed cases whose evidence stays the same keep their
-/// answers.
+/// Lists the stored cases of the open network. Listed cases whose evidence stays the same keep
+/// their answers.
 pub(crate) fn list(core: &mut Core, store: &CaseStore) {
     let Some(document) = &mut core.model.document else { return };
     let Some(location) = NetworkLocation::of(&document.source) else { return };

@@ -29,8 +29,8 @@ impl Core {
         self.model.document.as_mut()
     }
 
-    /// Sends a request with the evidence on screen. While automatic propagation is off, the request has
-    /// the evidence of the last request instead, unless the document was never propagated.
+    /// Sends a request with the evidence on screen. While automatic propagation is off, the request
+    /// has the evidence of the last request instead, unless the document was never propagated.
     pub(crate) fn request(&mut self) {
         let is_new = self.model.document.as_ref().is_some_and(|document| document.prior.is_none());
         if self.model.settings.auto_propagate || is_new {

@@ -33,8 +33,8 @@ pub struct Document {
     pub prior: Option<Arc<Propagation>>,
     /// The newest propagation, which may be [stale](Self::is_stale).
     pub result: Option<Arc<Propagation>>,
-    /// The recorded runs that have a trace and fit the junction tree, because their messages have the
-    /// same sizes.
+    /// The recorded runs that have a trace and fit the junction tree, because their messages have
+    /// the same sizes.
     pub recorded: Vec<RecordedRunRef>,
     /// The recorded run that is shown instead of this machine's propagation, if the user chose one.
     pub shown: Option<RecordedRunRef>,
@@ -44,7 +44,8 @@ pub struct Document {
     pub snapshot: Option<RunningSnapshot>,
     /// Why the evidence is impossible, if it is.
     pub impossible: Option<ImpossibleEvidence>,
-    /// Maximum memory that the engine uses, in bytes. `None` until the engine has loaded the network.
+    /// Maximum memory that the engine uses, in bytes. `None` until the engine has loaded the
+    /// network.
     pub engine_bytes: Option<u64>,
     /// The engine used in place of the [requested](Self::requested_engine) one, and why the
     /// requested one failed. `None` while the requested engine is in use.
@@ -188,17 +189,17 @@ impl Document {
         }
     }
 
-    /// The first of the [traces to compare](Self::traces_to_compare). The graphs show this one in slow
-    /// motion.
+    /// The first of the [traces to compare](Self::traces_to_compare). The graphs show this one in
+    /// slow motion.
     #[must_use]
     pub fn finished_trace(&self) -> Option<&MessageTrace> {
         self.traces_to_compare().first().map(|(_, trace)| *trace)
     }
 
     /// The traces that slow motion plays: up to two traces of finished propagations that fit the
-    /// current tree, each with a title. If a recording is shown, its trace comes first, and then this machine's
-    /// newest trace. Otherwise this machine's newest trace comes first, and then the trace of a
-    /// recorded run on a GPU.
+    /// current tree, each with a title. If a recording is shown, its trace comes first, and then
+    /// this machine's newest trace. Otherwise this machine's newest trace comes first, and then the
+    /// trace of a recorded run on a GPU.
     #[must_use]
     pub fn traces_to_compare(&self) -> Vec<(String, &MessageTrace)> {
         let result = self.result.as_ref().filter(|result| self.is_on_current_tree(result));

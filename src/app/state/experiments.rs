@@ -120,8 +120,8 @@ impl ExperimentRunner {
     pub(crate) fn open(folder: &Path, experiments: &mut Experiments) -> std::io::Result<Self> {
         let (store, entries) = Store::open(folder)?;
         for entry in entries {
-            // Skip files that cannot be read, but keep them: another version of the program may have
-            // written them.
+            // Skip files that cannot be read, but keep them: another version of the program may
+            // have written them.
             let stored = serde_json::from_slice(&entry.content);
             let Ok(StoredResult { name, record }) = stored else { continue };
             if record.is_readable() {
@@ -241,16 +241,16 @@ impl ExperimentRunner {
     }
 }
 
-/// A file name without extension: `name` with a hyphen in place of each sequence of other characters
-/// than letters and digits, and without hyphens at either end.
+/// A file name without extension: `name` with a hyphen in place of each sequence of
+/// characters that are neither letters nor digits, and without hyphens at either end.
 fn file_stem(name: &str) -> String {
     let letter_or_hyphen = |c: char| if c.is_alphanumeric() { c } else { '-' };
     let with_hyphens = name.chars().map(letter_or_hyphen).collect::<String>();
     with_hyphens.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
 
-/// Writes the files of a result into `folder`, and returns their paths. Never replaces a file that has
-/// other content: if there is such a file, all new files get the same number in their names.
+/// Writes the files of a result into `folder`, and returns their paths. Never replaces a file that
+/// has other content: if there is such a file, all new files get the same number in their names.
 ///
 /// # Errors
 /// If a file cannot be read or written; the error is a message for the user.

@@ -23,8 +23,8 @@ impl Explanations {
         let Some((document, compiled)) = model.document.as_ref().zip(model.compiled()) else {
             return;
         };
-        // The tables of an engine on the CPU leave less memory for the explainer. An engine on a GPU
-        // uses the memory of its device.
+        // The tables of an engine on the CPU leave less memory for the explainer. An engine on a
+        // GPU uses the memory of its device.
         let on_gpu = document.engine().engine.info().capabilities.on_gpu();
         let engine_bytes = document.engine_bytes.filter(|_| !on_gpu).unwrap_or(0);
         let question = Question {
@@ -46,8 +46,8 @@ impl Explanations {
         }
     }
 
-    /// Drops the last question and its answer, frees the explainer's tables, and ends stepping. Call
-    /// this when the tree changes.
+    /// Drops the last question and its answer, frees the explainer's tables, and ends stepping.
+    /// Call this when the tree changes.
     pub(crate) fn forget(&mut self, model: &mut Model) {
         self.explainer.forget();
         (self.question, model.explained, model.stepping) = (None, None, None);

@@ -26,10 +26,10 @@ pub enum Item {
 }
 
 impl Item {
-    /// The item of tree `new` that corresponds to this item of tree `old`, if there is one. Both trees
-    /// are of the same network. Variables stay the same, and a clique corresponds to the clique with
-    /// the same variables. A separator or message corresponds to the one between the corresponding
-    /// cliques. A group of cliques or separators corresponds to nothing.
+    /// The item of tree `new` that corresponds to this item of tree `old`, if there is one. Both
+    /// trees are of the same network. Variables stay the same, and a clique corresponds to the
+    /// clique with the same variables. A separator or message corresponds to the one between the
+    /// corresponding cliques. A group of cliques or separators corresponds to nothing.
     #[must_use]
     pub fn in_tree(&self, old: &CompiledNetwork, new: &CompiledNetwork) -> Option<Self> {
         let clique = |id: CliqueId| {
@@ -83,8 +83,8 @@ pub struct Highlight {
 }
 
 impl Highlight {
-    /// The highlight of `item`. Before the network is compiled, a variable is highlighted without its
-    /// cliques and separators, and no other item is highlighted.
+    /// The highlight of `item`. Before the network is compiled, a variable is highlighted without
+    /// its cliques and separators, and no other item is highlighted.
     #[must_use]
     pub fn of(item: Option<Item>, compiled: Option<&CompiledNetwork>) -> Self {
         let mut highlight = Self { item, ..Self::default() };

@@ -12,8 +12,8 @@ pub enum HistoryCommand {
     Redo,
 }
 
-/// Maximum number of changes that can be undone. A larger number takes more memory: for each change, a
-/// copy of all evidence or of one case is stored.
+/// Maximum number of changes that can be undone. A larger number takes more memory: for each
+/// change, a copy of all evidence or of one case is stored.
 const MAX_UNDO: usize = 200;
 
 /// A value of the document before a change, an undo or a redo replaced it.
@@ -52,8 +52,8 @@ impl History {
         }
     }
 
-    /// Makes the last possible undo enter `evidence`, which the network had when it was last open. All
-    /// changes recorded later are undone before.
+    /// Makes the last possible undo enter `evidence`, which the network had when it was last open.
+    /// All changes recorded later are undone before.
     pub fn offer(&mut self, evidence: Evidence) {
         self.undo.insert(0, ReplacedValue::Evidence(evidence));
     }

@@ -1,8 +1,8 @@
 //! The search for a better junction tree while the window is in use.
 //!
-//! The search runs on a thread of the session. Each elimination order that the search finds is stored
-//! in the settings at once. The tree of such an order is used only if it is so much smaller that
-//! compiling and propagating again pays off.
+//! The search runs on a thread of the session. Each elimination order that the search finds is
+//! stored in the settings at once. The tree of such an order is used only if it is so much smaller
+//! that compiling and propagating again pays off.
 
 use std::sync::Arc;
 
@@ -21,9 +21,10 @@ pub enum TreeCommand {
     SetKeepImproving(bool),
 }
 
-/// While the search runs, a better tree is used only if its number of entries is less than this share
-/// of the entries of the current tree. When the search ends, any better tree is used. With a larger
-/// share, the network is recompiled and the graph on screen changes more often, for less gain.
+/// While the search runs, a better tree is used only if its number of entries is less than this
+/// share of the entries of the current tree. When the search ends, any better tree is used. With a
+/// larger share, the network is recompiled and the graph on screen changes more often, for less
+/// gain.
 const MAX_SHARE: f64 = 0.98;
 
 /// Applies `command` to the open document.
@@ -68,8 +69,8 @@ pub(crate) fn cancel(core: &mut Core) {
     core.model.improvement = None;
 }
 
-/// Starts a search if the user wants one for every network, triangulation `auto` is chosen, and there
-/// is no search, running or ended.
+/// Starts a search if the user wants one for every network, triangulation `auto` is chosen, and
+/// there is no search, running or ended.
 pub(crate) fn start_if_wanted(core: &mut Core) {
     let auto = core.model.compute.triangulation == Triangulation::Auto;
     if core.model.settings.keep_improving && auto && core.model.improvement.is_none() {

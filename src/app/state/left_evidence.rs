@@ -1,5 +1,5 @@
-//! The evidence that each network had when the user left it, by opening another network or closing the
-//! window. When the network is open again, undo enters that evidence.
+//! The evidence that each network had when the user left it, by opening another network or closing
+//! the window. When the network is open again, undo enters that evidence.
 
 use crate::app::state::document::Document;
 use crate::app::state::history::History;
@@ -49,7 +49,8 @@ impl LeftEvidence {
         }
     }
 
-    /// The evidence that the network of `document` was left with, if all of it can still be entered.
+    /// The evidence that the network of `document` was left with, if all of it can still be
+    /// entered.
     #[must_use]
     pub fn of(&self, document: &Document) -> Option<Evidence> {
         let network = NetworkLocation::of(&document.source)?;

@@ -19,7 +19,8 @@ use crate::session::{Answer, ImprovementProgress, Step};
 pub struct MeasuredOverhead {
     /// The title of the network.
     pub network: String,
-    /// The engine and its options, as in [`EngineChoice::title`](crate::session::EngineChoice::title).
+    /// The engine and its options, as in
+    /// [`EngineChoice::title`](crate::session::EngineChoice::title).
     pub engine: String,
     /// Time of the launches and copies with empty kernels, in microseconds.
     pub overhead_us: f64,
@@ -30,8 +31,8 @@ pub struct MeasuredOverhead {
 /// Everything that panes may read.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// The user's settings. They hold neither the current layout nor the evidence of the open network,
-    /// which [`Workbench::settings`](crate::app::Workbench::settings) adds.
+    /// The user's settings. They hold neither the current layout nor the evidence of the open
+    /// network, which [`Workbench::settings`](crate::app::Workbench::settings) adds.
     pub settings: Settings,
     /// The open network, if there is one.
     pub document: Option<Document>,
@@ -39,8 +40,8 @@ pub struct Model {
     pub compute: ComputeOptions,
     /// The step that the session is working on, if any.
     pub working: Option<Step>,
-    /// The message of the last failure, until the user dismisses it, changes the evidence, or starts
-    /// other work.
+    /// The message of the last failure, until the user dismisses it, changes the evidence, or
+    /// starts other work.
     pub failure: Option<String>,
     /// The running experiment and all results.
     pub experiments: Experiments,
@@ -116,9 +117,9 @@ impl Model {
         self.hover.item()
     }
 
-    /// Which messages were sent and which are being computed: at the current position while the user
-    /// steps through the messages, otherwise in the running propagation. `None` if the user is not
-    /// stepping and no propagation runs.
+    /// Which messages were sent and which are being computed: at the current position while the
+    /// user steps through the messages, otherwise in the running propagation. `None` if the user is
+    /// not stepping and no propagation runs.
     #[must_use]
     pub fn progress(&self) -> Option<Progress> {
         let document = self.document.as_ref()?;

@@ -54,8 +54,8 @@ pub fn is_visible(layout: &Tree<Pane>, pane: Pane) -> bool {
     tile.is_some_and(|tile| layout.active_tiles().contains(&tile))
 }
 
-/// Gives the tab group of `pane` at least as much height as each other group in the same column. Does
-/// nothing if the group is not in a column.
+/// Gives the tab group of `pane` at least as much height as each other group in the same column.
+/// Does nothing if the group is not in a column.
 pub fn enlarge(layout: &mut Tree<Pane>, pane: Pane) {
     let Some(tabs) = layout.tiles.find_pane(&pane).and_then(|tile| layout.tiles.parent_of(tile))
     else {

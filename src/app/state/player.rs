@@ -11,7 +11,8 @@ pub struct Player {
     /// Units of the position per second.
     rate: f64,
     playing: bool,
-    /// Time of the last frame in seconds; `None` while paused, and before the first frame of playing.
+    /// Time of the last frame in seconds; `None` while paused, and before the first frame of
+    /// playing.
     last_frame: Option<f64>,
 }
 
@@ -70,8 +71,8 @@ impl Player {
         (self.playing, self.last_frame) = (playing, None);
     }
 
-    /// Advances the position to the time of a new frame, if playing. `now` is the time of the frame in
-    /// seconds. At `end`, playing stops.
+    /// Advances the position to the time of a new frame, if playing. `now` is the time of the frame
+    /// in seconds. At `end`, playing stops.
     pub fn advance(&mut self, now: f64, end: f64) {
         if !self.playing {
             return;

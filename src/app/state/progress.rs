@@ -8,8 +8,8 @@ use crate::propagation::{CompiledNetwork, MessageId, MessageTrace, Phase};
 pub struct Progress {
     /// The messages that are being computed.
     pub active: Vec<MessageId>,
-    /// For each separator, the phase of the last message that was sent through it; `None` if there was
-    /// none. Indexed by separator.
+    /// For each separator, the phase of the last message that was sent through it; `None` if there
+    /// was none. Indexed by separator.
     pub sent: Vec<Option<Phase>>,
 }
 
@@ -36,8 +36,8 @@ impl Progress {
         Self { active: Vec::new(), sent: phases }
     }
 
-    /// The progress of a propagation with this `trace`, `now` nanoseconds after its start. Without a
-    /// trace, no message was sent.
+    /// The progress of a propagation with this `trace`, `now` nanoseconds after its start. Without
+    /// a trace, no message was sent.
     #[must_use]
     pub fn at_time(compiled: &CompiledNetwork, trace: Option<&MessageTrace>, now: f64) -> Self {
         let timings = trace.map_or(&[][..], |trace| &trace.messages);

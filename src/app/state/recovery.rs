@@ -18,8 +18,8 @@ use crate::potential::Precision;
 use crate::propagation::MemoryLimit;
 use crate::store::{Abandoned, Autosave};
 
-/// The content of an autosave. Variables, states, engine and triangulation are stored by name, so that
-/// another version of the program can read them.
+/// The content of an autosave. Variables, states, engine and triangulation are stored by name, so
+/// that another version of the program can read them.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct SavedWork {
     /// Where the network can be read again.
@@ -168,8 +168,8 @@ impl Recovery {
         }
     }
 
-    /// Call this when an opening has failed. If the opening was to restore the first offer, makes the
-    /// offer again.
+    /// Call this when an opening has failed. If the opening was to restore the first offer, makes
+    /// the offer again.
     pub(crate) fn failed_to_open(&mut self) {
         self.restoring = None;
     }

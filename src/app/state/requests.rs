@@ -29,8 +29,8 @@ pub(crate) struct Requests {
     pub(crate) opening: Option<Opening>,
     /// Whether the last failure was that a network could not be opened.
     pub(crate) failed_to_open: bool,
-    /// The known elimination orders that are part of each request. An order that is found later is not
-    /// added at once, because the session compiles the network again when the orders change.
+    /// The known elimination orders that are part of each request. An order that is found later is
+    /// not added at once, because the session compiles the network again when the orders change.
     pub(crate) orders: Arc<KnownOrders>,
     /// Serial number of the newest opening.
     source_serial: u64,
@@ -61,9 +61,9 @@ impl Requests {
         }
     }
 
-    /// Makes the network in `source` the one that is being opened, and returns the serial number of the
-    /// opening. `evidence` is entered once the network is open. `orders` are elimination orders known
-    /// in addition to the shipped ones. Does not send a request.
+    /// Makes the network in `source` the one that is being opened, and returns the serial number of
+    /// the opening. `evidence` is entered once the network is open. `orders` are elimination orders
+    /// known in addition to the shipped ones. Does not send a request.
     pub(crate) fn open(
         &mut self,
         source: NetworkSource,
@@ -89,8 +89,8 @@ impl Requests {
         self.searches
     }
 
-    /// Sends a request for the network that is being opened, or else for `document`. Does nothing if
-    /// there is neither.
+    /// Sends a request for the network that is being opened, or else for `document`. Does nothing
+    /// if there is neither.
     pub(crate) fn submit(&self, document: Option<&mut Document>, options: &ComputeOptions) {
         // The evidence and the cases of the last request do not belong to a network that is being
         // opened.

@@ -1,8 +1,8 @@
 //! The user's settings, stored between runs.
 //!
-//! The settings have a file of their own, which is written whole or not at all. eframe truncates its
-//! file before writing, so a crash at that moment would lose them. eframe stores only the position and
-//! size of the window.
+//! The settings have a file of their own, which is written whole or not at all. eframe truncates
+//! its file before writing, so a crash at that moment would lose them. eframe stores only the
+//! position and size of the window.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -61,8 +61,8 @@ pub struct Settings {
     pub memory: Option<MemoryLimit>,
     /// Recently opened files, newest first.
     pub recent: Vec<PathBuf>,
-    /// Elimination orders found on this machine: by triangulation `auto` for networks without a shipped
-    /// order, and by searches for better trees.
+    /// Elimination orders found on this machine: by triangulation `auto` for networks without a
+    /// shipped order, and by searches for better trees.
     pub orders: KnownOrders,
     /// For the id of each unfinished lesson, the index of the step at which the lesson was left.
     pub lessons: BTreeMap<String, usize>,
@@ -97,8 +97,8 @@ impl Default for Settings {
 
 impl Settings {
     /// The engine named in these settings, or the default engine if the named one does not exist or
-    /// cannot run on this machine. If the engine does not support the precision in these settings, its
-    /// default precision.
+    /// cannot run on this machine. If the engine does not support the precision in these settings,
+    /// its default precision.
     #[must_use]
     pub fn engine_choice(&self) -> EngineChoice {
         let engine = engine::by_name(&self.engine)
@@ -135,8 +135,8 @@ pub(crate) struct SettingsFile {
 }
 
 impl SettingsFile {
-    /// Opens the file in `folder`, and reads the settings. These are `None` if there is no file, or if
-    /// the file cannot be read.
+    /// Opens the file in `folder`, and reads the settings. These are `None` if there is no file, or
+    /// if the file cannot be read.
     pub(crate) fn open(folder: &Path) -> io::Result<(Self, Option<Settings>)> {
         let (store, entries) = Store::open(folder)?;
         let id = store.named(NAME);

@@ -10,8 +10,8 @@ use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
 const INITIAL_PACE: f64 = 1.0;
 /// The paces that can be chosen, in messages per second.
 pub(crate) const PACES: RangeInclusive<f64> = 0.1..=100.0;
-/// Duration of slow motion in seconds before the user changes the slowdown. Rounding the slowdown to
-/// a power of ten makes slow motion up to 3.2 times longer or shorter.
+/// Duration of slow motion in seconds before the user changes the slowdown. Rounding the slowdown
+/// to a power of ten makes slow motion up to 3.2 times longer or shorter.
 const SLOW_MOTION_SECONDS: f64 = 12.0;
 /// The slowdowns that can be chosen. At 1, slow motion takes as long as the measured propagation.
 pub(crate) const SLOWDOWNS: RangeInclusive<f64> = 1.0..=1e9;
@@ -23,9 +23,9 @@ pub struct Stepping {
     pub mode: SteppingMode,
     /// The position, and whether the position advances by itself.
     ///
-    /// Along the plan, the position is the number of messages passed, which is the index of the current
-    /// message. In slow motion, the position is the time since the start of the propagation, in
-    /// nanoseconds.
+    /// Along the plan, the position is the number of messages passed, which is the index of the
+    /// current message. In slow motion, the position is the time since the start of the
+    /// propagation, in nanoseconds.
     pub player: Player,
 }
 
@@ -53,8 +53,8 @@ pub enum StepCommand {
     First,
     /// Go to the end, after the last message.
     Last,
-    /// Go to this position: a number of messages passed; in slow motion, nanoseconds since the start
-    /// of the propagation.
+    /// Go to this position: a number of messages passed; in slow motion, nanoseconds since the
+    /// start of the propagation.
     Seek(f64),
     /// Play or pause.
     Play(bool),
@@ -73,8 +73,8 @@ impl Stepping {
         Self { mode: SteppingMode::Plan, player: Player::new(INITIAL_PACE) }
     }
 
-    /// Slow motion, paused at the beginning of a trace of `total` nanoseconds. The slowdown is a power
-    /// of ten.
+    /// Slow motion, paused at the beginning of a trace of `total` nanoseconds. The slowdown is a
+    /// power of ten.
     #[must_use]
     pub fn slow_motion(total: f64) -> Self {
         let wanted = SLOW_MOTION_SECONDS * 1e9 / total.max(1.0);

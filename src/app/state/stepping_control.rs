@@ -57,7 +57,8 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: StepCommand) 
     ctx.request_repaint();
 }
 
-/// Selects the current message along the plan, if there is one, so that all panes show this message.
+/// Selects the current message along the plan, if there is one, so that all panes show this
+/// message.
 fn select_current_message(core: &mut Core, compiled: &CompiledNetwork) {
     let current = core.model.stepping.as_ref().and_then(|step| step.current_message(compiled));
     if let Some(message) = current

@@ -27,7 +27,8 @@ pub enum ViewCommand {
     ShowFillEdges(bool),
     /// Show the messages of a recorded run, or for `None` the messages of this machine.
     ShowRecording(Option<RecordedRunRef>),
-    /// Compute the numbers of this message. Pushed in every frame in which a pane shows the message.
+    /// Compute the numbers of this message. Pushed in every frame in which a pane shows the
+    /// message.
     Explain(MessageId),
     /// Use the dark theme, the light theme, or the theme of the system.
     SetTheme(ThemeChoice),

@@ -31,7 +31,8 @@ impl Workbench {
     /// Starts the lesson with index `lesson` at the step where it was left.
     fn start_lesson(&mut self, lesson: usize) {
         let Some(script) = LESSONS.get(lesson) else { return };
-        // If the user is taking another lesson, restore the work that was set aside for that lesson.
+        // If the user is taking another lesson, restore the work that was set aside for that
+        // lesson.
         self.leave_lesson(true);
         let core = &mut self.core;
         let left_at = core.model.settings.lessons.get(&script.id).copied().unwrap_or(0);
@@ -55,7 +56,8 @@ impl Workbench {
         self.enter_step(step);
     }
 
-    /// Goes to the step with index `step`, stores it in the settings, and brings its pane to the front.
+    /// Goes to the step with index `step`, stores it in the settings, and brings its pane to the
+    /// front.
     fn enter_step(&mut self, step: usize) {
         let Some(course) = &mut self.course else { return };
         course.go_to(step);
@@ -65,8 +67,8 @@ impl Workbench {
         }
     }
 
-    /// Does the task of the current step if it is not done, and goes to the next step. After the last
-    /// step, the lesson ends.
+    /// Does the task of the current step if it is not done, and goes to the next step. After the
+    /// last step, the lesson ends.
     fn next_step(&mut self, ctx: &egui::Context) {
         let Some(course) = &self.course else { return };
         if !course.is_done(&self.core.model) {
@@ -116,7 +118,8 @@ impl Workbench {
         let result = document.result.as_ref();
         core.requests.evidence = result.map_or_else(Evidence::none, |r| r.evidence.clone());
         core.requests.cases = [].into();
-        // The session reads the network again. In the meantime, the document with its results is shown.
+        // The session reads the network again. In the meantime, the document with its results is
+        // shown.
         core.model.document = Some(document);
         cases::list(core, &self.case_store);
         core.select(before.selected);

@@ -157,7 +157,8 @@ impl Workbench {
         self.core.model.settings.left_evidence.after_leaving(document.as_ref(), history)
     }
 
-    /// Uses the engine, triangulation and memory limit of `settings` in this run, without storing them.
+    /// Uses the engine, triangulation and memory limit of `settings` in this run, without storing
+    /// them.
     pub fn use_for_this_run(&mut self, settings: &Settings) {
         self.core.model.compute = ComputeOptions::from_settings(settings);
     }
@@ -231,7 +232,8 @@ impl Workbench {
     /// Turns keys, and paths that the user chose, into commands.
     fn read_input(&mut self, ctx: &egui::Context) {
         // Only text fields take keys: a button that has the focus leaves all keys to the shortcuts.
-        // Escape removes the focus before the frame begins, so the focus in the last frame counts too.
+        // Escape removes the focus before the frame begins, so the focus in the last frame counts
+        // too.
         let typing = self.overlays.has_text_field() || self.was_typing || ctx.text_edit_focused();
         if let Some(stepping) = self.core.model.stepping.as_ref().filter(|_| !typing) {
             shortcuts::read_stepping(ctx, stepping, &mut self.commands);

@@ -15,8 +15,8 @@ use crate::network::Evidence;
 use crate::numbers;
 
 impl Workbench {
-    /// Requests the network in `source`, and returns the serial number of the opening. `evidence` is
-    /// entered once the network has been read.
+    /// Requests the network in `source`, and returns the serial number of the opening. `evidence`
+    /// is entered once the network has been read.
     pub(super) fn begin_opening(
         &mut self,
         source: NetworkSource,
@@ -29,7 +29,8 @@ impl Workbench {
         serial
     }
 
-    /// Reads the open network again, and enters those findings whose variables and states still exist.
+    /// Reads the open network again, and enters those findings whose variables and states still
+    /// exist.
     pub(super) fn reload(&mut self) {
         let Some(document) = &self.core.model.document else { return };
         let evidence = NamedFinding::all(document.network(), &document.evidence);
@@ -71,15 +72,15 @@ impl Workbench {
         self.core.model.selection = Highlight::default();
         self.core.model.hover = Highlight::default();
         cases::list(&mut self.core, &self.case_store);
-        // The requested cases are cases of the network before.
+        // Drop the requested cases, which are those of the network before.
         self.core.requests.cases = [].into();
         self.continue_history(left.as_ref());
         self.core.request();
     }
 
     /// Continues the history after the open document replaced `left`. If both are the same network,
-    /// undo restores the evidence of `left`. Otherwise the history starts again: undo then enters the
-    /// evidence that the network had when it was last open, unless the network was opened with
+    /// undo restores the evidence of `left`. Otherwise the history starts again: undo then enters
+    /// the evidence that the network had when it was last open, unless the network was opened with
     /// evidence or by a lesson.
     fn continue_history(&mut self, left: Option<&Document>) {
         let Some(document) = &self.core.model.document else { return };

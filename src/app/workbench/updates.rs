@@ -79,7 +79,8 @@ impl Workbench {
     fn started(&mut self, step: Step) {
         let core = &mut self.core;
         core.model.working = Some(step);
-        // If another network could not be opened, the work on the current one does not hide the error.
+        // If another network could not be opened, the work on the current one does not hide the
+        // error.
         if step <= Step::Propagate && !core.requests.failed_to_open {
             core.model.failure = None;
         }
@@ -118,7 +119,8 @@ impl Workbench {
     }
 
     /// Adds the launch overhead of `result` to the model, in place of an earlier one of the same
-    /// network and engine. Does nothing if `result` has evidence, or if its engine launches no kernels.
+    /// network and engine. Does nothing if `result` has evidence, or if its engine launches no
+    /// kernels.
     fn store_overhead(&mut self, result: &Propagation) {
         let model = &mut self.core.model;
         let Some(document) = &model.document else { return };

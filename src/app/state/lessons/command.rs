@@ -6,8 +6,8 @@ pub enum LessonCommand {
     /// Start the lesson with this index in [`LESSONS`](super::LESSONS), at the step where it was
     /// left.
     Start(usize),
-    /// Go to the next step, after doing the task of the current step if the task is not done yet. At
-    /// the last step, end the lesson and return to the user's own work.
+    /// Go to the next step, after doing the task of the current step if the task is not done yet.
+    /// At the last step, end the lesson and return to the user's own work.
     Next,
     /// Go to the previous step.
     Back,

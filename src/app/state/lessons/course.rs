@@ -33,8 +33,8 @@ pub(in crate::app) struct UserWork {
     pub selected: Option<Item>,
     pub layout: Tree<Pane>,
     pub compute: ComputeOptions,
-    /// The settings when the lesson started. Only the engine, the triangulation and the memory limit
-    /// are restored.
+    /// The settings when the lesson started. Only the engine, the triangulation and the memory
+    /// limit are restored.
     pub settings: Settings,
     pub fill_edges: bool,
 }
@@ -85,8 +85,8 @@ impl Course {
         progress::is_done(&self.step().until, model)
     }
 
-    /// The variable and the state that the current step asks the user to observe. `None` if the step
-    /// has another task, or if the open network lacks this variable or state.
+    /// The variable and the state that the current step asks the user to observe. `None` if the
+    /// step has another task, or if the open network lacks this variable or state.
     pub fn pointed(&self, model: &Model) -> Option<(VariableId, usize)> {
         let Some(Action::Observe(variable, state)) = &self.step().action else { return None };
         let network = model.document.as_ref()?.network();
@@ -99,8 +99,8 @@ impl Course {
         text::filled_in(&self.step().text, model)
     }
 
-    /// The sample that is open when the step with index `step` starts, and the findings entered before,
-    /// each with the name of its variable.
+    /// The sample that is open when the step with index `step` starts, and the findings entered
+    /// before, each with the name of its variable.
     pub fn sample_and_findings_at(&self, step: usize) -> (String, Vec<(String, NamedFinding)>) {
         let mut network = self.lesson().network.clone();
         let mut findings = Vec::new();

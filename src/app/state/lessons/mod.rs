@@ -1,8 +1,8 @@
-//! Lessons: guided tours of the window. The texts and tasks of a lesson are data; the tasks are done
-//! by ordinary commands.
+//! Lessons: guided tours of the window. The texts and tasks of a lesson are data; the tasks are
+//! done by ordinary commands.
 //!
-//! A lesson opens its own network. The user's own work is set aside, and restored when the user leaves
-//! the lesson. The settings store the step at which each unfinished lesson was left.
+//! A lesson opens its own network. The user's own work is set aside, and restored when the user
+//! leaves the lesson. The settings store the step at which each unfinished lesson was left.
 
 mod command;
 mod course;

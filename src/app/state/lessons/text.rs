@@ -3,8 +3,8 @@
 use crate::app::state::model::Model;
 use crate::numbers;
 
-/// `text` with the number for each [name in braces](super::LessonStep::text), or with a dash if there
-/// is no such number yet.
+/// `text` with the number for each [name in braces](super::LessonStep::text), or with a dash if
+/// there is no such number yet.
 pub(super) fn filled_in(text: &str, model: &Model) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
