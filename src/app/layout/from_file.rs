@@ -38,8 +38,9 @@ pub fn has_enough_positions(positions: &[Option<[f64; 2]>]) -> bool {
 /// positions in the file are very close. Vertices without a position are placed in rows below the
 /// others. `links` are pairs of vertices.
 ///
-/// # Panics If `positions` is shorter than `sizes`, or if a position or a link is given for a
-/// vertex that has no size.
+/// # Panics
+/// If `positions` is shorter than `sizes`, or if a position or a link is given for a vertex that
+/// has no size.
 ///
 /// # Complexity
 /// O(n log n + p) for n vertices, of which p pairs are close to each other horizontally. At most
