@@ -19,8 +19,8 @@ pub(in crate::app::panes) struct TracedMessages<'m> {
     pub trace: &'m MessageTrace,
 }
 
-/// Draws the choice of run, and returns the messages of the chosen run. If there are none, fills the
-/// pane with the reason and returns `None`.
+/// Draws the choice of run, and returns the messages of the chosen run. If there are none, fills
+/// the pane with the reason and returns `None`.
 pub(in crate::app::panes) fn choose_messages<'m>(
     ui: &mut Ui,
     model: &'m Model,
@@ -33,8 +33,8 @@ pub(in crate::app::panes) fn choose_messages<'m>(
 /// The messages to show.
 ///
 /// # Errors
-/// If there are none: why, and what the user can do about it. A running propagation may still report
-/// messages, which is no error.
+/// If there are none. The error says why, and what the user can do about it. While a propagation
+/// runs, it is no error that there are no messages yet.
 fn traced_messages(model: &Model) -> Result<TracedMessages<'_>, &'static str> {
     let Some(document) = &model.document else {
         return Err("Open a network to see the messages of its propagation.");

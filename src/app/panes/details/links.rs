@@ -21,8 +21,8 @@ pub(super) struct Links<'a> {
 }
 
 impl Links<'_> {
-    /// Draws a link to `item` that shows `text`. It is underlined while the item is hovered in any
-    /// pane.
+    /// Draws a link to `item` with the text `text`, which is underlined while the item is hovered
+    /// in any pane.
     pub fn link(&mut self, ui: &mut Ui, text: impl Into<String>, item: Item) -> Response {
         let hovered = self.model.hovered() == Some(&item);
         let text = RichText::new(text);
@@ -58,7 +58,7 @@ impl Links<'_> {
         self.link(ui, text, Item::Message(id))
     }
 
-    /// Links to `variables` in rows, or "none".
+    /// Draws links to `variables` in rows, or "none".
     pub fn variables(&mut self, ui: &mut Ui, variables: &[VariableId]) {
         if variables.is_empty() {
             ui.weak("none");
@@ -72,7 +72,7 @@ impl Links<'_> {
         });
     }
 
-    /// Links to `cliques`, one per line.
+    /// Draws links to `cliques`, one per line.
     pub fn cliques(&mut self, ui: &mut Ui, compiled: &CompiledNetwork, cliques: &[CliqueId]) {
         for &clique in cliques.iter().take(MAX_LINKS) {
             self.clique(ui, compiled, clique);

@@ -25,7 +25,7 @@ pub(super) struct Merging {
     merged_tree: Option<MergedTree>,
 }
 
-/// A merged tree, with the original and the request it was made for.
+/// A merged tree, with its original and the request for it.
 struct MergedTree {
     original: Arc<CompiledNetwork>,
     /// Threshold in separator entries, and rule.
@@ -100,7 +100,8 @@ impl Merging {
     }
 }
 
-/// The change as a percentage, such as `-12.3%`, or as a factor if it is at least two: `× 4.10`.
+/// The change from `from` to `to`: a percentage such as `-12.3%`, or `× 4.10` for a factor of at
+/// least two.
 fn change(from: u64, to: u64) -> String {
     let ratio = to as f64 / from.max(1) as f64;
     if ratio >= 2.0 { format!("× {ratio:.2}") } else { format!("{:+.1}%", 100.0 * (ratio - 1.0)) }

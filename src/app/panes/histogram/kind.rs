@@ -50,7 +50,7 @@ impl TableKind {
         let (min, max) = (numbers::thousands(bin.min), numbers::thousands(bin.max));
         let entries = match bin.min {
             1 if bin.max == 1 => "1 entry".to_owned(),
-            // The bin before the saturated sizes has no upper limit that is worth showing.
+            // This bin ends only because larger sizes do not fit a `u64`.
             _ if bin.max == u64::MAX - 1 => format!("at least {min} entries"),
             _ if bin.min == bin.max => format!("{min} entries"),
             _ => format!("{min} to {max} entries"),

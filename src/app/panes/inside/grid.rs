@@ -21,7 +21,7 @@ const BAR_WIDTH: f32 = 9.0;
 pub struct Scroll {
     /// The row at the top edge. The fraction is the part of this row that is scrolled out of view.
     first: f64,
-    /// The row that was last scrolled into view.
+    /// The value of `follow` in the last frame.
     followed: Option<usize>,
 }
 

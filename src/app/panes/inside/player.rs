@@ -15,8 +15,9 @@ const INITIAL_PACE: f64 = 4.0;
 /// The position among the steps of a message. The steps can be played.
 pub struct StepPlayer {
     order: Order,
-    /// `None` until the first message is shown.
+    /// The steps done so far and their sums; `None` until the first message is shown.
     progress: Option<Progress>,
+    /// The same position as a number that grows with time while playing.
     player: Player,
     /// Whether the tables scroll to the current step. If so, the last step stays current after all
     /// steps are done.
@@ -117,7 +118,7 @@ impl StepPlayer {
         self.seek(detail, done);
     }
 
-    /// Updates the sums to the position of the player.
+    /// Updates the sums to the position of the player, and makes the tables follow this position.
     fn show_position(&mut self, detail: &MessageDetail) {
         if let Some(progress) = &mut self.progress {
             progress.seek(detail, self.player.step());

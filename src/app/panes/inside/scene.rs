@@ -21,7 +21,7 @@ pub struct MessageScene<'a> {
 }
 
 impl<'a> MessageScene<'a> {
-    /// If `wide`, the tables have two additional columns: the quotients of the separator, and the
+    /// If `wide`, the tables have two additional columns: the ratios of the separator, and the
     /// separator entry of each receiver entry.
     pub fn new(compiled: &'a CompiledNetwork, detail: &'a Arc<MessageDetail>, wide: bool) -> Self {
         Self { detail, compiled, wide }

@@ -12,7 +12,7 @@ pub struct Search {
     text: String,
     /// The cliques found; `None` while the text is empty.
     found: Option<FixedBitSet>,
-    /// The clique that Enter selected last.
+    /// Index of the clique that Enter selected last.
     last: Option<usize>,
 }
 

@@ -41,7 +41,7 @@ pub(super) fn runs(document: &Document) -> Vec<Run> {
 }
 
 impl Run {
-    /// The engine with its options; recorded runs are marked.
+    /// The engine and its precision; for a recorded run also its options, and `(recorded)`.
     pub fn name(&self) -> String {
         match self {
             Self::Here(run) => format!("{} {}", run.engine.engine.name(), run.engine.precision),
@@ -103,11 +103,12 @@ impl Run {
 pub(super) struct MessagePlot {
     compiled: Arc<CompiledNetwork>,
     runs: Vec<Run>,
-    /// Time of one kernel launch on this machine, if it has a GPU.
+    /// Time of one kernel launch on this machine, if it was measured.
     launch: Option<Duration>,
     /// The message of each point, series by series.
     messages: Vec<Vec<MessageId>>,
-    /// Horizontally the table entries of both cliques, vertically the time in microseconds.
+    /// The plot, with the table entries of both cliques on the horizontal axis and the time in
+    /// microseconds on the vertical axis.
     pub panel: Panel,
     /// A sentence on the size from which the GPU is faster or, if there are no runs to compare, on
     /// what the points are.
@@ -115,8 +116,8 @@ pub(super) struct MessagePlot {
 }
 
 impl MessagePlot {
-    /// The plot of `runs`. `launch` is the time of one kernel launch on this machine, if it has a
-    /// GPU.
+    /// The plot of `runs`. `launch` is the time of one kernel launch on this machine, if it was
+    /// measured.
     pub fn new(compiled: &Arc<CompiledNetwork>, runs: &[Run], launch: Option<Duration>) -> Self {
         let mut series = Vec::new();
         let mut messages = Vec::new();

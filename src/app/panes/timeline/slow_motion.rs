@@ -68,7 +68,8 @@ pub(super) fn show(
     chart.painter.vline(chart.x(now.time), rect.y_range(), stroke);
 }
 
-/// The view after the zooming of this frame.
+/// The view after the zooming of this frame; while playing, moved so that it contains the time
+/// shown.
 fn update_view(
     ui: &Ui,
     response: &Response,

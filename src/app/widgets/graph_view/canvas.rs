@@ -231,8 +231,8 @@ impl<K: PartialEq> GraphCanvas<K> {
         let name = Some(self.name.to_owned());
         let mut meta = MetadataFrame::new(name.clone());
         meta.zoom = self.camera.zoom();
-        // When the corner of its widget moves, egui_graphs shifts the pan as far. The pan of the
-        // camera is relative to the corner and needs no shift, so the shift is subtracted here.
+        // When the corner of its widget moves, egui_graphs shifts the pan by the same distance. The
+        // pan of the camera is relative to the corner already, so the shift is subtracted here.
         meta.pan = self.camera.pan(rect.size()) - (rect.min - self.last_corner);
         self.last_corner = rect.min;
         meta.save(ui);

@@ -39,7 +39,7 @@ pub struct EdgeStyle {
     pub arrow: Option<bool>,
     /// The pattern of the line.
     pub line: Line,
-    /// Background and text colour of the label in the middle; `None` hides it.
+    /// Background and text colour of the label in the middle; `None` hides the label.
     pub label: Option<(Color32, Color32)>,
     /// Whether the edge fades when zoomed out, where many lines would hide the nodes.
     pub faint: bool,

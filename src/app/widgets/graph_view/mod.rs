@@ -3,9 +3,9 @@
 //! egui_graphs does the drawing, with node and edge shapes of our own that are clipped to the pane
 //! and show less detail the smaller they are. Three things are done here instead:
 //!
-//! * **Caching.** egui_graphs requests another frame after every frame that it draws. Here it draws
-//!   only when something has changed; all other frames show the cached shapes. A window in which
-//!   nothing happens is therefore not redrawn at all.
+//! * **Caching.** egui_graphs requests another frame after every frame that it draws. Therefore the
+//!   canvas calls egui_graphs only when something has changed, and shows the cached shapes in all
+//!   other frames. A window in which nothing happens is not redrawn at all.
 //! * **The camera.** The plain mouse wheel zooms at the pointer, a fitted picture stays fitted
 //!   while its pane is resized, and a picture cannot be dragged out of view.
 //! * **Hit testing.** What is under the pointer is known in every frame, cached frames included,

@@ -7,8 +7,8 @@ use eframe::egui::{Painter, Ui};
 #[derive(Default)]
 pub struct ShapeCache {
     shapes: Vec<ClippedShape>,
-    /// How full the font texture was when the shapes were cached, from 0 to 1. A texture becomes
-    /// less full only when egui starts a new one, which makes cached text invalid.
+    /// How full the font texture was when the shapes were cached, from 0 to 1. The share falls only
+    /// when egui starts a new texture, which makes cached text invalid.
     atlas_fill: f32,
 }
 
