@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_share_is_the_weight_of_the_steps_that_are_done() {
+    fn the_share_is_the_part_of_the_expected_weight_that_is_done() {
         let shares = Arc::new(Mutex::new(Vec::new()));
         let listener = Arc::clone(&shares);
         let progress = Progress::new(CancelToken::new())

@@ -1,4 +1,4 @@
-//! Measures everything that experiments show, as a recording.
+//! Measures all times that experiments show, as a recording.
 
 mod cost;
 mod resume;

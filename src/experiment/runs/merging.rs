@@ -63,17 +63,16 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         engines.push(setup.baseline.as_str());
     }
     let source = TimeSource::choose(setup, &engines)?;
-    let mut thresholds = MERGE_THRESHOLDS.to_vec();
-    if let Err(index) = thresholds.binary_search(&setup.threshold) {
-        thresholds.insert(index, setup.threshold);
-    }
+    let variants = variants(setup.threshold);
     let threads = source.machine(setup).gpu.as_ref().map_or(1, |gpu| u64::from(gpu.threads));
-    let runs_per_network = (engines.len() * (1 + 2 * thresholds.len())) as f64;
-    progress
-        .expect(runs_per_network * trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>());
+    let weights = trees.iter().map(|tree| tree.weight(setup.repeat)).sum::<f64>();
+    progress.expect(weights * (engines.len() * variants.len()) as f64);
     let mut rows = Vec::new();
-    for tree in &trees {
-        let mut add = |tree: &NamedTree, merged| -> Result<(), ExperimentError> {
+    for original in &trees {
+        for &variant in &variants {
+            let merged = variant
+                .map(|(threshold, rule)| original.merged(setup.triangulation, threshold, rule));
+            let tree = merged.as_ref().unwrap_or(original);
             let mut times = Vec::new();
             for engine in &engines {
                 let config = EngineConfig::new(engine, setup);
@@ -83,20 +82,12 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
             let statistics = tree.compiled.statistics();
             rows.push(TreeTimes {
                 network: tree.name.clone(),
-                merged,
+                merged: variant,
                 cliques: statistics.cliques,
                 total_entries: statistics.total_clique_entries,
                 work: Work::of(&tree.messages(), threads),
                 times,
             });
-            Ok(())
-        };
-        add(tree, None)?;
-        for rule in [MergeRule::All, MergeRule::Paying] {
-            for &threshold in &thresholds {
-                let merged = tree.merged(setup.triangulation, threshold, rule);
-                add(&merged, Some((threshold, rule)))?;
-            }
         }
     }
     let fits: Vec<Option<Fit>> = (0..engines.len()).map(|e| fit(&rows, e, engines[e])).collect();
@@ -114,6 +105,20 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         panels: panels.collect(),
     });
     Ok(())
+}
+
+/// The trees to compare for each network: the original tree, and the trees by both rules with each
+/// threshold of [`MERGE_THRESHOLDS`] and `further_threshold`.
+fn variants(further_threshold: u64) -> Vec<Option<(u64, MergeRule)>> {
+    let mut thresholds = MERGE_THRESHOLDS.to_vec();
+    if let Err(index) = thresholds.binary_search(&further_threshold) {
+        thresholds.insert(index, further_threshold);
+    }
+    let mut variants = vec![None];
+    for rule in [MergeRule::All, MergeRule::Paying] {
+        variants.extend(thresholds.iter().map(|&threshold| Some((threshold, rule))));
+    }
+    variants
 }
 
 /// The name of the rule in tables, notes and legends.
@@ -193,26 +198,25 @@ fn notes(record: &mut Record, trees: &[NamedTree], rows: &[TreeTimes], engine: &
 
 /// The panel of the numbers of entries and messages, relative to the original tree.
 fn sizes_panel(network: &str, rows: &[TreeTimes]) -> Panel {
-    let original = |of: &dyn Fn(&TreeTimes) -> f64| {
-        rows.iter().find(|row| row.network == network && row.merged.is_none()).map_or(1.0, of)
-    };
-    let line = |label: &str, rule: MergeRule, of: &dyn Fn(&TreeTimes) -> f64| {
-        let base = original(of).max(1.0);
-        let points = rows.iter().filter(|row| row.is_on_curve(network, rule));
-        let points = points.map(|row| (row.threshold() as f64, of(row) / base));
+    let original = rows.iter().find(|row| row.network == network && row.merged.is_none());
+    let line = |label: &str, rule: MergeRule, size: fn(&TreeTimes) -> f64| {
+        // A tree of one clique has no messages.
+        let original_size = original.map_or(1.0, size).max(1.0);
+        let rows = rows.iter().filter(|row| row.is_on_curve(network, rule));
+        let points = rows.map(|row| (row.threshold() as f64, size(row) / original_size));
         Series::new(label, Origin::Exact, Shape::Line, points)
     };
-    let (entries, messages) =
-        (|row: &TreeTimes| row.total_entries as f64, |row: &TreeTimes| row.work.messages);
+    let entries = |row: &TreeTimes| row.total_entries as f64;
+    let messages = |row: &TreeTimes| row.work.messages;
     Panel {
         title: format!("{network}: entries and messages"),
         x: Axis::log(THRESHOLD_LABEL),
         y: Axis::linear("relative to the original tree"),
         series: vec![
-            line("entries, all", MergeRule::All, &entries),
-            line("messages, all", MergeRule::All, &messages),
-            line("entries, paying", MergeRule::Paying, &entries),
-            line("messages, paying", MergeRule::Paying, &messages),
+            line("entries, all", MergeRule::All, entries),
+            line("messages, all", MergeRule::All, messages),
+            line("entries, paying", MergeRule::Paying, entries),
+            line("messages, paying", MergeRule::Paying, messages),
         ],
         marks: Vec::new(),
     }
