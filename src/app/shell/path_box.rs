@@ -1,6 +1,6 @@
 //! A box in which the user types a path, on systems without a file dialog.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use eframe::egui::{self, Key, Modifiers};
 
@@ -40,8 +40,36 @@ impl PathBox {
     /// Draws the box. Returns the answer once the user has given it: the chosen path, made
     /// absolute, or `None` if the user cancelled.
     pub(crate) fn show(&mut self, ctx: &egui::Context) -> Option<Option<PathBuf>> {
-        let pressed = |key| ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key));
-        let (mut enter, mut cancel) = (pressed(Key::Enter), pressed(Key::Escape));
+        let Pressed { confirm, cancel } = self.draw(ctx);
+        if cancel {
+            return Some(None);
+        }
+        let text = self.path.trim();
+        if !confirm || text.is_empty() {
+            return None;
+        }
+        let path = Path::new(text);
+        // Ask before replacing a file, as file dialogs do.
+        if self.purpose.writes_file()
+            && path.is_file()
+            && self.asked_to_replace.as_deref() != Some(text)
+        {
+            self.asked_to_replace = Some(text.to_owned());
+            return None;
+        }
+        if let Some(problem) = self.purpose.problem(path) {
+            self.problem = Some((text.to_owned(), problem));
+            return None;
+        }
+        // Later messages show the path, so make it absolute.
+        Some(Some(std::path::absolute(path).unwrap_or_else(|_| path.to_owned())))
+    }
+
+    /// Draws the box, and returns which of its buttons or keys were pressed.
+    fn draw(&mut self, ctx: &egui::Context) -> Pressed {
+        let key_pressed = |key| ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key));
+        let mut pressed =
+            Pressed { confirm: key_pressed(Key::Enter), cancel: key_pressed(Key::Escape) };
         let window = egui::Window::new(self.purpose.title()).collapsible(false).resizable(false);
         window.anchor(egui::Align2::CENTER_TOP, [0.0, 80.0]).show(ctx, |ui| {
             ui.set_width(420.0);
@@ -54,46 +82,29 @@ impl PathBox {
             if !self.had_focus || ctx.memory(|memory| memory.focused()).is_none() {
                 edit.request_focus();
             }
-            let asks_to_replace = self.asked_to_replace.as_deref() == Some(self.path.trim());
+            let text = self.path.trim();
+            let asks_to_replace = self.asked_to_replace.as_deref() == Some(text);
             if asks_to_replace {
                 ui.colored_label(Palette::of(ui).warning, "A file of this name exists.");
             }
-            if let Some((_, problem)) =
-                self.problem.as_ref().filter(|(path, _)| path == self.path.trim())
-            {
+            if let Some((_, problem)) = self.problem.as_ref().filter(|(path, _)| path == text) {
                 ui.colored_label(Palette::of(ui).error, *problem);
             }
             ui.horizontal(|ui| {
-                let has_path = !self.path.trim().is_empty();
                 let label = if asks_to_replace { "Replace it" } else { "OK" };
-                enter |= ui.add_enabled(has_path, egui::Button::new(label)).clicked();
-                cancel |= ui.button("Cancel").clicked();
+                let button = egui::Button::new(label);
+                pressed.confirm |= ui.add_enabled(!text.is_empty(), button).clicked();
+                pressed.cancel |= ui.button("Cancel").clicked();
             });
         });
-        let path = self.path.trim();
-        if enter
-            && self.purpose.writes_file()
-            && std::path::Path::new(path).is_file()
-            && self.asked_to_replace.as_deref() != Some(path)
-        {
-            // Ask before replacing a file, as file dialogs do.
-            self.asked_to_replace = Some(path.to_owned());
-            return None;
-        }
-        if enter
-            && !cancel
-            && let Some(problem) = self.purpose.problem(std::path::Path::new(path))
-        {
-            self.problem = Some((path.to_owned(), problem));
-            return None;
-        }
-        match (cancel, enter && !path.is_empty()) {
-            (true, _) => Some(None),
-            // Later messages show the path, so make it absolute.
-            (false, true) => Some(Some(std::path::absolute(path).unwrap_or_else(|_| path.into()))),
-            (false, false) => None,
-        }
+        pressed
     }
+}
+
+/// Which buttons of the box, or keys for them, were pressed in this frame.
+struct Pressed {
+    confirm: bool,
+    cancel: bool,
 }
 
 /// Selects all of `text` in a text field, so that typing replaces it.

@@ -49,7 +49,7 @@ pub struct Model {
     pub recordings: &'static [Recording],
     /// Launch overheads measured on this machine's GPU: for each network and engine the newest one.
     pub overheads: Vec<MeasuredOverhead>,
-    /// The last search for a better junction tree, running or ended.
+    /// The last search for a better junction tree, running or ended. `None` if the user stopped it.
     pub improvement: Option<Arc<ImprovementProgress>>,
     /// Whether moral and fill edges are shown in the network graph.
     pub fill_edges: bool,
