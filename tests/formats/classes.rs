@@ -119,7 +119,7 @@ fn mistakes_are_reported_with_their_position() {
         ("class M { instance i : C (x) { } }", "2:28: expected '=', found ')'"),
         (
             "class M { instance i : C (x = ; y) { } }",
-            "2:31: expected the node that it is bound to, found ';'",
+            "2:31: expected the name of a node after 'x =', found ';'",
         ),
         ("class M { instance i : C } ", "2:26: expected '{' or ';', found '}'"),
     ];

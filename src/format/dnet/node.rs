@@ -39,8 +39,8 @@ pub(super) fn partial<'b, 's>(
         _ => {
             let offset = fields.word("kind").map_or(field.offset, |kind| kind.offset);
             let message = format!(
-                "'{}' has the kind '{kind}', expected NATURE, DECISION, UTILITY, CONSTANT, ASSUME or \
-                 DISCONNECTED",
+                "'{}' has the kind '{kind}', expected NATURE, DECISION, UTILITY, CONSTANT, ASSUME \
+                 or DISCONNECTED",
                 name.text
             );
             return Err(source.error(offset, message));

@@ -127,7 +127,8 @@ impl<'s> Parser<'s> {
                     _ => {
                         let left = self.name("a name, ';' or ')'")?;
                         self.tokens.expect(Token::Equals)?;
-                        let right = self.name("the node that it is bound to")?;
+                        let what = format!("the name of a node after '{} ='", left.text);
+                        let right = self.name(&what)?;
                         let side = if after_semicolon { &mut outputs } else { &mut inputs };
                         side.push((left, right));
                         continue;
@@ -148,7 +149,8 @@ impl<'s> Parser<'s> {
         Ok(Instance { number: self.instances, name, class, inputs, outputs })
     }
 
-    /// `discrete decision NAME { ... }`. Its first word, `first`, has been read.
+    /// The words for the kind of a node, its name, and `{ ... }`, such as
+    /// `discrete decision NAME { ... }`. The first word, `first`, has been read.
     fn node(&mut self, first: Token<'s>) -> Result<NodeBlock<'s>, FormatError> {
         let mut kind = NodeKind::Chance;
         let mut word = first;
@@ -247,7 +249,7 @@ impl<'s> Parser<'s> {
         self.tokens.expect(Token::Equals)?;
         let (first, start) = self.tokens.peek()?;
         let is_list = first == Token::OpenParenthesis;
-        let (mut depth, mut tokens, mut end) = (0_usize, 0_usize, start);
+        let (mut depth, mut token_count, mut end) = (0_usize, 0_usize, start);
         let mut items = Vec::new();
         loop {
             let (token, item_at) = self.tokens.next()?;
@@ -257,13 +259,13 @@ impl<'s> Parser<'s> {
                 Token::Semicolon if depth == 0 => {
                     let raw = &self.source.text[start..end];
                     let all_quoted = !items.is_empty()
-                        && items.len() == tokens
+                        && items.len() == token_count
                         && items.iter().all(|item: &ListItem<'_>| item.quoted);
                     let value = if is_list {
                         AttributeValue::List(items)
                     } else if all_quoted {
                         AttributeValue::Text(items.iter().map(|item| unquote(item.text)).collect())
-                    } else if let ([item], 1) = (&items[..], tokens) {
+                    } else if let ([item], 1) = (&items[..], token_count) {
                         AttributeValue::Word(item.text)
                     } else {
                         AttributeValue::Other
@@ -282,7 +284,7 @@ impl<'s> Parser<'s> {
                 // Other punctuation occurs in expressions.
                 _ => {}
             }
-            tokens += 1;
+            token_count += 1;
             end = self.tokens.end();
         }
     }

@@ -3,7 +3,7 @@
 use super::{Token, Tokens};
 use crate::format::source::SourceText;
 
-/// The punctuation and comments of a format. `//` and `/* */` are comments in all formats.
+/// The punctuation and comments of a format. `//` and `/* */` are comments in all dialects.
 #[derive(Debug)]
 pub(in crate::format) struct Dialect {
     /// The class of every byte.
