@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # fuzz/seeds.sh [FOLDER]: fills FOLDER/TARGET for every fuzz target with small files to start from.
 # FOLDER is fuzz/seeds by default. The files are the test fixtures, two shipped networks and, if the
-# corpus exists ($CORPUS, by default ../shared/corpus), its files of at most 16 KiB. The seeds are not
-# committed.
+# corpus exists ($CORPUS, by default shared/corpus next to the repository), its files of at most
+# 16 KiB. The seeds are not committed.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 seeds=${1:-$here/seeds}

@@ -169,7 +169,8 @@ fn setup(
 }
 
 /// Writes the record as JSON, its figures as SVG, and each of its tables as CSV: the first to
-/// NAME.csv, the others to NAME-TABLE.csv, and its origin and notes to NAME-about.csv.
+/// NAME.csv, the others to NAME-TABLE.csv, and the program, machine, settings and notes to
+/// NAME-about.csv.
 fn write(folder: &Path, record: &Record) -> Result<(), String> {
     for (name, text) in record.files(&record.experiment) {
         let path = folder.join(name);

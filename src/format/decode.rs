@@ -49,8 +49,8 @@ fn unpack(file: &str, bytes: Vec<u8>, limit: u64) -> Result<Vec<u8>, OpenError> 
     }
 }
 
-/// Reads at most `limit` bytes. `unpacked` says whether `reader` unpacks a gzip file, for the
-/// error.
+/// Reads all bytes, which must be at most `limit`. `unpacked` says whether `reader` unpacks a gzip
+/// file, for the error.
 fn read_limited(
     file: &str,
     reader: impl Read,

@@ -21,8 +21,8 @@ pub(super) fn max_entries(source: SourceText<'_>) -> usize {
     (source.text.len() / 2).clamp(MAX_UNWRITTEN_ENTRIES, MAX_ENTRIES)
 }
 
-/// Adds the number of entries in the table of `child` to `so_far`, the number in the file before this
-/// table, and returns the number of rows of the table. Call this before allocating the table.
+/// Adds the number of entries in the table of `child` to `so_far`, the number in the file before
+/// this table, and returns the number of rows of the table. Call this before allocating the table.
 ///
 /// `offset` is the byte offset of the table, `states` the number of states of the child, and
 /// `cards` the number of states of each parent.

@@ -45,7 +45,8 @@ pub(super) struct ZeroRow {
 }
 
 impl RowAudit {
-    /// Determines the scale of the table of `child` from its `rows`. The table is at byte `offset`.
+    /// Determines the scale of the table of `child` from its `rows`, and records a table in percent
+    /// or of counts for the warnings. The table is at byte `offset`.
     pub fn scale<'r>(
         &mut self,
         rows: impl Iterator<Item = &'r [f64]> + Clone,

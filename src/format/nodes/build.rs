@@ -105,14 +105,14 @@ impl<'n, 's> Builder<'n, 's> {
             // The parents of a decision are the variables known when deciding. A uniform
             // distribution does not depend on them.
             let states = node.states.len();
-            self.count_rows(node, &[], states)?;
+            self.count_table(node, &[], states)?;
             return Ok(Cpt::new(child, Vec::new(), vec![1.0 / states as f64; states]));
         }
         let parents = self.parents(index)?;
         let cards: Vec<_> =
             parents.iter().map(|p| self.nodes[self.variables[p.index()]].states.len()).collect();
         let states = node.states.len();
-        let rows = self.count_rows(node, &cards, states)?;
+        let rows = self.count_table(node, &cards, states)?;
         let name = &node.name.text;
         let values = match &node.definition {
             Definition::Missing if if_missing == IfMissing::Uniform => {
@@ -188,7 +188,7 @@ impl<'n, 's> Builder<'n, 's> {
     ///
     /// # Errors
     /// If the file has too many table entries.
-    fn count_rows(
+    fn count_table(
         &mut self,
         node: &Node<'_>,
         cards: &[usize],

@@ -17,8 +17,8 @@ const MAX_DEPTH: usize = 200;
 /// Maximum number of attributes of one element. The parser compares each attribute with all others.
 const MAX_ATTRIBUTES: usize = 1000;
 
-/// Maximum number of elements, pieces of text and attributes of a document together. It bounds the
-/// memory: the tree takes much more than the file.
+/// Maximum number of tags, pieces of text, comments and attributes of a document together. It
+/// bounds the memory: the tree takes much more than the file.
 const MAX_PARTS: usize = 1 << 23;
 
 /// Replaces malformed comments (`<!- ... ->`, as one program writes them) with as many spaces as
@@ -80,7 +80,7 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
         parts += 1;
         if parts > MAX_PARTS {
             let message = format!(
-                "the file has more than the maximum of {MAX_PARTS} XML elements, texts and \
+                "the file has more than the maximum of {MAX_PARTS} XML tags, texts, comments and \
                  attributes"
             );
             return Err(source.error(offset, message));
