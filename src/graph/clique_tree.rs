@@ -67,72 +67,134 @@ pub fn clique_tree(
     best.map(|(found, heuristic)| (contract(graph, &found), heuristic))
 }
 
+/// Contracts the clusters of `found` into a tree of maximal cliques, rooted at the largest clique.
 fn contract(graph: &MoralGraph, found: &Found) -> CliqueTree {
-    let count = found.order.len();
-    let mut position = vec![0; count];
+    let mut position = vec![0; found.order.len()];
     found.order.iter().enumerate().for_each(|(at, v)| position[v.index()] = at);
-    let earliest = |around: &Vec<u32>| around.iter().map(|&v| position[v as usize]).min();
-    let above: Vec<Option<usize>> = found.neighbours.iter().map(earliest).collect();
-    // For each cluster, a child that contains it, if there is one; of several, the last.
-    let mut inside = vec![None; count];
-    for (at, around) in found.neighbours.iter().enumerate() {
-        if let Some(above) = above[at].filter(|&p| found.neighbours[p].len() + 1 == around.len()) {
-            inside[above] = Some(at);
-        }
-    }
-    let mut clique_of = vec![0; count];
-    // For each clique, the first of its clusters, which contains the others, and the last.
-    let (mut whole, mut last) = (Vec::new(), Vec::new());
-    for at in 0..count {
-        clique_of[at] = match inside[at] {
-            Some(below) => clique_of[below],
-            None => whole.len(),
-        };
-        if inside[at].is_none() {
-            whole.push(at);
-            last.push(at);
-        }
-        last[clique_of[at]] = at;
-    }
-    let mut neighbours = vec![Vec::new(); whole.len()];
-    for (clique, &last) in last.iter().enumerate() {
-        if let Some(above) = above[last] {
-            neighbours[clique].push(clique_of[above]);
-            neighbours[clique_of[above]].push(clique);
-        }
-    }
-    let variables = |clique: usize| {
-        let around = found.neighbours[whole[clique]].iter().map(|&v| VariableId::new(v as usize));
-        [found.order[whole[clique]]].into_iter().chain(around)
+    let chains = Chains::of(found, &position);
+    let neighbours = chains.neighbours();
+    let mut by_size: Vec<usize> = (0..chains.first.len()).collect();
+    by_size.sort_by_cached_key(|&chain| {
+        let cardinality = |v: VariableId| graph.cardinalities()[v.index()];
+        Reverse(table_entries(chains.variables(found, chain).map(cardinality)))
+    });
+    let numbering = number_depth_first(&neighbours, &by_size);
+    let cliques = numbering.chains.iter().map(|&chain| chains.variables(found, chain).collect());
+    let home = position.iter().map(|&at| numbering.number[chains.chain_of[at]]);
+    let mut tree = CliqueTree {
+        cliques: cliques.collect(),
+        parents: numbering.parents,
+        home: home.collect(),
+        position,
+        entries: found.entries,
     };
-    let entries: Vec<u64> = (0..whole.len())
-        .map(|clique| table_entries(variables(clique).map(|v| graph.cardinalities()[v.index()])))
-        .collect();
-    let mut by_size: Vec<usize> = (0..whole.len()).collect();
-    by_size.sort_unstable_by_key(|&clique| (Reverse(entries[clique]), clique));
-    let (cliques, parents, home, entries) = (Vec::new(), Vec::new(), Vec::new(), found.entries);
-    let mut tree = CliqueTree { cliques, parents, home, position, entries };
-    let mut number = vec![None; whole.len()];
-    for &start in &by_size {
-        if number[start].is_some() {
-            continue;
-        }
-        let mut open = vec![(start, (!tree.cliques.is_empty()).then_some(0))];
-        while let Some((clique, parent)) = open.pop() {
-            let own = tree.cliques.len();
-            number[clique] = Some(own);
-            tree.cliques.push(variables(clique).collect());
-            tree.parents.push(parent);
-            let onward = neighbours[clique].iter().filter(|&&next| number[next].is_none());
-            open.extend(onward.map(|&next| (next, Some(own))));
-        }
-    }
     if tree.cliques.is_empty() {
         (tree.cliques, tree.parents) = (vec![Vec::new()], vec![None]);
     }
-    let home = tree.position.iter().map(|&at| number[clique_of[at]].expect("all are numbered"));
-    tree.home = home.collect();
     tree
+}
+
+/// The clusters of an elimination, grouped into chains. Each cluster of a chain is the parent of the
+/// cluster before it and a subset of it, so the first cluster of a chain is a maximal clique.
+///
+/// Clusters are numbered in elimination order, chains in the order of their first clusters.
+struct Chains {
+    /// The parent of each cluster in the tree of clusters.
+    parents: Vec<Option<usize>>,
+    /// The chain of each cluster.
+    chain_of: Vec<usize>,
+    /// The first cluster of each chain.
+    first: Vec<usize>,
+    /// The last cluster of each chain. Its parent belongs to another chain.
+    last: Vec<usize>,
+}
+
+impl Chains {
+    fn of(found: &Found, position: &[usize]) -> Self {
+        let earliest = |around: &Vec<u32>| around.iter().map(|&v| position[v as usize]).min();
+        let parents: Vec<Option<usize>> = found.neighbours.iter().map(earliest).collect();
+        // For each cluster, a child that contains it, if there is one; of several, the last.
+        let mut containing_child = vec![None; parents.len()];
+        for (at, around) in found.neighbours.iter().enumerate() {
+            let is_subset = |parent: &usize| found.neighbours[*parent].len() + 1 == around.len();
+            if let Some(parent) = parents[at].filter(is_subset) {
+                containing_child[parent] = Some(at);
+            }
+        }
+        let mut chain_of = vec![0; parents.len()];
+        let (mut first, mut last) = (Vec::new(), Vec::new());
+        for at in 0..parents.len() {
+            match containing_child[at] {
+                Some(child) => {
+                    chain_of[at] = chain_of[child];
+                    last[chain_of[at]] = at;
+                }
+                None => {
+                    chain_of[at] = first.len();
+                    first.push(at);
+                    last.push(at);
+                }
+            }
+        }
+        Self { parents, chain_of, first, last }
+    }
+
+    /// The chains next to each chain in the tree of clusters.
+    fn neighbours(&self) -> Vec<Vec<usize>> {
+        let mut neighbours = vec![Vec::new(); self.first.len()];
+        for (chain, &last) in self.last.iter().enumerate() {
+            if let Some(parent) = self.parents[last] {
+                let above = self.chain_of[parent];
+                neighbours[chain].push(above);
+                neighbours[above].push(chain);
+            }
+        }
+        neighbours
+    }
+
+    /// The variables of the clique of `chain`.
+    fn variables<'a>(
+        &self,
+        found: &'a Found,
+        chain: usize,
+    ) -> impl Iterator<Item = VariableId> + use<'a> {
+        let first = self.first[chain];
+        let around = found.neighbours[first].iter().map(|&v| VariableId::new(v as usize));
+        [found.order[first]].into_iter().chain(around)
+    }
+}
+
+/// A depth-first numbering of the chains, which become cliques.
+struct Numbering {
+    /// The chain of each clique.
+    chains: Vec<usize>,
+    /// The parent of each clique; `None` for clique 0, the root.
+    parents: Vec<Option<usize>>,
+    /// The clique of each chain.
+    number: Vec<usize>,
+}
+
+/// Numbers the chains depth first. Each component starts at its chain that comes first in `starts`,
+/// and is attached to the root of the first component.
+fn number_depth_first(neighbours: &[Vec<usize>], starts: &[usize]) -> Numbering {
+    const UNNUMBERED: usize = usize::MAX;
+    let (mut chains, mut parents) = (Vec::new(), Vec::new());
+    let mut number = vec![UNNUMBERED; neighbours.len()];
+    for &start in starts {
+        if number[start] != UNNUMBERED {
+            continue;
+        }
+        let mut open = vec![(start, (!chains.is_empty()).then_some(0))];
+        while let Some((chain, parent)) = open.pop() {
+            let own = chains.len();
+            number[chain] = own;
+            chains.push(chain);
+            parents.push(parent);
+            let onward = neighbours[chain].iter().filter(|&&next| number[next] == UNNUMBERED);
+            open.extend(onward.map(|&next| (next, Some(own))));
+        }
+    }
+    Numbering { chains, parents, number }
 }
 
 #[cfg(test)]

@@ -132,47 +132,41 @@ impl EliminationTree {
     /// # Panics
     /// If `v` has no parent.
     pub fn rotate(&mut self, v: usize) {
-        let words = self.words;
         let p = self.parents[v] as usize;
         self.total -= self.contribution(v) + self.contribution(p);
+        self.exchange_edges(v, p);
+        self.exchange_clusters(v, p);
+        self.maximal[p] = self.is_maximal(p);
+        self.maximal[v] = self.is_maximal(v);
+        self.total += self.contribution(v) + self.contribution(p);
+    }
 
-        // The parent p is now eliminated before v. The children of v whose clusters contain p
-        // become children of p. The new cluster of p is made of v, the remaining neighbours of p,
-        // and the clusters of its children.
-        let mut cluster = std::mem::take(&mut self.scratch);
-        let above = &self.clusters[p * words..][..words];
-        let own = &self.neighbours[p * words..][..words];
-        for (word, (own, above)) in cluster.iter_mut().zip(own.iter().zip(above)) {
-            *word = own & above;
-        }
-        insert(&mut cluster, v);
-        insert(&mut cluster, p);
-        let mut first = std::mem::take(&mut self.children[p]);
-        let mut second = std::mem::take(&mut self.children[v]);
-        first.swap_remove(first.iter().position(|&c| c as usize == v).expect("a child of p"));
+    /// Makes `p`, the parent of `v`, a child of `v`.
+    ///
+    /// As p is now eliminated before v, the children of v whose clusters contain p become children
+    /// of p. The former parent of p becomes the parent of v.
+    #[inline]
+    fn exchange_edges(&mut self, v: usize, p: usize) {
+        let words = self.words;
+        let mut children_of_p = std::mem::take(&mut self.children[p]);
+        let mut children_of_v = std::mem::take(&mut self.children[v]);
+        let place = children_of_p.iter().position(|&c| c as usize == v).expect("a child of p");
+        children_of_p.swap_remove(place);
         let mut index = 0;
-        while let Some(&child) = second.get(index) {
-            let below = &self.clusters[child as usize * words..][..words];
-            if contains(below, p) {
-                second.swap_remove(index);
+        while let Some(&child) = children_of_v.get(index) {
+            let cluster = &self.clusters[child as usize * words..][..words];
+            if contains(cluster, p) {
+                children_of_v.swap_remove(index);
                 self.parents[child as usize] = p as u32;
-                first.push(child);
+                children_of_p.push(child);
             } else {
                 index += 1;
             }
         }
-        for &child in &first {
-            let below = &self.clusters[child as usize * words..][..words];
-            cluster.iter_mut().zip(below).for_each(|(word, below)| *word |= below);
-        }
-        for &child in &first {
-            cluster[child as usize / 64] &= !(1 << (child % 64));
-        }
-        second.push(p as u32);
-        self.children[p] = first;
-        self.children[v] = second;
+        children_of_v.push(p as u32);
+        self.children[p] = children_of_p;
+        self.children[v] = children_of_v;
 
-        // Eliminating v now leaves the graph that eliminating p left before.
         let g = self.parents[p];
         self.parents[v] = g;
         self.parents[p] = v as u32;
@@ -181,21 +175,43 @@ impl EliminationTree {
             let place = siblings.iter().position(|&c| c as usize == p).expect("a child of g");
             siblings[place] = v as u32;
         }
-        let (low, high) = (v * words, p * words);
-        for word in 0..words {
-            self.clusters[low + word] = self.clusters[high + word];
+    }
+
+    /// Computes the clusters of `v` and `p`, and their sizes, after
+    /// [`exchange_edges`](Self::exchange_edges).
+    ///
+    /// The new cluster of p is made of p, v, the neighbours of p that are eliminated later, and the
+    /// clusters of the children of p without these children. Eliminating v now leaves the graph
+    /// that eliminating p left before, so the new cluster of v is the former cluster of p with v in
+    /// place of p.
+    #[inline]
+    fn exchange_clusters(&mut self, v: usize, p: usize) {
+        let words = self.words;
+        let mut cluster = std::mem::take(&mut self.scratch);
+        let former = &self.clusters[p * words..][..words];
+        let neighbours = &self.neighbours[p * words..][..words];
+        for (word, (neighbours, former)) in cluster.iter_mut().zip(neighbours.iter().zip(former)) {
+            *word = neighbours & former;
         }
-        let set = &mut self.clusters[low..][..words];
-        set[p / 64] &= !(1 << (p % 64));
-        insert(set, v);
-        self.clusters[high..][..words].copy_from_slice(&cluster);
+        insert(&mut cluster, v);
+        insert(&mut cluster, p);
+        for &child in &self.children[p] {
+            let below = &self.clusters[child as usize * words..][..words];
+            cluster.iter_mut().zip(below).for_each(|(word, below)| *word |= below);
+        }
+        for &child in &self.children[p] {
+            remove(&mut cluster, child as usize);
+        }
+
+        self.clusters.copy_within(p * words..(p + 1) * words, v * words);
+        let cluster_of_v = &mut self.clusters[v * words..][..words];
+        remove(cluster_of_v, p);
+        insert(cluster_of_v, v);
+        self.clusters[p * words..][..words].copy_from_slice(&cluster);
         self.sizes[v] = self.sizes[p];
-        self.entries[v] = self.measure(&self.clusters[low..][..words]).1;
+        self.entries[v] = self.measure(&self.clusters[v * words..][..words]).1;
         (self.sizes[p], self.entries[p]) = self.measure(&cluster);
         self.scratch = cluster;
-        self.maximal[p] = self.is_maximal(p);
-        self.maximal[v] = self.is_maximal(v);
-        self.total += self.contribution(v) + self.contribution(p);
     }
 
     /// What the cluster of `v` contributes to the total.
@@ -227,6 +243,10 @@ fn contains(set: &[u64], v: usize) -> bool {
 
 fn insert(set: &mut [u64], v: usize) {
     set[v / 64] |= 1 << (v % 64);
+}
+
+fn remove(set: &mut [u64], v: usize) {
+    set[v / 64] &= !(1 << (v % 64));
 }
 
 fn ones(set: &[u64]) -> impl Iterator<Item = usize> + '_ {
