@@ -2,8 +2,8 @@
 //!
 //! After Kjærulff 1992, "Optimal decomposition of probabilistic networks by simulated annealing",
 //! with a different neighbourhood: a step moves a vertex a few levels up or down in the elimination
-//! tree instead of exchanging it in the order. The cost of a step then does not depend on the size
-//! of the network, and no step is wasted on exchanges that change nothing.
+//! tree instead of exchanging two vertices in the order. A step then visits only a small part of the
+//! tree, and exchanges that would leave all clusters as they are are never tried.
 
 use rand::Rng;
 use rand_pcg::Pcg64Mcg;
@@ -36,8 +36,8 @@ const STEPS_PER_CHECK: u64 = 2048;
 
 /// Walks from `tree` and returns an order with the smallest total met on the way.
 ///
-/// Stops early once `expired` returns true. Uses no source of randomness but `random` and no
-/// transcendental functions, so the result is the same on every machine.
+/// Stops early once `expired` returns true. Unless that happens, the result is the same on every
+/// machine: the walk uses no source of randomness but `random`, and no transcendental functions.
 pub(super) fn anneal(
     tree: &mut EliminationTree,
     cooling: Cooling,

@@ -13,7 +13,7 @@ pub(super) struct Forest {
 /// The centre of one tree of a forest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Centre {
-    /// The vertex with the shortest longest path. Of several such vertices, the one with the
+    /// The vertex whose longest path is shortest. Of several such vertices, the one with the
     /// highest cost, and then the smallest index.
     pub vertex: usize,
     /// The length of the longest path from the centre.
@@ -57,8 +57,8 @@ impl Forest {
 
     /// Joins the trees of `vertices`, one vertex per tree, into one.
     ///
-    /// Connects the centre of every tree to the centre of one with the largest radius. Edges
-    /// between centres keep the longest path of the result short.
+    /// Connects the centre of every other tree to the centre of a tree with the largest radius,
+    /// which keeps the longest path of the result short.
     pub fn join_all(&mut self, vertices: &[usize]) {
         let centres: Vec<Centre> = vertices.iter().map(|&v| self.centre(v)).collect();
         let widest = (0..centres.len()).max_by_key(|&tree| (centres[tree].radius, Reverse(tree)));
@@ -79,11 +79,10 @@ impl Forest {
         Centre { vertex, radius, diameter }
     }
 
-    /// The vertices of the tree that contains `vertex`, each with the length of the longest path
-    /// from it.
+    /// The vertices of the tree that contains `vertex`, each with the length of its longest path.
     ///
-    /// A vertex furthest from any start is one end of a longest path of the tree, and a longest
-    /// path from any vertex ends at one of the two ends of that path.
+    /// Whatever vertex a search starts from, the vertex that is furthest away is an end of a longest
+    /// path of the tree. For every vertex, one of the two ends of this path is furthest away.
     pub fn longest_paths(&self, vertex: usize) -> Vec<(usize, u128)> {
         let furthest = |reached: &[Reached]| {
             let last = reached.iter().max_by_key(|r| (r.distance, Reverse(r.vertex)));
@@ -99,7 +98,8 @@ impl Forest {
         from_first.iter().map(|r| (r.vertex, r.distance.max(from_second[r.vertex]))).collect()
     }
 
-    /// All vertices of the tree that contains `from`, each after its predecessor on the path.
+    /// All vertices of the tree that contains `from`, each after its predecessor on the
+    /// path from `from`.
     pub fn paths_from(&self, from: usize) -> Vec<Reached> {
         let start = Reached { vertex: from, before: from, distance: u128::from(self.costs[from]) };
         let mut reached = vec![start];
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_centre_has_the_smallest_longest_path() {
+    fn the_centre_has_the_shortest_longest_path() {
         let mut random = Pcg64Mcg::seed_from_u64(23);
         for n in 1..60_usize {
             let costs: Vec<u64> = (0..n).map(|_| random.random_range(0..50)).collect();

@@ -34,18 +34,18 @@ pub struct CliqueTree {
 }
 
 /// Runs `heuristics` on `graph` in order. Returns a tree whose cliques have fewer than `limit`
-/// table entries in total, and the heuristic that found it; `None` if no heuristic finds such a
-/// tree, or once `cancel` is set.
+/// table entries in total, and the heuristic that found this tree; `None` if no heuristic finds such
+/// a tree, or once `cancel` is set.
 ///
-/// The first heuristic that succeeds is preferred. A later one replaces it only if its total is
-/// below `next_limit(total so far)`; it is not run if that limit is zero.
+/// The first tree found is preferred. A later tree replaces it only if the total of the later tree
+/// is below `next_limit(total so far)`. If that limit is zero, no further heuristic is run.
 ///
-/// The root is the largest clique; the largest clique of every other component is attached to it by
-/// an empty separator. A graph without variables gives one empty clique.
+/// The root is the largest clique. The largest clique of every other component is attached to the
+/// root by an empty separator. A graph without variables gives one empty clique.
 ///
 /// # Complexity
-/// One [`eliminate`](crate::graph::eliminate) for each heuristic that runs, plus the sum of the
-/// sizes of all clusters.
+/// One greedy elimination, as in [`eliminate`](crate::graph::eliminate), for each heuristic that
+/// runs, plus the sum of the sizes of all clusters.
 #[must_use]
 pub fn clique_tree(
     graph: &MoralGraph,

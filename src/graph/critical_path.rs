@@ -8,9 +8,9 @@ use crate::graph::Clique;
 use crate::graph::centre::{Centre, Forest};
 use crate::network::VariableId;
 
-/// The fixed cost of a message, in table entries: noticing that a message is ready and starting it
-/// takes about a microsecond, in which a processor reads this many entries. Affects only the shape
-/// of the tree.
+/// The fixed cost of a message, in table entries. It takes about a microsecond to notice that a
+/// message is ready and to start the message; a processor reads this many entries in that time.
+/// Affects only the shape of the tree.
 const MESSAGE_COST: u64 = 4096;
 
 /// The cost of a clique on a path, in table entries.
@@ -18,8 +18,8 @@ pub(super) fn cost(clique: &Clique) -> u64 {
     clique.entries.saturating_add(MESSAGE_COST)
 }
 
-/// Attaches subtrees to other cliques as long as that shortens the critical path from the best
-/// root, and returns that root.
+/// Attaches subtrees to other cliques as long as this shortens the critical path, or one of several
+/// equally long critical paths. Returns the root with the shortest critical path.
 ///
 /// An edge can be replaced by an edge between any two cliques, one on each side of it, that contain
 /// its separator: the separators stay the same, and the running intersection property still holds.
@@ -30,7 +30,8 @@ pub(super) fn cost(clique: &Clique) -> u64 {
 /// `holders[v]` are the cliques that contain variable `v`; `forest` is one tree over all `cliques`.
 ///
 /// # Complexity
-/// O(r d k) for k cliques, a critical path of d cliques and r changes.
+/// O((r + 1) d k w log w) for k cliques of at most w variables, critical paths of at most d cliques
+/// and r changes.
 pub(super) fn shorten(cliques: &[Clique], holders: &[Vec<usize>], forest: &mut Forest) -> usize {
     let mut centre = forest.centre(0);
     while let Some(shorter) = reattach_one(cliques, holders, forest, centre) {
@@ -39,8 +40,8 @@ pub(super) fn shorten(cliques: &[Clique], holders: &[Vec<usize>], forest: &mut F
     centre.vertex
 }
 
-/// Makes the first change on the critical path, from the root down, that shortens it. Returns the
-/// new centre, or `None` if there is no such change.
+/// Replaces the first edge of the critical path, from the root down, whose replacement is an
+/// improvement. Returns the new centre, or `None` if there is no such edge.
 fn reattach_one(
     cliques: &[Clique],
     holders: &[Vec<usize>],
@@ -106,12 +107,12 @@ fn common_holders(cliques: &[Clique], holders: &[Vec<usize>], a: usize, b: usize
     all.filter(|&clique| shared.iter().all(|v| holds(clique, v))).collect()
 }
 
-/// Among the `candidates` in the tree of `vertex`, which is one of them, the one whose longest path
-/// in that tree is shortest.
+/// The candidate in the tree of `vertex` whose longest path in this tree is shortest. `candidates`
+/// is ascending and contains `vertex`.
 fn most_central(forest: &Forest, vertex: usize, candidates: &[usize]) -> usize {
     let paths = forest.longest_paths(vertex).into_iter();
-    let here = paths.filter(|(v, _)| candidates.binary_search(v).is_ok());
-    here.min_by_key(|&(v, path)| (path, v)).map_or(vertex, |(v, _)| v)
+    let candidates_here = paths.filter(|(v, _)| candidates.binary_search(v).is_ok());
+    candidates_here.min_by_key(|&(v, path)| (path, v)).map_or(vertex, |(v, _)| v)
 }
 
 #[cfg(test)]

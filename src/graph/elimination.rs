@@ -42,14 +42,15 @@ pub struct Elimination {
 
 /// Eliminates all variables of `graph`, each time one with the smallest score by `heuristic`.
 ///
-/// `seed` determines how ties are broken at random; seed 0 takes the first vertex in file order.
+/// Ties are broken at random as `seed` determines, or with seed 0 in favour of the variable that
+/// comes first in the file.
 ///
 /// # Errors
 /// [`Cancelled`] once `cancel` is set.
 ///
 /// # Complexity
-/// For n variables, f fill edges and neighbourhoods of at most d variables at the time of their
-/// elimination: O(n^2 + n d^2 + f d).
+/// O(n d^2 + (n + f) d log n + n^2 d / 64) for n variables, f fill edges and at most d neighbours of
+/// a variable at any time.
 pub fn eliminate(
     graph: &MoralGraph,
     heuristic: Heuristic,
@@ -113,9 +114,9 @@ impl Elimination {
     /// Indices into [`clusters`](Self::clusters) of the clusters that no other contains: the
     /// maximal cliques of the triangulated graph, each once.
     ///
-    /// `clusters[j]` without `order[j]` is a clique. If `order[i]` is the first variable of this
-    /// clique to be eliminated, `clusters[i]` contains the clique. `clusters[i]` is contained in an
-    /// earlier cluster if and only if it equals this clique for some such `j`.
+    /// The residue of cluster j is `clusters[j]` without `order[j]`. `clusters[i]` contains the
+    /// residue if `order[i]` is the variable of the residue that is eliminated first. An earlier
+    /// cluster contains `clusters[i]` if and only if some residue equals `clusters[i]`.
     #[must_use]
     pub fn maximal_clusters(&self) -> Vec<usize> {
         let mut position = vec![0; self.order.len()];
@@ -126,8 +127,8 @@ impl Elimination {
         let mut maximal = FixedBitSet::with_capacity(self.order.len());
         maximal.insert_range(..);
         for (j, cluster) in self.clusters.iter().enumerate() {
-            let next = cluster.ones().map(|v| position[v]).filter(|&p| p > j).min();
-            if let Some(i) = next.filter(|&i| sizes[j] == sizes[i] + 1) {
+            let first = cluster.ones().map(|v| position[v]).filter(|&p| p > j).min();
+            if let Some(i) = first.filter(|&i| sizes[j] == sizes[i] + 1) {
                 maximal.remove(i);
             }
         }

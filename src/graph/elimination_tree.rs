@@ -6,8 +6,9 @@
 //! trees in sparse factorization", section 3), so the tree holds all that matters about an order.
 //!
 //! Exchanging a vertex with its parent (a rotation) changes only their two clusters, because the
-//! graph after eliminating both is the same. Rotations reach every order, and each costs only a
-//! visit to the children of the two vertices, however large the network is.
+//! graph after eliminating both is the same. Rotations reach the tree of
+//! every order. Each visits only the children of the two vertices, with a few operations on bit sets
+//! over all vertices.
 
 use crate::graph::MoralGraph;
 use crate::network::VariableId;
@@ -25,7 +26,7 @@ pub(super) struct EliminationTree {
     words: usize,
     /// The factor that each vertex contributes to the size of a table.
     weights: Vec<f64>,
-    /// Sets of vertices, `words` words each: the neighbours of each vertex.
+    /// Sets of vertices, `words` words each: the neighbours of each vertex in the graph.
     neighbours: Vec<u64>,
     /// Sets of vertices, `words` words each: the cluster of each vertex.
     clusters: Vec<u64>,
@@ -225,7 +226,7 @@ impl EliminationTree {
         self.children[v].iter().all(|&child| self.sizes[child as usize] != size)
     }
 
-    /// Number of vertices and of table entries of a cluster.
+    /// The number of vertices of a cluster, and the number of its table entries.
     fn measure(&self, cluster: &[u64]) -> (u32, f64) {
         let mut size = 0;
         let mut entries = 1.0_f64;

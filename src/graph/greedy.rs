@@ -29,13 +29,14 @@ pub(super) struct Greedy {
     adjacent: FixedBitSet,
     neighbours: Vec<Vec<u32>>,
     scores: Vec<u64>,
-    /// Vertices whose score changed when a vertex other than a neighbour was eliminated.
+    /// Vertices whose score fell during the current elimination because two of their neighbours
+    /// were joined. May contain a vertex several times.
     changed_scores: Vec<u32>,
 }
 
 /// The result of a run.
 pub(super) struct Run {
-    /// Whether there was a tie, so that another seed could give another order.
+    /// Whether there was a tie that another seed could break differently, with other cliques.
     pub tied: bool,
     /// `None` if the run was stopped because its total reached the bound.
     pub found: Option<Found>,
@@ -87,7 +88,8 @@ impl Greedy {
         Ok(greedy)
     }
 
-    /// Eliminates all vertices, or stops once the total reaches `bound`.
+    /// Eliminates all vertices, or stops once the total entries of the maximal cliques reach
+    /// `bound`. `seed` is as for [`eliminate`](crate::graph::eliminate).
     pub fn run(
         mut self,
         seed: u64,
@@ -102,7 +104,7 @@ impl Greedy {
         }
         let mut queue = Queue::new(&preference, &self.scores);
         let mut order = Vec::with_capacity(n);
-        let mut clusters = Vec::with_capacity(n);
+        let mut neighbours = Vec::with_capacity(n);
         let mut entries = 0_u64;
         let mut tied = false;
         let mut residues = Residues::new(n);
@@ -123,9 +125,9 @@ impl Greedy {
                 }
             }
             order.push(VariableId::new(v));
-            clusters.push(around);
+            neighbours.push(around);
         }
-        Ok(Run { tied, found: Some(Found { order, neighbours: clusters, entries }) })
+        Ok(Run { tied, found: Some(Found { order, neighbours, entries }) })
     }
 
     /// Eliminates `v`: joins its neighbours pairwise, and returns these neighbours.
@@ -138,7 +140,7 @@ impl Greedy {
                 list.iter().position(|&x| x as usize == v).expect("edges go both ways"),
             );
             if self.counts_fill() {
-                // Pairs of v and another neighbour of a no longer need a fill edge.
+                // Eliminating a no longer adds an edge between v and another neighbour of a.
                 let apart = list.iter().filter(|&&x| !self.are_adjacent(v, x as usize));
                 let weight: u64 = apart.map(|&x| self.weights[x as usize]).sum();
                 self.scores[a] -= weight * self.weights[v];
@@ -170,7 +172,7 @@ impl Greedy {
             for index in 0..self.neighbours[a].len() {
                 let c = self.neighbours[a][index] as usize;
                 if self.are_adjacent(b, c) {
-                    // c needs one fill edge fewer when it is eliminated.
+                    // Eliminating c no longer adds the edge between a and b.
                     self.scores[c] -= weight_a * weight_b;
                     self.changed_scores.push(c as u32);
                 } else {

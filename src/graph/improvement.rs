@@ -18,12 +18,12 @@ const LONGEST_WALK: u64 = 8_000_000;
 ///
 /// Walks like [`Triangulation::Auto`](crate::graph::Triangulation::Auto), without its limits. Calls
 /// `better` with each order that has a smaller sum of clique table entries than all before it, and
-/// with that sum. Calls `tick` at least every few thousand steps; the search pauses until it
+/// with that sum. Calls `tick` at least every few thousand steps and waits until it
 /// returns. The orders found depend only on `graph`, `order` and `seed`.
 ///
 /// Returns once there was no improvement for a hundred times the number of steps after which most
-/// pairs of vertices have been exchanged, or at once if removing simplicial vertices leaves no
-/// choice.
+/// pairs of vertices have been exchanged, or at once if at most one vertex remains after simplicial
+/// vertices are removed.
 ///
 /// # Errors
 /// [`Cancelled`] once `cancel` is set.
@@ -62,7 +62,7 @@ pub fn improve_order(
     };
     let n = core.graph.len() as u64;
     let give_up_after = 100 * saturation_steps(n);
-    let mut idle = 0;
+    let mut steps_since_best = 0;
     let mut length = (100 * n + 3 * n * n).clamp(20_000, LONGEST_WALK / 32);
     loop {
         for round in &ROUNDS {
@@ -75,12 +75,12 @@ pub fn improve_order(
                 cancel,
             )?;
             let entries = total_of_core(&found);
-            idle += length;
+            steps_since_best += length;
             if entries < least_of_core {
-                (least_of_core, best, idle) = (entries, found, 0);
+                (least_of_core, best, steps_since_best) = (entries, found, 0);
                 offer(&best);
             }
-            if idle >= give_up_after {
+            if steps_since_best >= give_up_after {
                 return Ok(());
             }
         }

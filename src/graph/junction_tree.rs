@@ -47,7 +47,7 @@ pub struct TreeLink {
 /// A rooted tree of cliques with the running intersection property.
 ///
 /// There is always exactly one tree: the components of a disconnected network are joined by empty
-/// separators, whose table is a single number (a factor of P(e)). A network without variables has a
+/// separators, whose tables have a single entry. A network without variables has a
 /// tree with one empty clique.
 ///
 /// Each separator is directly above exactly one clique, its child, so there is one separator fewer
@@ -166,19 +166,18 @@ impl JunctionTree {
         smallest
     }
 
-    /// An elimination order that adds no edges beyond the cliques of this tree.
+    /// An elimination order that adds no edge between variables that share no clique of this tree.
     #[must_use]
     pub fn elimination_order(&self) -> Vec<VariableId> {
-        let mut away = vec![self.root];
+        let mut from_root = vec![self.root];
         let mut next = 0;
-        while let Some(&clique) = away.get(next) {
-            away.extend(self.children(clique).iter().map(|link| link.clique));
+        while let Some(&clique) = from_root.get(next) {
+            from_root.extend(self.children(clique).iter().map(|link| link.clique));
             next += 1;
         }
-        // A variable is eliminated with the clique nearest to the root that contains it, leaves
-        // first.
+        // From the leaves to the root, each clique eliminates the variables that its parent lacks.
         let mut order = Vec::new();
-        for clique in away.into_iter().rev() {
+        for clique in from_root.into_iter().rev() {
             let kept = self.parent(clique).map(|link| &self[link.separator].variables);
             let is_kept = |v: &VariableId| kept.is_some_and(|kept| kept.binary_search(v).is_ok());
             order.extend(self[clique].variables.iter().copied().filter(|v| !is_kept(v)));

@@ -49,8 +49,8 @@ impl KnownOrders {
 
     /// The order for the structure of `graph`.
     ///
-    /// The order may come from a file, so it is checked first: `None` if it is not an order of this
-    /// graph, or if its cliques do not have the recorded total.
+    /// `None` if the structure is unknown. The order may come from a file, so it is checked: `None`
+    /// also if it is not an order of this graph, or if its cliques do not have the recorded total.
     #[must_use]
     pub fn find(&self, graph: &MoralGraph) -> Option<Vec<VariableId>> {
         let known = self.0.get(&structure(graph))?;
@@ -77,7 +77,8 @@ impl KnownOrders {
         better
     }
 
-    /// Copies the orders of `other` that are better than the known ones.
+    /// Copies from `other` the orders for unknown structures, and the orders whose recorded totals
+    /// are smaller than the known ones. Checks nothing.
     pub fn merge(&mut self, other: &Self) {
         for (structure, known) in &other.0 {
             if self.0.get(structure).is_none_or(|here| here.entries > known.entries) {

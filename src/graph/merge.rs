@@ -38,9 +38,10 @@ impl MergeLimits {
 
 /// Merges the cliques on both sides of small separators of `tree`.
 ///
-/// Repeatedly removes an edge until no removal stays within `limits`: the edge that saves most by
-/// equation 6 of Zheng, Mengshoel and Chong or, if [`message`](MergeLimits::message) is `None`, the
-/// edge that adds the fewest entries. The remaining separators do not change, so the running
+/// Removes one edge after another. If [`message`](MergeLimits::message) is a cost, each is the edge
+/// that saves most by equation 6 of Zheng, Mengshoel and Chong, until none saves anything. If it is
+/// `None`, each is the edge that adds the fewest entries. Edges whose removal would exceed `limits`
+/// stay. The remaining separators do not change, so the running
 /// intersection property holds; the variables of a merged clique become pairwise neighbours, so the
 /// graph stays chordal; and no clique becomes contained in another. The root stays the root, or the
 /// clique it was merged into.
@@ -48,7 +49,7 @@ impl MergeLimits {
 /// `graph` is the moral graph of `tree`; it provides the cardinalities.
 ///
 /// # Complexity
-/// O(m k) for k cliques and m merges.
+/// O(m k d) for k cliques, m merges and a tree of depth d.
 #[must_use]
 pub fn merge_small_separators(
     graph: &MoralGraph,
@@ -99,8 +100,8 @@ struct MergeEffect {
     merged: u64,
     /// How many more entries the merged clique has than its two parts together.
     added: u64,
-    /// Additional entries that threads process sequentially, over both messages of every separator
-    /// (equation 4).
+    /// How many more entries each thread processes one after another, summed over both messages of
+    /// every separator (equation 4).
     slower: f64,
 }
 
@@ -126,8 +127,8 @@ impl MergeState {
         let (above, below) = (self.sizes[parent.index()], self.sizes[edge.child.index()]);
         let merged = above.saturating_mul(below / edge.entries);
         let share = 1.0 / edge.entries as f64;
-        // The neighbours exchange messages with a larger table; the removed edge no longer carries
-        // any.
+        // Messages over the other edges of both cliques now process a larger table. There are no more
+        // messages over the removed edge.
         let growth = |size: u64, clique: CliqueId| {
             (merged as f64 - size as f64) * (self.shares[clique.index()] - share)
         };

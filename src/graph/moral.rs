@@ -25,6 +25,9 @@ impl MoralGraph {
     ///
     /// `cardinalities[v]` is the number of states of variable `v`.
     ///
+    /// # Panics
+    /// If a family has a variable without a cardinality.
+    ///
     /// # Complexity
     /// O(n^2 / 64 + sum of squared family sizes) for n variables.
     pub fn new(cardinalities: Vec<usize>, families: &[Vec<VariableId>]) -> Self {

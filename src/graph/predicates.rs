@@ -12,7 +12,7 @@ use fixedbitset::FixedBitSet;
 use crate::graph::{Clique, CliqueId, JunctionTree, MoralGraph, table_entries};
 use crate::network::VariableId;
 
-/// Names the property that does not hold, and the variables or cliques that violate it.
+/// What does not hold, with the variables, cliques or separators concerned.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Violation(String);
@@ -63,9 +63,9 @@ pub fn is_elimination_order(graph: &MoralGraph, order: &[VariableId]) -> Verdict
 
 /// Every cycle of four or more variables has a chord in `graph` with `fill_edges` added.
 ///
-/// By maximum cardinality search (Tarjan and Yannakakis 1984, section 2): visit the variable with
-/// the most visited neighbours, until all are visited; the graph is chordal if and only if these
-/// visited neighbours form a clique each time.
+/// The method is maximum cardinality search (Tarjan and Yannakakis 1984, section 2): visit a variable
+/// with as many visited neighbours as any other, until all variables are visited. The graph is
+/// chordal if and only if these visited neighbours form a clique each time.
 ///
 /// # Errors
 /// Two neighbours of a variable that should be joined by an edge but are not.
@@ -100,7 +100,7 @@ pub fn is_chordal(graph: &MoralGraph, fill_edges: &[(VariableId, VariableId)]) -
 /// The variables of every clique are pairwise joined in `graph` with `fill_edges` added.
 ///
 /// # Errors
-/// The first clique with two variables that have no edge, and these variables.
+/// The first clique with two variables that are not neighbours, and these variables.
 pub fn cliques_are_complete(
     graph: &MoralGraph,
     fill_edges: &[(VariableId, VariableId)],
@@ -114,7 +114,7 @@ pub fn cliques_are_complete(
                 variables[index + 1..].iter().find(|b| !rows[a.index()].contains(b.index()));
             if let Some(b) = apart {
                 return Err(Violation(format!(
-                    "clique {} holds variables {} and {}, which have no edge",
+                    "clique {} holds variables {} and {}, which are not neighbours",
                     id.index(),
                     a.index(),
                     b.index()
@@ -170,7 +170,8 @@ pub fn families_are_covered<Family: IntoIterator<Item = VariableId>>(
     for family in families {
         let family: Vec<VariableId> = family.into_iter().collect();
         require(holders.of_all(&family, tree).next().is_some(), || {
-            format!("no clique holds variables {}", listed(family.iter().map(|v| v.index())))
+            let noun = if family.len() == 1 { "variable" } else { "variables" };
+            format!("no clique holds {noun} {}", listed(family.iter().map(|v| v.index())))
         })?;
     }
     Ok(())
@@ -182,7 +183,7 @@ pub fn families_are_covered<Family: IntoIterator<Item = VariableId>>(
 /// # Errors
 /// The first variable whose cliques are not connected, and two of these cliques.
 pub fn running_intersection_holds(variables: usize, tree: &JunctionTree) -> Verdict {
-    // A connected part of a rooted tree has exactly one clique whose parent is outside.
+    // A connected part of a rooted tree has exactly one clique whose parent is not in that part.
     let mut top: Vec<Option<CliqueId>> = vec![None; variables];
     for id in tree.clique_ids() {
         for &variable in &tree[id].variables {
@@ -378,7 +379,7 @@ mod tests {
         let (graph, fill) = square();
         let tree = path(&[&[0, 1, 2], &[0, 2, 3, 4]], &[&[0, 2]]);
         let said = message(cliques_are_complete(&graph, &fill, &tree));
-        assert_eq!(said, "clique 1 holds variables 0 and 4, which have no edge");
+        assert_eq!(said, "clique 1 holds variables 0 and 4, which are not neighbours");
     }
 
     #[test]
@@ -399,7 +400,7 @@ mod tests {
         assert_eq!(said, "no clique holds variables 0, 3");
         let tree = path(&[&[0, 1, 2, 3]], &[]);
         let said = message(edges_are_covered(&graph, &fill, &tree));
-        assert_eq!(said, "no clique holds variables 4");
+        assert_eq!(said, "no clique holds variable 4");
         let said = message(families_are_covered([ids(&[2, 7])], &tree));
         assert_eq!(said, "no clique holds variables 2, 7");
     }

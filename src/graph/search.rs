@@ -15,8 +15,8 @@ use crate::network::VariableId;
 
 /// Searches for the elimination order with the smallest total table size.
 ///
-/// Runs every heuristic once with the seed of `options`, then restarts them in turn. Then removes
-/// simplicial vertices, and improves the best order of the remaining vertices by random walks of
+/// Runs every heuristic once with the seed of `options`, then restarts those that broke ties, in
+/// turn. Then removes simplicial vertices, and improves the best order of the remaining vertices by random walks of
 /// growing length. A later order replaces an earlier one only if it is strictly better.
 pub(super) fn search(
     graph: &MoralGraph,
@@ -96,7 +96,8 @@ pub(super) const ROUNDS: [Round; 4] = [
 /// tree.
 const FINAL_TEMPERATURE: f64 = 2e-6;
 
-/// Maximum number of steps of the first walks; later walks double. If the budget runs out, only the
+/// Maximum number of steps of each walk in the first pass through [`ROUNDS`]. The number doubles
+/// with each further pass. If the budget runs out, only the
 /// last walk is cut short. Affects only the quality of the tree.
 const FIRST_WALK_STEPS: u64 = 150_000;
 
@@ -107,8 +108,8 @@ pub(super) fn saturation_steps(n: u64) -> u64 {
 
 /// The best order of `graph` found by walks that start from `order`, in at most `limit` steps.
 ///
-/// Also stops after a number of steps without improvement that grows with the square of the size of
-/// the graph; small networks take a few milliseconds.
+/// Also stops after [`saturation_steps`] without improvement, so small networks take only a few
+/// milliseconds.
 fn improve(
     graph: &MoralGraph,
     mut order: Vec<VariableId>,
@@ -121,19 +122,19 @@ fn improve(
     let mut length = (100 * n + 3 * n * n).min(FIRST_WALK_STEPS);
     let give_up_after = saturation_steps(n);
     let mut least = EliminationTree::new(graph, &order, |states| states).total();
-    let (mut spent, mut idle) = (0, 0);
+    let (mut steps_done, mut steps_since_best) = (0, 0);
     loop {
         for round in ROUNDS {
-            if n < 2 || spent >= limit || idle >= give_up_after || expired() {
+            if n < 2 || steps_done >= limit || steps_since_best >= give_up_after || expired() {
                 return Ok(order);
             }
-            let steps = length.min(limit - spent);
+            let steps = length.min(limit - steps_done);
             let found = round.walk(graph, &order, steps, random, expired, cancel)?;
             let total = EliminationTree::new(graph, &found, |states| states).total();
-            spent += steps;
-            idle += steps;
+            steps_done += steps;
+            steps_since_best += steps;
             if total < least {
-                (least, order, idle) = (total, found, 0);
+                (least, order, steps_since_best) = (total, found, 0);
             }
         }
         length *= 2;
