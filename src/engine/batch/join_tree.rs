@@ -64,8 +64,8 @@ pub struct Edge {
     /// Number of entries of each message: one for each configuration of `scope` that some evidence
     /// allows. If the edge leads to a variable, there is an entry for every state.
     pub entries: usize,
-    /// By configuration of `scope`, indexed by its code: its entry in the messages; `u32::MAX` if it
-    /// has no entry.
+    /// By configuration of `scope`, indexed by its code: its entry in the messages; `u32::MAX` if
+    /// it has no entry.
     table: Vec<u32>,
 }
 
@@ -191,8 +191,8 @@ impl Builder<'_> {
         between
     }
 
-    /// Moves the ends of `edges` at the vertex `from` to the vertex `to`. The scope of this vertex must
-    /// contain the scopes of the edges.
+    /// Moves the ends of `edges` at the vertex `from` to the vertex `to`. The scope of this vertex
+    /// must contain the scopes of the edges.
     fn move_links(&mut self, from: usize, edges: &[usize], to: usize) {
         for &edge in edges {
             let links = &mut self.tree.vertices[from].links;
@@ -203,10 +203,10 @@ impl Builder<'_> {
         }
     }
 
-    /// Puts vertices between `vertex` and two of its neighbours at a time, as long as `vertex` has more
-    /// than three neighbours. With three neighbours, does so once more if the new vertex has at most
-    /// half as many configurations as `vertex`. Chooses the neighbours for which the new vertex has
-    /// the fewest configurations.
+    /// Puts vertices between `vertex` and two of its neighbours at a time, as long as `vertex` has
+    /// more than three neighbours. With three neighbours, does so once more if the new vertex has
+    /// at most half as many configurations as `vertex`. Chooses the neighbours for which the new
+    /// vertex has the fewest configurations.
     fn join_neighbours(&mut self, vertex: usize) {
         loop {
             let Vertex { scope, configurations, links } = &self.tree.vertices[vertex];

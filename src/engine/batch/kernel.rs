@@ -22,9 +22,9 @@ pub struct Scales<T> {
 }
 
 simd_dispatch!(
-    /// Computes the rows of `operation` from the messages `inputs`, each multiplied by its scale. An
-    /// input that the kind of the operation does not have is an empty slice. Writes the entries into
-    /// `result`, and the largest entry of each case into `largest`.
+    /// Computes the rows of `operation` from the messages `inputs`, each multiplied by its scale.
+    /// An input that the kind of the operation does not have is an empty slice. Writes the entries
+    /// into `result`, and the largest entry of each case into `largest`.
     pub compute<Real>, compute_rows,
     (
         plan: &Plan<T>,

@@ -14,14 +14,14 @@ pub enum Order {
     DepthFirst,
 }
 
-/// The computation of the message that `vertex` sends over `edge`. The vertex is end number `end` of
-/// this edge.
+/// The computation of the message that `vertex` sends over `edge`. The vertex is end number `end`
+/// of this edge.
 pub struct Step {
     pub vertex: usize,
     pub edge: usize,
     pub end: usize,
-    /// One above the highest level of the message's inputs, apart from messages from variables; zero
-    /// if there are no other inputs.
+    /// One above the highest level of the message's inputs, apart from messages from variables;
+    /// zero if there are no other inputs.
     pub level: usize,
 }
 
@@ -81,9 +81,9 @@ fn by_dependency(tree: &JoinTree) -> Vec<Step> {
 }
 
 /// Sorts `steps` by a depth-first numbering of the vertices: first the messages toward the first
-/// vertex, in descending order of the numbers of their senders; then the messages away from the first
-/// vertex, in ascending order of the numbers of their receivers. A message to a variable comes after
-/// the message to its sender.
+/// vertex, in descending order of the numbers of their senders; then the messages away from the
+/// first vertex, in ascending order of the numbers of their receivers. A message to a variable
+/// comes after the message to its sender.
 fn sort_depth_first(tree: &JoinTree, steps: &mut [Step]) {
     // By edge and end: the vertex there; `None` for a variable.
     let mut ends = vec![[None; 2]; tree.edges.len()];

@@ -1,10 +1,10 @@
 //! All messages of a propagation as lists of terms.
 //!
-//! A message is computed row by row. A row computes one entry of the message as a sum of terms. Each
-//! term is the product of a constant and of entries of at most two other messages, here called
+//! A message is computed row by row. A row computes one entry of the message as a sum of terms.
+//! Each term is the product of a constant and of entries of at most two other messages, here called
 //! *factors*. Rows and terms hold the indices of these entries, so a kernel only reads, multiplies
-//! and adds, in the same way for all cases. Configurations that are impossible whatever the evidence
-//! have no term.
+//! and adds, in the same way for all cases. Configurations that are impossible whatever the
+//! evidence have no term.
 
 use std::ops::Range;
 
@@ -308,8 +308,8 @@ impl<'a> MessageSource<'a> {
         Self { vertex, out, others, kind }
     }
 
-    /// By factor and by configuration of the vertex: the entry of the factor; zero if there is no such
-    /// factor.
+    /// By factor and by configuration of the vertex: the entry of the factor; zero if there is no
+    /// such factor.
     fn factor_entries(&self) -> [Vec<u32>; 2] {
         let count = self.out.entries.len();
         let entries =

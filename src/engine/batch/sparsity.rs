@@ -58,8 +58,8 @@ impl Projection {
 }
 
 /// By clique: the configurations that are possible without evidence. Such a configuration has a
-/// nonzero potential, and it agrees with a possible configuration of every neighbouring clique. Also
-/// returns the exponent of the power of two by which the product of all potentials must be
+/// nonzero potential, and it agrees with a possible configuration of every neighbouring clique.
+/// Also returns the exponent of the power of two by which the product of all potentials must be
 /// multiplied. `None` if the network is impossible.
 ///
 /// Two passes over the tree, toward the root and away from it, remove the other configurations.

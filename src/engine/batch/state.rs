@@ -85,7 +85,8 @@ pub struct GroupState<T> {
     messages: Vec<Vec<PerCase<T>>>,
     /// By message: its largest entry for each case.
     largest: Vec<PerCase<T>>,
-    /// By message and case: the exponent of the power of two by which the message must be multiplied.
+    /// By message and case: the exponent of the power of two by which the message must be
+    /// multiplied.
     exponents: Vec<[i64; CASES_PER_GROUP]>,
     /// By case: the exponent of the power of two by which the product of the weights of all its
     /// findings must be multiplied.
@@ -210,8 +211,8 @@ impl<T: Real> GroupState<T> {
     }
 }
 
-/// The exponent of the power of two that brings `largest` near two to the power of `target`; zero if
-/// `largest` is zero. It is limited so that the number type can hold the power of two.
+/// The exponent of the power of two that brings `largest` near two to the power of `target`; zero
+/// if `largest` is zero. It is limited so that the number type can hold the power of two.
 fn shift<T: Real>(largest: T, target: i32) -> i32 {
     let max = match T::PRECISION {
         Precision::F32 => 127,

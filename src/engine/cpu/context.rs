@@ -4,11 +4,11 @@ use rayon::ThreadPool;
 
 use crate::network::Network;
 
-/// Minimum number of table entries, or of words of rows, that a computation touches for it to run on
-/// several threads.
+/// Minimum number of table entries, or of words of rows, that a computation touches for it to run
+/// on several threads.
 ///
-/// Waking sleeping threads takes about ten microseconds. Tuned on the paper's eight networks; if the
-/// constant is wrong, only speed changes.
+/// Waking sleeping threads takes about ten microseconds. Tuned on the paper's eight networks; if
+/// the constant is wrong, only speed changes.
 pub const MIN_PARALLEL_ENTRIES: usize = 150_000;
 
 /// The threads and limits of one propagation.

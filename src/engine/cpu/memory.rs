@@ -14,8 +14,8 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// The footprint of a tree with table entries of `width` bytes each. `removes_zeros` says whether
-    /// zeros are removed from the tables.
+    /// The footprint of a tree with table entries of `width` bytes each. `removes_zeros` says
+    /// whether zeros are removed from the tables.
     pub fn new(structure: &Structure, width: usize, removes_zeros: bool) -> Self {
         let (mut table_bytes, mut held_bytes) = (0, 0);
         // Temporary memory: intermediate products, and the tables from which zeros are removed.

@@ -1,8 +1,8 @@
 //! Engine `cpu`: junction tree propagation that only reads the cliques' tables.
 //!
 //! In-place HUGIN writes a clique's table once for each message that the clique receives. This
-//! engine reads a table at most once on the way up and once on the way down, and never writes it. On
-//! the way up, the product of the table and the children's messages is summed onto the separator
+//! engine reads a table at most once on the way up and once on the way down, and never writes it.
+//! On the way up, the product of the table and the children's messages is summed onto the separator
 //! above. On the way down, one pass gives the beliefs over all separators below and over the
 //! clique's private variables; see [`pass`]. The posterior of a variable is read from the smallest
 //! table of beliefs that holds it.
@@ -53,8 +53,8 @@
 //! Messages that new findings do not [change](reuse::change) are kept between propagations. The
 //! answer then agrees within 1e-12, in double precision, with an answer that is computed from
 //! scratch; after [`forget`](Propagator::forget) it agrees to the last bit. The number of threads
-//! changes no bit of a propagation. The answers to a batch may differ in their last bits between one
-//! thread and several, because only a single thread keeps messages from one case to the next.
+//! changes no bit of a propagation. The answers to a batch may differ in their last bits between
+//! one thread and several, because only a single thread keeps messages from one case to the next.
 
 mod context;
 mod loaded;
@@ -117,9 +117,9 @@ fn bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
     2 * (footprint.table_bytes + footprint.other_bytes) as u64
 }
 
-/// The shape of a compiled network's tree. Also returns, by clique of the shape, the plan's messages
-/// to and from the clique's parent in the compiled tree; `None` for the root. A clique that was
-/// moved below a sibling has another parent in the shape.
+/// The shape of a compiled network's tree. Also returns, by clique of the shape, the plan's
+/// messages to and from the clique's parent in the compiled tree; `None` for the root. A clique
+/// that was moved below a sibling has another parent in the shape.
 fn shape(compiled: &CompiledNetwork) -> (Shape, Vec<Option<(MessageId, MessageId)>>) {
     let (tree, plan) = (compiled.tree(), compiled.plan());
     // By clique of the compiled tree: its number in the shape.

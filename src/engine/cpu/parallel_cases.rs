@@ -1,7 +1,7 @@
 //! A batch of cases, each propagated on one thread.
 //!
-//! The cases are divided into *runs*: at most [`MAX_RUN`] cases that observe the same variables. One
-//! thread propagates the cases of a run in turn, and searches for their reduced tree only once.
+//! The cases are divided into *runs*: at most [`MAX_RUN`] cases that observe the same variables.
+//! One thread propagates the cases of a run in turn, and searches for their reduced tree only once.
 //! Runs share nothing but the tables of the full tree, so a free thread takes the next run.
 
 use std::collections::HashMap;
@@ -21,8 +21,8 @@ use crate::propagation::{Posteriors, Watch};
 /// keep all threads busy to the end. If it is wrong, only speed changes (and last bits of results).
 const MAX_RUN: usize = 32;
 
-/// Answers `cases`, in order, on as many threads as there are `thread_states`. Must be called in the
-/// thread pool.
+/// Answers `cases`, in order, on as many threads as there are `thread_states`. Must be called in
+/// the thread pool.
 ///
 /// # Errors
 /// If the batch was cancelled.

@@ -61,7 +61,8 @@ impl<T: Real> Shared<T> {
     }
 
     /// The forecast time of a propagation of `evidence` from scratch, in nanoseconds. Forgets what
-    /// earlier propagations left in `thread_state`, and builds the reduced tree if it would be used.
+    /// earlier propagations left in `thread_state`, and builds the reduced tree if it would be
+    /// used.
     pub fn forecast(
         &self,
         thread_state: &mut ThreadState<T>,

@@ -65,9 +65,9 @@ pub fn dot3<T: Entry>(values: &[T], x: &[f64], y: &[f64]) -> f64 {
     sum_lanes(values.len(), lanes) + rest
 }
 
-/// The sum of the partial sums `lanes`, into which `length` values were added. The upper half of the
-/// lanes is added to the lower half until one lane remains. With fewer values than lanes, no lane
-/// was used.
+/// The sum of the partial sums `lanes`, into which `length` values were added. The upper half of
+/// the lanes is added to the lower half until one lane remains. With fewer values than lanes, no
+/// lane was used.
 #[inline(always)]
 fn sum_lanes(length: usize, mut lanes: [f64; LANES]) -> f64 {
     if length < LANES {

@@ -176,8 +176,8 @@ fn entries<'a, T>(values: &'a [T], row: &[u32]) -> &'a [T] {
 }
 
 /// Fills `buffer` with the products at the entries of a row: the entry, times `factor`, times the
-/// message `along` from the parent if it varies along the row, times the inputs in `table` that vary
-/// along the row. `vectors` are the positions of the words that point at these inputs.
+/// message `along` from the parent if it varies along the row, times the inputs in `table` that
+/// vary along the row. `vectors` are the positions of the words that point at these inputs.
 #[inline(always)]
 fn multiply<T: Entry>(
     values: &[T],

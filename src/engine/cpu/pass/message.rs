@@ -51,9 +51,9 @@ impl<T> Copy for Clique<'_, T> {}
 
 /// Computes `unmasked` from the messages in `below`, and then the message to the parent, `up`.
 ///
-/// `ports` are the active ports. `up` is in the order of the parent; everything else is in the order
-/// of the clique. Returns the exponent of the power of two by which `up` must be multiplied, without
-/// the exponents of `below` and `mask`; `None` if the message is zero.
+/// `ports` are the active ports. `up` is in the order of the parent; everything else is in the
+/// order of the clique. Returns the exponent of the power of two by which `up` must be multiplied,
+/// without the exponents of `below` and `mask`; `None` if the message is zero.
 ///
 /// # Panics
 /// If the clique is the root.
@@ -265,9 +265,9 @@ struct DownwardPass<'a, T> {
 }
 
 impl<T: Entry> DownwardPass<'_, T> {
-    /// Sums `rows` into `beliefs` in a number of `parts`. The first half of the parts is summed into
-    /// `beliefs`, and the second half into `scratch`, on another thread if the pass `forks`. Then
-    /// the second sum is added to the first. `scratch` has room for `parts - 1` sums.
+    /// Sums `rows` into `beliefs` in a number of `parts`. The first half of the parts is summed
+    /// into `beliefs`, and the second half into `scratch`, on another thread if the pass `forks`.
+    /// Then the second sum is added to the first. `scratch` has room for `parts - 1` sums.
     fn sum(&self, rows: Range<usize>, parts: usize, beliefs: &mut [f64], scratch: &mut [f64]) {
         if parts == 1 {
             self.sum_rows(rows, beliefs);

@@ -24,8 +24,8 @@ const TEN_ENTRIES_NS: u64 = 4;
 /// The messages of a plan, by the cliques that pass them.
 #[derive(Debug, Default)]
 pub struct Messages {
-    /// By clique: the messages to and from its parent, and the forecast time of each in nanoseconds;
-    /// `None` for the root.
+    /// By clique: the messages to and from its parent, and the forecast time of each in
+    /// nanoseconds; `None` for the root.
     by_clique: Vec<Option<(MessageId, MessageId, u32)>>,
     /// Messages are timed together up to this forecast time, in nanoseconds; zero to time each.
     min_interval: u32,

@@ -28,8 +28,8 @@ use crate::propagation::{Phase, WorkerClock};
 const MIN_FORK_WORK: usize = 40_000;
 
 /// The part of a [`State`](crate::engine::cpu::pass::state::State) that belongs to consecutive
-/// cliques: a subtree, neighbouring subtrees, or the first cliques of these. The slices are parts of
-/// the fields of the state with the same names.
+/// cliques: a subtree, neighbouring subtrees, or the first cliques of these. The slices are parts
+/// of the fields of the state with the same names.
 ///
 /// Methods act on the *first clique* of the part, and on the cliques below it.
 pub struct StatePart<'a> {

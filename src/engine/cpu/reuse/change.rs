@@ -22,13 +22,13 @@ pub struct Change {
     /// By clique: whether findings on its private variables differ.
     pub weights: Vec<bool>,
     /// By clique: whether its message to the parent must be computed from the table, because a
-    /// finding below the separator affects the message, or because the message is not one everywhere
-    /// even without evidence.
+    /// finding below the separator affects the message, or because the message is not one
+    /// everywhere even without evidence.
     pub needed: Vec<bool>,
     /// By clique: whether its message to the parent may differ from the stored one.
     pub up: Vec<bool>,
-    /// By clique: whether its beliefs may differ from the stored ones by more than a factor common to
-    /// all entries.
+    /// By clique: whether its beliefs may differ from the stored ones by more than a factor common
+    /// to all entries.
     pub down: Vec<bool>,
     /// The variables whose findings differ.
     changed: Vec<VariableId>,

@@ -29,8 +29,8 @@ const SEPARATOR_ENTRY: f64 = 5.0;
 /// As [`SEPARATOR_ENTRY`], in a tree with more than [`MAX_CACHED_SEPARATOR_ENTRIES`].
 const UNCACHED_SEPARATOR_ENTRY: f64 = 8.0;
 
-/// Maximum number of separator entries of a tree for messages to stay in the processor's cache until
-/// they are read again.
+/// Maximum number of separator entries of a tree for messages to stay in the processor's cache
+/// until they are read again.
 const MAX_CACHED_SEPARATOR_ENTRIES: usize = 700_000;
 
 /// Per clique, for both passes.
@@ -59,8 +59,8 @@ const MAKE_CACHED_VARIABLE: f64 = 1300.0;
 /// reused.
 const MADE_SHARE: f64 = 0.3;
 
-/// A new tree is searched for only if the best known strategy costs at least this many times as much
-/// as the search, because the search is in vain if it finds no tree.
+/// A new tree is searched for only if the best known strategy costs at least this many times as
+/// much as the search, because the search is in vain if it finds no tree.
 const MIN_SEARCH_GAIN: f64 = 2.0;
 
 /// The cost of passing the messages that `change` asks for through `tree`. `observed` has, by

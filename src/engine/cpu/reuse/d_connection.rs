@@ -4,8 +4,8 @@
 
 use crate::network::{Evidence, Finding, Network, VariableId};
 
-/// A search for the variables that are d-connected to the variables with changed findings. Keeps its
-/// memory for the next search.
+/// A search for the variables that are d-connected to the variables with changed findings. Keeps
+/// its memory for the next search.
 #[derive(Debug, Default)]
 pub struct DConnection {
     /// Variables to visit. The flag says whether the variable is reached from a child; otherwise it

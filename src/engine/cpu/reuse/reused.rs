@@ -85,7 +85,8 @@ impl ReusedCliques {
 
 impl<T: Real> FilledTree<T> {
     /// Makes the tables of `structure`, except for those that are reused from the tree `previous`.
-    /// The memory of tables that are not reused goes to `pool`, which provides memory for new tables.
+    /// The memory of tables that are not reused goes to `pool`, which provides memory for new
+    /// tables.
     pub fn rebuild(
         structure: &Structure,
         inputs: TableInputs<'_>,
@@ -112,10 +113,10 @@ impl<T: Real> FilledTree<T> {
         Self::assemble(structure, inputs, cliques, places)
     }
 
-    /// Takes the table of a clique out of this tree, and also the node if the new clique has the same
-    /// ports. The ranges of the clique's messages stay here, because the messages are still to be
-    /// copied. Returns `None` for a factored table without its node, because the rows of the node
-    /// point into the table.
+    /// Takes the table of a clique out of this tree, and also the node if the new clique has the
+    /// same ports. The ranges of the clique's messages stay here, because the messages are still to
+    /// be copied. Returns `None` for a factored table without its node, because the rows of the
+    /// node point into the table.
     fn take(&mut self, reused: ReusedClique) -> Option<ReadyClique<T>> {
         let (node, table) = (&mut self.tree.nodes[reused.clique], &mut self.tables[reused.clique]);
         if table.factored.is_some() && !reused.has_same_ports {

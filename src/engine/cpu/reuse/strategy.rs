@@ -54,8 +54,8 @@ pub struct StrategyChooser<T> {
     pool: ReusePool<T>,
     /// Memory for messages.
     spare_state: State,
-    /// If the last search found no tree: by variable, whether it was observed; and the maximum number
-    /// of entries in that search.
+    /// If the last search found no tree: by variable, whether it was observed; and the maximum
+    /// number of entries in that search.
     failed_search: Option<(Vec<bool>, u64)>,
     /// Number of table entries that were made for the current propagation, not counting factored
     /// tables.
@@ -98,8 +98,8 @@ impl<T: Real> StrategyChooser<T> {
     /// Chooses how to propagate `evidence`, finds what has to be computed in the chosen tree, and
     /// makes the tables of this tree if necessary.
     ///
-    /// If no tree and no messages are kept from earlier propagations, the choice depends only on the
-    /// evidence and on the limits in `context`, not on the threads.
+    /// If no tree and no messages are kept from earlier propagations, the choice depends only on
+    /// the evidence and on the limits in `context`, not on the threads.
     pub fn prepare(
         &mut self,
         network: &Network,
@@ -198,9 +198,9 @@ impl<T: Real> StrategyChooser<T> {
         self.cached.as_mut()
     }
 
-    /// Makes the tables of `reduced`, or of the structure of the cached tree if `reduced` is `None`,
-    /// for the current observations, and caches the tree. Reuses tables and messages of the tree that
-    /// was cached before.
+    /// Makes the tables of `reduced`, or of the structure of the cached tree if `reduced` is
+    /// `None`, for the current observations, and caches the tree. Reuses tables and messages of the
+    /// tree that was cached before.
     fn rebuild(
         &mut self,
         network: &Network,
@@ -245,9 +245,9 @@ impl<T: Real> StrategyChooser<T> {
         *cached = Some(CachedTree { observed, reduced, filled, state, ln_constant });
     }
 
-    /// Searches for a junction tree of the unobserved variables in which a propagation is forecast to
-    /// take less than `best` nanoseconds. `None` if there is none that fits into memory, or if the
-    /// search would not pay off.
+    /// Searches for a junction tree of the unobserved variables in which a propagation is forecast
+    /// to take less than `best` nanoseconds. `None` if there is none that fits into memory, or if
+    /// the search would not pay off.
     fn reduce(
         &mut self,
         network: &Network,

@@ -10,8 +10,8 @@ use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::engine::cpu::tree::rows::ROW_HEAD;
 
 impl Tree {
-    /// Leaves out the entries that no row touches, in both regions. Call this once, after zeros were
-    /// removed from the cliques' tables.
+    /// Leaves out the entries that no row touches, in both regions. Call this once, after zeros
+    /// were removed from the cliques' tables.
     pub fn compress(&mut self) {
         let (mut above, mut below) = (0, 0);
         for clique in 0..self.nodes.len() {
@@ -49,8 +49,8 @@ impl Tree {
         }
     }
 
-    /// Compresses the tables at all ports below `clique`. The compressed tables begin at `end`, which
-    /// is then moved to their end.
+    /// Compresses the tables at all ports below `clique`. The compressed tables begin at `end`,
+    /// which is then moved to their end.
     fn compress_below(&mut self, clique: usize, end: &mut usize) {
         let first = *end;
         for number in 0..self.nodes[clique].is_vector.len() {

@@ -4,7 +4,8 @@
 //! stored divided by 2^exponent, so that the largest entry is near one:
 //!
 //! ```text
-//! table[x] = 2^-exponent * product over factors f of  f[start_f(run of x) + offset_f(x in its run)]
+//! table[x] = 2^-exponent * product over factors f of
+//!            f[start_f(run of x) + offset_f(position of x in its run)]
 //! ```
 //!
 //! Here the clique's variables are divided into *outer* and *inner* ones. A *run* is one pass

@@ -3,9 +3,9 @@
 //! An entry of a clique's table can be positive although the joint probability of its states is
 //! zero: whatever the states of the other variables, the table of some other clique is zero.
 //! Evidence only removes states, so a joint probability that is zero without evidence is zero given
-//! any evidence. One propagation without evidence finds all such entries. Its tables and messages are boolean: they only say
-//! whether an entry is positive. A boolean table has one byte per entry. An entry counts as zero if
-//! the product of its factors underflows in double precision.
+//! any evidence. One propagation without evidence finds all such entries. Its tables and messages
+//! are boolean: they only say whether an entry is positive. A boolean table has one byte per entry.
+//! An entry counts as zero if the product of its factors underflows in double precision.
 //!
 //! Only then are the numbers computed, for the entries that remain. This order saves time, because
 //! the first write to new memory takes longer than all other steps.
@@ -91,8 +91,8 @@ pub fn build_sparse<T: Entry>(structure: &Structure, inputs: TableInputs<'_>) ->
     FilledTree { tree, tables }
 }
 
-/// The nonzero entries of each clique's table; `None` for a clique for which removing zeros does not
-/// pay off.
+/// The nonzero entries of each clique's table; `None` for a clique for which removing zeros does
+/// not pay off.
 fn find_sparsity(boolean: &FilledTree<u8>, inputs: TableInputs<'_>) -> Vec<Option<SparseTable>> {
     let tree = &boolean.tree;
     let mut state = State::new(tree);
@@ -161,8 +161,8 @@ impl SparseTable {
         SparseRows { starts, words, stride, possible }
     }
 
-    /// Adds the entries of `clique` that are nonzero after the boolean propagation in `state`; `None`
-    /// if leaving out the other entries does not pay off.
+    /// Adds the entries of `clique` that are nonzero after the boolean propagation in `state`;
+    /// `None` if leaving out the other entries does not pay off.
     fn fill(mut self, boolean: &FilledTree<u8>, state: &State, clique: usize) -> Option<Self> {
         let node = &boolean.tree.nodes[clique];
         let values = &boolean.tables[clique].values;
@@ -189,8 +189,8 @@ impl SparseTable {
         Some(self)
     }
 
-    /// Adds a row with the entries `start..end` of the full row `row`. `nonzero` is 1 for the entries
-    /// of `row` that can be nonzero, otherwise 0.
+    /// Adds a row with the entries `start..end` of the full row `row`. `nonzero` is 1 for the
+    /// entries of `row` that can be nonzero, otherwise 0.
     fn add_row(&mut self, node: &Node, row: &[u32], nonzero: &[u8], start: usize, end: usize) {
         let head = self.words.len();
         self.words.extend_from_slice(row);

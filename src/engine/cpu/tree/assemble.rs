@@ -134,9 +134,9 @@ impl Structure {
         (node, groups)
     }
 
-    /// The range of all tables at ports below `clique`, which begins at `start` in the region below;
-    /// and the range of the table of the private variables, if there are any. Writes the ranges of
-    /// the children's separators into `in_parent`.
+    /// The range of all tables at ports below `clique`, which begins at `start` in the region
+    /// below; and the range of the table of the private variables, if there are any. Writes the
+    /// ranges of the children's separators into `in_parent`.
     fn ranges_below(
         &self,
         clique: usize,
@@ -173,8 +173,8 @@ impl Structure {
         Some(permutation.into())
     }
 
-    /// Adds `clique` and its tables to the places of its variables. `smallest` has, by variable, the
-    /// number of entries of the smallest table of beliefs found so far.
+    /// Adds `clique` and its tables to the places of its variables. `smallest` has, by variable,
+    /// the number of entries of the smallest table of beliefs found so far.
     fn add_places(
         &self,
         clique: usize,

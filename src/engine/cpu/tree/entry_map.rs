@@ -13,8 +13,8 @@ use crate::potential::Axis;
 
 /// Maximum number of entries of a *round*, one pass through all states of an axis, for which
 /// [`EntryMap::add_marginal`] first adds all rounds to one another, entry by entry, and then sums
-/// the entries of each state. A round has stride times cardinality entries. If the maximum is wrong,
-/// only speed changes (and last bits of results).
+/// the entries of each state. A round has stride times cardinality entries. If the maximum is
+/// wrong, only speed changes (and last bits of results).
 const MAX_ROUND: usize = 256;
 
 /// The position in a compressed table of each entry of the full table.

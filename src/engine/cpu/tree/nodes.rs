@@ -121,8 +121,8 @@ impl Tree {
         std::iter::successors(Some(clique), parent).filter(|&clique| clique > 0)
     }
 
-    /// Computes the cost of each clique, the range of its scratch memory and the end of its subtree.
-    /// Call this whenever tables or rows have changed.
+    /// Computes the cost of each clique, the range of its scratch memory and the end of its
+    /// subtree. Call this whenever tables or rows have changed.
     pub fn update_work(&mut self) {
         self.scratch = 0;
         for node in &mut self.nodes {

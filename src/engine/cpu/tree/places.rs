@@ -14,8 +14,8 @@ pub struct VariablePlaces {
     /// The variable's axis in the table of private variables of [`top`](Self::top), if no other
     /// clique holds the variable.
     pub private: Option<Axis>,
-    /// The smallest table of beliefs that holds the variable, and the variable's axis in this table.
-    /// The posterior is read there. `None` if the variable was removed from the tree.
+    /// The smallest table of beliefs that holds the variable, and the variable's axis in this
+    /// table. The posterior is read there. `None` if the variable was removed from the tree.
     pub home: Option<(BeliefTable, Axis)>,
 }
 

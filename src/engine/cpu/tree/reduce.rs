@@ -17,8 +17,8 @@ use crate::network::{FactorId, Network, VariableId};
 
 /// The heuristics to try, in order, except that the heuristic of a previous tree comes first. A
 /// later tree replaces an earlier one only if it is smaller, and only if it is more than a quarter
-/// smaller when cliques of a previous tree can be reused. In a large network, at most two heuristics
-/// are tried.
+/// smaller when cliques of a previous tree can be reused. In a large network, at most two
+/// heuristics are tried.
 const HEURISTICS: [Heuristic; 3] =
     [Heuristic::MinWeight, Heuristic::WeightedMinFill, Heuristic::MinFill];
 

@@ -55,8 +55,8 @@ pub struct ParentPort {
 /// some tables and several entries of others.
 #[derive(Debug, Default)]
 pub struct PortWords {
-    /// Words that point at one number for the whole row, because the table does not hold the fastest
-    /// group.
+    /// Words that point at one number for the whole row, because the table does not hold the
+    /// fastest group.
     pub scalars: Vec<u32>,
     /// Words that point at the first of several numbers, one for each entry of the row, because the
     /// table holds the fastest group.

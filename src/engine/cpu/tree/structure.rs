@@ -120,8 +120,8 @@ impl Structure {
         Some((other, Arc::ptr_eq(&self.layouts[clique], &previous.layouts[other])))
     }
 
-    /// Total entries of the tables of all cliques if the variables that are `observed` (by variable)
-    /// are removed from the cliques.
+    /// Total entries of the tables of all cliques if the variables that are `observed` (by
+    /// variable) are removed from the cliques.
     pub fn entries_without(&self, observed: &[bool]) -> f64 {
         let entries = |layout: &Arc<Layout>| {
             let states = |scope: &Scope| {
