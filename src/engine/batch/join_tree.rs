@@ -25,7 +25,7 @@ pub const BYTES_PER_ENTRY: u64 = 96;
 
 /// Maximum number of neighbours of a vertex for all pairs to be considered for joining. With more
 /// neighbours, only pairs that are adjacent in the order of their scopes are considered. If it is
-/// wrong, only speed changes.
+/// wrong, only speed changes (and last bits of results).
 const MAX_ALL_PAIRS: usize = 32;
 
 /// A binary join tree.

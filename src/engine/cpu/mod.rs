@@ -46,7 +46,7 @@
 //! The chosen precision is the precision of the cliques' tables. Factored tables, messages and sums
 //! are always in double precision, so single precision costs no accuracy beyond the rounding of the
 //! tables. Only the batch runner computes messages in the chosen precision. Posteriors in single
-//! precision are within 1e-6 of those in double precision, and are found up to twice as fast.
+//! precision are within 1e-5 of those in double precision, and are found up to twice as fast.
 //! Double precision is nevertheless the default, because people compare posteriors to nine digits,
 //! between engines and with other programs.
 //!
@@ -109,7 +109,8 @@ impl Engine for Cpu {
     }
 }
 
-/// An upper bound on the memory of the engine, in bytes. Lays out the tables but makes none.
+/// An upper bound on the memory of the engine, in bytes. Lays out the cliques' tables but does not
+/// make them.
 fn bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
     let structure = Structure::new(compiled.network(), shape(compiled).0, None);
     let footprint = Footprint::new(&structure, precision.bytes() as usize, true);

@@ -54,7 +54,7 @@ impl<T: Real> Shared<T> {
         wanted.min(1 + (self.bytes / 4) as usize / bytes)
     }
 
-    /// The memory that each of `threads` may use for a reduced tree, in bytes.
+    /// The memory that each of `threads` threads may use for a reduced tree, in bytes.
     pub fn reduced_tree_bytes(&self, threads: usize) -> usize {
         let share = if threads == 1 { self.bytes / 2 } else { self.bytes / 4 };
         share as usize / threads

@@ -215,22 +215,24 @@ impl<T: Real> StrategyChooser<T> {
         let pool_bytes = context.reduced_tree_bytes.saturating_sub(tree_bytes);
         pool.set_max_entries(pool_bytes / T::PRECISION.bytes() as usize);
         let memory = std::mem::take(spare_state);
-        let (reduced, filled, state) = if let Some(old) = cached.take() {
-            let CachedTree { observed: old_observed, reduced: old, mut filled, mut state, .. } =
-                old;
-            let structure = reduced.as_ref().map_or(&old.structure, |new| &new.structure);
-            let old_structure = (&old.structure, &*old_observed);
+        let (reduced, filled, state) = if let Some(mut old) = cached.take() {
+            let structure = reduced.as_ref().map_or(&old.reduced.structure, |new| &new.structure);
+            let old_structure = (&old.reduced.structure, &*old.observed);
             let reused = ReusedCliques::new(network, old_structure, (structure, observed));
-            let previous = Some((&mut filled, &reused));
-            let new = FilledTree::rebuild(structure, inputs, previous, pool);
-            let entries = new.tables.iter().map(|table| table.values.len()).enumerate();
+            let previous = Some((&mut old.filled, &reused));
+            let filled = FilledTree::rebuild(structure, inputs, previous, pool);
+            let entries = filled.tables.iter().map(|table| table.values.len()).enumerate();
             let made = entries.filter(|(clique, _)| !reused.has_table(*clique));
             *made_entries = made.map(|(_, entries)| entries).sum();
-            let into = (&new.tree, &reused);
-            let found = (network, evidence);
-            let new_state = state.transfer(&filled.tree, into, memory, found, context.threads);
-            *spare_state = state;
-            (reduced.unwrap_or(old), new, new_state)
+            let state = old.state.transfer(
+                &old.filled.tree,
+                (&filled.tree, &reused),
+                memory,
+                (network, evidence),
+                context.threads,
+            );
+            *spare_state = old.state;
+            (reduced.unwrap_or(old.reduced), filled, state)
         } else if let Some(reduced) = reduced {
             let filled = FilledTree::rebuild(&reduced.structure, inputs, None, pool);
             *made_entries = filled.tables.iter().map(|table| table.values.len()).sum();

@@ -9,14 +9,14 @@
 //! ```
 //!
 //! Here the clique's variables are divided into *outer* and *inner* ones. A *run* is one pass
-//! through the states of the inner variables, which are the fastest, so its entries are
+//! through the states of the inner variables. These are the fastest, so the entries of a run are
 //! consecutive. The start of a factor depends only on the run, and the offset only on the position
 //! in the run. Runs need not be the rows along which messages are passed.
 //!
-//! A factor is read in one of these ways ([`RunSource`]): if all its offsets are zero, as a single
-//! number; if they are 0, 1, 2, ..., in place. Any other factor is first copied into an order that
-//! makes them so. It is not copied if the copy would be large or read only once; its values are
-//! then gathered one at a time.
+//! [`RunSource`] lists the ways to read a factor. If all its offsets are zero, a run reads a single
+//! number. If they are 0, 1, 2, ..., a run reads consecutive values in place. Any other factor is
+//! first copied into an order in which the values of a run are consecutive. If the copy would be
+//! large or read only once, the values are gathered one at a time instead.
 //!
 //! A reduced tree is often made for a single propagation, so making its tables should take no
 //! longer than reading them. Most tables are therefore written only once, with exponent zero. If
@@ -43,12 +43,12 @@ const MAX_RUN: usize = 1024;
 /// Maximum number of entries of all copies of factors at a time, so that they stay in the L2 cache.
 const MAX_COPIED: usize = 1 << 15;
 
-/// If entries may be smaller than two to the power of minus this before the table is rescaled,
-/// [`FactorProduct`] multiplies the factors instead. It is slower, but keeps an exponent for each
-/// entry while it multiplies. Double precision loses digits below 2^-1022.
+/// If an intermediate product may be smaller than two to the power of minus this, or if all entries
+/// of the product are, [`FactorProduct`] multiplies the factors instead. This is slower, but keeps
+/// an exponent for each entry. Double precision loses digits below 2^-1022.
 const MAX_NEGATIVE_EXPONENT: f64 = 900.0;
 
-/// Makes tables, and reuses its buffers from one to the next.
+/// Makes tables, and reuses its buffers from one table to the next.
 #[derive(Default)]
 pub struct TableBuilder {
     /// For each factor, and for each run of the table: the index of the factor's first value along
@@ -208,8 +208,8 @@ impl TableBuilder {
     }
 }
 
-/// Whether the product of `factors` may underflow before all are multiplied, because they do not
-/// fit into one pass over the table.
+/// Whether the product of `factors` takes several passes over the table, and entries may underflow
+/// in between.
 fn may_underflow(factors: &[&Factor]) -> bool {
     let exponent = |factor: &&Factor| -smallest_nonzero(factor.values()).log2();
     factors.len() > MAX_FACTORS && factors.iter().map(exponent).sum::<f64>() > MAX_NEGATIVE_EXPONENT
@@ -260,7 +260,7 @@ fn fill_scaled<T: Entry>(
 ///
 /// With s(v) the observed state of variable v, these are `values[offset..]`, where offset is the
 /// sum over the observed variables v of s(v) times the stride of v. An index in the scope with all
-/// observed variables in state 0 is an index into them.
+/// observed variables in state 0 is an index into these values.
 fn observed_part<'a>(inputs: TableInputs<'_>, factor: &'a Factor) -> (&'a [f64], Scope) {
     let family = Scope::of(inputs.network, factor.scope().iter().copied());
     let offset_of = |&v: &VariableId| Some(inputs.observed[v.index()]? * family.axis(v)?.stride);

@@ -21,7 +21,7 @@ use crate::engine::cpu::tables::factored::FactoringPlan;
 use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tables::make::{MadeTable, TableRequest, make_tables};
 use crate::engine::cpu::tables::multiply::SparseRows;
-use crate::engine::cpu::tree::layout::MAX_ROW_ENTRIES;
+use crate::engine::cpu::tree::layout::{Layout, MAX_ROW_ENTRIES};
 use crate::engine::cpu::tree::nodes::Node;
 use crate::engine::cpu::tree::rows::{ROW_HEAD, write_rows};
 use crate::engine::cpu::tree::structure::Structure;
@@ -45,9 +45,8 @@ const ROW_COST: f64 = 24.0;
 /// The tree of `structure`. Entries that are zero whatever the evidence are left out of the tables
 /// for which this pays off. Large tables are made on the threads of `inputs`.
 pub fn build_sparse<T: Entry>(structure: &Structure, inputs: TableInputs<'_>) -> FilledTree<T> {
-    let network = inputs.network;
     let has_zeros = |factor: &Factor| factor.values().contains(&0.0);
-    if !network.factors().any(has_zeros) {
+    if !inputs.network.factors().any(has_zeros) {
         return FilledTree::build(structure, inputs, true);
     }
     let boolean = FilledTree::<u8>::build(structure, inputs, false);
@@ -55,40 +54,60 @@ pub fn build_sparse<T: Entry>(structure: &Structure, inputs: TableInputs<'_>) ->
     let mut tree = boolean.tree;
     drop(boolean.tables);
     let requests = sparse.iter().enumerate().map(|(clique, sparse)| {
-        let layout = &*structure.layouts[clique];
-        let factors = &*structure.shape.factors[clique];
         let sparse = sparse.as_ref().map(|sparse| sparse.rows(tree.nodes[clique].stride));
-        let plan = match sparse {
-            None => FactoringPlan::new(network, layout, factors),
-            Some(_) => None,
-        };
-        let entries = match (sparse, &plan) {
-            (Some(sparse), _) => sparse.possible.len(),
-            (None, Some(_)) => 0,
-            (None, None) => layout.entries(),
-        };
-        TableRequest { layout, factors, sparse, plan, table: vec![T::ZERO; entries] }
+        request(structure, inputs, clique, sparse)
     });
     let made = make_tables(inputs, requests.collect());
     let mut tables = Vec::with_capacity(made.len());
     let work = made.into_iter().zip(sparse).zip(&mut tree.nodes).zip(&structure.layouts);
     for (((made, sparse), node), layout) in work {
-        let MadeTable { table, groups } = made;
-        if let Some(mut sparse) = sparse {
-            sparse.words.shrink_to_fit();
-            node.words = sparse.words;
-            node.entries = table.values.len();
-        } else if table.factored.is_some() {
-            node.stride = ROW_HEAD + layout.ports.len() + groups.len();
-            node.words = Vec::with_capacity(layout.row_count() * node.stride);
-            write_rows(layout, node.parent.is_some(), &groups, &mut node.words);
-        }
-        tables.push(table);
+        adapt_rows(node, layout, sparse, &made);
+        tables.push(made.table);
     }
     tree.compress();
     tree.nodes.iter_mut().for_each(Node::divide_rows);
     tree.update_work();
     FilledTree { tree, tables }
+}
+
+/// The request for the table of `clique`: in `sparse` rows if they are given, and otherwise
+/// factored or in full.
+fn request<'a, T: Entry>(
+    structure: &'a Structure,
+    inputs: TableInputs<'_>,
+    clique: usize,
+    sparse: Option<SparseRows<'a>>,
+) -> TableRequest<'a, T> {
+    let layout = &*structure.layouts[clique];
+    let factors = &*structure.shape.factors[clique];
+    let plan = match sparse {
+        None => FactoringPlan::new(inputs.network, layout, factors),
+        Some(_) => None,
+    };
+    let entries = match (sparse, &plan) {
+        (Some(sparse), _) => sparse.possible.len(),
+        (None, Some(_)) => 0,
+        (None, None) => layout.entries(),
+    };
+    TableRequest { layout, factors, sparse, plan, table: vec![T::ZERO; entries] }
+}
+
+/// Adapts the rows of `node`, which are those of the full table, to the table that was made.
+fn adapt_rows<T>(
+    node: &mut Node,
+    layout: &Layout,
+    sparse: Option<SparseTable>,
+    made: &MadeTable<T>,
+) {
+    if let Some(mut sparse) = sparse {
+        sparse.words.shrink_to_fit();
+        node.words = sparse.words;
+        node.entries = made.table.values.len();
+    } else if made.table.factored.is_some() {
+        node.stride = ROW_HEAD + layout.ports.len() + made.groups.len();
+        node.words = Vec::with_capacity(layout.row_count() * node.stride);
+        write_rows(layout, node.parent.is_some(), &made.groups, &mut node.words);
+    }
 }
 
 /// The nonzero entries of each clique's table; `None` for a clique for which removing zeros does

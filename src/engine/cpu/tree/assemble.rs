@@ -44,7 +44,8 @@ impl Structure {
         // By clique: the range in the region below of the table of the separator to the parent. Set
         // when the parent's node is made, which comes first.
         let mut in_parent = vec![0..0; self.layouts.len()];
-        // By variable: entries of the smallest table of beliefs over it that was found so far.
+        // By variable: the number of entries of the smallest table of beliefs that holds it, of the
+        // tables found so far.
         let mut smallest = vec![usize::MAX; network.variables().len()];
         // By clique: the factor groups if the rows must still be written; `None` if the rows are
         // reused.
@@ -104,7 +105,7 @@ impl Structure {
     ) -> (Node, Option<Vec<GroupPort>>) {
         let layout = &self.layouts[clique];
         let parent = self.shape.parents[clique];
-        let first = usize::from(parent.is_some());
+        let ports_above = usize::from(parent.is_some());
         let separator_entries = parent.map_or(0, |_| layout.ports[0].scope.entries());
         let groups = reused.is_none().then_some(groups);
         let mut node = reused.unwrap_or_else(|| {
@@ -116,7 +117,7 @@ impl Structure {
                     start: 0,
                     is_vector: layout.ports[0].is_vector,
                 }),
-                is_vector: layout.ports[first..].iter().map(|port| port.is_vector).collect(),
+                is_vector: layout.ports[ports_above..].iter().map(|port| port.is_vector).collect(),
                 words: Vec::with_capacity(layout.row_count() * stride),
                 stride,
                 ..Node::default()
@@ -193,10 +194,10 @@ impl Structure {
                 place.top = clique;
             }
         }
-        let first = usize::from(node.parent.is_some());
+        let ports_above = usize::from(node.parent.is_some());
         let tables = node.children.iter().map(|&child| BeliefTable::Separator(child));
         let tables = tables.chain([BeliefTable::Private(clique)]);
-        for (port, table) in layout.ports[first..].iter().zip(tables) {
+        for (port, table) in layout.ports[ports_above..].iter().zip(tables) {
             let entries = port.scope.entries();
             for &variable in port.scope.variables() {
                 let place = &mut places[variable.index()];

@@ -6,10 +6,10 @@
 //!
 //! | word | meaning |
 //! |---|---|
-//! | 0 | its first entry in the clique's table |
-//! | 1 | the number of its entries |
-//! | [`ROW_HEAD`] + p | its first entry in the table of port p |
-//! | [`ROW_HEAD`] + ports + g | its first entry in the table of factor group g, if there is one |
+//! | 0 | the row's first entry in the clique's table |
+//! | 1 | number of entries of the row |
+//! | [`ROW_HEAD`] + p | the first entry that the row meets in the table of port p |
+//! | [`ROW_HEAD`] + ports + g | the same for factor group g, if the clique's table is factored |
 //!
 //! In the code, `word` is a position in this list, so `row[word]` is an offset in a table. A
 //! factored table is the product of the tables of its
@@ -44,8 +44,8 @@ const BLOCK_ENTRIES: usize = 32_768;
 pub struct ParentPort {
     /// The position in a row of the word that points into the separator's table.
     pub word: usize,
-    /// The entry of the separator with which the slice begins that a kernel gets as the separator's
-    /// table; zero if the slice is the whole table.
+    /// Kernels get a slice of the separator's table that begins with this entry; zero for the whole
+    /// table.
     pub start: usize,
     /// Whether the port holds the fastest group.
     pub is_vector: bool,
@@ -92,7 +92,8 @@ pub struct GroupPort {
 pub struct RowBlock {
     /// The words that describe the rows.
     pub words: Range<usize>,
-    /// A separator entry before which the rows touch none; 0 in the first block.
+    /// The rows touch no separator entry before this one. No earlier block touches this entry or a
+    /// later one.
     pub above: usize,
 }
 

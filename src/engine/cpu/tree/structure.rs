@@ -142,8 +142,8 @@ fn equal_cliques(
     others: &[Vec<VariableId>],
     cliques: &[Vec<VariableId>],
 ) -> Vec<Option<usize>> {
-    // For each variable, a linked list of those `others` of which it is the first variable. `first`
-    // has, by variable, the head of the list; `next` has, by clique, the clique that follows.
+    // A linked list for each variable, of the `others` that begin with this variable. `first` has,
+    // by variable, the head of the list; `next` has, by clique, the clique that follows.
     let mut first = vec![None; network.variables().len()];
     let mut next = vec![None; others.len()];
     for (number, other) in others.iter().enumerate() {
