@@ -67,30 +67,18 @@ pub fn picture(
     compiled: Option<&CompiledNetwork>,
     aspect: Option<f32>,
 ) -> Picture {
-    let sizes: Vec<Vec2> = network
-        .ids()
-        .map(|id| {
-            let letters = title(network, id).chars().count() as f32;
-            let rows = network[id].cardinality().min(MAX_BAR_ROWS) as f32;
-            Vec2::new((letters * 6.4 + 22.0).clamp(92.0, 150.0), 30.0 + 11.0 * rows)
-        })
-        .collect();
-    let mut edges: Vec<Edge> = Vec::new();
-    for cpt in network.cpts() {
-        edges.extend(cpt.parents().iter().map(|&parent| Edge::Arc(parent, cpt.child())));
-    }
-    if !network.is_bayesian() {
-        edges.extend(edges_of_factors(network));
-    }
-    let arcs: Vec<(usize, usize)> =
+    let sizes: Vec<Vec2> = network.ids().map(|id| box_size(network, id)).collect();
+    let mut edges =
+        if network.is_bayesian() { arcs_of(network) } else { edges_of_factors(network) };
+    let pairs: Vec<(usize, usize)> =
         edges.iter().map(|edge| edge.ends()).map(|(a, b)| (a.index(), b.index())).collect();
     let (centres, mut paths) = match aspect {
         Some(aspect) => {
-            let drawing = layered::draw(&sizes, &arcs, aspect);
+            let drawing = layered::draw(&sizes, &pairs, aspect);
             (drawing.centres, drawing.arc_lines)
         }
         None => {
-            let drawing = from_file::draw(&sizes, &file_positions(network), &arcs);
+            let drawing = from_file::draw(&sizes, &file_positions(network), &pairs);
             (drawing.centres, drawing.links)
         }
     };
@@ -101,20 +89,34 @@ pub fn picture(
             edges.push(edge);
         }
     }
-    let line = |(edge, path): (&Edge, Vec<Pos2>)| {
+    let placed_edge = |(edge, path): (&Edge, Vec<Pos2>)| {
         let (from, to) = edge.ends();
         PlacedEdge { from: from.index(), to: to.index(), path, text: String::new() }
     };
-    let lines = edges.iter().zip(paths).map(line).collect();
-    let nodes = network.ids().zip(&sizes).zip(&centres);
-    let nodes = nodes
-        .map(|((id, &size), &centre)| {
-            let name = network[id].name().to_owned();
-            let text = NodeText { brief: name, title: title(network, id), ..NodeText::default() };
-            PlacedNode { centre, size, text }
-        })
-        .collect();
+    let lines = edges.iter().zip(paths).map(placed_edge).collect();
+    let placed_node = |((id, size), centre): ((VariableId, Vec2), Pos2)| {
+        let name = network[id].name().to_owned();
+        let text = NodeText { brief: name, title: title(network, id), ..NodeText::default() };
+        PlacedNode { centre, size, text }
+    };
+    let nodes = network.ids().zip(sizes).zip(centres).map(placed_node).collect();
     Picture { nodes, lines, edges }
+}
+
+/// The size of the box of a variable, with room for its title and for a bar chart of its states.
+fn box_size(network: &Network, id: VariableId) -> Vec2 {
+    let letters = title(network, id).chars().count() as f32;
+    let rows = network[id].cardinality().min(MAX_BAR_ROWS) as f32;
+    Vec2::new((letters * 6.4 + 22.0).clamp(92.0, 150.0), 30.0 + 11.0 * rows)
+}
+
+/// The arcs of a Bayesian network.
+fn arcs_of(network: &Network) -> Vec<Edge> {
+    let mut arcs = Vec::new();
+    for cpt in network.cpts() {
+        arcs.extend(cpt.parents().iter().map(|&parent| Edge::Arc(parent, cpt.child())));
+    }
+    arcs
 }
 
 /// The edges between variables that share a factor of a Markov network, without duplicates.

@@ -80,6 +80,7 @@ impl OverheadPane {
         chosen.or_else(here).or_else(paper).or(engines.first()).cloned()
     }
 
+    /// Draws a bar for each network.
     fn networks(&mut self, ui: &mut Ui, model: &Model, engines: &[String], height: f32) {
         let top = ui.cursor().top();
         ui.horizontal_wrapped(|ui| {
@@ -130,6 +131,23 @@ impl OverheadPane {
         chosen.map_or_else(|| run.is_shown_by_default(), |(_, shown)| *shown)
     }
 
+    /// Draws the menu in which runs are shown or hidden.
+    fn run_menu(&mut self, ui: &mut Ui, runs: &[messages::Run]) {
+        // The menu stays open so that several runs can be ticked.
+        let stay_open = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
+        MenuButton::new("Runs ⏷").config(stay_open).ui(ui, |ui| {
+            for run in runs {
+                let name = run.name();
+                let mut shown = self.is_shown(run);
+                if ui.checkbox(&mut shown, &name).on_hover_text(run.credit()).changed() {
+                    self.chosen.retain(|(chosen, _)| *chosen != name);
+                    self.chosen.push((name, shown));
+                }
+            }
+        });
+    }
+
+    /// Draws the time of each message of the open network.
     fn messages(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands, height: f32) {
         let top = ui.cursor().top();
         let Some((document, compiled)) = model.document.as_ref().zip(model.compiled()) else {
@@ -139,19 +157,7 @@ impl OverheadPane {
         let runs = messages::runs(document);
         ui.horizontal_wrapped(|ui| {
             ui.strong(format!("Messages of {}", document.title()));
-            // The menu stays open so that several runs can be ticked.
-            let stay_open =
-                MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
-            MenuButton::new("Runs ⏷").config(stay_open).ui(ui, |ui| {
-                for run in &runs {
-                    let name = run.name();
-                    let mut shown = self.is_shown(run);
-                    if ui.checkbox(&mut shown, &name).on_hover_text(run.credit()).changed() {
-                        self.chosen.retain(|(chosen, _)| *chosen != name);
-                        self.chosen.push((name, shown));
-                    }
-                }
-            });
+            self.run_menu(ui, &runs);
         });
         let shown: Vec<_> = runs.into_iter().filter(|run| self.is_shown(run)).collect();
         if shown.iter().all(|run| run.trace().messages.is_empty()) {

@@ -9,7 +9,7 @@ use super::axis::{View, ticks};
 use super::rows::{Grouping, RowShape, Span, TimelineRow, summary_between};
 use crate::app::theme::{Palette, ink_on};
 use crate::numbers;
-use crate::propagation::{Phase, Stage};
+use crate::propagation::{Phase, Stage, StageTiming};
 
 /// Height of the time axis in points.
 const AXIS_HEIGHT: f32 = 18.0;
@@ -121,14 +121,11 @@ impl Drawing {
         }
     }
 
+    /// Draws the row of stages, and between them the GPU launches and copies.
     fn stages(&self, ui: &Ui, painter: &Painter, scene: &TimelineScene<'_>) {
         let palette = Palette::of(ui);
-        let row = self.stages_rect();
-        let font = FontId::proportional(11.0);
         for &(from, to) in &scene.launches {
-            let (from, to) = (self.x(from), self.x(to));
-            if to >= row.left() && from <= row.right() {
-                let bar = Rect::from_x_y_ranges(from..=to.max(from + 1.0), row.y_range());
+            if let Some(bar) = self.stage_bar(from, to) {
                 painter.rect_filled(bar, 2, palette.copy);
             }
         }
@@ -138,36 +135,23 @@ impl Drawing {
                 Stage::Distribute => palette.distribute,
                 Stage::Initialise | Stage::Read => palette.stage,
             };
-            let (from, to) =
-                (self.x(timing.start.as_nanos() as f64), self.x(timing.end.as_nanos() as f64));
-            if to < row.left() || from > row.right() {
-                continue;
-            }
-            let bar = Rect::from_x_y_ranges(from..=to.max(from + 1.0), row.y_range());
-            let ground = ui.visuals().panel_fill.lerp_to_gamma(colour, 0.45);
-            painter.rect_filled(
-                bar.shrink2(egui::vec2(if to - from > 4.0 { 0.5 } else { 0.0 }, 0.0)),
-                2,
-                ground,
-            );
-            let shown = bar.intersect(row);
-            let time = numbers::duration(timing.end.saturating_sub(timing.start));
-            let ink = ink_on(ground);
-            let whole = painter.layout_no_wrap(
-                format!("{}  {time}", timing.stage.name()),
-                font.clone(),
-                ink,
-            );
-            let text = if whole.size().x + 8.0 <= shown.width() {
-                whole
-            } else {
-                painter.layout_no_wrap(timing.stage.name().to_owned(), font.clone(), ink)
-            };
-            if text.size().x + 8.0 <= shown.width() {
-                let at = shown.center() - text.size() / 2.0;
-                painter.galley(at, text, ink);
-            }
+            let (start, end) = (timing.start.as_nanos() as f64, timing.end.as_nanos() as f64);
+            let Some(bar) = self.stage_bar(start, end) else { continue };
+            let background = ui.visuals().panel_fill.lerp_to_gamma(colour, 0.45);
+            let inset = if bar.width() > 4.0 { 0.5 } else { 0.0 };
+            painter.rect_filled(bar.shrink2(egui::vec2(inset, 0.0)), 2, background);
+            let shown = bar.intersect(self.stages_rect());
+            stage_label(painter, shown, timing, ink_on(background));
         }
+    }
+
+    /// The bar in the row of stages for the time from `start` to `end`; `None` if it is out of
+    /// view.
+    fn stage_bar(&self, start: f64, end: f64) -> Option<Rect> {
+        let row = self.stages_rect();
+        let (from, to) = (self.x(start), self.x(end));
+        let is_in_view = to >= row.left() && from <= row.right();
+        is_in_view.then(|| Rect::from_x_y_ranges(from..=to.max(from + 1.0), row.y_range()))
     }
 
     fn row(
@@ -277,6 +261,20 @@ impl Drawing {
         let ground = Rect::from_min_size(at, text.size()).expand2(egui::vec2(6.0, 3.0));
         painter.rect(ground, 3, visuals.window_fill, Stroke::new(1.0, colour), StrokeKind::Inside);
         painter.galley(at, text, visuals.strong_text_color());
+    }
+}
+
+/// Writes the name and the duration of a stage into `room`, or only the name, or nothing, whichever
+/// fits.
+fn stage_label(painter: &Painter, room: Rect, timing: &StageTiming, ink: Color32) {
+    let name = timing.stage.name();
+    let time = numbers::duration(timing.end.saturating_sub(timing.start));
+    for text in [format!("{name}  {time}"), name.to_owned()] {
+        let galley = painter.layout_no_wrap(text, FontId::proportional(11.0), ink);
+        if galley.size().x + 8.0 <= room.width() {
+            painter.galley(room.center() - galley.size() / 2.0, galley, ink);
+            return;
+        }
     }
 }
 

@@ -49,6 +49,15 @@ impl VariableRow<'_> {
         title.context_menu(|ui| self.menu(ui, actions, commands));
 
         self.paint_background(ui, rect, &title);
+        self.paint_text(ui, rect, arrow_rect, title_rect);
+        if let Some(title_text) = naming::title(network, self.variable) {
+            title.on_hover_text(title_text);
+        }
+    }
+
+    /// Paints the arrow, the name and the title and, if the variable is collapsed, the summary.
+    fn paint_text(&self, ui: &Ui, rect: Rect, arrow_rect: Rect, title_rect: Rect) {
+        let network = self.document.network();
         let painter = ui.painter_at(rect);
         let ink = ui.visuals().text_color();
         let arrow = if self.expanded { "⏷" } else { "⏵" };
@@ -58,11 +67,10 @@ impl VariableRow<'_> {
             if has_evidence { Palette::of(ui).evidence } else { ui.visuals().strong_text_color() };
         let split = rect.left() + rect.width() * if self.expanded { 1.0 } else { NAME_SHARE };
         let room = Rect::from_min_max(title_rect.min, pos2(split - 6.0, rect.bottom()));
-        let end = write_elided(ui, room, name, body(ui), colour);
+        let end = write_elided(ui, room, network[self.variable].name(), body(ui), colour);
         if let Some(title_text) = naming::title(network, self.variable) {
             let room = room.with_min_x((end + 8.0).min(room.right()));
             write_elided(ui, room, title_text, small(ui), ui.visuals().weak_text_color());
-            title.on_hover_text(title_text);
         }
         if !self.expanded {
             self.paint_summary(ui, Rect::from_min_max(pos2(split, rect.top()), rect.max));
