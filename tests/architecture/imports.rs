@@ -1,10 +1,10 @@
-//! Which file imports which, from `use` declarations and paths in the code.
+//! Which file imports which other files, found from `use` declarations and from paths in the code.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::source::SourceFile;
 
-/// Top-level modules that any module may import: leaves without imports of their own.
+/// Top-level modules that any module may import and that import no other module.
 const LEAVES: [&str; 7] = ["cancel", "clock", "id", "mailbox", "numbers", "palette", "statistics"];
 
 /// The top-level module of the file at `path`; `None` for `lib.rs`, `main.rs` and the leaves.
@@ -48,7 +48,7 @@ pub fn top_level_imports(file: &SourceFile) -> BTreeSet<&str> {
 /// The import cycles: each set of two or more files that import each other, directly or indirectly.
 /// `mod.rs`, `lib.rs` and `main.rs` are left out because they name all files of their folder.
 pub fn cycles(files: &[SourceFile]) -> Vec<Vec<&str>> {
-    let graph = Graph::of(files);
+    let graph = ImportGraph::of(files);
     let count = files.len();
     // One depth-first search from each file is fast enough for some hundred files.
     let reachable: Vec<Vec<bool>> = (0..count).map(|from| graph.reachable(from)).collect();
@@ -66,49 +66,52 @@ pub fn cycles(files: &[SourceFile]) -> Vec<Vec<&str>> {
     cycles
 }
 
-/// The import graph: for each file, the indices of the files that it imports.
-struct Graph {
-    edges: Vec<Vec<usize>>,
+/// The graph whose vertices are files and whose edges are imports.
+struct ImportGraph {
+    /// For each file, the indices of the files that it imports.
+    imports: Vec<Vec<usize>>,
 }
 
-impl Graph {
+impl ImportGraph {
     fn of(files: &[SourceFile]) -> Self {
+        // Each module's path and the index of its file.
         let modules: BTreeMap<Vec<&str>, usize> = files
             .iter()
             .enumerate()
             .map(|(index, file)| (module_path(&file.path), index))
             .collect();
+        // For each file, the last part and the absolute path of each item that it re-exports.
         let reexports: Vec<BTreeMap<String, Vec<String>>> = files
             .iter()
             .map(|file| {
-                let uses = uses(file).into_iter().filter(|(is_public, _)| *is_public);
-                uses.filter_map(|(_, path)| Some((path.last()?.clone(), path))).collect()
+                let reexported = named_items(file).into_iter().filter(|item| item.is_reexport);
+                reexported.filter_map(|item| Some((item.path.last()?.clone(), item.path))).collect()
             })
             .collect();
         let is_left_out = |file: usize| {
             let path = &files[file].path;
             path.ends_with("mod.rs") || path == "lib.rs" || path == "main.rs"
         };
-        let edges_of = |(index, file): (usize, &SourceFile)| {
+        let imports_of = |(index, file): (usize, &SourceFile)| {
             if is_left_out(index) {
                 return Vec::new();
             }
-            let targets = uses(file)
-                .into_iter()
-                .filter_map(|(_, path)| resolve(&path, &modules, &reexports, 0));
+            let items = named_items(file);
+            let targets =
+                items.iter().filter_map(|item| resolve(&item.path, &modules, &reexports, 0));
             let targets: BTreeSet<usize> =
                 targets.filter(|&target| target != index && !is_left_out(target)).collect();
             targets.into_iter().collect()
         };
-        Self { edges: files.iter().enumerate().map(edges_of).collect() }
+        Self { imports: files.iter().enumerate().map(imports_of).collect() }
     }
 
     /// For each file, whether it can be reached from `from` through one or more imports.
     fn reachable(&self, from: usize) -> Vec<bool> {
-        let mut reached = vec![false; self.edges.len()];
+        let mut reached = vec![false; self.imports.len()];
         let mut open = vec![from];
         while let Some(file) = open.pop() {
-            for &next in &self.edges[file] {
+            for &next in &self.imports[file] {
                 if !std::mem::replace(&mut reached[next], true) {
                     open.push(next);
                 }
@@ -127,7 +130,9 @@ fn module_path(path: &str) -> Vec<&str> {
     parts
 }
 
-/// The index of the file that defines the item at `path`. Follows up to eight re-exports.
+/// The index of the file that defines the item at `path`; `None` if no file of the crate does.
+/// `modules` gives the file of each module, `reexports` the items that each file re-exports. Follows
+/// at most eight re-exports; `depth` is the number of those already followed.
 fn resolve(
     path: &[String],
     modules: &BTreeMap<Vec<&str>, usize>,
@@ -136,51 +141,86 @@ fn resolve(
 ) -> Option<usize> {
     let prefix =
         |length: usize| -> Vec<&str> { path[..length].iter().map(String::as_str).collect() };
+    // The longest prefix of the path that is a module, and the file of that module.
     let (length, &file) =
         (1..=path.len()).rev().find_map(|n| Some((n, modules.get(&prefix(n))?)))?;
     match path.get(length).and_then(|name| reexports[file].get(name)) {
-        Some(further) if depth < 8 => {
+        Some(origin) if depth < 8 => {
             let rest = path[length + 1..].iter().cloned();
-            let further: Vec<String> = further.iter().cloned().chain(rest).collect();
-            resolve(&further, modules, reexports, depth + 1)
+            let origin: Vec<String> = origin.iter().cloned().chain(rest).collect();
+            resolve(&origin, modules, reexports, depth + 1)
         }
         _ => Some(file),
     }
 }
 
-/// The absolute path of each item that `file` names, and whether `file` re-exports the item.
-fn uses(file: &SourceFile) -> Vec<(bool, Vec<String>)> {
+/// An item that a file names.
+struct NamedItem {
+    /// Absolute path from the crate's root, such as `["engine", "cpu", "Cpu"]`.
+    path: Vec<String>,
+    /// Whether the file re-exports the item with `pub use`.
+    is_reexport: bool,
+}
+
+/// The items that `file` names: in its `use` declarations, and in the rest of its code by paths that
+/// begin with `crate`, `super` or `self`. The same item may occur several times.
+fn named_items(file: &SourceFile) -> Vec<NamedItem> {
     let module = module_path(&file.path);
-    let mut found = Vec::new();
-    let mut rest = String::new();
-    for statement in file.code.split_inclusive(';') {
-        let declaration = statement.rfind("use ").filter(|&at| {
-            let before = statement[..at].lines().last().unwrap_or_default().trim();
-            before.is_empty() || before.starts_with("pub")
-        });
-        let Some(at) = declaration else {
-            rest.push_str(statement);
-            continue;
-        };
-        rest.push_str(&statement[..at]);
-        let is_public = statement[..at]
-            .trim_end()
-            .lines()
-            .last()
-            .is_some_and(|line| line.trim_start().starts_with("pub"));
-        let tree = statement[at + 4..].trim_end_matches(';');
-        let absolute = expand(tree).into_iter().map(|path| absolute(&path, &module));
-        found.extend(absolute.map(|path| (is_public, path)));
+    let (declarations, other_code) = split_off_use_declarations(&file.code);
+    let mut items = Vec::new();
+    for declaration in declarations {
+        items.extend(expand(declaration.tree).iter().map(|path| NamedItem {
+            path: absolute(path, &module),
+            is_reexport: declaration.is_public,
+        }));
     }
-    for root in ["crate::", "super::", "self::"] {
-        for (at, _) in rest.match_indices(root) {
-            let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
-            let end = rest[at..].find(|c| !is_path(c)).unwrap_or(rest.len() - at);
-            let path = rest[at..at + end].trim_end_matches(':');
-            found.push((false, absolute(path, &module)));
+    items.extend(
+        paths_in_code(&other_code)
+            .map(|path| NamedItem { path: absolute(path, &module), is_reexport: false }),
+    );
+    items
+}
+
+/// A `use` declaration.
+struct UseDeclaration<'a> {
+    /// What follows `use`, without the semicolon, such as `a::{b, c::d}`.
+    tree: &'a str,
+    /// Whether the declaration begins with `pub`, with any visibility.
+    is_public: bool,
+}
+
+/// Splits `code` into its `use` declarations and everything else. Of each declaration, `use` must be
+/// the first word of its line, except for the visibility.
+fn split_off_use_declarations(code: &str) -> (Vec<UseDeclaration<'_>>, String) {
+    let (mut declarations, mut other_code) = (Vec::new(), String::new());
+    // A piece ends at a semicolon. It may begin with a block of code that has no semicolon after
+    // it, such as a function, so the declaration is at the end of the piece.
+    for piece in code.split_inclusive(';') {
+        let split = piece.rsplit_once("use ").and_then(|(before, tree)| {
+            let visibility = before.rsplit('\n').next().unwrap_or_default().trim();
+            let is_public = visibility.starts_with("pub");
+            (is_public || visibility.is_empty()).then_some((before, tree, is_public))
+        });
+        if let Some((before, tree, is_public)) = split {
+            declarations.push(UseDeclaration { tree: tree.trim_end_matches(';'), is_public });
+            other_code.push_str(before);
+        } else {
+            other_code.push_str(piece);
         }
     }
-    found
+    (declarations, other_code)
+}
+
+/// The paths in `code` that begin with `crate`, `super` or `self`.
+fn paths_in_code(code: &str) -> impl Iterator<Item = &str> {
+    ["crate::", "super::", "self::"].into_iter().flat_map(move |root| {
+        code.match_indices(root).map(|(start, _)| {
+            let is_part_of_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+            let rest = &code[start..];
+            let end = rest.find(|c| !is_part_of_path(c)).unwrap_or(rest.len());
+            rest[..end].trim_end_matches(':')
+        })
+    })
 }
 
 /// The paths of a `use` tree: `a::{b, c::d}` is `a::b` and `a::c::d`.
@@ -236,6 +276,16 @@ fn use_trees_are_expanded() {
     assert_eq!(expand("a::b"), ["a::b"]);
     assert_eq!(expand("a::{b, c::{d, e}}"), ["a::b", "a::c::d", "a::c::e"]);
     assert_eq!(expand("a::b as c"), ["a::b"]);
+}
+
+#[test]
+fn items_are_found_in_use_declarations_and_in_code() {
+    let code = "use super::a::{B, c};\nfn f() { crate::d::e(); }\n\npub(crate) use self::g::H;\n";
+    let file = SourceFile { path: "m/n.rs".to_owned(), code: code.to_owned() };
+    let found: Vec<_> =
+        named_items(&file).iter().map(|i| (i.path.join("::"), i.is_reexport)).collect();
+    let expected = [("m::a::B", false), ("m::a::c", false), ("m::n::g::H", true), ("d::e", false)];
+    assert_eq!(found, expected.map(|(path, is_reexport)| (path.to_owned(), is_reexport)));
 }
 
 #[test]
