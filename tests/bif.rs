@@ -31,7 +31,7 @@ fn values(network: &Network, variable: &str) -> Vec<f64> {
 }
 
 #[test]
-fn all_of_the_syntax_is_read() {
+fn comments_quotes_properties_and_number_forms_are_read() {
     let text = r#"
 // a comment; with { anything } "in it
 network "two words" {
@@ -153,7 +153,7 @@ fn rows_that_are_slightly_off_are_normalised_with_one_warning() {
 }
 
 #[test]
-fn errors_give_the_position_and_what_was_expected() {
+fn errors_give_the_position_and_the_reason() {
     let cases = [
         (
             "probability ( b ) { table 0.5 0.2 0.2; }",
@@ -282,27 +282,34 @@ fn an_unknown_format_is_reported_with_the_start_of_the_file() {
         message("empty", " \n "),
         format!("empty: unknown format: it is empty; the known formats are {known}")
     );
+    assert_eq!(
+        message("empty.bif", "  "),
+        "empty.bif:1:3: expected 'network', 'variable' or 'probability', found the end of the file",
+        "the extension decides if there is no content"
+    );
+}
+
+#[test]
+fn the_content_decides_the_format_and_a_wrong_extension_causes_a_warning() {
     let read = format::open_bytes("a.xdsl", "network n { }").unwrap();
-    assert_eq!(read.format, Format::Bif, "the content decides, not the extension");
+    assert_eq!(read.format, Format::Bif);
     assert_eq!(
         read.warnings[0].to_string(),
         "a.xdsl: the extension says XDSL, but the content is BIF and was read as BIF"
     );
-    assert_eq!(
-        message("empty.bif", "  "),
-        "empty.bif:1:3: expected 'network', 'variable' or 'probability', found the end of the file"
-    );
-    assert!(
-        format::open_bytes("anything.txt", "/* BIF */ network n { }").unwrap().warnings.is_empty(),
-        "recognised by its content"
-    );
+    let read = format::open_bytes("anything.txt", "/* BIF */ network n { }").unwrap();
+    assert_eq!((read.format, read.warnings), (Format::Bif, vec![]));
+}
+
+#[test]
+fn for_an_unknown_name_the_samples_are_listed() {
     let error = format::open("no/such/file.bif").unwrap_err();
     assert_eq!(error, OpenError::NotFound("no/such/file.bif".into()));
     assert!(error.to_string().contains("the samples are asia, cancer"), "{error}");
 }
 
 #[test]
-fn a_file_takes_precedence_over_a_sample_of_the_same_name() {
+fn a_path_opens_a_file_and_a_name_opens_a_sample() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("asia");
     std::fs::write(&path, with_block("probability ( b ) { table 1 0 0; }")).unwrap();
@@ -371,13 +378,13 @@ fn mutated_files_do_not_cause_a_panic() {
 }
 
 #[test]
-fn every_bif_file_in_the_corpus_opens_or_fails_with_a_position() {
+fn every_bif_file_of_the_corpus_opens_or_is_refused_with_a_position() {
     let folder = std::env::var_os("CLIQUESCOPE_CORPUS").map_or_else(
         || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/bif"),
         |corpus| std::path::Path::new(&corpus).join("bif"),
     );
     let Ok(files) = std::fs::read_dir(&folder) else {
-        eprintln!("skipped: no corpus at {}", folder.display());
+        eprintln!("SKIPPED: there is no {}", folder.display());
         return;
     };
     for file in files {

@@ -11,7 +11,7 @@ fn cliquescope(arguments: &[&str]) -> Command {
     command
 }
 
-/// Exit code, standard output, standard error.
+/// Runs the program. Returns its exit code, standard output and standard error.
 fn run(arguments: &[&str]) -> (i32, String, String) {
     let output = cliquescope(arguments).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -29,7 +29,8 @@ fn keys(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
 }
 
-/// A file with this name and content, in a temporary folder that is removed on drop.
+/// Writes a file to a temporary folder. Returns the folder, which is removed when it is dropped, and
+/// the path of the file.
 fn file(name: &str, content: impl AsRef<[u8]>) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -69,7 +70,7 @@ fn info_prints_the_sizes_of_the_network_and_its_tree() {
 }
 
 #[test]
-fn query_prints_variables_in_file_order() {
+fn query_prints_posteriors_and_ln_p_of_the_evidence_in_file_order() {
     let answer = json(&["query", "asia", "--evidence", "smoke=no", "--json"]);
     assert_eq!(keys(&answer), ["network", "engine", "precision", "cases"]);
     assert_eq!(answer["network"], "asia");
@@ -250,7 +251,7 @@ fn bench_measures_the_cost_of_timing() {
     let records = json(&["bench", "asia", "--timing-cost", "--repeat", "3", "--json"]);
     let cost = &records[0]["timing_cost"];
     assert_eq!(cost["messages"], 10);
-    assert!(cost["share"].as_f64().unwrap() > -1.0);
+    assert!(cost["share"].is_number() && cost["timed_ms"]["median"].is_number(), "{cost}");
 }
 
 #[test]
@@ -270,7 +271,7 @@ fn bench_draws_possible_cases_of_a_markov_network() {
     std::fs::write(&path, "MARKOV 1 2 1 1 0 2 0 0").unwrap();
     let (code, _, err) = run(&[&["bench", path.to_str().unwrap()], &drawn[..]].concat());
     assert_eq!(code, 1);
-    assert!(err.contains("no case can be drawn") || err.contains("none.uai"), "{err}");
+    assert!(err.contains("no case can be drawn: all configurations have weight zero"), "{err}");
 }
 
 #[test]
@@ -334,6 +335,16 @@ fn a_network_can_have_the_name_of_a_command() {
     let (folder, _) = file("info", text);
     let output =
         cliquescope(&["info", "./info", "--json"]).current_dir(folder.path()).output().unwrap();
+    let info: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(info["variables"], 1);
+}
+
+#[test]
+fn a_file_takes_precedence_over_a_sample_of_the_same_name() {
+    let text = "variable a { type discrete [ 1 ] { x }; } probability ( a ) { table 1; }";
+    let (folder, _) = file("asia", text);
+    let output =
+        cliquescope(&["info", "asia", "--json"]).current_dir(folder.path()).output().unwrap();
     let info: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(info["variables"], 1);
 }

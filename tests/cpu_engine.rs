@@ -1,4 +1,4 @@
-//! What engine `cpu` guarantees in addition to the conformance suite.
+//! Tests of engine `cpu` beyond the conformance suite: bits, savings, incremental runs and batches.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use rand_pcg::Pcg64Mcg;
 fn sample(name: &str) -> Arc<CompiledNetwork> {
     let network = Arc::clone(&open(name).expect("a shipped network").network);
     let compiled = compile(network, &CompileOptions::default(), &CancelToken::new());
-    Arc::new(compiled.expect("nobody cancels"))
+    Arc::new(compiled.expect("it is not cancelled"))
 }
 
 /// Propagates the cases one after another on `threads` threads.
@@ -40,8 +40,8 @@ fn run(
     cases.iter().map(&mut propagate).collect()
 }
 
-/// Evidence on up to `count` variables, every `step`th: each is observed in its most probable state
-/// given the previous findings.
+/// Evidence on every `step`th variable, on at most `count` of them. Each is observed in its most
+/// probable state given the previous findings.
 fn probable(compiled: &Arc<CompiledNetwork>, step: usize, count: usize) -> Evidence {
     let network = compiled.network();
     let mut evidence = Evidence::none();
@@ -203,7 +203,7 @@ fn an_incremental_run_gives_the_answer_of_a_fresh_one() {
 }
 
 #[test]
-fn one_more_finding_needs_fewer_messages() {
+fn after_one_more_finding_fewer_messages_are_computed() {
     let compiled = sample("pigs");
     let mut propagator = load(&compiled, Precision::F64, 1);
     let mut skipped = |evidence: &Evidence| {
@@ -261,7 +261,7 @@ fn the_number_of_threads_changes_no_bit_of_a_batch() {
 }
 
 #[test]
-fn savings_are_reported() {
+fn entries_that_zeros_and_observed_states_save_are_reported() {
     let compiled = sample("mildew");
     let entries = compiled.statistics().total_clique_entries;
     let memory = MemoryLimit::from_bytes(4 << 30);
@@ -275,8 +275,8 @@ fn savings_are_reported() {
             .expect("the evidence is possible");
         watch.trace().savings
     };
-    // 14% of the entries of Mildew can be nonzero. Without evidence, many tables sum to one and
-    // need no message.
+    // 14% of the entries of Mildew can be nonzero. Without evidence, a subtree that sums out to one
+    // needs no message.
     let nothing = savings(&Evidence::none());
     assert!(nothing.entries_used < entries / 4);
     assert_eq!((nothing.entries_used + nothing.entries_zero, nothing.entries_sliced), (entries, 0));
@@ -299,9 +299,9 @@ fn many_cases_are_propagated_together_and_agree_with_single_runs() {
     for threads in [1, 2, 16] {
         let mut propagator = load(&compiled, Precision::F64, threads);
         let before = propagator.peak_bytes();
-        propagator.run_batch(&cases[..4], &watch).expect("nobody cancels");
+        propagator.run_batch(&cases[..4], &watch).expect("it is not cancelled");
         assert_eq!(propagator.peak_bytes(), before, "a small batch is propagated case by case");
-        let answers = propagator.run_batch(&cases, &watch).expect("nobody cancels");
+        let answers = propagator.run_batch(&cases, &watch).expect("it is not cancelled");
         assert!(propagator.peak_bytes() > before, "the memory of the batch is counted");
         for (case, answer) in cases.iter().zip(&answers).step_by(50) {
             let (answer, alone) = (answer.as_ref().unwrap(), propagator.run(case, &watch).unwrap());

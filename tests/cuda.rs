@@ -15,7 +15,7 @@ fn gpu_engines() -> Vec<&'static dyn Engine> {
 }
 
 #[test]
-fn an_unavailable_engine_gives_the_reason_and_does_not_load() {
+fn an_engine_either_runs_or_gives_the_reason_and_does_not_load() {
     assert!(!gpu_engines().is_empty());
     let network = cliquescope::format::open("asia").unwrap().network;
     let compiled =
@@ -27,7 +27,7 @@ fn an_unavailable_engine_gives_the_reason_and_does_not_load() {
             memory: MemoryLimit::from_bytes(1 << 30),
             ..LoadOptions::default()
         };
-        // The engine caches its first answer.
+        // The answer does not change while the program runs.
         assert_eq!(engine.availability(), engine.availability());
         let loaded = engine.load(&compiled, &options);
         match engine.availability() {

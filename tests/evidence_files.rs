@@ -56,6 +56,7 @@ fn each_format_is_recognised_by_its_extension_and_by_its_content() {
         assert_eq!(by_name.format, format);
         assert_eq!(as_json(&by_name), r#"{"evidence":{"rain":"yes"}}"#);
         assert!(by_name.warnings.is_empty(), "{:?}", by_name.warnings);
+        // Without its extension, a file of Hugin data is read as CSV.
         if format != CaseFormat::HuginData {
             assert_eq!(read("standard input", text), by_name, "{file}");
         }
@@ -175,7 +176,7 @@ fn written_cases_are_read_back() {
 }
 
 #[test]
-fn errors_have_a_position() {
+fn errors_give_the_position_and_the_reason() {
     for (file, text, message) in [
         (
             "a.csv",
@@ -237,7 +238,7 @@ fn errors_have_a_position() {
 }
 
 #[test]
-fn compressed_files_are_read_and_a_failed_write_changes_nothing() {
+fn files_are_written_and_read_plain_or_compressed() {
     let folder = tempfile::tempdir().unwrap();
     let network = weather();
     let mut case = Evidence::none();
@@ -250,17 +251,24 @@ fn compressed_files_are_read_and_a_failed_write_changes_nothing() {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut encoder, b"wind: \"high\"").unwrap();
     let compressed = encoder.finish().unwrap();
-    assert_eq!(cases::read("a.hcs.gz", compressed, &network).unwrap().cases, [case.clone()]);
-
-    // A failed write leaves the file unchanged.
-    let path = folder.path().join("a.hcs");
-    let before = std::fs::read(&path).unwrap();
-    let error = cases::write_file(&path, &network, &[case.clone(), case], &[]).unwrap_err();
-    assert!(error.to_string().starts_with(&format!("{}: a Hugin case", path.display())), "{error}");
-    assert_eq!(std::fs::read(&path).unwrap(), before);
+    assert_eq!(cases::read("a.hcs.gz", compressed, &network).unwrap().cases, [case]);
     let error = cases::read_file(folder.path(), &network).unwrap_err();
     assert_eq!(
         error.to_string(),
         format!("{}: this is a folder, expected a file", folder.path().display())
     );
+}
+
+#[test]
+fn a_failed_write_leaves_the_file_unchanged() {
+    let folder = tempfile::tempdir().unwrap();
+    let network = weather();
+    let mut case = Evidence::none();
+    case.observe(&network, VariableId::new(1), 2);
+    let path = folder.path().join("a.hcs");
+    cases::write_file(&path, &network, std::slice::from_ref(&case), &[]).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let error = cases::write_file(&path, &network, &[case.clone(), case], &[]).unwrap_err();
+    assert!(error.to_string().starts_with(&format!("{}: a Hugin case", path.display())), "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), before);
 }

@@ -171,8 +171,10 @@ fn every_experiment_uses_the_recording_on_request() {
 }
 
 #[test]
-fn the_trees_of_table_1_match_the_paper() {
-    let setup = Setup { prefer_recorded: true, ..setup(&["mildew", "barley", "pigs"]) };
+fn five_trees_of_table_1_have_the_sizes_in_the_paper() {
+    // The trees of the three Munin networks differ slightly from the paper's.
+    let names = ["mildew", "diabetes", "barley", "pigs", "water"];
+    let setup = Setup { prefer_recorded: true, ..setup(&names) };
     let record = run(experiment::by_name("table1").unwrap(), &setup);
     for name in ["cliques", "max_clique", "min_clique", "max_separator", "min_separator"] {
         let ours = numbers(&record, "trees", name);
@@ -185,7 +187,7 @@ fn the_trees_of_table_1_match_the_paper() {
         }
     }
     let same = record.notes.iter().filter(|note| note.contains("the sizes that the paper prints"));
-    assert_eq!(same.count(), 3);
+    assert_eq!(same.count(), names.len());
 }
 
 #[test]

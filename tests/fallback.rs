@@ -28,7 +28,7 @@ fn checked_propagation(updates: &[Update]) -> Arc<Propagation> {
     propagation
 }
 
-/// Why the engine was replaced, once for each time. Checks which engine replaced which.
+/// The reason of each fallback in `updates`. Checks that the default engine replaced `gpu-like`.
 fn fallback_reasons(updates: &[Update]) -> Vec<&str> {
     let fell_back = |update| match update {
         &Update::FellBack { ref reason, wanted, engine } => {
@@ -146,7 +146,7 @@ fn a_network_above_the_memory_limit_is_rejected_without_a_fallback() {
 }
 
 #[test]
-fn the_worker_survives_a_panic_and_another_while_dropping() {
+fn the_worker_survives_a_panic_of_a_run_and_another_when_the_propagator_is_dropped() {
     let engine = FailingEngine::new("gpu-like", FailureMode::Panic);
     let session = Session::start(|| {});
     for _ in 0..3 {

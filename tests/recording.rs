@@ -6,7 +6,8 @@ use std::process::Command;
 
 use cliquescope::experiment::Recording;
 
-/// Exit code and standard error of `record ARGUMENTS --out FOLDER`.
+/// Runs `record ARGUMENTS --out FOLDER` with two threads, and with two propagations unless the
+/// arguments say otherwise. Returns the exit code and standard error.
 fn record(folder: &Path, arguments: &[&str]) -> (i32, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cliquescope"));
     command.arg("record").args(arguments).arg("--out").arg(folder);

@@ -190,13 +190,13 @@ fn impossible_evidence_is_explained_and_can_be_retracted() {
     assert!(last_propagation(&updates_until_idle(&session)).is_some());
 }
 
-/// An engine that runs functions chosen by a test.
+/// An engine that calls functions given by a test.
 struct Fake {
     load: fn(),
     run: Run,
 }
 
-/// Runs in place of a propagation of a [`Fake`].
+/// What a [`Fake`] calls to propagate.
 type Run = fn(&CompiledNetwork, &Evidence, &Watch) -> Result<Posteriors, RunError>;
 
 static FAKE: EngineInfo =
@@ -256,7 +256,7 @@ static SLOW_TO_LOAD: Fake = Fake {
     load: || {
         LOADING.wait();
     },
-    run: |_, _, _| panic!("the load was cancelled"),
+    run: |_, _, _| panic!("a propagation starts although the load was cancelled"),
 };
 
 static PANICKING: Fake = Fake { load: || {}, run: |_, _, _| panic!("the engine has a defect") };
@@ -409,11 +409,13 @@ fn an_unknown_experiment_fails_with_its_name_and_a_cancelled_one_says_so() {
         paper: PaperOptions::default(),
         threshold: 8,
     };
-    let Some(Ok(Err(error))) = start(request.clone()).wait() else { panic!("it cannot run") };
+    let Some(Ok(Err(error))) = start(request.clone()).wait() else {
+        panic!("an unknown experiment must fail")
+    };
     assert!(error.to_string().contains("fig99"), "{error}");
     let many = vec![NetworkSource::Named("munin4".to_owned()); 50];
     let job = start(ExperimentRequest { experiment: "fig4".to_owned(), networks: many, ..request });
     job.cancel();
-    let Some(Ok(Err(error))) = job.wait() else { panic!("it was cancelled") };
+    let Some(Ok(Err(error))) = job.wait() else { panic!("a cancelled experiment must fail") };
     assert_eq!(error, Cancelled.into());
 }

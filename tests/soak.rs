@@ -1,5 +1,5 @@
 //! A long random session with changes of evidence, switches of engine and cancellations. The
-//! posteriors stay right and the memory stays flat. Run the long form with
+//! posteriors must stay right and the memory must not grow. This command runs the long form:
 //!
 //!     cargo test --release --no-default-features --test soak -- --ignored --nocapture
 
@@ -34,11 +34,14 @@ struct Soak {
     session: Session,
     request: Request,
     random: Pcg64Mcg,
-    /// A possible configuration of all variables. The findings are taken from it.
+    /// A possible configuration of all variables. All findings agree with it.
     world: Evidence,
     network: std::sync::Arc<Network>,
+    /// The network loaded into engine `sequential`, whose posteriors are taken as right.
     checker: (std::sync::Arc<CompiledNetwork>, Box<dyn Propagator>),
+    /// Number of propagations that were cancelled.
     cancels: usize,
+    /// Number of results that were compared with `checker`.
     checks: usize,
     /// Maximum resident memory in each tenth of the run, in bytes.
     memory: [u64; 10],
@@ -57,7 +60,7 @@ impl Soak {
         let world = Evidence::drawn(&network, usize::MAX, &mut random);
         let options = CompileOptions::default();
         let compiled = compile(network.clone(), &options, &CancelToken::new());
-        let compiled = std::sync::Arc::new(compiled.expect("nobody cancels"));
+        let compiled = std::sync::Arc::new(compiled.expect("it is not cancelled"));
         let load = LoadOptions {
             precision: Precision::F64,
             threads: 1,
@@ -104,14 +107,14 @@ impl Soak {
         }
     }
 
-    /// Cancels once a step has started. The step may still finish first.
+    /// Waits until a step has started and cancels it. The step may still finish.
     fn cancel_running_step(&self) {
         while !matches!(self.session.wait().1, Update::Started(_) | Update::Propagating(_)) {}
         self.session.cancel();
     }
 
-    /// Adds or retracts a finding, or draws another configuration and retracts all findings. Now
-    /// and then also switches the engine.
+    /// Adds, replaces or retracts a finding, or draws another configuration and retracts all
+    /// findings. Once in 50 calls on average, also draws another engine.
     fn change(&mut self) {
         let evidence = &mut self.request.evidence;
         let known: Vec<VariableId> = evidence.iter().map(|(variable, _)| variable).collect();
@@ -196,7 +199,7 @@ fn resident_bytes() -> Option<u64> {
 }
 
 #[test]
-fn hundreds_of_changes_leave_the_posteriors_right() {
+fn after_hundreds_of_changes_the_posteriors_are_right() {
     let mut soak = Soak::new("child");
     soak.run(600, 10);
     assert_eq!(soak.checks, 60);
@@ -204,7 +207,7 @@ fn hundreds_of_changes_leave_the_posteriors_right() {
 
 #[test]
 #[ignore = "takes minutes"]
-fn ten_thousand_changes_leave_the_posteriors_right_and_the_memory_flat() {
+fn after_ten_thousand_changes_the_posteriors_are_right_and_the_memory_has_not_grown() {
     let started = Instant::now();
     let mut soak = Soak::new("munin3");
     soak.run(10_000, 100);

@@ -1,4 +1,5 @@
-//! The dependencies in the lock file: one registry, checksums for all, and no unnoticed growth.
+//! The dependencies in the lock file come from one registry, have checksums, and do not multiply
+//! unnoticed.
 
 use std::collections::BTreeMap;
 

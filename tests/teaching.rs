@@ -142,7 +142,7 @@ fn start_lesson(harness: &mut Harness<'static, Workbench>, lesson: usize) {
     settle(harness);
 }
 
-/// Name and observed state of each observed variable.
+/// The name of each observed variable and the index of its observed state.
 fn evidence(harness: &Harness<'_, Workbench>) -> Vec<(String, usize)> {
     let document = harness.state().model().document.as_ref().expect("a network is open");
     let name = |variable| document.network()[variable].name().to_owned();

@@ -93,7 +93,7 @@ fn is_stepping(harness: &Harness<'_, Workbench>) -> bool {
 }
 
 #[test]
-fn shortcuts_work_whichever_button_has_the_focus() {
+fn shortcuts_work_while_a_button_has_the_focus() {
     let mut harness = open("asia");
     harness.get_by_label("smoke").focus();
     harness.run_steps(2);
@@ -391,7 +391,7 @@ fn a_sample_is_opened_from_the_palette() {
 }
 
 #[test]
-fn the_elimination_order_of_a_file_is_stored_in_the_settings() {
+fn a_file_and_its_elimination_order_are_stored_in_the_settings() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let path = folder.path().join("square.bif");
     let variable = |name| format!("variable {name} {{ type discrete [ 2 ] {{ y, n }}; }}\n");
@@ -412,8 +412,8 @@ fn the_elimination_order_of_a_file_is_stored_in_the_settings() {
     assert_eq!(evidence_count(&harness), 1);
 }
 
-/// Writes a network of six variables in a ring to a file. Returns its path and an elimination order
-/// with needlessly large cliques.
+/// Writes a network of six variables in a ring to a file. Returns the path of the file and an
+/// elimination order with needlessly large cliques.
 fn ring_with_a_poor_order(folder: &std::path::Path) -> (String, KnownOrders) {
     let arcs = ["a | r", "b | r", "c | a", "d | b", "e | c, d"];
     let names = ["r", "a", "b", "c", "d", "e"];

@@ -189,8 +189,8 @@ struct UseDeclaration<'a> {
     is_public: bool,
 }
 
-/// Splits `code` into its `use` declarations and everything else. Of each declaration, `use` must be
-/// the first word of its line, except for the visibility.
+/// Splits `code` into its `use` declarations and everything else. A declaration is recognised if `use`
+/// is the first word of its line after the visibility.
 fn split_off_use_declarations(code: &str) -> (Vec<UseDeclaration<'_>>, String) {
     let (mut declarations, mut other_code) = (Vec::new(), String::new());
     // A piece ends at a semicolon. It may begin with a block of code that has no semicolon after
@@ -214,7 +214,10 @@ fn split_off_use_declarations(code: &str) -> (Vec<UseDeclaration<'_>>, String) {
 /// The paths in `code` that begin with `crate`, `super` or `self`.
 fn paths_in_code(code: &str) -> impl Iterator<Item = &str> {
     ["crate::", "super::", "self::"].into_iter().flat_map(move |root| {
-        code.match_indices(root).map(|(start, _)| {
+        // In `super::super::a` only the first match is the beginning of the path.
+        let matches = code.match_indices(root).map(|(start, _)| start);
+        let starts = matches.filter(|&start| !code[..start].ends_with("::"));
+        starts.map(|start| {
             let is_part_of_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
             let rest = &code[start..];
             let end = rest.find(|c| !is_part_of_path(c)).unwrap_or(rest.len());

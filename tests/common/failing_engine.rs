@@ -28,7 +28,7 @@ pub enum FailureMode {
     Panic,
 }
 
-/// An engine that answers like the default engine until it fails.
+/// An engine that passes on everything to the default engine, except where it must fail.
 pub struct FailingEngine {
     info: &'static EngineInfo,
     failure: FailureMode,
@@ -37,7 +37,7 @@ pub struct FailingEngine {
 }
 
 impl FailingEngine {
-    /// An engine called `name` that fails in the way of `failure`. It is never freed.
+    /// An engine called `name` that fails as `failure` says. Its memory is never freed.
     pub fn new(name: &'static str, failure: FailureMode) -> &'static Self {
         let capabilities = Capabilities {
             device: Device::Gpu,

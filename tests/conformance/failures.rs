@@ -13,6 +13,7 @@ use crate::fixtures::{compiled, network, observed, observed_named, sample};
 use crate::markov::markov;
 use crate::subject::{Subject, propagate};
 
+/// The names of the variables in the conflict.
 fn names(network: &Network, error: &ImpossibleEvidence) -> Vec<String> {
     error.conflict.iter().map(|&variable| network[variable].name().to_owned()).collect()
 }
@@ -130,7 +131,7 @@ pub fn a_table_beyond_the_index_range_is_refused_whatever_the_memory(subject: &S
     let forecast = subject.engine().forecast(&compiled, subject.precision);
     assert!(forecast.bytes >= 4 << 34, "{forecast:?}");
     if subject.engine().info().capabilities.algorithm == Algorithm::Elimination {
-        // An elimination engine has no clique tables.
+        // Variable elimination has no clique tables, so it does not refuse this network.
         return;
     }
     let memory = MemoryLimit::from_bytes(u64::MAX);
@@ -200,5 +201,5 @@ pub fn a_run_can_be_cancelled_while_it_runs(subject: &Subject) {
         assert_eq!(propagate(&mut *propagator, &compiled, &evidence).unwrap(), expected);
         result.is_err()
     });
-    assert!(cancelled_in_time, "no run of {name} was cancelled");
+    assert!(cancelled_in_time, "all runs of {name} finished before they were cancelled");
 }

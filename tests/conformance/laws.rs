@@ -12,7 +12,7 @@ use crate::subject::{Subject, most_probable, probable_evidence, propagate};
 
 const MEDIUM: &[&str] = &["child", "insurance", "alarm", "pigs"];
 
-/// The same tree as `tree`, but with the clique `root` as its root.
+/// The cliques and separators of `tree`, with the clique `root` as the root.
 fn rerooted(tree: &JunctionTree, root: CliqueId) -> JunctionTree {
     let mut separators: Vec<Separator> = tree.separators().to_vec();
     let mut clique = root;
@@ -24,6 +24,7 @@ fn rerooted(tree: &JunctionTree, root: CliqueId) -> JunctionTree {
     JunctionTree::new(tree.cliques().to_vec(), separators, root)
 }
 
+/// Asserts that both compiled networks give the same posteriors and ln P(e).
 fn assert_same(
     subject: &Subject,
     compiled: &Arc<CompiledNetwork>,
@@ -152,7 +153,7 @@ pub fn a_one_hot_likelihood_equals_an_observation(subject: &Subject) {
     }
 }
 
-/// One cause with 400 observed effects: P(e) is near 1e-400, which is below the range of f64.
+/// One cause with 400 observed effects: P(e) is about 2.7e-399, which is below the range of f64.
 pub fn many_findings_do_not_underflow(subject: &Subject) {
     let effect = &[0.1, 0.9, 0.101, 0.899][..];
     let mut variables: Vec<(usize, &[usize], &[f64])> = vec![(2, &[], &[0.5, 0.5])];

@@ -12,8 +12,8 @@ use crate::fixtures::{compiled, network, random_evidence, random_network, random
 use crate::subject::{Subject, propagate};
 use crate::{brute_force, fixtures};
 
-/// Compares with brute force for no evidence, every observation, pairs of observations, and some
-/// random evidence.
+/// Compares with brute force without evidence, for each single observation, for pairs of observations
+/// and for random evidence.
 pub fn check(subject: &Subject, network: &Arc<Network>) {
     let findings: Vec<(usize, usize)> = network
         .ids()
@@ -79,7 +79,7 @@ pub fn chain(subject: &Subject) {
     );
 }
 
-/// An observed effect that needs all of its six causes. Likelihoods make each cause very unlikely.
+/// The observed effect needs all of its six causes, and likelihoods make each cause very unlikely.
 pub fn very_unlikely_evidence_is_possible(subject: &Subject) {
     let coin = || (2, &[][..], &[0.5, 0.5][..]);
     let all: Vec<f64> =
@@ -95,7 +95,7 @@ pub fn very_unlikely_evidence_is_possible(subject: &Subject) {
         evidence
     });
     check_cases(subject, &network, &cases);
-    // Some engines compute a batch in another way.
+    // Some engines propagate a batch by another algorithm than a single case.
     let compiled = compiled(network);
     let mut propagator = subject.load(&compiled);
     let many: Vec<Evidence> = cases.iter().cycle().take(100).cloned().collect();

@@ -25,19 +25,19 @@ fn instances_become_separate_nodes_but_bound_inputs_do_not() {
     assert_eq!(note.position, None, "each class has its own coordinates");
 }
 
-/// The expected P(Bess.foal = ill) is computed by hand: a quarter of the mothers are ill, so 7/32
+/// Computes P(Bess.foal = ill) from the tables and by hand: a quarter of the mothers are ill, so 7/32
 /// of Ann's foals are ill.
 #[test]
-fn the_tables_of_the_unfolded_network_give_the_expected_prior() {
+fn the_tables_of_the_unfolded_network_give_the_prior_computed_by_hand() {
     let network = read("t.net", FIXTURE).network;
     let first = 0.25 * 0.5 + 0.75 * 0.125;
     assert_eq!(first, 7.0 / 32.0);
     let second = first * 0.5 + (1.0 - first) * 0.125;
     let foal = values(&network, "Bess.foal");
     let mother = values(&network, "Ann.mother");
-    let made =
+    let ann_is_ill =
         mother[0] * values(&network, "Ann.foal")[0] + mother[1] * values(&network, "Ann.foal")[2];
-    assert_close(&[made * foal[0] + (1.0 - made) * foal[2]], &[second]);
+    assert_close(&[ann_is_ill * foal[0] + (1.0 - ann_is_ill) * foal[2]], &[second]);
 }
 
 #[test]

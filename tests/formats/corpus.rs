@@ -13,7 +13,7 @@ fn every_file_of_the_corpus_opens_or_is_refused_with_a_position() {
     let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
     let corpus = std::env::var_os("CLIQUESCOPE_CORPUS").map_or_else(default, Into::into);
     if !corpus.is_dir() {
-        eprintln!("skipped: there is no {}", corpus.display());
+        eprintln!("SKIPPED: there is no {}", corpus.display());
         return;
     }
     for folder in FOLDERS {

@@ -21,7 +21,7 @@ fn two(rest: &str) -> String {
 }
 
 #[test]
-fn the_whole_syntax_is_read() {
+fn comments_quotes_attributes_and_nested_data_are_read() {
     let text = r#"
         % a remark with "quotes and { braces
         net { node_size = (80 40); HR_Desc = "over

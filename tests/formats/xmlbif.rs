@@ -27,7 +27,7 @@ fn the_variable_varies_fastest_and_the_first_parent_slowest() {
 }
 
 #[test]
-fn content_decides_and_document_types_and_malformed_comments_are_skipped() {
+fn document_types_and_malformed_comments_are_skipped() {
     let text = two("<!- one dash ->\n<DEFINITION><FOR>b</FOR><TABLE>.2 .3 .5</TABLE></DEFINITION>");
     let text = text.replace("<BIF", "<!DOCTYPE BIF [\n<!ELEMENT BIF ( NETWORK )*>\n]>\n<BIF");
     assert_eq!(read("file", &format!("  {text}")).network.variables().len(), 2);

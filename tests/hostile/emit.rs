@@ -6,16 +6,18 @@ use cliquescope::format::Format;
 #[derive(Clone)]
 pub struct Node {
     pub name: String,
-    /// The labels, or the number of states.
     pub states: States,
     pub parents: Vec<String>,
     /// The numbers of the table as text; `None` for no table.
     pub table: Option<Vec<String>>,
 }
 
+/// The states of a variable.
 #[derive(Clone)]
 pub enum States {
+    /// Their labels.
     Labels(Vec<String>),
+    /// Only how many there are.
     Count(u64),
 }
 
@@ -37,32 +39,33 @@ impl Node {
         }
     }
 
+    /// Number of states.
     fn count(&self) -> u64 {
-        self.labels().map_or_else(|| self.unlabelled(), |labels| labels.len() as u64)
-    }
-
-    fn unlabelled(&self) -> u64 {
-        match self.states {
-            States::Count(count) => count,
-            States::Labels(_) => 0,
+        match &self.states {
+            States::Labels(labels) => labels.len() as u64,
+            States::Count(count) => *count,
         }
     }
 
+    /// The labels in quotes, with `between` between them.
     fn listed(&self, between: &str, quote: &str) -> String {
         let labels = self.labels().unwrap_or_default();
         let labels: Vec<_> = labels.iter().map(|label| format!("{quote}{label}{quote}")).collect();
         labels.join(between)
     }
 
+    /// The labels, each between `before` and `after`.
     fn each_label(&self, before: &str, after: &str) -> String {
         let labels = self.labels().unwrap_or_default();
         labels.iter().map(|label| format!("{before}{label}{after}")).collect()
     }
 
+    /// The numbers of the table, with `between` between them.
     fn numbers(&self, between: &str) -> Option<String> {
         self.table.as_ref().map(|numbers| numbers.join(between))
     }
 
+    /// `bar` and the parents, with `between` between them; empty if there are no parents.
     fn given(&self, bar: &str, between: &str) -> String {
         if self.parents.is_empty() {
             String::new()

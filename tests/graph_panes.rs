@@ -1,4 +1,4 @@
-//! Hovering, selecting and searching in the junction tree and network panes, without a display.
+//! The junction tree and network panes: hovering, selecting and searching, without a display.
 #![cfg(feature = "app")]
 
 mod common;
@@ -64,8 +64,17 @@ fn a_variable_in_the_network_can_be_selected() {
     let variable = hovered(&harness);
     click(&mut harness, pos);
     assert_eq!(harness.state().model().selected(), variable.as_ref());
+}
+
+#[test]
+fn moral_and_fill_edges_are_shown_on_request() {
+    let mut harness = open("asia");
+    harness.get_by_label("Network").click();
+    harness.run_steps(3);
+    assert!(!harness.state().model().fill_edges);
     harness.get_by_label("Moral and fill edges").click();
     harness.run_steps(3);
+    assert!(harness.state().model().fill_edges);
 }
 
 #[test]
@@ -87,7 +96,7 @@ fn enter_selects_the_next_matching_clique() {
 }
 
 #[test]
-fn the_layout_of_a_large_tree_settles() {
+fn the_window_stops_repainting_after_the_layout_of_a_large_tree() {
     let mut harness = open("pigs");
     // Panics if the window keeps requesting frames.
     harness.run();
