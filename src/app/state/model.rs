@@ -49,7 +49,8 @@ pub struct Model {
     pub recordings: &'static [Recording],
     /// Launch overheads measured on this machine's GPU: for each network and engine the newest one.
     pub overheads: Vec<MeasuredOverhead>,
-    /// The last search for a better junction tree, running or ended. `None` if the user stopped it.
+    /// The last search for a better junction tree, running or ended. `None` before the
+    /// first search, and after a search was stopped or cancelled.
     pub improvement: Option<Arc<ImprovementProgress>>,
     /// Whether moral and fill edges are shown in the network graph.
     pub fill_edges: bool,

@@ -9,23 +9,23 @@ pub enum Pane {
     Cases,
     /// The junction tree as a graph.
     JunctionTree,
-    /// The Bayesian network as a graph.
+    /// The network as a graph.
     Network,
     /// Details of the selected item.
     Details,
     /// The cliques as a list.
     Cliques,
-    /// Messages over time.
+    /// When each message was computed.
     Timeline,
     /// The messages as a list.
     Messages,
     /// How the selected message is computed.
     Inside,
-    /// Histograms of table sizes.
+    /// A histogram of table sizes.
     Histogram,
-    /// Launch overhead compared with compute time.
+    /// Launch overhead and compute time on a GPU.
     Overhead,
-    /// The paper's experiments.
+    /// Experiments and their results.
     Experiments,
 }
 

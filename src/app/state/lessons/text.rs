@@ -8,9 +8,8 @@ use crate::numbers;
 pub(super) fn filled_in(text: &str, model: &Model) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((before, after)) = rest.split_once('{') {
+    while let Some((before, (name, after))) = next_name(rest) {
         filled.push_str(before);
-        let Some((name, after)) = after.split_once('}') else { break };
         filled.push_str(&number(name, model).unwrap_or_else(|| "–".to_owned()));
         rest = after;
     }
@@ -18,8 +17,14 @@ pub(super) fn filled_in(text: &str, model: &Model) -> String {
     filled
 }
 
-/// The number for the name in braces `name`. `None` if the number is not known yet, or the name is
-/// not known at all.
+/// The first name in braces in `text`: the text before, and the name with the text after.
+fn next_name(text: &str) -> Option<(&str, (&str, &str))> {
+    let (before, inside) = text.split_once('{')?;
+    Some((before, inside.split_once('}')?))
+}
+
+/// The number that `name` in braces stands for. `None` if there is no such number yet, or no such
+/// name.
 fn number(name: &str, model: &Model) -> Option<String> {
     let document = model.document.as_ref()?;
     if let Some((variable, state)) = name.split_once('=') {
