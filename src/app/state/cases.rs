@@ -1,6 +1,6 @@
 //! The named cases of the open network, as the Cases pane lists them.
 //!
-//! Every change of the list is also made in the [`CaseStore`], which keeps the cases of all
+//! Every change of the list is also made in the `CaseStore`, which keeps the cases of all
 //! networks.
 
 use std::sync::Arc;

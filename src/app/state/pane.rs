@@ -21,7 +21,7 @@ pub enum Pane {
     Messages,
     /// How the selected message is computed.
     Inside,
-    /// A histogram of table sizes.
+    /// Histograms of table sizes.
     Histogram,
     /// Launch overhead and compute time on a GPU.
     Overhead,

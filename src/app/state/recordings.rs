@@ -22,8 +22,8 @@ impl PartialEq for RecordedRunRef {
 }
 
 impl RecordedRunRef {
-    /// All runs of the network called `name` in `recordings`, on any tree. Upper and lower case count
-    /// as equal.
+    /// All runs of the network called `name` in `recordings`, on any tree. Upper and lower case
+    /// count as equal.
     pub fn all(recordings: &'static [Recording], name: &str) -> impl Iterator<Item = Self> {
         recordings.iter().flat_map(move |recording| {
             let has_name =
