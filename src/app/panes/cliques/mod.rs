@@ -126,6 +126,7 @@ impl CliquesPane {
         });
     }
 
+    /// Draws the rows of the table.
     fn body(
         &mut self,
         mut body: TableBody<'_>,

@@ -52,6 +52,7 @@ pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, id: MessageId, links: 
     work(ui, scene, id);
 }
 
+/// Draws buttons that select the previous and the next message of the plan.
 fn step_buttons(ui: &mut Ui, compiled: &CompiledNetwork, id: MessageId, links: &mut Links<'_>) {
     let count = compiled.plan().messages().len();
     ui.horizontal(|ui| {
@@ -76,6 +77,7 @@ fn equation(ui: &mut Ui, text: &str) {
     ui.label(RichText::new(text).monospace());
 }
 
+/// Draws the cost of a message: entries, level and, if it was timed, its times.
 fn work(ui: &mut Ui, scene: &DetailsScene<'_>, id: MessageId) {
     let (compiled, tree) = (scene.compiled, scene.compiled.tree());
     let message = compiled.plan()[id];

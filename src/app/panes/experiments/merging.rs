@@ -103,8 +103,12 @@ impl Merging {
 /// The change from `from` to `to`: a percentage such as `-12.3%`, or `× 4.10` for a factor of at
 /// least two.
 fn change(from: u64, to: u64) -> String {
-    let ratio = to as f64 / from.max(1) as f64;
-    if ratio >= 2.0 { format!("× {ratio:.2}") } else { format!("{:+.1}%", 100.0 * (ratio - 1.0)) }
+    let factor = to as f64 / from.max(1) as f64;
+    if factor >= 2.0 {
+        format!("× {factor:.2}")
+    } else {
+        format!("{:+.1}%", 100.0 * (factor - 1.0))
+    }
 }
 
 #[cfg(test)]
@@ -115,7 +119,7 @@ mod tests {
     use crate::app::testing::{drive, label_containing};
 
     #[test]
-    fn the_slider_shows_the_merged_tree() {
+    fn the_size_of_the_tree_merged_up_to_the_threshold_is_shown() {
         let mut merging = Merging { all: true, ..Merging::default() };
         let mut harness = drive("alarm", move |ui, model, commands| {
             if merging.power == 0 && ui.button("merge").clicked() {

@@ -128,6 +128,7 @@ impl Parameters {
         });
     }
 
+    /// Draws the choice of networks.
     fn networks(&mut self, ui: &mut Ui, experiment: &Experiment, model: &Model) {
         let hint = "The default networks and settings of this experiment";
         ui.horizontal(|ui| {

@@ -138,6 +138,7 @@ impl InsidePane {
         }
     }
 
+    /// Says how to choose a message, or that there are none.
     fn show_invitation(&self, ui: &mut Ui, compiled: &CompiledNetwork, commands: &mut Commands) {
         if compiled.plan().messages().is_empty() {
             empty_state(ui, "The junction tree is a single clique: there are no messages to pass.");

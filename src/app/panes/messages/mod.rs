@@ -132,6 +132,7 @@ impl MessagesPane {
         });
     }
 
+    /// Draws the filters, and the number and the durations of the listed messages.
     fn controls(&mut self, ui: &mut Ui, list: &MessageList, compiled: &CompiledNetwork) {
         ui.horizontal(|ui| {
             for (phase, title) in [
@@ -166,6 +167,7 @@ impl MessagesPane {
         });
     }
 
+    /// Draws the rows of the table.
     fn body(
         &mut self,
         mut body: TableBody<'_>,

@@ -101,6 +101,7 @@ impl Drawing {
         }
     }
 
+    /// Draws the ticks of the time axis, with lines across all rows.
     fn axis(&self, ui: &Ui, painter: &Painter) {
         let visuals = ui.visuals();
         let font = FontId::proportional(11.0);
@@ -154,6 +155,7 @@ impl Drawing {
         is_in_view.then(|| Rect::from_x_y_ranges(from..=to.max(from + 1.0), row.y_range()))
     }
 
+    /// Draws row number `index`, and outlines selected and hovered messages in it.
     fn row(
         &self,
         ui: &Ui,
@@ -209,6 +211,8 @@ impl Drawing {
         }
     }
 
+    /// Writes the names of the rows to the left of the chart. If rows are low, only some have
+    /// names.
     fn names(&self, ui: &Ui, scene: &TimelineScene<'_>) {
         let painter = ui.painter();
         let (font, ink) = (FontId::proportional(11.0), ui.visuals().weak_text_color());

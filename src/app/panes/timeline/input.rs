@@ -11,6 +11,8 @@ use crate::app::state::highlight::Item;
 use crate::propagation::MessageId;
 
 impl TimelinePane {
+    /// Zooms, moves the view, marks a range or selects a message, as the user asks with the
+    /// pointer.
     pub(super) fn handle_pointer(
         &mut self,
         ui: &Ui,
@@ -47,6 +49,8 @@ impl TimelinePane {
         }
     }
 
+    /// Handles keys if the pointer is over the timeline or the timeline has the focus. `rect` is
+    /// the timeline, which is scrolled into view when a key selects a message.
     pub(super) fn handle_keys(
         &mut self,
         ui: &Ui,
@@ -117,6 +121,7 @@ fn neighbour(scene: &TimelineScene<'_>, step: i64) -> Option<Span> {
     span_of(scene, messages.get(next)?.message)
 }
 
+/// The span of `message`, if a row has one.
 fn span_of(scene: &TimelineScene<'_>, message: MessageId) -> Option<Span> {
     let mut spans = scene.rows.iter().flat_map(|row| &row.spans);
     spans.find(|span| span.message == message).copied()

@@ -139,6 +139,7 @@ impl TimelinePane {
         }
     }
 
+    /// Draws the choice between packed rows and a row for each worker.
     fn grouping_choice(&mut self, ui: &mut Ui, scene: &TimelineScene<'_>) {
         ui.horizontal(|ui| {
             ui.weak("Rows");
@@ -155,6 +156,7 @@ impl TimelinePane {
         });
     }
 
+    /// Draws the chart, and handles pointer and keys over it.
     fn chart(&mut self, ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
         let size = egui::vec2(ui.available_width(), ui.available_height().max(64.0));
         let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());

@@ -173,6 +173,7 @@ struct Coverage {
 }
 
 impl Coverage {
+    /// Index of waits within a column.
     const WAIT: usize = 2;
     /// Minimum coverage of a message or a wait, in pixels, so that even a message too short to
     /// measure is visible.
@@ -183,6 +184,7 @@ impl Coverage {
         Self { left, columns: vec![[0.0; 3]; count] }
     }
 
+    /// Index of messages of `phase` within a column.
     fn phase_index(phase: Phase) -> usize {
         usize::from(phase == Phase::Distribute)
     }

@@ -77,6 +77,7 @@ impl VariableRow<'_> {
         }
     }
 
+    /// Draws the context menu.
     fn menu(&self, ui: &mut Ui, actions: &mut RowActions, commands: &mut Commands) {
         if ui.button("Enter likelihood…").clicked() {
             actions.edit_likelihood = true;
