@@ -207,6 +207,7 @@ mod tests {
 
     #[test]
     fn a_runner_stays_within_its_memory_limit() {
+        // The fourth network is Alarm.
         let (compiled, _) = networks().swap_remove(3);
         let runner = BatchRunner::<f64>::new(&compiled, 8, BYTES).unwrap();
         let (all, plan) = (runner.bytes(), runner.plan.bytes() as u64);

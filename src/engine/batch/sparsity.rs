@@ -12,10 +12,10 @@ use crate::propagation::CompiledNetwork;
 /// Some configurations of a vertex, and their potentials.
 #[derive(Debug, Default)]
 pub struct Configurations {
-    /// Their codes, in ascending order. A code is an index in a full table over the variables of
-    /// the vertex.
+    /// The codes of the configurations, in ascending order. A code is an index in a full table over
+    /// the variables of the vertex.
     pub codes: Vec<u32>,
-    /// Their potentials; empty if all are one.
+    /// The potentials of the configurations, in the same order; empty if all are one.
     pub values: Vec<f64>,
 }
 

@@ -13,8 +13,8 @@ use super::plan::{Message, Operation, Plan};
 
 /// The first input of an operation is scaled so that its largest entry is near two to the power of
 /// this; the second, so that its largest entry is near one. In single precision, sums of products
-/// then do not overflow, and only products underflow that are at least 2^150 times smaller than the
-/// largest possible product.
+/// then do not overflow, and a product underflows only if it is at least 2^150 times smaller than
+/// the largest possible product.
 const FIRST_INPUT_EXPONENT: i32 = 32;
 
 /// The assignment of messages to buffers. Another message takes over the buffer of a message that

@@ -1,7 +1,7 @@
 //! The work at one clique, on the way up and on the way down.
 //!
 //! The clique's table psi is only read. `up` and `down` are the messages through a separator, and
-//! `mask` is the product of the findings that are entered at it:
+//! `mask` is the product of the findings that are entered at this separator:
 //!
 //! ```text
 //! unmasked[s] = sum over the clique's other variables of  psi * product of up[children]
@@ -239,8 +239,8 @@ fn receive_entries(
 ///
 /// `ports` are first all ports below, and then the active ones. `below` has the messages from the
 /// children and the weights, and `down` the message from the parent. A large table is summed in
-/// parts, all but the first in `scratch`. The number of threads changes neither the parts
-/// nor any bit of the sums.
+/// parts, all but the first in `scratch`. The number of threads changes neither the parts nor any
+/// bit of the sums.
 pub fn distribute<T: Entry>(
     clique: Clique<'_, T>,
     ports: (&PortWords, &PortWords),

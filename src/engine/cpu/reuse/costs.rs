@@ -64,7 +64,7 @@ const MADE_SHARE: f64 = 0.3;
 const MIN_SEARCH_GAIN: f64 = 2.0;
 
 /// The cost of passing the messages that `change` asks for through `tree`. `observed` has, by
-/// variable, its observed state.
+/// variable, the observed state if there is one.
 ///
 /// If one of a clique's slow variables is observed, only the rows with the observed state are read.
 pub fn propagation(

@@ -3,8 +3,8 @@
 //! If one variable becomes observed or unobserved, the reduced tree usually changes near this
 //! variable and stays the same elsewhere, because elimination orders follow local scores. A clique
 //! with the same variables, the same factors and the same states of the removed variables has the
-//! same table, to the last bit. If a whole subtree is the same and the findings entered in it too,
-//! so is its message.
+//! same table, to the last bit. If a whole subtree and the findings entered in it are the same, the
+//! message of the subtree to its parent is the same too.
 
 use crate::engine::cpu::context::TableInputs;
 use crate::engine::cpu::tables::factored::FactoringPlan;

@@ -54,8 +54,8 @@ pub struct StrategyChooser<T> {
     pool: ReusePool<T>,
     /// Memory for messages.
     spare_state: State,
-    /// If the last search found no tree: by variable, whether it was observed; and the maximum
-    /// number of entries in that search.
+    /// If the last search found no tree: which variables were observed (by variable), and the
+    /// maximum number of entries in that search.
     failed_search: Option<(Vec<bool>, u64)>,
     /// Number of table entries that were made for the current propagation, not counting factored
     /// tables.

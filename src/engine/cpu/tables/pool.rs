@@ -2,7 +2,7 @@
 //!
 //! A reduced tree is often made for a single propagation. The first write to new memory takes
 //! longer than computing a table, because the operating system must provide each page. So the
-//! memory of one tree's tables goes to a pool, from which the next tree's tables take it.
+//! memory of one tree's tables goes to a pool, and the next tree's tables get memory from there.
 
 use std::cmp::Reverse;
 
@@ -54,7 +54,8 @@ impl<T: Entry> ReusePool<T> {
         }
     }
 
-    /// A table of `entries`, if the pool has memory for it that is not far larger.
+    /// A table of `entries` entries, if the pool has memory that is large enough but not far
+    /// larger.
     fn take(&mut self, entries: usize) -> Option<Vec<T>> {
         let index = self.tables.partition_point(|table| table.capacity() < entries);
         let max_capacity = max_pooled(entries) + Self::MIN_ENTRIES;
@@ -67,8 +68,8 @@ impl<T: Entry> ReusePool<T> {
         Some(table)
     }
 
-    /// Tables with the given numbers of entries, in order. Takes their memory from the pool where
-    /// some fits, and otherwise allocates it. The content is arbitrary.
+    /// Tables with the given numbers of entries, in order, in memory from the pool. Allocates
+    /// memory for the tables for which the pool has none. The content of the tables is arbitrary.
     pub fn take_all(&mut self, sizes: &[usize]) -> Vec<Vec<T>> {
         // The largest tables choose first, because few pieces of memory are large enough for them.
         let mut order: Vec<usize> = (0..sizes.len()).collect();

@@ -18,8 +18,8 @@ use crate::network::VariableId;
 
 /// Maximum number of children with the same separator that stay below their parent, and also the
 /// maximum number of siblings that are moved below one clique. A clique can have both over the same
-/// separator: children of its own that stay, and siblings that were moved. So twice this many
-/// messages over one separator are multiplied at most, and their product must not underflow.
+/// separator: children of its own that stay, and siblings that were moved. So at most twice
+/// this many messages over one separator are multiplied, and their product must not underflow.
 const MAX_SIBLINGS: usize = 8;
 
 impl Shape {

@@ -17,9 +17,9 @@
 //!
 //! Offsets at the port to the parent count from the start of the separator's table. Offsets at all
 //! other ports count from the start of the clique's part of the region below, in which the tables
-//! of these ports are consecutive. At a port whose layout
-//! [`is_vector`](super::layout::PortLayout::is_vector), a row meets one entry for each of its own
-//! entries; at any other port it meets a single entry.
+//! of these ports are consecutive. At a port that holds the fastest group
+//! ([`is_vector`](super::layout::PortLayout::is_vector)), a row meets one entry for each of its own
+//! entries; at any other port, a row meets a single entry.
 //!
 //! Example: a clique over A, B, C (2 x 3 x 4 states, C fastest) shares A, B with its parent and B,
 //! C with its only child. The clique's table has 6 rows of 4 entries. The row A=1, B=2 is
