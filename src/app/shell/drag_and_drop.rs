@@ -40,7 +40,8 @@ fn file_to_open(paths: &[PathBuf]) -> Option<&PathBuf> {
     paths.iter().find(|path| !is_evidence(path)).or_else(|| paths.first())
 }
 
-/// Says on screen what dropping `path` will do, and that the others of `files` files are ignored.
+/// Says on screen what dropping `path` will do, and how many of the `files` dragged files are
+/// ignored.
 fn announce(ctx: &Context, path: &Path, files: usize, network_is_open: bool) {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     let text = match (is_evidence(path), network_is_open) {

@@ -31,7 +31,8 @@ pub enum ExperimentCommand {
 pub struct Experiments {
     /// The running experiment.
     pub running: Option<RunningExperiment>,
-    /// Results of experiments that ran or were opened, oldest first.
+    /// Results of experiments that ran, were stored or were opened from a file, in the order in
+    /// which they were added.
     pub results: Vec<NamedResult>,
     /// Why the last experiment failed, if it did.
     pub failure: Option<String>,
@@ -94,8 +95,8 @@ impl Experiments {
     pub fn add(&mut self, record: Arc<Record>) {
         self.count += 1;
         let base = record.experiment.clone();
-        let free = |name: &String| self.results.iter().all(|result| result.name != *name);
-        let name = (1..).map(|n| format!("{base} #{n}")).find(free).unwrap_or(base);
+        let is_free = |name: &String| self.results.iter().all(|result| result.name != *name);
+        let name = (1..).map(|n| format!("{base} #{n}")).find(is_free).unwrap_or(base);
         self.results.push(NamedResult { number: self.count, name, record, entry: None });
     }
 
