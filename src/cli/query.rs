@@ -145,7 +145,8 @@ fn record(
     Value::Object(record)
 }
 
-/// Appends the findings of `case` and its posteriors to `text`; `None` if the case is impossible.
+/// Appends the findings of `case` and its `posteriors` to `text`. Without posteriors, the case is
+/// impossible.
 fn as_text(text: &mut String, network: &Network, case: &Evidence, posteriors: Option<&Posteriors>) {
     for (variable, finding) in case.iter() {
         let _ = match finding {

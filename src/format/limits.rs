@@ -16,7 +16,8 @@ const MAX_UNWRITTEN_ENTRIES: usize = 1 << 22;
 const MAX_UNWRITTEN_STATES: usize = 1 << 18;
 
 /// Maximum number of entries in all tables of `source` together. An entry that is written out takes
-/// at least two bytes, so a long file may have half as many entries as bytes.
+/// at least two bytes, so a long file may have half as many entries as bytes, up to
+/// [`MAX_ENTRIES`].
 pub(super) fn max_entries(source: SourceText<'_>) -> usize {
     (source.text.len() / 2).clamp(MAX_UNWRITTEN_ENTRIES, MAX_ENTRIES)
 }

@@ -5,7 +5,7 @@
 //! same posteriors, so the row is replaced with the uniform distribution. Without a proof of this,
 //! the row is refused as a mistake.
 //!
-//! The proof needs no inference but arc consistency. The parents are fixed to the states of the
+//! The proof uses arc consistency instead of inference. The parents are fixed to the states of the
 //! row. Then each state of the parents and their ancestors that no entry above zero supports is
 //! removed, until nothing changes. If a variable loses all its states, the states of the row
 //! exclude each other. Arc consistency does not find every contradiction.

@@ -26,11 +26,11 @@ use record::{BatchRecord, ChangesRecord, Record, RunInfo, TimedRecord};
 ///
 /// A propagation enters evidence and computes the posteriors of all variables from scratch: except
 /// with --changes, what an engine could reuse is dropped before each. One extra propagation runs
-/// first, for warming up.
-/// load_ms is the time for reading the file, and compile_ms the time for building the junction tree
-/// and loading it into the engine. peak_bytes is the engine's peak memory. For engines on a GPU,
-/// launch_us is the time of one kernel launch, overhead_us the time of all launches and copies with
-/// empty kernels, and execution_us the median time of a propagation minus overhead_us.
+/// first, for warming up. load_ms is the time for reading the file, and compile_ms the time for
+/// building the junction tree and loading it into the engine. peak_bytes is the engine's peak
+/// memory. For engines on a GPU, launch_us is the time of one kernel launch, overhead_us the time
+/// of all launches and copies with empty kernels, and execution_us the median time of a propagation
+/// minus overhead_us.
 #[derive(clap::Args)]
 pub struct Args {
     /// Paths of files, or names of samples [default: all samples]
@@ -79,8 +79,8 @@ pub struct Args {
     #[command(flatten)]
     paper: PaperArgs,
 
-    /// Write JSON: an array with an object for each network, engine and case; with --batch, one
-    /// object for all cases
+    /// Write JSON: an array with an object for each network, engine and case; with --batch, for
+    /// each network and engine
     #[arg(long)]
     json: bool,
 }

@@ -17,7 +17,7 @@ pub(super) enum Separator {
 /// One cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cell<'t> {
-    /// The content, without quotes and trimmed.
+    /// The content: without the quotes if the cell is quoted, else trimmed.
     pub text: Cow<'t, str>,
     /// The byte offset of the cell.
     pub offset: usize,

@@ -134,7 +134,8 @@ pub(super) fn write(network: &Network, cases: &[Evidence]) -> Result<String, Str
         for (variable, finding) in case.iter() {
             let Finding::Observed(state) = finding else {
                 return Err(format!(
-                    "UAI evidence cannot hold the likelihood of '{}'; JSON, CSV and Hugin case can",
+                    "UAI evidence cannot hold the likelihood of '{}'; JSON, CSV, Netica cases and \
+                     Hugin case can",
                     network[variable].name()
                 ));
             };

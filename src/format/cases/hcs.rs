@@ -139,8 +139,7 @@ impl Reader<'_> {
 pub(super) fn write(network: &Network, cases: &[Evidence]) -> Result<String, String> {
     let [case] = cases else {
         return Err(format!(
-            "a Hugin case file holds one case, and there are {}; Hugin data, CSV and JSON can hold \
-             any number",
+            "a Hugin case file holds one case, and there are {}; all other formats can hold several",
             cases.len()
         ));
     };

@@ -249,8 +249,8 @@ pub(super) fn write(
             None if empty_if_missing => Ok(String::new()),
             None => Ok(value::missing(&network[variable]).to_owned()),
             Some(Finding::Likelihood(_)) if format == CaseFormat::HuginData => Err(format!(
-                "case {}: Hugin data cannot hold the likelihood of '{}'; JSON, CSV and Hugin case \
-                 can",
+                "case {}: Hugin data cannot hold the likelihood of '{}'; JSON, CSV, Netica cases \
+                 and Hugin case can",
                 index + 1,
                 network[variable].name()
             )),

@@ -36,7 +36,7 @@ pub(super) struct Classes<'c, 's> {
     nodes: Vec<HashMap<&'c str, &'c NodeBlock<'s>>>,
     /// For each class, the meaning of its aliases: an instance, and a name in its class.
     aliases: Vec<HashMap<&'c str, (&'c Instance<'s>, &'c str)>>,
-    /// For each instance, by its number, the nodes to which its inputs are bound, by input.
+    /// For each instance, by its number: for each bound input, the actual node.
     bindings: HashMap<usize, HashMap<&'c str, &'c Word<'s>>>,
     /// The index of the class that is the network.
     pub network: usize,

@@ -10,7 +10,8 @@ use crate::format::xml::Element;
 use crate::network::{Annotation, Attribute};
 
 /// Adds the content of the `genie` extension in `root` to `note`, the annotation of the network,
-/// and to the annotations of `nodes`.
+/// and to the annotations of `nodes`. Also adds the text of all extensions to `note`, if no node
+/// was left out.
 pub(super) fn annotate(
     source: SourceText<'_>,
     root: &Element<'_>,

@@ -29,7 +29,8 @@ const MAX_OUTSIDE: f64 = 1e-6;
 /// twelve digits.
 const MAX_SHAPE: f64 = 1000.0;
 
-/// The cost of computing one probability, in evaluation steps: roughly its arithmetic operations.
+/// The cost of computing one probability, in evaluation steps: roughly the number of arithmetic
+/// operations.
 const STEPS_PER_PROBABILITY: usize = 64;
 
 const DISCRETE: [&str; 4] = ["Binomial", "Poisson", "Geometric", "NegativeBinomial"];
