@@ -1,24 +1,25 @@
 // Many cases at once: neighbouring threads compute the same message for different cases.
 //
-// Called by the batches of engine `gpu` (src/engine/cuda/batch/gpu.rs).
-// src/engine/cuda/batch/twin.rs does the same on the CPU over the same buffers.
+// Called for batches by engine `gpu` (src/engine/cuda/batch/gpu.rs). The twin of these kernels
+// (src/engine/cuda/batch/twin.rs) does the same on the CPU over the same buffers.
 //
-// A message is computed row by row. A row is a sum of terms, and a term is a constant, which may be
-// multiplied by an entry of one or two other messages (src/engine/batch/plan.rs). Evidence consists
-// of weights, so rows and terms are the same for all cases: a warp reads them once, and the numbers
-// of neighbouring cases are consecutive in memory. Cases come in groups of 32 V. Each thread
-// computes V cases, and the messages of a group are arrays [entry][case].
+// A message is computed row by row. A row is a sum of terms. A term is a constant, which may be
+// multiplied by one entry of another message, or by one entry of each of two other messages
+// (src/engine/batch/plan.rs). Evidence consists of weights, so rows and terms are the same for all
+// cases: a warp reads them once, and the numbers of neighbouring cases are consecutive in memory.
+// Cases come in groups of 32 V. Each thread computes V cases, and the messages of a group are
+// arrays [entry][case].
 //
-// To stay within the range of single precision, each message has for each case its largest entry,
-// found by an atomic maximum. The result does not depend on the order of the threads. A reader
-// multiplies the message by the power of two that brings this entry near 2^PEAK (first factor) or
-// near one (second factor), and adds up the exponents. Sums are in the order of the terms, so two
-// runs are bit-equal.
+// To stay within the range of single precision, messages are scaled. The largest entry of each
+// message is found for each case by an atomic maximum, which does not depend on the order of the
+// threads. A reader multiplies the message by the power of two that brings this entry near 2^PEAK
+// (first factor) or near one (second factor), and adds up the exponents. Sums are in the order of
+// the terms, so two runs are bit-equal.
 //
-// Versions: V = 2. When it was tuned, V = 1 took a fifth longer, and V = 4 took the same time.
-// There is one launch per level of the plan, in which each warp computes one work item for one
-// group of cases. Groups are the slow index of the grid, so blocks that run at the same time read
-// the same rows and terms, and the messages of only a few groups.
+// Versions: V = 2. In measurements, V = 1 took a fifth longer, and V = 4 took the same time. There
+// is one launch per level of the plan, in which each warp computes one work item for one group of
+// cases. Groups are the slow index of the grid, so blocks that run at the same time read the same
+// rows and terms, and the messages of only a few groups.
 //
 // Launch, with groups = cases / (32 V), rounded up; no dynamic shared memory:
 //   propagate_batch_V  grid = (work items / 4, groups), block = 128 threads; one launch per level
@@ -26,14 +27,16 @@
 //   read_posteriors_V  grid = (states / 32, groups * V), block = 256 threads
 // All quotients are rounded up.
 //
-// items      WorkItem[count], of one level
-// rows       uint4: first term, end of the last term, entry of the result, entry of the second factor
-// singles    uint2, terms with one factor: constant as float bits, entry
-// pairs      uint4, terms with two factors: constant as float bits, entry of the first factor, entry of
-//            the second factor, unused
+// items      WorkItem[count], the work items of one level
+// rows       uint4: first term, one past the last term, entry of the result, entry of the second
+//            factor
+// singles    uint2, terms with at most one factor: constant as float bits, entry of the factor
+// pairs      uint4, terms with two factors: constant as float bits, entry of the first factor,
+//            entry of the second factor, unused
 // messages   float[group][entries][case]
 // entries    number of entries of all messages of one case
-// largest    unsigned[group][message_count][case], float bits, zero before the first launch
+// largest    unsigned[group][message_count][case]: float bits of the largest entry of each message;
+//            zero before the first launch
 // exponents  int[group][message_count][case]: a message must be multiplied by two to this power
 
 #include "numbers.cuh"
@@ -44,25 +47,26 @@ static const int PEAK = 32;
 
 // Some rows of one message. Shared with src/engine/cuda/batch.
 struct WorkItem {
-    unsigned kind;  // CONSTANT to TWO_FACTORS
+    unsigned kind;  // one of CONSTANT to TWO_FACTORS
     unsigned first_row;
     unsigned end_row;         // one past the last row
     unsigned is_first;        // 1 if this is the first work item of its message
     unsigned result;          // first entry of the message that is computed
-    unsigned result_message;  // number of that message
-    unsigned factor;          // the same for the first factor
-    unsigned factor_message;
-    unsigned second;  // the same for the second factor
-    unsigned second_message;
+    unsigned result_message;  // number of the message that is computed
+    unsigned factor;          // first entry of the message that is the first factor
+    unsigned factor_message;  // number of the message that is the first factor
+    unsigned second;          // first entry of the message that is the second factor
+    unsigned second_message;  // number of the message that is the second factor
     unsigned unused[2];
 };
 static_assert(sizeof(WorkItem) == 48, "as in Rust");
 
 // Kinds of work items: what the terms of a row are. Shared with src/engine/cuda/batch.
-static const unsigned CONSTANT = 0;        // constants
-static const unsigned ONE_FACTOR = 1;      // constants times an entry of the first factor
-static const unsigned FACTOR_AND_ROW = 2;  // the same; the sum is multiplied by one entry of the second
-static const unsigned TWO_FACTORS = 3;     // constants times an entry of both factors
+static const unsigned CONSTANT = 0;    // constants
+static const unsigned ONE_FACTOR = 1;  // constants times an entry of the first factor
+// As ONE_FACTOR, and the sum is multiplied by an entry of the second factor.
+static const unsigned FACTOR_AND_ROW = 2;
+static const unsigned TWO_FACTORS = 3;  // constants times an entry of each factor
 
 // 2^e for e in -126..=127.
 __device__ inline float float_power_of_two(int e)
@@ -103,7 +107,8 @@ template <unsigned V> __device__ void propagate(PARAMETERS)
     const unsigned first_case = threadIdx.x % 32 * V;
     const WorkItem item = items[number];
     messages += blockIdx.y * entries * GROUP + first_case;
-    const unsigned long long group_messages = static_cast<unsigned long long>(blockIdx.y) * message_count;
+    const unsigned long long group_messages =
+        static_cast<unsigned long long>(blockIdx.y) * message_count;
     largest += group_messages * GROUP + first_case;
     exponents += group_messages * GROUP + first_case;
 
@@ -114,13 +119,15 @@ template <unsigned V> __device__ void propagate(PARAMETERS)
         exponent[v] = 0;
         scale.of[v] = second_scale.of[v] = 1.0f;
         if (item.kind > CONSTANT) {
-            const unsigned long long at = static_cast<unsigned long long>(item.factor_message) * GROUP;
+            const unsigned long long at =
+                static_cast<unsigned long long>(item.factor_message) * GROUP;
             const int shift = min(PEAK - exponent_of(largest[at + v]), 127);
             scale.of[v] = float_power_of_two(shift);
             exponent[v] += exponents[at + v] - shift;
         }
         if (item.kind > ONE_FACTOR) {
-            const unsigned long long at = static_cast<unsigned long long>(item.second_message) * GROUP;
+            const unsigned long long at =
+                static_cast<unsigned long long>(item.second_message) * GROUP;
             const int shift = min(-exponent_of(largest[at + v]), 127);
             second_scale.of[v] = float_power_of_two(shift);
             exponent[v] += exponents[at + v] - shift;
@@ -209,7 +216,8 @@ template <unsigned V> __device__ void propagate(PARAMETERS)
 
 // Enters the findings: writes the message from each variable, which holds a weight per state.
 //
-// variables  uint4[count]: first entry of the variable's message, its number, states, first state
+// variables  uint4[count]: first entry of the message from the variable, number of this message,
+//            states of the variable, first state in the numbering of all states
 // packed     [case][variable]: 0 for no finding, 1 + state for an observed state; or, if is_soft,
 //            [case][state]: weights of at most one, as float bits
 // states     number of states of all variables
@@ -239,17 +247,19 @@ __device__ void enter_findings(const uint4 *variables, unsigned count, const uns
             to[static_cast<unsigned long long>(s) * GROUP] = weight;
         }
         const unsigned long long at =
-            (static_cast<unsigned long long>(blockIdx.y) * message_count + variable.y) * GROUP + in_group;
+            (static_cast<unsigned long long>(blockIdx.y) * message_count + variable.y) * GROUP +
+            in_group;
         largest[at] = __float_as_uint(1.0f);
         exponents[at] = 0;
     }
 }
 
-// Computes the unnormalised posteriors, and the power of two of the posterior of the first
-// variable, which gives P(e). Transposes [state][case] to [case][state] through shared memory.
+// Computes the unnormalised posteriors, and the power of two by which the posterior of the first
+// variable must be multiplied to sum to P(e). Transposes [state][case] to [case][state] through
+// shared memory.
 //
-// reads          uint2[states]: the entry of the state's weight, and the entry of the message to its
-//                variable; the posterior is their product
+// reads          uint2[states]: two message entries, the weight of the state and the entry for the
+//                state in the message to the variable; the posterior is their product
 // first_message  number of the message to the first variable
 // out            float[cases][states + 1]; the last word of a case is the power of two, as int bits
 template <unsigned V>

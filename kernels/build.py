@@ -6,15 +6,15 @@
     kernels/build.py --check [DIR]  compiles all kernels and compares the result with the .ptx files
     kernels/build.py                lists which .ptx files are out of date, without a compiler
 
-DIR contains NVRTC, NVIDIA's compiler library. With no DIR, --check takes it from the environment
-variable NVRTC_DIR or from the installed Python package nvidia.cuda_nvrtc. --check exits with status
-0 if all files are equal, 1 if one differs, and 77 if there is no NVRTC 12.0. Neither a GPU nor the
-CUDA toolkit is needed.
+DIR contains NVRTC, NVIDIA's compiler library. Without DIR, --check looks for NVRTC in the folder
+named by the environment variable NVRTC_DIR, or else in the installed Python package
+nvidia.cuda_nvrtc. --check exits with status 0 if all files are equal, 1 if a file differs, and 77
+if there is no NVRTC 12.0. Neither a GPU nor the CUDA toolkit is needed.
 
 NVRTC 12.0 writes PTX ISA 8.0, which drivers from 2023 on accept. Each kernel is compiled for
 compute_70, which runs on every GPU from Volta on. persistent.cu is also compiled for compute_80,
-whose asynchronous copies and cache hints make it faster. The first line of a .ptx file is a hash of
-its sources; a test in src/engine/cuda/kernels.rs compares it with them.
+which has asynchronous copies and cache hints. The first line of a .ptx file is a hash of its
+sources; a test in src/engine/cuda/kernels.rs compares this hash with the sources.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 OPTIONS = ["--std=c++17", f"--include-path={HERE}"]
 
-# The only version whose output is byte-identical to the .ptx files.
+# The version that compiled the .ptx files. Other versions compile the kernels differently.
 VERSION = (12, 0)
 
 # Exit status of --check without a compiler: the status of a skipped test in Automake's test
@@ -42,6 +42,7 @@ class NoCompiler(Exception):
 
 
 def targets(source: pathlib.Path) -> list[str]:
+    """The extensions of the .ptx files of a source."""
     return [".ptx", ".sm80.ptx"] if source.stem == "persistent" else [".ptx"]
 
 
@@ -55,6 +56,7 @@ def source_hash(source: pathlib.Path) -> str:
 
 
 def header(source: pathlib.Path) -> str:
+    """The first line of the .ptx files of a source."""
     return f"// source {source_hash(source)}\n"
 
 
@@ -101,7 +103,8 @@ def compile_ptx(nvrtc: ctypes.CDLL, source: pathlib.Path, architecture: str) -> 
     text = source.read_bytes()
     check(nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, name.encode(), 0, None, None))
     options = [option.encode() for option in [f"--gpu-architecture={architecture}", *OPTIONS]]
-    check(nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options)))
+    array = (ctypes.c_char_p * len(options))(*options)
+    check(nvrtc.nvrtcCompileProgram(program, len(options), array))
     size = ctypes.c_size_t()
     check(nvrtc.nvrtcGetPTXSize(program, ctypes.byref(size)))
     ptx = ctypes.create_string_buffer(size.value)
@@ -136,7 +139,8 @@ def check(nvrtc: ctypes.CDLL) -> bool:
     differing = [
         ptx.relative_to(HERE)
         for source, ptx, architecture in outputs()
-        if not ptx.exists() or ptx.read_text() != header(source) + compile_ptx(nvrtc, source, architecture)
+        if not ptx.exists()
+        or ptx.read_text() != header(source) + compile_ptx(nvrtc, source, architecture)
     ]
     for ptx in differing:
         print(f"DIFFERS  {ptx}")

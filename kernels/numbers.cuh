@@ -1,6 +1,6 @@
 // Powers of two, by which tables and messages are scaled. Scaling by a power of two is exact.
 
-// The largest e with 2^e <= x, where x is the non-negative float with these bits. Zero gives 0, so
+// The largest e for which 2^e is at most the non-negative float with these bits. Zero gives 0, so
 // that a table of zeros is not scaled. Subnormal numbers count as the smallest normal number.
 __device__ inline int exponent_of(unsigned bits)
 {

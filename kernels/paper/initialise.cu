@@ -1,26 +1,28 @@
-// Fills each clique table with the product of its CPTs and of the findings entered in it, and finds
-// the largest entry of each table. Fills all separator tables with ones.
+// Fills each clique table with the product of the clique's factors and of the weights of its
+// findings, and finds the largest entry of each table. Fills all separator tables with ones.
 //
-// Called by engine `gpu-paper` (src/engine/cuda/paper/gpu.rs) at the start of each propagation.
-// src/engine/cuda/paper/twin.rs does the same on the CPU over the same buffers.
+// Called by engine `gpu-paper` (src/engine/cuda/paper/gpu.rs) at the start of each propagation. The
+// twin of this kernel (src/engine/cuda/paper/twin.rs) does the same on the CPU over the same
+// buffers.
 //
 // Versions: one. Each block fills one chunk of one clique table, so many blocks share a large
-// table. A clique has few findings; each costs two divisions per entry.
+// table. Each finding costs two divisions per entry of its clique, and a clique has few findings.
 //
 // Launch: grid = number of chunks, block = 256 threads, no dynamic shared memory.
 //
-// prior          float[entries of all clique tables]: the products of the CPTs, in which 2^96
-//                represents one
-// cliques        float[the same], written
+// prior          float[entries of all clique tables]: the products of the factors, scaled by powers
+//                of two
+// cliques        float[entries of all clique tables], written
 // chunks         Chunk[grid]
 // evidence       words, written by the host for each propagation:
-//                  exponent[clique_count]         the initial power of two of each table
-//                  start[clique_count + 1]        the first finding of each clique
-//                  finding[variables][3]          stride, states, first weight
-//                  weight[states of all]          float bits; the largest of a finding is in [1, 2)
+//                  exponent[clique_count]           the initial power of two of each clique table
+//                  start[clique_count + 1]          the first finding of each clique
+//                  finding[variables][3]            stride, states, first weight
+//                  weight[states of all variables]  float bits; the largest weight of each finding
+//                                                   is in [1, 2)
 // largest        unsigned[slots], set to zero by the host before the launch: bits of the largest
 //                entry of each clique table; the slot is the number of the clique
-// exponents      int[slots], written: power of two of each clique table; the slot is the same
+// exponents      int[slots], written: power of two of each clique table, in the same slots
 // separators     double[separator_entries], set to one
 
 #include "numbers.cuh"
@@ -35,9 +37,9 @@ struct Chunk {
 };
 static_assert(sizeof(Chunk) == 24, "as in Rust");
 
-// An entry of the prior times the weights of the findings entered in its clique.
-__device__ float with_findings(float prior, unsigned entry, unsigned clique, const unsigned *evidence,
-                               unsigned clique_count, unsigned variables)
+// An entry of the prior times the weights of the clique's findings.
+__device__ float with_findings(float prior, unsigned entry, unsigned clique,
+                               const unsigned *evidence, unsigned clique_count, unsigned variables)
 {
     const unsigned *start = evidence + clique_count;
     const unsigned *findings = start + clique_count + 1;
@@ -61,7 +63,8 @@ extern "C" __global__ void initialise(const float *prior, float *cliques, const 
         block_largest = 0;
     }
     __syncthreads();
-    for (unsigned long long i = static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+    for (unsigned long long i =
+             static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x;
          i < separator_entries; i += static_cast<unsigned long long>(gridDim.x) * blockDim.x) {
         separators[i] = 1.0;
     }

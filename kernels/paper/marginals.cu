@@ -1,29 +1,30 @@
-// Computes the posteriors from the tables. Each is the unnormalised marginal of one table over one
-// variable, in double precision.
+// Computes the unnormalised posteriors. Each is the marginal of one table over one variable, in
+// double precision.
 //
-// Called by engine `gpu-paper` (src/engine/cuda/paper/gpu.rs) at the end of each propagation.
-// src/engine/cuda/paper/twin.rs does the same on the CPU over the same buffers.
+// Called by engine `gpu-paper` (src/engine/cuda/paper/gpu.rs) at the end of each propagation. The
+// twin of this kernel (src/engine/cuda/paper/twin.rs) does the same on the CPU over the same
+// buffers.
 //
-// Versions: one. Each block computes one marginal, state by state: its threads stride through the
-// entries of the state, and their sums are added in a tree of a fixed shape, so two runs are
-// bit-equal.
+// Versions: one. Each block computes one marginal, state by state. The threads of the block divide
+// the entries of the state among them, and their sums are added in a tree of a fixed shape, so two
+// runs are bit-equal.
 //
 // Launch: grid = number of marginals, block = THREADS threads, no dynamic shared memory.
 //
 // cliques     float[], all clique tables
 // separators  double[], all separator tables
-// records     Marginal[grid]; the last is the sum of a whole table, for P(e)
-// exponent    int[1], the power of two of that sum
-// out         double[states of all marginals + 1]; the last is `exponent`
+// records     Marginal[grid]; the last one has a single state: the sum of a whole table, for P(e)
+// exponent    int[1], the power of two of this sum
+// out         double[states of all marginals + 1]; the last element is `exponent`
 
 // Shared with src/engine/cuda/paper/records.rs.
 struct Marginal {
-    unsigned long long table;  // first entry
-    unsigned long long entries;
-    unsigned long long stride;  // of the variable in the table
-    unsigned states;
-    unsigned is_separator;
-    unsigned out;  // index in `out` of the first state
+    unsigned long long table;    // first entry of the table
+    unsigned long long entries;  // of the table
+    unsigned long long stride;   // of the variable in the table
+    unsigned states;             // of the variable
+    unsigned is_separator;       // 1 for the table of a separator, 0 for the table of a clique
+    unsigned out;                // index in `out` of the variable's first state
     unsigned unused;
 };
 static_assert(sizeof(Marginal) == 40, "as in Rust");

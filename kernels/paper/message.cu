@@ -1,37 +1,41 @@
 // One message between two neighbouring cliques: Algorithm 1 of Zheng, Mengshoel and Chong.
 //
-// Called by engine `gpu-paper` (src/engine/cuda/paper/gpu.rs) once for each message, one launch after
-// another in one stream. src/engine/cuda/paper/twin.rs does the same on the CPU over the same buffers.
+// Called by engine `gpu-paper` (src/engine/cuda/paper/gpu.rs) once for each message, one launch
+// after another in one stream. The twin of this kernel (src/engine/cuda/paper/twin.rs) does the
+// same on the CPU over the same buffers.
 //
-// Each thread computes one entry of the separator. It sums the entries of the sender that map to the
-// separator entry (equation 2), and multiplies the entries of the receiver that map to the
-// separator entry by the ratio of the new to the old separator entry (equation 3, with 0/0 = 0). It
-// finds these entries in the mapping tables of section 3.2: one table per separator entry for each
-// side.
+// Each thread computes one entry of the separator. It sums the entries of the sender that map to
+// the separator entry (equation 2), and multiplies the entries of the receiver that map to the
+// separator entry by the ratio of the new to the old separator entry (equation 3, with 0/0 = 0).
+// The mapping tables of section 3.2 list these entries: for each separator entry, one table lists
+// entries of the sender, and one lists entries of the receiver.
 //
 // Three things are added to the algorithm as printed. The new separator entry is stored; otherwise
-// distribute would divide by an outdated one. Sums and ratios are in double precision. Tables are
-// scaled by powers of two, to stay within the range of single precision: each message finds the
-// largest entry of the table that it writes, so the next message needs no extra pass to scale that
-// table.
-// The sender's table is scaled to a largest entry in [1, 2) when it is read. The receiver's table
-// is scaled to a largest entry near 2^PEAK before it is multiplied. The exponents of the powers of
-// two are kept as integers. Nothing overflows: a new entry of the receiver is at most 2^97 times
-// the new separator entry, which is at most twice the number of entries summed.
+// the message in the other direction would divide by an outdated entry. Sums and ratios are in
+// double precision. Tables are scaled by powers of two, to stay within the range of single
+// precision.
 //
-// Versions: the mapping tables are stored one after another (naive) or interleaved element by element
-// (section 4.5). The kernel is the same for both; the strides of the record differ.
+// Each message finds the largest entry of the table that it writes, so the next message needs no
+// extra pass to scale this table. The sender's table is scaled to a largest entry in [1, 2) when it
+// is read. The receiver's table is scaled to a largest entry near 2^PEAK before it is multiplied.
+// The exponents of the powers of two are kept as integers. A new entry of the receiver is at most
+// 2^97 times the new separator entry, and the new separator entry is at most twice the number of
+// entries summed. So nothing overflows, unless a separator entry is the sum of 2^30 entries or
+// more.
 //
-// Launch: block = 16 to 1024 threads, grid = separator entries / block, rounded up; no dynamic shared
-// memory.
+// Versions: the mapping tables are stored one after another (naive) or interleaved element by
+// element (section 4.5). The kernel is the same for both; only the strides in the record differ.
+//
+// Launch: block = 16 to 1024 threads, grid = separator entries / block, rounded up; no dynamic
+// shared memory.
 //
 // cliques              float[], all clique tables
 // separators           double[], all separator tables
 // mappings             unsigned[], entries within a clique table
-// largest, exponents   unsigned[slots], int[slots]: bits of the largest entry of a table, and its power
-//                      of two. A message reads the slots of its two cliques and writes its own slot,
-//                      which is the slot of the receiver from then on. The host sets `largest` to
-//                      zero at the start of each propagation
+// largest, exponents   unsigned[slots], int[slots]: bits of the largest entry of a table, and the
+//                      table's power of two. A message reads the slots of its two cliques and
+//                      writes its own slot, which is the slot of the receiver from then on. The
+//                      host sets `largest` to zero at the start of each propagation
 // separator_exponents  int[messages]: the power of two of the separator table after each message
 
 #include "numbers.cuh"
@@ -44,17 +48,17 @@ struct Message {
     unsigned long long to_mapping;
     unsigned long long separator;  // first entry of the separator table
     unsigned entries;              // of the separator
-    unsigned from_count;           // entries of the sender per separator entry
+    unsigned from_count;           // elements of each of the sender's mapping tables
     unsigned to_count;
-    unsigned from_table_stride;  // distance between two mapping tables
-    unsigned from_stride;        // distance between two elements of a mapping table
+    unsigned from_table_stride;  // distance between two of the sender's mapping tables
+    unsigned from_stride;        // distance between two elements of one of these tables
     unsigned to_table_stride;
     unsigned to_stride;
-    unsigned from_slot;
-    unsigned to_slot;
-    unsigned out_slot;
-    int previous;    // the last message that wrote the separator; -1 if its entries are still ones
-    unsigned index;  // of this message
+    unsigned from_slot;  // slot of the sender
+    unsigned to_slot;    // slot of the receiver before the message
+    unsigned out_slot;   // slot of the receiver after the message
+    int previous;        // the last message that wrote the separator; -1 if it still has only ones
+    unsigned index;      // of this message
 };
 static_assert(sizeof(Message) == 88, "as in Rust");
 

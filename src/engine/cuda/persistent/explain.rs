@@ -116,8 +116,8 @@ fn print_critical_path(items: &WorkItems, timestamps: &[Timestamps], blocks: usi
         let record = &items.records[this];
         let Timestamps { began, ready, end, block } = timestamps[this];
         println!(
-            "  {:>7} to {:>7} ns, ready {:>7}, block {block:>4}: operation {}, {} chunks, {} steps, \
-             {} passes",
+            "  {:>7} to {:>7} ns, ready {:>7}, block {block:>4}: operation {}, {} chunks, \
+             {} steps, {} passes",
             began - start,
             end - start,
             ready - start,
