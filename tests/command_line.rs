@@ -29,8 +29,8 @@ fn keys(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
 }
 
-/// Writes a file to a temporary folder. Returns the folder, which is removed when it is dropped, and
-/// the path of the file.
+/// Writes a file to a temporary folder. Returns the folder, which is removed when it is dropped,
+/// and the path of the file.
 fn file(name: &str, content: impl AsRef<[u8]>) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);

@@ -30,8 +30,8 @@ fn cycle(length: usize) -> MoralGraph {
     MoralGraph::new(vec![2; length], &edges)
 }
 
-/// Options for `method` with a short search. The time budget is never used up, so the result depends
-/// only on the seed.
+/// Options for `method` with a short search. The time budget is never used up, so the result
+/// depends only on the seed.
 fn options(method: Triangulation, seed: u64) -> TriangulationOptions {
     let budget = Duration::from_secs(3600);
     TriangulationOptions { method, seed, restarts: 3, steps: 5_000, budget, known: None }
@@ -70,8 +70,8 @@ fn statistics(name: &str, heuristic: Heuristic) -> TreeStatistics {
     TreeStatistics::of(&compile(&graph, Triangulation::By(heuristic), 0).1)
 }
 
-/// Compares with Table 1 of Zheng, Mengshoel and Chong, in which averages are rounded down. The trees
-/// of the three Munin networks differ: they have up to three cliques more or fewer.
+/// Compares with Table 1 of Zheng, Mengshoel and Chong, in which averages are rounded down. The
+/// trees of the three Munin networks differ: they have up to three cliques more or fewer.
 #[test]
 fn weighted_min_fill_gives_trees_of_the_sizes_in_table_1() {
     for (name, cliques, largest, smallest, average, largest_separator) in [

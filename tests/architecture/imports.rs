@@ -131,8 +131,8 @@ fn module_path(path: &str) -> Vec<&str> {
 }
 
 /// The index of the file that defines the item at `path`; `None` if no file of the crate does.
-/// `modules` gives the file of each module, `reexports` the items that each file re-exports. Follows
-/// at most eight re-exports; `depth` is the number of those already followed.
+/// `modules` gives the file of each module, `reexports` the items that each file re-exports.
+/// Follows at most eight re-exports; `depth` is the number of those already followed.
 fn resolve(
     path: &[String],
     modules: &BTreeMap<Vec<&str>, usize>,
@@ -162,8 +162,8 @@ struct NamedItem {
     is_reexport: bool,
 }
 
-/// The items that `file` names: in its `use` declarations, and in the rest of its code by paths that
-/// begin with `crate`, `super` or `self`. The same item may occur several times.
+/// The items that `file` names: in its `use` declarations, and in the rest of its code by paths
+/// that begin with `crate`, `super` or `self`. The same item may occur several times.
 fn named_items(file: &SourceFile) -> Vec<NamedItem> {
     let module = module_path(&file.path);
     let (declarations, other_code) = split_off_use_declarations(&file.code);
@@ -189,8 +189,8 @@ struct UseDeclaration<'a> {
     is_public: bool,
 }
 
-/// Splits `code` into its `use` declarations and everything else. A declaration is recognised if `use`
-/// is the first word of its line after the visibility.
+/// Splits `code` into its `use` declarations and everything else. A declaration is recognised if
+/// `use` is the first word of its line after the visibility.
 fn split_off_use_declarations(code: &str) -> (Vec<UseDeclaration<'_>>, String) {
     let (mut declarations, mut other_code) = (Vec::new(), String::new());
     // A piece ends at a semicolon. It may begin with a block of code that has no semicolon after

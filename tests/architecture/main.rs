@@ -9,8 +9,8 @@ use source::{SourceFile, source_files};
 /// Maximum number of files in an import cycle. `mod.rs`, `lib.rs` and `main.rs` do not count.
 const LARGEST_CYCLE: usize = 6;
 
-/// Files and folders that may contain `unsafe`: the calls of the CUDA driver, and the functions that
-/// use an instruction set after a check that the processor has it.
+/// Files and folders that may contain `unsafe`: the calls of the CUDA driver, and the functions
+/// that use an instruction set after a check that the processor has it.
 const UNSAFE_ALLOWED: [&str; 2] = ["engine/cuda/", "engine/simd.rs"];
 
 /// Files and folders in which threads may be started.

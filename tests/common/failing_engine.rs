@@ -28,7 +28,7 @@ pub enum FailureMode {
     Panic,
 }
 
-/// An engine that passes on everything to the default engine, except where it must fail.
+/// An engine that computes like the default engine, except where it must fail.
 pub struct FailingEngine {
     info: &'static EngineInfo,
     failure: FailureMode,

@@ -13,8 +13,8 @@ use crate::small::check_cases;
 use crate::subject::{Subject, propagate};
 
 /// A network of one cause, whose prior is `cause`, and its effects. All variables have two states.
-/// For each effect, `effects` gives the probability of state 1 given state 0 of the cause, and given
-/// state 1.
+/// For each effect, `effects` gives the probability of state 1 given state 0 of the cause, and
+/// given state 1.
 fn cause_and_effects(cause: [f64; 2], effects: &[[f64; 2]]) -> Arc<Network> {
     let tables: Vec<[f64; 4]> = effects.iter().map(|&[a, b]| [1.0 - a, a, 1.0 - b, b]).collect();
     let effects = tables.iter().map(|table| (2, &[0][..], &table[..]));

@@ -23,7 +23,8 @@ pub fn markov(cardinalities: &[usize], factors: &[(&[usize], &[f64])]) -> Arc<Ne
     Arc::new(Network::markov("m", variables.collect(), factors.collect()).unwrap())
 }
 
-/// Random values between a tenth of `size` and three times `size`; about one in ten is zero instead.
+/// Random values between a tenth of `size` and three times `size`; about one in ten is zero
+/// instead.
 fn random_values(rng: &mut Pcg64Mcg, entries: usize, size: f64) -> Vec<f64> {
     let value = |_| if rng.random_bool(0.1) { 0.0 } else { rng.random_range(0.1..3.0) * size };
     (0..entries).map(value).collect()
@@ -64,8 +65,8 @@ pub fn overlapping_and_empty_scopes(subject: &Subject) {
     );
 }
 
-/// The entries of the product of all factors are near 1e-300, far below the range of f32, but within
-/// a factor of six of each other.
+/// The entries of the product of all factors are near 1e-300, far below the range of f32, but
+/// within a factor of six of each other.
 pub fn products_of_many_factors_do_not_underflow(subject: &Subject) {
     let alternating: Vec<(&[usize], &[f64])> = (0..600)
         .map(|n| (&[0][..], if n % 2 == 0 { &[0.1, 1.0][..] } else { &[1.0, 0.1][..] }))

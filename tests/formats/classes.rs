@@ -25,8 +25,8 @@ fn instances_become_separate_nodes_but_bound_inputs_do_not() {
     assert_eq!(note.position, None, "each class has its own coordinates");
 }
 
-/// Computes P(Bess.foal = ill) from the tables and by hand: a quarter of the mothers are ill, so 7/32
-/// of Ann's foals are ill.
+/// Computes P(Bess.foal = ill) from the tables and by hand: a quarter of the mothers are ill, so
+/// 7/32 of Ann's foals are ill.
 #[test]
 fn the_tables_of_the_unfolded_network_give_the_prior_computed_by_hand() {
     let network = read("t.net", FIXTURE).network;
