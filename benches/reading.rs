@@ -1,7 +1,7 @@
 //! Time of reading a network, from text to network, for each format.
 //!
 //! `cargo bench --no-default-features --bench reading`. `samples` reads large shipped networks in
-//! every format that can be written. `files` reads the largest file of each format in the folder
+//! every format that can be written. `files` reads the largest file of each subfolder of the folder
 //! `CLIQUESCOPE_CORPUS` (default: `../shared/corpus`).
 
 use std::path::{Path, PathBuf};

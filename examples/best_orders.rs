@@ -4,8 +4,8 @@
 //!     cargo run --release --no-default-features --example best_orders -- FIRST LAST STEPS [NETWORK...]
 //!
 //! searches STEPS steps with each seed from FIRST (at least 1) to LAST. Without NETWORK, it
-//! searches all networks. The result depends only on the arguments and the file, not on the
-//! machine.
+//! searches orders for all networks. The result depends only on the arguments and the file, not on
+//! the machine.
 
 use std::time::{Duration, Instant};
 

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A flag that asks long work to stop.
 ///
-/// Clones share the flag. Long work checks it every few milliseconds and returns [`Cancelled`] once
-/// it is set.
+/// Clones share the flag. Long work checks the flag regularly and returns [`Cancelled`] once it is
+/// set.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken(Arc<AtomicBool>);
 

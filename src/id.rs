@@ -1,7 +1,7 @@
 //! Ids of variables, cliques, separators, factors and messages.
 //!
-//! They are `u32` rather than `usize`: some arrays hold an id for each table entry or message, and
-//! twice as many 32-bit ids fit into a cache. No network has anywhere near 2^32 variables.
+//! Ids are `u32` rather than `usize`, because twice as many of them fit into a cache. No network
+//! has anywhere near 2^32 variables.
 
 /// Defines a `u32` newtype whose values are positions in the vector that owns the items.
 macro_rules! define_id {

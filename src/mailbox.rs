@@ -3,7 +3,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A slot in which a new message replaces the one before it, so that nothing queues up.
+/// A slot in which a new message replaces the waiting one, so that nothing queues up.
 ///
 /// Shared by reference between any number of senders and one receiver, which waits in
 /// [`take`](Self::take) until there is a message or the mailbox is closed.
@@ -70,7 +70,8 @@ impl<M> Mailbox<M> {
     }
 
     fn slot(&self) -> MutexGuard<'_, Slot<M>> {
-        // A panic in `change` cannot leave the slot half changed.
+        // Poisoning is harmless: only `change` can panic, and any message that it leaves can be
+        // sent.
         self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

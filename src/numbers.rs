@@ -39,7 +39,7 @@ pub fn nanoseconds(nanoseconds: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// A number with four decimals. Scientific notation if its absolute value is at least 10000, or
+/// A number with four decimals; in scientific notation if its absolute value is at least 10,000, or
 /// below 0.001 but not zero.
 #[must_use]
 pub fn scientific(number: f64) -> String {
@@ -91,8 +91,8 @@ pub fn human_bytes(bytes: u64) -> String {
     format!("{value:.digits$} {}", UNITS[unit])
 }
 
-/// A probability in percent: one decimal in the middle of the range, more towards the ends, and
-/// `0%` and `100%` only for exactly 0 and 1.
+/// A probability in percent: with one decimal in the middle of the range and more near 0 and 1.
+/// `0%` and `100%` are written only for exactly 0 and 1.
 #[must_use]
 pub fn percent(probability: f64) -> String {
     let percent = probability * 100.0;
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn small_numbers_are_in_scientific_notation() {
+    fn very_small_numbers_are_in_scientific_notation_but_zero_is_not() {
         assert_eq!(scientific(1.0), "1.0000");
         assert_eq!(scientific(0.0), "0.0000");
         assert_eq!(scientific(3.2e-45), "3.200e-45");

@@ -1,8 +1,8 @@
 //! All colours of the program and what they mean, as plain sRGB values.
 //!
 //! [`DARK`] is for the window's dark theme, [`LIGHT`] for its light theme and for SVG files. Where
-//! colours must be told apart, they follow the set of Okabe and Ito (2008), which works with any kind
-//! of colour vision.
+//! colours must be told apart, they follow the set of Okabe and Ito (2008), whose colours people
+//! with any kind of colour vision can tell apart.
 
 /// Red, green and blue, in sRGB.
 pub type Rgb = [u8; 3];
@@ -66,7 +66,7 @@ impl<C> Palette<C> {
     }
 }
 
-/// Hues that have more than one meaning, on a dark background.
+/// Colours that have more than one meaning, for a dark background.
 mod dark {
     use super::Rgb;
 
@@ -75,7 +75,7 @@ mod dark {
     pub const GREEN: Rgb = [0x2f, 0xb0, 0x88];
 }
 
-/// Hues that have more than one meaning, on a light background.
+/// Colours that have more than one meaning, for a light background.
 mod light {
     use super::Rgb;
 
@@ -166,9 +166,9 @@ pub const SEPARATOR_ENTRIES: [Rgb; 7] = [
     [0xb8, 0xac, 0x30],
 ];
 
-/// Sizes of tables from small to large: dark blue over grey to yellow. Lightness grows all the way,
-/// so that the order can be seen without hue, as in the cividis map (Nuñez, Anderton and Renslow
-/// 2018).
+/// Sizes of tables from small to large: from dark blue through grey to yellow. Lightness grows all
+/// the way, so that the order can be seen without hue, as in the cividis map (Nuñez, Anderton and
+/// Renslow 2018).
 const SIZE_RAMP: [Rgb; 6] =
     [[24, 44, 98], [62, 76, 108], [104, 108, 116], [148, 142, 116], [200, 180, 92], [252, 226, 70]];
 

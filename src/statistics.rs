@@ -39,7 +39,7 @@ impl Quantiles {
         })
     }
 
-    /// These quantiles with `f` applied to each; `f` must not decrease.
+    /// These quantiles with `f` applied to each. `f` must be non-decreasing.
     #[must_use]
     pub fn map(self, f: impl Fn(f64) -> f64) -> Self {
         Self {
@@ -53,8 +53,8 @@ impl Quantiles {
     }
 }
 
-/// The median of `values`, which is the mean of the middle two if their number is even; `None` if
-/// there are no values.
+/// The median of `values`: of an even number of values, the mean of the middle two. `None` if there
+/// are no values.
 #[must_use]
 pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut sorted: Vec<f64> = values.into_iter().collect();
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_of_an_even_number_is_between_the_middle_two() {
+    fn the_median_of_an_even_number_of_values_is_the_mean_of_the_middle_two() {
         assert_eq!(median([]), None);
         assert_eq!(median([3.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(median([4.0, 1.0, 2.0, 9.0]), Some(3.0));

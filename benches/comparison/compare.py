@@ -95,7 +95,7 @@ def main():
     args = parser.parse_args()
 
     bandwidth = memory_bandwidth(args.threads)
-    print(f"Cliquescope and pyAgrum {gum.__version__}, milliseconds, least of many; "
+    print(f"Cliquescope and pyAgrum {gum.__version__}, milliseconds, the shortest of many; "
           f"{bandwidth:.1f} GB/s read from memory by {args.threads} threads\n")
     columns = ["network", "entries", "compile", "observed"]
     columns += [f"{precision}, {threads}" for precision in PRECISIONS for threads in counts(args)]

@@ -81,8 +81,9 @@ impl Forest {
 
     /// The vertices of the tree that contains `vertex`, each with the length of its longest path.
     ///
-    /// Whatever vertex a search starts from, the vertex that is furthest away is an end of a longest
-    /// path of the tree. For every vertex, one of the two ends of this path is furthest away.
+    /// Whatever vertex a search starts from, the vertex that is furthest away is an end of a
+    /// longest path of the tree. For every vertex, one of the two ends of this path is furthest
+    /// away.
     pub fn longest_paths(&self, vertex: usize) -> Vec<(usize, u128)> {
         let furthest = |reached: &[Reached]| {
             let last = reached.iter().max_by_key(|r| (r.distance, Reverse(r.vertex)));
@@ -98,8 +99,8 @@ impl Forest {
         from_first.iter().map(|r| (r.vertex, r.distance.max(from_second[r.vertex]))).collect()
     }
 
-    /// All vertices of the tree that contains `from`, each after its predecessor on the
-    /// path from `from`.
+    /// All vertices of the tree that contains `from`, each after its predecessor on the path from
+    /// `from`.
     pub fn paths_from(&self, from: usize) -> Vec<Reached> {
         let start = Reached { vertex: from, before: from, distance: u128::from(self.costs[from]) };
         let mut reached = vec![start];

@@ -34,8 +34,8 @@ pub struct CliqueTree {
 }
 
 /// Runs `heuristics` on `graph` in order. Returns a tree whose cliques have fewer than `limit`
-/// table entries in total, and the heuristic that found this tree; `None` if no heuristic finds such
-/// a tree, or once `cancel` is set.
+/// table entries in total, and the heuristic that found this tree; `None` if no heuristic finds
+/// such a tree, or once `cancel` is set.
 ///
 /// The first tree found is preferred. A later tree replaces it only if the total of the later tree
 /// is below `next_limit(total so far)`. If that limit is zero, no further heuristic is run.
@@ -94,8 +94,8 @@ fn contract(graph: &MoralGraph, found: &Found) -> CliqueTree {
     tree
 }
 
-/// The clusters of an elimination, grouped into chains. Each cluster of a chain is the parent of the
-/// cluster before it and a subset of it, so the first cluster of a chain is a maximal clique.
+/// The clusters of an elimination, grouped into chains. Each cluster of a chain is the parent of
+/// the cluster before it and a subset of it, so the first cluster of a chain is a maximal clique.
 ///
 /// Clusters are numbered in elimination order, chains in the order of their first clusters.
 struct Chains {

@@ -49,8 +49,8 @@ pub struct Elimination {
 /// [`Cancelled`] once `cancel` is set.
 ///
 /// # Complexity
-/// O(n d^2 + (n + f) d log n + n^2 d / 64) for n variables, f fill edges and at most d neighbours of
-/// a variable at any time.
+/// O(n d^2 + (n + f) d log n + n^2 d / 64) for n variables, f fill edges and at most d neighbours
+/// of a variable at any time.
 pub fn eliminate(
     graph: &MoralGraph,
     heuristic: Heuristic,

@@ -18,8 +18,8 @@ const LONGEST_WALK: u64 = 8_000_000;
 ///
 /// Walks like [`Triangulation::Auto`](crate::graph::Triangulation::Auto), without its limits. Calls
 /// `better` with each order that has a smaller sum of clique table entries than all before it, and
-/// with that sum. Calls `tick` at least every few thousand steps and waits until it
-/// returns. The orders found depend only on `graph`, `order` and `seed`.
+/// with that sum. Calls `tick` at least every few thousand steps and waits until it returns. The
+/// orders found depend only on `graph`, `order` and `seed`.
 ///
 /// Returns once there was no improvement for a hundred times the number of steps after which most
 /// pairs of vertices have been exchanged, or at once if at most one vertex remains after simplicial

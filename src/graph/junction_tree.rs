@@ -47,8 +47,8 @@ pub struct TreeLink {
 /// A rooted tree of cliques with the running intersection property.
 ///
 /// There is always exactly one tree: the components of a disconnected network are joined by empty
-/// separators, whose tables have a single entry. A network without variables has a
-/// tree with one empty clique.
+/// separators, whose tables have a single entry. A network without variables has a tree with one
+/// empty clique.
 ///
 /// Each separator is directly above exactly one clique, its child, so there is one separator fewer
 /// than cliques.

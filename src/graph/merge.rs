@@ -40,11 +40,11 @@ impl MergeLimits {
 ///
 /// Removes one edge after another. If [`message`](MergeLimits::message) is a cost, each is the edge
 /// that saves most by equation 6 of Zheng, Mengshoel and Chong, until none saves anything. If it is
-/// `None`, each is the edge that adds the fewest entries. Edges whose removal would exceed `limits`
-/// stay. The remaining separators do not change, so the running
-/// intersection property holds; the variables of a merged clique become pairwise neighbours, so the
-/// graph stays chordal; and no clique becomes contained in another. The root stays the root, or the
-/// clique it was merged into.
+/// `None`, each is the edge that adds the smallest number of entries. Edges whose removal would
+/// exceed `limits` stay. The remaining separators do not change, so the running intersection
+/// property holds; the variables of a merged clique become pairwise neighbours, so the graph stays
+/// chordal; and no clique becomes contained in another. The root stays the root, or the clique it
+/// was merged into.
 ///
 /// `graph` is the moral graph of `tree`; it provides the cardinalities.
 ///
@@ -127,8 +127,8 @@ impl MergeState {
         let (above, below) = (self.sizes[parent.index()], self.sizes[edge.child.index()]);
         let merged = above.saturating_mul(below / edge.entries);
         let share = 1.0 / edge.entries as f64;
-        // Messages over the other edges of both cliques now process a larger table. There are no more
-        // messages over the removed edge.
+        // Messages over the other edges of both cliques now process a larger table. There are no
+        // more messages over the removed edge.
         let growth = |size: u64, clique: CliqueId| {
             (merged as f64 - size as f64) * (self.shares[clique.index()] - share)
         };

@@ -63,9 +63,9 @@ pub fn is_elimination_order(graph: &MoralGraph, order: &[VariableId]) -> Verdict
 
 /// Every cycle of four or more variables has a chord in `graph` with `fill_edges` added.
 ///
-/// The method is maximum cardinality search (Tarjan and Yannakakis 1984, section 2): visit a variable
-/// with as many visited neighbours as any other, until all variables are visited. The graph is
-/// chordal if and only if these visited neighbours form a clique each time.
+/// The method is maximum cardinality search (Tarjan and Yannakakis 1984, section 2): visit a
+/// variable with a maximum number of visited neighbours, until all variables are visited. The graph
+/// is chordal if and only if these visited neighbours form a clique each time.
 ///
 /// # Errors
 /// Two neighbours of a variable that should be joined by an edge but are not.

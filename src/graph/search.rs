@@ -16,8 +16,9 @@ use crate::network::VariableId;
 /// Searches for the elimination order with the smallest total table size.
 ///
 /// Runs every heuristic once with the seed of `options`, then restarts those that broke ties, in
-/// turn. Then removes simplicial vertices, and improves the best order of the remaining vertices by random walks of
-/// growing length. A later order replaces an earlier one only if it is strictly better.
+/// turn. Then removes simplicial vertices, and improves the best order of the remaining vertices by
+/// random walks of growing length. A later order replaces an earlier one only if it is strictly
+/// better.
 pub(super) fn search(
     graph: &MoralGraph,
     options: &TriangulationOptions,
@@ -97,8 +98,8 @@ pub(super) const ROUNDS: [Round; 4] = [
 const FINAL_TEMPERATURE: f64 = 2e-6;
 
 /// Maximum number of steps of each walk in the first pass through [`ROUNDS`]. The number doubles
-/// with each further pass. If the budget runs out, only the
-/// last walk is cut short. Affects only the quality of the tree.
+/// with each further pass. If the budget runs out, only the last walk is cut short. Affects only
+/// the quality of the tree.
 const FIRST_WALK_STEPS: u64 = 150_000;
 
 /// Number of steps after which most pairs of `n` vertices have been exchanged at least once.

@@ -14,11 +14,11 @@ use crate::network::VariableId;
 ///
 /// A spanning tree has the running intersection property if and only if no other spanning tree has
 /// more variables in its separators in total (Jensen and Jensen 1994), and all such trees have the
-/// same separators. Of these trees, the construction starts with one that touches the fewest entries
-/// per stage, which is the sum over all edges of the table sizes at both ends.
-/// Components are joined by empty separators between their centres. Then subtrees are attached to
-/// other cliques that contain their separator, as long as this shortens the critical path by more
-/// than it adds work. The root is the clique with the shortest critical path.
+/// same separators. Of these trees, the construction starts with one that touches a minimum of
+/// entries per stage, which is the sum over all edges of the table sizes at both ends. Components
+/// are joined by empty separators between their centres. Then subtrees are attached to other
+/// cliques that contain their separator, as long as this shortens the critical path by more than it
+/// adds work. The root is the clique with the shortest critical path.
 ///
 /// The cliques and, up to their order, the separators are the same for every such tree and root, so
 /// Table 1 of Zheng, Mengshoel and Chong does not depend on the choice.
@@ -28,8 +28,8 @@ use crate::network::VariableId;
 /// entry.
 ///
 /// # Complexity
-/// O(k^2 + s log k) plus the time to shorten the critical path, for k cliques, where s is the sum of
-/// c_v^2 over all variables v and c_v is the number of cliques that contain v.
+/// O(k^2 + s log k) plus the time to shorten the critical path, for k cliques, where s is the sum
+/// of c_v^2 over all variables v and c_v is the number of cliques that contain v.
 #[must_use]
 pub fn build_junction_tree(graph: &MoralGraph, elimination: &Elimination) -> JunctionTree {
     let cliques = maximal_cliques(graph, elimination);

@@ -5,16 +5,16 @@ use crate::potential::Scope;
 /// For every entry of a larger table, the entry of a smaller table with the same states.
 ///
 /// This is the cluster-sepset mapping of Huang and Darwiche; its inverse is section 3.2 of Zheng,
-/// Mengshoel and Chong, see [`MappingTables`](super::MappingTables). It is computed once, when a
-/// network is loaded, so that passing a message needs no index arithmetic, only one more word to
-/// read per entry.
+/// Mengshoel and Chong, see [`MappingTables`](super::MappingTables). It is computed when a network
+/// is loaded. Passing a message then needs no index arithmetic, but reads one more word per entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexMapping {
     entries: Box<[u32]>,
 }
 
 impl IndexMapping {
-    /// The mapping from a table over `from` to a table over `onto`, a subset of its variables.
+    /// The mapping from a table over `from` to a table over `onto`, a subset of the variables of
+    /// `from`.
     ///
     /// # Panics
     /// If the smaller table has 2^32 entries or more.
@@ -45,6 +45,7 @@ impl IndexMapping {
 
 /// Appends to `mapping`, for every entry of a table over `from` in order, the index of the entry of
 /// a table over `onto` with the same states. Variables of `onto` that `from` lacks are in state 0.
+/// The table over `onto` must have fewer than 2^32 entries.
 ///
 /// This is faster than an [`Odometer`]: the indices for each further state of a variable are the
 /// indices for its first state plus a constant.
@@ -63,7 +64,7 @@ pub fn write_mapping(from: &Scope, onto: &Scope, mapping: &mut Vec<u32>) {
     }
 }
 
-/// An endless iterator that visits the entries of one table in order and yields for each the index
+/// An endless iterator over the entries of one table in order. For each entry, it yields the index
 /// of the entry of another table with the same states. After the last entry it starts over.
 ///
 /// It counts through the states like an odometer: the last variable advances with every entry and

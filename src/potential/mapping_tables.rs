@@ -1,12 +1,12 @@
-//! The mapping tables of section 3.2 of the paper, computed instead of stored.
+//! The mapping tables of section 3.2 of the paper, computed on demand.
 
 use crate::potential::Scope;
 
 /// For every entry j of a separator, the clique entries that map to it, in ascending order: the
 /// tables μ of section 3.2 of Zheng, Mengshoel and Chong.
 ///
-/// All the tables have the same number of elements. Elements are computed when they are asked for,
-/// so that showing a part of tables with millions of entries takes no time and memory for the rest.
+/// All the tables have the same number of elements. Each element is computed on demand, so that
+/// showing a part of tables with millions of elements takes no time or memory for the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MappingTables {
     /// The variables of the separator in its index order, with their strides in the clique.

@@ -57,7 +57,8 @@ pub trait Entry: Copy + Default + PartialOrd + fmt::Debug + Send + Sync + 'stati
     /// Zero.
     const ZERO: Self;
 
-    /// The nearest number of this type. For `u8`, one for every number except zero.
+    /// The number of this type that is nearest to `value`. For `u8`: zero if `value` is zero, and
+    /// one otherwise.
     fn from_f64(value: f64) -> Self;
 
     /// The same number in double precision.
@@ -116,8 +117,9 @@ pub(crate) fn rescale<T: Real>(values: &mut [T], exponent: i32) {
 /// `numerator / denominator`; zero if the denominator is zero, so that 0/0 = 0.
 ///
 /// On the CPU, this is the only place that decides what division by zero gives. When a message
-/// divides a new separator entry by an old one that is zero, the clique entries it multiplies are
-/// zero already (Zheng, Mengshoel and Chong, section 3; Huang and Darwiche, section 5.3).
+/// divides a new separator entry by an old one that is zero, the clique entries to be multiplied by
+/// the ratio are zero already (Zheng, Mengshoel and Chong, section 3; Huang and Darwiche, section
+/// 5.3).
 #[inline]
 pub fn ratio<T: Real>(numerator: T, denominator: T) -> T {
     if denominator == T::ZERO { T::ZERO } else { numerator.divide(denominator) }

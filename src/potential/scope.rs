@@ -2,7 +2,8 @@
 
 use crate::network::{Network, VariableId};
 
-/// The variables of a table and their numbers of states, in index order: the last varies fastest.
+/// The variables of a table and their numbers of states, in index order: the state of the last
+/// variable varies fastest.
 ///
 /// A table over the empty scope has one entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,7 +69,7 @@ impl Scope {
         Self { variables, cardinalities }
     }
 
-    /// The variables of all of `scopes`, in ascending order.
+    /// The scope of all variables of `scopes`, in ascending order.
     #[must_use]
     pub fn union<'a>(scopes: impl IntoIterator<Item = &'a Self>) -> Self {
         let pairs = |scope: &'a Self| scope.variables.iter().zip(&scope.cardinalities);
@@ -91,8 +92,7 @@ pub struct Axis {
 
 impl Axis {
     /// Splits `table` into runs of consecutive entries with the same state of this variable, and
-    /// yields each run with that state. A run has `stride` entries. After the last state, states
-    /// start again at zero.
+    /// yields that state with each run. A run has `stride` entries. State 0 follows the last state.
     pub fn runs<T>(self, table: &[T]) -> impl Iterator<Item = (usize, &[T])> {
         (0..self.cardinality).cycle().zip(table.chunks_exact(self.stride))
     }

@@ -4,7 +4,8 @@ use crate::network::{Factor, Finding, Network, VariableId};
 use crate::potential::mapping::Odometer;
 use crate::potential::{Real, Scope, rescale};
 
-/// A table of non-negative numbers over some variables, the last of which varies fastest.
+/// A table of non-negative numbers over some variables; the state of the last variable varies
+/// fastest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Potential {
     scope: Scope,
@@ -15,7 +16,7 @@ impl Potential {
     /// The potential with these values, in the index order of `scope`.
     ///
     /// # Panics
-    /// If the number of values is not the number of entries.
+    /// If the number of values is not the number of entries of `scope`.
     #[must_use]
     pub fn new(scope: Scope, values: Vec<f64>) -> Self {
         assert_eq!(scope.entries(), values.len(), "one value for each entry");

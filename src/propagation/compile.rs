@@ -40,7 +40,8 @@ pub struct CompiledNetwork {
     plan: Plan,
     statistics: TreeStatistics,
     triangulation: Option<Triangulation>,
-    /// The elimination order that gave the tree; `None` if the tree was [given](Self::with_tree).
+    /// The elimination order from which the tree was built; `None` if the tree was
+    /// [given](Self::with_tree).
     order: Option<Vec<VariableId>>,
     factor_homes: Vec<CliqueId>,
     variable_homes: Vec<Home>,
@@ -173,8 +174,8 @@ impl CompiledNetwork {
         self.triangulation
     }
 
-    /// The clique into which `factor` is multiplied: the smallest clique that contains the factor's
-    /// scope.
+    /// The clique into whose table `factor` is multiplied: the smallest clique that contains the
+    /// factor's scope.
     #[must_use]
     pub fn factor_home(&self, factor: FactorId) -> CliqueId {
         self.factor_homes[factor.index()]
@@ -186,7 +187,7 @@ impl CompiledNetwork {
         self.variable_homes[variable.index()]
     }
 
-    /// How long compiling took.
+    /// How long compiling took; zero for a tree that was [given](Self::with_tree).
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.elapsed
@@ -194,11 +195,11 @@ impl CompiledNetwork {
 }
 
 fn factor_home(tree: &JunctionTree, scope: &[VariableId]) -> CliqueId {
-    let holds = |clique: &CliqueId| {
+    let contains_scope = |clique: &CliqueId| {
         scope.iter().all(|variable| tree[*clique].variables.binary_search(variable).is_ok())
     };
     tree.clique_ids()
-        .filter(holds)
+        .filter(contains_scope)
         .min_by_key(|&clique| tree[clique].entries)
         .expect("a junction tree covers every family")
 }
@@ -207,7 +208,7 @@ fn variable_homes(tree: &JunctionTree, variables: usize) -> Vec<Home> {
     let mut homes: Vec<Option<(u64, Home)>> = vec![None; variables];
     let mut offer = |variable: VariableId, entries: u64, home: Home| {
         let best = &mut homes[variable.index()];
-        if best.is_none_or(|(least, _)| entries < least) {
+        if best.is_none_or(|(smallest, _)| entries < smallest) {
             *best = Some((entries, home));
         }
     };

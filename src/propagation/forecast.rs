@@ -18,11 +18,12 @@ pub struct Forecast {
     /// Bytes that the engine will allocate; saturating. If the network is
     /// [unsupported](Self::unsupported), only the bytes of the clique tables.
     pub bytes: u64,
-    /// Why the engine cannot load the network however much memory there is; `None` if it can.
+    /// Why the engine cannot load the network, however much memory there is; `None` if it can. The
+    /// text continues a sentence after "but".
     pub unsupported: Option<String>,
     /// The clique with the largest table.
     pub largest: CliqueId,
-    /// Names of the largest clique's variables, by descending number of states.
+    /// Names of the variables of the largest clique, by descending number of states.
     pub largest_variables: Vec<String>,
 }
 
@@ -52,8 +53,8 @@ impl Forecast {
         }
     }
 
-    /// The forecast for an engine that cannot load `compiled` for some `reason`, phrased to follow
-    /// "but". Its bytes count only the clique tables.
+    /// The forecast for an engine that cannot load `compiled` for some `reason`, which continues a
+    /// sentence after "but". The bytes of the forecast count only the clique tables.
     #[must_use]
     pub fn unsupported(
         engine: &'static str,
@@ -80,7 +81,7 @@ impl Forecast {
         if self.fits(limit) { Ok(()) } else { Err(TooLarge { forecast: Box::new(self), limit }) }
     }
 
-    /// Why the network does not fit, as the end of a sentence.
+    /// Why the network does not fit, as a clause of the message of [`TooLarge`].
     fn reason(&self, limit: MemoryLimit) -> String {
         match &self.unsupported {
             Some(reason) => format!("but {reason}"),
@@ -89,7 +90,7 @@ impl Forecast {
     }
 }
 
-/// The maximum memory that an engine may allocate.
+/// Maximum memory that an engine may allocate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 pub struct MemoryLimit(u64);
@@ -110,7 +111,7 @@ impl MemoryLimit {
         })
     }
 
-    /// The rest of this limit after `bytes` are allocated; at least zero.
+    /// What remains of this limit after `bytes` are allocated; at least zero.
     #[must_use]
     pub fn minus(self, bytes: u64) -> Self {
         Self(self.0.saturating_sub(bytes))

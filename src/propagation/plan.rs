@@ -29,8 +29,8 @@ impl Phase {
     }
 }
 
-/// One message: the table of `from` is marginalised onto the separator, and the result is
-/// multiplied into the table of `to`.
+/// One message: the table of `from` is marginalised onto the separator, and the table of `to` is
+/// multiplied by the ratio of the new separator table to the old one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Collect or distribute.
@@ -42,8 +42,9 @@ pub struct Message {
     /// The separator between them.
     pub separator: SeparatorId,
     /// Messages of the same phase and level are independent of one another: they depend only on
-    /// messages of lower levels and of the previous phase. In collect, the level is the sender's
-    /// height above its furthest leaf; in distribute, its distance from the root.
+    /// messages of lower levels and of the previous phase. In collect, the level is the number of
+    /// edges from the sender down to its furthest leaf. In distribute, it is the number of edges
+    /// from the root to the sender.
     pub level: usize,
 }
 
@@ -61,6 +62,7 @@ impl Plan {
     #[must_use]
     pub fn depth_first(tree: &JunctionTree) -> Self {
         let order = preorder(tree);
+        // Number of edges from each clique down to its furthest leaf.
         let mut height = vec![0_usize; tree.cliques().len()];
         for &clique in order.iter().rev() {
             if let Some(link) = tree.parent(clique) {
@@ -115,7 +117,7 @@ impl Plan {
         &self.messages[self.messages.len() / 2..]
     }
 
-    /// The message over `separator` in `phase`.
+    /// The message over `separator` in `phase`; `None` if the tree has no such separator.
     #[must_use]
     pub fn message_over(&self, separator: SeparatorId, phase: Phase) -> Option<MessageId> {
         self.messages
@@ -133,7 +135,7 @@ impl std::ops::Index<MessageId> for Plan {
     }
 }
 
-/// All cliques, each before its descendants, one whole subtree after the other.
+/// All cliques, each before its descendants, and each subtree without a gap.
 fn preorder(tree: &JunctionTree) -> Vec<CliqueId> {
     let mut order = Vec::with_capacity(tree.cliques().len());
     let mut open = vec![tree.root()];
@@ -144,7 +146,7 @@ fn preorder(tree: &JunctionTree) -> Vec<CliqueId> {
     order
 }
 
-/// All cliques, each after its descendants, one whole subtree after the other.
+/// All cliques, each after its descendants, and each subtree without a gap.
 fn postorder(tree: &JunctionTree) -> Vec<CliqueId> {
     // The reverse of a preorder that visits children from last to first.
     let mut order = Vec::with_capacity(tree.cliques().len());
@@ -180,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_plan_is_depth_first_from_the_leaves_and_back() {
+    fn collect_goes_depth_first_from_the_leaves_and_distribute_from_the_root() {
         let plan = Plan::depth_first(&small_tree());
         let ends = |messages: &[Message]| -> Vec<(usize, usize, usize)> {
             messages.iter().map(|m| (m.from.index(), m.to.index(), m.level)).collect()

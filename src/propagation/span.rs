@@ -36,7 +36,7 @@ impl Span {
         }
     }
 
-    /// Records the start. The messages of a group that is timed together have the same `start`, and
+    /// Records the start. Messages that are timed together as a group have the same `start`, and
     /// `forecast` grows from one to the next.
     #[inline]
     pub fn begin(&self, worker: u32, start: u64, forecast: u32) {
@@ -85,13 +85,14 @@ struct Ended {
     message: usize,
     worker: u32,
     start: u64,
+    /// May be [`WITH_NEXT`].
     end: u64,
     forecast: u32,
     wait: u64,
 }
 
-/// The timings of the messages that have ended and have a known time, in the order of `spans`.
-/// `spans` holds one span for each message.
+/// The timings of the messages whose times are known, in the order of `spans`, which holds one span
+/// for each message. A message of a group is left out until the whole group has ended.
 pub(super) fn timings(spans: &[Span]) -> Vec<MessageTiming> {
     let ended = spans.iter().enumerate().filter_map(|(message, span)| {
         let end = span.end.load(Ordering::Acquire);
@@ -121,8 +122,9 @@ pub(super) fn timings(spans: &[Span]) -> Vec<MessageTiming> {
     timings
 }
 
-/// Divides the time of a group of messages that were timed together in proportion to their
-/// forecasts. The last message of the group holds the end and the total forecast of the group.
+/// Divides the time of a group of messages that were timed together among these messages, in
+/// proportion to their forecasts. The last message of the group holds the end and the total
+/// forecast of the group.
 fn share_time(group: &[&Ended], timings: &mut Vec<MessageTiming>) {
     let last = group[group.len() - 1];
     let total = u128::from(last.end.saturating_sub(last.start));

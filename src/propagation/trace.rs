@@ -39,9 +39,9 @@ impl Stage {
 pub struct StageTiming {
     /// The stage.
     pub stage: Stage,
-    /// When it began.
+    /// When the stage began.
     pub start: Duration,
-    /// When it ended.
+    /// When the stage ended.
     pub end: Duration,
 }
 
@@ -58,13 +58,13 @@ pub struct MessageTiming {
     /// whose workers only take up messages that are ready.
     #[serde(default)]
     pub wait: Duration,
-    /// When it began.
+    /// When the message began.
     pub start: Duration,
-    /// How long it took.
+    /// How long the message took.
     pub duration: Duration,
     /// Number of other messages that were timed together with this one. If zero, the message was
-    /// timed alone; otherwise start and duration are its share of the common time, in proportion to
-    /// the forecasts.
+    /// timed alone. Otherwise, start and duration are those of the message's share of the common
+    /// time, which is divided in proportion to the forecasts.
     #[serde(default)]
     pub shared_with: u32,
 }
@@ -72,12 +72,15 @@ pub struct MessageTiming {
 /// The part of the plan and of the junction tree's tables that an engine skipped in a propagation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Savings {
-    /// Messages of the plan that need not be computed, because everything below the sender sums out
-    /// or a reduced tree needs fewer messages.
+    /// By how much the number of messages computed falls short of the plan. A message is not
+    /// computed if its sender's subtree sums out to one, if it is unchanged since an earlier run,
+    /// or if a reduced tree has fewer messages.
     pub messages_skipped: usize,
-    /// Table entries ruled out by the evidence.
+    /// How many fewer entries a reduced tree has than the junction tree. Zero if the full tree was
+    /// used.
     pub entries_sliced: u64,
-    /// Table entries left out because they are zero whatever the evidence.
+    /// Table entries left out of the full tree because they are zero whatever the evidence. Zero if
+    /// a reduced tree was used.
     pub entries_zero: u64,
     /// Entries of the tables that were used.
     #[serde(rename = "entries_left")]
@@ -94,7 +97,7 @@ pub struct MessageTrace {
     pub stages: Vec<StageTiming>,
     /// The finished messages, in the order of the plan.
     pub messages: Vec<MessageTiming>,
-    /// The work that was skipped; all zero if the engine skips none or has not reported yet.
+    /// The work that was skipped; all zero if the engine reports none or has not reported yet.
     #[serde(default)]
     pub savings: Savings,
     /// The time from the start until now, or until the end of a finished propagation.

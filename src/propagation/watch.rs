@@ -10,25 +10,26 @@ use crate::cancel::{CancelToken, Cancelled};
 use crate::propagation::span::{self, Span};
 use crate::propagation::{MessageId, MessageTrace, Plan, Savings, Stage, StageTiming};
 
-/// The clock of all watches. It reads the processor's own counter where that is reliable, which is
-/// several times faster than asking the operating system; a system call would take longer than many
-/// messages. There is only one clock because calibrating it takes about 20 ms on a virtual machine.
+/// The clock of all watches. Where the processor's own counter is reliable, the clock reads this
+/// counter, which is several times faster than asking the operating system; a system call would
+/// take longer than many messages do. All watches share one clock because calibrating a clock takes
+/// about 20 ms on a virtual machine.
 static CLOCK: LazyLock<Clock> = LazyLock::new(Clock::new);
 
-/// When one worker last read the clock, and the messages it has computed since. Meaningless for an
-/// untimed [`Watch`].
+/// When one worker last read the clock, and which messages the worker has computed since then.
+/// Meaningless for an untimed [`Watch`].
 #[derive(Clone, Copy, Debug)]
 pub struct WorkerClock {
     /// The last reading, in nanoseconds since the start of the propagation.
     read_at: u64,
-    /// Total forecast of the messages computed since; zero if there are none.
+    /// Total forecast of the messages computed since the reading; zero if there are none.
     forecast: u32,
     /// The last of these messages.
     last: MessageId,
 }
 
-/// How long a message is forecast to take, and how long messages must be to get a reading of the
-/// clock.
+/// How long a message is forecast to take, and how many nanoseconds of messages share one reading
+/// of the clock.
 #[derive(Clone, Copy, Debug)]
 pub struct TimingHint {
     /// Forecast in nanoseconds. Only its ratio to the forecasts of other messages matters.
@@ -38,7 +39,8 @@ pub struct TimingHint {
     pub min_interval: u32,
 }
 
-/// Where an engine reports progress and timings while it propagates, and learns of cancellation.
+/// Receives progress and timings from an engine that propagates, and tells the engine when the
+/// propagation is cancelled.
 ///
 /// An engine wraps each message in [`message`](Self::message) and each stage in
 /// [`stage`](Self::stage). Other threads can read the state at any time without stopping the
@@ -59,8 +61,8 @@ pub struct Watch {
 }
 
 impl WorkerClock {
-    /// Splits off the messages computed since the last reading: the returned clock holds them, and
-    /// this one keeps only the reading.
+    /// Splits off the messages computed since the last reading. The returned clock holds these
+    /// messages; this clock keeps only the reading.
     #[must_use]
     pub fn take(&mut self) -> Self {
         std::mem::replace(self, Self { forecast: 0, ..*self })
@@ -99,7 +101,8 @@ impl Watch {
         }
     }
 
-    /// Returns an error once the propagation is cancelled. Engines call this before every message.
+    /// Returns an error once the propagation is cancelled. Engines call this several times in each
+    /// propagation.
     ///
     /// # Errors
     /// [`Cancelled`], which the engine returns in turn.
@@ -128,10 +131,11 @@ impl Watch {
     /// As [`message`](Self::message), for a worker that computes one message after another: the end
     /// of one is the start of the next, so the clock is read only once for each.
     ///
-    /// Even that would add several percent to very short messages. So consecutive messages are
-    /// timed together until their forecasts add up to `hint.min_interval`, and share the measured
-    /// time in proportion to their forecasts: see [`MessageTiming::shared_with`]. Call
-    /// [`flush`](Self::flush) after the last message of a worker.
+    /// Even one reading would add several percent to the time of a very short message. So
+    /// consecutive messages are timed together until their forecasts add up to `hint.min_interval`,
+    /// and share the measured time in proportion to their forecasts: see
+    /// [`MessageTiming::shared_with`]. Call [`flush`](Self::flush) after the last message of a
+    /// worker.
     ///
     /// [`MessageTiming::shared_with`]: crate::propagation::MessageTiming::shared_with
     #[inline]
@@ -178,7 +182,7 @@ impl Watch {
         }
     }
 
-    /// A worker's clock, read now.
+    /// A worker's clock. It is read now if messages are timed.
     #[inline]
     #[must_use]
     pub fn worker_clock(&self) -> WorkerClock {
@@ -232,9 +236,10 @@ impl Watch {
         self.started.get().map_or(Duration::ZERO, since)
     }
 
-    /// Records when another device computed a message, so that the call could not be
-    /// [wrapped](Self::message), and how long the worker waited for the message's inputs before
-    /// `start`. Times count from the start of the propagation.
+    /// Records the times of a message that another device computed, where
+    /// [`message`](Self::message) cannot time it. `wait` is how long the worker waited for the
+    /// inputs of the message before `start`. `start` and `end` count from the start of the
+    /// propagation.
     pub fn note_message(
         &self,
         message: MessageId,
@@ -249,7 +254,8 @@ impl Watch {
         span.end(nanoseconds(end));
     }
 
-    /// As [`note_message`](Self::note_message), for a stage.
+    /// Records when a stage began and ended, as [`note_message`](Self::note_message) does for a
+    /// message.
     pub fn note_stage(&self, stage: Stage, start: Duration, end: Duration) {
         if self.times_messages() {
             let span = &self.stages[stage as usize];
@@ -399,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn an_untimed_watch_only_cancels() {
+    fn an_untimed_watch_times_nothing_and_cancels_its_children() {
         let watch = Watch::untimed(CancelToken::new());
         assert_eq!(watch.message(MessageId::new(0), 0, || 7), 7);
         assert!(watch.trace().messages.is_empty());
