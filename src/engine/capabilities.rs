@@ -29,7 +29,8 @@ pub struct Capabilities {
     /// Whether the engine uses [`PaperOptions`](crate::engine::PaperOptions): the block size and
     /// the layout of the mapping tables.
     pub paper_options: bool,
-    /// Whether the engine propagates many cases together, which is faster than one after another.
+    /// Whether the engine propagates many cases together, which is faster than propagating one
+    /// after another.
     pub batch: bool,
     /// Whether the engine passes messages on several threads of the CPU, up to
     /// [`LoadOptions::threads`](crate::engine::LoadOptions::threads).
@@ -50,11 +51,11 @@ pub enum Device {
 /// How an engine computes posteriors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
-    /// HUGIN as Zheng, Mengshoel and Chong describe it: the messages of the plan one after another,
-    /// each over all entries of its tables.
+    /// HUGIN as Zheng, Mengshoel and Chong describe it: the messages of the plan are passed one
+    /// after another, and each processes all entries of its tables.
     Hugin,
-    /// Contractions planned from the junction tree, without the work that zeros of the network or
-    /// the evidence make unnecessary.
+    /// Contractions planned from the junction tree. Work that zeros of the network or the evidence
+    /// make unnecessary is skipped.
     Contraction,
     /// Variable elimination, without a junction tree.
     Elimination,

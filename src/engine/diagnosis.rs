@@ -55,14 +55,15 @@ impl fmt::Display for ImpossibleEvidence {
     }
 }
 
-/// Finds a minimal conflict in `evidence`, which `propagator` found impossible.
+/// Finds a minimal set of conflicting findings in `evidence`, which `propagator` found impossible.
 ///
 /// The method is divide and conquer after Junker, QUICKXPLAIN: Preferred explanations and
 /// relaxations for over-constrained problems (AAAI 2004). Findings are tried in variable order, so
 /// all engines name the same conflict.
 ///
 /// # Complexity
-/// At most 2 k log2(n / k) + 2 k propagations for a conflict of k among n findings.
+/// At most 2 k log2(n / k) + 2 k propagations for a conflict of k among n findings, and one more in
+/// a Markov network.
 pub(super) fn explain(
     propagator: &mut dyn Propagator,
     network: &Network,
@@ -90,8 +91,8 @@ pub(super) fn explain(
 
 /// A minimal subset of `candidates` that is impossible together with `background`.
 ///
-/// `background_grew`: whether findings were added to the background since the background was last
-/// found possible. If so, the background may be impossible by itself, and the subset is then empty.
+/// `background_grew` says whether findings were added to the background since it was last found
+/// possible. If so, the background may be impossible by itself, and the subset is then empty.
 fn minimal_conflict<E>(
     background: &mut Vec<VariableId>,
     background_grew: bool,

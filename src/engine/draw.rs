@@ -7,8 +7,9 @@ use crate::cancel::CancelToken;
 use crate::network::{Evidence, Network, state_at};
 use crate::propagation::Watch;
 
-/// Evidence that observes `count` variables of `network`, or all if there are fewer, in the states of
-/// one sample of the joint distribution. The evidence is therefore possible.
+/// Evidence that observes `count` randomly chosen variables of `network`, or all if there are
+/// fewer. Their states are those of one sample of the joint distribution, so the evidence is
+/// possible.
 ///
 /// A Bayesian network is [sampled forward](Evidence::drawn). In a Markov network, the state of each
 /// variable is drawn from the variable's posterior given the states drawn before, so each variable

@@ -13,9 +13,8 @@ pub enum RunError {
     Cancelled,
     /// The evidence has probability zero.
     Impossible,
-    /// The GPU failed or is lost. The text says what happened, phrased for the user. The propagator
-    /// cannot be used any more, but the network can be loaded again, into the same engine or
-    /// another.
+    /// The GPU failed or is lost. The text says to the user what happened. The propagator cannot be
+    /// used any more, but the network can be loaded again, into the same engine or another.
     Device(String),
 }
 
@@ -25,8 +24,8 @@ impl From<Cancelled> for RunError {
     }
 }
 
-/// Why evidence has no posteriors. Unlike [`RunError`], it names the conflict in impossible
-/// evidence.
+/// Why evidence has no posteriors. Unlike [`RunError`], this error names the conflicting findings
+/// of impossible evidence.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PropagationError {
     /// The propagation was cancelled.
@@ -65,7 +64,7 @@ pub enum LoadError {
     Unavailable {
         /// Name of the engine.
         engine: &'static str,
-        /// The reason, phrased for the user.
+        /// The reason, as text for the user.
         reason: String,
     },
     /// The engine does not support the requested precision.

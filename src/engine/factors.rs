@@ -10,9 +10,10 @@ use crate::potential::{Odometer, Real, Scope};
 use crate::propagation::CompiledNetwork;
 
 /// A product is computed without a separate power of two if it has at most this many factors, and
-/// if its nonzero entries must be at least 2 to the power of minus this number. Values of factors
-/// are below 2, so all entries are then in the range of single precision. A smaller number would
-/// cost time, and a larger one precision.
+/// if the smallest values of the factors imply that its nonzero entries are at least 2 to the power
+/// of minus this number. Values of factors are below 2, so all entries are then in the range of
+/// single precision. With a smaller limit, more products would take the slower path; with a larger
+/// one, entries could lose precision.
 const MAX_DIRECT_EXPONENT: f64 = 96.0;
 
 /// A product of factors over a scope.
@@ -53,13 +54,13 @@ impl<'a> FactorProduct<'a> {
         cliques.map(|(scope, factors)| Self::new(network, scope, factors)).collect()
     }
 
-    /// Calls `put` with every entry in index order. The product is these entries multiplied by two
-    /// to the power of the returned exponent.
+    /// Calls `put` with every entry in index order. The entries of the product are these numbers
+    /// multiplied by two to the power of the returned exponent.
     pub fn entries(&self, mut put: impl FnMut(f64)) -> i32 {
-        let below: f64 =
+        let headroom_below: f64 =
             self.factors.iter().map(|(values, _)| -smallest_nonzero(values).log2()).sum();
-        if below.max(self.factors.len() as f64) <= MAX_DIRECT_EXPONENT {
-            self.fold(1.0, |product, value| product * value, put);
+        if headroom_below.max(self.factors.len() as f64) <= MAX_DIRECT_EXPONENT {
+            self.for_each_product(1.0, |product, value| product * value, put);
             return 0;
         }
         // Each product is a number in [1, 2) and an exponent. Zero has a very small exponent, so
@@ -70,13 +71,17 @@ impl<'a> FactorProduct<'a> {
             product.scale_exponent().map_or(ZERO, |scale| (product.scale(scale), power - scale))
         };
         let mut largest: Option<i32> = None;
-        self.fold((1.0, 0), times, |(number, power)| {
+        self.for_each_product((1.0, 0), times, |(number, power)| {
             if number > 0.0 {
                 largest = largest.max(Some(power));
             }
         });
         let largest = largest.unwrap_or(0);
-        self.fold((1.0, 0), times, |(number, power)| put(number.scale(power - largest)));
+        self.for_each_product(
+            (1.0, 0),
+            times,
+            |(number, power)| put(number.scale(power - largest)),
+        );
         largest
     }
 
@@ -87,15 +92,21 @@ impl<'a> FactorProduct<'a> {
         (values, power)
     }
 
-    /// For each entry, folds the values of all factors with `fold` and calls `put` with the result.
-    fn fold<T: Copy>(&self, start: T, fold: impl Fn(T, f64) -> T, mut put: impl FnMut(T)) {
+    /// For each entry, combines the values of all factors with `times`, beginning with `one`, and
+    /// calls `put` with the result.
+    fn for_each_product<T: Copy>(
+        &self,
+        one: T,
+        times: impl Fn(T, f64) -> T,
+        mut put: impl FnMut(T),
+    ) {
         let factors = self.factors.iter();
         let mut factors: Vec<(&[f64], Odometer)> =
             factors.map(|(values, family)| (*values, Odometer::new(self.scope, family))).collect();
         for _ in 0..self.scope.entries() {
             let value =
                 |(values, index): &mut (&[f64], Odometer)| index.next().map_or(1.0, |i| values[i]);
-            put(factors.iter_mut().map(value).fold(start, &fold));
+            put(factors.iter_mut().map(value).fold(one, &times));
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::network::Evidence;
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast, Posteriors, Watch};
 
-/// A way to propagate evidence through a junction tree.
+/// A way to compute posteriors from evidence.
 pub trait Engine: Send + Sync {
     /// The engine's name and capabilities.
     fn info(&self) -> &'static EngineInfo;
@@ -45,7 +45,7 @@ pub trait Engine: Send + Sync {
     ///
     /// # Errors
     /// If the engine cannot run here, does not support the precision or the network, or needs more
-    /// memory than `options` allow, or if the GPU fails.
+    /// memory than `options.memory`, or if the GPU fails.
     fn load(
         &self,
         compiled: &Arc<CompiledNetwork>,
@@ -72,11 +72,12 @@ pub trait Propagator: Send {
 
     /// Propagates each of `cases` separately and returns their answers in the same order.
     ///
-    /// Engines with the [`batch`](super::Capabilities::batch) capability compute many cases together.
-    /// `watch` can cancel the call. It neither times nor counts messages of a batch.
+    /// Engines with the [`batch`](super::Capabilities::batch) capability compute many cases
+    /// together. `watch` can cancel the call. It neither times nor counts messages of a batch.
     ///
     /// # Errors
-    /// Only if `watch` was cancelled. If a case has probability zero, its answer is an error.
+    /// Only if `watch` was cancelled. If a case has probability zero or the GPU fails, only the
+    /// answers concerned are errors.
     ///
     /// # Panics
     /// If a case names variables or states that the loaded network does not have.
@@ -86,7 +87,7 @@ pub trait Propagator: Send {
 
     /// Drops everything kept from earlier runs, so that the next run computes everything anew.
     ///
-    /// Call this before timing a propagation. The call changes no posterior beyond rounding.
+    /// Call this before timing a propagation. No posterior changes beyond rounding.
     fn forget(&mut self) {}
 
     /// Maximum memory in use at any time, including during a run, in bytes.
@@ -97,13 +98,13 @@ pub trait Propagator: Send {
         1
     }
 
-    /// What only propagators on a GPU offer; `None` for those on the CPU.
+    /// The functions that only propagators on a GPU have; `None` for a propagator on the CPU.
     fn gpu(&mut self) -> Option<&mut dyn GpuPropagator> {
         None
     }
 }
 
-/// What only a propagator on a GPU offers.
+/// The functions that only a propagator on a GPU has.
 pub trait GpuPropagator {
     /// Sets the threads per block for further runs. Returns `false` if the engine does not have the
     /// [`paper_options`](super::Capabilities::paper_options) capability.

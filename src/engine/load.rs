@@ -5,7 +5,10 @@ use crate::numbers::thousands;
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast};
 
-/// Refuses a precision that `engine` does not support.
+/// Checks that `engine` supports `precision`.
+///
+/// # Errors
+/// [`LoadError::Precision`] if it does not.
 fn check_precision(engine: &dyn Engine, precision: Precision) -> Result<(), LoadError> {
     if engine.precisions().contains(&precision) {
         Ok(())

@@ -6,20 +6,20 @@
 use crate::engine::MessageDetail;
 use crate::potential::Odometer;
 
-/// Maximum number of additions by which a move forward updates the sums one by one. A longer move
-/// recomputes all sums. This affects only speed.
+/// Maximum number of additions of a move forward that continues from the current sums. A longer
+/// move computes all sums anew. This affects only speed.
 const MAX_INCREMENTAL_STEPS: usize = 1000;
 
 /// The order of the elementary steps of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Order {
-    /// Entry by entry, as on one CPU: all entries of the sender, then all of the separator, then all
-    /// of the receiver.
+    /// Entry by entry, as on one CPU: all entries of the sender, then all of the separator, then
+    /// all of the receiver.
     #[default]
     Entries,
     /// Thread by thread, as in the paper's kernel: thread j sums the sender's entries that map to
-    /// separator entry j, divides, and multiplies the receiver's entries. Threads are shown one after
-    /// another although they run in parallel.
+    /// separator entry j, divides, and multiplies the receiver's entries that map to j. The steps
+    /// of one thread come after those of another, although threads run in parallel.
     Threads,
 }
 
@@ -30,7 +30,7 @@ pub enum Step {
     Add {
         /// The separator's entry.
         j: usize,
-        /// The index in the mapping table of j.
+        /// The position of the entry in the mapping table of j, counted from zero.
         n: usize,
         /// The sender's entry.
         entry: usize,
@@ -44,7 +44,7 @@ pub enum Step {
     Multiply {
         /// The separator's entry.
         j: usize,
-        /// The index in the mapping table of j.
+        /// The position of the entry in the mapping table of j, counted from zero.
         n: usize,
         /// The receiver's entry.
         entry: usize,
@@ -67,7 +67,7 @@ pub struct Progress {
     order: Order,
     /// The number of steps done.
     done: usize,
-    /// For each separator entry j the part of φ*(j) that has been summed so far.
+    /// For each separator entry j, the part of φ*(j) that has been summed so far.
     sums: Vec<f64>,
 }
 
@@ -103,8 +103,8 @@ impl Progress {
     ///
     /// # Complexity
     /// In [`Order::Entries`]: at most one addition for each of the sender's entries before the new
-    /// position, or one for each step of a short move forward. In [`Order::Threads`]: the additions
-    /// of one thread, and copies of the sums of all threads before that thread.
+    /// position; for a short move forward, one addition for each step of the move. In
+    /// [`Order::Threads`]: the additions of one thread, and a copy of the table of the separator.
     pub fn seek(&mut self, message: &MessageDetail, done: usize) {
         let target = done.min(steps(message));
         match self.order {
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_is_right_at_every_step_also_after_moving_back() {
+    fn progress_is_right_at_every_step_and_after_moving_back() {
         for message in messages() {
             for order in [Order::Entries, Order::Threads] {
                 let mut sums = vec![0.0; message.before.len()];

@@ -1,9 +1,9 @@
-//! The engines: ways to propagate evidence through a junction tree.
+//! The engines: ways to compute posteriors from evidence.
 //!
-//! An [`Engine`] is immutable and forecasts what it needs for a compiled network. Loading the network
-//! gives a [`Propagator`], which owns the tables and is used by one thread at a time. The
+//! An [`Engine`] is immutable and forecasts what it needs for a compiled network. Loading the
+//! network gives a [`Propagator`], which owns the tables and is used by one thread at a time. The
 //! [`Capabilities`] of an engine say, as data, what the engine can do. All engines give the same
-//! posteriors; `tests/conformance` checks that.
+//! posteriors within the tolerance of their precision; `tests/conformance` checks this.
 
 mod batch;
 mod capabilities;

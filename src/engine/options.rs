@@ -16,7 +16,8 @@ pub struct LoadOptions {
     pub precision: Precision,
     /// Maximum number of threads of the CPU. An engine without the
     /// [`parallel`](crate::engine::Capabilities::parallel) capability passes messages on one thread
-    /// or on the GPU, but may use them to prepare the cases of a batch and to read its results.
+    /// or on the GPU, but may use more threads to prepare the cases of a batch and to read the
+    /// results of the batch.
     pub threads: usize,
     /// Maximum memory to allocate.
     pub memory: MemoryLimit,
@@ -109,7 +110,7 @@ impl MappingLayout {
     }
 }
 
-/// Number of threads of a warp. They run in step.
+/// Number of threads of a warp, which execute together.
 pub const WARP: usize = 32;
 
 /// Size of one memory transaction of a GPU in words of 4 bytes: 32 bytes.

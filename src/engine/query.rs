@@ -77,7 +77,10 @@ pub fn propagate_batch(
     cases.iter().zip(answers).map(&mut explain).collect()
 }
 
-/// Propagates each case in a separate run.
+/// Propagates each case in a run of its own.
+///
+/// # Errors
+/// [`Cancelled`] once `watch` is cancelled.
 pub(super) fn one_at_a_time(
     cases: &[Evidence],
     watch: &Watch,
@@ -94,10 +97,14 @@ pub(super) fn one_at_a_time(
     Ok(answers)
 }
 
-/// Runs each case that a batch found impossible again in a separate run, and uses that answer.
+/// Propagates each case that a batch found impossible again, in a run of its own, and uses the
+/// answer of that run.
 ///
-/// A batch has less numerical range than a single run, so it may take evidence that is possible but
-/// very unlikely for impossible.
+/// A batch has less numerical range than a single run, so it may report very unlikely evidence as
+/// impossible.
+///
+/// # Errors
+/// [`Cancelled`] once `watch` is cancelled.
 pub(super) fn rerun_impossible(
     answers: BatchAnswers,
     cases: &[Evidence],

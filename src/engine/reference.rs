@@ -4,7 +4,8 @@
 //! and findings. The engine uses the network and not its junction tree, so an error in the junction
 //! tree does not affect it. It is slow and meant for tests and small networks.
 //!
-//! Zhang and Poole, A simple approach to Bayesian network computations (1994).
+//! The method is that of Zhang and Poole, A simple approach to Bayesian network computations
+//! (1994).
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -19,7 +20,8 @@ use crate::potential::{Potential, Precision, Scope};
 use crate::propagation::{CompiledNetwork, Forecast, Posteriors, Stage, Watch};
 
 /// Maximum number of variables for an exact forecast of memory, which simulates one elimination for
-/// each variable. With more variables that would take seconds, so the forecast is an upper bound.
+/// each variable. With more variables, these simulations would take seconds, so the forecast is an
+/// upper bound.
 const MAX_EXACT_FORECAST: usize = 500;
 
 /// Engine `reference`.
@@ -33,8 +35,8 @@ impl Engine for Reference {
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
         let network = compiled.network();
         let order = elimination_order(network);
-        let counted = if order.len() <= MAX_EXACT_FORECAST { peak_entries } else { peak_bound };
-        let bytes = counted(network, &order).saturating_mul(8);
+        let peak = if order.len() <= MAX_EXACT_FORECAST { peak_entries } else { peak_bound };
+        let bytes = peak(network, &order).saturating_mul(Precision::F64.bytes());
         Forecast::new(self.name(), precision, compiled, bytes)
     }
 
@@ -82,8 +84,9 @@ impl Propagator for Loaded {
     }
 }
 
-/// The factors of `network` and the findings of `evidence`, each scaled to a largest value in [1, 2),
-/// and the exponent of the power of two to multiply their product by.
+/// The factors of `network` and the findings of `evidence`, each scaled to a largest value in [1,
+/// 2), with the exponent of the power of two that undoes the scaling of their product. Every
+/// variable of a Markov network also has a factor of ones, because it may be in no other factor.
 fn factors(network: &Network, evidence: &Evidence) -> (Vec<Potential>, i64) {
     let tables = network.factors().map(|factor| Potential::from_factor(network, factor));
     let findings = evidence.iter().map(|(v, finding)| Potential::from_finding(network, v, finding));
@@ -133,7 +136,7 @@ fn product(factors: &[Potential], exponent: &mut i64) -> Result<Potential, RunEr
     Ok(product)
 }
 
-/// All variables in greedy order: the next is always one whose elimination needs the smallest
+/// All variables in greedy order: each is a remaining variable whose elimination needs the smallest
 /// product.
 fn elimination_order(network: &Network) -> Vec<VariableId> {
     let mut scopes = family_scopes(network);
@@ -143,16 +146,16 @@ fn elimination_order(network: &Network) -> Vec<VariableId> {
         scope.variables().iter().for_each(|v| containing[v.index()].push(index));
     };
     scopes.iter().enumerate().for_each(|(index, scope)| register(&mut containing, index, scope));
-    let joint = |scopes: &[Scope], indices: &[usize]| {
+    let union_of = |scopes: &[Scope], indices: &[usize]| {
         Scope::union(indices.iter().map(|&index| &scopes[index]))
     };
     let mut costs: Vec<u64> =
-        containing.iter().map(|indices| entries(&joint(&scopes, indices))).collect();
+        containing.iter().map(|indices| entries(&union_of(&scopes, indices))).collect();
     let mut remaining: BTreeSet<_> = network.ids().map(|v| (costs[v.index()], v)).collect();
     let mut order = Vec::with_capacity(remaining.len());
     while let Some((_, next)) = remaining.pop_first() {
         let merged = std::mem::take(&mut containing[next.index()]);
-        let marginal = joint(&scopes, &merged).without(next);
+        let marginal = union_of(&scopes, &merged).without(next);
         for neighbour in marginal.variables() {
             containing[neighbour.index()].retain(|index| !merged.contains(index));
         }
@@ -161,7 +164,7 @@ fn elimination_order(network: &Network) -> Vec<VariableId> {
         for &neighbour in marginal.variables() {
             let cost = &mut costs[neighbour.index()];
             remaining.remove(&(*cost, neighbour));
-            *cost = entries(&joint(&scopes, &containing[neighbour.index()]));
+            *cost = entries(&union_of(&scopes, &containing[neighbour.index()]));
             remaining.insert((*cost, neighbour));
         }
         order.push(next);
@@ -195,9 +198,8 @@ fn peak_entries(network: &Network, order: &[VariableId]) -> u64 {
 
 /// An upper bound of [`peak_entries`], computed from a single elimination of all variables.
 ///
-/// If an elimination keeps one variable, its tables are at most as many times larger as that
-/// variable has states. Every table is an initial one, the marginal of a product, or the current
-/// product.
+/// Keeping one variable of k states instead of eliminating it makes the tables at most k times as
+/// large. Every table is an initial one, the marginal of a product, or the current product.
 fn peak_bound(network: &Network, order: &[VariableId]) -> u64 {
     let start = initial_scopes(network);
     let (mut marginals, mut largest) = (0_u64, 0);
@@ -213,31 +215,31 @@ fn peak_bound(network: &Network, order: &[VariableId]) -> u64 {
 }
 
 /// Simulates the elimination of all variables of `order` except `target`. For each product, calls
-/// `product` with three numbers of entries: of the factors, of the product, and of its marginal.
+/// `report` with three numbers of entries: of the factors, of the product, and of its marginal.
 fn products(
     start: &[Scope],
     order: &[VariableId],
     target: Option<VariableId>,
-    mut product: impl FnMut(u64, u64, u64),
+    mut report: impl FnMut(u64, u64, u64),
 ) {
     let mut position = vec![0; order.len()];
     order.iter().enumerate().for_each(|(at, v)| position[v.index()] = at);
-    // The position in `order` of the variable of a scope that is eliminated first.
-    let first = |scope: &Scope| {
+    // The position in `order` at which the first variable of a scope is eliminated.
+    let first_position = |scope: &Scope| {
         let eliminated = scope.variables().iter().filter(|v| Some(**v) != target);
         eliminated.map(|v| position[v.index()]).min()
     };
     let mut waiting: Vec<Vec<Cow<'_, Scope>>> = vec![Vec::new(); order.len()];
     for scope in start {
-        first(scope).into_iter().for_each(|at| waiting[at].push(Cow::Borrowed(scope)));
+        first_position(scope).into_iter().for_each(|at| waiting[at].push(Cow::Borrowed(scope)));
     }
     for (at, &variable) in order.iter().enumerate().filter(|(_, v)| Some(**v) != target) {
         let with = std::mem::take(&mut waiting[at]);
         let joint = Scope::union(with.iter().map(|scope| &**scope));
         let rest = joint.without(variable);
         let consumed = with.iter().map(|scope| entries(scope)).fold(0, u64::saturating_add);
-        product(consumed, entries(&joint), entries(&rest));
-        if let Some(at) = first(&rest) {
+        report(consumed, entries(&joint), entries(&rest));
+        if let Some(at) = first_position(&rest) {
             waiting[at].push(Cow::Owned(rest));
         }
     }
@@ -258,8 +260,8 @@ fn states(network: &Network) -> u64 {
     network.ids().map(|variable| network[variable].cardinality() as u64).sum()
 }
 
-/// For a Markov network, in which a variable may be in no factor, the scope of each variable alone;
-/// for a Bayesian network nothing.
+/// The scope of each variable alone for a Markov network, in which a variable may be in no factor;
+/// nothing for a Bayesian network.
 fn variable_scopes(network: &Network) -> impl Iterator<Item = Scope> {
     let variables = network.ids().filter(|_| !network.is_bayesian());
     variables.map(|variable| Scope::of(network, [variable]))

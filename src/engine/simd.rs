@@ -2,11 +2,12 @@
 //!
 //! [`simd_dispatch!`] wraps a generic loop, the *body*, which is written so that the compiler turns
 //! it into vector instructions. On x86-64 the body is compiled three times: for AVX-512, for AVX2,
-//! and for the baseline of the target. A call takes the first of these that the machine supports.
+//! and for the baseline of the target. A call runs the first of these versions that the machine
+//! supports.
 //!
-//! All versions give the same bits. The compiler never fuses a multiplication with an addition, and
-//! it never reorders a sum, so a body that needs a vectorised sum keeps a fixed number of partial
-//! sums of its own.
+//! All versions give the same bits. The compiler never fuses a multiplication with an addition and
+//! never reorders a sum, so a body that needs a vectorised sum keeps a fixed number of partial sums
+//! of its own.
 //!
 //! The crate `multiversion` (0.9) was tried in place of this macro. It gave the same bits, but sums
 //! over short rows, which are the most common, took up to 1.4 times as long.
