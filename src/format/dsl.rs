@@ -69,20 +69,35 @@ fn node<'s>(
     let states = body.list("NAMESTATES").or_else(|| body.list("NAMECHOICES"));
     let states = words(source, states, "the label of a state")?;
     let parents = words(source, block.list("PARENTS"), "the name of a parent")?;
+    let (role, definition, offset) = definition(source, field, &name, kind, body, &states)?;
+    let note = note(block, &name.text);
+    Ok(Node { name, role, states, parents, definition, offset, note })
+}
+
+/// The role of the node called `name` according to its type `kind`, its definition in `body`, and
+/// the byte offset of the definition. `field` is the field of the node.
+fn definition<'s>(
+    source: SourceText<'s>,
+    field: &Field<'s>,
+    name: &Word<'s>,
+    kind: &Word<'s>,
+    body: &Block<'s>,
+    states: &[Word<'s>],
+) -> Result<(Role, Definition<'static>, usize), FormatError> {
     let list = |part: &str| {
         body.list(part).ok_or_else(|| {
             source
                 .error(field.offset, format!("expected {part} = (...) in the node '{}'", name.text))
         })
     };
-    let (role, definition, offset) = match kind.text.to_ascii_uppercase().as_str() {
+    match kind.text.to_ascii_uppercase().as_str() {
         "CPT" | "CHANCE" => {
             let (entries, offset) = list("PROBABILITIES")?;
-            (Role::Chance, Definition::Table(numbers(source, entries)?), offset)
+            Ok((Role::Chance, Definition::Table(numbers(source, entries)?), offset))
         }
         "TRUTHTABLE" | "DETERMINISTIC" => {
             let (entries, offset) = list("RESULTINGSTATES")?;
-            let labels = Labels::new(&name.text, &states);
+            let labels = Labels::new(&name.text, states);
             let outcomes = entries.iter().map(|entry| {
                 let label = text(source, entry, "the label of a state")?;
                 match labels.get(label) {
@@ -90,32 +105,32 @@ fn node<'s>(
                     None => Err(labels.unknown(source, label, entry.offset)),
                 }
             });
-            (Role::Chance, Definition::Function(outcomes.collect::<Result<_, _>>()?), offset)
+            Ok((Role::Chance, Definition::Function(outcomes.collect::<Result<_, _>>()?), offset))
         }
         "NOISY_MAX" => {
             let (entries, offset) = list("PROBABILITIES")?;
             let strengths = body.list("STRENGTHS").map_or(&[][..], |(entries, _)| entries);
             let strengths = numbers(source, strengths)?;
             let columns = numbers(source, entries)?;
-            (Role::Chance, Definition::NoisyMax { strengths, columns }, offset)
+            Ok((Role::Chance, Definition::NoisyMax { strengths, columns }, offset))
         }
         "NOISY_ADDER" => {
             let (entries, offset) = list("PROBABILITIES")?;
             let weights = body.list("WEIGHTS").map_or(&[][..], |(entries, _)| entries);
             let weights = numbers(source, weights)?;
             let columns = numbers(source, entries)?;
-            (Role::Chance, Definition::NoisyAdder { weights, columns }, offset)
+            Ok((Role::Chance, Definition::NoisyAdder { weights, columns }, offset))
         }
-        "LIST" | "DECISION" => (Role::Decision, Definition::Missing, field.offset),
+        "LIST" | "DECISION" => Ok((Role::Decision, Definition::Missing, field.offset)),
         "TABLE" | "UTILITY" | "MAU" | "ALU" => {
-            (Role::LeftOut("utility"), Definition::Missing, field.offset)
+            Ok((Role::LeftOut("utility"), Definition::Missing, field.offset))
         }
         "EQUATION" => {
             let message = format!(
                 "'{}' is continuous (it is given by an equation), expected a table",
                 name.text
             );
-            return Err(source.error(kind.offset, message));
+            Err(source.error(kind.offset, message))
         }
         _ => {
             let message = format!(
@@ -123,11 +138,9 @@ fn node<'s>(
                  LIST, TABLE, MAU or ALU",
                 name.text, kind.text
             );
-            return Err(source.error(kind.offset, message));
+            Err(source.error(kind.offset, message))
         }
-    };
-    let note = note(block, &name.text);
-    Ok(Node { name, role, states, parents, definition, offset, note })
+    }
 }
 
 /// The title, comment, position and colour in `block`, which describes the network or node called

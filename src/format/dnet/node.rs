@@ -29,24 +29,7 @@ pub(super) fn partial<'b, 's>(
     name: &Word<'s>,
     fields: NodeFields<'b, 's>,
 ) -> Result<PartialNode<'b, 's>, FormatError> {
-    let kind = fields.word("kind").map_or("NATURE", |kind| kind.text.as_ref());
-    let role = match kind.to_ascii_uppercase().as_str() {
-        "NATURE" => Role::Chance,
-        "DECISION" => Role::Decision,
-        "UTILITY" => Role::LeftOut("utility"),
-        "ASSUME" | "CONSTANT" => Role::LeftOut("constant"),
-        "DISCONNECTED" => Role::LeftOut("disconnected"),
-        _ => {
-            let offset = fields.word("kind").map_or(field.offset, |kind| kind.offset);
-            let message = format!(
-                "'{}' has the kind '{kind}', expected NATURE, DECISION, UTILITY, CONSTANT, ASSUME \
-                 or DISCONNECTED",
-                name.text
-            );
-            return Err(source.error(offset, message));
-        }
-    };
-    let left_out = matches!(role, Role::LeftOut(_));
+    let role = role(source, field, name, &fields)?;
     let mut node = Node {
         name: name.clone(),
         role,
@@ -56,7 +39,7 @@ pub(super) fn partial<'b, 's>(
         offset: name.offset,
         note: note(&fields),
     };
-    if left_out {
+    if matches!(role, Role::LeftOut(_)) {
         return Ok(PartialNode { node, levels: Levels::None, fields });
     }
     let Some((states, levels)) = states(source, name, &fields)? else {
@@ -69,25 +52,71 @@ pub(super) fn partial<'b, 's>(
     if states.is_empty() {
         return Err(source.error(name.offset, format!("'{}' has no states", name.text)));
     }
-    if let Some((entries, offset)) = fields.list("delays")
-        && role == Role::Chance
-        && entries.iter().any(|entry| entry.word.as_deref().is_some_and(|delay| delay != "0"))
-    {
-        let message = format!(
-            "'{}' has delays, expected none: dynamic networks are not supported",
-            name.text
-        );
-        return Err(source.error(offset, message));
+    if role == Role::Chance {
+        check_delays(source, name, &fields)?;
     }
+    node.parents = parents(source, name, &fields)?;
+    node.states = states;
+    Ok(PartialNode { node, levels, fields })
+}
+
+/// The role of the node called `name`, according to its kind. `field` is the field of its block.
+fn role(
+    source: SourceText<'_>,
+    field: &Field<'_>,
+    name: &Word<'_>,
+    fields: &NodeFields<'_, '_>,
+) -> Result<Role, FormatError> {
+    let kind = fields.word("kind").map_or("NATURE", |kind| kind.text.as_ref());
+    match kind.to_ascii_uppercase().as_str() {
+        "NATURE" => Ok(Role::Chance),
+        "DECISION" => Ok(Role::Decision),
+        "UTILITY" => Ok(Role::LeftOut("utility")),
+        "ASSUME" | "CONSTANT" => Ok(Role::LeftOut("constant")),
+        "DISCONNECTED" => Ok(Role::LeftOut("disconnected")),
+        _ => {
+            let offset = fields.word("kind").map_or(field.offset, |kind| kind.offset);
+            let message = format!(
+                "'{}' has the kind '{kind}', expected NATURE, DECISION, UTILITY, CONSTANT, ASSUME \
+                 or DISCONNECTED",
+                name.text
+            );
+            Err(source.error(offset, message))
+        }
+    }
+}
+
+/// Refuses a node with a parent from an earlier point in time.
+fn check_delays(
+    source: SourceText<'_>,
+    name: &Word<'_>,
+    fields: &NodeFields<'_, '_>,
+) -> Result<(), FormatError> {
+    let Some((entries, offset)) = fields.list("delays") else { return Ok(()) };
+    let is_delay = |entry: &&ListEntry<'_>| entry.word.as_deref().is_some_and(|word| word != "0");
+    if !entries.iter().any(is_delay) {
+        return Ok(());
+    }
+    let message =
+        format!("'{}' has delays, expected none: dynamic networks are not supported", name.text);
+    Err(source.error(offset, message))
+}
+
+/// The names of the parents of the node called `name`.
+fn parents<'s>(
+    source: SourceText<'_>,
+    name: &Word<'_>,
+    fields: &NodeFields<'_, 's>,
+) -> Result<Vec<Word<'s>>, FormatError> {
+    let mut parents = Vec::new();
     for entry in fields.list("parents").map(|(entries, _)| entries).unwrap_or_default() {
         let text = entry.word.clone().ok_or_else(|| {
             let message = format!("expected a parent of '{}', found ','", name.text);
             source.error(entry.offset, message)
         })?;
-        node.parents.push(Word { text, offset: entry.offset });
+        parents.push(Word { text, offset: entry.offset });
     }
-    node.states = states;
-    Ok(PartialNode { node, levels, fields })
+    Ok(parents)
 }
 
 impl PartialNode<'_, '_> {

@@ -215,31 +215,41 @@ impl<'s> Reader<'s> {
         if let (Token::Equals | Token::Colon, _) = self.parser.tokens.peek()? {
             self.parser.tokens.next()?;
         }
-        let mut states = Vec::new();
-        if let (Token::OpenBrace, _) = self.parser.tokens.peek()? {
-            self.parser.tokens.next()?;
-            loop {
-                match self.parser.tokens.peek()?.0 {
-                    Token::CloseBrace => break,
-                    Token::Comma => {
-                        self.parser.tokens.next()?;
-                    }
-                    _ => states.push(self.parser.word("the label of a state or '}'")?),
-                }
+        let states = match self.parser.tokens.peek()?.0 {
+            Token::OpenBrace => self.labels(count, offset)?,
+            _ if count <= MAX_UNNAMED_STATES => {
+                (0..count).map(|state| Word { text: state.to_string().into(), offset }).collect()
             }
-            self.parser.tokens.next()?;
-            if states.len() != count {
-                let message = format!("expected {count} states, found {}", states.len());
+            _ => {
+                let message =
+                    format!("expected at most {MAX_UNNAMED_STATES} states, found {count}");
                 return Err(self.source.error(offset, message));
             }
-        } else if count <= MAX_UNNAMED_STATES {
-            states.extend((0..count).map(|state| Word { text: state.to_string().into(), offset }));
-        } else {
-            let message = format!("expected at most {MAX_UNNAMED_STATES} states, found {count}");
-            return Err(self.source.error(offset, message));
-        }
+        };
         self.parser.tokens.expect(Token::Semicolon)?;
         Ok((role, states))
+    }
+
+    /// Reads the labels of states in braces. There must be `count` of them, the number at byte
+    /// `count_at`.
+    fn labels(&mut self, count: usize, count_at: usize) -> Result<Vec<Word<'s>>, FormatError> {
+        self.parser.tokens.expect(Token::OpenBrace)?;
+        let mut labels = Vec::new();
+        loop {
+            match self.parser.tokens.peek()?.0 {
+                Token::CloseBrace => break,
+                Token::Comma => {
+                    self.parser.tokens.next()?;
+                }
+                _ => labels.push(self.parser.word("the label of a state or '}'")?),
+            }
+        }
+        self.parser.tokens.next()?;
+        if labels.len() != count {
+            let message = format!("expected {count} states, found {}", labels.len());
+            return Err(self.source.error(count_at, message));
+        }
+        Ok(labels)
     }
 
     /// `probability(CHILD | PARENTS) { ROWS }`. Its keyword, at byte `block_at`, has been read.

@@ -53,42 +53,7 @@ fn node<'t>(source: SourceText<'t>, element: &Element<'t>) -> Result<Node<'t>, F
         "utility" | "mau" => Role::LeftOut("utility"),
         _ => Role::Chance,
     };
-    let (definition, offset) = match kind.as_str() {
-        "decision" | "utility" | "mau" => (Definition::Missing, element.offset),
-        "cpt" => {
-            let (numbers, offset) = required_numbers(source, element, "probabilities", &name)?;
-            (Definition::Table(numbers), offset)
-        }
-        "deterministic" | "truthtable" => {
-            let list = required(source, element, "resultingstates", &name)?;
-            (Definition::Function(outcomes(source, list, &name, &states)?), list.offset)
-        }
-        "noisymax" => {
-            let (columns, offset) = required_numbers(source, element, "parameters", &name)?;
-            let strengths = optional_numbers(source, element, "strengths")?;
-            (Definition::NoisyMax { strengths, columns }, offset)
-        }
-        "noisyadder" => {
-            let (columns, offset) = required_numbers(source, element, "parameters", &name)?;
-            let weights = optional_numbers(source, element, "weights")?;
-            (Definition::NoisyAdder { weights, columns }, offset)
-        }
-        "equation" => {
-            let message = format!(
-                "'{}' is continuous (it is given by an equation), expected a table",
-                name.text
-            );
-            return Err(source.error(element.offset, message));
-        }
-        other => {
-            let message = format!(
-                "'{}' is a <{other}> node, expected 'cpt', 'deterministic', 'noisymax', \
-                 'noisyadder', 'decision', 'utility' or 'mau'",
-                name.text
-            );
-            return Err(source.error(element.offset, message));
-        }
-    };
+    let (definition, offset) = definition(source, element, &kind, &name, &states)?;
     let parents = element.element("parents").map_or_else(Vec::new, |list| {
         list.words().map(|(word, offset)| Word { text: decode(word).into(), offset }).collect()
     });
@@ -100,6 +65,52 @@ fn node<'t>(source: SourceText<'t>, element: &Element<'t>) -> Result<Node<'t>, F
         }
     }
     Ok(Node { name, role, states, parents, definition, offset, note })
+}
+
+/// The definition in `element`, the node called `name` of this `kind`, and its byte offset.
+fn definition(
+    source: SourceText<'_>,
+    element: &Element<'_>,
+    kind: &str,
+    name: &Word<'_>,
+    states: &[Word<'_>],
+) -> Result<(Definition<'static>, usize), FormatError> {
+    match kind {
+        "decision" | "utility" | "mau" => Ok((Definition::Missing, element.offset)),
+        "cpt" => {
+            let (numbers, offset) = required_numbers(source, element, "probabilities", name)?;
+            Ok((Definition::Table(numbers), offset))
+        }
+        "deterministic" | "truthtable" => {
+            let list = required(source, element, "resultingstates", name)?;
+            Ok((Definition::Function(outcomes(source, list, name, states)?), list.offset))
+        }
+        "noisymax" => {
+            let (columns, offset) = required_numbers(source, element, "parameters", name)?;
+            let strengths = optional_numbers(source, element, "strengths")?;
+            Ok((Definition::NoisyMax { strengths, columns }, offset))
+        }
+        "noisyadder" => {
+            let (columns, offset) = required_numbers(source, element, "parameters", name)?;
+            let weights = optional_numbers(source, element, "weights")?;
+            Ok((Definition::NoisyAdder { weights, columns }, offset))
+        }
+        "equation" => {
+            let message = format!(
+                "'{}' is continuous (it is given by an equation), expected a table",
+                name.text
+            );
+            Err(source.error(element.offset, message))
+        }
+        other => {
+            let message = format!(
+                "'{}' is a <{other}> node, expected 'cpt', 'deterministic', 'noisymax', \
+                 'noisyadder', 'decision', 'utility' or 'mau'",
+                name.text
+            );
+            Err(source.error(element.offset, message))
+        }
+    }
 }
 
 /// The attributes of an element except the `known` ones, with `@` prefixed to their names.
