@@ -54,7 +54,7 @@ fn find() -> Result<Device, String> {
         if capability < (7, 0) {
             let (major, minor) = capability;
             return Err(format!(
-                "the GPU has compute capability {major}.{minor}, and 7.0 is needed"
+                "the GPU has compute capability {major}.{minor}; the minimum is 7.0"
             ));
         }
         // SAFETY: all buffers of a propagator are used only on its single stream, so no order

@@ -3,8 +3,8 @@
 //! The driver is loaded when it is first needed, and nothing is linked against it, so one binary
 //! runs on machines with and without a GPU. The kernels are CUDA C++ in `kernels/`, compiled ahead
 //! of time to PTX, which the driver compiles for the GPU. Each kernel that computes something has a
-//! twin here: a function that does the same on the CPU over the same buffers. The twins exist only
-//! in tests, to check packing, indices and order without a GPU.
+//! twin here, which does the same on the CPU over the same buffers. The twins exist only in tests,
+//! to check packing, indices and order without a GPU.
 //!
 //! Nothing outside this module uses CUDA, and all `unsafe` code for CUDA is here. Kernels take raw
 //! device pointers, so a launch is safe only if the records that the kernel reads are correct. The

@@ -70,7 +70,7 @@ enum KernelVariant {
     Plain,
     /// Propagates and takes timestamps.
     Timestamped,
-    /// Writes only the epoch of P(e).
+    /// Only writes the word of P(e), for which the host waits.
     Empty,
 }
 

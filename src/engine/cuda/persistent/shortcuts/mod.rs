@@ -2,13 +2,13 @@
 //!
 //! However small a message is, its reader waits until another block has computed and written it,
 //! and the critical path through a junction tree has dozens of messages. But a message is linear in
-//! each of its inputs, so the message along a path of cliques is a product of matrices. These
-//! matrices depend only on messages from outside the path, which are complete early. Therefore an
-//! operation on the critical path does not read the message that it would wait for, but the inputs
-//! of this message. It either sums over more variables, or multiplies by a matrix computed from
-//! both cliques. Products of such matrices shorten a path of n cliques to about log n messages (D.
-//! M. Pennock, Logarithmic time parallel Bayesian inference, UAI 1998). All messages are still
-//! computed, but the critical path has fewer of them.
+//! each of its inputs, so the message along a path of cliques is a product of matrices. The
+//! messages that these matrices depend on come from outside the path, and are complete early.
+//! Therefore an operation on the critical path does not read the message that it would wait for,
+//! but the inputs of this message. It either sums over more variables, or multiplies by a matrix
+//! computed from both cliques. Products of such matrices shorten a path of n cliques to about log n
+//! messages (D. M. Pennock, Logarithmic time parallel Bayesian inference, UAI 1998). All messages
+//! are still computed, but the critical path has fewer of them.
 
 mod replace;
 

@@ -12,6 +12,7 @@ use crate::network::VariableId;
 /// The entries of a factor that a row reads are the row's *part* of the factor. Rows with the same
 /// offset in the factor have the same part, which is staged once.
 pub(super) struct DenseItem<'a> {
+    /// The rows that are computed.
     pub(super) rows: &'a [u32],
     /// For each factor and row the number of the row's part among the distinct parts.
     pub(super) row_parts: Vec<Vec<u32>>,
@@ -32,8 +33,8 @@ struct CollectedParts {
 
 impl WorkItemBuilder<'_> {
     /// Divides the rows into tiles. The rows of a tile share more parts than consecutive rows do.
-    /// Returns the tile number of each row, and the rows, tile by tile; `None` if tiles do not pay
-    /// off.
+    /// Returns the tile number of each row, and the rows, tile by tile, both in the same order;
+    /// `None` if tiles do not pay off.
     ///
     /// Two groups of row variables are formed, each of neighbouring variables that are in the same
     /// factors. Group b ends with the last variable of the row index, and group a ends where group

@@ -46,12 +46,13 @@ impl DenseForm {
         }
     }
 
+    /// The layout of a record with `rows` rows.
     fn layout(&self, rows: usize) -> Layout {
         Layout::new(self.width, rows, self.steps)
     }
 
-    /// Maximum length in words of a record with `rows` rows in `classes` classes and `staged` words
-    /// in the staging buffer.
+    /// An upper bound on the length in words of a record with `rows` rows in `classes` classes and
+    /// with `staged` sources.
     pub(super) fn words(&self, rows: usize, classes: usize, staged: usize) -> usize {
         let layout = self.layout(rows);
         let list = layout.lanes * layout.steps * self.pairs;
@@ -79,8 +80,8 @@ impl DenseForm {
     }
 
     /// The number of rows that the next record takes of the remaining `rows`. `class` returns the
-    /// class of a row, if rows are in classes. `staged`: the number of words in the staging buffer
-    /// if the record is the first of its work item; otherwise 0.
+    /// class of a row, if rows are in classes. `staged`: the number of sources if the record is the
+    /// first of its work item; otherwise 0.
     fn rows_of_record(
         &self,
         rows: &[u32],
@@ -91,7 +92,7 @@ impl DenseForm {
             return rows.len();
         }
         let most = self.rows_in_passes(self.record_entries, rows.len()).min(rows.len());
-        // For each n, the number of classes of the first n + 1 rows.
+        // The number of classes of the first row, of the first two rows, and so on.
         let mut seen = HashSet::new();
         let classes = rows[..most].iter().map(|&row| {
             seen.extend(class(row));
@@ -101,10 +102,10 @@ impl DenseForm {
         let fits = |rows: usize| self.words(rows, classes[rows - 1], staged) <= MAX_RECORD;
         let fitting = bisect(most, fits);
         if staged > 0 {
-            // This record has fewer rows than the next ones, because it also has the sources.
+            // The first record also has the sources, so it may have space for fewer rows.
             fitting
         } else {
-            // The remaining rows are shared evenly among as few records as possible.
+            // This record and the records after it have about equally many rows.
             let records = rows.len().div_ceil(fitting);
             rows.len().div_ceil(records)
         }
@@ -181,8 +182,7 @@ impl WorkItemBuilder<'_> {
         })
     }
 
-    /// For row number `row` of `item` the addresses, for pair `n`, of the row's parts of the
-    /// factors.
+    /// The addresses of the parts that row number `row` of `item` has of the factors of pair `n`.
     fn row_address(&self, item: &DenseItem<'_>, n: usize, row: usize) -> u32 {
         self.pair_word(n, |f| {
             let part = item.row_parts[f][row] as usize;
