@@ -24,14 +24,15 @@ fn window(folder: &Path, network: &str) -> Harness<'static, Workbench> {
     show(workbench)
 }
 
+/// The autosave files in `folder`.
 fn autosaves(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("the folder exists");
     let paths = entries.map(|entry| entry.expect("a folder entry").path());
     paths.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect()
 }
 
-/// Waits until the autosave in `folder` contains `part`. Returns a new folder with a copy of the
-/// autosave, as a crash would leave it.
+/// Waits until the autosave in `folder` contains the text `part`. Returns a new folder with a copy
+/// of the autosave, as a crash would leave it.
 fn crashed(folder: &Path, part: &str) -> tempfile::TempDir {
     for _ in 0..10_000 {
         let text = autosaves(folder).first().and_then(|file| std::fs::read_to_string(file).ok());
@@ -42,9 +43,10 @@ fn crashed(folder: &Path, part: &str) -> tempfile::TempDir {
         }
         std::thread::sleep(Duration::from_millis(2));
     }
-    panic!("{part} was not written");
+    panic!("no autosave contains {part}");
 }
 
+/// The number of variables with findings.
 fn findings(harness: &Harness<'_, Workbench>) -> usize {
     harness.state().model().document.as_ref().map_or(0, |document| document.evidence.len())
 }

@@ -25,6 +25,7 @@ pub fn source_files() -> &'static [SourceFile] {
     &FILES
 }
 
+/// Adds the paths of all Rust files in `folder` and its subfolders to `paths`.
 fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder of the source") {
         let path = entry.expect("an entry of a folder").path();
@@ -36,17 +37,18 @@ fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether the name of `path` is one that files compiled only for unit tests have.
+/// Whether the file at `path` is compiled only for unit tests, judged by its name.
 fn is_for_tests(path: &Path) -> bool {
     let stem = path.file_stem().and_then(|stem| stem.to_str());
     matches!(stem, Some("tests" | "fixtures" | "testing"))
 }
 
+/// Reads the file at `path` and removes comments and unit tests.
 fn read(root: &Path, path: &Path) -> SourceFile {
     let text = fs::read_to_string(path).expect("a source file is text");
     let below = path.strip_prefix(root).expect("the file is below the root");
     let parts: Vec<_> = below.iter().map(|part| part.to_string_lossy()).collect();
-    // Unit tests are the last thing in a file.
+    // The module with unit tests is at the end of a file.
     let end = text.find("\nmod tests {").unwrap_or(text.len());
     let text = &text[..end];
     let lines = text.lines().map(|line| match line.trim_start().starts_with("//") {

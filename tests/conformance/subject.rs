@@ -51,7 +51,7 @@ impl Subject {
         EXEMPTIONS.iter().any(|(engine, exempt, _)| (*engine, *exempt) == (self.engine, network))
     }
 
-    /// Those of `networks` that the engine must not skip.
+    /// `networks` without those that the engine may skip.
     pub fn required<'a>(&self, networks: &[&'a str]) -> impl Iterator<Item = &'a str> {
         networks.iter().copied().filter(|network| !self.is_exempt(network))
     }
@@ -78,7 +78,7 @@ impl Subject {
         propagate(&mut *self.load(compiled), compiled, evidence)
     }
 
-    /// Maximum error of a posterior.
+    /// Maximum absolute error of a posterior.
     pub fn tolerance(&self) -> f64 {
         match self.precision {
             Precision::F32 => 1e-5,
