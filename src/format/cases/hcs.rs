@@ -139,7 +139,8 @@ impl Reader<'_> {
 pub(super) fn write(network: &Network, cases: &[Evidence]) -> Result<String, String> {
     let [case] = cases else {
         return Err(format!(
-            "a Hugin case file holds one case, and there are {}; all other formats can hold several",
+            "a Hugin case file holds one case, and there are {}; all other formats can hold \
+             several",
             cases.len()
         ));
     };

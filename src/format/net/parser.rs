@@ -154,7 +154,8 @@ impl<'s> Parser<'s> {
     fn node(&mut self, first: Token<'s>) -> Result<NodeBlock<'s>, FormatError> {
         let mut kind = NodeKind::Chance;
         let mut word = first;
-        // The last word before the brace is the name, even if it is 'node'.
+        // Each word before the name may give the kind. The last word before the brace is the name,
+        // even if it is 'node'.
         let name = loop {
             match word {
                 Token::Word("continuous") => kind = NodeKind::Continuous,

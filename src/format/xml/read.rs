@@ -103,20 +103,18 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
             Event::Empty(tag) => {
                 let element = element(source, &tag, offset, end)?;
                 parts += element.attributes.len();
-                match open.last_mut() {
-                    Some(parent) => parent.content.push(Content::Element(element)),
-                    None => return Ok(element),
+                match attach(&mut open, element) {
+                    None => continue,
+                    Some(root) => return Ok(root),
                 }
-                continue;
             }
             Event::End(_) => {
                 let Some(mut element) = open.pop() else { continue };
                 element.end = end;
-                match open.last_mut() {
-                    Some(parent) => parent.content.push(Content::Element(element)),
-                    None => return Ok(element),
+                match attach(&mut open, element) {
+                    None => continue,
+                    Some(root) => return Ok(root),
                 }
-                continue;
             }
             Event::Text(_) => Cow::Borrowed(&source.text[offset..end]),
             Event::CData(_) => {
@@ -145,6 +143,14 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
             }
         }
     }
+}
+
+/// Adds `element`, which is complete, to the innermost of the `open` elements. Returns the element
+/// if it is the root instead.
+fn attach<'t>(open: &mut [Element<'t>], element: Element<'t>) -> Option<Element<'t>> {
+    let Some(parent) = open.last_mut() else { return Some(element) };
+    parent.content.push(Content::Element(element));
+    None
 }
 
 /// Appends `text`, which is at byte `offset`, to the content of `parent`. The parser splits a word
