@@ -34,6 +34,7 @@ fn search(bencher: Bencher, name: &str) {
     triangulation(bencher, name, options);
 }
 
+/// Triangulating with a single heuristic.
 #[divan::bench(args = NETWORKS, max_time = 0.3)]
 fn weighted_min_fill(bencher: Bencher, name: &str) {
     let method = Triangulation::By(Heuristic::WeightedMinFill);

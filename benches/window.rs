@@ -16,7 +16,7 @@ fn main() {
     divan::main();
 }
 
-/// A window on Munin4, with posteriors and the drawing of the tree.
+/// A window that shows Munin4, with posteriors computed and the tree drawn.
 fn munin4() -> Harness<'static, Workbench> {
     let mut workbench = Workbench::new(Settings::default(), || {});
     workbench.open(NetworkSource::Named("munin4".to_owned()), Vec::new());

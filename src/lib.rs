@@ -28,7 +28,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`numbers`] | formatting of numbers for people |
-//! | [`palette`] | the colours of window and figures, and what they mean |
+//! | [`palette`] | the colours of the window and of figures, and what they mean |
 //! | [`statistics`] | medians and quartiles of measurements |
 //! | [`clock`] | the time, on the desktop and in a browser |
 //! | [`cancel`] | cancellation of long work |

@@ -133,7 +133,7 @@ def least_compile_ms(args, name):
 
 
 def counts(args):
-    """The numbers of threads with which both programs are timed."""
+    """The thread counts with which both programs are timed, ascending."""
     return sorted({1, args.threads})
 
 

@@ -47,8 +47,9 @@ def main():
         command = [sys.executable, __file__, "--one", "--program", options.program,
                    "--tolerance", str(options.tolerance), path]
         try:
-            one = subprocess.run(command, capture_output=True, text=True, timeout=120)
-            line = one.stdout.strip() or f"unchecked pyAgrum died: {one.stderr.strip()[-200:]}"
+            checked = subprocess.run(command, capture_output=True, text=True, timeout=120)
+            died = f"unchecked pyAgrum died: {checked.stderr.strip()[-200:]}"
+            line = checked.stdout.strip() or died
         except subprocess.TimeoutExpired:
             line = "unchecked pyAgrum takes more than two minutes"
         verdict, _, why = line.partition(" ")
@@ -166,10 +167,12 @@ def build(nodes):
 
 
 def words(text):
+    """The words of `text`, which are separated by spaces, commas and parentheses."""
     return [word for word in re.split(r"[\s,()]+", text) if word]
 
 
 def dnet(text):
+    """The nodes of a DNET file, in the form that `build` expects."""
     text = re.sub(r'"(?:[^"\\]|\\.)*"', '""', text.replace("\r", ""), flags=re.S)
     text = re.sub(r"//[^\n]*", "", text)
     classes, nodes = {}, {}
@@ -197,6 +200,7 @@ TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|%[^\n]*|//[^\n]*|/\*.*?\*/|[{}()=;|,]|[^\
 
 
 def net(text):
+    """The nodes of a NET file, in the form that `build` expects."""
     tokens = [token for token in TOKEN.findall(text) if not token.startswith(("%", "//", "/*"))]
     if "instance" in tokens:
         return oobn(tokens)
@@ -245,6 +249,7 @@ def oobn(tokens):
 
 
 def plain_net(tokens):
+    """The nodes of a NET file without instances, in the form that `build` expects."""
     kinds = ("node", "discrete", "continuous", "decision", "utility", "function")
     nodes, data, at = {}, {}, 0
 
@@ -289,7 +294,9 @@ def plain_net(tokens):
 
 
 def bif(text):
-    """Reads BIF without quoted names, and with `table` only for variables without parents."""
+    """The nodes of a BIF file, in the form that `build` expects. Supports only names without quotes,
+    and `table` only for variables without parents.
+    """
     text = re.sub(r"/\*.*?\*/|//[^\n]*|property[^;]*;", "", text, flags=re.S)
     nodes = {}
     for name, states in re.findall(r"variable\s+(\S+)\s*\{[^{]*\{([^}]*)\}", text):
@@ -314,6 +321,7 @@ def bif(text):
 
 
 def uai(text):
+    """The nodes of a UAI file, in the form that `build` expects."""
     found = iter(re.sub(r"#[^\n]*", "", text).split())
     assert next(found) == "BAYES", "only Bayesian networks are read here"
     count = lambda: int(next(found))
@@ -327,6 +335,7 @@ def uai(text):
 
 
 def xdsl(path):
+    """The nodes of an XDSL file, in the form that `build` expects."""
     nodes = {}
     for node in xml.parse(path).getroot().find("nodes"):
         states = [state.get("id") for state in node.findall("state")]
@@ -341,6 +350,7 @@ def xdsl(path):
 
 
 def without_decisions(path):
+    """The Bayesian network of an influence diagram: utilities dropped, decisions uniform."""
     diagram = gum.InfluenceDiagram()
     diagram.loadBIFXML(str(path))
     network = gum.BayesNet()

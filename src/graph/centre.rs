@@ -55,7 +55,7 @@ impl Forest {
         &self.neighbours[vertex]
     }
 
-    /// Joins the trees of `vertices`, one vertex per tree, into one.
+    /// Joins the trees that contain `vertices`, one vertex from each tree, into one tree.
     ///
     /// Connects the centre of every other tree to the centre of a tree with the largest radius,
     /// which keeps the longest path of the result short.

@@ -1,12 +1,12 @@
 //! Builds a junction tree directly from an elimination, for trees that serve a single propagation.
 //!
-//! The clusters of an elimination form a tree: after its variable is eliminated, the cluster's
-//! parent is the cluster of whichever of its other variables is eliminated next. The parent
-//! contains all of the child's variables except the eliminated one. If the parent contains no other
-//! variables, it is a subset of the child, and the two are contracted into one clique. This leaves
-//! the maximal cliques, and each contraction preserves the running intersection property.
-//! [`build_junction_tree`] chooses among all trees of these cliques; [`clique_tree`] takes the tree
-//! that the elimination gives, and is much faster.
+//! The clusters of an elimination form a tree. Each cluster consists of the variable that is
+//! eliminated and of variables that remain; its parent is the cluster of the remaining variable
+//! that is eliminated first. The parent contains all variables of the child except the eliminated
+//! one. If the parent contains no other variables, the two clusters are contracted into one clique.
+//! This leaves the maximal cliques, and each contraction preserves the running intersection
+//! property. [`build_junction_tree`] chooses among all trees of these cliques; [`clique_tree`]
+//! takes the tree that the elimination gives, and is much faster.
 //!
 //! [`build_junction_tree`]: crate::graph::build_junction_tree
 

@@ -12,7 +12,7 @@
 use crate::graph::MoralGraph;
 use crate::network::VariableId;
 
-/// The parent of a root.
+/// Stands for the parent of a root, which has none.
 const NONE: u32 = u32::MAX;
 
 /// Tables with more entries count as this many, so that sums and differences of sizes stay finite.
@@ -35,6 +35,7 @@ pub(super) struct EliminationTree {
     entries: Vec<f64>,
     /// For each vertex, whether no other cluster contains its cluster.
     maximal: Vec<bool>,
+    /// The parent of each vertex; [`NONE`] for a root.
     parents: Vec<u32>,
     children: Vec<Vec<u32>>,
     /// Sum of the entries of the maximal clusters.

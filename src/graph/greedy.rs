@@ -27,7 +27,9 @@ pub(super) struct Greedy {
     weights: Vec<u64>,
     /// Bit `a * n + b`: whether `a` and `b` are neighbours.
     adjacent: FixedBitSet,
+    /// The remaining neighbours of each vertex.
     neighbours: Vec<Vec<u32>>,
+    /// The score of each vertex by the heuristic.
     scores: Vec<u64>,
     /// Vertices whose score fell during the current elimination because two of their neighbours
     /// were joined. May contain a vertex several times.
@@ -230,6 +232,7 @@ impl Greedy {
 struct Queue {
     /// The rank of each vertex; the smallest rank wins among equal scores.
     rank: Vec<u32>,
+    /// The vertex of each rank.
     vertex: Vec<u32>,
     /// The current score of each vertex, by rank.
     scores: Vec<u64>,
@@ -281,6 +284,7 @@ impl Queue {
         }
     }
 
+    /// Sets the score of `v`, a vertex that has not been removed.
     fn update(&mut self, v: usize, score: u64) {
         let rank = self.rank[v];
         let known = &mut self.scores[rank as usize];

@@ -70,11 +70,11 @@ impl KnownOrders {
     /// order at least as good is known. Returns whether `order` was added. The order itself is
     /// kept, not just its cliques: another order with the same cliques can give another tree.
     pub fn insert(&mut self, graph: &MoralGraph, order: &[VariableId], entries: u64) -> bool {
-        let better = self.find(graph).is_none() || self.0[&structure(graph)].entries > entries;
-        if better {
+        let is_better = self.find(graph).is_none() || self.0[&structure(graph)].entries > entries;
+        if is_better {
             self.0.extend(Self::of(graph, order, entries).0);
         }
-        better
+        is_better
     }
 
     /// Copies from `other` the orders for unknown structures, and the orders whose recorded totals

@@ -95,6 +95,7 @@ struct MergeState {
 /// The effect of removing one separator.
 #[derive(Clone, Copy)]
 struct MergeEffect {
+    /// The clique into which the child of the separator is merged.
     parent: CliqueId,
     /// Entries of the merged clique.
     merged: u64,

@@ -1,13 +1,14 @@
 //! From a network's structure to a junction tree.
 //!
 //! No probability is involved. The input is the number of states of each variable, and the families
-//! (the sets of variables that occur together); the output is a tree of cliques. The steps are:
+//! (the sets of variables that share a table); the output is a tree of cliques. The steps are:
 //! moral graph, elimination order, cliques, spanning tree, root. [`predicates`] states what each
 //! step guarantees, as functions that tests and debug builds call.
 //!
 //! Read `moral`, `elimination` and `spanning` first: they are the path from a network to a tree.
-//! `greedy` runs the heuristics; `search`, `anneal`, `elimination_tree` and `reduction` find better
-//! orders; `critical_path` and `centre` shape and root the tree; `merge` does what the paper names
+//! `greedy` runs the heuristics; `search`, `improvement`, `anneal`, `elimination_tree` and
+//! `reduction` find better orders; `critical_path` and `centre` shape and root the tree;
+//! `clique_tree` builds a tree quickly for a single propagation; `merge` does what the paper names
 //! as future work.
 
 mod anneal;

@@ -13,7 +13,7 @@ use crate::graph::reduction::reduce;
 use crate::graph::{Heuristic, MoralGraph, TriangulationOptions};
 use crate::network::VariableId;
 
-/// Searches for the elimination order with the smallest total table size.
+/// Searches for an elimination order with a small total table size.
 ///
 /// Runs every heuristic once with the seed of `options`, then restarts those that broke ties, in
 /// turn. Then removes simplicial vertices, and improves the best order of the remaining vertices by

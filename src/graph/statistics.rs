@@ -4,8 +4,9 @@ use crate::graph::JunctionTree;
 
 /// Size statistics of a junction tree, as in Table 1 of Zheng, Mengshoel and Chong.
 ///
-/// All sizes are entries of tables. A tree with one clique has no separator; the numbers on
-/// separators are then zero.
+/// All sizes are numbers of table entries. A total that exceeds `u64` is [`u64::MAX`], and the mean
+/// is then too small. A tree with one clique has no separator; the numbers on separators are then
+/// zero.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TreeStatistics {
     /// Number of cliques.

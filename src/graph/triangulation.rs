@@ -13,8 +13,8 @@ use crate::graph::{
 /// How the moral graph is made chordal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Triangulation {
-    /// The best known order for this structure. If none is known, the best order that a search
-    /// finds, starting from the results of all heuristics.
+    /// The best known order for this structure. If none is known, the best order found by a search
+    /// that starts from the best result of all heuristics.
     #[default]
     Auto,
     /// One heuristic, run once.
@@ -60,9 +60,9 @@ impl FromStr for Triangulation {
 pub struct TriangulationOptions {
     /// The method.
     pub method: Triangulation,
-    /// Decides how ties are broken, and so determines the tree.
+    /// Seed of the tie-breaking of the heuristics and of the random walks of the search.
     pub seed: u64,
-    /// How often [`Triangulation::Auto`] restarts each heuristic after its first run.
+    /// How often [`Triangulation::Auto`] restarts each heuristic whose first run had a tie.
     pub restarts: usize,
     /// Maximum number of steps of the local search with which [`Triangulation::Auto`] improves the
     /// best order of the heuristics. The search ends earlier once it stops finding improvements.
@@ -76,8 +76,8 @@ pub struct TriangulationOptions {
 }
 
 impl Default for TriangulationOptions {
-    /// A release build completes these steps within the budget for networks of about a thousand
-    /// variables.
+    /// For networks of about a thousand variables, a release build completes these steps within the
+    /// budget.
     fn default() -> Self {
         Self {
             method: Triangulation::Auto,
