@@ -45,11 +45,11 @@ pub struct WorkItem {
     pub result_message: u32,
     /// First entry of the message that is the first factor, if there is one.
     pub factor: u32,
-    /// Number of that message.
+    /// Number of the message that is the first factor.
     pub factor_message: u32,
     /// First entry of the message that is the second factor, if there is one.
     pub second: u32,
-    /// Number of that message.
+    /// Number of the message that is the second factor.
     pub second_message: u32,
     pub unused: [u32; 2],
 }

@@ -66,9 +66,9 @@ pub(super) struct Buffers {
 /// Where the exponent of a table's power of two is stored.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Exponent {
-    /// In this slot of the cliques' exponents.
+    /// In buffer `exponents`, in the slot with this number.
     Clique(usize),
-    /// In the separator exponent of this message.
+    /// In buffer `separator_exponents`, at the index of this message in the plan.
     Separator(usize),
 }
 
@@ -319,7 +319,8 @@ fn messages(
 
 /// The record of each variable's marginal, followed by the record of the sum that gives P(e); also
 /// where the exponent of that sum is stored. A marginal is read from the table of the variable's
-/// home. After all messages every table sums to P(e), so the smallest separator is summed.
+/// home. After all messages every table sums to P(e), so the smallest separator is summed, or the
+/// only clique if there is no separator.
 fn marginals(
     compiled: &CompiledNetwork,
     scopes: &[Scope],

@@ -1,9 +1,10 @@
-//! Engine `gpu-paper`: the kernels of Zheng, Mengshoel and Chong as published, for study.
+//! Engine `gpu-paper`: the algorithm of Zheng, Mengshoel and Chong for GPUs, for study.
 //!
-//! HUGIN propagation with one launch per message in depth-first order, one thread per separator
-//! entry, and the mapping tables of section 3.2 in the GPU's memory. The block size and the layout
-//! of the mapping tables can be chosen, as in the paper. The engine is deliberately not tuned, to
-//! show what the published algorithm costs.
+//! The engine propagates by HUGIN. There is one launch per message in depth-first order, and one
+//! thread per separator entry. The mapping tables of section 3.2 are in the GPU's memory. The block
+//! size and the layout of the mapping tables can be chosen, as in the paper.
+//! `kernels/paper/message.cu` lists what is added to the algorithm as printed. The engine is
+//! deliberately not tuned, to show what the published algorithm costs.
 //!
 //! [`buffers`] computes the contents of all buffers and the record of each launch, and [`gpu`]
 //! launches the kernels. In tests, [`twin`] does the same as the kernels on the CPU.

@@ -191,11 +191,11 @@ fn bytes(compiled: &CompiledNetwork, operations: &Operations) -> u64 {
 /// The times of a work item, in nanoseconds of the GPU's clock, and the block that computed it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Timestamps {
-    /// The block began the work item.
+    /// When the block began the work item.
     began: u64,
-    /// The staging buffer was full.
+    /// When the staging buffer was full.
     ready: u64,
-    /// The block completed the work item.
+    /// When the block completed the work item.
     end: u64,
     block: u32,
 }

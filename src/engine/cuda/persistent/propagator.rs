@@ -36,7 +36,8 @@ pub(super) struct PersistentPropagator<E> {
     pub(super) executor: E,
     pub(super) bytes: u64,
     pub(super) options: LoadOptions,
-    /// `None` before the first batch; `Some(None)` if the batch propagator could not be created.
+    /// `None` before the first batch of at least [`MIN_BATCH`] cases; `Some(None)` if the batch
+    /// propagator could not be created.
     pub(super) batch: Option<Option<BatchPropagator>>,
 }
 

@@ -30,7 +30,7 @@ pub(super) struct OperationSparsity {
 }
 
 /// Where the products of an operation read a factor. The product of row r and entry e reads the
-/// entry of the factor with index `rows[r] + entries[e]`.
+/// factor's entry number `rows[r] + entries[e]`.
 pub(super) struct Offsets {
     pub rows: Vec<u32>,
     pub entries: Vec<u32>,

@@ -10,8 +10,7 @@ use crate::engine::cuda::persistent::operations::{Operation, Role};
 use crate::engine::cuda::persistent::sparsity::{Offsets, OperationSparsity};
 use crate::engine::cuda::persistent::tables::PEAK;
 
-/// Maximum number of states that a record lists as common to all rows of its work item. This
-/// affects only speed.
+/// Number of places in a record for states that all rows of the work item have in common.
 const COMMON_STATES: usize = 8;
 
 /// One operation, with everything that is needed to write its records. The *factors* of the

@@ -36,15 +36,15 @@ pub(super) const THREADS: usize = 128;
 pub(super) const HEADER: usize = 12;
 /// Number of words of the staging buffer per thread.
 pub(super) const STAGING_PER_THREAD: usize = 6;
-/// Length of the staging buffer in words, without the one before these words and the zero behind
-/// them.
+/// Length of the staging buffer in words. A one before these words and a zero behind them do not
+/// count.
 pub(super) const STAGING: usize = STAGING_PER_THREAD * THREADS;
 /// Maximum length of a record in words.
 pub(super) const MAX_RECORD: usize = 2560;
 /// Number of low bits of a source that hold an index. The bits above hold the number of the factor.
 pub(super) const SOURCE_BITS: u32 = 29;
-/// The index in a source means that the word of the staging buffer is not loaded. It has all bits
-/// of an index set, so it is also the mask that selects the index in a source.
+/// This index in a source means that the word of the staging buffer is not loaded. All bits of the
+/// index are set, so this is also the mask that selects the index in a source.
 pub(super) const NO_SOURCE: u32 = (1 << SOURCE_BITS) - 1;
 
 /// The lowest bit of the kind of a work item in word 3 of a record.
