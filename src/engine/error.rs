@@ -1,6 +1,6 @@
 //! Why engines fail.
 
-use super::ImpossibleEvidence;
+use super::{EngineInfo, ImpossibleEvidence};
 use crate::cancel::Cancelled;
 use crate::numbers::human_bytes;
 use crate::potential::Precision;
@@ -68,7 +68,7 @@ pub enum LoadError {
         reason: String,
     },
     /// The engine does not support the requested precision.
-    #[error("engine {engine} does not support {precision}")]
+    #[error("engine {engine} does not support {precision}{}", supported_by(engine))]
     Precision {
         /// Name of the engine.
         engine: &'static str,
@@ -94,6 +94,13 @@ pub enum LoadError {
         /// The driver's message.
         reason: String,
     },
+}
+
+/// The precisions that `engine` supports, as the end of a message; empty for an unknown engine.
+fn supported_by(engine: &str) -> String {
+    let precisions = EngineInfo::find(engine).map_or(&[][..], |info| info.capabilities.precisions);
+    let names: Vec<&str> = precisions.iter().map(|precision| precision.name()).collect();
+    if names.is_empty() { String::new() } else { format!("; expected {}", names.join(" or ")) }
 }
 
 impl LoadError {

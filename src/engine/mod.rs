@@ -69,7 +69,8 @@ pub fn by_name(name: &str) -> Option<&'static dyn Engine> {
     all().iter().copied().find(|engine| engine.name() == name)
 }
 
-/// The time of one launch of an empty kernel on this machine's GPU; `None` if there is no GPU.
+/// The time of one launch of an empty kernel on this machine's GPU; `None` if there is no GPU, if
+/// this build has no engine for GPUs, or if the driver reports an error.
 #[must_use]
 pub fn launch_time() -> Option<Duration> {
     #[cfg(feature = "cuda")]

@@ -21,11 +21,12 @@ pub(super) fn cost(clique: &Clique) -> u64 {
 /// Attaches subtrees to other cliques as long as this shortens the critical path, or one of several
 /// equally long critical paths. Returns the root with the shortest critical path.
 ///
-/// An edge can be replaced by an edge between any two cliques, one on each side of it, that contain
-/// its separator: the separators stay the same, and the running intersection property still holds.
-/// The number of entries that a propagation touches (at both ends of every edge) may grow, but by
-/// less than the critical path shrinks. The number of entries limits a single processor, and the
-/// critical path limits many processors; the sum of the two never grows.
+/// An edge can be replaced by an edge between any two cliques, one on each side of the former edge,
+/// that contain its separator: the separators stay the same, and the running intersection property
+/// still holds. The number of entries that a propagation touches (at both ends of every edge) may
+/// grow, but by less than the critical path shrinks. The time of a single processor depends on the
+/// number of entries, and the time of many processors on the critical path. The sum of both never
+/// grows.
 ///
 /// `holders[v]` are the cliques that contain variable `v`; `forest` is one tree over all `cliques`.
 ///
@@ -58,18 +59,18 @@ fn reattach_one(
         forest.remove_edge(parent, child);
         let above = most_central(forest, parent, &candidates);
         let below = most_central(forest, child, &candidates);
-        for other in [(above, child), (above, below), (parent, below)] {
-            forest.add_edge(other.0, other.1);
+        for replacement in [(above, child), (above, below), (parent, below)] {
+            forest.add_edge(replacement.0, replacement.1);
             let found = forest.centre(parent);
-            let more = u128::from(entries(other).saturating_sub(entries(edge)));
-            let shorter = found.radius.saturating_add(more) < centre.radius;
+            let added = u128::from(entries(replacement).saturating_sub(entries(edge)));
+            let is_shorter = found.radius.saturating_add(added) < centre.radius;
             // If two branches are equally long, shortening one shortens the diameter but not the
             // radius.
             let is_level = found.radius == centre.radius && found.diameter < centre.diameter;
-            if shorter || is_level && more == 0 {
+            if is_shorter || is_level && added == 0 {
                 return Some(found);
             }
-            forest.remove_edge(other.0, other.1);
+            forest.remove_edge(replacement.0, replacement.1);
         }
         forest.add_edge(parent, child);
     }

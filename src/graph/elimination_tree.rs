@@ -69,8 +69,8 @@ impl EliminationTree {
             scratch: vec![0; words],
         };
         let mut position = vec![0; n];
-        for (place, v) in order.iter().enumerate() {
-            position[v.index()] = place;
+        for (at, v) in order.iter().enumerate() {
+            position[v.index()] = at;
         }
         let mut eliminated = vec![0_u64; words];
         for v in order.iter().map(|v| v.index()) {
@@ -80,8 +80,8 @@ impl EliminationTree {
                 cluster.iter_mut().zip(below).for_each(|(word, below)| *word |= below);
             }
             cluster.iter_mut().zip(&eliminated).for_each(|(word, eliminated)| *word &= !eliminated);
-            cluster[v / 64] |= 1 << (v % 64);
-            eliminated[v / 64] |= 1 << (v % 64);
+            insert(&mut cluster, v);
+            insert(&mut eliminated, v);
             let parent = ones(&cluster).filter(|&a| a != v).min_by_key(|&a| position[a]);
             if let Some(parent) = parent {
                 tree.parents[v] = parent as u32;
