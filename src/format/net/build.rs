@@ -8,7 +8,7 @@ use super::blocks::{
 };
 use super::classes::Classes;
 use super::model::{Models, Usage, attribute};
-use super::{NAME, states};
+use super::{NAME, states, unfold};
 use crate::format::nodes::{self, Definition, IfMissing, Node, Role};
 use crate::format::source::SourceText;
 use crate::format::{FormatError, Warning};
@@ -37,7 +37,7 @@ pub(super) fn network<'s>(
     let found = if class.instances.is_empty() {
         with_full_names(class, built.swap_remove(lookup.network))
     } else {
-        lookup.unfold(&built)?
+        unfold::unfold(&lookup, &built)?
     };
     let name = text(&class.attributes, NAME).map_or(Cow::Borrowed(class.name), Cow::Owned);
     let note = annotation(&class.attributes, &["inputs", "outputs", "name"]);

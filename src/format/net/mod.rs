@@ -35,6 +35,7 @@ mod model;
 mod parser;
 mod quotes;
 mod states;
+mod unfold;
 mod write;
 
 use crate::format::language::{Features, Language};
