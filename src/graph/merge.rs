@@ -87,7 +87,7 @@ struct MergeState {
     /// Entries of each clique that was not merged into another.
     sizes: Vec<u64>,
     /// For each clique that was not merged into another, the sum of 1 / |S| over its separators S.
-    shares: Vec<f64>,
+    reciprocals: Vec<f64>,
     /// Total entries of the cliques that were not merged into another.
     total: u64,
 }
@@ -109,45 +109,47 @@ struct MergeEffect {
 impl MergeState {
     fn of(tree: &JunctionTree) -> Self {
         let sizes: Vec<u64> = tree.cliques().iter().map(|clique| clique.entries).collect();
-        let mut shares = vec![0.0; sizes.len()];
+        let mut reciprocals = vec![0.0; sizes.len()];
         for edge in tree.separators() {
             for end in [edge.parent, edge.child] {
-                shares[end.index()] += 1.0 / edge.entries as f64;
+                reciprocals[end.index()] += 1.0 / edge.entries as f64;
             }
         }
         Self {
             merged_into: tree.clique_ids().collect(),
             total: sizes.iter().fold(0, |sum: u64, &size| sum.saturating_add(size)),
             sizes,
-            shares,
+            reciprocals,
         }
     }
 
+    /// The effect of merging the two cliques next to `edge`.
     fn effect(&self, edge: &Separator) -> MergeEffect {
         let parent = representative(&self.merged_into, edge.parent);
         let (above, below) = (self.sizes[parent.index()], self.sizes[edge.child.index()]);
         let merged = above.saturating_mul(below / edge.entries);
-        let share = 1.0 / edge.entries as f64;
+        let reciprocal = 1.0 / edge.entries as f64;
         // Messages over the other edges of both cliques now process a larger table. There are no
         // more messages over the removed edge.
         let growth = |size: u64, clique: CliqueId| {
-            (merged as f64 - size as f64) * (self.shares[clique.index()] - share)
+            (merged as f64 - size as f64) * (self.reciprocals[clique.index()] - reciprocal)
         };
         let more = growth(above, parent) + growth(below, edge.child);
         MergeEffect {
             parent,
             merged,
             added: merged.saturating_sub(above.saturating_add(below)),
-            slower: 2.0 * (more - (above as f64 + below as f64) * share),
+            slower: 2.0 * (more - (above as f64 + below as f64) * reciprocal),
         }
     }
 
+    /// Merges the two cliques next to `edge`; `effect` is the effect of this.
     fn merge(&mut self, edge: &Separator, effect: MergeEffect) {
         let (parent, child) = (effect.parent.index(), edge.child.index());
         let before = self.sizes[parent].saturating_add(self.sizes[child]);
         self.total = self.total.saturating_sub(before).saturating_add(effect.merged);
         self.sizes[parent] = effect.merged;
-        self.shares[parent] += self.shares[child] - 2.0 / edge.entries as f64;
+        self.reciprocals[parent] += self.reciprocals[child] - 2.0 / edge.entries as f64;
         self.merged_into[child] = effect.parent;
     }
 }
@@ -160,6 +162,7 @@ fn representative(merged_into: &[CliqueId], mut clique: CliqueId) -> CliqueId {
     clique
 }
 
+/// The tree after the merges, with its cliques and separators in the order of `tree`.
 fn rebuild(graph: &MoralGraph, tree: &JunctionTree, merged_into: &[CliqueId]) -> JunctionTree {
     let mut variables: Vec<Vec<VariableId>> = vec![Vec::new(); tree.cliques().len()];
     for clique in tree.clique_ids() {
