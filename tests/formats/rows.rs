@@ -154,6 +154,9 @@ fn zeros(root: &str) -> String {
 fn many_rows_of_zeros_are_made_uniform_or_refused() {
     let read = read("t.uai", &zeros("2 1 0\n"));
     assert_eq!(read.warnings.len(), 1, "every row of zeros has a parent in an impossible state");
+    let table = values(&read.network, "x18");
+    assert_eq!(table[..2], [1.0, 0.0]);
+    assert!(table[2..].iter().all(|&p| p == 0.5));
     assert!(refused("t.uai", &zeros("2 0.5 0.5\n")).contains("the row of 'x18' for x0 = 0"));
 }
 
