@@ -51,6 +51,7 @@ pub mod experiment;
 pub mod format;
 pub mod graph;
 mod id;
+mod lowering;
 mod mailbox;
 pub mod network;
 pub mod numbers;

@@ -63,7 +63,14 @@ fn short_messages_are_timed_in_groups_and_long_ones_alone() {
         let memory = MemoryLimit::from_bytes(4 << 30);
         for threads in [1, 2] {
             let paper = PaperOptions::default();
-            let options = LoadOptions { precision: Precision::F64, threads, memory, paper };
+            let options = LoadOptions {
+                precision: Precision::F64,
+                threads,
+                memory,
+                paper,
+                runs: LoadOptions::MANY_RUNS,
+                form: None,
+            };
             let engine = engine::by_name("cpu").expect("an engine of this name");
             let mut propagator =
                 engine.load(&compiled, &options).expect("the network fits in memory");
@@ -289,7 +296,14 @@ fn entries_that_zeros_and_observed_states_save_are_reported() {
     let entries = compiled.statistics().total_clique_entries;
     let memory = MemoryLimit::from_bytes(4 << 30);
     let paper = PaperOptions::default();
-    let options = LoadOptions { precision: Precision::F64, threads: 1, memory, paper };
+    let options = LoadOptions {
+        precision: Precision::F64,
+        threads: 1,
+        memory,
+        paper,
+        runs: LoadOptions::MANY_RUNS,
+        form: None,
+    };
     let engine = engine::by_name("cpu").expect("an engine of this name");
     let mut propagator = engine.load(&compiled, &options).expect("the network fits in memory");
     let mut savings = |evidence: &Evidence| {

@@ -157,6 +157,8 @@ fn document(name: &str, choice: EngineChoice, findings: &[(&str, &str)]) -> Docu
         threads: choice.threads,
         memory: MemoryLimit::from_bytes(1 << 30),
         paper: choice.paper,
+        runs: LoadOptions::MANY_RUNS,
+        form: None,
     };
     let mut propagator = choice.engine.load(&compiled, &load).expect("a small network");
     let mut run = |evidence: &Evidence| {

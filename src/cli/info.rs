@@ -3,12 +3,12 @@
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use cliquescope::engine::{self, Engine};
+use cliquescope::engine::{self, Engine, LoadOptions};
 use cliquescope::graph::TreeStatistics;
 use cliquescope::network::Variable;
 use cliquescope::numbers::{human_bytes, thousands};
 use cliquescope::potential::Precision;
-use cliquescope::propagation::{CompiledNetwork, Forecast};
+use cliquescope::propagation::{CompiledNetwork, Forecast, Form, MemoryLimit};
 use serde::Serialize;
 
 use super::Outcome;
@@ -53,9 +53,54 @@ struct ForecastRecord {
     precision: Precision,
     bytes: u64,
     fits: bool,
+    /// The form in which the engine would hold the network for many propagations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    form: Option<Form>,
+    /// What the other forms would take.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    other_forms: Vec<FormRecord>,
     /// Why the engine cannot load the network, whatever the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     obstacle: Option<String>,
+}
+
+/// The memory of a form that an engine would not take.
+#[derive(Serialize)]
+struct FormRecord {
+    form: Form,
+    bytes: u64,
+}
+
+impl ForecastRecord {
+    fn new(forecast: &Forecast, limit: MemoryLimit) -> Self {
+        let chosen = forecast.fastest_form(limit, LoadOptions::MANY_RUNS);
+        let form = chosen.map(|chosen| chosen.form);
+        let others = forecast.forms.iter().filter(|other| Some(other.form) != form);
+        Self {
+            engine: forecast.engine,
+            precision: forecast.precision,
+            bytes: chosen.map_or(forecast.bytes, |chosen| chosen.bytes),
+            fits: forecast.fits(limit),
+            form,
+            other_forms: others
+                .map(|other| FormRecord { form: other.form, bytes: other.bytes })
+                .collect(),
+            obstacle: forecast.unsupported.clone(),
+        }
+    }
+
+    /// The form, what the others would take, and why the engine cannot load the network.
+    fn note(&self, limit: u64) -> String {
+        let mut notes = Vec::new();
+        match &self.obstacle {
+            Some(obstacle) => notes.push(obstacle.clone()),
+            None if self.fits => notes.extend(self.form.map(|form| form.to_string())),
+            None => notes.push(format!("exceeds the limit of {}", human_bytes(limit))),
+        }
+        let others = self.other_forms.iter();
+        notes.extend(others.map(|other| format!("{}: {}", other.form, human_bytes(other.bytes))));
+        notes.join("; ")
+    }
 }
 
 pub fn run(args: &Args) -> Outcome {
@@ -74,16 +119,7 @@ pub fn run(args: &Args) -> Outcome {
         tree: compiled.statistics().clone(),
         largest_clique: forecasts.first().map(|f| f.largest_variables.clone()).unwrap_or_default(),
         memory_limit_bytes: limit.bytes(),
-        forecasts: forecasts
-            .iter()
-            .map(|forecast| ForecastRecord {
-                engine: forecast.engine,
-                precision: forecast.precision,
-                bytes: forecast.bytes,
-                fits: forecast.fits(limit),
-                obstacle: forecast.unsupported.clone(),
-            })
-            .collect(),
+        forecasts: forecasts.iter().map(|forecast| ForecastRecord::new(forecast, limit)).collect(),
     };
     if args.json {
         output::print_json(&record)?;
@@ -144,12 +180,7 @@ fn as_text(record: &Record) -> String {
     let mut table = Table::new([Align::Left, Align::Left, Align::Right, Align::Left]);
     table.row(["engine", "precision", "memory", ""]);
     for forecast in &record.forecasts {
-        let limit = human_bytes(record.memory_limit_bytes);
-        let note = match &forecast.obstacle {
-            Some(obstacle) => obstacle.clone(),
-            None if forecast.fits => String::new(),
-            None => format!("exceeds the limit of {limit}"),
-        };
+        let note = forecast.note(record.memory_limit_bytes);
         table.row([
             forecast.engine,
             forecast.precision.name(),

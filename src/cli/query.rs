@@ -8,7 +8,7 @@ use cliquescope::cancel::CancelToken;
 use cliquescope::engine::{self, ImpossibleEvidence, LoadOptions};
 use cliquescope::network::{Evidence, Finding, Network};
 use cliquescope::potential::Precision;
-use cliquescope::propagation::{Posteriors, Watch};
+use cliquescope::propagation::{Form, Posteriors, Watch};
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
@@ -45,6 +45,11 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = options::whole(1..=u16::MAX))]
     threads: Option<u16>,
 
+    /// Form in which engine cpu holds the network, tables or table-free [default: the
+    /// form that is forecast to be faster]
+    #[arg(long)]
+    form: Option<Form>,
+
     #[command(flatten)]
     compile: CompileArgs,
 
@@ -69,6 +74,8 @@ pub fn run(args: &Args) -> Outcome {
         threads: options::threads(args.threads),
         memory: args.compile.memory(),
         paper: args.paper.options(),
+        runs: u32::try_from(cases.len()).unwrap_or(u32::MAX),
+        form: args.form,
     };
     let mut propagator = engine.load(&compiled, &load).map_err(|error| error.to_string())?;
     let watch = Watch::untimed(CancelToken::new());

@@ -35,6 +35,8 @@ pub struct Capabilities {
     /// Whether the engine passes messages on several threads of the CPU, up to
     /// [`LoadOptions::threads`](crate::engine::LoadOptions::threads).
     pub parallel: bool,
+    /// Whether only time limits the size of a clique; otherwise indices of 32 bits limit it.
+    pub any_size: bool,
     /// The number types that the engine supports, the default first.
     pub precisions: &'static [Precision],
 }
@@ -96,6 +98,7 @@ pub static CPU: EngineInfo = EngineInfo {
         paper_options: false,
         batch: true,
         parallel: true,
+        any_size: true,
         precisions: DOUBLE_OR_SINGLE,
     },
 };
@@ -111,6 +114,7 @@ pub static SEQUENTIAL: EngineInfo = EngineInfo {
         paper_options: false,
         batch: false,
         parallel: false,
+        any_size: false,
         precisions: DOUBLE_OR_SINGLE,
     },
 };
@@ -126,6 +130,7 @@ pub static GPU: EngineInfo = EngineInfo {
         paper_options: false,
         batch: true,
         parallel: false,
+        any_size: false,
         precisions: SINGLE,
     },
 };
@@ -141,6 +146,7 @@ pub static GPU_PAPER: EngineInfo = EngineInfo {
         paper_options: true,
         batch: false,
         parallel: false,
+        any_size: false,
         precisions: SINGLE,
     },
 };
@@ -156,6 +162,7 @@ pub static REFERENCE: EngineInfo = EngineInfo {
         paper_options: false,
         batch: false,
         parallel: false,
+        any_size: true,
         precisions: DOUBLE,
     },
 };

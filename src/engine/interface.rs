@@ -7,7 +7,7 @@ use super::{EngineInfo, LoadError, LoadOptions, RunError, one_at_a_time};
 use crate::cancel::Cancelled;
 use crate::network::Evidence;
 use crate::potential::Precision;
-use crate::propagation::{CompiledNetwork, Forecast, Posteriors, Watch};
+use crate::propagation::{CompiledNetwork, Forecast, Form, Posteriors, Watch};
 
 /// A way to compute posteriors from evidence.
 pub trait Engine: Send + Sync {
@@ -92,6 +92,11 @@ pub trait Propagator: Send {
 
     /// Maximum memory in use at any time, including during a run, in bytes.
     fn peak_bytes(&self) -> u64;
+
+    /// The form in which the network is held; `None` for an engine that has only one.
+    fn form(&self) -> Option<Form> {
+        None
+    }
 
     /// Number of workers: threads of the CPU, or blocks of a persistent kernel.
     fn threads(&self) -> usize {

@@ -9,7 +9,7 @@ use crate::propagation::{CompiledNetwork, Forecast};
 ///
 /// # Errors
 /// [`LoadError::Precision`] if it does not.
-fn check_precision(engine: &dyn Engine, precision: Precision) -> Result<(), LoadError> {
+pub(super) fn check_precision(engine: &dyn Engine, precision: Precision) -> Result<(), LoadError> {
     if engine.precisions().contains(&precision) {
         Ok(())
     } else {

@@ -37,7 +37,7 @@ pub use error::{LoadError, PropagationError, QueryError, RunError};
 pub use interface::{BatchAnswers, Engine, GpuPropagator, Propagator};
 #[cfg(feature = "cuda")]
 use load::admit_with;
-use load::{admit, forecast, too_many_entries};
+use load::{admit, check_precision, forecast, too_many_entries};
 pub use options::{LoadOptions, MappingLayout, PaperOptions, SECTOR, WARP, sectors};
 use query::{one_at_a_time, rerun_impossible};
 pub use query::{propagate, propagate_batch, query};

@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::str::FromStr;
 
 use crate::potential::Precision;
-use crate::propagation::MemoryLimit;
+use crate::propagation::{Form, MemoryLimit};
 
 /// How an engine loads a network.
 ///
@@ -21,9 +21,20 @@ pub struct LoadOptions {
     pub threads: usize,
     /// Maximum memory to allocate.
     pub memory: MemoryLimit,
+    /// Number of propagations that are likely to follow. An engine that can hold the network in
+    /// several [forms](crate::propagation::Form) takes the one that answers them soonest.
+    pub runs: u32,
+    /// The form in which to hold the network; `None` to let the engine choose. An engine that does
+    /// not have the form ignores it.
+    pub form: Option<Form>,
     /// Options of the paper's kernel. Engines without the
     /// [`paper_options`](crate::engine::Capabilities::paper_options) capability ignore them.
     pub paper: PaperOptions,
+}
+
+impl LoadOptions {
+    /// The default number of [`runs`](Self::runs), for a user who explores a network.
+    pub const MANY_RUNS: u32 = 1000;
 }
 
 impl Default for LoadOptions {
@@ -34,6 +45,8 @@ impl Default for LoadOptions {
             precision: Precision::F64,
             threads: std::thread::available_parallelism().map_or(1, NonZero::get),
             memory: MemoryLimit::half_of_available(),
+            runs: Self::MANY_RUNS,
+            form: None,
             paper: PaperOptions::default(),
         }
     }

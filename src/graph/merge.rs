@@ -143,7 +143,7 @@ impl MergeState {
         }
     }
 
-    /// Merges the two cliques next to `edge`, whose [effect](Self::effect) is `effect`.
+    /// Merges the two cliques next to `edge`; `effect` is the effect of this.
     fn merge(&mut self, edge: &Separator, effect: MergeEffect) {
         let (parent, child) = (effect.parent.index(), edge.child.index());
         let before = self.sizes[parent].saturating_add(self.sizes[child]);

@@ -1,5 +1,8 @@
 //! How much memory a propagation needs, computed before anything is allocated.
 
+use std::fmt;
+use std::str::FromStr;
+
 use crate::graph::{CliqueId, TreeStatistics};
 use crate::network::VariableId;
 use crate::numbers::{counted, human_bytes, thousands};
@@ -15,9 +18,12 @@ pub struct Forecast {
     pub precision: Precision,
     /// Sizes of the junction tree.
     pub tree: TreeStatistics,
-    /// Bytes that the engine will allocate; saturating. If the network is
+    /// The fewest bytes with which the engine can load the network; saturating. If the network is
     /// [unsupported](Self::unsupported), only the bytes of the clique tables.
     pub bytes: u64,
+    /// The forms in which the engine can hold the network, if there are several. The first is the
+    /// default.
+    pub forms: Vec<FormForecast>,
     /// Why the engine cannot load the network, however much memory there is; `None` if it can. The
     /// text continues a sentence after "but".
     pub unsupported: Option<String>,
@@ -47,6 +53,7 @@ impl Forecast {
             precision,
             tree: compiled.statistics().clone(),
             bytes,
+            forms: Vec::new(),
             unsupported: None,
             largest,
             largest_variables: variables.into_iter().map(name).collect(),
@@ -65,6 +72,25 @@ impl Forecast {
         let entries = compiled.statistics().total_clique_entries;
         let bytes = entries.saturating_mul(precision.bytes());
         Self { unsupported: Some(reason), ..Self::new(engine, precision, compiled, bytes) }
+    }
+
+    /// This forecast for an engine that can hold the network in any of these `forms`.
+    ///
+    /// # Panics
+    /// If there is no form.
+    #[must_use]
+    pub fn with_forms(self, forms: Vec<FormForecast>) -> Self {
+        let bytes = forms.iter().map(|form| form.bytes).min().expect("an engine has a form");
+        Self { bytes, forms, ..self }
+    }
+
+    /// The form that answers `runs` propagations soonest among those that fit into `limit`; `None`
+    /// if none fits, or if the engine has only one form.
+    #[must_use]
+    pub fn fastest_form(&self, limit: MemoryLimit, runs: u32) -> Option<FormForecast> {
+        let fitting = self.forms.iter().filter(|form| form.bytes <= limit.bytes());
+        let time = |form: &FormForecast| form.load_ns + f64::from(runs) * form.run_ns;
+        fitting.min_by(|a, b| time(a).total_cmp(&time(b))).copied()
     }
 
     /// Whether the engine can load the network within `limit`.
@@ -88,6 +114,55 @@ impl Forecast {
             None => format!("and the limit is {}", human_bytes(limit.bytes())),
         }
     }
+}
+
+/// A form in which an engine holds a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// Every clique has a table, or a few factors in its place. Results can be reused between runs.
+    Tables,
+    /// No clique has a table: products of factors and messages are computed where they are needed.
+    TableFree,
+}
+
+impl Form {
+    /// The form in a word or two.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tables => "tables",
+            Self::TableFree => "table-free",
+        }
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Form {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = [Self::Tables, Self::TableFree].into_iter().find(|form| form.name() == name);
+        found.ok_or_else(|| format!("'{name}' is not a form; expected tables or table-free"))
+    }
+}
+
+/// What a form needs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FormForecast {
+    /// The form.
+    pub form: Form,
+    /// Bytes that the engine will allocate; saturating.
+    pub bytes: u64,
+    /// Forecast time of loading in nanoseconds, on one thread.
+    pub load_ns: f64,
+    /// Forecast time of a propagation without evidence in nanoseconds, on one thread.
+    pub run_ns: f64,
 }
 
 /// Maximum memory that an engine may allocate.

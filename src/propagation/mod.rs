@@ -10,7 +10,7 @@ mod trace;
 mod watch;
 
 pub use compile::{CompileOptions, CompiledNetwork, Home, compile};
-pub use forecast::{Forecast, MemoryLimit, TooLarge};
+pub use forecast::{Forecast, Form, FormForecast, MemoryLimit, TooLarge};
 pub use plan::{Message, MessageId, Phase, Plan};
 pub use posteriors::Posteriors;
 pub use trace::{MessageTiming, MessageTrace, Savings, Stage, StageTiming};

@@ -19,13 +19,15 @@ mod subject;
 macro_rules! subjects {
     ($(
         $(#[$attribute:meta])*
-        $module:ident: $engine:literal in $precision:ident on $threads:literal;
+        $module:ident: $engine:literal in $precision:ident on $threads:literal
+            $(as $form:ident)?;
     )*) => {
         $($(#[$attribute])* mod $module {
             const SUBJECT: crate::subject::Subject = crate::subject::Subject {
                 engine: $engine,
                 precision: cliquescope::potential::Precision::$precision,
                 threads: $threads,
+                form: crate::subject::form!($($form)?),
             };
             cases!();
         })*
@@ -95,6 +97,8 @@ subjects! {
     cpu_f32_on_1: "cpu" in F32 on 1;
     cpu_f64_on_16: "cpu" in F64 on 16;
     cpu_f32_on_16: "cpu" in F32 on 16;
+    cpu_f64_table_free: "cpu" in F64 on 2 as TableFree;
+    cpu_f64_table_free_on_1: "cpu" in F64 on 1 as TableFree;
     reference_f64: "reference" in F64 on 2;
     #[cfg(feature = "cuda")]
     gpu_f32: "gpu" in F32 on 2;

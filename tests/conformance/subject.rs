@@ -6,7 +6,7 @@ use cliquescope::cancel::CancelToken;
 use cliquescope::engine::{self, Engine, LoadOptions, PropagationError, Propagator};
 use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
-use cliquescope::propagation::{CompiledNetwork, MemoryLimit, Posteriors, Watch};
+use cliquescope::propagation::{CompiledNetwork, Form, MemoryLimit, Posteriors, Watch};
 
 /// Each entry names an engine, a network that the engine may skip, and the reason.
 pub const EXEMPTIONS: &[(&str, &str, &str)] = &[
@@ -29,7 +29,20 @@ pub struct Subject {
     pub precision: Precision,
     /// The number of threads that the engine may use.
     pub threads: usize,
+    /// The form in which the engine holds the network; `None` to let the engine choose.
+    pub form: Option<Form>,
 }
+
+/// `None`, or a form.
+macro_rules! form {
+    () => {
+        None
+    };
+    ($form:ident) => {
+        Some(cliquescope::propagation::Form::$form)
+    };
+}
+pub(crate) use form;
 
 impl Subject {
     pub fn engine(&self) -> &'static dyn Engine {
@@ -61,8 +74,18 @@ impl Subject {
             precision: self.precision,
             threads: self.threads,
             memory: MemoryLimit::from_bytes(4 << 30),
+            form: self.form,
             ..LoadOptions::default()
         }
+    }
+
+    /// The memory that the engine is forecast to need in its form, with plenty available.
+    pub fn forecast_bytes(&self, compiled: &CompiledNetwork) -> u64 {
+        let forecast = self.engine().forecast(compiled, self.precision);
+        let options = self.load_options();
+        let chosen = forecast.fastest_form(options.memory, options.runs);
+        let wanted = forecast.forms.iter().find(|found| Some(found.form) == self.form).copied();
+        wanted.or(chosen).map_or(forecast.bytes, |form| form.bytes)
     }
 
     pub fn load(&self, compiled: &Arc<CompiledNetwork>) -> Box<dyn Propagator> {

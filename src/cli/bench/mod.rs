@@ -14,7 +14,7 @@ use cliquescope::engine::{self, Engine, LoadOptions, Propagator};
 use cliquescope::format::SAMPLES;
 use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
-use cliquescope::propagation::CompiledNetwork;
+use cliquescope::propagation::{CompiledNetwork, Form};
 
 use super::Outcome;
 use super::options::{self, CompileArgs, PaperArgs};
@@ -48,6 +48,11 @@ pub struct Args {
     /// Threads that an engine may use [default: all that the machine has]
     #[arg(long, value_name = "N", value_parser = options::whole(1..=u16::MAX))]
     threads: Option<u16>,
+
+    /// Form in which engine cpu holds the network, tables or table-free [default: the
+    /// form that is forecast to be faster]
+    #[arg(long)]
+    form: Option<Form>,
 
     #[command(flatten)]
     cases: CaseArgs,
@@ -144,6 +149,8 @@ fn bench_engine(
         threads: options::threads(args.threads),
         memory: args.compile.memory(),
         paper: args.paper.options(),
+        runs: LoadOptions::MANY_RUNS,
+        form: args.form,
     };
     let propagator = match engine.load(compiled, &options) {
         Ok(propagator) => propagator,
@@ -155,6 +162,7 @@ fn bench_engine(
         engine: engine.name(),
         precision: options.precision,
         threads: propagator.threads(),
+        form: propagator.form(),
         drawn: prepared.drawn,
     };
     let label = format!("{title}: {} {}", engine.name(), options.precision);

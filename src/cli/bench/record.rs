@@ -2,7 +2,7 @@
 
 use cliquescope::numbers::{human_bytes, thousands};
 use cliquescope::potential::Precision;
-use cliquescope::propagation::Savings;
+use cliquescope::propagation::{Form, Savings};
 use cliquescope::statistics::Quantiles;
 use serde::Serialize;
 
@@ -35,6 +35,9 @@ pub struct RunInfo {
     pub engine: &'static str,
     pub precision: Precision,
     pub threads: usize,
+    /// The form in which the engine holds the network, if it has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub form: Option<Form>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drawn: Option<DrawParameters>,
 }

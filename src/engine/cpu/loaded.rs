@@ -19,7 +19,7 @@ use crate::engine::threads::Threads;
 use crate::engine::{BatchAnswers, Propagator, RunError, one_at_a_time, rerun_impossible};
 use crate::network::Evidence;
 use crate::potential::Real;
-use crate::propagation::{CompiledNetwork, Posteriors, Watch};
+use crate::propagation::{CompiledNetwork, Form, Posteriors, Watch};
 
 /// Maximum number of sample cases, spread over a batch, for which the time of a single propagation
 /// is forecast. The average is used for all cases; if the cases differ much, the batch may take
@@ -158,6 +158,10 @@ impl<T: Real> Propagator for Loaded<T> {
 
     fn forget(&mut self) {
         self.thread_states.iter_mut().for_each(ThreadState::forget);
+    }
+
+    fn form(&self) -> Option<Form> {
+        Some(Form::Tables)
     }
 
     fn peak_bytes(&self) -> u64 {

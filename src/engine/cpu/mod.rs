@@ -63,6 +63,7 @@ mod parallel_cases;
 mod pass;
 mod propagate;
 mod reuse;
+mod table_free;
 mod tables;
 mod tree;
 mod vector;
@@ -71,9 +72,10 @@ use std::sync::Arc;
 
 use super::{CPU, Engine, EngineInfo, LoadError, LoadOptions, Propagator};
 use crate::potential::Precision;
-use crate::propagation::{CompiledNetwork, Forecast, MessageId, Phase};
+use crate::propagation::{CompiledNetwork, Forecast, Form, FormForecast, MessageId, Phase};
 use loaded::Loaded;
 use memory::Footprint;
+use table_free::TableFree;
 use tree::structure::{Shape, Structure};
 
 /// Engine `cpu`.
@@ -85,10 +87,12 @@ impl Engine for Cpu {
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
-        // Rows are described by 32-bit indices into the table.
-        let largest = compiled.statistics().max_clique_entries;
-        let unsupported = super::too_many_entries("clique", largest, u32::MAX);
-        super::forecast(self, compiled, precision, unsupported, || bytes(compiled, precision))
+        let forms = forms(compiled, precision);
+        if forms.is_empty() {
+            let reason = format!("one propagation would take more than {MAX_HOURS} hours");
+            return Forecast::unsupported(self.name(), precision, compiled, reason);
+        }
+        Forecast::new(self.name(), precision, compiled, 0).with_forms(forms)
     }
 
     fn load(
@@ -96,17 +100,74 @@ impl Engine for Cpu {
         compiled: &Arc<CompiledNetwork>,
         options: &LoadOptions,
     ) -> Result<Box<dyn Propagator>, LoadError> {
-        let bytes = super::admit(self, compiled, options)?;
-        let limit = options.memory.bytes();
-        Ok(match options.precision {
-            Precision::F32 => {
-                Box::new(Loaded::<f32>::new(Arc::clone(compiled), options.threads, bytes, limit))
+        super::check_precision(self, options.precision)?;
+        let mut forecast = self.forecast(compiled, options.precision);
+        if let Some(form) = options.form {
+            let forms = forecast.forms.iter().copied().filter(|found| found.form == form);
+            let forms: Vec<FormForecast> = forms.collect();
+            if !forms.is_empty() {
+                forecast = forecast.with_forms(forms);
             }
-            Precision::F64 => {
-                Box::new(Loaded::<f64>::new(Arc::clone(compiled), options.threads, bytes, limit))
+        }
+        let Some(form) = forecast.fastest_form(options.memory, options.runs) else {
+            return Err(forecast.check(options.memory).expect_err("no form fits").into());
+        };
+        let (compiled, threads) = (Arc::clone(compiled), options.threads);
+        let limit = options.memory.bytes();
+        Ok(match (form.form, options.precision) {
+            (Form::TableFree, _) => Box::new(TableFree::new(compiled, threads, form.bytes)),
+            (Form::Tables, Precision::F32) => {
+                Box::new(Loaded::<f32>::new(compiled, threads, form.bytes, limit))
+            }
+            (Form::Tables, Precision::F64) => {
+                Box::new(Loaded::<f64>::new(compiled, threads, form.bytes, limit))
             }
         })
     }
+}
+
+/// A propagation that would take longer than this on one core is refused.
+const MAX_HOURS: u32 = 24;
+
+/// Forecast time of loading with tables, in nanoseconds per table entry: the entry is multiplied,
+/// checked for being zero, and written to new memory. Like the next two constants, a rough figure
+/// for one core, from the paper's eight networks. If it is wrong, the slower form may be taken.
+const LOAD_ENTRY_NS: f64 = 30.0;
+
+/// Forecast time of a propagation with tables, in nanoseconds per table entry.
+const TABLE_ENTRY_NS: f64 = 2.0;
+
+/// Forecast time of a propagation without tables, in nanoseconds per product.
+const PRODUCT_NS: f64 = 0.4;
+
+/// As [`PRODUCT_NS`], per clique: planning its contractions.
+const PLAN_CLIQUE_NS: f64 = 12_000.0;
+
+/// The forms in which the engine can hold `compiled`, the one with tables first.
+fn forms(compiled: &CompiledNetwork, precision: Precision) -> Vec<FormForecast> {
+    let statistics = compiled.statistics();
+    let entries = statistics.total_clique_entries as f64;
+    let mut forms = Vec::new();
+    // Rows are described by 32-bit indices into the table.
+    if statistics.max_clique_entries <= u64::from(u32::MAX) {
+        forms.push(FormForecast {
+            form: Form::Tables,
+            bytes: bytes(compiled, precision),
+            load_ns: LOAD_ENTRY_NS * entries,
+            run_ns: TABLE_ENTRY_NS * entries,
+        });
+    }
+    let max_ns = f64::from(MAX_HOURS) * 3.6e12;
+    // Each entry takes part in at least one product of each pass. Checked first, because the plan
+    // of larger contractions would itself be large.
+    if 2.0 * PRODUCT_NS * entries <= max_ns {
+        let (bytes, products) = table_free::forecast(compiled);
+        let run_ns = PRODUCT_NS * products + PLAN_CLIQUE_NS * statistics.cliques as f64;
+        if run_ns <= max_ns {
+            forms.push(FormForecast { form: Form::TableFree, bytes, load_ns: 0.0, run_ns });
+        }
+    }
+    forms
 }
 
 /// An upper bound on the memory of the engine, in bytes. Lays out the cliques' tables but does not

@@ -75,5 +75,15 @@ fn load_engine(
 ) -> Result<Box<dyn Propagator>, LoadError> {
     let EngineChoice { engine, precision, threads, paper } = choice;
     let memory = request.memory.unwrap_or_else(MemoryLimit::half_of_available);
-    engine.load(compiled, &LoadOptions { precision, threads, memory, paper })
+    engine.load(
+        compiled,
+        &LoadOptions {
+            precision,
+            threads,
+            memory,
+            paper,
+            runs: LoadOptions::MANY_RUNS,
+            form: None,
+        },
+    )
 }

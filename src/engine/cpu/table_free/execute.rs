@@ -1,0 +1,355 @@
+//! Runs loop nests.
+
+use rayon::ThreadPool;
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+
+use super::tile;
+use crate::cancel::{CancelToken, Cancelled};
+use crate::engine::cpu::vector::{add, keep_in_range, largest};
+use crate::lowering::{Contraction, LoopNest, Output, Step};
+
+/// The threads of a contraction, and the token that cancels it.
+#[derive(Clone, Copy)]
+pub struct Resources<'a> {
+    /// Threads to share the chunks with; `None` to stay on the calling thread.
+    pub threads: Option<&'a ThreadPool>,
+    pub cancel: &'a CancelToken,
+}
+
+/// Computes the outputs of `step`, into which `contraction` was divided, from the tables `inputs`.
+/// Inputs and outputs are in the order of the contraction. Also returns the exponent of the power
+/// of two by which the outputs must be multiplied.
+///
+/// # Errors
+/// If the propagation was cancelled.
+pub fn run_step(
+    step: &Step,
+    contraction: &Contraction<'_>,
+    inputs: &[&[f64]],
+    resources: Resources<'_>,
+) -> Result<(Vec<Vec<f64>>, i64), Cancelled> {
+    let mut exponent = 0;
+    let mut products: Vec<Option<Vec<f64>>> = Vec::with_capacity(step.inputs.len());
+    for group in &step.inputs {
+        let mut members = &*group.members;
+        let mut product: Option<Vec<f64>> = None;
+        for nest in &group.nests {
+            // All but the first product continue the one before.
+            let wanted = nest.inputs.len() - usize::from(product.is_some());
+            let before = product.take();
+            let (now, later) = members.split_at(wanted);
+            members = later;
+            let factors = now.iter().map(|&number| inputs[number]);
+            let factors: Vec<&[f64]> = before.as_deref().into_iter().chain(factors).collect();
+            let mut next = vec![0.0; group.entries];
+            run_nest(nest, &factors, &mut [&mut next], resources)?;
+            // If all entries are zero, so are all outputs.
+            exponent -= i64::from(rescale(&mut next).unwrap_or(0));
+            product = Some(next);
+        }
+        products.push(product);
+    }
+    let grouped = step.inputs.iter().zip(&products);
+    let grouped: Vec<&[f64]> = grouped
+        .map(|(group, product)| product.as_deref().unwrap_or(inputs[group.members[0]]))
+        .collect();
+    let mut sums: Vec<Vec<f64>> =
+        step.outputs.iter().map(|group| vec![0.0; group.entries]).collect();
+    let mut tables: Vec<&mut [f64]> = sums.iter_mut().map(|table| &mut **table).collect();
+    run_nest(&step.nest, &grouped, &mut tables, resources)?;
+    drop(products);
+    let entries = |number: &usize| contraction.outputs[*number].entries(contraction.states);
+    let mut outputs = vec![Vec::new(); contraction.outputs.len()];
+    for (group, sums) in step.outputs.iter().zip(sums) {
+        let Some(nest) = group.nests.first() else {
+            outputs[group.members[0]] = sums;
+            continue;
+        };
+        let mut members: Vec<Vec<f64>> =
+            group.members.iter().map(|n| vec![0.0; entries(n)]).collect();
+        let mut tables: Vec<&mut [f64]> = members.iter_mut().map(|table| &mut **table).collect();
+        run_nest(nest, &[&sums], &mut tables, resources)?;
+        for (&number, table) in group.members.iter().zip(members) {
+            outputs[number] = table;
+        }
+    }
+    Ok((outputs, exponent))
+}
+
+/// Multiplies `table` by a power of two so that its largest entry is near one, and returns the
+/// exponent of the power; `None` if all entries are zero.
+pub fn rescale(table: &mut [f64]) -> Option<i32> {
+    let largest = largest(table, None);
+    keep_in_range(table, largest)
+}
+
+/// Adds the sums of the products of `inputs` to `outputs`, which are zero everywhere.
+///
+/// # Errors
+/// If the propagation was cancelled.
+fn run_nest(
+    nest: &LoopNest,
+    inputs: &[&[f64]],
+    outputs: &mut [&mut [f64]],
+    Resources { threads, cancel }: Resources<'_>,
+) -> Result<(), Cancelled> {
+    let chunks = nest.chunks();
+    // By chunk, then by output: the runs that the chunk writes. A chunk that writes a copy gets its
+    // memory when it starts.
+    let mut parts: Vec<Vec<Part<'_>>> = (0..chunks).map(|_| Vec::new()).collect();
+    let mut copied = Vec::new();
+    for (layout, table) in nest.outputs.iter().zip(outputs.iter_mut()) {
+        if layout.is_divided() {
+            let runs = layout.run_chunks.len() / chunks;
+            for part in &mut parts {
+                part.push(Part::Runs(Vec::with_capacity(runs)));
+            }
+            for (run, &chunk) in table.chunks_exact_mut(layout.run).zip(&layout.run_chunks) {
+                if let Some(Part::Runs(runs)) = parts[chunk as usize].last_mut() {
+                    runs.push(run);
+                }
+            }
+        } else if chunks == 1 {
+            parts[0].push(Part::Runs(vec![table]));
+        } else {
+            for part in &mut parts {
+                part.push(Part::Copy(Vec::new()));
+            }
+            copied.push((layout, table));
+        }
+    }
+    let work = |(chunk, mut part): (usize, Vec<Part<'_>>)| -> Result<Vec<Vec<f64>>, Cancelled> {
+        cancel.check()?;
+        for (part, layout) in part.iter_mut().zip(&nest.outputs) {
+            if let Part::Copy(copy) = part {
+                copy.resize(layout.entries, 0.0);
+            }
+        }
+        Chunk::new(nest, inputs, chunk).visit(0, 1.0, 0, &mut part);
+        Ok(part.into_iter().filter_map(Part::copy).collect())
+    };
+    let parts = parts.into_iter().enumerate();
+    let copies: Result<Vec<Vec<Vec<f64>>>, Cancelled> = match threads.filter(|_| chunks > 1) {
+        Some(threads) => {
+            let parts: Vec<_> = parts.collect();
+            threads.install(|| parts.into_par_iter().with_max_len(1).map(work).collect())
+        }
+        None => parts.map(work).collect(),
+    };
+    for copies in copies? {
+        for ((_, table), copy) in copied.iter_mut().zip(copies) {
+            add(table, &copy);
+        }
+    }
+    Ok(())
+}
+
+/// Where a chunk writes an output.
+enum Part<'a> {
+    /// Runs of the output, in order.
+    Runs(Vec<&'a mut [f64]>),
+    /// A copy of the whole output.
+    Copy(Vec<f64>),
+}
+
+impl Part<'_> {
+    fn run(&mut self, run: usize) -> &mut [f64] {
+        match self {
+            Self::Runs(runs) => runs[run],
+            Self::Copy(copy) => copy,
+        }
+    }
+
+    fn copy(self) -> Option<Vec<f64>> {
+        match self {
+            Self::Runs(_) => None,
+            Self::Copy(copy) => Some(copy),
+        }
+    }
+}
+
+/// One chunk of a contraction.
+struct Chunk<'a> {
+    nest: &'a LoopNest,
+    inputs: &'a [&'a [f64]],
+    /// By loop that makes chunks: its state in this chunk.
+    states: Vec<usize>,
+    /// By level, then by input: the position in the table at which the tile begins.
+    at: Vec<usize>,
+    /// By level, then by output: the run in which the tile begins, and the position in the run.
+    output_at: Vec<(usize, usize)>,
+    /// Tiles of partial products, one after the other.
+    tiles: Vec<f64>,
+}
+
+impl<'a> Chunk<'a> {
+    fn new(nest: &'a LoopNest, inputs: &'a [&'a [f64]], mut chunk: usize) -> Self {
+        let mut states = vec![0; nest.chunk_loops];
+        for (state, &states) in states.iter_mut().zip(&nest.loops).rev() {
+            *state = chunk % states;
+            chunk /= states;
+        }
+        let levels = nest.levels.len();
+        let tiles = nest.levels.iter().filter(|level| !level.tables.is_empty()).count();
+        let mut tiles = vec![0.0; (tiles + 1) * nest.tile];
+        // The empty product.
+        tiles[..nest.tile].fill(1.0);
+        Self {
+            nest,
+            inputs,
+            states,
+            at: vec![0; levels * nest.inputs.len()],
+            output_at: vec![(0, 0); levels * nest.outputs.len()],
+            tiles,
+        }
+    }
+
+    /// Multiplies in the inputs of `level` and adds all tiles inside this level to `outputs`. The
+    /// product of all numbers that were multiplied in so far is `factor`; the product of the tables
+    /// is tile number `tile`.
+    fn visit(&mut self, level: usize, mut factor: f64, mut tile: usize, outputs: &mut [Part<'_>]) {
+        let nest = self.nest;
+        let at = level * nest.inputs.len();
+        let Some(here) = nest.levels.get(level) else { return };
+        for &input in &here.scalars {
+            factor *= self.inputs[input][self.at[at + input]];
+        }
+        if factor == 0.0 {
+            return;
+        }
+        for (number, &input) in here.tables.iter().enumerate() {
+            let pattern = &nest.inputs[input].pattern;
+            let table = &self.inputs[input][self.at[at + input]..];
+            if number > 0 {
+                tile::multiply(&mut self.tiles[tile * nest.tile..][..nest.tile], table, pattern);
+                continue;
+            }
+            let (before, product) = self.tiles.split_at_mut((tile + 1) * nest.tile);
+            let (before, product) = (&before[tile * nest.tile..], &mut product[..nest.tile]);
+            if tile == 0 {
+                tile::spread(product, table, pattern);
+            } else {
+                tile::multiply_into(product, before, table, pattern);
+            }
+            tile += 1;
+        }
+        let Some(&states) = nest.loops.get(level) else {
+            let product = &self.tiles[tile * nest.tile..][..nest.tile];
+            let at = level * nest.outputs.len();
+            for (number, (part, Output { pattern, .. })) in
+                outputs.iter_mut().zip(&nest.outputs).enumerate()
+            {
+                let (run, at) = self.output_at[at + number];
+                tile::add_sums(&mut part.run(run)[at..], product, factor, pattern);
+            }
+            return;
+        };
+        if !here.tables.is_empty() {
+            let product = &self.tiles[tile * nest.tile..][..nest.tile];
+            if product.iter().all(|&entry| entry == 0.0) {
+                return;
+            }
+        }
+        let states = match self.states.get(level) {
+            Some(&state) => state..state + 1,
+            None => 0..states,
+        };
+        for state in states {
+            self.enter(level, state);
+            self.visit(level + 1, factor, tile, outputs);
+        }
+    }
+
+    /// Sets the positions inside the loop at `level`, which is in `state`.
+    fn enter(&mut self, level: usize, state: usize) {
+        let inputs = self.nest.inputs.len();
+        let (outside, inside) = self.at.split_at_mut((level + 1) * inputs);
+        let outside = &outside[level * inputs..];
+        for ((at, before), input) in inside.iter_mut().zip(outside).zip(&self.nest.inputs) {
+            *at = before + state * input.strides[level];
+        }
+        let outputs = self.nest.outputs.len();
+        let (outside, inside) = self.output_at.split_at_mut((level + 1) * outputs);
+        let outside = &outside[level * outputs..];
+        for ((at, before), output) in inside.iter_mut().zip(outside).zip(&self.nest.outputs) {
+            at.0 = before.0 + state * output.run_strides[level];
+            at.1 = before.1 + state * output.strides[level];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+
+    use super::*;
+    use crate::lowering::AxisSet;
+
+    /// The outputs of `contraction`, entry by entry.
+    fn expected(contraction: &Contraction<'_>, inputs: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let states = contraction.states;
+        let mut outputs: Vec<Vec<f64>> =
+            contraction.outputs.iter().map(|set| vec![0.0; set.entries(states)]).collect();
+        for entry in 0..contraction.axes.entries(states) {
+            let at = |set: &AxisSet| -> usize {
+                let state =
+                    |axis: usize| entry / contraction.axes.stride(axis, states) % states[axis];
+                set.iter().map(|axis| state(axis) * set.stride(axis, states)).sum()
+            };
+            let factors = contraction.inputs.iter().zip(inputs).map(|(set, table)| table[at(set)]);
+            let product: f64 = factors.product();
+            for (set, output) in contraction.outputs.iter().zip(&mut outputs) {
+                output[at(set)] += product;
+            }
+        }
+        outputs
+    }
+
+    #[test]
+    fn random_contractions_agree_with_a_sum_over_all_entries() {
+        let mut rng = Pcg64Mcg::seed_from_u64(3);
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("threads");
+        let mut divided = 0;
+        for round in 0..120 {
+            let count = rng.random_range(0..12);
+            let states: Vec<usize> = (0..count).map(|_| rng.random_range(2..5)).collect();
+            let axes = AxisSet::first(count);
+            if axes.entries(&states) > 1 << 19 {
+                continue;
+            }
+            let mut set =
+                |share: f64| -> AxisSet { (0..count).filter(|_| rng.random_bool(share)).collect() };
+            let inputs: Vec<AxisSet> = [0.2, 0.2, 0.3, 0.5, 0.9, 0.9].map(&mut set).to_vec();
+            let outputs: Vec<AxisSet> = [0.9, 0.8, 0.1, 0.1].map(&mut set).to_vec();
+            let (inputs, outputs) = (&inputs[..round % 7], &outputs[..1 + round % 4]);
+            let contraction = Contraction { states: &states, axes, inputs, outputs };
+            let tables: Vec<Vec<f64>> = inputs
+                .iter()
+                .map(|set| {
+                    let entry = |_| if rng.random_bool(0.1) { 0.0 } else { rng.random::<f64>() };
+                    (0..set.entries(&states)).map(entry).collect()
+                })
+                .collect();
+            let slices: Vec<&[f64]> = tables.iter().map(|table| &**table).collect();
+            let step = Step::new(&contraction);
+            divided += usize::from(step.nest.chunks() > 1);
+            let cancel = CancelToken::new();
+            let run = |threads| {
+                let resources = Resources { threads, cancel: &cancel };
+                let run = run_step(&step, &contraction, &slices, resources);
+                let (mut tables, exponent) = run.expect("it is not cancelled");
+                let scale = 2_f64.powi(i32::try_from(exponent).expect("a small exponent"));
+                tables.iter_mut().flatten().for_each(|entry| *entry *= scale);
+                tables
+            };
+            let found = run(None);
+            assert_eq!(found, run(Some(&threads)), "threads change no bit");
+            let expected = expected(&contraction, &tables);
+            for (found, expected) in found.iter().flatten().zip(expected.iter().flatten()) {
+                assert!((found - expected).abs() <= 1e-9 * expected.abs(), "{found} {expected}");
+            }
+        }
+        assert!(divided > 5, "{divided} contractions were divided into chunks");
+    }
+}

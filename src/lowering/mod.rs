@@ -1,0 +1,30 @@
+//! From products of tables to loops: what an engine needs to know before it touches a number.
+//!
+//! Every message of a propagation is a *contraction*: a product of tables, summed onto one or more
+//! of their common scopes. A contraction of engine `cpu` without tables of cliques is lowered in
+//! four steps, and none of them needs a probability:
+//!
+//! 1. [`tree`]: the observed variables leave the cliques, and each clique gets the inputs and
+//!    outputs of its contractions.
+//! 2. [`step`]: small tables are grouped. A group of inputs is multiplied once into one small table,
+//!    and a group of outputs is first summed onto one small table.
+//! 3. [`nest`]: the contraction becomes a nest of loops over some variables around a *tile*, a
+//!    product over the other variables that fits into the first-level cache.
+//! 4. [`pattern`]: says how the entries of a table are spread over the tile.
+//!
+//! # Index order
+//! A contraction numbers its variables, here called *axes*. In every table, axes are in ascending
+//! order and the last axis varies fastest. An axis has at least two states: observed variables and
+//! variables with a single state are left out.
+
+mod axes;
+mod nest;
+mod pattern;
+mod step;
+mod tree;
+
+pub use axes::AxisSet;
+pub use nest::{Contraction, LoopNest, Output};
+pub use pattern::{Block, Pattern};
+pub use step::Step;
+pub use tree::{LoweredClique, LoweredTree, Operand};

@@ -1,0 +1,272 @@
+//! The contractions of a propagation: one per clique toward the root, and one per clique away from
+//! the root.
+//!
+//! A clique has no table. Its contraction toward the root multiplies its factors, its likelihoods
+//! and the messages of its children, and sums the product onto the separator to its parent. Its
+//! contraction away from the root multiplies the same inputs and the message from the parent, and
+//! sums the product onto the separators to all children and onto each private variable, which is
+//! one that is in no separator.
+
+use super::{AxisSet, Contraction};
+use crate::graph::CliqueId;
+use crate::network::{Evidence, FactorId, Finding, Network, VariableId};
+use crate::propagation::{CompiledNetwork, MessageId, Phase};
+
+/// An input of a contraction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// A factor, restricted to the observed states.
+    Factor(FactorId),
+    /// The likelihood finding of a variable.
+    Likelihood(VariableId),
+    /// The message of a child, by its number, or, if it is the clique itself, the message from its
+    /// parent.
+    Message(usize),
+}
+
+/// The place from which the posterior of a variable is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readout {
+    /// The sum onto this variable alone, which the clique makes for it.
+    Private,
+    /// The table of the separator to the parent.
+    Separator,
+}
+
+/// A clique without its observed variables.
+#[derive(Clone, Debug)]
+pub struct LoweredClique {
+    /// The unobserved variables with more than one state: axis a is `variables[a]`. Variables that
+    /// are eliminated later are faster, so the same variables are in the same order in all cliques.
+    pub variables: Vec<VariableId>,
+    /// By axis: the number of states.
+    pub states: Vec<usize>,
+    /// The number of the parent; `None` for the root.
+    pub parent: Option<usize>,
+    /// The numbers of the children.
+    pub children: Vec<usize>,
+    /// The axes of the separator to the parent.
+    pub separator: AxisSet,
+    /// The same variables as axes of the parent.
+    pub separator_in_parent: AxisSet,
+    /// The factors and likelihoods of this clique, with their axes.
+    pub operands: Vec<(Operand, AxisSet)>,
+    /// Whether the message to the parent is one everywhere, so that it need not be computed.
+    pub sums_out: bool,
+    /// The variables whose posteriors are read here.
+    pub readouts: Vec<(VariableId, Readout)>,
+    /// The messages to the parent and from it; `None` for the root.
+    pub messages: Option<(MessageId, MessageId)>,
+}
+
+/// A junction tree without the observed variables. Number 0 is the root, and every clique comes
+/// before its children.
+#[derive(Clone, Debug)]
+pub struct LoweredTree {
+    cliques: Vec<LoweredClique>,
+}
+
+impl std::ops::Deref for LoweredTree {
+    type Target = [LoweredClique];
+
+    fn deref(&self) -> &[LoweredClique] {
+        &self.cliques
+    }
+}
+
+impl LoweredTree {
+    /// The tree of `compiled` without the variables that `evidence` observes.
+    ///
+    /// # Panics
+    /// If a clique has more than [`AxisSet::MAX_AXES`] unobserved variables with several states.
+    #[must_use]
+    pub fn new(compiled: &CompiledNetwork, evidence: &Evidence) -> Self {
+        let (network, tree) = (compiled.network(), compiled.tree());
+        let mut rank = vec![0; network.variables().len()];
+        for (position, &variable) in compiled.elimination_order().iter().enumerate() {
+            rank[variable.index()] = position;
+        }
+        let is_axis =
+            |v: &VariableId| network[*v].cardinality() > 1 && evidence.observed(*v).is_none();
+        let lowered = |id: CliqueId| {
+            let mut variables: Vec<VariableId> =
+                tree[id].variables.iter().copied().filter(is_axis).collect();
+            variables.sort_by_key(|v| rank[v.index()]);
+            assert!(variables.len() <= AxisSet::MAX_AXES, "the forecast refuses such a clique");
+            LoweredClique {
+                states: variables.iter().map(|&v| network[v].cardinality()).collect(),
+                variables,
+                parent: None,
+                children: Vec::new(),
+                separator: AxisSet::default(),
+                separator_in_parent: AxisSet::default(),
+                operands: Vec::new(),
+                sums_out: false,
+                readouts: Vec::new(),
+                messages: None,
+            }
+        };
+        let mut cliques = vec![lowered(tree.root())];
+        let mut numbers = vec![0; tree.cliques().len()];
+        for message in compiled.plan().distribute() {
+            let separator = &tree[message.separator];
+            let (number, parent) = (cliques.len(), numbers[message.from.index()]);
+            numbers[message.to.index()] = number;
+            let mut clique = lowered(message.to);
+            clique.parent = Some(parent);
+            clique.separator = clique.axes_of(&separator.variables);
+            clique.separator_in_parent = cliques[parent].axes_of(&separator.variables);
+            cliques[parent].children.push(number);
+            cliques.push(clique);
+        }
+        for id in compiled.plan().ids() {
+            let message = &compiled.plan()[id];
+            let child = match message.phase {
+                Phase::Collect => message.from,
+                Phase::Distribute => message.to,
+            };
+            let messages = &mut cliques[numbers[child.index()]].messages;
+            *messages = match message.phase {
+                Phase::Collect => Some((id, id)),
+                Phase::Distribute => messages.map(|(collect, _)| (collect, id)),
+            };
+        }
+        for factor in network.factor_ids() {
+            let clique = &mut cliques[numbers[compiled.factor_home(factor).index()]];
+            let axes = clique.axes_of(network.factor(factor).scope());
+            clique.operands.push((Operand::Factor(factor), axes));
+        }
+        let homes = tree.smallest_cliques(network.variables().len());
+        for (variable, finding) in evidence.iter() {
+            if let Finding::Likelihood(_) = finding {
+                let clique = &mut cliques[numbers[homes[variable.index()].index()]];
+                let axes = clique.axes_of(&[variable]);
+                clique.operands.push((Operand::Likelihood(variable), axes));
+            }
+        }
+        let mut lowered = Self { cliques };
+        lowered.find_readouts(network);
+        if network.is_bayesian() {
+            lowered.find_sums_out(network, evidence);
+        }
+        lowered
+    }
+
+    /// Chooses the smallest separator for each variable that is in one.
+    fn find_readouts(&mut self, network: &Network) {
+        let mut smallest: Vec<Option<(usize, usize, Readout)>> =
+            vec![None; network.variables().len()];
+        for (number, clique) in self.cliques.iter().enumerate() {
+            for (axis, variable) in clique.variables.iter().enumerate() {
+                let is_separator = clique.separator.contains(axis);
+                let entries = clique.separator.entries(&clique.states);
+                let best = &mut smallest[variable.index()];
+                let is_better = match *best {
+                    None => true,
+                    Some((_, _, Readout::Private)) => is_separator,
+                    Some((least, ..)) => is_separator && entries < least,
+                };
+                if is_better {
+                    let readout = if is_separator { Readout::Separator } else { Readout::Private };
+                    *best = Some((entries, number, readout));
+                }
+            }
+        }
+        for (variable, best) in network.ids().zip(smallest) {
+            if let Some((_, clique, readout)) = best {
+                self.cliques[clique].readouts.push((variable, readout));
+            }
+        }
+    }
+
+    /// Finds the messages to parents that are one everywhere: no variable of the separator has its
+    /// conditional probability table below, and nothing below has a finding. Each table below then
+    /// sums to one over a variable that is only below.
+    fn find_sums_out(&mut self, network: &Network, evidence: &Evidence) {
+        self.cliques.iter_mut().skip(1).for_each(|clique| clique.sums_out = true);
+        for number in 0..self.cliques.len() {
+            for operand in 0..self.cliques[number].operands.len() {
+                // A likelihood, or the CPT of an observed variable, sums to one over no variable.
+                let variable = match self.cliques[number].operands[operand].0 {
+                    Operand::Factor(factor) => Some(VariableId::new(factor.index())),
+                    Operand::Likelihood(_) | Operand::Message(_) => None,
+                };
+                let variable = variable.filter(|&v| evidence.observed(v).is_none());
+                // The CPT of a variable with a single state is one everywhere.
+                if variable.is_some_and(|variable| network[variable].cardinality() == 1) {
+                    continue;
+                }
+                let mut at = number;
+                while let Some(parent) = self.cliques[at].parent {
+                    let clique = &self.cliques[at];
+                    let axis = variable.and_then(|v| clique.variables.iter().position(|&w| w == v));
+                    if variable.is_some() && !axis.is_some_and(|a| clique.separator.contains(a)) {
+                        break;
+                    }
+                    self.cliques[at].sums_out = false;
+                    at = parent;
+                }
+            }
+        }
+    }
+
+    /// The inputs of the contraction of clique `number` toward the root. The other contraction has
+    /// the message from the parent in addition.
+    pub fn inputs(&self, number: usize, phase: Phase) -> Vec<(Operand, AxisSet)> {
+        let clique = &self.cliques[number];
+        let mut inputs = clique.operands.clone();
+        for &child in clique.children.iter().filter(|&&child| !self.cliques[child].sums_out) {
+            inputs.push((Operand::Message(child), self.cliques[child].separator_in_parent));
+        }
+        if phase == Phase::Distribute && clique.parent.is_some() {
+            inputs.push((Operand::Message(number), clique.separator));
+        }
+        inputs
+    }
+
+    /// The outputs of a contraction of clique `number`. Toward the root: the separator. Away from
+    /// the root: the separators to the children in order, then each private variable that is read
+    /// here, and for the root the sum of everything.
+    pub fn outputs(&self, number: usize, phase: Phase) -> Vec<AxisSet> {
+        let clique = &self.cliques[number];
+        if phase == Phase::Collect {
+            return vec![clique.separator];
+        }
+        let children = clique.children.iter().map(|&c| self.cliques[c].separator_in_parent);
+        let private = clique.private().map(|variable| clique.axes_of(&[variable]));
+        let total = clique.parent.is_none().then_some(AxisSet::default());
+        children.chain(private).chain(total).collect()
+    }
+}
+
+impl LoweredClique {
+    /// A contraction of this clique with these `inputs` and `outputs`.
+    #[must_use]
+    pub fn contraction<'a>(
+        &'a self,
+        inputs: &'a [AxisSet],
+        outputs: &'a [AxisSet],
+    ) -> Contraction<'a> {
+        let axes = AxisSet::first(self.variables.len());
+        Contraction { states: &self.states, axes, inputs, outputs }
+    }
+
+    /// The axes of `variables`. Variables that are observed, or have a single state, have none.
+    fn axes_of(&self, variables: &[VariableId]) -> AxisSet {
+        let position = |variable| self.variables.iter().position(|v| v == variable);
+        variables.iter().filter_map(position).collect()
+    }
+
+    /// The variables for which this clique makes a sum.
+    pub fn private(&self) -> impl Iterator<Item = VariableId> {
+        let private = self.readouts.iter().filter(|(_, readout)| *readout == Readout::Private);
+        private.map(|&(variable, _)| variable)
+    }
+
+    /// The variables that are read from the separator to the parent, each with its axis among the
+    /// axes of this clique.
+    pub fn read_from_separator(&self) -> Vec<(VariableId, AxisSet)> {
+        let read = self.readouts.iter().filter(|(_, readout)| *readout == Readout::Separator);
+        read.map(|&(variable, _)| (variable, self.axes_of(&[variable]))).collect()
+    }
+}
