@@ -26,199 +26,220 @@ simd_dispatch!(
     (table: &mut [f64], tile: &[f64], factor: f64, pattern: &Pattern)
 );
 
+// These loops are `for` loops because a closure may become a function of its own, which would not be
+// compiled for the chosen instructions.
+
 #[inline(always)]
 fn spread_blocks(tile: &mut [f64], table: &[f64], pattern: &Pattern) {
-    let blocks = tile.chunks_exact_mut(pattern.block_entries()).zip(&pattern.starts);
-    match pattern.block {
-        Block::Run => blocks.for_each(|(block, &start)| {
-            block.copy_from_slice(&table[start as usize..][..pattern.row]);
-        }),
-        Block::Constant => blocks.for_each(|(block, &start)| block.fill(table[start as usize])),
-        Block::ConstantRows => blocks.for_each(|(block, &start)| {
-            let rows = block.chunks_exact_mut(pattern.row).zip(&table[start as usize..]);
-            rows.for_each(|(row, &value)| row.fill(value));
-        }),
-        Block::EqualRows => blocks.for_each(|(block, &start)| {
-            let values = &table[start as usize..][..pattern.row];
-            block.chunks_exact_mut(pattern.row).for_each(|row| row.copy_from_slice(values));
-        }),
+    let &Pattern { block, row, .. } = pattern;
+    for (tile, &start) in tile.chunks_exact_mut(pattern.block_entries()).zip(&pattern.starts) {
+        let table = &table[start as usize..];
+        match block {
+            Block::Run => tile.copy_from_slice(&table[..row]),
+            Block::Constant => tile.fill(table[0]),
+            Block::ConstantRows => {
+                for (tile, &value) in tile.chunks_exact_mut(row).zip(table) {
+                    tile.fill(value);
+                }
+            }
+            Block::EqualRows => {
+                for tile in tile.chunks_exact_mut(row) {
+                    tile.copy_from_slice(&table[..row]);
+                }
+            }
+        }
     }
 }
 
 #[inline(always)]
 fn multiply_into_blocks(tile: &mut [f64], before: &[f64], table: &[f64], pattern: &Pattern) {
-    let entries = pattern.block_entries();
-    let blocks = tile.chunks_exact_mut(entries).zip(before.chunks_exact(entries));
-    let blocks = blocks
-        .zip(&pattern.starts)
-        .map(|((tile, before), &start)| (tile, before, &table[start as usize..]));
     match (pattern.block, pattern.row) {
-        (Block::Run, row) => {
-            blocks.for_each(|(tile, before, table)| products(tile, before, &table[..row]));
-        }
-        (Block::Constant, _) => {
-            blocks.for_each(|(tile, before, table)| scaled(tile, before, table[0]));
-        }
-        (Block::ConstantRows, 2) => blocks.for_each(constant_rows_of::<2>),
-        (Block::ConstantRows, 3) => blocks.for_each(constant_rows_of::<3>),
-        (Block::ConstantRows, 4) => blocks.for_each(constant_rows_of::<4>),
-        (Block::ConstantRows, row) => blocks.for_each(|(tile, before, table)| {
-            let rows = tile.chunks_exact_mut(row).zip(before.chunks_exact(row));
-            rows.zip(table).for_each(|((tile, before), &value)| scaled(tile, before, value));
-        }),
-        (Block::EqualRows, 2) => blocks.for_each(equal_rows_of::<2>),
-        (Block::EqualRows, 3) => blocks.for_each(equal_rows_of::<3>),
-        (Block::EqualRows, 4) => blocks.for_each(equal_rows_of::<4>),
-        (Block::EqualRows, row) => blocks.for_each(|(tile, before, table)| {
-            let rows = tile.chunks_exact_mut(row).zip(before.chunks_exact(row));
-            rows.for_each(|(tile, before)| products(tile, before, &table[..row]));
-        }),
+        (Block::ConstantRows, 2) => multiply_into_rows::<2>(tile, before, table, pattern),
+        (Block::ConstantRows, 3) => multiply_into_rows::<3>(tile, before, table, pattern),
+        (Block::ConstantRows, 4) => multiply_into_rows::<4>(tile, before, table, pattern),
+        (Block::EqualRows, 2) => multiply_into_rows::<2>(tile, before, table, pattern),
+        (Block::EqualRows, 3) => multiply_into_rows::<3>(tile, before, table, pattern),
+        (Block::EqualRows, 4) => multiply_into_rows::<4>(tile, before, table, pattern),
+        _ => multiply_into_rows::<0>(tile, before, table, pattern),
     }
 }
 
 #[inline(always)]
 fn multiply_blocks(tile: &mut [f64], table: &[f64], pattern: &Pattern) {
-    let blocks = tile.chunks_exact_mut(pattern.block_entries()).zip(&pattern.starts);
-    let blocks = blocks.map(|(tile, &start)| (tile, &table[start as usize..]));
     match (pattern.block, pattern.row) {
-        (Block::Run, row) => blocks.for_each(|(tile, table)| multiply_all(tile, &table[..row])),
-        (Block::Constant, _) => blocks.for_each(|(tile, table)| scale_all(tile, table[0])),
-        (Block::ConstantRows, 2) => blocks.for_each(scale_rows_of::<2>),
-        (Block::ConstantRows, 3) => blocks.for_each(scale_rows_of::<3>),
-        (Block::ConstantRows, 4) => blocks.for_each(scale_rows_of::<4>),
-        (Block::ConstantRows, row) => blocks.for_each(|(tile, table)| {
-            tile.chunks_exact_mut(row).zip(table).for_each(|(tile, &value)| scale_all(tile, value));
-        }),
-        (Block::EqualRows, 2) => blocks.for_each(multiply_rows_of::<2>),
-        (Block::EqualRows, 3) => blocks.for_each(multiply_rows_of::<3>),
-        (Block::EqualRows, 4) => blocks.for_each(multiply_rows_of::<4>),
-        (Block::EqualRows, row) => blocks.for_each(|(tile, table)| {
-            tile.chunks_exact_mut(row).for_each(|tile| multiply_all(tile, &table[..row]));
-        }),
+        (Block::ConstantRows, 2) => multiply_rows::<2>(tile, table, pattern),
+        (Block::ConstantRows, 3) => multiply_rows::<3>(tile, table, pattern),
+        (Block::ConstantRows, 4) => multiply_rows::<4>(tile, table, pattern),
+        (Block::EqualRows, 2) => multiply_rows::<2>(tile, table, pattern),
+        (Block::EqualRows, 3) => multiply_rows::<3>(tile, table, pattern),
+        (Block::EqualRows, 4) => multiply_rows::<4>(tile, table, pattern),
+        _ => multiply_rows::<0>(tile, table, pattern),
     }
 }
 
 #[inline(always)]
 fn add_sums_of_blocks(table: &mut [f64], tile: &[f64], factor: f64, pattern: &Pattern) {
-    let blocks = tile.chunks_exact(pattern.block_entries()).zip(&pattern.starts);
     match (pattern.block, pattern.row) {
-        (Block::Run, row) => blocks.for_each(|(tile, &start)| {
-            add_scaled(&mut table[start as usize..][..row], tile, factor);
-        }),
-        (Block::Constant, _) => {
-            blocks.for_each(|(tile, &start)| table[start as usize] += factor * sum(tile));
+        (Block::ConstantRows, 2) => add_row_sums::<2>(table, tile, factor, pattern),
+        (Block::ConstantRows, 3) => add_row_sums::<3>(table, tile, factor, pattern),
+        (Block::ConstantRows, 4) => add_row_sums::<4>(table, tile, factor, pattern),
+        (Block::EqualRows, 2) => add_row_sums::<2>(table, tile, factor, pattern),
+        (Block::EqualRows, 3) => add_row_sums::<3>(table, tile, factor, pattern),
+        (Block::EqualRows, 4) => add_row_sums::<4>(table, tile, factor, pattern),
+        _ => add_row_sums::<0>(table, tile, factor, pattern),
+    }
+}
+
+/// The length of rows: `ROW` if the compiler knows it, otherwise, for `ROW` = 0, what the pattern
+/// says.
+#[inline(always)]
+fn row_length<const ROW: usize>(pattern: &Pattern) -> usize {
+    if ROW == 0 { pattern.row } else { ROW }
+}
+
+#[inline(always)]
+fn multiply_into_rows<const ROW: usize>(
+    tile: &mut [f64],
+    before: &[f64],
+    table: &[f64],
+    pattern: &Pattern,
+) {
+    let row = row_length::<ROW>(pattern);
+    let entries = pattern.block_entries();
+    let blocks = tile.chunks_exact_mut(entries).zip(before.chunks_exact(entries));
+    for ((tile, before), &start) in blocks.zip(&pattern.starts) {
+        let table = &table[start as usize..];
+        match pattern.block {
+            Block::Run => products(tile, before, &table[..row]),
+            Block::Constant => scaled(tile, before, table[0]),
+            Block::ConstantRows => {
+                let rows = tile.chunks_exact_mut(row).zip(before.chunks_exact(row));
+                for ((tile, before), &value) in rows.zip(table) {
+                    scaled(tile, before, value);
+                }
+            }
+            Block::EqualRows => {
+                let table = &table[..row];
+                let rows = tile.chunks_exact_mut(row).zip(before.chunks_exact(row));
+                for (tile, before) in rows {
+                    products(tile, before, table);
+                }
+            }
         }
-        (Block::ConstantRows, 2) => blocks.for_each(|(tile, &start)| {
-            add_row_sums::<2>(&mut table[start as usize..], tile, factor);
-        }),
-        (Block::ConstantRows, 3) => blocks.for_each(|(tile, &start)| {
-            add_row_sums::<3>(&mut table[start as usize..], tile, factor);
-        }),
-        (Block::ConstantRows, 4) => blocks.for_each(|(tile, &start)| {
-            add_row_sums::<4>(&mut table[start as usize..], tile, factor);
-        }),
-        (Block::ConstantRows, row) => blocks.for_each(|(tile, &start)| {
-            let rows = table[start as usize..].iter_mut().zip(tile.chunks_exact(row));
-            rows.for_each(|(value, row)| *value += factor * sum(row));
-        }),
-        (Block::EqualRows, 2) => blocks.for_each(|(tile, &start)| {
-            add_rows::<2>(&mut table[start as usize..], tile, factor);
-        }),
-        (Block::EqualRows, 3) => blocks.for_each(|(tile, &start)| {
-            add_rows::<3>(&mut table[start as usize..], tile, factor);
-        }),
-        (Block::EqualRows, 4) => blocks.for_each(|(tile, &start)| {
-            add_rows::<4>(&mut table[start as usize..], tile, factor);
-        }),
-        (Block::EqualRows, row) => blocks.for_each(|(tile, &start)| {
-            let table = &mut table[start as usize..][..row];
-            tile.chunks_exact(row).for_each(|row| add_scaled(table, row, factor));
-        }),
+    }
+}
+
+#[inline(always)]
+fn multiply_rows<const ROW: usize>(tile: &mut [f64], table: &[f64], pattern: &Pattern) {
+    let row = row_length::<ROW>(pattern);
+    for (tile, &start) in tile.chunks_exact_mut(pattern.block_entries()).zip(&pattern.starts) {
+        let table = &table[start as usize..];
+        match pattern.block {
+            Block::Run => multiply_all(tile, &table[..row]),
+            Block::Constant => scale_all(tile, table[0]),
+            Block::ConstantRows => {
+                for (tile, &value) in tile.chunks_exact_mut(row).zip(table) {
+                    scale_all(tile, value);
+                }
+            }
+            Block::EqualRows => {
+                let table = &table[..row];
+                for tile in tile.chunks_exact_mut(row) {
+                    multiply_all(tile, table);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn add_row_sums<const ROW: usize>(table: &mut [f64], tile: &[f64], factor: f64, pattern: &Pattern) {
+    let row = row_length::<ROW>(pattern);
+    for (tile, &start) in tile.chunks_exact(pattern.block_entries()).zip(&pattern.starts) {
+        let table = &mut table[start as usize..];
+        match pattern.block {
+            Block::Run => add_scaled(&mut table[..row], tile, factor),
+            Block::Constant => table[0] += factor * sum(tile),
+            Block::ConstantRows => {
+                for (value, tile) in table.iter_mut().zip(tile.chunks_exact(row)) {
+                    *value += factor * if ROW == 0 { sum(tile) } else { sum_few(tile) };
+                }
+            }
+            Block::EqualRows => add_rows::<ROW>(&mut table[..row], tile, factor),
+        }
     }
 }
 
 #[inline(always)]
 fn products(tile: &mut [f64], before: &[f64], table: &[f64]) {
-    let entries = tile.iter_mut().zip(before).zip(table);
-    entries.for_each(|((entry, before), value)| *entry = before * value);
+    for ((entry, before), value) in tile.iter_mut().zip(before).zip(table) {
+        *entry = before * value;
+    }
 }
 
 #[inline(always)]
 fn scaled(tile: &mut [f64], before: &[f64], factor: f64) {
-    tile.iter_mut().zip(before).for_each(|(entry, before)| *entry = before * factor);
+    for (entry, before) in tile.iter_mut().zip(before) {
+        *entry = before * factor;
+    }
 }
 
 #[inline(always)]
 fn multiply_all(tile: &mut [f64], table: &[f64]) {
-    tile.iter_mut().zip(table).for_each(|(entry, value)| *entry *= value);
+    for (entry, value) in tile.iter_mut().zip(table) {
+        *entry *= value;
+    }
 }
 
 #[inline(always)]
 fn scale_all(tile: &mut [f64], factor: f64) {
-    tile.iter_mut().for_each(|entry| *entry *= factor);
+    for entry in tile {
+        *entry *= factor;
+    }
 }
 
 #[inline(always)]
 fn add_scaled(table: &mut [f64], tile: &[f64], factor: f64) {
-    table.iter_mut().zip(tile).for_each(|(sum, entry)| *sum += factor * entry);
-}
-
-#[inline(always)]
-fn constant_rows_of<const ROW: usize>((tile, before, table): (&mut [f64], &[f64], &[f64])) {
-    let rows = tile.as_chunks_mut::<ROW>().0.iter_mut().zip(before.as_chunks::<ROW>().0);
-    for ((tile, before), value) in rows.zip(table) {
-        (0..ROW).for_each(|at| tile[at] = before[at] * value);
+    for (sum, entry) in table.iter_mut().zip(tile) {
+        *sum += factor * entry;
     }
 }
 
+/// The sum of a handful of entries, in order.
 #[inline(always)]
-fn equal_rows_of<const ROW: usize>((tile, before, table): (&mut [f64], &[f64], &[f64])) {
-    let Some(values) = table.first_chunk::<ROW>() else { return };
-    let rows = tile.as_chunks_mut::<ROW>().0.iter_mut().zip(before.as_chunks::<ROW>().0);
-    for (tile, before) in rows {
-        (0..ROW).for_each(|at| tile[at] = before[at] * values[at]);
+fn sum_few(entries: &[f64]) -> f64 {
+    let mut sum = 0.0;
+    for entry in entries {
+        sum += entry;
     }
+    sum
 }
 
-#[inline(always)]
-fn scale_rows_of<const ROW: usize>((tile, table): (&mut [f64], &[f64])) {
-    for (tile, value) in tile.as_chunks_mut::<ROW>().0.iter_mut().zip(table) {
-        (0..ROW).for_each(|at| tile[at] *= value);
-    }
-}
-
-#[inline(always)]
-fn multiply_rows_of<const ROW: usize>((tile, table): (&mut [f64], &[f64])) {
-    let Some(values) = table.first_chunk::<ROW>() else { return };
-    for tile in tile.as_chunks_mut::<ROW>().0 {
-        (0..ROW).for_each(|at| tile[at] *= values[at]);
-    }
-}
-
-/// Adds `factor` times the sum of row i of `tile` to entry i of `table`.
-#[inline(always)]
-fn add_row_sums<const ROW: usize>(table: &mut [f64], tile: &[f64], factor: f64) {
-    for (value, row) in table.iter_mut().zip(tile.as_chunks::<ROW>().0) {
-        *value += factor * row.iter().sum::<f64>();
-    }
-}
-
-/// Adds `factor` times the sum of all rows of `tile` to `table`. Four rows are added at a time, in
-/// partial sums of their own.
+/// Adds `factor` times the sum of all rows of `tile` to `table`. If the compiler knows their length
+/// `ROW`, four rows are added at a time, in partial sums of their own.
 #[inline(always)]
 fn add_rows<const ROW: usize>(table: &mut [f64], tile: &[f64], factor: f64) {
-    let rows = tile.as_chunks::<ROW>().0;
-    let (quads, rest) = rows.as_chunks::<4>();
+    if ROW == 0 {
+        for row in tile.chunks_exact(table.len()) {
+            add_scaled(table, row, factor);
+        }
+        return;
+    }
+    let (quads, rest) = tile.as_chunks::<ROW>().0.as_chunks::<4>();
     let mut sums = [[0.0; ROW]; 4];
     for quad in quads {
         for (sums, row) in sums.iter_mut().zip(quad) {
-            (0..ROW).for_each(|at| sums[at] += row[at]);
+            for (sum, entry) in sums.iter_mut().zip(row) {
+                *sum += entry;
+            }
         }
     }
     for row in rest {
-        (0..ROW).for_each(|at| sums[0][at] += row[at]);
+        for (sum, entry) in sums[0].iter_mut().zip(row) {
+            *sum += entry;
+        }
     }
-    for (at, value) in table.iter_mut().take(ROW).enumerate() {
+    for (at, value) in table.iter_mut().enumerate() {
         *value += factor * ((sums[0][at] + sums[1][at]) + (sums[2][at] + sums[3][at]));
     }
 }
