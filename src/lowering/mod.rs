@@ -4,13 +4,16 @@
 //! of their common scopes. A contraction of engine `cpu` without tables of cliques is lowered in
 //! four steps, and none of them needs a probability:
 //!
-//! 1. [`tree`]: the observed variables leave the cliques, and each clique gets the inputs and
+//! 1. `tree`: the observed variables leave the cliques, and each clique gets the inputs and
 //!    outputs of its contractions.
-//! 2. [`step`]: small tables are grouped. A group of inputs is multiplied once into one small table,
+//! 2. `step`: small tables are grouped. A group of inputs is multiplied once into one small table,
 //!    and a group of outputs is first summed onto one small table.
-//! 3. [`nest`]: the contraction becomes a nest of loops over some variables around a *tile*, a
+//! 3. `nest`: the contraction becomes a nest of loops over some variables around a *tile*, a
 //!    product over the other variables that fits into the first-level cache.
-//! 4. [`pattern`]: says how the entries of a table are spread over the tile.
+//! 4. `pattern`: says how the entries of a table are spread over the tile.
+//!
+//! `program` holds the contractions of a whole propagation. It depends on which variables have
+//! findings, so engines keep it until that changes.
 //!
 //! # Index order
 //! A contraction numbers its variables, here called *axes*. In every table, axes are in ascending
@@ -20,11 +23,13 @@
 mod axes;
 mod nest;
 mod pattern;
+mod program;
 mod step;
 mod tree;
 
 pub use axes::AxisSet;
-pub use nest::{Contraction, LoopNest, Output};
+pub use nest::{Contraction, LoopNest};
 pub use pattern::{Block, Pattern};
-pub use step::Step;
+pub use program::{PlannedStep, Program};
+pub use step::{Group, Step};
 pub use tree::{LoweredClique, LoweredTree, Operand};

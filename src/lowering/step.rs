@@ -47,6 +47,8 @@ pub struct Step {
     pub outputs: Vec<Group>,
     /// The contraction of the groups.
     pub nest: LoopNest,
+    /// By output of the step: its number of entries.
+    pub output_entries: Vec<usize>,
 }
 
 impl Step {
@@ -77,7 +79,8 @@ impl Step {
                 group.nests = vec![LoopNest::new(&contraction)];
             }
         }
-        Self { inputs: input_groups, outputs: output_groups, nest }
+        let output_entries = outputs.iter().map(|set| set.entries(states)).collect();
+        Self { inputs: input_groups, outputs: output_groups, nest, output_entries }
     }
 
     /// Number of multiplications and additions of entries.

@@ -19,8 +19,8 @@ pub enum Operand {
     Factor(FactorId),
     /// The likelihood finding of a variable.
     Likelihood(VariableId),
-    /// The message of a child, by its number, or, if it is the clique itself, the message from its
-    /// parent.
+    /// A message, given by the number of a clique. The number of a child stands for the message from
+    /// this child, and the clique's own number for the message from its parent.
     Message(usize),
 }
 
@@ -52,7 +52,7 @@ pub struct LoweredClique {
     /// The factors and likelihoods of this clique, with their axes.
     pub operands: Vec<(Operand, AxisSet)>,
     /// Whether the message to the parent is one everywhere, so that it need not be computed.
-    pub sums_out: bool,
+    pub message_is_one: bool,
     /// The variables whose posteriors are read here.
     pub readouts: Vec<(VariableId, Readout)>,
     /// The messages to the parent and from it; `None` for the root.
@@ -101,7 +101,7 @@ impl LoweredTree {
                 separator: AxisSet::default(),
                 separator_in_parent: AxisSet::default(),
                 operands: Vec::new(),
-                sums_out: false,
+                message_is_one: false,
                 readouts: Vec::new(),
                 messages: None,
             }
@@ -147,7 +147,7 @@ impl LoweredTree {
         let mut lowered = Self { cliques };
         lowered.find_readouts(network);
         if network.is_bayesian() {
-            lowered.find_sums_out(network, evidence);
+            lowered.find_messages_of_one(network, evidence);
         }
         lowered
     }
@@ -182,11 +182,12 @@ impl LoweredTree {
     /// Finds the messages to parents that are one everywhere: no variable of the separator has its
     /// conditional probability table below, and nothing below has a finding. Each table below then
     /// sums to one over a variable that is only below.
-    fn find_sums_out(&mut self, network: &Network, evidence: &Evidence) {
-        self.cliques.iter_mut().skip(1).for_each(|clique| clique.sums_out = true);
+    fn find_messages_of_one(&mut self, network: &Network, evidence: &Evidence) {
+        self.cliques.iter_mut().skip(1).for_each(|clique| clique.message_is_one = true);
         for number in 0..self.cliques.len() {
             for operand in 0..self.cliques[number].operands.len() {
-                // A likelihood, or the CPT of an observed variable, sums to one over no variable.
+                // The variable over which the table sums to one. A likelihood has none, and neither
+                // has the CPT of an observed variable.
                 let variable = match self.cliques[number].operands[operand].0 {
                     Operand::Factor(factor) => Some(VariableId::new(factor.index())),
                     Operand::Likelihood(_) | Operand::Message(_) => None,
@@ -203,19 +204,19 @@ impl LoweredTree {
                     if variable.is_some() && !axis.is_some_and(|a| clique.separator.contains(a)) {
                         break;
                     }
-                    self.cliques[at].sums_out = false;
+                    self.cliques[at].message_is_one = false;
                     at = parent;
                 }
             }
         }
     }
 
-    /// The inputs of the contraction of clique `number` toward the root. The other contraction has
-    /// the message from the parent in addition.
+    /// The inputs of the contraction of clique `number` in `phase`. The contraction away from the
+    /// root has the message from the parent in addition to those of the other.
     pub fn inputs(&self, number: usize, phase: Phase) -> Vec<(Operand, AxisSet)> {
         let clique = &self.cliques[number];
         let mut inputs = clique.operands.clone();
-        for &child in clique.children.iter().filter(|&&child| !self.cliques[child].sums_out) {
+        for &child in clique.children.iter().filter(|&&child| !self.cliques[child].message_is_one) {
             inputs.push((Operand::Message(child), self.cliques[child].separator_in_parent));
         }
         if phase == Phase::Distribute && clique.parent.is_some() {
@@ -252,21 +253,20 @@ impl LoweredClique {
     }
 
     /// The axes of `variables`. Variables that are observed, or have a single state, have none.
-    fn axes_of(&self, variables: &[VariableId]) -> AxisSet {
+    pub fn axes_of(&self, variables: &[VariableId]) -> AxisSet {
         let position = |variable| self.variables.iter().position(|v| v == variable);
         variables.iter().filter_map(position).collect()
     }
 
-    /// The variables for which this clique makes a sum.
+    /// The variables that are read from a sum of this clique's product onto each of them.
     pub fn private(&self) -> impl Iterator<Item = VariableId> {
         let private = self.readouts.iter().filter(|(_, readout)| *readout == Readout::Private);
         private.map(|&(variable, _)| variable)
     }
 
-    /// The variables that are read from the separator to the parent, each with its axis among the
-    /// axes of this clique.
-    pub fn read_from_separator(&self) -> Vec<(VariableId, AxisSet)> {
+    /// The variables that are read from the separator to the parent.
+    pub fn read_from_separator(&self) -> impl Iterator<Item = VariableId> {
         let read = self.readouts.iter().filter(|(_, readout)| *readout == Readout::Separator);
-        read.map(|&(variable, _)| (variable, self.axes_of(&[variable]))).collect()
+        read.map(|&(variable, _)| variable)
     }
 }

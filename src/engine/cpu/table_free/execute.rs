@@ -2,11 +2,14 @@
 
 use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use rayon::slice::{ParallelSlice, ParallelSliceMut};
 
+use super::buffers::Buffers;
 use super::tile;
 use crate::cancel::{CancelToken, Cancelled};
-use crate::engine::cpu::vector::{add, keep_in_range, largest};
-use crate::lowering::{Contraction, LoopNest, Output, Step};
+use crate::engine::cpu::vector::{add, keep_in_range, larger, largest};
+use crate::lowering::{Group, LoopNest, Step};
+use crate::potential::ratio;
 
 /// The threads of a contraction, and the token that cancels it.
 #[derive(Clone, Copy)]
@@ -16,18 +19,19 @@ pub struct Resources<'a> {
     pub cancel: &'a CancelToken,
 }
 
-/// Computes the outputs of `step`, into which `contraction` was divided, from the tables `inputs`.
-/// Inputs and outputs are in the order of the contraction. Also returns the exponent of the power
-/// of two by which the outputs must be multiplied.
+/// Computes the outputs of `step` from the tables `inputs`, both in the order of the contraction
+/// that the step was made for. Also returns the exponent of the power of two by which the outputs
+/// must be multiplied. Memory comes from `buffers`.
 ///
 /// # Errors
 /// If the propagation was cancelled.
 pub fn run_step(
     step: &Step,
-    contraction: &Contraction<'_>,
     inputs: &[&[f64]],
+    buffers: &mut Buffers,
     resources: Resources<'_>,
 ) -> Result<(Vec<Vec<f64>>, i64), Cancelled> {
+    let threads = resources.threads;
     let mut exponent = 0;
     let mut products: Vec<Option<Vec<f64>>> = Vec::with_capacity(step.inputs.len());
     for group in &step.inputs {
@@ -35,16 +39,16 @@ pub fn run_step(
         let mut product: Option<Vec<f64>> = None;
         for nest in &group.nests {
             // All but the first product continue the one before.
-            let wanted = nest.inputs.len() - usize::from(product.is_some());
             let before = product.take();
-            let (now, later) = members.split_at(wanted);
+            let (now, later) = members.split_at(nest.inputs.len() - usize::from(before.is_some()));
             members = later;
             let factors = now.iter().map(|&number| inputs[number]);
             let factors: Vec<&[f64]> = before.as_deref().into_iter().chain(factors).collect();
-            let mut next = vec![0.0; group.entries];
+            let mut next = buffers.zeros(group.entries, threads);
             run_nest(nest, &factors, &mut [&mut next], resources)?;
             // If all entries are zero, so are all outputs.
-            exponent -= i64::from(rescale(&mut next).unwrap_or(0));
+            exponent -= i64::from(rescale(&mut next, threads).unwrap_or(0));
+            before.into_iter().for_each(|before| buffers.put(before));
             product = Some(next);
         }
         products.push(product);
@@ -53,22 +57,22 @@ pub fn run_step(
     let grouped: Vec<&[f64]> = grouped
         .map(|(group, product)| product.as_deref().unwrap_or(inputs[group.members[0]]))
         .collect();
-    let mut sums: Vec<Vec<f64>> =
-        step.outputs.iter().map(|group| vec![0.0; group.entries]).collect();
+    let zeros = |group: &Group| buffers.zeros(group.entries, threads);
+    let mut sums: Vec<Vec<f64>> = step.outputs.iter().map(zeros).collect();
     let mut tables: Vec<&mut [f64]> = sums.iter_mut().map(|table| &mut **table).collect();
     run_nest(&step.nest, &grouped, &mut tables, resources)?;
-    drop(products);
-    let entries = |number: &usize| contraction.outputs[*number].entries(contraction.states);
-    let mut outputs = vec![Vec::new(); contraction.outputs.len()];
+    products.into_iter().flatten().for_each(|product| buffers.put(product));
+    let mut outputs = vec![Vec::new(); step.output_entries.len()];
     for (group, sums) in step.outputs.iter().zip(sums) {
         let Some(nest) = group.nests.first() else {
             outputs[group.members[0]] = sums;
             continue;
         };
-        let mut members: Vec<Vec<f64>> =
-            group.members.iter().map(|n| vec![0.0; entries(n)]).collect();
+        let zeros = |&number: &usize| buffers.zeros(step.output_entries[number], threads);
+        let mut members: Vec<Vec<f64>> = group.members.iter().map(zeros).collect();
         let mut tables: Vec<&mut [f64]> = members.iter_mut().map(|table| &mut **table).collect();
         run_nest(nest, &[&sums], &mut tables, resources)?;
+        buffers.put(sums);
         for (&number, table) in group.members.iter().zip(members) {
             outputs[number] = table;
         }
@@ -76,11 +80,38 @@ pub fn run_step(
     Ok((outputs, exponent))
 }
 
+/// Number of entries that a thread rescales at a time.
+const PART: usize = 1 << 16;
+
 /// Multiplies `table` by a power of two so that its largest entry is near one, and returns the
 /// exponent of the power; `None` if all entries are zero.
-pub fn rescale(table: &mut [f64]) -> Option<i32> {
-    let largest = largest(table, None);
-    keep_in_range(table, largest)
+pub fn rescale(table: &mut [f64], threads: Option<&ThreadPool>) -> Option<i32> {
+    let Some(threads) = threads.filter(|_| table.len() >= 2 * PART) else {
+        let largest = largest(table, None);
+        return keep_in_range(table, largest);
+    };
+    threads.install(|| {
+        let parts = table.par_chunks(PART).with_max_len(1);
+        let largest = parts.map(|part| largest(part, None)).reduce(|| 0.0, larger);
+        let parts = table.par_chunks_mut(PART).with_max_len(1);
+        parts.map(|part| keep_in_range(part, largest)).reduce_with(|one, _| one)?
+    })
+}
+
+/// Divides each entry of `belief` by its entry of `message`, where 0/0 = 0.
+pub fn divide(belief: &mut [f64], message: &[f64], threads: Option<&ThreadPool>) {
+    let divide = |(belief, message): (&mut [f64], &[f64])| {
+        for (belief, &message) in belief.iter_mut().zip(message) {
+            *belief = ratio(*belief, message);
+        }
+    };
+    match threads.filter(|_| belief.len() >= 2 * PART) {
+        Some(threads) => threads.install(|| {
+            let parts = belief.par_chunks_mut(PART).zip(message.par_chunks(PART));
+            parts.with_max_len(1).for_each(divide);
+        }),
+        None => divide((belief, message)),
+    }
 }
 
 /// Adds the sums of the products of `inputs` to `outputs`, which are zero everywhere.
@@ -236,11 +267,10 @@ impl<'a> Chunk<'a> {
         let Some(&states) = nest.loops.get(level) else {
             let product = &self.tiles[tile * nest.tile..][..nest.tile];
             let at = level * nest.outputs.len();
-            for (number, (part, Output { pattern, .. })) in
-                outputs.iter_mut().zip(&nest.outputs).enumerate()
+            let positions = &self.output_at[at..];
+            for ((part, output), &(run, at)) in outputs.iter_mut().zip(&nest.outputs).zip(positions)
             {
-                let (run, at) = self.output_at[at + number];
-                tile::add_sums(&mut part.run(run)[at..], product, factor, pattern);
+                tile::add_sums(&mut part.run(run)[at..], product, factor, &output.pattern);
             }
             return;
         };
@@ -284,7 +314,7 @@ mod tests {
     use rand_pcg::Pcg64Mcg;
 
     use super::*;
-    use crate::lowering::AxisSet;
+    use crate::lowering::{AxisSet, Contraction};
 
     /// The outputs of `contraction`, entry by entry.
     fn expected(contraction: &Contraction<'_>, inputs: &[Vec<f64>]) -> Vec<Vec<f64>> {
@@ -337,7 +367,7 @@ mod tests {
             let cancel = CancelToken::new();
             let run = |threads| {
                 let resources = Resources { threads, cancel: &cancel };
-                let run = run_step(&step, &contraction, &slices, resources);
+                let run = run_step(&step, &slices, &mut Buffers::new(0), resources);
                 let (mut tables, exponent) = run.expect("it is not cancelled");
                 let scale = 2_f64.powi(i32::try_from(exponent).expect("a small exponent"));
                 tables.iter_mut().flatten().for_each(|entry| *entry *= scale);

@@ -12,6 +12,7 @@
 //! Messages are computed one after another, and threads share each large one. The number of threads
 //! changes no bit of the result.
 
+mod buffers;
 mod execute;
 mod tile;
 
@@ -20,13 +21,12 @@ use std::sync::Arc;
 
 use crate::engine::threads::Threads;
 use crate::engine::{Propagator, RunError};
-use crate::lowering::{AxisSet, Contraction, LoweredClique, LoweredTree, Operand, Step};
+use crate::lowering::{AxisSet, LoweredClique, Operand, PlannedStep, Program};
 use crate::network::{Evidence, Factor, Finding, Network, VariableId};
-use crate::potential::{Odometer, Scope, ratio};
-use crate::propagation::{
-    CompiledNetwork, Form, MessageId, Phase, Posteriors, Savings, Stage, Watch,
-};
-use execute::{Resources, rescale, run_step};
+use crate::potential::{Odometer, Scope};
+use crate::propagation::{CompiledNetwork, Form, MessageId, Posteriors, Savings, Stage, Watch};
+use buffers::Buffers;
+use execute::{Resources, divide, rescale, run_step};
 
 /// A compiled network that is propagated without tables of cliques.
 pub struct TableFree {
@@ -35,29 +35,43 @@ pub struct TableFree {
     threads: Option<Threads>,
     /// The forecast memory in bytes.
     bytes: u64,
+    /// The program without evidence.
+    prior: Program,
+    /// The program of the last run with evidence, and the evidence that it was made for.
+    program: Option<(Evidence, Program)>,
+    buffers: Buffers,
 }
 
 impl TableFree {
     /// A propagator for `compiled` that is forecast to need `bytes`.
     pub fn new(compiled: Arc<CompiledNetwork>, threads: usize, bytes: u64) -> Self {
         let threads = (threads > 1).then(|| Threads::new(threads)).flatten();
-        Self { compiled, threads, bytes }
+        let buffers = Buffers::new(bytes.saturating_sub(WORKSPACE_BYTES));
+        let prior = Program::new(&compiled, &Evidence::none());
+        Self { compiled, threads, bytes, prior, program: None, buffers }
     }
 }
 
 impl Propagator for TableFree {
     fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         watch.check()?;
+        let Self { compiled, threads, prior, program, buffers, .. } = self;
         let mut clock = watch.worker_clock();
-        let lowered = watch.stage_with_clock(Stage::Initialise, &mut clock, |_| {
-            LoweredTree::new(&self.compiled, evidence)
+        let program = watch.stage_with_clock(Stage::Initialise, &mut clock, |_| {
+            if evidence.is_empty() {
+                return &*prior;
+            }
+            let found = match program.take() {
+                Some((planned, found)) if Program::serves(&planned, evidence) => found,
+                _ => Program::new(compiled, evidence),
+            };
+            &program.insert((evidence.clone(), found)).1
         });
-        let resources =
-            Resources { threads: self.threads.as_deref(), cancel: watch.cancel_token() };
-        let mut pass = Pass::new(&self.compiled, &lowered, evidence, resources, watch);
+        let network = compiled.network();
+        let resources = Resources { threads: threads.as_deref(), cancel: watch.cancel_token() };
+        let mut pass = Pass::new(network, program, evidence, buffers, resources, watch);
         watch.stage_with_clock(Stage::Collect, &mut clock, |_| pass.collect())?;
         watch.stage_with_clock(Stage::Distribute, &mut clock, |_| pass.distribute())?;
-        let network = self.compiled.network();
         let is_certain = evidence.is_empty() && network.is_bayesian();
         let ln_p_evidence = if is_certain { 0.0 } else { pass.ln_p_evidence };
         watch.note_savings(pass.savings());
@@ -69,6 +83,10 @@ impl Propagator for TableFree {
                 }
             })
         }))
+    }
+
+    fn forget(&mut self) {
+        self.program = None;
     }
 
     fn peak_bytes(&self) -> u64 {
@@ -87,35 +105,9 @@ impl Propagator for TableFree {
 /// The memory that a propagation of `compiled` needs at most, in bytes, and its forecast work in
 /// products of entries, both without evidence.
 pub fn forecast(compiled: &CompiledNetwork) -> (u64, f64) {
-    let lowered = LoweredTree::new(compiled, &Evidence::none());
-    let mut messages = 0_u64;
-    let (mut scratch, mut work) = (0, 0.0);
-    for (number, clique) in lowered.iter().enumerate() {
-        if clique.parent.is_some() {
-            messages = messages.saturating_add(clique.separator.entries(&clique.states) as u64);
-        }
-        for phase in [Phase::Collect, Phase::Distribute] {
-            if phase == Phase::Collect && clique.parent.is_none() {
-                continue;
-            }
-            let (inputs, outputs) = (lowered.inputs(number, phase), lowered.outputs(number, phase));
-            let is_factor = |operand: &Operand| matches!(operand, Operand::Factor(_));
-            let factors = inputs.iter().filter(|(operand, _)| is_factor(operand));
-            let factors = total(factors.map(|(_, set)| set.entries(&clique.states)));
-            let sums = total(outputs.iter().map(|set| set.entries(&clique.states)));
-            let inputs: Vec<AxisSet> = inputs.iter().map(|&(_, set)| set).collect();
-            let step = Step::new(&clique.contraction(&inputs, &outputs));
-            scratch = scratch.max(total([step.scratch_entries(), factors, sums]));
-            work += step.work();
-        }
-    }
-    let entries = messages.saturating_add(scratch as u64);
-    (entries.saturating_mul(8).saturating_add(WORKSPACE_BYTES), work)
-}
-
-/// The sum of `sizes`; saturating.
-fn total(sizes: impl IntoIterator<Item = usize>) -> usize {
-    sizes.into_iter().fold(0, usize::saturating_add)
+    let program = Program::new(compiled, &Evidence::none());
+    let bytes = (program.peak_entries() as u64).saturating_mul(8);
+    (bytes.saturating_add(WORKSPACE_BYTES), program.work())
 }
 
 /// Memory for tiles, plans and posteriors, in bytes. A generous round figure: it only matters for
@@ -125,8 +117,9 @@ const WORKSPACE_BYTES: u64 = 4 << 20;
 /// One propagation.
 struct Pass<'a> {
     network: &'a Network,
-    lowered: &'a LoweredTree,
+    program: &'a Program,
     evidence: &'a Evidence,
+    buffers: &'a mut Buffers,
     resources: Resources<'a>,
     watch: &'a Watch,
     /// By clique: until its parent was reached on the way down, its message to the parent;
@@ -142,21 +135,23 @@ struct Pass<'a> {
 
 impl<'a> Pass<'a> {
     fn new(
-        compiled: &'a CompiledNetwork,
-        lowered: &'a LoweredTree,
+        network: &'a Network,
+        program: &'a Program,
         evidence: &'a Evidence,
+        buffers: &'a mut Buffers,
         resources: Resources<'a>,
         watch: &'a Watch,
     ) -> Self {
-        let network = compiled.network();
+        let cliques = program.tree.len();
         Self {
             network,
-            lowered,
+            program,
             evidence,
+            buffers,
             resources,
             watch,
-            messages: vec![Vec::new(); lowered.len()],
-            exponents: vec![0; lowered.len()],
+            messages: vec![Vec::new(); cliques],
+            exponents: vec![0; cliques],
             posteriors: vec![Vec::new(); network.variables().len()],
             ln_p_evidence: 0.0,
         }
@@ -164,16 +159,16 @@ impl<'a> Pass<'a> {
 
     /// Computes the messages to parents that are not one everywhere.
     fn collect(&mut self) -> Result<(), RunError> {
-        for number in (1..self.lowered.len()).rev() {
-            let clique = &self.lowered[number];
+        let program = self.program;
+        for number in (1..program.tree.len()).rev() {
+            let message = program.tree[number].messages.map(|(collect, _)| collect);
             self.watch.check()?;
-            self.timed(clique.messages.map(|(collect, _)| collect), |pass| {
-                if clique.sums_out {
-                    return Ok(());
-                }
-                let (mut outputs, exponent) = pass.contract(number, Phase::Collect)?;
+            self.timed(message, |pass| {
+                let Some(planned) = &program.collect[number] else { return Ok(()) };
+                let (mut outputs, exponent) = pass.contract(number, planned)?;
                 let mut message = outputs.pop().unwrap_or_default();
-                let scale = rescale(&mut message).ok_or(RunError::Impossible)?;
+                let scale = rescale(&mut message, pass.resources.threads);
+                let scale = scale.ok_or(RunError::Impossible)?;
                 pass.exponents[number] = exponent - i64::from(scale);
                 pass.messages[number] = message;
                 Ok(())
@@ -184,96 +179,79 @@ impl<'a> Pass<'a> {
 
     /// Computes the messages from parents and the posteriors.
     fn distribute(&mut self) -> Result<(), RunError> {
-        for number in 0..self.lowered.len() {
+        for number in 0..self.program.tree.len() {
             self.watch.check()?;
-            let clique = &self.lowered[number];
             // The contraction of a clique gives the messages to all its children. Its time is
             // attributed to the message into the clique, and the time at the root to no message.
-            self.timed(clique.messages.map(|(_, distribute)| distribute), |pass| {
-                pass.distribute_from(number)
-            })?;
+            let message = self.program.tree[number].messages.map(|(_, distribute)| distribute);
+            self.timed(message, |pass| pass.distribute_from(number))?;
         }
         Ok(())
     }
 
     fn distribute_from(&mut self, number: usize) -> Result<(), RunError> {
-        let clique = &self.lowered[number];
-        if clique.children.is_empty() && clique.private().next().is_none() && number > 0 {
-            self.messages[number] = Vec::new();
-            return Ok(());
-        }
-        let (outputs, exponent) = self.contract(number, Phase::Distribute)?;
-        self.messages[number] = Vec::new();
-        let mut outputs = outputs.into_iter();
-        for &child in &clique.children {
-            let mut belief = outputs.next().unwrap_or_default();
-            // The factor common to all entries does not matter.
-            rescale(&mut belief);
-            self.receive(child, belief)?;
-        }
-        for variable in clique.private() {
-            self.posteriors[variable.index()] = outputs.next().unwrap_or_default();
-        }
-        if number == 0 {
-            let total = outputs.next().and_then(|total| total.first().copied()).unwrap_or(0.0);
-            if total <= 0.0 {
-                return Err(RunError::Impossible);
+        let program = self.program;
+        let clique = &program.tree[number];
+        if let Some(planned) = &program.distribute[number] {
+            let (outputs, exponent) = self.contract(number, planned)?;
+            let mut outputs = outputs.into_iter();
+            for &child in &clique.children {
+                let mut belief = outputs.next().unwrap_or_default();
+                // The factor common to all entries does not matter.
+                rescale(&mut belief, self.resources.threads);
+                self.receive(child, belief)?;
             }
-            self.ln_p_evidence = total.ln() + exponent as f64 * LN_2;
+            for variable in clique.private() {
+                self.posteriors[variable.index()] = outputs.next().unwrap_or_default();
+            }
+            if clique.parent.is_none() {
+                let total = outputs.next().and_then(|total| total.first().copied()).unwrap_or(0.0);
+                if total <= 0.0 {
+                    return Err(RunError::Impossible);
+                }
+                self.ln_p_evidence = total.ln() + exponent as f64 * LN_2;
+            }
         }
+        self.buffers.put(std::mem::take(&mut self.messages[number]));
         Ok(())
     }
 
     /// Turns the belief over the separator above `child` into the message to the child, and reads
     /// posteriors from it.
     fn receive(&mut self, child: usize, mut belief: Vec<f64>) -> Result<(), RunError> {
-        self.read_posteriors(child, &belief)?;
-        let up = &self.messages[child];
+        if let Some(step) = &self.program.read[child] {
+            let (tables, _) = run_step(step, &[&belief], self.buffers, self.resources)?;
+            let read = self.program.tree[child].read_from_separator();
+            for (variable, table) in read.zip(tables) {
+                self.posteriors[variable.index()] = table;
+            }
+        }
+        let up = std::mem::take(&mut self.messages[child]);
         if !up.is_empty() {
-            belief.iter_mut().zip(up).for_each(|(belief, &up)| *belief = ratio(*belief, up));
+            divide(&mut belief, &up, self.resources.threads);
+            self.buffers.put(up);
         }
         self.messages[child] = belief;
         Ok(())
     }
 
-    /// Reads the posteriors of the variables that are read from the separator above clique
-    /// `number`.
-    fn read_posteriors(&mut self, number: usize, belief: &[f64]) -> Result<(), RunError> {
-        let clique = &self.lowered[number];
-        let read = clique.read_from_separator();
-        if read.is_empty() {
-            return Ok(());
-        }
-        let outputs: Vec<AxisSet> = read.iter().map(|&(_, axes)| axes).collect();
-        let contraction = Contraction {
-            states: &clique.states,
-            axes: clique.separator,
-            inputs: &[clique.separator],
-            outputs: &outputs,
-        };
-        let step = Step::new(&contraction);
-        let (tables, _) = run_step(&step, &contraction, &[belief], self.resources)?;
-        for ((variable, _), table) in read.into_iter().zip(tables) {
-            self.posteriors[variable.index()] = table;
-        }
-        Ok(())
-    }
-
-    /// Computes the contraction of clique `number` in `phase`. Also returns the exponent of the
-    /// power of two that the outputs must be multiplied by; on the way down, only the root's is
-    /// meaningful.
-    fn contract(&self, number: usize, phase: Phase) -> Result<(Vec<Vec<f64>>, i64), RunError> {
-        let clique = &self.lowered[number];
-        let inputs = self.lowered.inputs(number, phase);
+    /// Computes the contraction `planned` of clique `number`. Also returns the exponent of the
+    /// power of two that the outputs must be multiplied by. Away from the root, only the exponent
+    /// of the root is meaningful.
+    fn contract(
+        &mut self,
+        number: usize,
+        planned: &PlannedStep,
+    ) -> Result<(Vec<Vec<f64>>, i64), RunError> {
+        let clique = &self.program.tree[number];
         let mut exponent = 0;
         // Factors in the index order of the clique, without observed variables.
         let mut restricted: Vec<Vec<f64>> = Vec::new();
-        for (operand, axes) in &inputs {
+        for (operand, axes) in &planned.inputs {
             let mut table = match operand {
                 Operand::Factor(factor) => {
-                    let variables: Vec<VariableId> =
-                        axes.iter().map(|axis| clique.variables[axis]).collect();
-                    restrict(self.network, self.network.factor(*factor), &variables, self.evidence)
+                    let variables = axes.iter().map(|axis| clique.variables[axis]);
+                    restrict(self.network, self.network.factor(*factor), variables, self.evidence)
                 }
                 Operand::Likelihood(variable) => self.likelihood(*variable),
                 Operand::Message(child) => {
@@ -281,7 +259,8 @@ impl<'a> Pass<'a> {
                     continue;
                 }
             };
-            exponent -= i64::from(rescale(&mut table).ok_or(RunError::Impossible)?);
+            let scale = rescale(&mut table, self.resources.threads);
+            exponent -= i64::from(scale.ok_or(RunError::Impossible)?);
             restricted.push(table);
         }
         let mut restricted = restricted.iter();
@@ -289,12 +268,8 @@ impl<'a> Pass<'a> {
             Operand::Message(number) => &*self.messages[number],
             _ => restricted.next().map_or(&[][..], |table| &**table),
         };
-        let tables: Vec<&[f64]> = inputs.iter().map(table).collect();
-        let inputs: Vec<AxisSet> = inputs.iter().map(|&(_, axes)| axes).collect();
-        let outputs = self.lowered.outputs(number, phase);
-        let contraction = clique.contraction(&inputs, &outputs);
-        let step = Step::new(&contraction);
-        let (sums, scale) = run_step(&step, &contraction, &tables, self.resources)?;
+        let tables: Vec<&[f64]> = planned.inputs.iter().map(table).collect();
+        let (sums, scale) = run_step(&planned.step, &tables, self.buffers, self.resources)?;
         Ok((sums, exponent + scale))
     }
 
@@ -316,13 +291,13 @@ impl<'a> Pass<'a> {
     }
 
     fn savings(&self) -> Savings {
-        let skipped = self.lowered.iter().skip(1).filter(|clique| clique.sums_out).count();
+        let skipped = self.program.tree.iter().filter(|clique| clique.message_is_one).count();
         let entries = |clique: &LoweredClique| {
             AxisSet::first(clique.states.len()).entries(&clique.states) as u64
         };
         Savings {
             messages_skipped: skipped,
-            entries_used: self.lowered.iter().map(entries).sum(),
+            entries_used: self.program.tree.iter().map(entries).sum(),
             ..Savings::default()
         }
     }
@@ -345,7 +320,7 @@ impl<'a> Pass<'a> {
 fn restrict(
     network: &Network,
     factor: &Factor,
-    variables: &[VariableId],
+    variables: impl Iterator<Item = VariableId>,
     evidence: &Evidence,
 ) -> Vec<f64> {
     let stored = Scope::of(network, factor.scope().iter().copied());
@@ -354,7 +329,7 @@ fn restrict(
         Some(evidence.observed(v)? * axis.stride)
     });
     let first: usize = observed.sum();
-    let wanted = Scope::of(network, variables.iter().copied());
+    let wanted = Scope::of(network, variables);
     let entries = wanted.entries();
     Odometer::new(&wanted, &stored).take(entries).map(|at| factor.values()[first + at]).collect()
 }

@@ -1,0 +1,93 @@
+//! Memory for tables, reused within a propagation and from one to the next.
+//!
+//! The first write to new memory takes longer than computing a table, because the operating system
+//! must provide each page.
+
+use rayon::ThreadPool;
+use rayon::iter::{IndexedParallelIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
+
+/// Minimum number of entries of memory that is kept; the allocator is as fast for smaller tables.
+const MIN_ENTRIES: usize = 512;
+
+/// Number of entries that a thread fills at a time.
+const PART: usize = 1 << 16;
+
+/// Free memory for tables.
+#[derive(Debug, Default)]
+pub struct Buffers {
+    /// In ascending order of capacity.
+    free: Vec<Vec<f64>>,
+    /// The sum of the capacities of the free memory and of all tables in use, in entries.
+    held: usize,
+    /// Maximum of [`held`](Self::held), unless the tables in use alone exceed it.
+    max_held: usize,
+}
+
+impl Buffers {
+    /// No free memory yet. Memory is kept as long as all of it has at most `max_bytes`.
+    pub fn new(max_bytes: u64) -> Self {
+        let max_held = usize::try_from(max_bytes / 8).unwrap_or(usize::MAX);
+        Self { free: Vec::new(), held: 0, max_held }
+    }
+
+    /// A table of `entries` zeros.
+    pub fn zeros(&mut self, entries: usize, threads: Option<&ThreadPool>) -> Vec<f64> {
+        if entries < MIN_ENTRIES {
+            return vec![0.0; entries];
+        }
+        let index = self.free.partition_point(|table| table.capacity() < entries);
+        if self.free.get(index).is_some_and(|table| table.capacity() <= entries + entries / 2) {
+            let mut table = self.free.remove(index);
+            // Whatever the length was, all entries are overwritten here.
+            table.resize(entries, 0.0);
+            match threads.filter(|_| entries >= 2 * PART) {
+                Some(threads) => threads.install(|| {
+                    table.par_chunks_mut(PART).with_max_len(1).for_each(|part| part.fill(0.0));
+                }),
+                None => table.fill(0.0),
+            }
+            return table;
+        }
+        while self.held + entries > self.max_held
+            && let Some(table) = self.free.pop()
+        {
+            self.held -= table.capacity();
+        }
+        self.held += entries;
+        vec![0.0; entries]
+    }
+
+    /// Keeps the memory of `table`.
+    pub fn put(&mut self, table: Vec<f64>) {
+        if table.capacity() >= MIN_ENTRIES {
+            let index = self.free.partition_point(|other| other.capacity() < table.capacity());
+            self.free.insert(index, table);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_reused_for_tables_of_about_the_same_size() {
+        let mut buffers = Buffers::new(8 * 10_000);
+        let mut table = buffers.zeros(4_000, None);
+        table.fill(1.0);
+        let memory = table.as_ptr();
+        buffers.put(table);
+        let large = buffers.zeros(4_001, None);
+        assert_ne!(large.as_ptr(), memory, "it does not fit");
+        let small = buffers.zeros(600, None);
+        assert_ne!(small.as_ptr(), memory, "most of it would be wasted");
+        let same = buffers.zeros(3_000, None);
+        assert_eq!(same.as_ptr(), memory);
+        assert!(same.iter().all(|&entry| entry == 0.0) && same.len() == 3_000);
+        buffers.put(same);
+        buffers.put(large);
+        let _ = buffers.zeros(9_000, None);
+        assert!(buffers.free.is_empty() && buffers.held == 9_600, "free memory makes room");
+    }
+}

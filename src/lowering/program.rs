@@ -1,0 +1,117 @@
+//! All contractions of a propagation, planned.
+
+use super::{AxisSet, LoweredTree, Operand, Step};
+use crate::network::{Evidence, VariableId};
+use crate::propagation::{CompiledNetwork, Phase};
+
+/// The contractions of a propagation through a junction tree without tables.
+///
+/// The program depends on which variables have findings, but not on the findings themselves.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The cliques that are contracted.
+    pub tree: LoweredTree,
+    /// By clique: the contraction toward the root; `None` for the root, and where the message to
+    /// the parent is one everywhere.
+    pub collect: Vec<Option<PlannedStep>>,
+    /// By clique: the contraction away from the root; `None` for a clique with nothing to send and
+    /// nothing to read.
+    pub distribute: Vec<Option<PlannedStep>>,
+    /// By clique: the sums of the belief over the separator to the parent onto the variables that
+    /// are read from it; `None` if there are none.
+    pub read: Vec<Option<Step>>,
+}
+
+/// A contraction of a clique.
+#[derive(Clone, Debug)]
+pub struct PlannedStep {
+    /// The inputs, with their axes.
+    pub inputs: Vec<(Operand, AxisSet)>,
+    /// How the outputs are computed.
+    pub step: Step,
+}
+
+impl Program {
+    /// The program for evidence on the same variables as `evidence`: the same variables are
+    /// observed, and the same have likelihoods.
+    ///
+    /// # Panics
+    /// As [`LoweredTree::new`].
+    #[must_use]
+    pub fn new(compiled: &CompiledNetwork, evidence: &Evidence) -> Self {
+        let tree = LoweredTree::new(compiled, evidence);
+        let plan = |number: usize, phase: Phase| {
+            let clique = &tree[number];
+            let is_root = clique.parent.is_none();
+            let is_needed = match phase {
+                Phase::Collect => !is_root && !clique.message_is_one,
+                Phase::Distribute => {
+                    is_root || !clique.children.is_empty() || clique.private().next().is_some()
+                }
+            };
+            if !is_needed {
+                return None;
+            }
+            let inputs = tree.inputs(number, phase);
+            let outputs = tree.outputs(number, phase);
+            let sets: Vec<AxisSet> = inputs.iter().map(|&(_, axes)| axes).collect();
+            let step = Step::new(&clique.contraction(&sets, &outputs));
+            Some(PlannedStep { inputs, step })
+        };
+        let read = |number: usize| {
+            let clique = &tree[number];
+            let outputs: Vec<AxisSet> =
+                clique.read_from_separator().map(|variable| clique.axes_of(&[variable])).collect();
+            let inputs = [clique.separator];
+            let mut contraction = clique.contraction(&inputs, &outputs);
+            contraction.axes = clique.separator;
+            (!outputs.is_empty()).then(|| Step::new(&contraction))
+        };
+        let collect = (0..tree.len()).map(|number| plan(number, Phase::Collect)).collect();
+        let distribute = (0..tree.len()).map(|number| plan(number, Phase::Distribute)).collect();
+        let read = (0..tree.len()).map(read).collect();
+        Self { tree, collect, distribute, read }
+    }
+
+    /// Number of multiplications and additions of entries.
+    #[must_use]
+    pub fn work(&self) -> f64 {
+        let planned = self.collect.iter().chain(&self.distribute).flatten();
+        let steps = planned.map(|planned| &planned.step).chain(self.read.iter().flatten());
+        steps.map(Step::work).sum()
+    }
+
+    /// Maximum number of entries of tables that exist at the same time, if every message is kept
+    /// whatever the evidence; saturating.
+    #[must_use]
+    pub fn peak_entries(&self) -> usize {
+        let sum = |sizes: &mut dyn Iterator<Item = usize>| sizes.fold(0, usize::saturating_add);
+        let separator = |number: usize| {
+            let clique = &self.tree[number];
+            clique.separator.entries(&clique.states)
+        };
+        let messages = sum(&mut (1..self.tree.len()).map(separator));
+        let scratch = |(number, planned): (usize, &Option<PlannedStep>)| {
+            let planned = planned.as_ref()?;
+            let states = &self.tree[number].states;
+            let tables = planned.inputs.iter();
+            let tables = tables.filter(|(operand, _)| !matches!(operand, Operand::Message(_)));
+            let tables = sum(&mut tables.map(|(_, axes)| axes.entries(states)));
+            let outputs = sum(&mut planned.step.output_entries.iter().copied());
+            Some(sum(&mut [planned.step.scratch_entries(), tables, outputs].into_iter()))
+        };
+        let collect = self.collect.iter().enumerate().filter_map(scratch);
+        let scratch = collect.chain(self.distribute.iter().enumerate().filter_map(scratch)).max();
+        messages.saturating_add(scratch.unwrap_or(0))
+    }
+
+    /// Whether this is the program for `evidence`, given that it is the program for `planned`.
+    #[must_use]
+    pub fn serves(planned: &Evidence, evidence: &Evidence) -> bool {
+        let kinds = |evidence: &Evidence| -> Vec<(VariableId, bool)> {
+            let kind = |(variable, _)| (variable, evidence.observed(variable).is_some());
+            evidence.iter().map(kind).collect()
+        };
+        kinds(planned) == kinds(evidence)
+    }
+}
