@@ -1,6 +1,6 @@
 //! All contractions of a propagation, planned.
 
-use super::{AxisSet, LoweredTree, Operand, Step};
+use super::{AxisSet, LoweredClique, LoweredTree, Operand, Step};
 use crate::network::{Evidence, VariableId};
 use crate::propagation::{CompiledNetwork, Phase};
 
@@ -91,18 +91,17 @@ impl Program {
             clique.separator.entries(&clique.states)
         };
         let messages = sum(&mut (1..self.tree.len()).map(separator));
-        let scratch = |(number, planned): (usize, &Option<PlannedStep>)| {
+        let scratch = |planned: &Option<PlannedStep>| {
             let planned = planned.as_ref()?;
-            let states = &self.tree[number].states;
-            let tables = planned.inputs.iter();
-            let tables = tables.filter(|(operand, _)| !matches!(operand, Operand::Message(_)));
-            let tables = sum(&mut tables.map(|(_, axes)| axes.entries(states)));
             let outputs = sum(&mut planned.step.output_entries.iter().copied());
-            Some(sum(&mut [planned.step.scratch_entries(), tables, outputs].into_iter()))
+            Some(planned.step.scratch_entries().saturating_add(outputs))
         };
-        let collect = self.collect.iter().enumerate().filter_map(scratch);
-        let scratch = collect.chain(self.distribute.iter().enumerate().filter_map(scratch)).max();
-        messages.saturating_add(scratch.unwrap_or(0))
+        let operands = |clique: &LoweredClique| {
+            sum(&mut clique.operands.iter().map(|(_, axes)| axes.entries(&clique.states)))
+        };
+        let factors = sum(&mut self.tree.iter().map(operands));
+        let scratch = self.collect.iter().chain(&self.distribute).filter_map(scratch).max();
+        sum(&mut [messages, factors, scratch.unwrap_or(0)].into_iter())
     }
 
     /// Whether this is the program for `evidence`, given that it is the program for `planned`.

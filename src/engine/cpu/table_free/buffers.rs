@@ -3,15 +3,14 @@
 //! The first write to new memory takes longer than computing a table, because the operating system
 //! must provide each page.
 
-use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 
 /// Minimum number of entries of memory that is kept; the allocator is as fast for smaller tables.
 const MIN_ENTRIES: usize = 512;
 
-/// Number of entries that a thread fills at a time.
-const PART: usize = 1 << 16;
+/// Number of entries that a thread takes at a time where it fills, rescales or divides a table.
+pub const PART: usize = 1 << 16;
 
 /// Free memory for tables.
 #[derive(Debug, Default)]
@@ -31,8 +30,8 @@ impl Buffers {
         Self { free: Vec::new(), held: 0, max_held }
     }
 
-    /// A table of `entries` zeros.
-    pub fn zeros(&mut self, entries: usize, threads: Option<&ThreadPool>) -> Vec<f64> {
+    /// A table of `entries` zeros. With `forks`, threads of the caller's pool share the work.
+    pub fn zeros(&mut self, entries: usize, forks: bool) -> Vec<f64> {
         if entries < MIN_ENTRIES {
             return vec![0.0; entries];
         }
@@ -41,11 +40,10 @@ impl Buffers {
             let mut table = self.free.remove(index);
             // Whatever the length was, all entries are overwritten here.
             table.resize(entries, 0.0);
-            match threads.filter(|_| entries >= 2 * PART) {
-                Some(threads) => threads.install(|| {
-                    table.par_chunks_mut(PART).with_max_len(1).for_each(|part| part.fill(0.0));
-                }),
-                None => table.fill(0.0),
+            if forks && entries >= 2 * PART {
+                table.par_chunks_mut(PART).with_max_len(1).for_each(|part| part.fill(0.0));
+            } else {
+                table.fill(0.0);
             }
             return table;
         }
@@ -74,20 +72,20 @@ mod tests {
     #[test]
     fn memory_is_reused_for_tables_of_about_the_same_size() {
         let mut buffers = Buffers::new(8 * 10_000);
-        let mut table = buffers.zeros(4_000, None);
+        let mut table = buffers.zeros(4_000, false);
         table.fill(1.0);
         let memory = table.as_ptr();
         buffers.put(table);
-        let large = buffers.zeros(4_001, None);
+        let large = buffers.zeros(4_001, false);
         assert_ne!(large.as_ptr(), memory, "it does not fit");
-        let small = buffers.zeros(600, None);
+        let small = buffers.zeros(600, false);
         assert_ne!(small.as_ptr(), memory, "most of it would be wasted");
-        let same = buffers.zeros(3_000, None);
+        let same = buffers.zeros(3_000, false);
         assert_eq!(same.as_ptr(), memory);
         assert!(same.iter().all(|&entry| entry == 0.0) && same.len() == 3_000);
         buffers.put(same);
         buffers.put(large);
-        let _ = buffers.zeros(9_000, None);
+        let _ = buffers.zeros(9_000, false);
         assert!(buffers.free.is_empty() && buffers.held == 9_600, "free memory makes room");
     }
 }

@@ -1,21 +1,20 @@
 //! Runs loop nests.
 
-use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::slice::{ParallelSlice, ParallelSliceMut};
 
-use super::buffers::Buffers;
+use super::buffers::{Buffers, PART};
 use super::tile;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::engine::cpu::vector::{add, keep_in_range, larger, largest};
 use crate::lowering::{Group, LoopNest, Step};
 use crate::potential::ratio;
 
-/// The threads of a contraction, and the token that cancels it.
+/// Whether a contraction may use several threads, and the token that cancels it.
 #[derive(Clone, Copy)]
 pub struct Resources<'a> {
-    /// Threads to share the chunks with; `None` to stay on the calling thread.
-    pub threads: Option<&'a ThreadPool>,
+    /// Whether to share the work with the other threads of the pool in which the caller runs.
+    pub forks: bool,
     pub cancel: &'a CancelToken,
 }
 
@@ -31,7 +30,7 @@ pub fn run_step(
     buffers: &mut Buffers,
     resources: Resources<'_>,
 ) -> Result<(Vec<Vec<f64>>, i64), Cancelled> {
-    let threads = resources.threads;
+    let forks = resources.forks;
     let mut exponent = 0;
     let mut products: Vec<Option<Vec<f64>>> = Vec::with_capacity(step.inputs.len());
     for group in &step.inputs {
@@ -44,10 +43,10 @@ pub fn run_step(
             members = later;
             let factors = now.iter().map(|&number| inputs[number]);
             let factors: Vec<&[f64]> = before.as_deref().into_iter().chain(factors).collect();
-            let mut next = buffers.zeros(group.entries, threads);
-            run_nest(nest, &factors, &mut [&mut next], resources)?;
+            let mut next = buffers.zeros(group.entries, forks);
+            run_nest(nest, &factors, &mut [&mut next], buffers, resources)?;
             // If all entries are zero, so are all outputs.
-            exponent -= i64::from(rescale(&mut next, threads).unwrap_or(0));
+            exponent -= i64::from(rescale(&mut next, forks).unwrap_or(0));
             before.into_iter().for_each(|before| buffers.put(before));
             product = Some(next);
         }
@@ -57,10 +56,10 @@ pub fn run_step(
     let grouped: Vec<&[f64]> = grouped
         .map(|(group, product)| product.as_deref().unwrap_or(inputs[group.members[0]]))
         .collect();
-    let zeros = |group: &Group| buffers.zeros(group.entries, threads);
+    let zeros = |group: &Group| buffers.zeros(group.entries, forks);
     let mut sums: Vec<Vec<f64>> = step.outputs.iter().map(zeros).collect();
     let mut tables: Vec<&mut [f64]> = sums.iter_mut().map(|table| &mut **table).collect();
-    run_nest(&step.nest, &grouped, &mut tables, resources)?;
+    run_nest(&step.nest, &grouped, &mut tables, buffers, resources)?;
     products.into_iter().flatten().for_each(|product| buffers.put(product));
     let mut outputs = vec![Vec::new(); step.output_entries.len()];
     for (group, sums) in step.outputs.iter().zip(sums) {
@@ -68,10 +67,10 @@ pub fn run_step(
             outputs[group.members[0]] = sums;
             continue;
         };
-        let zeros = |&number: &usize| buffers.zeros(step.output_entries[number], threads);
+        let zeros = |&number: &usize| buffers.zeros(step.output_entries[number], forks);
         let mut members: Vec<Vec<f64>> = group.members.iter().map(zeros).collect();
         let mut tables: Vec<&mut [f64]> = members.iter_mut().map(|table| &mut **table).collect();
-        run_nest(nest, &[&sums], &mut tables, resources)?;
+        run_nest(nest, &[&sums], &mut tables, buffers, resources)?;
         buffers.put(sums);
         for (&number, table) in group.members.iter().zip(members) {
             outputs[number] = table;
@@ -80,37 +79,31 @@ pub fn run_step(
     Ok((outputs, exponent))
 }
 
-/// Number of entries that a thread rescales at a time.
-const PART: usize = 1 << 16;
-
 /// Multiplies `table` by a power of two so that its largest entry is near one, and returns the
 /// exponent of the power; `None` if all entries are zero.
-pub fn rescale(table: &mut [f64], threads: Option<&ThreadPool>) -> Option<i32> {
-    let Some(threads) = threads.filter(|_| table.len() >= 2 * PART) else {
+pub fn rescale(table: &mut [f64], forks: bool) -> Option<i32> {
+    if !forks || table.len() < 2 * PART {
         let largest = largest(table, None);
         return keep_in_range(table, largest);
-    };
-    threads.install(|| {
-        let parts = table.par_chunks(PART).with_max_len(1);
-        let largest = parts.map(|part| largest(part, None)).reduce(|| 0.0, larger);
-        let parts = table.par_chunks_mut(PART).with_max_len(1);
-        parts.map(|part| keep_in_range(part, largest)).reduce_with(|one, _| one)?
-    })
+    }
+    let parts = table.par_chunks(PART).with_max_len(1);
+    let largest = parts.map(|part| largest(part, None)).reduce(|| 0.0, larger);
+    let parts = table.par_chunks_mut(PART).with_max_len(1);
+    parts.map(|part| keep_in_range(part, largest)).reduce_with(|one, _| one)?
 }
 
 /// Divides each entry of `belief` by its entry of `message`, where 0/0 = 0.
-pub fn divide(belief: &mut [f64], message: &[f64], threads: Option<&ThreadPool>) {
+pub fn divide(belief: &mut [f64], message: &[f64], forks: bool) {
     let divide = |(belief, message): (&mut [f64], &[f64])| {
         for (belief, &message) in belief.iter_mut().zip(message) {
             *belief = ratio(*belief, message);
         }
     };
-    match threads.filter(|_| belief.len() >= 2 * PART) {
-        Some(threads) => threads.install(|| {
-            let parts = belief.par_chunks_mut(PART).zip(message.par_chunks(PART));
-            parts.with_max_len(1).for_each(divide);
-        }),
-        None => divide((belief, message)),
+    if forks && belief.len() >= 2 * PART {
+        let parts = belief.par_chunks_mut(PART).zip(message.par_chunks(PART));
+        parts.with_max_len(1).for_each(divide);
+    } else {
+        divide((belief, message));
     }
 }
 
@@ -122,82 +115,53 @@ fn run_nest(
     nest: &LoopNest,
     inputs: &[&[f64]],
     outputs: &mut [&mut [f64]],
-    Resources { threads, cancel }: Resources<'_>,
+    buffers: &mut Buffers,
+    Resources { forks, cancel }: Resources<'_>,
 ) -> Result<(), Cancelled> {
     let chunks = nest.chunks();
-    // By chunk, then by output: the runs that the chunk writes. A chunk that writes a copy gets its
-    // memory when it starts.
-    let mut parts: Vec<Vec<Part<'_>>> = (0..chunks).map(|_| Vec::new()).collect();
+    let mut copies: Vec<Vec<f64>> = Vec::new();
+    if chunks > 1 {
+        let copied = nest.outputs.iter().filter(|output| !output.is_divided());
+        copies.extend(copied.map(|output| buffers.zeros(chunks * output.entries, forks)));
+    }
+    // By chunk, then by output: the runs that the chunk writes.
+    let mut parts: Vec<Vec<Runs<'_>>> = (0..chunks).map(|_| Vec::new()).collect();
     let mut copied = Vec::new();
+    let mut unused = copies.iter_mut();
     for (layout, table) in nest.outputs.iter().zip(outputs.iter_mut()) {
         if layout.is_divided() {
-            let runs = layout.run_chunks.len() / chunks;
-            for part in &mut parts {
-                part.push(Part::Runs(Vec::with_capacity(runs)));
-            }
+            parts.iter_mut().for_each(|part| part.push(Vec::new()));
             for (run, &chunk) in table.chunks_exact_mut(layout.run).zip(&layout.run_chunks) {
-                if let Some(Part::Runs(runs)) = parts[chunk as usize].last_mut() {
-                    runs.push(run);
-                }
+                parts[chunk as usize].last_mut().expect("it was added").push(run);
             }
         } else if chunks == 1 {
-            parts[0].push(Part::Runs(vec![table]));
-        } else {
-            for part in &mut parts {
-                part.push(Part::Copy(Vec::new()));
+            parts[0].push(vec![table]);
+        } else if let Some(copies) = unused.next() {
+            for (part, copy) in parts.iter_mut().zip(copies.chunks_exact_mut(layout.entries)) {
+                part.push(vec![copy]);
             }
-            copied.push((layout, table));
+            copied.push(table);
         }
     }
-    let work = |(chunk, mut part): (usize, Vec<Part<'_>>)| -> Result<Vec<Vec<f64>>, Cancelled> {
+    let work = |(chunk, mut part): (usize, Vec<Runs<'_>>)| -> Result<(), Cancelled> {
         cancel.check()?;
-        for (part, layout) in part.iter_mut().zip(&nest.outputs) {
-            if let Part::Copy(copy) = part {
-                copy.resize(layout.entries, 0.0);
-            }
-        }
         Chunk::new(nest, inputs, chunk).visit(0, 1.0, 0, &mut part);
-        Ok(part.into_iter().filter_map(Part::copy).collect())
+        Ok(())
     };
-    let parts = parts.into_iter().enumerate();
-    let copies: Result<Vec<Vec<Vec<f64>>>, Cancelled> = match threads.filter(|_| chunks > 1) {
-        Some(threads) => {
-            let parts: Vec<_> = parts.collect();
-            threads.install(|| parts.into_par_iter().with_max_len(1).map(work).collect())
-        }
-        None => parts.map(work).collect(),
-    };
-    for copies in copies? {
-        for ((_, table), copy) in copied.iter_mut().zip(copies) {
-            add(table, &copy);
-        }
+    if forks && chunks > 1 {
+        parts.into_par_iter().enumerate().with_max_len(1).try_for_each(work)?;
+    } else {
+        parts.into_iter().enumerate().try_for_each(work)?;
+    }
+    for (table, copies) in copied.into_iter().zip(copies) {
+        copies.chunks_exact(table.len()).for_each(|copy| add(table, copy));
+        buffers.put(copies);
     }
     Ok(())
 }
 
-/// Where a chunk writes an output.
-enum Part<'a> {
-    /// Runs of the output, in order.
-    Runs(Vec<&'a mut [f64]>),
-    /// A copy of the whole output.
-    Copy(Vec<f64>),
-}
-
-impl Part<'_> {
-    fn run(&mut self, run: usize) -> &mut [f64] {
-        match self {
-            Self::Runs(runs) => runs[run],
-            Self::Copy(copy) => copy,
-        }
-    }
-
-    fn copy(self) -> Option<Vec<f64>> {
-        match self {
-            Self::Runs(_) => None,
-            Self::Copy(copy) => Some(copy),
-        }
-    }
-}
+/// The parts of an output that a chunk writes, in order.
+type Runs<'a> = Vec<&'a mut [f64]>;
 
 /// One chunk of a contraction.
 struct Chunk<'a> {
@@ -238,7 +202,7 @@ impl<'a> Chunk<'a> {
     /// Multiplies in the inputs of `level` and adds all tiles inside this level to `outputs`. The
     /// product of all numbers that were multiplied in so far is `factor`; the product of the tables
     /// is tile number `tile`.
-    fn visit(&mut self, level: usize, mut factor: f64, mut tile: usize, outputs: &mut [Part<'_>]) {
+    fn visit(&mut self, level: usize, mut factor: f64, mut tile: usize, outputs: &mut [Runs<'_>]) {
         let nest = self.nest;
         let at = level * nest.inputs.len();
         let Some(here) = nest.levels.get(level) else { return };
@@ -270,7 +234,7 @@ impl<'a> Chunk<'a> {
             let positions = &self.output_at[at..];
             for ((part, output), &(run, at)) in outputs.iter_mut().zip(&nest.outputs).zip(positions)
             {
-                tile::add_sums(&mut part.run(run)[at..], product, factor, &output.pattern);
+                tile::add_sums(&mut part[run][at..], product, factor, &output.pattern);
             }
             return;
         };
@@ -365,16 +329,17 @@ mod tests {
             let step = Step::new(&contraction);
             divided += usize::from(step.nest.chunks() > 1);
             let cancel = CancelToken::new();
-            let run = |threads| {
-                let resources = Resources { threads, cancel: &cancel };
-                let run = run_step(&step, &slices, &mut Buffers::new(0), resources);
+            let run = |forks: bool| {
+                let resources = Resources { forks, cancel: &cancel };
+                let run = || run_step(&step, &slices, &mut Buffers::new(0), resources);
+                let run = if forks { threads.install(run) } else { run() };
                 let (mut tables, exponent) = run.expect("it is not cancelled");
                 let scale = 2_f64.powi(i32::try_from(exponent).expect("a small exponent"));
                 tables.iter_mut().flatten().for_each(|entry| *entry *= scale);
                 tables
             };
-            let found = run(None);
-            assert_eq!(found, run(Some(&threads)), "threads change no bit");
+            let found = run(false);
+            assert_eq!(found, run(true), "threads change no bit");
             let expected = expected(&contraction, &tables);
             for (found, expected) in found.iter().flatten().zip(expected.iter().flatten()) {
                 assert!((found - expected).abs() <= 1e-9 * expected.abs(), "{found} {expected}");

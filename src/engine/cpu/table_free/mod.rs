@@ -39,7 +39,18 @@ pub struct TableFree {
     prior: Program,
     /// The program of the last run with evidence, and the evidence that it was made for.
     program: Option<(Evidence, Program)>,
+    /// The factors in the index order of cliques, by factor.
+    factors: Vec<Restricted>,
     buffers: Buffers,
+}
+
+/// A factor without the entries that contradict the observations.
+struct Restricted {
+    /// The entries divided by two to the power of `exponent`. The last axis varies fastest.
+    values: Vec<f64>,
+    exponent: i64,
+    /// Whether a variable of the factor was observed.
+    is_restricted: bool,
 }
 
 impl TableFree {
@@ -48,30 +59,38 @@ impl TableFree {
         let threads = (threads > 1).then(|| Threads::new(threads)).flatten();
         let buffers = Buffers::new(bytes.saturating_sub(WORKSPACE_BYTES));
         let prior = Program::new(&compiled, &Evidence::none());
-        Self { compiled, threads, bytes, prior, program: None, buffers }
+        let unknown = |_| Restricted { values: Vec::new(), exponent: 0, is_restricted: true };
+        let factors = compiled.network().factor_ids().map(unknown).collect();
+        Self { compiled, threads, bytes, prior, program: None, factors, buffers }
     }
 }
 
 impl Propagator for TableFree {
     fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         watch.check()?;
-        let Self { compiled, threads, prior, program, buffers, .. } = self;
+        let Self { compiled, threads, prior, program, factors, buffers, .. } = self;
         let mut clock = watch.worker_clock();
-        let program = watch.stage_with_clock(Stage::Initialise, &mut clock, |_| {
-            if evidence.is_empty() {
-                return &*prior;
-            }
+        let program = if evidence.is_empty() {
+            &*prior
+        } else {
             let found = match program.take() {
                 Some((planned, found)) if Program::serves(&planned, evidence) => found,
                 _ => Program::new(compiled, evidence),
             };
             &program.insert((evidence.clone(), found)).1
-        });
+        };
         let network = compiled.network();
-        let resources = Resources { threads: threads.as_deref(), cancel: watch.cancel_token() };
-        let mut pass = Pass::new(network, program, evidence, buffers, resources, watch);
-        watch.stage_with_clock(Stage::Collect, &mut clock, |_| pass.collect())?;
-        watch.stage_with_clock(Stage::Distribute, &mut clock, |_| pass.distribute())?;
+        let resources = Resources { forks: threads.is_some(), cancel: watch.cancel_token() };
+        let mut pass = Pass::new(network, program, evidence, factors, buffers, resources, watch);
+        let mut propagate = || -> Result<(), RunError> {
+            watch.stage_with_clock(Stage::Initialise, &mut clock, |_| pass.restrict())?;
+            watch.stage_with_clock(Stage::Collect, &mut clock, |_| pass.collect())?;
+            watch.stage_with_clock(Stage::Distribute, &mut clock, |_| pass.distribute())
+        };
+        match threads {
+            Some(threads) => threads.install(&mut propagate),
+            None => propagate(),
+        }?;
         let is_certain = evidence.is_empty() && network.is_bayesian();
         let ln_p_evidence = if is_certain { 0.0 } else { pass.ln_p_evidence };
         watch.note_savings(pass.savings());
@@ -119,6 +138,7 @@ struct Pass<'a> {
     network: &'a Network,
     program: &'a Program,
     evidence: &'a Evidence,
+    factors: &'a mut [Restricted],
     buffers: &'a mut Buffers,
     resources: Resources<'a>,
     watch: &'a Watch,
@@ -138,6 +158,7 @@ impl<'a> Pass<'a> {
         network: &'a Network,
         program: &'a Program,
         evidence: &'a Evidence,
+        factors: &'a mut [Restricted],
         buffers: &'a mut Buffers,
         resources: Resources<'a>,
         watch: &'a Watch,
@@ -147,6 +168,7 @@ impl<'a> Pass<'a> {
             network,
             program,
             evidence,
+            factors,
             buffers,
             resources,
             watch,
@@ -157,6 +179,28 @@ impl<'a> Pass<'a> {
         }
     }
 
+    /// Restricts the factors to the observed states. Factors that have no observed variable, and
+    /// had none in the last run, are as they were.
+    fn restrict(&mut self) -> Result<(), RunError> {
+        for clique in self.program.tree.iter() {
+            for (operand, axes) in &clique.operands {
+                let Operand::Factor(factor) = *operand else { continue };
+                let (kept, factor) =
+                    (&mut self.factors[factor.index()], self.network.factor(factor));
+                let is_observed = |&v: &VariableId| self.evidence.observed(v).is_some();
+                let is_restricted = factor.scope().iter().any(is_observed);
+                if is_restricted || kept.is_restricted {
+                    let variables = axes.iter().map(|axis| clique.variables[axis]);
+                    let values = restrict(self.network, factor, variables, self.evidence);
+                    *kept = Restricted { values, exponent: 0, is_restricted };
+                    let scale = rescale(&mut kept.values, self.resources.forks);
+                    kept.exponent = -i64::from(scale.ok_or(RunError::Impossible)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Computes the messages to parents that are not one everywhere.
     fn collect(&mut self) -> Result<(), RunError> {
         let program = self.program;
@@ -165,9 +209,9 @@ impl<'a> Pass<'a> {
             self.watch.check()?;
             self.timed(message, |pass| {
                 let Some(planned) = &program.collect[number] else { return Ok(()) };
-                let (mut outputs, exponent) = pass.contract(number, planned)?;
+                let (mut outputs, exponent) = pass.contract(planned)?;
                 let mut message = outputs.pop().unwrap_or_default();
-                let scale = rescale(&mut message, pass.resources.threads);
+                let scale = rescale(&mut message, pass.resources.forks);
                 let scale = scale.ok_or(RunError::Impossible)?;
                 pass.exponents[number] = exponent - i64::from(scale);
                 pass.messages[number] = message;
@@ -193,12 +237,12 @@ impl<'a> Pass<'a> {
         let program = self.program;
         let clique = &program.tree[number];
         if let Some(planned) = &program.distribute[number] {
-            let (outputs, exponent) = self.contract(number, planned)?;
+            let (outputs, exponent) = self.contract(planned)?;
             let mut outputs = outputs.into_iter();
             for &child in &clique.children {
                 let mut belief = outputs.next().unwrap_or_default();
                 // The factor common to all entries does not matter.
-                rescale(&mut belief, self.resources.threads);
+                rescale(&mut belief, self.resources.forks);
                 self.receive(child, belief)?;
             }
             for variable in clique.private() {
@@ -228,45 +272,36 @@ impl<'a> Pass<'a> {
         }
         let up = std::mem::take(&mut self.messages[child]);
         if !up.is_empty() {
-            divide(&mut belief, &up, self.resources.threads);
+            divide(&mut belief, &up, self.resources.forks);
             self.buffers.put(up);
         }
         self.messages[child] = belief;
         Ok(())
     }
 
-    /// Computes the contraction `planned` of clique `number`. Also returns the exponent of the
+    /// Computes the contraction `planned`. Also returns the exponent of the
     /// power of two that the outputs must be multiplied by. Away from the root, only the exponent
     /// of the root is meaningful.
-    fn contract(
-        &mut self,
-        number: usize,
-        planned: &PlannedStep,
-    ) -> Result<(Vec<Vec<f64>>, i64), RunError> {
-        let clique = &self.program.tree[number];
+    fn contract(&mut self, planned: &PlannedStep) -> Result<(Vec<Vec<f64>>, i64), RunError> {
         let mut exponent = 0;
-        // Factors in the index order of the clique, without observed variables.
-        let mut restricted: Vec<Vec<f64>> = Vec::new();
-        for (operand, axes) in &planned.inputs {
-            let mut table = match operand {
-                Operand::Factor(factor) => {
-                    let variables = axes.iter().map(|axis| clique.variables[axis]);
-                    restrict(self.network, self.network.factor(*factor), variables, self.evidence)
+        let mut likelihoods: Vec<Vec<f64>> = Vec::new();
+        for (operand, _) in &planned.inputs {
+            match operand {
+                Operand::Factor(factor) => exponent += self.factors[factor.index()].exponent,
+                Operand::Message(child) => exponent += self.exponents[*child],
+                Operand::Likelihood(variable) => {
+                    let mut weights = self.likelihood(*variable);
+                    let scale = rescale(&mut weights, false).ok_or(RunError::Impossible)?;
+                    exponent -= i64::from(scale);
+                    likelihoods.push(weights);
                 }
-                Operand::Likelihood(variable) => self.likelihood(*variable),
-                Operand::Message(child) => {
-                    exponent += self.exponents[*child];
-                    continue;
-                }
-            };
-            let scale = rescale(&mut table, self.resources.threads);
-            exponent -= i64::from(scale.ok_or(RunError::Impossible)?);
-            restricted.push(table);
+            }
         }
-        let mut restricted = restricted.iter();
+        let mut likelihoods = likelihoods.iter();
         let table = |&(operand, _): &(Operand, AxisSet)| match operand {
+            Operand::Factor(factor) => &*self.factors[factor.index()].values,
             Operand::Message(number) => &*self.messages[number],
-            _ => restricted.next().map_or(&[][..], |table| &**table),
+            Operand::Likelihood(_) => likelihoods.next().map_or(&[][..], |weights| &**weights),
         };
         let tables: Vec<&[f64]> = planned.inputs.iter().map(table).collect();
         let (sums, scale) = run_step(&planned.step, &tables, self.buffers, self.resources)?;
