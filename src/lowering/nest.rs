@@ -30,8 +30,10 @@ const MIN_CHUNK: usize = 1 << 17;
 /// better; fewer need fewer copies of outputs.
 const MAX_CHUNKS: usize = 64;
 
-/// The copies of outputs may have at most this share of the entries of the contraction.
-const MAX_COPIED_SHARE: usize = 16;
+/// The copies of outputs may have at most one entry for this many products, so that adding them up
+/// costs little. Fewer copies would leave threads without work. If it is wrong, only speed and
+/// memory change (and last bits of results).
+const MIN_PRODUCTS_PER_COPIED: usize = 16;
 
 /// Chunks may divide an output into runs of at least this many entries.
 const MIN_RUN: usize = 64;
@@ -275,7 +277,7 @@ fn chunk_axes(contraction: &Contraction<'_>, outer: AxisSet) -> Vec<usize> {
         let candidates = outer.iter().filter(|axis| !chosen.contains(axis));
         let candidates = candidates.filter(|&axis| has_long_runs(axis));
         let best = candidates.min_by_key(|&axis| copied(axis));
-        let Some(axis) = best.filter(|&axis| copied(axis) <= entries / MAX_COPIED_SHARE) else {
+        let Some(axis) = best.filter(|&axis| copied(axis) <= work / MIN_PRODUCTS_PER_COPIED) else {
             break;
         };
         chosen.push(axis);
