@@ -124,3 +124,37 @@ pub fn likelihoods_near_the_limits_of_f64(subject: &Subject) {
         assert_eq!(found.of(VariableId::new(0)), [1.0, 0.0]);
     }
 }
+
+/// A chain far deeper than a thread's stack could follow by recursion, with a finding at its end.
+pub fn a_long_chain(subject: &Subject) {
+    const STATES: usize = 10;
+    let length = if subject.is_exempt(LONG_CHAIN) { 60 } else { 4_000 };
+    let mut rng = rng(71);
+    let tables: Vec<Vec<f64>> = (0..length)
+        .map(|v| {
+            let rows = if v == 0 { 1 } else { STATES };
+            (0..rows).flat_map(|_| random_row(&mut rng, STATES)).collect()
+        })
+        .collect();
+    let parents: Vec<Vec<usize>> =
+        (0..length).map(|v: usize| v.checked_sub(1).into_iter().collect()).collect();
+    let all: Vec<_> = (0..length).map(|v| (STATES, &parents[v][..], &tables[v][..])).collect();
+    let network = network(&all);
+    // Forward from the first variable; the finding on the last gives P(e).
+    let mut belief = tables[0].clone();
+    for table in &tables[1..] {
+        let next = |state: usize| {
+            belief.iter().enumerate().map(|(from, p)| p * table[from * STATES + state]).sum()
+        };
+        belief = (0..STATES).map(next).collect();
+    }
+    let compiled = compiled(network);
+    let evidence = observed(compiled.network(), &[(length - 1, 2)]);
+    let found = subject.propagate(&compiled, &evidence).expect("the evidence is possible");
+    subject.assert_close_ln(found.ln_p_evidence(), belief[2].ln(), "a long chain");
+    let none = subject.propagate(&compiled, &Evidence::none()).expect("no evidence is possible");
+    subject.assert_close(none.of(VariableId::new(length - 1)), &belief, "a long chain");
+}
+
+/// The name under which an engine may skip most of [`a_long_chain`].
+const LONG_CHAIN: &str = "a chain of 4,000 variables";

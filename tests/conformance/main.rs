@@ -63,7 +63,7 @@ macro_rules! cases {
                 many_states_in_no_factor, a_bayesian_network_as_factors;
             extremes: many_single_state_variables, a_cause_contradicted_by_all_its_effects,
                 effects_unlikely_under_every_cause,
-                likelihoods_near_the_limits_of_f64;
+                likelihoods_near_the_limits_of_f64, a_long_chain;
             goldens: asia, cancer, child, insurance, alarm, water, mildew, barley, pigs, diabetes,
                 munin2, munin3, munin4;
             failures: the_conflicting_findings_are_named,

@@ -124,6 +124,7 @@ impl State {
             mask: &self.mask,
             scratch: &mut self.scratch,
             cliques: &mut self.cliques,
+            fork_depth: 0,
         }
     }
 

@@ -27,6 +27,11 @@ use crate::propagation::{Phase, WorkerClock};
 /// between threads. Tuned on the paper's eight networks; if it is wrong, only speed changes.
 const MIN_FORK_WORK: usize = 40_000;
 
+/// Subtrees are divided between threads down to this many levels below the root. Each level takes
+/// about a kilobyte of a thread's stack, which has 2 MiB; a chain of thousands of cliques would
+/// exceed it. If it is smaller, fewer messages of very deep trees are passed at the same time.
+const MAX_FORK_DEPTH: u32 = 256;
+
 /// The part of a [`State`](crate::engine::cpu::pass::state::State) that belongs to consecutive
 /// cliques: a subtree, neighbouring subtrees, or the first cliques of these. The slices are parts
 /// of the fields of the state with the same names.
@@ -48,6 +53,8 @@ pub struct StatePart<'a> {
     pub mask: &'a [f64],
     pub scratch: &'a mut [f64],
     pub cliques: &'a mut [CliqueState],
+    /// Number of levels above the first clique at which subtrees were divided between threads.
+    pub fork_depth: u32,
 }
 
 /// The data that all threads of a propagation read.
@@ -108,6 +115,7 @@ impl StatePart<'_> {
             mask: mask_after,
             scratch: scratch_after,
             cliques: cliques_after,
+            fork_depth: self.fork_depth,
         };
         (before, after)
     }
@@ -162,12 +170,18 @@ impl StatePart<'_> {
         Ok(())
     }
 
+    /// Whether to divide the subtree of the first clique between threads, given the cost of its
+    /// stale messages.
+    fn may_fork<T>(&self, context: &PassContext<'_, T>, work: usize) -> bool {
+        context.forks && work >= MIN_FORK_WORK && self.fork_depth < MAX_FORK_DEPTH
+    }
+
     /// Passes all stale messages below the first clique toward this clique, on several threads if
     /// that pays off.
     fn collect_to_first<T: Entry>(&mut self, context: &PassContext<'_, T>) -> Result<(), RunError> {
         let tree = &context.filled.tree;
         let children = &tree.nodes[self.first].children;
-        if !context.forks || self.cliques[0].work_up < MIN_FORK_WORK {
+        if !self.may_fork(context, self.cliques[0].work_up) {
             return self.collect_on_this_thread(context, &mut context.report.timer());
         }
         let Some(&child) = children.first() else { return Ok(()) };
@@ -256,7 +270,7 @@ impl StatePart<'_> {
     ) -> Result<(), RunError> {
         let tree = &context.filled.tree;
         let children = &tree.nodes[self.first].children;
-        if !context.forks || self.cliques[0].work_down < MIN_FORK_WORK {
+        if !self.may_fork(context, self.cliques[0].work_down) {
             return self.distribute_on_this_thread(context, &mut context.report.timer());
         }
         let Some(&child) = children.first() else { return Ok(()) };
@@ -325,6 +339,7 @@ fn collect_children<T: Entry>(
 ) -> Result<(), RunError> {
     let tree = &context.filled.tree;
     if let &[child] = children {
+        part.fork_depth += 1;
         part.collect_to_first(context)?;
         if part.cliques[0].is_up_stale {
             let up = &mut parent_up[relative_to(&tree.nodes[child].in_parent, start)];
@@ -358,6 +373,7 @@ fn distribute_children<T: Entry>(
 ) -> Result<(), RunError> {
     let tree = &context.filled.tree;
     if let &[child] = children {
+        part.fork_depth += 1;
         if part.cliques[0].is_down_stale {
             let belief = &parent_beliefs[relative_to(&tree.nodes[child].in_parent, start)];
             context.report.timer().message(child, Phase::Distribute, || {
