@@ -61,7 +61,8 @@ pub struct LaunchOptions {
     pub screenshot: Option<PathBuf>,
     /// Width and height of the window in points.
     pub size: Option<(f32, f32)>,
-    /// The theme. It replaces the theme in the settings, also for later runs.
+    /// The theme. It replaces the theme in the settings, also for later runs unless `screenshot` is
+    /// set.
     pub theme: Option<ThemeChoice>,
     /// Name of the engine, for this run only.
     pub engine: Option<String>,
@@ -151,8 +152,8 @@ fn icon() -> Result<egui::IconData, String> {
 struct Window {
     workbench: Workbench,
     screenshot: Option<Screenshot>,
-    /// The file of the settings. `None` for a screenshot, and if the folder of the file cannot be
-    /// opened.
+    /// The file of the settings. `None` for a screenshot, and if the folder of the file is unknown
+    /// or cannot be opened.
     settings_file: Option<settings::SettingsFile>,
     title: String,
 }

@@ -30,7 +30,7 @@ pub(crate) fn show(ctx: &Context, network_is_open: bool, commands: &mut Commands
     }
 }
 
-/// Whether the extension of `path` is that of an evidence file. Other files are taken for networks.
+/// Whether `path` has the extension of an evidence format. Other files are taken for networks.
 fn is_evidence(path: &Path) -> bool {
     CaseFormat::by_extension(&path.to_string_lossy()).is_some()
 }

@@ -64,8 +64,8 @@ fn engines(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     }
 }
 
-/// Draws the recorded runs of `engine` on the current junction tree. If there are none, names a
-/// triangulation with which there is one.
+/// Draws the recorded runs of `engine` on the current junction tree. If there are none, names the
+/// triangulation of a recorded run on another tree, if there is such a run.
 fn recordings(ui: &mut Ui, model: &Model, engine: &str, commands: &mut Commands) {
     let Some(document) = &model.document else { return };
     let runs = document.recorded.iter().filter(|recorded| recorded.run.engine == engine);

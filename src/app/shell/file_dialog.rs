@@ -71,7 +71,7 @@ impl Dialog {
                 | FilePurpose::OpenCases
                 | FilePurpose::OpenResult => dialog.pick_file(),
             };
-            // If the window was closed meanwhile, nobody receives the answer.
+            // If the window was closed in the meantime, sending fails and the answer is lost.
             let _ = sender.send((path, began.elapsed()));
             wake();
         })?;

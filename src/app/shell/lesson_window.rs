@@ -146,9 +146,10 @@ fn draw_border(ctx: &Context, target: Rect) {
     }
 }
 
-/// The upper left corner of the window on `screen` where it covers the smallest area of `target`
-/// and `others`, with [`TARGET_WEIGHT`] for `target`. Among equally good positions, the `previous`
-/// one wins if it is on the screen, then the rightmost, then the lowest.
+/// The upper left corner of the window on `screen`. Of several positions tried, the one at which
+/// the window covers the smallest area of `target` and `others`, with [`TARGET_WEIGHT`] for
+/// `target`. Among equally good positions, the `previous` one wins if it keeps the
+/// [`SCREEN_MARGIN`], then the rightmost, then the lowest.
 fn best_position(
     screen: Rect,
     target: Option<Rect>,

@@ -166,38 +166,38 @@ mod tests {
     fn the_box_replaces_a_dialog_that_was_not_shown_and_asks_before_it_replaces_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let mut harness = open(NetworkSource::Named("asia".to_owned()));
-        let typed = "This system shows no file dialog. Path:";
+        let path_label = "This system shows no file dialog. Path:";
         let slowly = Duration::from_secs(3);
         harness.state_mut().answer_dialog(FilePurpose::SaveEvidence, None, slowly);
         harness.run_steps(3);
-        assert!(harness.query_by_label(typed).is_none(), "the user closed a dialog");
+        assert!(harness.query_by_label(path_label).is_none(), "the user closed a dialog");
 
         let at_once = Duration::from_millis(9);
         harness.state_mut().answer_dialog(FilePurpose::SaveEvidence, None, at_once);
         harness.run_steps(3);
         harness.key_press(Key::Escape);
         harness.run_steps(3);
-        assert!(harness.query_by_label(typed).is_none());
+        assert!(harness.query_by_label(path_label).is_none());
 
         harness.state_mut().answer_dialog(FilePurpose::SaveEvidence, None, at_once);
         harness.run_steps(3);
         let path = folder.path().join("known.json");
-        let edit = |harness: &Harness<'_, Workbench>, text: &str| {
+        let type_path = |harness: &Harness<'_, Workbench>, text: &str| {
             let role = egui::accesskit::Role::TextInput;
-            harness.get_by_role_and_label(role, typed).type_text(text);
+            harness.get_by_role_and_label(role, path_label).type_text(text);
         };
         // Typing replaces the suggestion.
-        edit(&harness, &path.display().to_string());
+        type_path(&harness, &path.display().to_string());
         harness.run_steps(2);
         harness.key_press(Key::Enter);
         harness.run_steps(3);
         assert!(path.exists());
-        assert!(harness.query_by_label(typed).is_none());
+        assert!(harness.query_by_label(path_label).is_none());
 
         std::fs::write(&path, "mine").unwrap();
         harness.state_mut().answer_dialog(FilePurpose::SaveEvidence, None, at_once);
         harness.run_steps(3);
-        edit(&harness, &path.display().to_string());
+        type_path(&harness, &path.display().to_string());
         harness.run_steps(2);
         harness.key_press(Key::Enter);
         harness.run_steps(3);

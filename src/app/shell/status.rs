@@ -118,7 +118,7 @@ fn engine_fact(ui: &mut Ui, model: &Model, document: &Document) {
         None => {
             let uses = match document.engine_bytes {
                 Some(bytes) => {
-                    format!("Engine and precision. The engine uses {}", numbers::human_bytes(bytes))
+                    format!("Engine and precision. Memory: at most {}", numbers::human_bytes(bytes))
                 }
                 None => "Engine and precision".to_owned(),
             };

@@ -31,8 +31,8 @@ pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     targets::mark(&response.response, "stepping");
 }
 
-/// Draws the choice between stepping message by message and slow motion. Slow motion needs measured
-/// times, which `has_trace` says there are.
+/// Draws the choice between stepping message by message and slow motion. Slow motion can be chosen
+/// only if `has_trace`, because it needs measured times.
 fn mode_choice(ui: &mut Ui, mode: SteppingMode, has_trace: bool, commands: &mut Commands) {
     let along_plan = mode == SteppingMode::Plan;
     if ui.selectable_label(along_plan, "Message by message").clicked() && !along_plan {
@@ -121,7 +121,7 @@ fn slow_motion_controls(ui: &mut Ui, stepping: &Stepping, total: f64, commands: 
         .custom_formatter(|value, _| format!("{} times slower", numbers::short(value)));
     if ui
         .add(slider)
-        .on_hover_text("How many times slower than measured slow motion plays")
+        .on_hover_text("Slow motion plays this many times slower than the propagation ran")
         .changed()
     {
         commands.push(StepCommand::Slowdown(slowdown));

@@ -17,8 +17,8 @@ use crate::network::Evidence;
 /// A command about files of evidence or cases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaseFileCommand {
-    /// Enter the evidence of this file. If it has several cases, enter the first and add all to the
-    /// list.
+    /// Enter the evidence of this file. If the file has several cases, enter the first and add all
+    /// to the list.
     LoadEvidence(PathBuf),
     /// Save the current evidence to this file.
     SaveEvidence(PathBuf),

@@ -20,8 +20,9 @@ use crate::network::Evidence;
 use crate::numbers;
 use crate::propagation::Posteriors;
 
-/// A network with this many cases gets no more. All cases of a network are propagated while the
-/// Cases pane is visible, so a larger limit costs time and memory.
+/// No case can be added to a network with this many. (Undoing a removal can exceed the limit.) All
+/// cases of a network are propagated while the Cases pane is visible, so a larger limit costs time
+/// and memory.
 const MAX_CASES: usize = 200;
 
 /// A command about the named cases of the open network. Cases are identified by their number.
@@ -73,7 +74,8 @@ pub(crate) fn apply(
     }
 }
 
-/// Adds the current evidence as a case called `name`, followed by a number if that name is taken.
+/// Adds the current evidence as a case called `name`. If `name` is empty or taken, the case is
+/// named as [`unused_name`] says.
 fn add_evidence(core: &mut Core, store: &mut CaseStore, name: &str) {
     let Some(document) = &core.model.document else { return };
     let (evidence, count) = (document.evidence.clone(), document.cases.len());
@@ -120,7 +122,8 @@ pub(crate) fn list(core: &mut Core, store: &CaseStore) {
     let (mut listed, mut unreadable) = (Vec::new(), 0);
     for (number, case) in store.of_network(&location) {
         let Ok(evidence) = NamedFinding::enter_all(&case.evidence, document.network()) else {
-            // The network file was changed, perhaps only for a while: the case stays stored.
+            // The network file was changed. The case stays stored, because the file may be changed
+            // back.
             unreadable += 1;
             continue;
         };
@@ -131,8 +134,8 @@ pub(crate) fn list(core: &mut Core, store: &CaseStore) {
     document.cases = listed;
     if unreadable > 0 {
         core.notices.warning(&format!(
-            "Stored cases of this network that are not shown because they name variables or \
-             states that it no longer has: {unreadable}"
+            "Stored cases that are not shown because their evidence no longer fits this network: \
+             {unreadable}"
         ));
     }
 }
@@ -204,7 +207,7 @@ pub(crate) fn request_visible(core: &mut Core) {
 }
 
 /// Gives each unanswered case the answer of a case with the same evidence, if there is one. The
-/// session reports each evidence only once, even if it is requested again for another case.
+/// session does not report an answer again when another case with the same evidence is requested.
 fn share_answers(document: &mut Document) {
     for index in 0..document.cases.len() {
         let Case { evidence, answer: None, .. } = &document.cases[index] else { continue };

@@ -27,11 +27,11 @@ pub enum Command {
     Case(CaseCommand),
     /// Load or save evidence and cases.
     CaseFile(CaseFileCommand),
-    /// Open, reload or restore a network.
+    /// Open, reload or restore a network, or discard work that is offered.
     Document(DocumentCommand),
-    /// Choose how to compile and propagate, or propagate.
+    /// Choose how to compile and propagate, propagate, or cancel.
     Engine(EngineCommand),
-    /// Search for a better junction tree.
+    /// Start or stop the search for a better junction tree.
     Tree(TreeCommand),
     /// Run an experiment, or manage results.
     Experiment(ExperimentCommand),
@@ -45,7 +45,7 @@ pub enum Command {
     Window(WindowCommand),
 }
 
-/// A command about the open network as a whole.
+/// A command that opens a network, or that answers the offer to restore work.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DocumentCommand {
     /// Open this network.

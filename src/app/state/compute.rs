@@ -27,8 +27,8 @@ pub enum EngineCommand {
 /// How networks are compiled and propagated in this run.
 ///
 /// The user's choices are stored in the [`Settings`] as well. What the command line or a restored
-/// autosave chose, and what the user chose during a lesson, holds for this run at most and is not
-/// stored.
+/// autosave chose, and what the user chose during a lesson, holds for this run at most and does not
+/// reach the settings file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ComputeOptions {
     /// The engine with its number type and, for engine `gpu-paper`, block size and layout.
@@ -40,8 +40,8 @@ pub struct ComputeOptions {
 }
 
 impl ComputeOptions {
-    /// The options in `settings`. An engine that cannot run here, and a triangulation that does not
-    /// exist, are replaced by the defaults.
+    /// The options in `settings`. Defaults replace an engine that cannot run here, a precision that
+    /// the engine does not support, and a triangulation that does not exist.
     #[must_use]
     pub fn from_settings(settings: &Settings) -> Self {
         Self {

@@ -48,7 +48,8 @@ impl Core {
         self.submit();
     }
 
-    /// Sends a request with the evidence of the last request, for whatever else has changed.
+    /// Sends a request with the evidence of the last request and everything else as it is now. A
+    /// network that is being opened is requested without evidence.
     pub(crate) fn submit(&mut self) {
         self.requests.submit(self.model.document.as_mut(), &self.model.compute);
     }

@@ -61,7 +61,8 @@ pub struct Document {
 pub struct RunningSnapshot {
     /// The messages and stages that have ended.
     pub trace: MessageTrace,
-    /// The messages that are being computed.
+    /// The message that is being computed: of several, only the one that began last. Empty if there
+    /// is none.
     pub active: Vec<MessageId>,
 }
 
@@ -114,7 +115,7 @@ impl Document {
         &self.read.network
     }
 
-    /// The name of the network's file or of the sample.
+    /// The name of the sample, or the name of the network's file without its extension.
     #[must_use]
     pub fn title(&self) -> String {
         self.read.origin.title()
@@ -159,11 +160,11 @@ impl Document {
         }
     }
 
-    /// The trace to draw: the first of these that there is.
+    /// The trace to draw: the first of these that exists.
     ///
     /// 1. The trace of the recording that is shown.
     /// 2. The trace of the running propagation at the start of this frame.
-    /// 3. The trace of the newest propagation. `None` if that propagation ran on another tree.
+    /// 3. The trace of the newest propagation, if that propagation ran on the current tree.
     #[must_use]
     pub fn trace(&self) -> Option<&MessageTrace> {
         if let Some(trace) = self.shown.and_then(|shown| shown.trace()) {

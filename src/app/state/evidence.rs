@@ -9,7 +9,7 @@ use crate::network::{Evidence, Finding, VariableId};
 pub enum EvidenceCommand {
     /// Observe this state, or retract the finding if this state is already observed.
     Toggle(VariableId, usize),
-    /// Enter this finding in place of the variable's present one.
+    /// Enter this finding, in place of the variable's current one if there is one.
     Set(VariableId, Finding),
     /// Retract the finding of a variable.
     Retract(VariableId),
@@ -43,7 +43,8 @@ pub(crate) fn change(core: &mut Core, history: &mut History, change: impl FnOnce
     }
 }
 
-/// Replaces the evidence of the open document.
+/// Replaces the evidence of the open document, and requests its propagation if automatic
+/// propagation is on.
 pub(crate) fn set(core: &mut Core, evidence: Evidence) {
     if let Some(document) = core.document() {
         document.evidence = evidence;

@@ -18,7 +18,7 @@ impl Explanations {
         Self { explainer, question: None }
     }
 
-    /// Asks for the numbers of `message`, unless that was the last question.
+    /// Asks for the numbers of `message`, unless the last question was the same.
     pub(crate) fn ask(&mut self, model: &Model, message: MessageId) {
         let Some((document, compiled)) = model.document.as_ref().zip(model.compiled()) else {
             return;

@@ -64,7 +64,7 @@ impl FilePurpose {
         }
     }
 
-    /// The suggested name of a file to write; empty for a file to read.
+    /// The suggested name of a file to write; empty for a file to read and for a folder.
     #[must_use]
     pub fn suggestion(self) -> &'static str {
         match self {

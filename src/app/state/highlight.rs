@@ -28,8 +28,9 @@ pub enum Item {
 impl Item {
     /// The item of tree `new` that corresponds to this item of tree `old`, if there is one. Both
     /// trees are of the same network. Variables stay the same, and a clique corresponds to the
-    /// clique with the same variables. A separator or message corresponds to the one between the
-    /// corresponding cliques. A group of cliques or separators corresponds to nothing.
+    /// clique with the same variables. A separator corresponds to the separator between the
+    /// corresponding cliques, and a message to the message in the same direction between them. A
+    /// group of cliques or separators corresponds to nothing.
     #[must_use]
     pub fn in_tree(&self, old: &CompiledNetwork, new: &CompiledNetwork) -> Option<Self> {
         let clique = |id: CliqueId| {

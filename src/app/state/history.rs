@@ -16,7 +16,7 @@ pub enum HistoryCommand {
 /// change, a copy of all evidence or of one case is stored.
 const MAX_UNDO: usize = 200;
 
-/// A value of the document before a change, an undo or a redo replaced it.
+/// A value of the document that a change, an undo or a redo replaced.
 #[derive(Clone, Debug)]
 pub enum ReplacedValue {
     /// All evidence.
@@ -53,7 +53,7 @@ impl History {
     }
 
     /// Makes the last possible undo enter `evidence`, which the network had when it was last open.
-    /// All changes recorded later are undone before.
+    /// All changes recorded later are undone before it.
     pub fn offer(&mut self, evidence: Evidence) {
         self.undo.insert(0, ReplacedValue::Evidence(evidence));
     }

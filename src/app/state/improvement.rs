@@ -1,8 +1,9 @@
 //! The search for a better junction tree while the window is in use.
 //!
 //! The search runs on a thread of the session. Each elimination order that the search finds is
-//! stored in the settings at once. The tree of such an order is used only if it is so much smaller
-//! that compiling and propagating again pays off.
+//! stored in the settings at once. While the search runs, the tree of such an order is used only if
+//! it is so much smaller that compiling and propagating again pays off. When the search ends, any
+//! better tree is used.
 
 use std::sync::Arc;
 
@@ -63,7 +64,7 @@ fn stop(core: &mut Core) {
     use_best_tree(core, 1.0);
 }
 
-/// Stops the search without using the trees that it found.
+/// Stops the search without switching to the best tree found.
 pub(crate) fn cancel(core: &mut Core) {
     core.requests.session.stop_improving();
     core.model.improvement = None;
@@ -94,13 +95,13 @@ pub(crate) fn receive_end(core: &mut Core) {
         core.notices.info(&if best < now {
             format!("Found a junction tree with {} entries", numbers::thousands(best))
         } else {
-            "No better junction tree was found".to_owned()
+            "No junction tree better than the current one was found".to_owned()
         });
     }
 }
 
 /// Compiles with the best stored order if its tree has less than `share` times the entries of the
-/// current tree.
+/// current tree and triangulation `auto` is chosen.
 fn use_best_tree(core: &mut Core, share: f64) {
     let Some(compiled) = core.model.compiled() else { return };
     let now = compiled.statistics().total_clique_entries;

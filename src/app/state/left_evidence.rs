@@ -1,5 +1,5 @@
 //! The evidence that each network had when the user left it, by opening another network or closing
-//! the window. When the network is open again, undo enters that evidence.
+//! the window. When the network is opened again, undo can enter that evidence.
 
 use crate::app::state::document::Document;
 use crate::app::state::history::History;
@@ -11,7 +11,7 @@ use crate::network::Evidence;
 /// user left longest ago is dropped.
 const MAX_NETWORKS: usize = 12;
 
-/// The evidence of networks that the user left, the last one first.
+/// The evidence of networks that the user left, most recent first.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 pub struct LeftEvidence(Vec<LeftNetwork>);

@@ -40,8 +40,9 @@ pub struct Model {
     pub compute: ComputeOptions,
     /// The step that the session is working on, if any.
     pub working: Option<Step>,
-    /// The message of the last failure, until the user dismisses it, changes the evidence, or
-    /// starts other work.
+    /// The message of the last failure, until the user dismisses it, changes the evidence or opens
+    /// a network. The next step of compiling, loading or propagating hides it too, unless a network
+    /// could not be opened.
     pub failure: Option<String>,
     /// The running experiment and all results.
     pub experiments: Experiments,

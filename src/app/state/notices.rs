@@ -5,7 +5,7 @@ use egui_notify::{Anchor, Toasts};
 
 use crate::numbers;
 
-/// Maximum number of characters in a line of a notice. Longer lines are wrapped.
+/// Maximum number of characters in a line of a wrapped notice, unless a single word is longer.
 const COLUMNS: usize = 64;
 
 /// The notices that are on screen.
@@ -34,7 +34,7 @@ impl Notices {
         self.0.warning(numbers::wrapped(message, COLUMNS));
     }
 
-    /// Says that a command failed.
+    /// Says that something failed.
     pub(crate) fn error(&mut self, message: &str) {
         self.0.error(numbers::wrapped(message, COLUMNS));
     }

@@ -6,7 +6,8 @@ use crate::propagation::{CompiledNetwork, MessageId, MessageTrace, Phase};
 /// How far a propagation has got, whether it is running or the user is stepping through it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
-    /// The messages that are being computed.
+    /// The messages that are being computed. Of a running propagation, only the message that began
+    /// last.
     pub active: Vec<MessageId>,
     /// For each separator, the phase of the last message that was sent through it; `None` if there
     /// was none. Indexed by separator.

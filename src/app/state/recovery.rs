@@ -119,7 +119,7 @@ pub(crate) struct Recovery {
 
 impl Recovery {
     /// Finds the autosaves of crashed runs in `folder`, and starts the autosave of this run there.
-    /// Autosaves that have no evidence, or that cannot be read, are discarded.
+    /// Autosaves without evidence, and autosaves that cannot be parsed, are discarded.
     ///
     /// # Errors
     /// If the autosave cannot be started; the error is a message for the user.
@@ -138,8 +138,8 @@ impl Recovery {
         Ok(Self { autosave: Some(autosave), offers, ..Self::default() })
     }
 
-    /// Removes the autosave of this run, which ends normally. The next run makes those offers again
-    /// that the user neither took nor discarded.
+    /// Removes the autosave of this run, which ends normally. Offers that the user neither took nor
+    /// discarded are made again by the next run.
     pub(crate) fn end(&mut self) {
         self.autosave = None;
     }

@@ -27,7 +27,8 @@ pub(crate) struct Requests {
     pub(crate) session: Session,
     /// The network that is being opened.
     pub(crate) opening: Option<Opening>,
-    /// Whether the last failure was that a network could not be opened.
+    /// Whether a network could not be opened and the window still shows a failure. Work on the
+    /// current network then does not hide the failure.
     pub(crate) failed_to_open: bool,
     /// The known elimination orders that are part of each request. An order that is found later is
     /// not added at once, because the session compiles the network again when the orders change.
@@ -39,9 +40,11 @@ pub(crate) struct Requests {
     /// Number of searches for a better tree that were started, which is also the seed of the newest
     /// one.
     searches: u64,
-    /// The evidence of the last request.
+    /// The evidence in requests for the open network. Requests for a network that is being opened
+    /// have none.
     pub(crate) evidence: Evidence,
-    /// The cases of the last request.
+    /// The cases in requests for the open network. Requests for a network that is being opened have
+    /// none.
     pub(crate) cases: Arc<[Evidence]>,
 }
 

@@ -97,8 +97,8 @@ impl Default for Settings {
 
 impl Settings {
     /// The engine named in these settings, or the default engine if the named one does not exist or
-    /// cannot run on this machine. If the engine does not support the precision in these settings,
-    /// its default precision.
+    /// cannot run on this machine. The engine's default precision replaces a precision that the
+    /// engine does not support.
     #[must_use]
     pub fn engine_choice(&self) -> EngineChoice {
         let engine = engine::by_name(&self.engine)
@@ -135,8 +135,8 @@ pub(crate) struct SettingsFile {
 }
 
 impl SettingsFile {
-    /// Opens the file in `folder`, and reads the settings. These are `None` if there is no file, or
-    /// if the file cannot be read.
+    /// Opens the file in `folder`, and reads the settings. The settings are `None` if there is no
+    /// file, or if the file cannot be read or parsed.
     pub(crate) fn open(folder: &Path) -> io::Result<(Self, Option<Settings>)> {
         let (store, entries) = Store::open(folder)?;
         let id = store.named(NAME);
@@ -156,7 +156,7 @@ impl SettingsFile {
     }
 }
 
-/// The number of threads that this machine runs in parallel; 1 if that is unknown.
+/// The number of threads that this process can run in parallel; 1 if that is unknown.
 #[must_use]
 pub fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)

@@ -10,8 +10,8 @@ use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
 const INITIAL_PACE: f64 = 1.0;
 /// The paces that can be chosen, in messages per second.
 pub(crate) const PACES: RangeInclusive<f64> = 0.1..=100.0;
-/// Duration of slow motion in seconds before the user changes the slowdown. Rounding the slowdown
-/// to a power of ten makes slow motion up to 3.2 times longer or shorter.
+/// Intended duration of slow motion in seconds before the user changes the slowdown. Rounding the
+/// slowdown to a power of ten makes slow motion up to 3.2 times longer or shorter.
 const SLOW_MOTION_SECONDS: f64 = 12.0;
 /// The slowdowns that can be chosen. At 1, slow motion takes as long as the measured propagation.
 pub(crate) const SLOWDOWNS: RangeInclusive<f64> = 1.0..=1e9;
@@ -23,9 +23,9 @@ pub struct Stepping {
     pub mode: SteppingMode,
     /// The position, and whether the position advances by itself.
     ///
-    /// Along the plan, the position is the number of messages passed, which is the index of the
-    /// current message. In slow motion, the position is the time since the start of the
-    /// propagation, in nanoseconds.
+    /// Along the plan, the position rounded down is the number of messages passed, which is the
+    /// index of the current message. In slow motion, the position is the time since the start of
+    /// the propagation, in nanoseconds.
     pub player: Player,
 }
 
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_progress_along_the_plan_has_one_active_message() {
+    fn one_message_is_active_until_the_end_of_the_plan() {
         let model = model("asia");
         let compiled = model.compiled().unwrap();
         let messages = compiled.plan().messages();

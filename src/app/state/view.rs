@@ -36,7 +36,7 @@ pub enum ViewCommand {
     SetZoom(f32),
 }
 
-/// Applies `command`. Ignores `Hover` and `Explain`, which the workbench handles once a frame.
+/// Applies `command`. Ignores `Hover` and `Explain`, which the workbench handles itself.
 pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: ViewCommand) {
     match command {
         ViewCommand::Select(item) => core.select(item),

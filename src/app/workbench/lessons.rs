@@ -31,8 +31,7 @@ impl Workbench {
     /// Starts the lesson with index `lesson` at the step where it was left.
     fn start_lesson(&mut self, lesson: usize) {
         let Some(script) = LESSONS.get(lesson) else { return };
-        // If the user is taking another lesson, restore the work that was set aside for that
-        // lesson.
+        // If the user is already taking a lesson, first restore the work that was set aside for it.
         self.leave_lesson(true);
         let core = &mut self.core;
         let left_at = core.model.settings.lessons.get(&script.id).copied().unwrap_or(0);

@@ -29,8 +29,7 @@ impl Workbench {
         serial
     }
 
-    /// Reads the open network again, and enters those findings whose variables and states still
-    /// exist.
+    /// Reads the open network again, and enters the findings that still fit.
     pub(super) fn reload(&mut self) {
         let Some(document) = &self.core.model.document else { return };
         let evidence = NamedFinding::all(document.network(), &document.evidence);
@@ -67,31 +66,31 @@ impl Workbench {
         self.core.model.settings.left_evidence = self.left_evidence();
         let engine = self.core.model.compute.engine;
         let document = Document::new(opening.source, opening.serial, engine, read, evidence);
-        let left = self.core.model.document.replace(document);
+        let previous = self.core.model.document.replace(document);
         self.explanations.forget(&mut self.core.model);
         self.core.model.selection = Highlight::default();
         self.core.model.hover = Highlight::default();
         cases::list(&mut self.core, &self.case_store);
-        // Drop the requested cases, which are those of the network before.
+        // The requested cases belong to the previous network.
         self.core.requests.cases = [].into();
-        self.continue_history(left.as_ref());
+        self.continue_history(previous.as_ref());
         self.core.request();
     }
 
-    /// Continues the history after the open document replaced `left`. If both are the same network,
-    /// undo restores the evidence of `left`. Otherwise the history starts again: undo then enters
-    /// the evidence that the network had when it was last open, unless the network was opened with
-    /// evidence or by a lesson.
-    fn continue_history(&mut self, left: Option<&Document>) {
+    /// Continues the history after the open document replaced `previous`. If both are the same
+    /// network with the same variables, undo restores the evidence of `previous`. Otherwise the
+    /// history starts again: undo then enters the evidence that the network had when it was last
+    /// open, unless the network was opened with evidence or by a lesson.
+    fn continue_history(&mut self, previous: Option<&Document>) {
         let Some(document) = &self.core.model.document else { return };
-        let is_same = |left: &&Document| {
-            NetworkLocation::of(&left.source)
+        let is_same = |previous: &&Document| {
+            NetworkLocation::of(&previous.source)
                 .is_some_and(|location| NetworkLocation::of(&document.source) == Some(location))
-                && left.network().variables() == document.network().variables()
+                && previous.network().variables() == document.network().variables()
         };
-        if let Some(left) = left.filter(is_same) {
-            if left.evidence != document.evidence {
-                self.history.record(ReplacedValue::Evidence(left.evidence.clone()));
+        if let Some(previous) = previous.filter(is_same) {
+            if previous.evidence != document.evidence {
+                self.history.record(ReplacedValue::Evidence(previous.evidence.clone()));
             }
             return;
         }

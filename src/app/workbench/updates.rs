@@ -21,7 +21,7 @@ impl Workbench {
         for (serial, update) in updates {
             let opening = self.core.requests.opening.as_ref().map(|opening| opening.serial);
             let document = self.core.model.document.as_ref().map(|document| document.serial);
-            // Other updates are about networks that were replaced or closed in the meantime.
+            // Other updates are about networks that were replaced in the meantime.
             if opening == Some(serial) || document == Some(serial) {
                 self.receive(update);
             }

@@ -119,8 +119,9 @@ impl Course {
         (network, findings)
     }
 
-    /// The command that does the task of the current step. `None` if the step has no task, or if
-    /// the task cannot be done now.
+    /// The command that does the task of the current step. `None` if the step has no task, if the
+    /// network lacks the state to observe, or if there is no tree yet in which to find the largest
+    /// clique.
     pub fn command(&self, model: &Model) -> Option<Command> {
         Some(match self.step().action.as_ref()? {
             Action::Open(name) => DocumentCommand::Open(NetworkSource::Named(name.clone())).into(),

@@ -2,7 +2,8 @@
 //! done by ordinary commands.
 //!
 //! A lesson opens its own network. The user's own work is set aside, and restored when the user
-//! leaves the lesson. The settings store the step at which each unfinished lesson was left.
+//! leaves the lesson, unless the user keeps the lesson's network open. The settings store the step
+//! at which each unfinished lesson was left.
 
 mod command;
 mod course;
