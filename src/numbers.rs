@@ -19,13 +19,15 @@ pub fn thousands(number: u64) -> String {
     text
 }
 
-/// A duration to three digits: `812 ns`, `3.40 µs`, `12.3 ms`, `2.05 s`.
+/// A duration to at most three digits, or in whole seconds from 1,000 s on: `812 ns`, `3.40 µs`,
+/// `12.3 ms`, `2.05 s`.
 #[must_use]
 pub fn duration(duration: Duration) -> String {
     nanoseconds(duration.as_nanos() as f64)
 }
 
-/// As [`duration`], for a possibly fractional number of nanoseconds.
+/// As [`duration`], for a number of nanoseconds that may be fractional. A fraction is shown only
+/// below 10 ns, with two decimals.
 #[must_use]
 pub fn nanoseconds(nanoseconds: f64) -> String {
     let (value, unit) = match nanoseconds {
@@ -50,7 +52,7 @@ pub fn scientific(number: f64) -> String {
     }
 }
 
-/// `value` to three digits with an SI prefix: `336`, `1.2 k`, `4.37 M`.
+/// `value` to at most three digits with an SI prefix: `336`, `1.2 k`, `4.37 M`.
 #[must_use]
 pub fn short(value: f64) -> String {
     const PREFIXES: [&str; 7] = ["", " k", " M", " G", " T", " P", " E"];
@@ -70,8 +72,8 @@ pub fn short_size(entries: u64) -> String {
     if entries == u64::MAX { ">10^19".to_owned() } else { short(entries as f64) }
 }
 
-/// `bytes` to three digits in the largest binary unit that gives at least 1. [`u64::MAX`], where
-/// forecasts saturate, is `more than 16 EiB`.
+/// `bytes` to three digits, or four from 1,000 to 1,023, in the largest binary unit that gives at
+/// least 1 after rounding. [`u64::MAX`], where forecasts saturate, is `more than 16 EiB`.
 #[must_use]
 pub fn human_bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
@@ -92,7 +94,8 @@ pub fn human_bytes(bytes: u64) -> String {
 }
 
 /// A probability in percent: with one decimal in the middle of the range and more near 0 and 1.
-/// `0%` and `100%` are written only for exactly 0 and 1.
+/// `0%` and `100%` are written only for exactly 0 and 1; a probability within 10^-8 of 1 may be
+/// rounded to `100.000000%`.
 #[must_use]
 pub fn percent(probability: f64) -> String {
     let percent = probability * 100.0;
@@ -135,7 +138,7 @@ pub fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{} {}", thousands(count as u64), if count == 1 { one } else { many })
 }
 
-/// A value below 1000 to three significant digits, without trailing zeros after the decimal point.
+/// A value below 1000 to at most three digits, without trailing zeros after the decimal point.
 fn three_digits(value: f64) -> String {
     let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
     let text = format!("{value:.decimals$}");

@@ -35,7 +35,8 @@ pub struct Capabilities {
     /// Whether the engine passes messages on several threads of the CPU, up to
     /// [`LoadOptions::threads`](crate::engine::LoadOptions::threads).
     pub parallel: bool,
-    /// Whether only time limits the size of a clique; otherwise indices of 32 bits limit it.
+    /// Whether only memory and time limit the sizes of cliques and separators. Otherwise, the
+    /// engine does not support networks whose tables are too large for its indices of 32 bits.
     pub any_size: bool,
     /// The number types that the engine supports, the default first.
     pub precisions: &'static [Precision],

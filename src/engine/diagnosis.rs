@@ -47,7 +47,7 @@ impl fmt::Display for ImpossibleEvidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the evidence is impossible: ")?;
         match &*self.findings {
-            [] => write!(f, "the factors of the network are zero for all configurations"),
+            [] => write!(f, "the product of the network's factors is zero for every configuration"),
             [finding] => write!(f, "{finding} has probability 0 by itself"),
             [first, second] => write!(f, "{second} contradicts {first}"),
             several => write!(f, "these findings cannot hold together: {}", several.join(", ")),

@@ -1,4 +1,4 @@
-//! Draws random cases from the distribution of a network.
+//! Draws a random case from the distribution of a network.
 
 use rand::{Rng, RngExt};
 
@@ -16,7 +16,8 @@ use crate::propagation::Watch;
 /// takes one propagation. `propagator` must have loaded `network`.
 ///
 /// # Errors
-/// As [`Propagator::run`]; [`RunError::Impossible`] if all configurations have weight zero.
+/// Only for a Markov network: [`RunError::Impossible`] if all configurations have weight zero, and
+/// [`RunError::Device`] if the GPU failed.
 pub fn draw(
     propagator: &mut dyn Propagator,
     network: &Network,

@@ -13,7 +13,7 @@ pub enum RunError {
     Cancelled,
     /// The evidence has probability zero.
     Impossible,
-    /// The GPU failed or is lost. The text says to the user what happened. The propagator cannot be
+    /// The GPU failed or is lost. The text tells the user what happened. The propagator cannot be
     /// used any more, but the network can be loaded again, into the same engine or another.
     Device(String),
 }
@@ -75,12 +75,12 @@ pub enum LoadError {
         /// The requested precision.
         precision: Precision,
     },
-    /// The network needs more memory than the limit, or the engine does not support it.
+    /// The network needs more memory than the limit, or the engine does not support the network.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
     /// The GPU has too little free memory, or failed.
     #[error(
-        "engine {engine} needs {} of GPU memory, of which {} is free: {reason}",
+        "engine {engine} needs {} of GPU memory, and {} is free: {reason}",
         human_bytes(*.needed),
         human_bytes(*.free)
     )]

@@ -63,8 +63,8 @@ impl<'a> FactorProduct<'a> {
             self.for_each_product(1.0, |product, value| product * value, put);
             return 0;
         }
-        // Each product is a number in [1, 2) and an exponent. Zero has a very small exponent, so
-        // that it stays zero after the largest exponent is subtracted.
+        // Each product is a number in [1, 2) and an exponent. Zero has a very negative exponent, so
+        // that scaling it below gives zero rather than 0 times infinity, which is not a number.
         const ZERO: (f64, i32) = (0.0, i32::MIN / 2);
         let times = |(number, power): (f64, i32), value: f64| {
             let product: f64 = number * value;

@@ -124,7 +124,7 @@ fn evidence(rng: &mut Pcg64Mcg, network: &Network, case: usize) -> Evidence {
     evidence
 }
 
-/// Load options for tests: one thread, and enough memory for every network.
+/// Load options for tests: one thread, and enough memory for each of the [`networks`].
 pub(in crate::engine) fn load_options(precision: Precision) -> LoadOptions {
     LoadOptions {
         precision,

@@ -18,8 +18,8 @@ pub enum Order {
     #[default]
     Entries,
     /// Thread by thread, as in the paper's kernel: thread j sums the sender's entries that map to
-    /// separator entry j, divides, and multiplies the receiver's entries that map to j. The steps
-    /// of one thread come after those of another, although threads run in parallel.
+    /// separator entry j, divides, and multiplies the receiver's entries that map to j. All steps
+    /// of a thread come before the steps of the next thread, although threads run in parallel.
     Threads,
 }
 

@@ -21,8 +21,9 @@ pub struct LoadOptions {
     pub threads: usize,
     /// Maximum memory to allocate.
     pub memory: MemoryLimit,
-    /// Number of propagations that are likely to follow. An engine that can hold the network in
-    /// several [forms](crate::propagation::Form) takes the one that answers them soonest.
+    /// Number of propagations that are likely to follow. If an engine can hold the network in
+    /// several [forms](crate::propagation::Form), it takes the form that fits into memory and is
+    /// forecast to take the least time for loading and for these propagations.
     pub runs: u32,
     /// The form in which to hold the network; `None` to let the engine choose. An engine that does
     /// not have the form ignores it.
@@ -62,7 +63,7 @@ pub struct PaperOptions {
     pub layout: MappingLayout,
 }
 
-/// `naive, 48 threads per block`.
+/// For example, `naive, 48 threads per block`.
 impl fmt::Display for PaperOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, {} threads per block", self.layout, self.block_size)

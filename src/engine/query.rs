@@ -17,8 +17,8 @@ use crate::propagation::{CompileOptions, CompiledNetwork, Posteriors, Watch, com
 /// each set of evidence.
 ///
 /// # Errors
-/// If the junction tree does not fit into half of the available memory, or the evidence has
-/// probability zero.
+/// If the network needs more than half of the available memory, if a propagation would take longer
+/// than the engine accepts, or if the evidence has probability zero.
 ///
 /// # Panics
 /// If `evidence` names variables or states that `network` does not have.
@@ -97,8 +97,8 @@ pub(super) fn one_at_a_time(
     Ok(answers)
 }
 
-/// Propagates each case that a batch found impossible again, in a run of its own, and uses the
-/// answer of that run.
+/// For each case that a batch found impossible, propagates this case alone and uses the answer of
+/// that run.
 ///
 /// A batch has less numerical range than a single run, so it may report very unlikely evidence as
 /// impossible.

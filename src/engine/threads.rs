@@ -18,7 +18,7 @@ pub(super) struct Threads {
     idle: &'static Idle,
 }
 
-/// The last pool that was dropped. Its threads sleep.
+/// The pool that was dropped last, until the next pool is taken. Its threads sleep.
 struct Idle(Mutex<Option<ThreadPool>>);
 
 static IDLE: Idle = Idle(Mutex::new(None));

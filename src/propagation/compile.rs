@@ -23,7 +23,8 @@ pub struct CompileOptions {
 /// The smallest table that contains a variable. The variable's posterior is read from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Home {
-    /// A clique's table, if the variable is in no separator or the clique is smaller.
+    /// A clique's table, if this table is smaller than the table of every separator that contains
+    /// the variable.
     Clique(CliqueId),
     /// A separator's table.
     Separator(SeparatorId),

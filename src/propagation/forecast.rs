@@ -18,11 +18,11 @@ pub struct Forecast {
     pub precision: Precision,
     /// Sizes of the junction tree.
     pub tree: TreeStatistics,
-    /// The fewest bytes with which the engine can load the network; saturating. If the network is
-    /// [unsupported](Self::unsupported), only the bytes of the clique tables.
+    /// Minimum memory with which the engine can load the network, in bytes; saturating. If the
+    /// network is [unsupported](Self::unsupported), this counts only the clique tables.
     pub bytes: u64,
-    /// The forms in which the engine can hold the network, if there are several. The first is the
-    /// default.
+    /// The forms in which the engine can hold the network; empty if the engine has only one form or
+    /// does not support the network. [`fastest_form`](Self::fastest_form) chooses among them.
     pub forms: Vec<FormForecast>,
     /// Why the engine cannot load the network, however much memory there is; `None` if it can. The
     /// text continues a sentence after "but".
@@ -199,7 +199,7 @@ impl MemoryLimit {
     }
 }
 
-/// A network needs more memory than the limit, or the engine does not support it at all.
+/// A network needs more memory than the limit, or the engine does not support the network at all.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
     "too large for engine {} in {}: {} for {} with {} table entries in all, {}; \

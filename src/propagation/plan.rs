@@ -135,7 +135,7 @@ impl std::ops::Index<MessageId> for Plan {
     }
 }
 
-/// All cliques, each before its descendants, and each subtree without a gap.
+/// All cliques, each before its descendants. The cliques of each subtree are consecutive.
 fn preorder(tree: &JunctionTree) -> Vec<CliqueId> {
     let mut order = Vec::with_capacity(tree.cliques().len());
     let mut open = vec![tree.root()];
@@ -146,7 +146,7 @@ fn preorder(tree: &JunctionTree) -> Vec<CliqueId> {
     order
 }
 
-/// All cliques, each after its descendants, and each subtree without a gap.
+/// All cliques, each after its descendants. The cliques of each subtree are consecutive.
 fn postorder(tree: &JunctionTree) -> Vec<CliqueId> {
     // The reverse of a preorder that visits children from last to first.
     let mut order = Vec::with_capacity(tree.cliques().len());

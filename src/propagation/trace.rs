@@ -73,8 +73,8 @@ pub struct MessageTiming {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Savings {
     /// By how much the number of messages computed falls short of the plan. A message is not
-    /// computed if its sender's subtree sums out to one, if it is unchanged since an earlier run,
-    /// or if a reduced tree has fewer messages.
+    /// computed if it is known to be one everywhere, if it is unchanged since an earlier run, or if
+    /// a reduced tree has fewer messages.
     pub messages_skipped: usize,
     /// How many fewer entries a reduced tree has than the junction tree. Zero if the full tree was
     /// used.
@@ -85,7 +85,8 @@ pub struct Savings {
     /// Entries of the tables that were used.
     #[serde(rename = "entries_left")]
     pub entries_used: u64,
-    /// How many of the used entries were computed for this evidence rather than reused.
+    /// How many of the used entries were computed for this evidence rather than reused, not
+    /// counting tables that are kept as products of smaller tables.
     #[serde(default, rename = "entries_made")]
     pub entries_rebuilt: u64,
 }

@@ -204,9 +204,9 @@ impl Builder<'_> {
     }
 
     /// Puts vertices between `vertex` and two of its neighbours at a time, as long as `vertex` has
-    /// more than three neighbours. With three neighbours, does so once more if the new vertex has
-    /// at most half as many configurations as `vertex`. Chooses the neighbours for which the new
-    /// vertex has the fewest configurations.
+    /// more than three neighbours. With three neighbours, does so once more if the new vertex is
+    /// forecast to have at most half as many configurations as `vertex`. Chooses the two neighbours
+    /// for which this forecast, an upper bound, is smallest.
     fn join_neighbours(&mut self, vertex: usize) {
         loop {
             let Vertex { scope, configurations, links } = &self.tree.vertices[vertex];
@@ -241,8 +241,8 @@ impl Builder<'_> {
     }
 
     /// Puts a vertex between `vertex` and each neighbour to which the message would consist of few
-    /// sums, longer than [`MAX_TERMS`] allows. The new vertex has enough more variables than the
-    /// message to keep the sums within this limit.
+    /// sums, longer than [`MAX_TERMS`] allows. The new vertex has the variables of the message and
+    /// as many others as it takes to keep the sums within this limit.
     fn shorten_sums(&mut self, vertex: usize) {
         let all = self.tree.vertices[vertex].configurations.codes.len();
         let edges: Vec<usize> =

@@ -14,9 +14,9 @@ use crate::potential::Real;
 use super::join_tree::{JoinTree, Link, Vertex};
 use super::order::{self, Order, Step};
 
-/// The messages of a propagation. The entries of all messages are numbered in the order of
-/// computation: first those of the messages from variables, which hold the findings, and then those
-/// of every other message after its inputs.
+/// The messages of a propagation. The entries of all messages are numbered consecutively: first the
+/// messages from variables, which hold the findings, and then the computed messages, each after its
+/// inputs.
 pub struct Plan<T> {
     /// The operations, one per computed message. Each comes after the operations that compute its
     /// inputs.
@@ -242,7 +242,7 @@ impl<T: Real> Plan<T> {
         }
     }
 
-    /// Bytes of the lists.
+    /// Bytes of the rows, terms and operations.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.rows)
             + size_of_val(&*self.singles)

@@ -51,8 +51,8 @@ pub struct BatchRunner<T> {
 
 impl<T: Real> BatchRunner<T> {
     /// A runner with a state for each of `threads`, or with fewer states if not all fit into
-    /// `bytes`. `None` if the network has no variable or is impossible, or if not even one state
-    /// fits.
+    /// `bytes`. `None` if the network has no variable, if [`JoinTree::new`] returns `None`, or if
+    /// not even one state fits.
     pub fn new(compiled: &CompiledNetwork, threads: usize, bytes: u64) -> Option<Self> {
         let network = compiled.network();
         let plan = Plan::new(&JoinTree::new(compiled, bytes)?, Order::DepthFirst);

@@ -76,11 +76,11 @@ impl<T: Real> Loaded<T> {
 
     /// Whether the batch runner is forecast to answer `cases` sooner than one propagation per case.
     ///
-    /// The cost of a runner is known only after it was made, so the first large batch makes one if
-    /// that is forecast to take no longer than propagating the batch case by case. A runner that is
-    /// forecast to be slower is dropped, and is made again when its known cost is low enough. A
-    /// batch of fewer than two groups is always propagated case by case, and leaves the runner as
-    /// it is.
+    /// The cost of a runner is known only after it was made, so a large batch makes the first one
+    /// if making it is forecast to take no longer than propagating the batch case by case. A runner
+    /// that is forecast to be slower is dropped, and is made again when its known cost is low
+    /// enough. A batch of fewer than two groups is always propagated case by case, and leaves the
+    /// runner as it is.
     ///
     /// The choice depends on the cases and on earlier batches, but on no measured time. So the same
     /// sequence of batches has the same answers, to the last bit, every time.

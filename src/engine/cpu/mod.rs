@@ -7,6 +7,9 @@
 //! clique's private variables; see [`pass`]. The posterior of a variable is read from the smallest
 //! table of beliefs that holds it.
 //!
+//! The engine has a second form, [`table_free`], for networks whose tables do not fit into memory or
+//! would cost more time than they save. Everything else here describes the form with tables.
+//!
 //! | module | what it does |
 //! |---|---|
 //! | [`tree`] | cliques, the order of variables in each, rows; no probabilities |
@@ -17,6 +20,7 @@
 //! | [`loaded`] | the propagator; chooses between the two ways to propagate a batch |
 //! | [`parallel_cases`] | a batch, one case per thread; the other way is [`batch`](super::batch) |
 //! | [`memory`], [`context`], [`vector`] | memory forecast; threads and limits; elementary loops |
+//! | [`table_free`] | the form without tables: products are computed where they are needed |
 //!
 //! Read `tree`, `tables`, `pass` and `reuse` in this order, each beginning with its `mod.rs`, and
 //! then `propagate` and `loaded`.
@@ -126,7 +130,8 @@ impl Engine for Cpu {
     }
 }
 
-/// A propagation that would take longer than this on one core is refused.
+/// The form without tables is ruled out if one propagation is forecast to take longer than this on
+/// one core.
 const MAX_HOURS: u32 = 24;
 
 /// Forecast time of loading with tables, in nanoseconds per table entry: the entry is multiplied,
@@ -170,8 +175,8 @@ fn forms(compiled: &CompiledNetwork, precision: Precision) -> Vec<FormForecast> 
     forms
 }
 
-/// An upper bound on the memory of the engine, in bytes. Lays out the cliques' tables but does not
-/// make them.
+/// An upper bound on the memory of the form with tables, in bytes. Lays out the cliques' tables but
+/// does not make them.
 fn bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
     let structure = Structure::new(compiled.network(), shape(compiled).0, None);
     let footprint = Footprint::new(&structure, precision.bytes() as usize, true);

@@ -1,6 +1,6 @@
 //! Elementary loops over runs of numbers: sums, products, scaling.
 //!
-//! They are inlined into functions made by [`simd_dispatch`](crate::engine::simd), where the
+//! Most are inlined into functions made by [`simd_dispatch`](crate::engine::simd), where the
 //! compiler turns them into vector instructions. Sums are computed in a fixed number of partial
 //! sums ([`LANES`]), so they give the same bits whatever instructions the machine has.
 

@@ -28,7 +28,8 @@ const MIN_EXPONENT: i64 = -900;
 pub struct Stepper {
     loaded: Loaded<f64>,
     evidence: Evidence,
-    /// Messages passed so far; `None` before the tables are set up and after a failure.
+    /// Messages passed so far. `None` if the tables must be initialised first: before the first
+    /// move, after the evidence changed, and after the evidence was found impossible.
     position: Option<usize>,
     /// For each of the last messages that were passed, the tables that the message changed.
     undo: VecDeque<Undo>,
@@ -240,7 +241,7 @@ impl Stepper {
 ///
 /// Each table is in the index order of its scope. All entries of tables must be multiplied by two
 /// to the power of [`exponent`](Self::exponent). This exponent is zero unless the evidence is so
-/// improbable that entries would be out of range.
+/// improbable that entries might be out of range.
 #[derive(Clone, Debug)]
 pub struct MessageDetail {
     /// The message.

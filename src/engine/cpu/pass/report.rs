@@ -101,7 +101,8 @@ impl MessageTimer<'_> {
         Ok(watch.message_with_clock(id, self.worker, &mut self.from, hint, work))
     }
 
-    /// When the last message ended.
+    /// The clock as the last message left it. Messages that wait to be timed together with later
+    /// ones stay in this clock.
     pub fn end(mut self) -> WorkerClock {
         self.from.take()
     }

@@ -101,7 +101,7 @@ impl Change {
     /// Fills `needed`.
     fn find_needed(&mut self, tree: &Tree, after: &Evidence) {
         self.needed.clear();
-        let is_needed = |node: &Node| node.parent.is_some() && !node.sums_out;
+        let is_needed = |node: &Node| node.parent.is_some() && !node.message_is_one;
         self.needed.extend(tree.nodes.iter().map(is_needed));
         for (variable, _) in after.iter() {
             let place = &tree.places[variable.index()];

@@ -248,8 +248,8 @@ impl<T: Real> StrategyChooser<T> {
     }
 
     /// Searches for a junction tree of the unobserved variables in which a propagation is forecast
-    /// to take less than `best` nanoseconds. `None` if there is none that fits into memory, or if
-    /// the search would not pay off.
+    /// to take less than `best` nanoseconds. `None` if no such tree is found, if the tree does not
+    /// fit into memory, or if the search would not pay off.
     fn reduce(
         &mut self,
         network: &Network,

@@ -17,9 +17,9 @@ const MIN_FORK_ENTRIES: usize = 100_000;
 
 impl State {
     /// Makes a state for the new `tree`, in the memory of `spare`, and finds what a propagation of
-    /// `evidence` has to compute there. This state belongs to the tree `previous`. Those of its
-    /// messages and beliefs that are valid for `evidence` in the new tree are copied, on `threads`
-    /// if there is much to copy. Afterwards, this state can only be used as spare memory.
+    /// `evidence` has to compute there. `self` is the state of the tree `previous`. Its messages
+    /// and beliefs are copied if they are valid for `evidence` in the new tree, on `threads` if
+    /// there is much to copy. Afterwards, `self` can only be used as spare memory.
     pub fn transfer(
         &mut self,
         previous: &Tree,
@@ -42,8 +42,8 @@ impl State {
             up: reused.is_subtree_reused.iter().map(|reused| !reused).collect(),
             down: (0..tree.nodes.len()).map(is_new).collect(),
         };
-        // A finding may be entered at another clique than in the previous tree, so messages that
-        // depend on findings are not transferred.
+        // A finding may be entered at another clique than in the previous tree, so messages toward
+        // the root that depend on findings are not transferred.
         for (variable, _) in propagated.iter().chain(evidence.iter()) {
             missing.add_finding(tree, variable);
         }

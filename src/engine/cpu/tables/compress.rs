@@ -31,7 +31,7 @@ impl Tree {
     }
 
     /// Compresses the table of the separator above `clique`. The compressed table begins at `end`,
-    /// which is then moved to its end.
+    /// which is then moved to the end of this table.
     fn compress_above(&mut self, clique: usize, end: &mut usize) {
         let node = &mut self.nodes[clique];
         if let Some(port) = node.port {
@@ -50,7 +50,7 @@ impl Tree {
     }
 
     /// Compresses the tables at all ports below `clique`. The compressed tables begin at `end`,
-    /// which is then moved to their end.
+    /// which is then moved to the end of these tables.
     fn compress_below(&mut self, clique: usize, end: &mut usize) {
         let first = *end;
         for number in 0..self.nodes[clique].is_vector.len() {

@@ -123,7 +123,7 @@ fn table_entries(
 
 impl FactoringPlan {
     /// How to factor the product of `factors` in `layout`; `None` if factoring does not pay off.
-    /// Ignores variables that were removed from the clique.
+    /// Ignores the observed variables of the factors, which were removed from the clique.
     pub fn new(network: &Network, layout: &Layout, factors: &[FactorId]) -> Option<Self> {
         let table = layout.entries();
         if table < MIN_ENTRIES

@@ -65,7 +65,7 @@ impl TableBuilder {
     /// given, the table has only the entries of these rows. If `forks`, several threads fill a
     /// large table.
     ///
-    /// Returns the exponent of the power of two by which the table must be multiplied. Before that,
+    /// Returns the exponent of the power of two by which the table must be multiplied. As stored,
     /// the largest entry of a full table is near one, unless the product is zero.
     pub fn product(
         &mut self,
@@ -255,8 +255,8 @@ fn fill_scaled<T: Entry>(
     Some(-scale_exponent)
 }
 
-/// The values of `factor` from the first one that agrees with the observed states on, and the
-/// factor's scope.
+/// The values of `factor`, beginning with the first one that agrees with the observed states, and
+/// the factor's scope.
 ///
 /// With s(v) the observed state of variable v, these are `values[offset..]`, where offset is the
 /// sum over the observed variables v of s(v) times the stride of v. An index in the scope with all

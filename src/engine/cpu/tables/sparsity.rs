@@ -31,7 +31,7 @@ use crate::potential::Entry;
 use crate::propagation::Watch;
 
 /// Maximum number of zeros between two runs of nonzero entries that share a row. A separate row
-/// would cost about as much as these zeros. Tuned on the paper's eight networks; if it is wrong,
+/// would cost at least as much as these zeros. Tuned on the paper's eight networks; if it is wrong,
 /// only speed changes.
 pub const MAX_GAP: usize = 12;
 

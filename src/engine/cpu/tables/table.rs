@@ -6,8 +6,8 @@ use crate::engine::cpu::tables::factored::FactoredTable;
 /// is the table times two to the power of `exponent`.
 #[derive(Debug, Default)]
 pub struct CliqueTable<T> {
-    /// The entries in the order of the clique's layout, without those that are always zero; empty
-    /// if the table is factored.
+    /// The entries in the order of the clique's layout. If zeros were left out, these are only the
+    /// entries of the rows. Empty if the table is factored.
     pub values: Vec<T>,
     /// The exponent of the power of two by which the entries must be multiplied.
     pub exponent: i32,

@@ -59,7 +59,7 @@ impl Structure {
         }
         // Only conditional probability tables sum to one.
         if network.is_bayesian() {
-            self.find_sums_out(&mut nodes, observed);
+            self.find_messages_of_one(&mut nodes, observed);
         }
         self.add_rows(&mut nodes, groups_of_new, threads);
         let mut tree = Tree { nodes, places, below, above, scratch: 0 };
@@ -91,8 +91,8 @@ impl Structure {
         }
     }
 
-    /// The node of `clique`, with tables that begin at `above` and `below` in these regions. A new
-    /// node has memory for its rows but no rows; its factor groups are also returned.
+    /// The node of `clique`, with tables that begin at `above` and `below` in the regions of these
+    /// names. A new node has memory for its rows but no rows; its factor groups are also returned.
     ///
     /// `in_parent` has the clique's range, and gets the ranges of the children.
     fn node(
@@ -131,7 +131,7 @@ impl Structure {
         node.in_parent = in_parent[clique].clone();
         node.permutation = parent.and_then(|parent| self.permutation(clique, parent));
         (node.below, node.private) = self.ranges_below(clique, below, in_parent);
-        node.sums_out = false;
+        node.message_is_one = false;
         (node, groups)
     }
 
@@ -218,18 +218,18 @@ impl Structure {
     ///
     /// The message is one if no variable of the separator has its conditional probability table in
     /// the subtree, because each table in the subtree then sums to one over a variable that is only
-    /// in the subtree. This is not so for the table of an observed variable that was removed from
-    /// the cliques, because only one of its states is left. `observed` has the states of these
-    /// variables.
-    fn find_sums_out(&self, nodes: &mut [Node], observed: &[Option<usize>]) {
-        nodes.iter_mut().skip(1).for_each(|node| node.sums_out = true);
+    /// in the subtree. The table of an observed variable that was removed from the cliques does not
+    /// sum to one, because only one of the variable's states is left. `observed` has the states of
+    /// these variables.
+    fn find_messages_of_one(&self, nodes: &mut [Node], observed: &[Option<usize>]) {
+        nodes.iter_mut().skip(1).for_each(|node| node.message_is_one = true);
         for (clique, factors) in self.shape.factors.iter().enumerate() {
             for factor in factors {
                 let variable = &VariableId::new(factor.index());
                 let is_observed = observed[variable.index()].is_some();
                 let mut at = clique;
                 while is_observed || self.separators[at].contains(variable) {
-                    nodes[at].sums_out = false;
+                    nodes[at].message_is_one = false;
                     let Some(parent) = nodes[at].parent else { break };
                     at = parent;
                 }

@@ -72,7 +72,7 @@ pub struct Node {
     pub private_map: EntryMap,
     /// Whether the message to the parent is one everywhere if the subtree has no evidence, because
     /// every table in the subtree sums to one over a variable that is only in the subtree.
-    pub sums_out: bool,
+    pub message_is_one: bool,
     /// The range of scratch memory in which a large table is summed in parts on the way down.
     pub scratch: Range<usize>,
     /// The blocks of rows of a large table, for the way up; empty if the table is not large or the
