@@ -43,8 +43,8 @@ pub fn has_enough_positions(positions: &[Option<[f64; 2]>]) -> bool {
 /// has no size.
 ///
 /// # Complexity
-/// O(n log n + p) for n vertices, of which p pairs are close to each other horizontally. At most
-/// 2000 n pairs are compared.
+/// O(n log n + p + m) for n vertices, m links, and p pairs of vertices that are close to each other
+/// horizontally. At most 2000 n pairs are compared.
 #[must_use]
 pub fn draw(
     sizes: &[Vec2],

@@ -5,7 +5,7 @@ use crate::network::{Network, VariableId};
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId};
 
-/// Maximum number of characters of the variable set in the name of a clique or a separator.
+/// The `limit` of [`variable_set`] in the name of a clique or a separator.
 pub const MAX_CHARACTERS: usize = 28;
 
 /// The title that the file gives a variable, if it differs from the name.
@@ -19,7 +19,7 @@ pub fn title(network: &Network, variable: VariableId) -> Option<&str> {
 
 /// The names of `variables`: `{either, lung, tub}`. If this set would have more than `limit`
 /// characters, only as many names as fit are given, but at least one, and the others are counted:
-/// `{either, lung, +7}`.
+/// `{either, lung, +7}`. The count is not included in the limit.
 #[must_use]
 pub fn variable_set(network: &Network, variables: &[VariableId], limit: usize) -> String {
     format!("{{{}}}", variable_list(network, variables, limit))

@@ -77,7 +77,7 @@ pub struct Header<C> {
     align: Align,
     title: &'static str,
     hint: &'static str,
-    /// The order after the first click.
+    /// Whether the first click sorts largest first.
     largest_first: bool,
 }
 
@@ -157,12 +157,12 @@ impl Row {
     }
 }
 
-/// A cell with left-aligned text.
+/// Draws a cell with left-aligned text.
 pub fn cell(row: &mut TableRow<'_, '_>, text: impl Into<String>) {
     aligned_cell(row, Align::LEFT, text.into());
 }
 
-/// A cell with a right-aligned number.
+/// Draws a cell with a right-aligned number.
 pub fn number(row: &mut TableRow<'_, '_>, text: impl Into<String>) {
     aligned_cell(row, Align::RIGHT, text.into());
 }

@@ -38,8 +38,8 @@ pub struct LayeredDrawing {
     pub bounds: Rect,
 }
 
-/// Draws a directed acyclic graph with vertices of `sizes` and arcs pointing down, about `aspect`
-/// times as wide as it is high.
+/// Draws a directed acyclic graph with vertices of `sizes` and arcs pointing down. The drawing of a
+/// large graph is about `aspect` times as wide as it is high if the arcs allow this.
 ///
 /// `arcs` are pairs of tail and head. `aspect` is limited to the range from 0.5 to 4. If there is a
 /// directed cycle, the vertices on it and below it are drawn in the top layer.

@@ -94,7 +94,7 @@ fn sort_layer(graph: &mut Layered, layer: usize, by_above: bool) {
 /// of lower ends, ordered by upper end.
 ///
 /// # Complexity
-/// O(m log n) for m arcs and n vertices.
+/// O(n + m log n) for m arcs and n vertices.
 fn crossings(graph: &Layered) -> usize {
     let mut count = 0;
     let mut ends = Vec::new();

@@ -12,9 +12,9 @@ const DUMMY_WEIGHT: f32 = 6.0;
 /// The x coordinate of every vertex, dummies included.
 ///
 /// In each sweep, the vertices of every layer move as close as possible to the weighted mean
-/// positions of their neighbours on the layer visited before, and keep their order and distances.
-/// For one layer this is a least squares problem with a chain of inequalities, which [`solve`]
-/// solves exactly.
+/// positions of their neighbours: first those on the layer visited before, and in the last sweeps
+/// those on both sides. Vertices keep their order and do not overlap. For one layer this is a least
+/// squares problem with a chain of inequalities, which [`solve`] solves exactly.
 pub(super) fn x_coordinates(graph: &Layered) -> Vec<f32> {
     let mut x = vec![0.0; graph.layer_of.len()];
     for order in &graph.layers {
@@ -83,8 +83,9 @@ struct Goal {
 
 /// The positions closest to the goals (weighted least squares) at which vertices do not overlap.
 ///
-/// After subtracting the widths this is isotonic regression, solved in O(n) by the pool adjacent
-/// violators algorithm (Barlow et al., 1972).
+/// The offset of a vertex is its smallest possible distance from the first vertex. After subtracting
+/// the offsets this is isotonic regression, solved in O(n) by the pool adjacent violators algorithm
+/// (Barlow et al., 1972).
 fn solve(goals: &[Goal]) -> Vec<f32> {
     /// A run of vertices that touch: the weighted mean of their goals less their offsets, their
     /// total weight, and their number.

@@ -131,9 +131,9 @@ fn limits(children: &[usize], right: bool, packings: &[Vec<Packing>]) -> Vec<f32
     thin_out(limits)
 }
 
-/// Arranges the subtrees of the children in a stack if `right`, otherwise in a row. Each has the
-/// packing that takes up the least of the stack or row among those within `limit`. Returns the
-/// offset and the packing of each subtree, and the total length of the stack or row.
+/// Arranges the subtrees of the children in a stack if `right`, otherwise in a row. Of the packings
+/// of a subtree within `limit`, the one that takes up the least of the stack or row is used. Returns
+/// the offset and the packing of each subtree, and the total length of the stack or row.
 fn arrange(
     children: &[usize],
     right: bool,
@@ -152,8 +152,9 @@ fn arrange(
     (blocks, end)
 }
 
-/// For each child of a vertex whose subtree has `packing`: its index, the upper left corner of its
-/// subtree relative to that of `packing`, and the packing of its subtree.
+/// For each child of `vertex`, which has `size` and whose subtree has `packing`: the index of the
+/// child, the upper left corner of its subtree relative to the corner of `packing`, and the packing
+/// of its subtree.
 fn children_of(
     tree: &TreeShape,
     vertex: usize,

@@ -55,7 +55,8 @@ fn mark_label_corner(end: Pos2, size: Vec2, is_vertical: bool, rect: Rect) -> Po
     (end + offset).clamp(min, max)
 }
 
-/// Writes labels next to their dots. A label that would cover a dot or another label is left out.
+/// Writes labels next to their dots, unless there are more than [`MAX_LABELLED`] points. A label that
+/// would cover a dot or another label is left out.
 pub(super) fn show_point_labels(
     ui: &Ui,
     rect: Rect,

@@ -13,7 +13,7 @@ use crate::experiment::chart::{Figure, Legend, Panel, Scale};
 
 pub use hit::describe;
 pub use legend::show_legend;
-pub use panel::{Highlighted, PanelView, fixed_plot};
+pub use panel::{HighlightedPoint, PanelView, fixed_plot};
 
 /// Minimum width, in points, of a panel that has another panel next to it.
 const MIN_WIDTH: f32 = 300.0;

@@ -19,7 +19,7 @@ use crate::experiment::chart::{
 
 /// A point with an outline.
 #[derive(Clone, Copy, Debug)]
-pub struct Highlighted {
+pub struct HighlightedPoint {
     /// The point.
     pub point: PointRef,
     /// The colour of the outline.
@@ -38,7 +38,7 @@ pub struct PanelView<'a> {
     /// Height of the plot with its axes, in points.
     pub height: f32,
     /// Points with an outline.
-    pub highlighted: &'a [Highlighted],
+    pub highlighted: &'a [HighlightedPoint],
 }
 
 /// Width of the vertical axis with its labels, in points.
@@ -73,13 +73,16 @@ impl PanelView<'_> {
             ui.vertical_centered(|ui| ui.strong(&panel.title));
         }
         let layout = PanelLayout::new(panel);
-        let name_chars = self.name_chars(ui, layout.x.high - layout.x.low);
         let has_names = matches!(panel.x.scale, Scale::Categories(_));
+        let max_chars = match has_names {
+            true => self.name_chars(ui, layout.x.high - layout.x.low),
+            false => usize::MAX,
+        };
         let (x_ticks, y_ticks) = (layout.x.ticks(), layout.y.ticks());
         let (x_marks, y_marks) = (grid_marks(&x_ticks), grid_marks(&y_ticks));
         let x_axis = AxisHints::new_x()
             .label(panel.x.label.as_str())
-            .formatter(move |mark, _| label_at(&x_ticks, mark.value, name_chars))
+            .formatter(move |mark, _| label_at(&x_ticks, mark.value, max_chars))
             .label_spacing(if has_names { NAME_SPACING } else { NUMBER_SPACING });
         let plot = fixed_plot(self.id, self.height)
             .default_x_bounds(layout.x.low, layout.x.high)
@@ -159,7 +162,7 @@ impl PanelView<'_> {
     /// Outlines the highlighted points.
     fn draw_highlights(&self, ui: &Ui, rect: Rect, shapes: &[(PointRef, ScreenShape)]) {
         let painter = ui.painter_at(rect);
-        for Highlighted { point, colour } in self.highlighted {
+        for HighlightedPoint { point, colour } in self.highlighted {
             for (_, shape) in shapes.iter().filter(|(shown, _)| shown == point) {
                 match shape {
                     ScreenShape::Dot(centre) => {

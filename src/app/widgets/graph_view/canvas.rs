@@ -22,8 +22,8 @@ type ShapeGraph = Graph<(), (), Directed, DefaultIx, NodeShape, EdgeShape>;
 
 /// A picture of a graph.
 ///
-/// `K` holds everything that the styles depend on. The picture is redrawn when this key, the
-/// camera, the pane or the theme changes.
+/// `K` holds everything that the styles depend on, except the graph and the theme. The picture is
+/// redrawn when this key, the graph, the camera, the pane or the theme changes.
 pub struct GraphCanvas<K> {
     name: &'static str,
     pub(super) graph: ShapeGraph,

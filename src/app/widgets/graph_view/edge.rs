@@ -120,7 +120,8 @@ impl EdgeShape {
         self.path = path;
     }
 
-    /// Distance of `point` from the line, in picture coordinates; infinite for an empty line.
+    /// Distance of `point` from the line, in picture coordinates; infinite for a path of fewer than
+    /// two points.
     pub(super) fn distance(&self, point: Pos2) -> f32 {
         let segments = self.path.windows(2);
         segments
@@ -138,7 +139,7 @@ impl EdgeShape {
     }
 
     /// The path on the screen, without points that are less than [`MIN_SEGMENT`] from the point
-    /// before.
+    /// before. The first and the last point are always kept.
     fn visible_path(&self, to_screen: impl Fn(Pos2) -> Pos2) -> Vec<Pos2> {
         let mut path: Vec<Pos2> = Vec::with_capacity(self.path.len());
         for (index, &point) in self.path.iter().enumerate() {
