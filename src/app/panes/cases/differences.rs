@@ -20,7 +20,8 @@ const STATE_WIDTH: f32 = 58.0;
 /// Range of the width of a case's column, in points.
 const CASE_WIDTHS: std::ops::RangeInclusive<f32> = 66.0..=130.0;
 /// Minimum difference of two probabilities that is shown as a number: half of 0.01 percentage
-/// points, the last digit shown. A smaller difference would read `+0.00` and is shown as `=`.
+/// points, the last digit shown. A smaller difference would read `+0.00` or `-0.00` and is shown as
+/// `=`.
 const MIN_DIFFERENCE: f64 = 5e-5;
 
 /// What the columns are compared with.
@@ -93,7 +94,7 @@ impl Comparison {
                     });
                 }
                 for column in &columns {
-                    row.col(|ui| heading(ui, column, column.base == self.base));
+                    row.col(|ui| heading(ui, document, column, column.base == self.base));
                 }
             });
             table.body(|body| {
@@ -116,8 +117,8 @@ impl Comparison {
         });
     }
 
-    /// The posteriors that the columns are compared with; `None` if posteriors are shown, or if
-    /// those of the base are not computed yet.
+    /// The posteriors that the columns are compared with. `None` if posteriors are shown rather
+    /// than differences, or if the base has no posteriors.
     fn base_posteriors<'a>(
         &self,
         document: &'a Document,
@@ -150,7 +151,7 @@ impl Comparison {
             });
             choice.response.labelled_by(label.id);
             let largest = ui.checkbox(&mut self.largest_first, "Largest first");
-            largest.on_hover_text("Sort by the largest difference between cases");
+            largest.on_hover_text("Show the rows with the largest differences first");
             let edit = egui::TextEdit::singleline(&mut self.search).hint_text("Search");
             ui.add(edit.desired_width(80.0));
         });
@@ -229,9 +230,10 @@ fn case_columns<'a>(document: &'a Document, cases: &[&'a Case]) -> Vec<CaseColum
     std::iter::once(current).chain(cases.iter().map(case_column)).collect()
 }
 
-/// Draws the name of a column, with ln P(e) in the tooltip.
-fn heading(ui: &mut Ui, column: &CaseColumn<'_>, is_base: bool) {
+/// Draws the name of a column, with ln P(e) or ln Z(e) in the tooltip.
+fn heading(ui: &mut Ui, document: &Document, column: &CaseColumn<'_>, is_base: bool) {
     let ln_p_evidence = column.posteriors.map(Posteriors::ln_p_evidence);
+    let symbol = if document.network().is_bayesian() { "ln P(e)" } else { "ln Z(e)" };
     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
         let mut text = RichText::new(column.name).strong().small();
         if is_base {
@@ -239,7 +241,7 @@ fn heading(ui: &mut Ui, column: &CaseColumn<'_>, is_base: bool) {
         }
         let response = ui.add(egui::Label::new(text).truncate());
         let text = ln_p_evidence
-            .map_or_else(|| "not computed".to_owned(), |value| format!("ln P(e) {value:.6}"));
+            .map_or_else(|| "no posteriors".to_owned(), |value| format!("{symbol} {value:.6}"));
         response.on_hover_text(format!("{}\n{text}", column.name));
     });
 }

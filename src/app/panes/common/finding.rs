@@ -12,7 +12,9 @@ pub(in crate::app::panes) fn describe_finding(
     let variable = &document.network()[variable];
     match finding {
         Finding::Observed(state) => format!("{} = {}", variable.name(), variable.states()[*state]),
-        Finding::Likelihood(weights) if weights.iter().all(|&w| w == 0.0 || w == 1.0) => {
+        Finding::Likelihood(weights)
+            if weights.contains(&0.0) && weights.iter().all(|&w| w == 0.0 || w == 1.0) =>
+        {
             let excluded = variable.states().iter().zip(weights).filter(|(_, w)| **w == 0.0);
             let excluded: Vec<&str> = excluded.map(|(state, _)| state.as_str()).collect();
             format!("{} is not {}", variable.name(), excluded.join(", "))

@@ -142,7 +142,8 @@ fn variables(
     });
 }
 
-/// The memory that a table of `entries` entries takes up in the precision of the engine, in words.
+/// The memory that a table of `entries` entries takes up in the precision of the engine, such as
+/// `1.50 KiB in f64`.
 fn bytes(scene: &DetailsScene<'_>, entries: u64) -> String {
     let precision = scene.model.compute.engine.precision;
     format!("{} in {precision}", human_bytes(entries.saturating_mul(precision.bytes())))

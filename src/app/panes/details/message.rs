@@ -114,7 +114,7 @@ fn work(ui: &mut Ui, scene: &DetailsScene<'_>, id: MessageId) {
         ui.weak(format!("{}, {}", recorded.engine(), recorded.credit()));
     }
     match timing.map(|timing| naming::timed_together(timing.shared_with)) {
-        None => _ = ui.weak("Not computed yet."),
+        None => _ = ui.weak("No time was measured for this message."),
         Some(Some(text)) => _ = ui.weak(text),
         Some(None) => {}
     }

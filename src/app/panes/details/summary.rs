@@ -11,7 +11,7 @@ use crate::app::widgets::naming;
 use crate::graph::{CliqueId, JunctionTree, Triangulation};
 use crate::numbers::{counted, duration, human_bytes, share, short, short_size, thousands};
 
-/// Number of cliques in the list of the largest ones.
+/// Maximum number of cliques in the list of the largest ones.
 const TOP_CLIQUES: usize = 3;
 
 /// Maximum number of corrections that are listed.
@@ -50,13 +50,14 @@ pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, links: &mut Links<'_>)
     ui.weak("Click a variable, clique, separator or message in any pane to see its details here.");
 }
 
-/// Draws what is known about the network before there is a junction tree.
+/// Draws what is known about the network without a junction tree.
 pub(super) fn show_network(ui: &mut Ui, document: &Document) {
     let network = document.network();
     title(ui, &document.title(), "network");
     let states: usize = network.variables().iter().map(|variable| variable.cardinality()).sum();
     let (arcs_or_factors, count) = network.arcs_or_factors();
-    let parameters: usize = network.factors().map(|factor| factor.values().len()).sum();
+    let values: usize = network.factors().map(|factor| factor.values().len()).sum();
+    let kind_of_values = if network.is_bayesian() { "probabilities" } else { "factor entries" };
     facts(
         ui,
         "network facts",
@@ -64,7 +65,7 @@ pub(super) fn show_network(ui: &mut Ui, document: &Document) {
             ("variables", thousands(network.variables().len() as u64)),
             (arcs_or_factors, thousands(count as u64)),
             ("states", thousands(states as u64)),
-            ("probabilities", thousands(parameters as u64)),
+            (kind_of_values, thousands(values as u64)),
             ("findings", thousands(document.evidence.len() as u64)),
         ],
     );
@@ -102,7 +103,7 @@ fn largest(ui: &mut Ui, scene: &DetailsScene<'_>, links: &mut Links<'_>, tree: &
     });
 }
 
-/// The [`TOP_CLIQUES`] largest cliques, largest first; cliques of equal size by number.
+/// The largest cliques, at most [`TOP_CLIQUES`], largest first; cliques of equal size by number.
 fn top_cliques(tree: &JunctionTree) -> Vec<CliqueId> {
     let mut cliques: Vec<CliqueId> = tree.clique_ids().collect();
     cliques.sort_by_key(|&clique| (std::cmp::Reverse(tree[clique].entries), clique));

@@ -49,7 +49,7 @@ fn without_a_selection_the_network_is_summarised() {
 }
 
 #[test]
-fn a_variable_shows_prior_and_posterior_and_links_to_its_family() {
+fn a_variable_shows_prior_and_posterior_and_links_to_its_parent() {
     let model = model_with("asia", "sequential", &[("xray", "yes")]);
     let lung = variable(&model, "lung");
     let mut harness = with_selection(model, |_| Item::Variable(lung));

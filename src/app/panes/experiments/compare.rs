@@ -37,8 +37,8 @@ fn with_prefix(name: &str, panel: &Panel) -> Panel {
     panel
 }
 
-/// Merges `panel` into the panel of `figure` with the same title and axes. If there is none, adds
-/// `panel` at the end.
+/// Merges `panel` into the panel of `figure` with the same title, the same axis labels and the same
+/// kind of horizontal scale. If there is none, adds `panel` at the end.
 fn merge_panel(figure: &mut Figure, panel: Panel) {
     let is_same = |known: &&mut Panel| {
         known.title == panel.title

@@ -87,7 +87,7 @@ impl ExperimentsPane {
         let parameters = self.parameters.get_or_insert_with(|| Parameters::new(chosen, model));
         parameters.show(ui, chosen, model);
         ui.add_space(6.0);
-        let ready = !parameters.is_empty() && model.experiments.running.is_none();
+        let ready = !parameters.has_no_network() && model.experiments.running.is_none();
         ui.horizontal(|ui| {
             ui.add_enabled_ui(ready, |ui| {
                 let run = egui::Button::new(RichText::new("Run the experiment").strong());
@@ -97,7 +97,7 @@ impl ExperimentsPane {
                     self.results.show_next(model);
                 }
             });
-            if parameters.is_empty() {
+            if parameters.has_no_network() {
                 ui.weak("Choose a network first.");
             }
         });

@@ -43,7 +43,7 @@ impl Parameters {
     }
 
     /// Whether no network is chosen.
-    pub fn is_empty(&self) -> bool {
+    pub fn has_no_network(&self) -> bool {
         !self.open && !self.samples.contains(&true)
     }
 

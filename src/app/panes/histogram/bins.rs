@@ -34,7 +34,7 @@ pub struct Bins {
 }
 
 impl Bins {
-    /// The histogram of `sizes`. A size of zero counts as one.
+    /// The histogram of `sizes`. A size of zero is counted in the bin of size one.
     #[must_use]
     pub fn of(sizes: &[u64]) -> Self {
         let (Some(&min), Some(&max)) = (sizes.iter().min(), sizes.iter().max()) else {

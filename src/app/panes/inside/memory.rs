@@ -109,8 +109,8 @@ fn show_layout(ui: &mut Ui, step: &WarpStep<'_>, layout: MappingLayout) {
 }
 
 /// The range of memory to draw, in words: all of `total` words if there are at most `max_cells`,
-/// otherwise the sectors from the first to the last of the words that are read, and some more if
-/// they are few.
+/// otherwise the sectors from the first to the last of the `words` that are read, and some more if
+/// they are few. `None` if no words are read.
 fn shown_words(words: &[usize], total: usize, max_cells: usize) -> Option<Range<usize>> {
     let (&first, &last) = words.iter().min().zip(words.iter().max())?;
     if total <= max_cells {

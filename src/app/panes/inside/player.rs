@@ -75,7 +75,8 @@ impl StepPlayer {
 
     /// The warp of the current step, the index of the element that each of its threads reads, and
     /// whether the warp reads the mapping tables of the receiver rather than those of the sender.
-    /// Without a current step, the first warp, which reads element 0 of the sender's tables.
+    /// A division reads no mapping table; it counts as element 0 of the receiver's tables. Without
+    /// a current step, the first warp, which reads element 0 of the sender's tables.
     pub fn warp(&self, detail: &MessageDetail) -> (usize, usize, bool) {
         match self.current(detail) {
             Some(Step::Add { j, n, .. }) => (j / WARP, n, false),
@@ -140,10 +141,10 @@ impl StepPlayer {
 
     /// Pauses, and moves forward or back by one step. With `by_thread`, moves to the nearest
     /// beginning of a thread in that direction; in the order of entries, which has no threads, to
-    /// the nearest multiple of the number of separator entries.
+    /// the nearest multiple of the number of separator entries. A move forward from the end starts
+    /// at the beginning.
     fn step(&mut self, detail: &MessageDetail, forward: bool, by_thread: bool) {
         let (done, end) = (self.progress().done(), message_steps::steps(detail));
-        // After the last step, start again from the beginning.
         let done = if forward && done == end { 0 } else { done };
         let unit = match (by_thread, self.order) {
             (false, _) => 1,
@@ -168,7 +169,7 @@ impl StepPlayer {
     }
 
     /// Handles period and comma, the keys with which video players step by frames. With Shift, the
-    /// keys step by threads.
+    /// keys step by threads. They are ignored while a text field has the focus.
     pub fn handle_keys(&mut self, ui: &Ui, detail: &MessageDetail) {
         if ui
             .memory(|memory| memory.focused())

@@ -9,7 +9,7 @@ use crate::app::widgets::naming::{clique_id, separator_id};
 use crate::engine::MessageDetail;
 use crate::engine::message_steps::{Order, Step};
 use crate::network::Network;
-use crate::numbers::{counted, scientific, thousands};
+use crate::numbers::{counted, scientific};
 use crate::potential::Scope;
 use crate::propagation::CompiledNetwork;
 
@@ -73,8 +73,8 @@ impl<'a> MessageScene<'a> {
             ),
             None if player.progress().done() == 0 => "Nothing is done yet.".to_owned(),
             None => format!(
-                "All done: {}, {}, {}. Entries of the same colour belong to the same \
-                 separator entry, and to the same thread.",
+                "All done: {}, {}, {}. Entries that belong to the same separator entry, and thus \
+                 to the same thread, have the same colour.",
                 counted(detail.sender_values.len(), "entry added", "entries added"),
                 counted(detail.before.len(), "ratio", "ratios"),
                 counted(detail.receiver_values.len(), "entry multiplied", "entries multiplied"),
@@ -212,14 +212,14 @@ impl<'a> MessageScene<'a> {
         }
     }
 
-    /// The number of threads and the work of each of them, in words.
+    /// The number of threads and the work of each of them, as a phrase.
     pub fn threads(&self) -> String {
         let detail = self.detail;
         format!(
             "{}; each adds {}, divides once and multiplies {}",
             counted(detail.before.len(), "thread", "threads"),
-            thousands(detail.from.count() as u64),
-            thousands(detail.to.count() as u64)
+            counted(detail.from.count(), "entry", "entries"),
+            counted(detail.to.count(), "entry", "entries")
         )
     }
 }

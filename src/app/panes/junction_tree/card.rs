@@ -14,7 +14,8 @@ use crate::propagation::CompiledNetwork;
 /// Maximum number of variables, and of neighbours, that are listed; further ones are only counted.
 const MAX_LISTED: usize = 12;
 
-/// Maximum number of characters of the state names of a variable; the others are left out.
+/// Approximate maximum number of characters for the state names of a variable; further states are
+/// left out.
 const MAX_STATE_CHARACTERS: usize = 44;
 
 /// Draws the card of a clique or a separator, and nothing for other items.

@@ -42,7 +42,7 @@ pub struct JunctionTreePane {
     /// The last value of [`Model::fit_serial`] that was seen; the tree is fitted when it changes.
     fit_serial: u64,
     search: Search,
-    /// The selection in the last frame; a new selection is brought into view.
+    /// The selection in the last frame; a newly selected clique is brought into view.
     last_selected: Option<Item>,
     /// The corner of the legend.
     legend_corner: Align2,
@@ -166,7 +166,8 @@ impl JunctionTreePane {
         });
     }
 
-    /// Lays the tree out if needed, fits it if requested, and brings a new selection into view.
+    /// Lays the tree out if needed, fits it if requested, and brings a newly selected clique into
+    /// view.
     fn update(&mut self, ui: &Ui, model: &Model, compiled: &Arc<CompiledNetwork>) {
         let size = ui.available_size().max(Vec2::splat(1.0));
         let aspect = size.x / size.y;

@@ -14,7 +14,7 @@ use crate::app::widgets::graph_view::node::NodeStyle;
 use crate::graph::{CliqueId, SeparatorId};
 use crate::propagation::{CompiledNetwork, Message, Phase};
 
-/// Everything that the styles depend on.
+/// Everything that the styles depend on, except the tree and the theme.
 #[derive(Clone, PartialEq)]
 pub struct TreeKey {
     selection: Highlight,

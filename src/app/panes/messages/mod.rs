@@ -58,12 +58,12 @@ pub struct MessagesPane {
 
 /// A finished propagation whose messages can be listed.
 #[derive(Clone, Debug)]
-enum Finished {
+enum FinishedRun {
     OnThisMachine(Arc<Propagation>),
     Recorded(RecordedRunRef),
 }
 
-impl PartialEq for Finished {
+impl PartialEq for FinishedRun {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::OnThisMachine(one), Self::OnThisMachine(other)) => Arc::ptr_eq(one, other),
@@ -76,7 +76,7 @@ impl PartialEq for Finished {
 /// A list, and everything that it depends on.
 #[derive(Debug)]
 struct CachedList {
-    finished: Finished,
+    finished: FinishedRun,
     query: Query,
     list: Arc<MessageList>,
 }
@@ -90,8 +90,8 @@ impl MessagesPane {
             return;
         };
         let finished = match (document.shown, &document.running, &document.result) {
-            (Some(recorded), ..) => Some(Finished::Recorded(recorded)),
-            (None, None, Some(result)) => Some(Finished::OnThisMachine(Arc::clone(result))),
+            (Some(recorded), ..) => Some(FinishedRun::Recorded(recorded)),
+            (None, None, Some(result)) => Some(FinishedRun::OnThisMachine(Arc::clone(result))),
             _ => None,
         };
         let list = if let Some(finished) = finished {
@@ -216,7 +216,7 @@ impl MessagesPane {
     /// The list of a finished propagation, computed only when something changed.
     fn cached_list(
         &mut self,
-        finished: Finished,
+        finished: FinishedRun,
         trace: &MessageTrace,
         compiled: &CompiledNetwork,
     ) -> Arc<MessageList> {

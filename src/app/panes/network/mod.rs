@@ -29,12 +29,12 @@ pub struct NetworkPane {
     canvas: GraphCanvas<NetworkKey>,
     /// What each line of the picture stands for.
     edges: Vec<Edge>,
-    shown: Option<Shown>,
+    shown: Option<LayoutKey>,
     charts: Charts,
     /// The last value of [`Model::fit_serial`] that was seen; the network is fitted when it
     /// changes.
     fit_serial: u64,
-    /// The selection in the last frame; a new selection is brought into view.
+    /// The selection in the last frame; a newly selected variable is brought into view.
     last_selected: Option<Item>,
     /// Whether the user wants layers although the file gives positions.
     prefer_layers: bool,
@@ -42,7 +42,7 @@ pub struct NetworkPane {
 
 /// What the current layout depends on.
 #[derive(PartialEq)]
-struct Shown {
+struct LayoutKey {
     /// Serial number of the document.
     serial: u64,
     /// Address of the compiled network if its moral and fill edges are shown.
@@ -144,10 +144,11 @@ impl NetworkPane {
         });
     }
 
-    /// Lays the network out if needed, fits it if requested, and brings a new selection into view.
+    /// Lays the network out if needed, fits it if requested, and brings a newly selected variable
+    /// into view.
     fn update(&mut self, ui: &Ui, model: &Model, document: &Document) {
         let compiled = document.compiled.as_ref().filter(|_| model.fill_edges);
-        let wanted = Shown {
+        let wanted = LayoutKey {
             serial: document.serial,
             triangulated: compiled.map(|compiled| Arc::as_ptr(compiled) as usize),
             from_file: !self.prefer_layers

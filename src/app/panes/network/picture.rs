@@ -34,7 +34,8 @@ impl Edge {
     }
 }
 
-/// The text in the box of a variable: its name, and its title if the file gives one.
+/// The text in the box of a variable: its name, and its title if the file gives one that differs
+/// from the name.
 fn title(network: &Network, id: VariableId) -> String {
     let name = network[id].name();
     match naming::title(network, id) {
@@ -60,8 +61,9 @@ pub struct Picture {
     pub edges: Vec<Edge>,
 }
 
-/// Draws the network in layers, about `aspect` times as wide as it is high, or at the positions of
-/// the file if `aspect` is `None`. Moral and fill edges are drawn if `compiled` is given.
+/// Draws the network in layers, for a pane `aspect` times as wide as it is high, or at the positions
+/// of the file if `aspect` is `None`. Fill edges, and moral edges of a Bayesian network, are drawn
+/// only if `compiled` is given.
 pub fn picture(
     network: &Network,
     compiled: Option<&CompiledNetwork>,

@@ -14,7 +14,7 @@ use crate::app::widgets::graph_view::edge::{EdgeStyle, Line};
 use crate::app::widgets::graph_view::node::{Bar, Chart, NodeStyle};
 use crate::network::{Evidence, VariableId};
 
-/// Everything that the styles depend on.
+/// Everything that the styles depend on, except the theme.
 #[derive(PartialEq)]
 pub struct NetworkKey {
     selection: Highlight,
@@ -107,8 +107,8 @@ pub struct NetworkStyle<'a> {
     focused: Option<VariableId>,
     /// Parents and children of `focused`.
     relatives: FixedBitSet,
-    /// Whether a clique, separator or message is selected. If so, variables that do not belong to
-    /// the selected item are dimmed.
+    /// Whether a clique, separator or message is selected. If so, variables that are neither
+    /// highlighted nor in `relatives` are dimmed.
     dims: bool,
     /// Whether there are so many arcs that they fade when zoomed out.
     is_crowded: bool,

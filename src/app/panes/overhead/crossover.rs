@@ -14,7 +14,7 @@ pub(super) enum Crossover {
     At(f64),
     /// There is no size from which on the second run is faster.
     Never,
-    /// The second run is faster for every size.
+    /// The second run is faster in every bin of sizes with times of both runs.
     SecondAlways,
     /// There is no bin of sizes with times of both runs.
     Unknown,

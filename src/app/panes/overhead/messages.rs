@@ -64,9 +64,9 @@ impl Run {
         }
     }
 
-    /// Whether the run is shown unless the user hides it: the run on this machine, and recorded
-    /// runs of the paper's GPU engine with default options and of engines that do not use several
-    /// CPU threads.
+    /// Whether the run is shown unless the user hides it. These are the run on this machine, the
+    /// recorded runs of the paper's GPU engine with default options, and the recorded runs of
+    /// engines that use neither these options nor several CPU threads.
     pub fn is_shown_by_default(&self) -> bool {
         match self {
             Self::Here(_) => true,
@@ -183,8 +183,8 @@ impl MessagePlot {
     }
 }
 
-/// Compares the first GPU run with the first CPU run of the same origin. If there is a size from
-/// which the GPU is faster, adds a mark at this size. Returns a sentence on the result.
+/// Compares the first GPU run with the first CPU run of the same origin. If the GPU becomes faster
+/// at some size, adds a mark at this size. Returns a sentence on the result.
 fn compare(runs: &[Run], series: &[Series], marks: &mut Vec<Mark>) -> String {
     let pair = [Origin::Live, Origin::Recorded].into_iter().find_map(|origin| {
         let first =

@@ -15,7 +15,7 @@ use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
 use crate::app::state::recordings::RecordedRunRef;
 use crate::app::theme::Palette;
-use crate::app::widgets::figure::{Highlighted, PanelView, describe, show_legend};
+use crate::app::widgets::figure::{HighlightedPoint, PanelView, describe, show_legend};
 use crate::engine::MappingLayout;
 use crate::experiment::chart::{Legend, PointRef};
 use messages::MessagePlot;
@@ -201,14 +201,14 @@ impl OverheadPane {
 }
 
 /// The points to outline: those of the selected message and of the message under the pointer.
-fn highlighted(ui: &Ui, model: &Model, plot: &MessagePlot) -> Vec<Highlighted> {
+fn highlighted(ui: &Ui, model: &Model, plot: &MessagePlot) -> Vec<HighlightedPoint> {
     let palette = Palette::of(ui);
     let mut highlighted = Vec::new();
     for (item, colour) in [(model.selected(), palette.selected), (model.hovered(), palette.hovered)]
     {
         if let Some(Item::Message(message)) = item {
             let points: Vec<PointRef> = plot.points_of(*message);
-            highlighted.extend(points.into_iter().map(|point| Highlighted { point, colour }));
+            highlighted.extend(points.into_iter().map(|point| HighlightedPoint { point, colour }));
         }
     }
     highlighted

@@ -104,7 +104,7 @@ pub(super) fn panel(model: &Model, engine: &str, as_share: bool) -> Panel {
     }
 }
 
-/// Adds to the tooltip of a bar of times the share of this bar in its stack.
+/// Adds the share of a bar in its stack to the tooltip of the bar. The bars of `panel` are times.
 pub(super) fn show_share(ui: &mut Ui, panel: &Panel, hit: PointRef) {
     let series = &panel.series[hit.series];
     let Some(bar) = series.points.get(hit.point) else { return };

@@ -42,7 +42,8 @@ impl View {
         (time - self.start) / self.span()
     }
 
-    /// Zoomed in by `factor`. The time at `share` of the width stays where it is.
+    /// Zoomed in by `factor`. The time at `share` of the width stays where it is, unless the view
+    /// would then extend beyond [`all`](Self::all).
     #[must_use]
     pub fn zoomed(self, share: f64, factor: f64, total: f64) -> Self {
         let pivot = self.at(share);
@@ -50,7 +51,7 @@ impl View {
         Self { start: pivot - share * span, end: pivot + (1.0 - share) * span }.clamped(total)
     }
 
-    /// Moved by `shift` nanoseconds; later if positive.
+    /// Moved by `shift` nanoseconds, later if positive, but not beyond [`all`](Self::all).
     #[must_use]
     pub fn moved(self, shift: f64, total: f64) -> Self {
         Self { start: self.start + shift, end: self.end + shift }.clamped(total)

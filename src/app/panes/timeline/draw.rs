@@ -49,9 +49,9 @@ impl Drawing {
         self.chart.x_range()
     }
 
-    /// Nanoseconds that `count` pixels stand for.
-    pub fn pixels(&self, count: f32) -> f64 {
-        f64::from(count) / f64::from(self.chart.width()) * self.view.span()
+    /// The time in nanoseconds that a width of `points` shows.
+    pub fn time_across(&self, points: f32) -> f64 {
+        f64::from(points) / f64::from(self.chart.width()) * self.view.span()
     }
 
     /// The row at vertical position `y`, if there is one.

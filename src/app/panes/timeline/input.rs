@@ -35,7 +35,7 @@ impl TimelinePane {
                 *to = drawing.time_at(pos.x).clamp(0.0, scene.total);
             }
         } else if response.dragged() {
-            let later = -drawing.pixels(response.drag_delta().x);
+            let later = -drawing.time_across(response.drag_delta().x);
             if later != 0.0 {
                 self.set_view(drawing.view.moved(later, scene.total), scene.total);
             }
@@ -49,8 +49,9 @@ impl TimelinePane {
         }
     }
 
-    /// Handles keys if the pointer is over the timeline or the timeline has the focus. `rect` is
-    /// the timeline, which is scrolled into view when a key selects a message.
+    /// Handles keys if the timeline has the focus, or if the pointer is over the timeline and no
+    /// other widget has the focus. `rect` is the timeline, which is scrolled into view when a key
+    /// selects a message.
     pub(super) fn handle_keys(
         &mut self,
         ui: &Ui,
@@ -105,7 +106,7 @@ impl TimelinePane {
 }
 
 /// The message `step` positions after the selected one, in the order of the trace; the first
-/// message if none is selected. `None` beyond the first or the last message.
+/// message if no message of the trace is selected. `None` beyond the first or the last message.
 fn neighbour(scene: &TimelineScene<'_>, step: i64) -> Option<Span> {
     let messages = &scene.trace.messages;
     let selected = match scene.model.selected() {

@@ -124,8 +124,8 @@ impl TimelinePane {
         }
     }
 
-    /// Resets the view state for another document, and the zoom and the range for another run,
-    /// which takes a different time.
+    /// Resets the view state for another document. For another engine or recording, whose run takes
+    /// a different time, resets `view` and `range`.
     fn reset_for_another_run(&mut self, model: &Model) {
         if let Some(document) = &model.document
             && self.document != document.serial
@@ -166,7 +166,7 @@ impl TimelinePane {
             scene
                 .rows
                 .get(drawing.row_at(pos.y)?)?
-                .nearest(drawing.time_at(pos.x), drawing.pixels(3.0))
+                .nearest(drawing.time_at(pos.x), drawing.time_across(3.0))
         });
         announce(&response, scene);
         drawing.draw(ui, scene, pointed, self.range);

@@ -10,7 +10,7 @@ pub struct Span {
     pub message: MessageId,
     /// Its phase.
     pub phase: Phase,
-    /// When its worker began to wait for it; equal to `start` if it did not wait.
+    /// When its worker began to wait for its inputs; equal to `start` if the worker did not wait.
     pub wait_start: f64,
     /// When the computation began.
     pub start: f64,

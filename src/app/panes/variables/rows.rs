@@ -148,7 +148,8 @@ impl VariableRow<'_> {
 
     /// The command for a click on `state`. A plain click observes the state, or retracts it if it
     /// is observed. With Alt, the state is excluded. With the command key, the state is added to
-    /// the possible states or removed from them.
+    /// the possible states or removed from them. If this leaves no state possible or every state,
+    /// the finding is retracted.
     fn click(&self, state: usize, modifiers: Modifiers) -> Command {
         if !modifiers.alt && !modifiers.command {
             return Command::Evidence(EvidenceCommand::Toggle(self.variable, state));

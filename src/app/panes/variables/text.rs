@@ -3,8 +3,8 @@
 use eframe::egui::text::{LayoutJob, TextWrapping};
 use eframe::egui::{Color32, FontId, Rect, TextStyle, Ui, vec2};
 
-/// Writes `text` at the left of `room`, with an ellipsis if it does not fit. Returns the right
-/// edge of the text.
+/// Writes `text` at the left of `room`, with an ellipsis if it does not fit, or nothing if `room` is
+/// too narrow for a letter. Returns the right edge of what was written.
 pub(super) fn write_elided(ui: &Ui, room: Rect, text: &str, font: FontId, colour: Color32) -> f32 {
     if room.width() < 8.0 {
         return room.left();
@@ -18,12 +18,12 @@ pub(super) fn write_elided(ui: &Ui, room: Rect, text: &str, font: FontId, colour
     end
 }
 
-/// The font of headings.
+/// The font of the names of variables.
 pub(super) fn body(ui: &Ui) -> FontId {
     TextStyle::Body.resolve(ui.style())
 }
 
-/// The font of the rows of states: one point smaller than that of headings.
+/// The font of all other text: one point smaller than the font of names.
 pub(super) fn small(ui: &Ui) -> FontId {
     FontId { size: TextStyle::Body.resolve(ui.style()).size - 1.0, ..body(ui) }
 }
