@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unavailable_engine_says_why_and_offers_its_recordings() {
+    fn an_unavailable_engine_is_disabled_and_offers_its_recordings() {
         if by_name("gpu").expect("compiled in").availability().is_ok() {
             return;
         }

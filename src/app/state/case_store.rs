@@ -56,7 +56,7 @@ impl CaseStore {
         Ok(cases)
     }
 
-    /// Why a case could not be written, if that has happened since the last call.
+    /// Why a case could not be written or removed, if that has happened since the last call.
     pub(crate) fn take_error(&self) -> Option<String> {
         self.store.as_ref().and_then(Store::take_error)
     }

@@ -18,7 +18,7 @@ pub enum EngineCommand {
     SetAutoPropagate(bool),
     /// Propagate now, even if nothing changed. An engine that a fallback replaced is tried again.
     Propagate,
-    /// Cancel the running step of the session.
+    /// Cancel what the session is doing.
     Cancel,
     /// Hide the message about the last failure.
     DismissFailure,

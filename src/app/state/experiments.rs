@@ -134,7 +134,7 @@ impl ExperimentRunner {
         Ok(Self { job: None, store: Some(store) })
     }
 
-    /// Why a result could not be written, if that has happened since the last call.
+    /// Why a result could not be written or removed, if that has happened since the last call.
     pub(crate) fn take_error(&self) -> Option<String> {
         self.store.as_ref().and_then(Store::take_error)
     }
@@ -196,7 +196,7 @@ impl ExperimentRunner {
         }
     }
 
-    /// Starts an experiment, in place of the running one.
+    /// Starts an experiment, and cancels the running one if there is one.
     fn run(
         &mut self,
         experiments: &mut Experiments,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::app::state::pane::Pane;
 
-/// What a path that the user chooses is for.
+/// What the user chooses a path for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilePurpose {
     /// Open a network.

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pane_is_in_the_initial_layout_and_can_be_shown() {
+    fn the_initial_layout_is_complete_and_a_hidden_pane_can_be_shown() {
         assert!(is_complete(&initial_layout()));
         let mut layout = initial_layout();
         let histogram = layout.tiles.find_pane(&Pane::Histogram).unwrap();

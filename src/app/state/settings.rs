@@ -55,7 +55,8 @@ pub struct Settings {
     pub paper: PaperOptions,
     /// Name of the triangulation.
     pub triangulation: String,
-    /// Whether to search for a better junction tree whenever a network is open.
+    /// Whether to search for a better junction tree whenever a network is open and triangulation
+    /// `auto` is chosen.
     pub keep_improving: bool,
     /// Maximum memory that an engine may use; `None` means half of the available memory.
     pub memory: Option<MemoryLimit>,
@@ -174,6 +175,9 @@ mod tests {
         }
         assert_eq!(settings.recent.len(), MAX_RECENT);
         assert_eq!(settings.recent[0], PathBuf::from("4.bif"));
+        settings.remember(PathBuf::from("9.bif"));
+        let times = settings.recent.iter().filter(|path| path.as_path() == Path::new("9.bif"));
+        assert_eq!(times.count(), 1);
     }
 
     #[test]

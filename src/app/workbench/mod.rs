@@ -299,10 +299,10 @@ impl Workbench {
             self.recovery.save_changes(&mut self.core);
         }
         if let Some(error) = self.case_store.take_error() {
-            self.core.notices.error(&format!("A case could not be saved: {error}"));
+            self.core.notices.error(&format!("A case could not be saved or removed: {error}"));
         }
         if let Some(error) = self.experiments.take_error() {
-            self.core.notices.error(&format!("A result could not be saved: {error}"));
+            self.core.notices.error(&format!("A result could not be saved or removed: {error}"));
         }
     }
 }
