@@ -1,5 +1,6 @@
-//! The program's clock. Nothing else reads the time, except [`Watch`](crate::propagation::Watch),
-//! which times messages by the processor's counter.
+//! The program's clock. Nothing else on the CPU reads a clock, except
+//! [`Watch`](crate::propagation::Watch), which times messages by the processor's counter, and the
+//! window's toolkit, which gives the time of each frame.
 //!
 //! `std::time::Instant` panics in a browser; this one works there too. `clippy.toml` forbids the
 //! standard library's clocks everywhere else.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// A slot in which a new message replaces the waiting one, so that nothing queues up.
 ///
-/// Shared by reference between any number of senders and one receiver, which waits in
+/// It is shared by reference between any number of senders and one receiver, which waits in
 /// [`take`](Self::take) until there is a message or the mailbox is closed.
 pub struct Mailbox<M> {
     slot: Mutex<Slot<M>>,

@@ -7,7 +7,7 @@
 /// Red, green and blue, in sRGB.
 pub type Rgb = [u8; 3];
 
-/// Colours with a meaning in the window, in the type of the toolkit that draws them.
+/// Colours with a meaning in the window and in figures, in the type of the toolkit that draws them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Palette<C = Rgb> {
     /// Evidence: observed states and variables.
@@ -180,13 +180,13 @@ pub mod svg {
     pub const TEXT: &str = "#222";
     /// Axes, their labels, and the labels of points.
     pub const AXIS: &str = "#444";
-    /// Less important text, and marks.
+    /// Less important text, and reference lines at values that the paper does not print.
     pub const WEAK: &str = "#555";
     /// Horizontal grid lines.
     pub const HORIZONTAL_GRID: &str = "#e6e6e6";
     /// Vertical grid lines.
     pub const VERTICAL_GRID: &str = "#f0f0f0";
-    /// Marks of values that the paper prints.
+    /// Reference lines at values that the paper prints.
     pub const PAPER_MARK: &str = "#b00020";
 }
 

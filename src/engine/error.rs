@@ -24,8 +24,8 @@ impl From<Cancelled> for RunError {
     }
 }
 
-/// Why evidence has no posteriors. Unlike [`RunError`], this error names the conflicting findings
-/// of impossible evidence.
+/// Why a propagation returned no posteriors. Unlike [`RunError`], this error names the conflicting
+/// findings of impossible evidence.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PropagationError {
     /// The propagation was cancelled.
@@ -89,7 +89,7 @@ pub enum LoadError {
         engine: &'static str,
         /// Bytes of GPU memory that the network needs.
         needed: u64,
-        /// Bytes of GPU memory that are free.
+        /// Bytes of GPU memory that are free; zero if the driver does not say.
         free: u64,
         /// The driver's message.
         reason: String,

@@ -182,12 +182,12 @@ fn peak_entries(network: &Network, order: &[VariableId]) -> u64 {
     let (initial, results) = (total(&start), states(network));
     let peak_for = |target: Option<VariableId>| {
         let (mut live, mut peak) = (initial, 0);
-        products(&start, order, target, |consumed, product, rest| {
+        products(&start, order, target, |consumed, product, marginal| {
             // The product is held together first with its factors, then with its marginal.
-            let other = consumed.max(rest);
+            let other = consumed.max(marginal);
             live = live.saturating_sub(consumed);
             peak = peak.max(live.saturating_add(product).saturating_add(other));
-            live = live.saturating_add(rest);
+            live = live.saturating_add(marginal);
         });
         peak.max(live.saturating_add(target.map_or(1, |v| network[v].cardinality() as u64)))
     };
@@ -203,8 +203,8 @@ fn peak_entries(network: &Network, order: &[VariableId]) -> u64 {
 fn peak_bound(network: &Network, order: &[VariableId]) -> u64 {
     let start = initial_scopes(network);
     let (mut marginals, mut largest) = (0_u64, 0);
-    products(&start, order, None, |_, product, rest| {
-        marginals = marginals.saturating_add(rest);
+    products(&start, order, None, |_, product, marginal| {
+        marginals = marginals.saturating_add(marginal);
         largest = largest.max(product);
     });
     let max_states = network.ids().map(|v| network[v].cardinality() as u64).max().unwrap_or(1);
@@ -236,11 +236,11 @@ fn products(
     for (at, &variable) in order.iter().enumerate().filter(|(_, v)| Some(**v) != target) {
         let with = std::mem::take(&mut waiting[at]);
         let joint = Scope::union(with.iter().map(|scope| &**scope));
-        let rest = joint.without(variable);
+        let marginal = joint.without(variable);
         let consumed = with.iter().map(|scope| entries(scope)).fold(0, u64::saturating_add);
-        report(consumed, entries(&joint), entries(&rest));
-        if let Some(at) = first_position(&rest) {
-            waiting[at].push(Cow::Owned(rest));
+        report(consumed, entries(&joint), entries(&marginal));
+        if let Some(at) = first_position(&marginal) {
+            waiting[at].push(Cow::Owned(marginal));
         }
     }
 }

@@ -8,7 +8,8 @@ use crate::propagation::MessageId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
-    /// Tables are filled with the products of their factors, and evidence is entered.
+    /// Tables are set to the products of their factors, unless they still hold these, and evidence
+    /// is entered.
     Initialise,
     /// Messages toward the root.
     Collect,

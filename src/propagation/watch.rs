@@ -32,7 +32,8 @@ pub struct WorkerClock {
 /// of the clock.
 #[derive(Clone, Copy, Debug)]
 pub struct TimingHint {
-    /// Forecast in nanoseconds. Only its ratio to the forecasts of other messages matters.
+    /// Forecast in nanoseconds. It decides, with `min_interval`, which messages are timed together,
+    /// and messages that share a measured time divide it in proportion to their forecasts.
     pub forecast: u32,
     /// Consecutive messages share one reading of the clock until their forecasts add up to this,
     /// in nanoseconds. At zero, every message is timed alone.
@@ -76,7 +77,8 @@ impl Watch {
         Self::with_messages(cancel, 0)
     }
 
-    /// A watch that times every message of `plan`.
+    /// A watch that times every stage and every message of `plan`. If the plan has no messages, the
+    /// watch is untimed.
     #[must_use]
     pub fn timed(plan: &Plan, cancel: CancelToken) -> Self {
         Self::with_messages(cancel, plan.messages().len())

@@ -19,7 +19,8 @@
 //! each state b, with the terms psi(a, b) * m\[a\] for all states a.
 //!
 //! # Terms
-//! * *vertex*: a clique of the junction tree, or a set of variables that was added between cliques.
+//! * *vertex*: a clique of the junction tree, or a set of variables that was added between two
+//!   neighbours.
 //!   An *edge* joins two vertices, or a vertex and a variable, and carries a message in either
 //!   direction.
 //! * *configuration*: a state for each variable of a vertex. Its *code* is its index in a full

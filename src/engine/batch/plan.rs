@@ -192,9 +192,12 @@ impl<T: Real> Plan<T> {
         let source = MessageSource::new(tree, step);
         let factors = source.factor_entries();
         let (order, starts) = by_row(&source.out.entries, tree.edges[step.edge].entries);
-        let of_row = |row: usize| &order[starts[row] as usize..starts[row + 1] as usize];
+        let configurations_of_row =
+            |row: usize| &order[starts[row] as usize..starts[row + 1] as usize];
         let mut rows: Vec<(u32, usize)> = (0..starts.len() - 1)
-            .map(|row| (of_row(row).iter().map(|&at| factors[0][at as usize]).min(), row))
+            .map(|row| {
+                (configurations_of_row(row).iter().map(|&at| factors[0][at as usize]).min(), row)
+            })
             .map(|(first, row)| (first.unwrap_or(0), row))
             .collect();
         // Rows that read nearby entries of the first factor are computed one after another.
@@ -205,7 +208,7 @@ impl<T: Real> Plan<T> {
         let mut count = 0;
         for (_, row) in rows {
             terms.clear();
-            terms.extend(of_row(row).iter().map(|&at| {
+            terms.extend(configurations_of_row(row).iter().map(|&at| {
                 let at = at as usize;
                 let value = source.vertex.configurations.values.get(at).copied().unwrap_or(1.0);
                 Term { entries: [factors[0][at], factors[1][at]], value }

@@ -116,8 +116,9 @@ impl Stepper {
     /// there are fewer.
     ///
     /// # Errors
-    /// [`RunError::Impossible`] if the messages passed show that the evidence is impossible,
-    /// [`RunError::Cancelled`] once `cancel` is cancelled. The stepper remains usable after both.
+    /// [`RunError::Impossible`] if the findings or the messages passed show that the evidence is
+    /// impossible, [`RunError::Cancelled`] once `cancel` is cancelled. The stepper remains usable
+    /// after both.
     ///
     /// # Complexity
     /// A step forward passes one message and copies two tables; a step back copies two tables. A

@@ -61,9 +61,9 @@ impl State {
             let below = node.children.iter().map(|&child| work(&self.cliques[child]));
             let (up, down) = below.fold((0, 0), |sum, work| (sum.0 + work.0, sum.1 + work.1));
             let state = &mut self.cliques[clique];
-            let own = |is_stale: bool| if is_stale { node.work } else { 0 };
-            state.work_up = up + own(state.is_up_stale && state.is_needed);
-            state.work_down = down + own(state.is_down_stale);
+            let cost_if = |is_stale: bool| if is_stale { node.work } else { 0 };
+            state.work_up = up + cost_if(state.is_up_stale && state.is_needed);
+            state.work_down = down + cost_if(state.is_down_stale);
         }
     }
 
@@ -90,10 +90,10 @@ impl State {
         observations.sort_unstable_by_key(|(table, axis, _)| {
             (*table, Reverse((axis.stride, axis.cardinality)))
         });
-        for of_table in observations.chunk_by(|(one, ..), (other, ..)| one == other) {
+        for table_observations in observations.chunk_by(|(one, ..), (other, ..)| one == other) {
             self.states.clear();
-            self.states.extend(of_table.iter().map(|&(_, axis, state)| (axis, state)));
-            let (table, map) = match of_table[0].0 {
+            self.states.extend(table_observations.iter().map(|&(_, axis, state)| (axis, state)));
+            let (table, map) = match table_observations[0].0 {
                 BeliefTable::Separator(clique) => {
                     let node = &tree.nodes[clique];
                     self.cliques[clique].is_masked = true;

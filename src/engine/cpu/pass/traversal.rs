@@ -30,7 +30,8 @@ const MIN_FORK_WORK: usize = 40_000;
 
 /// Subtrees are divided between threads down to this many levels below the root. Each level takes
 /// about a kilobyte of a thread's stack, which has 2 MiB; a chain of thousands of cliques would
-/// exceed it. If it is smaller, fewer messages of very deep trees are passed at the same time.
+/// exceed it. If the constant is smaller, fewer messages of very deep trees are passed at the same
+/// time.
 const MAX_FORK_DEPTH: u32 = 256;
 
 /// The part of a [`State`](crate::engine::cpu::pass::state::State) that belongs to consecutive

@@ -86,7 +86,7 @@ pub struct FactoredTable {
 
 impl GroupPlan {
     /// A group of one factor.
-    fn of_factor(network: &Network, layout: &Layout, factor: FactorId) -> Self {
+    fn from_factor(network: &Network, layout: &Layout, factor: FactorId) -> Self {
         let family = network.factor(factor).scope();
         let is_vector = layout.inner.variables().iter().any(|v| family.contains(v));
         let slow = layout.outer.variables().iter().copied().filter(|v| family.contains(v));
@@ -135,7 +135,7 @@ impl FactoringPlan {
         }
         let mut groups: Vec<GroupPlan> = Vec::new();
         for &factor in factors {
-            let own = GroupPlan::of_factor(network, layout, factor);
+            let own = GroupPlan::from_factor(network, layout, factor);
             let joined = groups
                 .iter_mut()
                 .find_map(|group| group.joined(&own, network, layout).map(|both| (group, both)));

@@ -1,7 +1,7 @@
 //! Fills the table of a clique with the product of its factors.
 //!
 //! The entry at x is the product over all factors f of f(x restricted to the variables of f). It is
-//! stored divided by 2^exponent, so that the largest entry is near one:
+//! stored divided by 2^exponent, so that the largest entry of a full table is near one:
 //!
 //! ```text
 //! table[x] = 2^-exponent * product over factors f of
