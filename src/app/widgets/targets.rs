@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use eframe::egui::{self, Id, Rect, Response};
 
 /// The rectangle of each target, and the frame in which it was drawn.
-type Places = HashMap<&'static str, (Rect, u64)>;
+type TargetRects = HashMap<&'static str, (Rect, u64)>;
 
 /// Marks a widget as target `name`.
 pub fn mark(response: &Response, name: &'static str) {
@@ -16,8 +16,8 @@ pub fn mark(response: &Response, name: &'static str) {
 pub fn mark_rect(ctx: &egui::Context, rect: Rect, name: &'static str) {
     let frame = ctx.cumulative_frame_nr();
     ctx.data_mut(|data| {
-        let places: &mut Places = data.get_temp_mut_or_default(Id::new("lesson targets"));
-        places.insert(name, (rect, frame));
+        let targets: &mut TargetRects = data.get_temp_mut_or_default(Id::new("lesson targets"));
+        targets.insert(name, (rect, frame));
     });
 }
 
@@ -27,7 +27,7 @@ pub fn mark_rect(ctx: &egui::Context, rect: Rect, name: &'static str) {
 pub fn find(ctx: &egui::Context, name: &str) -> Option<Rect> {
     let frame = ctx.cumulative_frame_nr();
     ctx.data_mut(|data| {
-        let places: &mut Places = data.get_temp_mut_or_default(Id::new("lesson targets"));
-        places.get(name).filter(|(_, seen)| seen + 1 >= frame).map(|(rect, _)| *rect)
+        let targets: &mut TargetRects = data.get_temp_mut_or_default(Id::new("lesson targets"));
+        targets.get(name).filter(|(_, seen)| seen + 1 >= frame).map(|(rect, _)| *rect)
     })
 }

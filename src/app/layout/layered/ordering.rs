@@ -10,8 +10,8 @@ const MAX_SWEEPS: usize = 12;
 const MIN_SWEEPS: usize = 4;
 
 /// Orders every layer so that few arcs cross, by the barycentre method: sweeps down and up sort the
-/// vertices of each layer by the mean position of their neighbours on the layer visited before. The
-/// order with the fewest crossings is used.
+/// vertices of each layer by the mean position of their neighbours on the layer visited before. Of
+/// the orders before and after each sweep, one with the fewest crossings is used.
 pub(super) fn reduce_crossings(graph: &mut Layered) {
     initial_order(graph);
     let mut best = (crossings(graph), graph.layers.clone());

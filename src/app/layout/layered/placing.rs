@@ -83,9 +83,9 @@ struct Goal {
 
 /// The positions closest to the goals (weighted least squares) at which vertices do not overlap.
 ///
-/// The offset of a vertex is its smallest possible distance from the first vertex. After subtracting
-/// the offsets this is isotonic regression, solved in O(n) by the pool adjacent violators algorithm
-/// (Barlow et al., 1972).
+/// The offset of a vertex is its smallest possible distance from the first vertex. After
+/// subtracting the offsets this is isotonic regression, solved in O(n) by the pool adjacent
+/// violators algorithm (Barlow et al., 1972).
 fn solve(goals: &[Goal]) -> Vec<f32> {
     /// A run of vertices that touch: the weighted mean of their goals less their offsets, their
     /// total weight, and their number.

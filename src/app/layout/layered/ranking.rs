@@ -6,7 +6,7 @@
 /// List scheduling, similar to Coffman and Graham (1972): among the vertices whose predecessors are
 /// all placed, each layer takes the ones with the longest paths below them. After that, a vertex
 /// moves down toward its successors if this shortens its arcs in total and a layer has room.
-/// Vertices on or below a cycle stay on layer 0, whatever `max_width` is, and are not counted there.
+/// Vertices on or below a cycle stay on layer 0 and do not count toward its width.
 pub(super) fn layers(n: usize, arcs: &[(usize, usize)], max_width: usize) -> Vec<usize> {
     let mut above = vec![Vec::new(); n];
     let mut below = vec![Vec::new(); n];

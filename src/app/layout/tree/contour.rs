@@ -42,8 +42,8 @@ impl Contour {
     }
 }
 
-/// Packs every subtree as tightly as its contour allows. Returns the position of the centre
-/// of each vertex along its level, with the root at zero. Vertex `v` is `widths[v]` wide.
+/// Packs the subtrees of siblings as tightly as their contours allow. Returns the position of the
+/// centre of each vertex along its level, with the root at zero. Vertex `v` is `widths[v]` wide.
 pub(super) fn pack(tree: &TreeShape, widths: &[f32]) -> Vec<f32> {
     let mut contours: Vec<Contour> = widths.iter().map(|_| Contour::default()).collect();
     // Until the last loop, positions are relative to the parent.

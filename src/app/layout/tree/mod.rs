@@ -28,7 +28,7 @@ pub struct TreeShape {
 
 impl TreeShape {
     /// The tree in which `children[v]` are the children of `v`. Vertices that cannot be reached
-    /// from `root` get no place in a drawing: their centre is the origin.
+    /// from `root` get no place in a drawing: their centre is the origin, and they have no line.
     ///
     /// # Panics
     /// If a child is not a vertex.

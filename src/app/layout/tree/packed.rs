@@ -132,8 +132,8 @@ fn limits(children: &[usize], right: bool, packings: &[Vec<Packing>]) -> Vec<f32
 }
 
 /// Arranges the subtrees of the children in a stack if `right`, otherwise in a row. Of the packings
-/// of a subtree within `limit`, the one that takes up the least of the stack or row is used. Returns
-/// the offset and the packing of each subtree, and the total length of the stack or row.
+/// of a subtree within `limit`, the one that takes up the least of the stack or row is used.
+/// Returns the offset and the packing of each subtree, and the total length of the stack or row.
 fn arrange(
     children: &[usize],
     right: bool,

@@ -28,7 +28,7 @@ pub(super) fn show(ui: &mut Ui, number_of_result: u64, table: &Table) {
                         match column.cells.cell(index) {
                             Cell::Text(text) => cell(&mut row, text),
                             Cell::Count(count) => number(&mut row, numbers::thousands(count)),
-                            Cell::Number(value) => number(&mut row, measure(value)),
+                            Cell::Number(value) => number(&mut row, number_text(value)),
                             Cell::Empty => number(&mut row, "–"),
                         }
                     }
@@ -70,7 +70,7 @@ fn width(column: &crate::experiment::Column) -> f32 {
 /// `value` as text. If its absolute value is at least 1, the text has at least four significant
 /// digits and all digits before the decimal point; below 1, it has three decimals; below 0.001, it
 /// is in scientific notation, unless it is zero.
-fn measure(value: f64) -> String {
+fn number_text(value: f64) -> String {
     let size = value.abs();
     if (1000.0..1e15).contains(&size) {
         let whole = numbers::thousands(size.round() as u64);
@@ -102,7 +102,7 @@ mod tests {
             (0.000_12, "1.200e-4"),
         ];
         for (value, text) in cases {
-            assert_eq!(measure(value), text);
+            assert_eq!(number_text(value), text);
         }
     }
 }

@@ -47,7 +47,8 @@ pub(super) struct Chart<'a> {
 }
 
 impl Chart<'_> {
-    /// Draws the histogram with its title in `height` points.
+    /// Draws the histogram with its title in `height` points, or more if the plot would be lower
+    /// than [`MIN_HEIGHT`].
     pub fn show(&self, ui: &mut Ui, commands: &mut Commands, height: f32) {
         let top = ui.cursor().top();
         ui.horizontal_wrapped(|ui| {

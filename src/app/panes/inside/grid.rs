@@ -272,6 +272,6 @@ impl Cell {
 }
 
 /// The colour of separator entry `j`. Entries with consecutive numbers have different colours.
-pub fn colour(j: usize) -> Color32 {
+pub fn entry_colour(j: usize) -> Color32 {
     theme::colour(SEPARATOR_ENTRIES[j % SEPARATOR_ENTRIES.len()])
 }

@@ -2,7 +2,7 @@
 
 use eframe::egui::{Color32, Shape, Stroke, Ui, epaint::CubicBezierShape, pos2};
 
-use super::grid::{VisibleRows, colour};
+use super::grid::{VisibleRows, entry_colour};
 use super::player::StepPlayer;
 use super::scene::MessageScene;
 use crate::app::theme::Palette;
@@ -44,7 +44,7 @@ impl MessageScene<'_> {
                 let stroke = if is_current {
                     Stroke::new(2.5, Palette::of(ui).active)
                 } else {
-                    Stroke::new(1.2, colour(j).gamma_multiply(strength))
+                    Stroke::new(1.2, entry_colour(j).gamma_multiply(strength))
                 };
                 let bend = 0.5 * (x1 - x0);
                 let points = [pos2(x0, a), pos2(x0 + bend, a), pos2(x1 - bend, b), pos2(x1, b)];

@@ -8,7 +8,7 @@ use eframe::egui::{
     WidgetType, pos2,
 };
 
-use super::grid::colour;
+use super::grid::entry_colour;
 use super::player::StepPlayer;
 use super::scene::MessageScene;
 use crate::app::theme::{Palette, ink_on};
@@ -152,7 +152,7 @@ fn cells(ui: &Ui, rect: Rect, step: &WarpStep<'_>, layout: MappingLayout, words:
             MappingLayout::Interleaved => (word % entries, word / entries),
         };
         let read = words.contains(&word);
-        let fill = background.lerp_to_gamma(colour(j), if read { 0.9 } else { 0.35 });
+        let fill = background.lerp_to_gamma(entry_colour(j), if read { 0.9 } else { 0.35 });
         let cell = cell_rect(word);
         painter.rect_filled(cell.shrink(0.5), 1, fill);
         if width >= MIN_NUMBER_WIDTH {

@@ -37,7 +37,7 @@ const MIN_WIDE_TABLES: f32 = 840.0;
 /// The message and its view state.
 #[derive(Default)]
 pub struct InsidePane {
-    /// The message that is shown. It stays until the numbers of the next one arrive.
+    /// The message that is shown. It stays until the answer for the next message arrives.
     shown: Option<Arc<MessageDetail>>,
     player: StepPlayer,
     scrolls: [Scroll; 3],

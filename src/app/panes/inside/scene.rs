@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::grid::{Grid, GridColumn, GridRow, colour};
+use super::grid::{Grid, GridColumn, GridRow, entry_colour};
 use super::player::StepPlayer;
 use super::words;
 use crate::app::widgets::naming::{clique_id, separator_id};
@@ -105,7 +105,7 @@ impl<'a> MessageScene<'a> {
                     words::assignment(network, &detail.sender, entry)
                 ),
                 cells: vec![entry.to_string(), states, value, format!("> {j}")],
-                colour: colour(j),
+                colour: entry_colour(j),
                 done: player.progress().has_added(detail, entry),
                 current: matches!(current, Some(Step::Add { entry: at, .. }) if at == entry),
                 related: current.is_some_and(|step| step.j() == j),
@@ -143,7 +143,7 @@ impl<'a> MessageScene<'a> {
                     scientific(sum)
                 ),
                 cells: vec![j.to_string(), states, before, scientific(sum), ratio],
-                colour: colour(j),
+                colour: entry_colour(j),
                 done: divided,
                 current: current.is_some_and(|step| step.j() == j),
                 related: current.is_some_and(|step| step.j() == j),
@@ -187,7 +187,7 @@ impl<'a> MessageScene<'a> {
                     .into_iter()
                     .chain([entry.to_string(), states, before, after])
                     .collect(),
-                colour: colour(j),
+                colour: entry_colour(j),
                 done,
                 current: matches!(current, Some(Step::Multiply { entry: at, .. }) if at == entry),
                 related: current.is_some_and(|step| step.j() == j),

@@ -61,9 +61,9 @@ pub struct Picture {
     pub edges: Vec<Edge>,
 }
 
-/// Draws the network in layers, for a pane `aspect` times as wide as it is high, or at the positions
-/// of the file if `aspect` is `None`. Fill edges, and moral edges of a Bayesian network, are drawn
-/// only if `compiled` is given.
+/// Draws the network in layers, for a pane `aspect` times as wide as it is high, or at the
+/// positions of the file if `aspect` is `None`. Fill edges, and moral edges of a Bayesian network,
+/// are drawn only if `compiled` is given.
 pub fn picture(
     network: &Network,
     compiled: Option<&CompiledNetwork>,

@@ -21,8 +21,8 @@ const PLACED: &str = r#"<smile id="placed"><nodes>
     <node id="c"><position>0 100 76 136</position></node>
     </genie></extensions></smile>"#;
 
-/// Writes `text` to a file in a temporary folder. Returns the folder, which is deleted when dropped,
-/// and the path of the file.
+/// Writes `text` to a file in a temporary folder. Returns the folder, which is deleted when
+/// dropped, and the path of the file.
 fn file(name: &str, text: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);

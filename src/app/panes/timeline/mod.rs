@@ -26,8 +26,8 @@ use axis::View;
 use draw::Drawing;
 use rows::{Grouping, TimelineRow};
 
-/// Maximum number of rows by worker; more rows would be too low to read. If there would be more,
-/// messages are packed into fewer rows unless the user chooses otherwise.
+/// Number of rows by worker above which messages are packed into fewer rows, unless the user
+/// chooses otherwise: more rows would be too low to read.
 const MAX_WORKER_ROWS: usize = 24;
 
 /// The timeline and its view state.

@@ -31,7 +31,7 @@ pub struct TimelineRow {
     pub spans: Vec<Span>,
 }
 
-/// Part of a row as it is drawn. Positions are in pixels.
+/// Part of a row as it is drawn. A pixel is a logical pixel, which egui calls a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RowShape {
     /// A message that is wide enough for a bar: left and right edge.

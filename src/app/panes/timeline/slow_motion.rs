@@ -110,7 +110,7 @@ impl Chart {
             let x = self.x(tick.time);
             self.painter.vline(x, self.rect.y_range(), Stroke::new(1.0, line));
             let at = pos2(x + 4.0, self.rect.top() + 0.5 * AXIS_HEIGHT);
-            self.painter.text(at, Align2::LEFT_CENTER, tick.label, small(), ink);
+            self.painter.text(at, Align2::LEFT_CENTER, tick.label, label_font(), ink);
         }
     }
 
@@ -127,7 +127,7 @@ impl Chart {
         let (palette, ground) = (Palette::of(ui), ui.visuals().panel_fill);
         let label = format!("{name}: {}", numbers::duration(trace.elapsed));
         let at = pos2(band.left() + 4.0, band.top());
-        self.painter.text(at, Align2::LEFT_TOP, label, small(), ui.visuals().text_color());
+        self.painter.text(at, Align2::LEFT_TOP, label, label_font(), ui.visuals().text_color());
         let rows = rows::rows(trace, compiled.plan(), Grouping::Packed);
         let row_height =
             ((band.height() - NAME_HEIGHT - 6.0) / rows.len().max(1) as f32).min(MAX_ROW_HEIGHT);
@@ -158,6 +158,6 @@ impl Chart {
 }
 
 /// The font of labels and names.
-fn small() -> FontId {
+fn label_font() -> FontId {
     FontId::proportional(11.0)
 }

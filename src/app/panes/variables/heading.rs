@@ -3,7 +3,7 @@
 use eframe::egui::{self, Align2, Rect, Response, Sense, Stroke, Ui, pos2, vec2};
 
 use super::rows::{NUMBER_WIDTH, RowActions, VariableRow};
-use super::text::{body, percent, small, write_elided};
+use super::text::{name_font, percent, small_font, write_elided};
 use crate::app::state::command::{Commands, EvidenceCommand, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::theme::Palette;
@@ -61,16 +61,16 @@ impl VariableRow<'_> {
         let painter = ui.painter_at(rect);
         let ink = ui.visuals().text_color();
         let arrow = if self.expanded { "⏷" } else { "⏵" };
-        painter.text(arrow_rect.center(), Align2::CENTER_CENTER, arrow, small(ui), ink);
+        painter.text(arrow_rect.center(), Align2::CENTER_CENTER, arrow, small_font(ui), ink);
         let has_evidence = self.document.evidence.get(self.variable).is_some();
         let colour =
             if has_evidence { Palette::of(ui).evidence } else { ui.visuals().strong_text_color() };
         let split = rect.left() + rect.width() * if self.expanded { 1.0 } else { NAME_SHARE };
         let room = Rect::from_min_max(title_rect.min, pos2(split - 6.0, rect.bottom()));
-        let end = write_elided(ui, room, network[self.variable].name(), body(ui), colour);
+        let end = write_elided(ui, room, network[self.variable].name(), name_font(ui), colour);
         if let Some(title_text) = naming::title(network, self.variable) {
             let room = room.with_min_x((end + 8.0).min(room.right()));
-            write_elided(ui, room, title_text, small(ui), ui.visuals().weak_text_color());
+            write_elided(ui, room, title_text, small_font(ui), ui.visuals().weak_text_color());
         }
         if !self.expanded {
             self.paint_summary(ui, Rect::from_min_max(pos2(split, rect.top()), rect.max));
@@ -148,13 +148,13 @@ impl VariableRow<'_> {
             rect.right_center() - vec2(4.0, 0.0),
             Align2::RIGHT_CENTER,
             number,
-            small(ui),
+            small_font(ui),
             ink,
         );
         let room = Rect::from_min_max(
             pos2(bars.right() + 6.0, rect.top()),
             pos2(rect.right() - NUMBER_WIDTH, rect.bottom()),
         );
-        write_elided(ui, room, label, small(ui), ink);
+        write_elided(ui, room, label, small_font(ui), ink);
     }
 }

@@ -206,7 +206,7 @@ impl VariablesPane {
     }
 }
 
-/// A button that retracts all findings.
+/// Draws a button that retracts all findings.
 fn clear_button(ui: &mut Ui, commands: &mut Commands) {
     if ui.button("Clear all").on_hover_text("Retract all findings").clicked() {
         commands.push(EvidenceCommand::Clear);

@@ -12,7 +12,7 @@ use crate::app::theme::Palette;
 use crate::app::widgets::targets;
 use crate::network::{Finding, VariableId};
 
-use super::text::{percent, small, write_elided};
+use super::text::{percent, small_font, write_elided};
 
 /// Height of a heading in points.
 pub(super) const HEADING_HEIGHT: f32 = 24.0;
@@ -122,7 +122,7 @@ impl VariableRow<'_> {
         if observed {
             painter.circle_filled(rect.left_center() + vec2(11.0, 0.0), 3.5, palette.evidence);
         }
-        write_elided(ui, room, label, small(ui), ink);
+        write_elided(ui, room, label, small_font(ui), ink);
 
         let track = Rect::from_min_max(
             pos2(split, rect.top() + 3.0),
@@ -137,7 +137,7 @@ impl VariableRow<'_> {
             painter.rect_filled(bar, 2.0, self.dimmed(colour));
             let end = rect.right_center() - vec2(4.0, 0.0);
             let ink = self.dimmed(ink);
-            painter.text(end, Align2::RIGHT_CENTER, percent(p), small(ui), ink);
+            painter.text(end, Align2::RIGHT_CENTER, percent(p), small_font(ui), ink);
         }
         let prior = self.prior().filter(|_| !self.document.evidence.is_empty());
         if let Some(p) = prior.map(|prior| prior[state]) {

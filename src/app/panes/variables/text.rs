@@ -3,8 +3,8 @@
 use eframe::egui::text::{LayoutJob, TextWrapping};
 use eframe::egui::{Color32, FontId, Rect, TextStyle, Ui, vec2};
 
-/// Writes `text` at the left of `room`, with an ellipsis if it does not fit, or nothing if `room` is
-/// too narrow for a letter. Returns the right edge of what was written.
+/// Writes `text` at the left of `room`, with an ellipsis if it does not fit, or nothing if `room`
+/// is too narrow for a letter. Returns the right edge of what was written.
 pub(super) fn write_elided(ui: &Ui, room: Rect, text: &str, font: FontId, colour: Color32) -> f32 {
     if room.width() < 8.0 {
         return room.left();
@@ -19,13 +19,13 @@ pub(super) fn write_elided(ui: &Ui, room: Rect, text: &str, font: FontId, colour
 }
 
 /// The font of the names of variables.
-pub(super) fn body(ui: &Ui) -> FontId {
+pub(super) fn name_font(ui: &Ui) -> FontId {
     TextStyle::Body.resolve(ui.style())
 }
 
 /// The font of all other text: one point smaller than the font of names.
-pub(super) fn small(ui: &Ui) -> FontId {
-    FontId { size: TextStyle::Body.resolve(ui.style()).size - 1.0, ..body(ui) }
+pub(super) fn small_font(ui: &Ui) -> FontId {
+    FontId { size: TextStyle::Body.resolve(ui.style()).size - 1.0, ..name_font(ui) }
 }
 
 /// A percentage with two decimals, never rounded to 0% or 100%: `<0.01%` is shown for a small

@@ -12,7 +12,7 @@ use crate::experiment::chart::{
 /// Font size of the labels in points.
 const FONT_SIZE: f32 = 11.0;
 
-/// Maximum number of points of a panel for which labels are written; most labels of more points
+/// Maximum number of points of a panel in which points are labelled. With more points, most labels
 /// would have no room.
 const MAX_LABELLED: usize = 60;
 
@@ -55,8 +55,8 @@ fn mark_label_corner(end: Pos2, size: Vec2, is_vertical: bool, rect: Rect) -> Po
     (end + offset).clamp(min, max)
 }
 
-/// Writes labels next to their dots, unless there are more than [`MAX_LABELLED`] points. A label that
-/// would cover a dot or another label is left out.
+/// Writes labels next to their dots, unless there are more than [`MAX_LABELLED`] points. A label
+/// that would cover a dot or another label is left out.
 pub(super) fn show_point_labels(
     ui: &Ui,
     rect: Rect,
