@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bin_begins_at_each_power_of_ten() {
+    fn a_bin_extends_from_a_power_of_ten_over_a_quarter_of_a_decade() {
         let bins = Bins::of(&[999, 1_000, 1_778, 1_779]);
         let counts: Vec<usize> = bins.bins.iter().map(|bin| bin.members.len()).collect();
         assert_eq!(counts, [1, 2, 1]);

@@ -80,7 +80,7 @@ fn buttons_and_keys_move_by_one_step() {
 }
 
 #[test]
-fn a_thread_processes_only_its_own_entries() {
+fn a_thread_adds_only_its_own_entries() {
     let mut harness = pane(0);
     let detail = detail(&harness);
     harness.get_by_label("Thread by thread").click();

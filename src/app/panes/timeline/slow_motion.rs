@@ -29,7 +29,8 @@ pub(super) struct Now {
     pub(super) playing: bool,
 }
 
-/// Draws the traces of `document`, with the messages after `now` dimmed.
+/// Draws the [traces to compare](Document::traces_to_compare) of `document`, with the messages
+/// after `now` dimmed.
 ///
 /// A click or a drag moves to another time. `zoom` is the part in view, or `None` for everything.
 /// The wheel zooms, and a double click shows everything again. While playing, the time shown stays

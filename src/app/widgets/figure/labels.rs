@@ -56,7 +56,7 @@ fn mark_label_corner(end: Pos2, size: Vec2, is_vertical: bool, rect: Rect) -> Po
 }
 
 /// Writes labels next to their dots, unless there are more than [`MAX_LABELLED`] points. A label
-/// that would cover a dot or another label is left out.
+/// that would cover a dot or another label, or cross the left or right edge of `rect`, is left out.
 pub(super) fn show_point_labels(
     ui: &Ui,
     rect: Rect,
