@@ -34,7 +34,8 @@ fn cycle(length: usize) -> MoralGraph {
 /// depends only on the seed.
 fn options(method: Triangulation, seed: u64) -> TriangulationOptions {
     let budget = Duration::from_secs(3600);
-    TriangulationOptions { method, seed, restarts: 3, steps: 5_000, budget, known: None }
+    let (restarts, steps, runs) = (3, 5_000, u32::MAX);
+    TriangulationOptions { method, seed, restarts, steps, runs, budget, known: None }
 }
 
 fn compile(graph: &MoralGraph, method: Triangulation, seed: u64) -> (Elimination, JunctionTree) {

@@ -32,9 +32,10 @@ pub struct CompileArgs {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0..=u64::MAX))]
     seed: u64,
 
-    /// Maximum time for which auto searches if it knows no good junction tree [default: 1]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    triangulation_budget: Option<Duration>,
+    /// Maximum time for which auto searches if it knows no good junction tree. It stops earlier once
+    /// the search costs more time than a smaller tree is likely to save
+    #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds)]
+    triangulation_budget: Duration,
 
     /// Memory that an engine may use, such as 2GiB, 500MB or a number of bytes [default: half of
     /// the available memory]
@@ -48,15 +49,20 @@ pub fn triangulations() -> PossibleValuesParser {
 }
 
 impl CompileArgs {
-    /// Compiles `network`.
-    pub fn compile(&self, network: &Arc<Network>) -> Result<Arc<CompiledNetwork>, String> {
-        let method = self.triangulation()?;
-        let mut triangulation =
-            TriangulationOptions { method, seed: self.seed, ..Default::default() };
-        if let Some(budget) = self.triangulation_budget {
-            // Search until the time is up, however many steps that is.
-            triangulation = TriangulationOptions { budget, steps: u64::MAX, ..triangulation };
-        }
+    /// Compiles `network` for `runs` propagations.
+    pub fn compile(
+        &self,
+        network: &Arc<Network>,
+        runs: u32,
+    ) -> Result<Arc<CompiledNetwork>, String> {
+        let triangulation = TriangulationOptions {
+            method: self.triangulation()?,
+            seed: self.seed,
+            steps: u64::MAX,
+            runs,
+            budget: self.triangulation_budget,
+            ..Default::default()
+        };
         compile(Arc::clone(network), &CompileOptions { triangulation }, &CancelToken::new())
             .map(Arc::new)
             .map_err(|error| error.to_string())

@@ -68,13 +68,14 @@ pub fn run(args: &Args) -> Outcome {
     let network = &read.network;
     let (names, cases) = cases(network, args)?;
 
-    let compiled = args.compile.compile(network)?;
+    let runs = u32::try_from(cases.len()).unwrap_or(u32::MAX);
+    let compiled = args.compile.compile(network, runs)?;
     let load = LoadOptions {
         precision,
         threads: options::threads(args.threads),
         memory: args.compile.memory(),
         paper: args.paper.options(),
-        runs: u32::try_from(cases.len()).unwrap_or(u32::MAX),
+        runs,
         form: args.form,
     };
     let mut propagator = engine.load(&compiled, &load).map_err(|error| error.to_string())?;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::num::NonZero;
 use std::str::FromStr;
 
+use crate::graph::TriangulationOptions;
 use crate::potential::Precision;
 use crate::propagation::{Form, MemoryLimit};
 
@@ -35,7 +36,7 @@ pub struct LoadOptions {
 
 impl LoadOptions {
     /// The default number of [`runs`](Self::runs), for a user who explores a network.
-    pub const MANY_RUNS: u32 = 1000;
+    pub const MANY_RUNS: u32 = TriangulationOptions::MANY_RUNS;
 }
 
 impl Default for LoadOptions {

@@ -5,9 +5,9 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::cancel::{CancelToken, Cancelled};
 use crate::graph::MoralGraph;
-use crate::graph::elimination_tree::EliminationTree;
+use crate::graph::anneal::{Ordering, anneal};
 use crate::graph::reduction::reduce;
-use crate::graph::search::{ROUNDS, saturation_steps};
+use crate::graph::search::{SCHEDULES, saturation_steps};
 use crate::network::VariableId;
 
 /// Maximum number of steps of a walk. Longer walks did not find better orders, and a walk reports
@@ -21,8 +21,8 @@ const LONGEST_WALK: u64 = 8_000_000;
 /// with that sum. Calls `tick` at least every few thousand steps and waits until it returns. The
 /// orders found depend only on `graph`, `order` and `seed`.
 ///
-/// Returns once there was no improvement for a hundred times the number of steps after which most
-/// pairs of vertices have been exchanged, or at once if at most one vertex remains after simplicial
+/// Returns once there was no improvement for twenty times the number of steps after which most pairs
+/// of vertices have been exchanged several times, or at once if at most one vertex remains after simplicial
 /// vertices are removed.
 ///
 /// # Errors
@@ -36,49 +36,44 @@ pub fn improve_order(
     mut better: impl FnMut(Vec<VariableId>, f64),
 ) -> Result<(), Cancelled> {
     let core = reduce(graph);
-    let total = |order: &[VariableId]| EliminationTree::new(graph, order, |states| states).total();
-    let mut least = total(order);
+    let mut least = Ordering::new(graph, order.to_vec()).entries;
     let mut offer = |of_core: &[VariableId]| {
-        let order = core.extend(of_core);
-        let entries = total(&order);
-        if entries < least {
-            least = entries;
-            better(order, entries);
+        let found = Ordering::new(graph, core.extend(of_core));
+        if found.entries < least {
+            least = found.entries;
+            better(found.order, found.entries);
         }
     };
-    let mut best = core.restrict(order);
+    let mut best = Ordering::new(&core.graph, core.restrict(order));
     // Eliminating simplicial vertices first may already be an improvement.
-    offer(&best);
+    offer(&best.order);
     if core.graph.len() < 2 {
         return Ok(());
     }
-    let total_of_core =
-        |order: &[VariableId]| EliminationTree::new(&core.graph, order, |states| states).total();
-    let mut least_of_core = total_of_core(&best);
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut tick_and_continue = || {
         tick();
         false
     };
     let n = core.graph.len() as u64;
-    let give_up_after = 100 * saturation_steps(n);
+    let give_up_after = 20 * saturation_steps(n);
     let mut steps_since_best = 0;
     let mut length = (100 * n + 3 * n * n).clamp(20_000, LONGEST_WALK / 32);
     loop {
-        for round in &ROUNDS {
-            let found = round.walk(
+        for schedule in SCHEDULES {
+            let found = anneal(
                 &core.graph,
-                &best,
+                &best.order,
+                schedule,
                 length,
                 &mut random,
                 &mut tick_and_continue,
                 cancel,
             )?;
-            let entries = total_of_core(&found);
             steps_since_best += length;
-            if entries < least_of_core {
-                (least_of_core, best, steps_since_best) = (entries, found, 0);
-                offer(&best);
+            if found.entries < best.entries {
+                (best, steps_since_best) = (found, 0);
+                offer(&best.order);
             }
             if steps_since_best >= give_up_after {
                 return Ok(());

@@ -3,40 +3,100 @@
 
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 use crate::cancel::{CancelToken, Cancelled};
 use crate::clock::Instant;
-use crate::graph::anneal::{Cooling, anneal};
-use crate::graph::elimination_tree::EliminationTree;
+use crate::graph::anneal::{Ordering, Schedule, anneal};
+use crate::graph::elimination_tree::WHOLE;
 use crate::graph::greedy::{Found, Greedy};
 use crate::graph::reduction::reduce;
 use crate::graph::{Heuristic, MoralGraph, TriangulationOptions};
 use crate::network::VariableId;
 
+/// Time of a propagation for each table entry, in nanoseconds: both passes of engine `cpu` on a
+/// core of 2020. If it is too large, small networks are searched for longer than that saves.
+const ENTRY_NANOSECONDS: f64 = 2.0;
+
+/// Time of a step of a walk, in nanoseconds, where two threads share the walks; measured on networks
+/// of 300 to 1200 variables. If it is too small, small networks are searched for longer than that
+/// saves.
+const STEP_NANOSECONDS: f64 = 250.0;
+
+/// Time of a greedy elimination for each vertex, in steps of a walk; measured likewise.
+const STEPS_PER_ELIMINATED_VERTEX: u64 = 6;
+
+/// The walks of a round. All start from the best order so far. Which walk succeeds depends on the
+/// network, and on how good the order already is.
+pub(super) const SCHEDULES: [Schedule; 8] = [
+    Schedule { exponent: WHOLE / 2, temperature: 0.05 },
+    Schedule { exponent: WHOLE / 4, temperature: 0.02 },
+    Schedule { exponent: WHOLE / 2, temperature: 0.02 },
+    Schedule { exponent: WHOLE, temperature: 0.05 },
+    Schedule { exponent: WHOLE, temperature: 0.02 },
+    Schedule { exponent: WHOLE, temperature: 0.005 },
+    Schedule { exponent: WHOLE / 4, temperature: 0.01 },
+    Schedule { exponent: WHOLE / 2, temperature: 0.005 },
+];
+
+/// Maximum number of steps of each walk in the first round. The number doubles with each round.
+/// Affects only the quality of the tree.
+const FIRST_WALK_STEPS: u64 = 65_536;
+
+/// How many steps a search may take, and what it has taken.
+///
+/// Time is counted in steps, at [`STEP_NANOSECONDS`] each, so that the result does not depend on the
+/// speed of the machine. The clock only cuts off a search that takes longer than its budget.
+struct Limits<'a> {
+    options: &'a TriangulationOptions,
+    started: Instant,
+    /// Steps taken so far, by all walks and heuristics.
+    steps: u64,
+}
+
+impl Limits<'_> {
+    /// Number of steps that the search may still take if the best tree has `entries` entries.
+    fn steps_left(&self, entries: f64) -> u64 {
+        let worthwhile = worthwhile_steps(entries, self.options.runs);
+        worthwhile.saturating_sub(self.steps)
+    }
+
+    /// Whether the time budget is used up.
+    fn expired(&self) -> bool {
+        self.started.elapsed() >= self.options.budget
+    }
+}
+
+/// Number of steps after which a search costs more time than it can save: the time of `runs`
+/// propagations of a tree with `entries` entries.
+fn worthwhile_steps(entries: f64, runs: u32) -> u64 {
+    // The cast saturates.
+    (entries * f64::from(runs) * ENTRY_NANOSECONDS / STEP_NANOSECONDS) as u64
+}
+
 /// Searches for an elimination order with a small total table size.
 ///
 /// Runs every heuristic once with the seed of `options`, then restarts those that broke ties, in
 /// turn. Then removes simplicial vertices, and improves the best order of the remaining vertices by
-/// random walks of growing length. A later order replaces an earlier one only if it is strictly
-/// better.
+/// rounds of random walks. A later order replaces an earlier one only if it is strictly better.
+/// Stops once it has taken longer than it can save.
 pub(super) fn search(
     graph: &MoralGraph,
     options: &TriangulationOptions,
     cancel: &CancelToken,
 ) -> Result<Vec<VariableId>, Cancelled> {
-    let started = Instant::now();
+    let mut limits = Limits { options, started: Instant::now(), steps: 0 };
     let mut seeds = Pcg64Mcg::seed_from_u64(options.seed);
-    let mut expired = || started.elapsed() >= options.budget;
-    let found = restart(graph, options, &mut seeds, &mut expired, cancel)?;
-    if options.steps == 0 {
+    let found = restart(graph, options, &mut seeds, &mut limits, cancel)?;
+    if options.steps == 0 || limits.steps_left(found.entries as f64) == 0 {
         return Ok(found.order);
     }
     let core = reduce(graph);
-    let start = core.restrict(&found.order);
-    let improved = improve(&core.graph, start, options.steps, &mut seeds, &mut expired, cancel)?;
-    let order = core.extend(&improved);
-    let total = EliminationTree::new(graph, &order, |states| states).total();
-    Ok(if total < found.entries as f64 { order } else { found.order })
+    let start = Ordering::new(&core.graph, core.restrict(&found.order));
+    let improved = improve(&core.graph, start, &mut seeds, &mut limits, cancel)?;
+    let found = Ordering::new(graph, found.order);
+    let improved = Ordering::new(graph, core.extend(&improved));
+    Ok(if improved.entries < found.entries { improved.order } else { found.order })
 }
 
 /// The best result of all heuristics and their restarts; of equally good results, the earliest.
@@ -47,128 +107,142 @@ fn restart(
     graph: &MoralGraph,
     options: &TriangulationOptions,
     seeds: &mut Pcg64Mcg,
-    expired: &mut impl FnMut() -> bool,
+    limits: &mut Limits,
     cancel: &CancelToken,
 ) -> Result<Found, Cancelled> {
+    let cost = STEPS_PER_ELIMINATED_VERTEX * graph.len() as u64;
     let mut best: Option<Found> = None;
     let mut restartable = Vec::new();
-    for heuristic in Heuristic::ALL {
+    for heuristic in different_heuristics(graph) {
         let start = Greedy::new(graph, heuristic, cancel)?;
         let bound = best.as_ref().map(|best| best.entries);
         let run = start.clone().run(options.seed, bound, cancel)?;
+        limits.steps += cost;
         best = run.found.or(best);
         if run.tied {
             restartable.push(start);
         }
     }
+    let mut best = best.expect("the first run has no bound and reaches the end");
     'restarts: for _ in 0..options.restarts {
         // Not 0, which would break ties in file order instead of at random.
         let seed = seeds.next_u64() | 1;
         for start in &restartable {
-            if expired() {
+            if limits.steps_left(best.entries as f64) < cost || limits.expired() {
                 break 'restarts;
             }
-            let bound = best.as_ref().map(|best| best.entries);
-            best = start.clone().run(seed, bound, cancel)?.found.or(best);
+            let run = start.clone().run(seed, Some(best.entries), cancel)?;
+            limits.steps += cost;
+            best = run.found.unwrap_or(best);
         }
     }
-    Ok(best.expect("the first run has no bound and reaches the end"))
+    Ok(best)
 }
 
-/// One walk, or two in sequence, from the best order so far.
-pub(super) struct Round {
-    /// Whether a first walk minimises the sum of table sizes to the power of 3/4. Large tables then
-    /// weigh less, so the walk can pass through orders with a large table.
-    flatten_first: bool,
-    /// Initial temperature of the walk over actual table sizes; see [`Cooling`].
-    initial_temperature: f64,
+/// The heuristics that can give different orders of `graph`. If all variables have the same number
+/// of states, weights make no difference.
+fn different_heuristics(graph: &MoralGraph) -> impl Iterator<Item = Heuristic> {
+    let are_equal = graph.cardinalities().windows(2).all(|pair| pair[0] == pair[1]);
+    Heuristic::ALL.into_iter().filter(move |heuristic| {
+        !are_equal || matches!(heuristic, Heuristic::MinDegree | Heuristic::MinFill)
+    })
 }
 
-/// The rounds, repeated in this order. Which round succeeds depends on the network.
-pub(super) const ROUNDS: [Round; 4] = [
-    Round { flatten_first: false, initial_temperature: 0.02 },
-    Round { flatten_first: true, initial_temperature: 0.003 },
-    Round { flatten_first: false, initial_temperature: 0.3 },
-    Round { flatten_first: false, initial_temperature: 0.1 },
-];
-
-/// Final temperature of every walk, as a share of the total table size. Tables that matter are
-/// larger than this share. Tuned on the large shipped networks; affects only the quality of the
-/// tree.
-const FINAL_TEMPERATURE: f64 = 2e-6;
-
-/// Maximum number of steps of each walk in the first pass through [`ROUNDS`]. The number doubles
-/// with each further pass. If the budget runs out, only the last walk is cut short. Affects only
-/// the quality of the tree.
-const FIRST_WALK_STEPS: u64 = 150_000;
-
-/// Number of steps after which most pairs of `n` vertices have been exchanged at least once.
+/// Number of steps of a walk after which most pairs of `n` vertices have been exchanged several
+/// times.
 pub(super) fn saturation_steps(n: u64) -> u64 {
-    200 * n + 20 * n * n
+    200 * n + 100 * n * n
 }
 
-/// The best order of `graph` found by walks that start from `order`, in at most `limit` steps.
+/// Number of steps of the first walk on `n` vertices.
+fn first_walk_steps(n: u64) -> u64 {
+    (100 * n + 3 * n * n).min(FIRST_WALK_STEPS)
+}
+
+/// The best order of `graph` found by rounds of walks, of which the first starts from `best`.
 ///
-/// Also stops after [`saturation_steps`] without improvement, so small networks take only a few
+/// The walks of a round are independent, so they run in parallel with the same result. Also stops
+/// after [`saturation_steps`] of each walk without improvement, so small networks take only a few
 /// milliseconds.
 fn improve(
     graph: &MoralGraph,
-    mut order: Vec<VariableId>,
-    limit: u64,
-    random: &mut Pcg64Mcg,
-    expired: &mut impl FnMut() -> bool,
+    mut best: Ordering,
+    seeds: &mut Pcg64Mcg,
+    limits: &mut Limits,
     cancel: &CancelToken,
 ) -> Result<Vec<VariableId>, Cancelled> {
     let n = graph.len() as u64;
-    let mut length = (100 * n + 3 * n * n).min(FIRST_WALK_STEPS);
-    let give_up_after = saturation_steps(n);
-    let mut least = EliminationTree::new(graph, &order, |states| states).total();
-    let (mut steps_done, mut steps_since_best) = (0, 0);
-    loop {
-        for round in ROUNDS {
-            if n < 2 || steps_done >= limit || steps_since_best >= give_up_after || expired() {
-                return Ok(order);
-            }
-            let steps = length.min(limit - steps_done);
-            let found = round.walk(graph, &order, steps, random, expired, cancel)?;
-            let total = EliminationTree::new(graph, &found, |states| states).total();
-            steps_done += steps;
-            steps_since_best += steps;
-            if total < least {
-                (least, order, steps_since_best) = (total, found, 0);
-            }
+    let walks = SCHEDULES.len() as u64;
+    let mut length = first_walk_steps(n);
+    let (mut steps_done, mut length_since_best) = (0, 0);
+    while n >= 2 && length_since_best < saturation_steps(n) && !limits.expired() {
+        let left = limits.steps_left(best.entries).min(limits.options.steps - steps_done);
+        let steps = length.min(left / walks);
+        if steps == 0 {
+            break;
+        }
+        let found = round(graph, &best, steps, seeds, limits, cancel)?;
+        limits.steps += walks * steps;
+        steps_done += walks * steps;
+        length_since_best += steps;
+        if found.entries < best.entries {
+            (best, length_since_best) = (found, 0);
         }
         length *= 2;
     }
+    Ok(best.order)
 }
 
-impl Round {
-    /// Walks from `order` on `graph` for `steps` steps and returns the best order met in the last
-    /// walk. Stops early once `expired` returns true.
-    pub fn walk(
-        &self,
-        graph: &MoralGraph,
-        order: &[VariableId],
-        mut steps: u64,
-        random: &mut Pcg64Mcg,
-        expired: &mut impl FnMut() -> bool,
-        cancel: &CancelToken,
-    ) -> Result<Vec<VariableId>, Cancelled> {
-        let mut tree = EliminationTree::new(graph, order, |states| states);
-        if self.flatten_first {
-            let weight = |states: f64| states.sqrt() * states.sqrt().sqrt();
-            let mut flat = EliminationTree::new(graph, order, weight);
-            steps /= 2;
-            let cooling =
-                Cooling { initial_temperature: 0.03, final_temperature: FINAL_TEMPERATURE, steps };
-            anneal(&mut flat, cooling, random, expired, cancel)?;
-            tree = EliminationTree::new(graph, &flat.order(), |states| states);
+/// The best order found by one walk of `steps` steps for each of [`SCHEDULES`]; of equally good
+/// orders, that of the earliest schedule.
+fn round(
+    graph: &MoralGraph,
+    start: &Ordering,
+    steps: u64,
+    seeds: &mut Pcg64Mcg,
+    limits: &Limits,
+    cancel: &CancelToken,
+) -> Result<Ordering, Cancelled> {
+    let walks = SCHEDULES.map(|schedule| (schedule, seeds.next_u64()));
+    let walk = |&(schedule, seed): &(Schedule, u64)| {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let mut expired = || limits.expired();
+        anneal(graph, &start.order, schedule, steps, &mut random, &mut expired, cancel)
+    };
+    let found: Vec<_> = walks.par_iter().with_max_len(1).map(walk).collect();
+    let mut best = start.clone();
+    for found in found {
+        let found = found?;
+        if found.entries < best.entries {
+            best = found;
         }
-        let cooling = Cooling {
-            initial_temperature: self.initial_temperature,
-            final_temperature: FINAL_TEMPERATURE,
-            steps,
-        };
-        anneal(&mut tree, cooling, random, expired, cancel)
+    }
+    Ok(best)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_is_worth_the_time_of_the_propagations_that_follow() {
+        // 2 ns for each entry, 250 ns for each step.
+        assert_eq!(worthwhile_steps(1e6, 1), 8_000);
+        assert_eq!(worthwhile_steps(1e6, 1000), 8_000_000);
+        assert_eq!(worthwhile_steps(100.0, 1), 0);
+        assert_eq!(worthwhile_steps(f64::INFINITY, 1), u64::MAX);
+        let options = TriangulationOptions { runs: 10, ..TriangulationOptions::default() };
+        let mut limits = Limits { options: &options, started: Instant::now(), steps: 70_000 };
+        assert_eq!(limits.steps_left(1e6), 10_000);
+        limits.steps = 90_000;
+        assert_eq!(limits.steps_left(1e6), 0, "the search has already taken too long");
+    }
+
+    #[test]
+    fn equal_cardinalities_need_two_heuristics() {
+        let heuristics =
+            |states| different_heuristics(&MoralGraph::new(states, &[])).collect::<Vec<_>>();
+        assert_eq!(heuristics(vec![2, 2]), [Heuristic::MinDegree, Heuristic::MinFill]);
+        assert_eq!(heuristics(vec![2, 3]), Heuristic::ALL);
     }
 }

@@ -65,14 +65,24 @@ pub struct TriangulationOptions {
     /// How often [`Triangulation::Auto`] restarts each heuristic whose first run had a tie.
     pub restarts: usize,
     /// Maximum number of steps of the local search with which [`Triangulation::Auto`] improves the
-    /// best order of the heuristics. The search ends earlier once it stops finding improvements.
+    /// best order of the heuristics, on all threads together. The search ends earlier once it stops
+    /// finding improvements.
     pub steps: u64,
+    /// Number of propagations that are likely to follow. [`Triangulation::Auto`] stops once the
+    /// search has taken longer than this many propagations of the best tree so far are expected to
+    /// take.
+    pub runs: u32,
     /// Time after which [`Triangulation::Auto`] returns the best order so far. Each heuristic is
     /// run at least once, however long that takes.
     pub budget: Duration,
     /// Orders that [`Triangulation::Auto`] uses instead of searching. Only with seed 0; another
     /// seed, or `None` here, forces a search.
     pub known: Option<Arc<KnownOrders>>,
+}
+
+impl TriangulationOptions {
+    /// The default number of [`runs`](Self::runs), for a user who explores a network.
+    pub const MANY_RUNS: u32 = 1000;
 }
 
 impl Default for TriangulationOptions {
@@ -84,6 +94,7 @@ impl Default for TriangulationOptions {
             seed: 0,
             restarts: 4,
             steps: 2_000_000,
+            runs: Self::MANY_RUNS,
             budget: Duration::from_secs(1),
             known: Some(KnownOrders::shipped()),
         }
@@ -92,7 +103,7 @@ impl Default for TriangulationOptions {
 
 /// Makes `graph` chordal.
 ///
-/// The result is the same for the same graph and options, except that [`Triangulation::Auto`] may
+/// The result is the same for the same graph and options, whatever the number of threads, except that [`Triangulation::Auto`] may
 /// find larger cliques if its budget runs out before its steps do.
 ///
 /// # Errors

@@ -120,7 +120,7 @@ fn prepare(args: &Args, spec: &str) -> Result<Prepared, String> {
     let started = Instant::now();
     let read = options::open(spec)?;
     let load = started.elapsed();
-    let compiled = args.compile.compile(&read.network)?;
+    let compiled = args.compile.compile(&read.network, LoadOptions::MANY_RUNS)?;
     let (cases, drawn) = args.cases.of(&compiled, args.compile.memory())?;
     Ok(Prepared { title: read.origin.title(), load, cases, drawn, compiled })
 }
