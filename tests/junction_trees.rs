@@ -329,6 +329,66 @@ fn a_seed_determines_the_tree() {
 }
 
 #[test]
+fn the_number_of_threads_does_not_change_the_tree() {
+    let graph = MoralGraph::of_network(&open("barley").unwrap().network);
+    for seed in 1..3 {
+        let options = TriangulationOptions { steps: 30_000, ..options(Triangulation::Auto, seed) };
+        let orders = [1, 2, 5].map(|threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| triangulate(&graph, &options, &CancelToken::new())).unwrap().order
+        });
+        assert_eq!(orders[0], orders[1], "seed {seed}");
+        assert_eq!(orders[0], orders[2], "seed {seed}");
+        let greedy = TriangulationOptions { steps: 0, ..options.clone() };
+        let greedy = triangulate(&graph, &greedy, &CancelToken::new()).unwrap();
+        assert_ne!(orders[0], greedy.order, "seed {seed}: the walks find another order");
+    }
+}
+
+#[test]
+fn a_search_takes_longer_for_more_propagations() {
+    let graph = MoralGraph::of_network(&open("water").unwrap().network);
+    let total = |runs| {
+        let options = TriangulationOptions {
+            runs,
+            restarts: 0,
+            steps: 300_000,
+            ..options(Triangulation::Auto, 1)
+        };
+        total(&graph, &options)
+    };
+    let greedy = TriangulationOptions { restarts: 0, steps: 0, ..options(Triangulation::Auto, 1) };
+    assert_eq!(total(0), self::total(&graph, &greedy), "nothing can be saved without propagations");
+    assert!(total(1000) < total(0));
+}
+
+/// The smallest table has more than 2^64 entries, and most have more than the search can tell apart.
+#[test]
+fn a_search_of_trees_too_large_for_64_bits_is_never_worse_than_the_heuristics() {
+    let edges = (0..36).flat_map(|v| {
+        let right = (v % 6 < 5).then_some(v + 1);
+        let below = (v < 30).then_some(v + 6);
+        right.into_iter().chain(below).map(move |other| ids(&[v, other]))
+    });
+    let graph = MoralGraph::new(vec![1 << 16; 36], &edges.collect::<Vec<_>>());
+    for seed in 0..3 {
+        let total = |steps| {
+            let options = TriangulationOptions { steps, ..options(Triangulation::Auto, seed) };
+            let elimination = triangulate(&graph, &options, &CancelToken::new()).unwrap();
+            assert_eq!(predicates::is_elimination_order(&graph, &elimination.order), Ok(()));
+            let sizes = elimination
+                .maximal_clusters()
+                .into_iter()
+                .map(|index| 65536_f64.powi(elimination.clusters[index].count_ones(..) as i32));
+            sizes.sum::<f64>()
+        };
+        let [greedy, searched] = [0, 40_000].map(total);
+        assert!(greedy > 2_f64.powi(96), "{greedy:e}");
+        assert!(searched <= greedy, "seed {seed}: {searched:e} after {greedy:e}");
+    }
+}
+
+#[test]
 fn more_restarts_are_never_worse() {
     let graph = MoralGraph::of_network(&open("water").unwrap().network);
     let total = |restarts| {

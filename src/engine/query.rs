@@ -7,12 +7,13 @@ use super::{
     RunError, default_engine, diagnosis,
 };
 use crate::cancel::{CancelToken, Cancelled};
+use crate::graph::TriangulationOptions;
 use crate::network::{Evidence, Network};
 use crate::propagation::{CompileOptions, CompiledNetwork, Posteriors, Watch, compile};
 
 /// The posteriors of all variables of `network` given `evidence`.
 ///
-/// Compiles the network, loads it into the default engine with default options and propagates once.
+/// Compiles the network, loads it into the default engine and propagates once.
 /// For several queries of one network, compile and load the network once and call [`propagate`] for
 /// each set of evidence.
 ///
@@ -24,8 +25,10 @@ use crate::propagation::{CompileOptions, CompiledNetwork, Posteriors, Watch, com
 /// If `evidence` names variables or states that `network` does not have.
 pub fn query(network: &Arc<Network>, evidence: &Evidence) -> Result<Posteriors, QueryError> {
     let cancel = CancelToken::new();
-    let compiled = compile(Arc::clone(network), &CompileOptions::default(), &cancel)?.into();
-    let mut propagator = default_engine().load(&compiled, &LoadOptions::default())?;
+    let triangulation = TriangulationOptions { runs: 1, ..TriangulationOptions::default() };
+    let compiled = compile(Arc::clone(network), &CompileOptions { triangulation }, &cancel)?.into();
+    let load = LoadOptions { runs: 1, ..LoadOptions::default() };
+    let mut propagator = default_engine().load(&compiled, &load)?;
     Ok(propagate(&mut *propagator, &compiled, evidence, &Watch::untimed(cancel))?)
 }
 

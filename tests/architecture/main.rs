@@ -16,6 +16,9 @@ const UNSAFE_ALLOWED: [&str; 2] = ["engine/cuda/", "engine/simd.rs"];
 /// Files and folders in which threads may be started.
 const THREADS_ALLOWED: [&str; 4] = ["session/", "store/", "engine/", "app/shell/file_dialog.rs"];
 
+/// Files and folders that may run work on the threads of rayon.
+const RAYON_ALLOWED: [&str; 2] = ["engine/", "graph/search.rs"];
+
 /// The files that may read a clock. `propagation/watch.rs` reads the processor's counter.
 const CLOCKS_ALLOWED: [&str; 2] = ["clock.rs", "propagation/watch.rs"];
 
@@ -102,6 +105,9 @@ fn threads_and_clocks_are_used_only_in_the_listed_places() {
     let starts = ["thread::spawn", "thread::Builder", "thread::scope", "ThreadPoolBuilder"];
     assert_only_in(&THREADS_ALLOWED, "a thread is started outside the listed places", |line| {
         starts.iter().any(|start| line.contains(start))
+    });
+    assert_only_in(&RAYON_ALLOWED, "rayon is used outside the listed places", |line| {
+        has_word(line, "rayon")
     });
     let uses_std = |line: &str| line.contains("std::time::") && has_word(line, "Instant");
     let clocks = ["web_time::", "quanta::", "SystemTime::now"];
