@@ -34,6 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let options = TriangulationOptions {
                 seed,
                 steps,
+                runs: u32::MAX,
                 budget: Duration::MAX,
                 ..TriangulationOptions::default()
             };
