@@ -1,9 +1,8 @@
 //! Products of factors, for example of all factors assigned to one clique.
 //!
-//! Entries are computed in double precision, so that an engine that uses single precision rounds
-//! each entry only once more. The product of many factors, as in a Markov network, may be out of
-//! range even though its entries are close to each other. A common power of two is then returned
-//! separately.
+//! Entries are computed in double precision. An engine that uses single precision then rounds each
+//! entry once. The product of many factors, as in a Markov network, may be out of range even though
+//! its entries are close to each other. A common power of two is then returned separately.
 
 use crate::network::{FactorId, Network};
 use crate::potential::{Odometer, Real, Scope};

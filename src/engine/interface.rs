@@ -85,12 +85,13 @@ pub trait Propagator: Send {
         one_at_a_time(cases, watch, |case, watch| self.run(case, watch))
     }
 
-    /// Drops everything kept from earlier runs, so that the next run computes everything anew.
+    /// Drops everything kept from earlier runs, so that the next run reuses none of it.
     ///
     /// Call this before timing a propagation. No posterior changes beyond rounding.
     fn forget(&mut self) {}
 
-    /// Maximum memory in use at any time, including during a run, in bytes.
+    /// Maximum memory in use at any time, including during a run, in bytes. This may be an upper
+    /// bound.
     fn peak_bytes(&self) -> u64;
 
     /// The form in which the network is held; `None` for an engine that has only one.

@@ -97,7 +97,8 @@ pub struct Savings {
 pub struct MessageTrace {
     /// The finished stages, in order.
     pub stages: Vec<StageTiming>,
-    /// The finished messages, in the order of the plan.
+    /// The finished messages, in the order of the plan; none if the engine used another tree than
+    /// the plan's.
     pub messages: Vec<MessageTiming>,
     /// The work that was skipped; all zero if the engine reports none or has not reported yet.
     #[serde(default)]

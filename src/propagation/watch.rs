@@ -289,8 +289,9 @@ impl Watch {
         self.is_finished.load(Ordering::Acquire)
     }
 
-    /// The number of messages computed so far, and the number of all messages; both zero if
-    /// messages are not timed.
+    /// The number of messages that the engine has computed and reported so far, and the number of
+    /// all messages; both zero if messages are not timed. An engine that uses another tree than the
+    /// plan's reports none.
     #[must_use]
     pub fn progress(&self) -> (usize, usize) {
         (self.messages.iter().filter(|span| span.has_ended()).count(), self.messages.len())

@@ -14,18 +14,20 @@ use crate::propagation::{CompiledNetwork, Home};
 
 use super::sparsity::{Configurations, Projection, possible_configurations};
 
-/// Maximum number of configurations of a vertex per entry of a full table over the variables of a
-/// message that it sends. A message with longer sums is computed in two steps, so that there are
-/// enough sums to compute in parallel. Tuned on a GPU with the paper's eight networks; if it is
-/// wrong, only speed changes (and last bits of results).
+/// Maximum average length of a message's sums: the number of configurations of the sending vertex,
+/// divided by the number of entries of a full table over the message's variables. A message with
+/// longer sums is computed in two steps, so that there are enough sums to compute in parallel.
+/// Tuned on a GPU with the paper's eight networks; if it is wrong, only speed changes (and last
+/// bits of results).
 const MAX_TERMS: usize = 1024;
 
 /// Upper bound on the bytes of the tree and its plan, per entry of the cliques' tables.
 pub const BYTES_PER_ENTRY: u64 = 96;
 
 /// Maximum number of neighbours of a vertex for all pairs to be considered for joining. With more
-/// neighbours, only pairs that are adjacent in the order of their scopes are considered. If it is
-/// wrong, only speed changes (and last bits of results).
+/// neighbours, the neighbours are sorted by their edges' scopes, and only pairs that are adjacent
+/// in this order are considered. If the maximum is wrong, only speed changes (and last bits of
+/// results).
 const MAX_ALL_PAIRS: usize = 32;
 
 /// A binary join tree.
@@ -240,9 +242,9 @@ impl Builder<'_> {
         }
     }
 
-    /// Puts a vertex between `vertex` and each neighbour to which the message would consist of few
-    /// sums, longer than [`MAX_TERMS`] allows. The new vertex has the variables of the message and
-    /// as many others as it takes to keep the sums within this limit.
+    /// Puts a vertex between `vertex` and each neighbour for which the sums of the message to this
+    /// neighbour would be longer than [`MAX_TERMS`] allows. The new vertex has the variables of the
+    /// message and as many others as it takes to keep the sums within this limit.
     fn shorten_sums(&mut self, vertex: usize) {
         let all = self.tree.vertices[vertex].configurations.codes.len();
         let edges: Vec<usize> =

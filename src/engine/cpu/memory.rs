@@ -46,8 +46,8 @@ impl Footprint {
     }
 }
 
-/// The maximum memory that a pool gives to tables that need the memory `needed`, both in entries or
-/// both in bytes. Small tables may get a little more.
+/// The maximum memory that a pool gives to tables that need `needed`. Both numbers are in entries,
+/// or both in bytes. Small tables may get a little more.
 pub fn max_pooled(needed: usize) -> usize {
     needed / 2 * 3
 }

@@ -23,10 +23,10 @@ pub struct CliqueState {
     /// Whether the beliefs may differ from the stored ones by more than a factor common to all
     /// entries.
     pub is_down_stale: bool,
-    /// The cost of the stale messages to parents that cliques of this clique's subtree compute from
-    /// their tables, in table entries.
+    /// The cost, in table entries, of the stale messages to parents that are computed from tables,
+    /// over all cliques of this clique's subtree.
     pub work_up: usize,
-    /// The cost of the stale beliefs of all cliques in this clique's subtree, in table entries.
+    /// The cost, in table entries, of the stale beliefs of all cliques of this clique's subtree.
     pub work_down: usize,
     /// The exponent of the power of two by which the clique's mask and weights together must be
     /// multiplied.

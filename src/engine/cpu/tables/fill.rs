@@ -54,7 +54,8 @@ pub struct TableBuilder {
     /// For each factor, and for each run of the table: the index of the factor's first value along
     /// the run.
     starts: Vec<u32>,
-    /// For each position in a run: the offset of a factor's value from the first one.
+    /// For each position in a run: the offset of a factor's value from the factor's first value
+    /// along the run.
     offsets: Vec<u32>,
     /// Copies of factors in the order of runs.
     copies: Vec<f64>,

@@ -41,11 +41,11 @@ impl Structure {
         places.iter_mut().for_each(VariablePlaces::clear);
         let mut nodes: Vec<Node> = Vec::with_capacity(self.layouts.len());
         let (mut above, mut below) = (0, 0);
-        // By clique: the range in the region below of the table of the separator to the parent. Set
+        // By clique: where the table of the separator to the parent lies in the region below. Set
         // when the parent's node is made, which comes first.
         let mut in_parent = vec![0..0; self.layouts.len()];
-        // By variable: the number of entries of the smallest table of beliefs that holds it, of the
-        // tables found so far.
+        // By variable: the number of entries of the smallest table of beliefs that holds it, among
+        // the tables found so far.
         let mut smallest = vec![usize::MAX; network.variables().len()];
         // By clique: the factor groups if the rows must still be written; `None` if the rows are
         // reused.

@@ -128,8 +128,8 @@ pub fn reduce(
     Some(ReducedTree { structure, heuristic, entries, table_bytes, other_bytes, constants })
 }
 
-/// The moral graph of the `unobserved` variables, numbered in this order, and by factor its
-/// unobserved variables in these numbers.
+/// The moral graph of the `unobserved` variables, which are numbered by their positions in this
+/// list. Also returns, by factor, the numbers of its unobserved variables.
 fn reduced_graph(
     network: &Network,
     is_observed: &[bool],

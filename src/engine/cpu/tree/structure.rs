@@ -142,7 +142,7 @@ fn equal_cliques(
     others: &[Vec<VariableId>],
     cliques: &[Vec<VariableId>],
 ) -> Vec<Option<usize>> {
-    // A linked list for each variable, of the `others` that begin with this variable. `first` has,
+    // For each variable, a linked list of the `others` that begin with this variable. `first` has,
     // by variable, the head of the list; `next` has, by clique, the clique that follows.
     let mut first = vec![None; network.variables().len()];
     let mut next = vec![None; others.len()];
