@@ -44,8 +44,8 @@ pub(super) fn separators(
     list(ui, &mut rows, compiled.statistics().total_separator_entries, "Separators", links);
 }
 
-/// Lists rows of entries, name and item, largest first. `total_of_all` is the number of entries of
-/// all cliques or separators of the tree, whichever `heading` names.
+/// Lists rows of entries, name and item, largest first. `heading` is "Cliques" or "Separators", and
+/// `total_of_all` is the number of entries of all cliques, or of all separators, of the tree.
 fn list(
     ui: &mut Ui,
     rows: &mut [(u64, String, Item)],

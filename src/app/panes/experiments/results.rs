@@ -19,8 +19,9 @@ use crate::experiment::{Origin, Record};
 pub(super) struct Results {
     /// Numbers of the shown results, in the order in which they were chosen.
     shown: Vec<u64>,
-    /// While the result of a started experiment is awaited: the number of the newest result before
-    /// it. The next newer result is shown.
+    /// Set while the result of a started experiment is awaited: the number of the newest result at
+    /// the start of the experiment, or 0 if there was none. The next result is shown when it
+    /// arrives.
     show_after: Option<u64>,
     /// The folder to export results to.
     folder: String,

@@ -19,7 +19,7 @@ use crate::potential::MappingTables;
 
 /// Height of the cells in points.
 const CELL_HEIGHT: f32 = 18.0;
-/// Width of the text before the cells in points.
+/// Width in points of the text before the cells.
 const TEXT_WIDTH: f32 = 210.0;
 /// Minimum width, in points, at which words are drawn as cells.
 const MIN_CELL_WIDTH: f32 = 3.0;

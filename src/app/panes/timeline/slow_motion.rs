@@ -15,7 +15,7 @@ use crate::propagation::{CompiledNetwork, MessageTrace, Phase};
 
 /// Height of the time axis in points.
 const AXIS_HEIGHT: f32 = 18.0;
-/// Height of the name of a trace in points.
+/// Height in points of the name of a trace.
 const NAME_HEIGHT: f32 = 16.0;
 /// Maximum height of a row of messages in points.
 const MAX_ROW_HEIGHT: f32 = 40.0;

@@ -11,8 +11,8 @@ use crate::app::widgets::naming;
 
 /// Share of the width for the name of a collapsed variable.
 const NAME_SHARE: f32 = 0.52;
-/// Minimum width, in points, of a summary without the number at its right, for the most probable
-/// state to be named.
+/// Width in points above which a summary names the most probable state. The number at its right
+/// does not count.
 const MIN_MODE_WIDTH: f32 = 120.0;
 
 impl VariableRow<'_> {

@@ -20,7 +20,7 @@ pub(super) const HEADING_HEIGHT: f32 = 24.0;
 pub(super) const STATE_HEIGHT: f32 = 20.0;
 /// Share of the width for the name of a state; the rest is for its bar and number.
 const LABEL_SHARE: f32 = 0.38;
-/// Width of the number at the right of a row in points.
+/// Width in points of the number at the right of a row.
 pub(super) const NUMBER_WIDTH: f32 = 58.0;
 /// Opacity of bars and numbers that are out of date.
 const STALE_OPACITY: f32 = 0.4;
