@@ -16,14 +16,16 @@
 //! | [`tables`] | the cliques' tables: full, without zeros, or kept as products of smaller ones |
 //! | [`pass`] | collect and distribute, down to the innermost loops |
 //! | [`reuse`] | which tree to use, and what is kept between propagations |
-//! | [`propagate`] | one propagation from evidence to posteriors |
+//! | [`table_free`] | the other form: propagation without tables of cliques |
+//! | [`propagate`] | one propagation from evidence to posteriors, with tables |
 //! | [`loaded`] | the propagator; chooses between the two ways to propagate a batch |
 //! | [`parallel_cases`] | a batch, one case per thread; the other way is [`batch`](super::batch) |
 //! | [`memory`], [`context`], [`vector`] | memory forecast; threads and limits; elementary loops |
 //! | [`table_free`] | the form without tables: products are computed where they are needed |
 //!
 //! Read `tree`, `tables`, `pass` and `reuse` in this order, each beginning with its `mod.rs`, and
-//! then `propagate` and `loaded`.
+//! then `propagate` and `loaded`. `table_free` stands apart: it runs the contractions of
+//! [`lowering`](crate::lowering), and [`forms`] forecasts which of the two forms is faster.
 //!
 //! # Terms
 //! ARCHITECTURE.md defines the terms of all engines. This engine adds:
