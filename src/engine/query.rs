@@ -13,9 +13,9 @@ use crate::propagation::{CompileOptions, CompiledNetwork, Posteriors, Watch, com
 
 /// The posteriors of all variables of `network` given `evidence`.
 ///
-/// Compiles the network, loads it into the default engine and propagates once.
-/// For several queries of one network, compile and load the network once and call [`propagate`] for
-/// each set of evidence.
+/// Compiles the network, loads it into the default engine and propagates once. The tree and the
+/// form of the engine are chosen for a single propagation. For several queries of one network,
+/// compile and load the network once and call [`propagate`] for each set of evidence.
 ///
 /// # Errors
 /// If the network needs more than half of the available memory, if a propagation would take longer

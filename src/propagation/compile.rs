@@ -135,7 +135,7 @@ impl CompiledNetwork {
         &self.moral
     }
 
-    /// An elimination order from which [`compile`] builds this tree again. For a tree that was
+    /// The elimination order from which [`compile`] built this tree. For a tree that was
     /// [given](Self::with_tree), an order that gives the same cliques.
     #[must_use]
     pub fn elimination_order(&self) -> Cow<'_, [VariableId]> {
