@@ -29,7 +29,12 @@ fn compiled(network: &str, triangulation: Triangulation) -> CompiledNetwork {
     let network = Subject::sample(network).unwrap().network;
     let triangulation =
         TriangulationOptions { method: triangulation, restarts: 0, steps: 0, ..Default::default() };
-    compile(network, &CompileOptions { triangulation }, &CancelToken::new()).unwrap()
+    compile(
+        network,
+        &CompileOptions { triangulation, ..CompileOptions::default() },
+        &CancelToken::new(),
+    )
+    .unwrap()
 }
 
 /// The paper's triangulation.

@@ -486,7 +486,7 @@ fn a_reopened_network_has_the_same_tree() {
         let compiled = |known: Option<KnownOrders>| {
             let known = known.map(Arc::new);
             let triangulation = TriangulationOptions { known, ..options(Triangulation::Auto, 0) };
-            let options = CompileOptions { triangulation };
+            let options = CompileOptions { triangulation, ..CompileOptions::default() };
             propagation::compile(Arc::clone(&network), &options, &CancelToken::new()).unwrap()
         };
         let first = compiled(None);

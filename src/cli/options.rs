@@ -55,6 +55,22 @@ impl CompileArgs {
         network: &Arc<Network>,
         runs: u32,
     ) -> Result<Arc<CompiledNetwork>, String> {
+        compile_with(network, &self.options(runs)?)
+    }
+
+    /// Compiles `network` for `runs` propagations, without the variables that `evidence` observes.
+    pub fn compile_given(
+        &self,
+        network: &Arc<Network>,
+        evidence: &Evidence,
+        runs: u32,
+    ) -> Result<Arc<CompiledNetwork>, String> {
+        let observed = evidence.observed_variables();
+        compile_with(network, &CompileOptions { observed, ..self.options(runs)? })
+    }
+
+    /// How to compile a network for `runs` propagations.
+    pub fn options(&self, runs: u32) -> Result<CompileOptions, String> {
         let triangulation = TriangulationOptions {
             method: self.triangulation()?,
             seed: self.seed,
@@ -63,9 +79,7 @@ impl CompileArgs {
             budget: self.triangulation_budget,
             ..Default::default()
         };
-        compile(Arc::clone(network), &CompileOptions { triangulation }, &CancelToken::new())
-            .map(Arc::new)
-            .map_err(|error| error.to_string())
+        Ok(CompileOptions { triangulation, ..CompileOptions::default() })
     }
 
     /// The chosen method.
@@ -77,6 +91,15 @@ impl CompileArgs {
     pub fn memory(&self) -> MemoryLimit {
         self.memory_limit.unwrap_or_else(MemoryLimit::half_of_available)
     }
+}
+
+fn compile_with(
+    network: &Arc<Network>,
+    options: &CompileOptions,
+) -> Result<Arc<CompiledNetwork>, String> {
+    compile(Arc::clone(network), options, &CancelToken::new())
+        .map(Arc::new)
+        .map_err(|error| error.to_string())
 }
 
 /// Options of engine gpu-paper.

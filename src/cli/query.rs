@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use cliquescope::cancel::CancelToken;
-use cliquescope::engine::{self, ImpossibleEvidence, LoadOptions};
+use cliquescope::engine::{self, LoadOptions, PropagationError, QueryError};
 use cliquescope::network::{Evidence, Finding, Network};
 use cliquescope::potential::Precision;
-use cliquescope::propagation::{Form, Posteriors, Watch};
+use cliquescope::propagation::{Form, Posteriors};
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
@@ -69,7 +69,6 @@ pub fn run(args: &Args) -> Outcome {
     let (names, cases) = cases(network, args)?;
 
     let runs = u32::try_from(cases.len()).unwrap_or(u32::MAX);
-    let compiled = args.compile.compile(network, runs)?;
     let load = LoadOptions {
         precision,
         threads: options::threads(args.threads),
@@ -78,9 +77,8 @@ pub fn run(args: &Args) -> Outcome {
         runs,
         form: args.form,
     };
-    let mut propagator = engine.load(&compiled, &load).map_err(|error| error.to_string())?;
-    let watch = Watch::untimed(CancelToken::new());
-    let answers = engine::propagate_batch(&mut *propagator, &compiled, &cases, &watch)
+    let (compile, cancel) = (args.compile.options(runs)?, CancelToken::new());
+    let answers = engine::query_cases(engine, network, &cases, &compile, &load, &cancel)
         .map_err(|error| error.to_string())?;
 
     if args.json {
@@ -102,7 +100,7 @@ pub fn run(args: &Args) -> Outcome {
                 let separator = if index > 0 { "\n" } else { "" };
                 let _ = writeln!(text, "{separator}case {}{name}", index + 1);
             }
-            as_text(&mut text, network, case, answer.as_ref().ok());
+            as_text(&mut text, network, case, answer);
         }
         output::print(&text)?;
         for (index, answer) in answers.iter().enumerate() {
@@ -127,11 +125,7 @@ fn cases(network: &Network, args: &Args) -> Result<(Vec<Option<String>>, Vec<Evi
 }
 
 /// The answer to one case as JSON.
-fn record(
-    network: &Network,
-    name: Option<&str>,
-    answer: &Result<Posteriors, ImpossibleEvidence>,
-) -> Value {
+fn record(network: &Network, name: Option<&str>, answer: &Result<Posteriors, QueryError>) -> Value {
     let mut record = Map::new();
     if let Some(name) = name {
         record.insert("name".to_owned(), json!(name));
@@ -153,9 +147,13 @@ fn record(
     Value::Object(record)
 }
 
-/// Appends the findings of `case` and its `posteriors` to `text`. Without posteriors, the case is
-/// impossible.
-fn as_text(text: &mut String, network: &Network, case: &Evidence, posteriors: Option<&Posteriors>) {
+/// Appends the findings of `case` and its `answer` to `text`.
+fn as_text(
+    text: &mut String,
+    network: &Network,
+    case: &Evidence,
+    answer: &Result<Posteriors, QueryError>,
+) {
     for (variable, finding) in case.iter() {
         let _ = match finding {
             Finding::Observed(state) => {
@@ -167,9 +165,14 @@ fn as_text(text: &mut String, network: &Network, case: &Evidence, posteriors: Op
             }
         };
     }
-    let Some(posteriors) = posteriors else {
-        let _ = writeln!(text, "impossible");
-        return;
+    let posteriors = match answer {
+        Ok(posteriors) => posteriors,
+        Err(error) => {
+            let is_impossible =
+                matches!(error, QueryError::Propagation(PropagationError::Impossible(_)));
+            let _ = writeln!(text, "{}", if is_impossible { "impossible" } else { "no answer" });
+            return;
+        }
     };
     let ln = posteriors.ln_p_evidence();
     // In a Markov network the joint distribution is not normalised.

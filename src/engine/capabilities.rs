@@ -38,6 +38,9 @@ pub struct Capabilities {
     /// Whether only memory and time limit the sizes of cliques and separators. Otherwise, the
     /// engine does not support networks whose tables are too large for its indices of 32 bits.
     pub any_size: bool,
+    /// Whether the engine can load a network that was compiled without
+    /// [observed](crate::propagation::CompiledNetwork::observed) variables.
+    pub observed: bool,
     /// The number types that the engine supports, the default first.
     pub precisions: &'static [Precision],
 }
@@ -100,6 +103,7 @@ pub static CPU: EngineInfo = EngineInfo {
         batch: true,
         parallel: true,
         any_size: true,
+        observed: true,
         precisions: DOUBLE_OR_SINGLE,
     },
 };
@@ -116,6 +120,7 @@ pub static SEQUENTIAL: EngineInfo = EngineInfo {
         batch: false,
         parallel: false,
         any_size: false,
+        observed: false,
         precisions: DOUBLE_OR_SINGLE,
     },
 };
@@ -132,6 +137,7 @@ pub static GPU: EngineInfo = EngineInfo {
         batch: true,
         parallel: false,
         any_size: false,
+        observed: false,
         precisions: SINGLE,
     },
 };
@@ -148,6 +154,7 @@ pub static GPU_PAPER: EngineInfo = EngineInfo {
         batch: false,
         parallel: false,
         any_size: false,
+        observed: false,
         precisions: SINGLE,
     },
 };
@@ -164,6 +171,7 @@ pub static REFERENCE: EngineInfo = EngineInfo {
         batch: false,
         parallel: false,
         any_size: true,
+        observed: true,
         precisions: DOUBLE,
     },
 };

@@ -2,10 +2,14 @@
 
 use std::fmt;
 
-use super::{PropagationError, Propagator, RunError};
+use std::sync::Arc;
+
+use super::{LoadOptions, PropagationError, Propagator, RunError, default_engine};
 use crate::cancel::Cancelled;
+use crate::graph::{Heuristic, Triangulation, TriangulationOptions};
 use crate::network::{Evidence, Finding, Network, VariableId};
-use crate::propagation::Watch;
+use crate::potential::Precision;
+use crate::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, Watch, compile};
 
 /// Evidence has probability zero because these findings contradict each other.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -14,6 +18,10 @@ pub struct ImpossibleEvidence {
     /// these findings is removed, the others are possible together. A single variable means that
     /// its finding is impossible on its own. Empty if the product of all factors is zero
     /// everywhere, which happens only in a Markov network.
+    ///
+    /// The set may not be minimal if the network was compiled without
+    /// [observed](CompiledNetwork::observed) variables: what fewer findings leave of it may be too
+    /// large to check.
     pub conflict: Vec<VariableId>,
     /// The finding on each variable of the conflict as text: `X=a` or `likelihood of X`.
     pub findings: Vec<String>,
@@ -66,18 +74,24 @@ impl fmt::Display for ImpossibleEvidence {
 /// a Markov network.
 pub(super) fn explain(
     propagator: &mut dyn Propagator,
-    network: &Network,
+    compiled: &CompiledNetwork,
     evidence: &Evidence,
     watch: &Watch,
 ) -> Result<ImpossibleEvidence, PropagationError> {
-    let watch = watch.untimed_child();
-    let mut is_possible = |variables: &[VariableId]| match propagator
-        .run(&evidence.restricted_to(variables), &watch)
-    {
-        Ok(_) => Ok(true),
-        Err(RunError::Impossible) => Ok(false),
-        Err(RunError::Cancelled) => Err(PropagationError::Cancelled(Cancelled)),
-        Err(RunError::Device(reason)) => Err(PropagationError::Device(reason)),
+    let (watch, network) = (watch.untimed_child(), compiled.network());
+    let mut is_possible = |variables: &[VariableId]| {
+        let part = evidence.restricted_to(variables);
+        let outcome = if compiled.admits(&part) {
+            propagator.run(&part, &watch).map(|_| ())
+        } else {
+            run_without_tree(compiled.network(), &part, propagator, &watch)
+        };
+        match outcome {
+            Ok(()) => Ok(true),
+            Err(RunError::Impossible) => Ok(false),
+            Err(RunError::Cancelled) => Err(PropagationError::Cancelled(Cancelled)),
+            Err(RunError::Device(reason)) => Err(PropagationError::Device(reason)),
+        }
     };
     // The product of a Markov network's factors may be zero everywhere; the product of CPTs is not.
     if !network.is_bayesian() && !is_possible(&[])? {
@@ -87,6 +101,48 @@ pub(super) fn explain(
     let mut conflict = minimal_conflict(&mut Vec::new(), false, &candidates, &mut is_possible)?;
     conflict.sort_unstable();
     Ok(ImpossibleEvidence::new(network, evidence, conflict))
+}
+
+/// A propagation that would need more memory than this, in bytes, and more than the propagation
+/// whose evidence was impossible, is not run to find a conflict. Like the next constant, it affects
+/// only whether a conflict is minimal.
+const MIN_BYTES: u64 = 256 << 20;
+
+/// A propagation that is forecast to take longer than this on one thread, in nanoseconds, is not
+/// run to find a conflict. A conflict may take dozens of propagations.
+const MAX_NS: f64 = 2e8;
+
+/// Propagates `evidence`, which does not suit the tree of `propagator`, in a tree of its own. If
+/// that would need too much memory or time, the evidence counts as possible.
+///
+/// # Errors
+/// As [`Propagator::run`].
+fn run_without_tree(
+    network: &Arc<Network>,
+    evidence: &Evidence,
+    propagator: &dyn Propagator,
+    watch: &Watch,
+) -> Result<(), RunError> {
+    let options = CompileOptions {
+        triangulation: TriangulationOptions {
+            method: Triangulation::By(Heuristic::WeightedMinFill),
+            ..TriangulationOptions::default()
+        },
+        observed: evidence.observed_variables(),
+    };
+    let compiled = Arc::new(compile(Arc::clone(network), &options, watch.cancel_token())?);
+    let engine = default_engine();
+    let memory = MemoryLimit::from_bytes(propagator.peak_bytes().max(MIN_BYTES));
+    let form = engine.forecast(&compiled, Precision::F64).fastest_form(memory, 1);
+    if form.is_none_or(|form| form.total_ns(1) > MAX_NS) {
+        return Ok(());
+    }
+    let options =
+        LoadOptions { threads: propagator.threads(), memory, runs: 1, ..LoadOptions::default() };
+    match engine.load(&compiled, &options) {
+        Ok(mut part) => part.run(evidence, watch).map(|_| ()),
+        Err(_) => Ok(()),
+    }
 }
 
 /// A minimal subset of `candidates` that is impossible together with `background`.

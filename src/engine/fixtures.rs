@@ -48,6 +48,7 @@ pub(in crate::engine) fn networks() -> Vec<(Arc<CompiledNetwork>, Vec<Evidence>)
             restarts: 0,
             ..Default::default()
         },
+        ..Default::default()
     };
     let compiled = |(network, cases)| {
         (Arc::new(compile(network, &options, &CancelToken::new()).unwrap()), cases)

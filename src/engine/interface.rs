@@ -67,7 +67,8 @@ pub trait Propagator: Send {
     /// [`RunError::Device`] if the GPU failed.
     ///
     /// # Panics
-    /// If `evidence` names variables or states that the loaded network does not have.
+    /// If `evidence` names variables or states that the loaded network does not have, or does not
+    /// [observe](CompiledNetwork::admits) the variables without which the network was compiled.
     fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError>;
 
     /// Propagates each of `cases` separately and returns their answers in the same order.
@@ -80,7 +81,8 @@ pub trait Propagator: Send {
     /// answers concerned are errors.
     ///
     /// # Panics
-    /// If a case names variables or states that the loaded network does not have.
+    /// If a case names variables or states that the loaded network does not have, or does not
+    /// [observe](CompiledNetwork::admits) the variables without which the network was compiled.
     fn run_batch(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
         one_at_a_time(cases, watch, |case, watch| self.run(case, watch))
     }

@@ -26,7 +26,9 @@ pub(super) fn too_many_entries(table: &str, entries: u64, limit: u32) -> Option<
         .then(|| format!("it supports at most {} entries in a {table}", thousands(limit)))
 }
 
-/// The forecast for `engine`. `bytes` is called only if `unsupported` is `None`.
+/// The forecast for `engine`, which does not support `compiled` if `unsupported` says so, or if
+/// `compiled` is for given observations and the engine cannot use such a network. `bytes` is called
+/// only if `compiled` is supported.
 pub(super) fn forecast(
     engine: &dyn Engine,
     compiled: &CompiledNetwork,
@@ -34,6 +36,12 @@ pub(super) fn forecast(
     unsupported: Option<String>,
     bytes: impl FnOnce() -> u64,
 ) -> Forecast {
+    let needs_observed = !compiled.observed().is_empty();
+    let unsupported = if needs_observed && !engine.info().capabilities.observed {
+        Some("it cannot use a junction tree that was built for given evidence".to_owned())
+    } else {
+        unsupported
+    };
     match unsupported {
         Some(reason) => Forecast::unsupported(engine.name(), precision, compiled, reason),
         None => Forecast::new(engine.name(), precision, compiled, bytes()),

@@ -3,33 +3,169 @@
 use std::sync::Arc;
 
 use super::{
-    BatchAnswers, ImpossibleEvidence, LoadOptions, PropagationError, Propagator, QueryError,
-    RunError, default_engine, diagnosis,
+    BatchAnswers, Engine, ImpossibleEvidence, LoadError, LoadOptions, PropagationError, Propagator,
+    QueryError, RunError, default_engine, diagnosis,
 };
 use crate::cancel::{CancelToken, Cancelled};
 use crate::graph::TriangulationOptions;
-use crate::network::{Evidence, Network};
-use crate::propagation::{CompileOptions, CompiledNetwork, Posteriors, Watch, compile};
+use crate::network::{Evidence, Network, VariableId};
+use crate::propagation::{
+    CompileOptions, CompiledNetwork, Form, FormForecast, Posteriors, Watch, compile,
+};
 
 /// The posteriors of all variables of `network` given `evidence`.
 ///
-/// Compiles the network, loads it into the default engine and propagates once. The tree and the
-/// form of the engine are chosen for a single propagation. For several queries of one network,
-/// compile and load the network once and call [`propagate`] for each set of evidence.
+/// Compiles what the evidence leaves of the network, loads it into the default engine and propagates
+/// once. The tree and the form of the engine are chosen for a single propagation. For several
+/// queries of one network, compile and load the network once and call [`propagate`] for each set of
+/// evidence, or call [`query_cases`].
 ///
 /// # Errors
-/// If the network needs more than half of the available memory, if a propagation would take longer
-/// than the engine accepts, or if the evidence has probability zero.
+/// If what the evidence leaves of the network needs more than half of the available memory, if a
+/// propagation would take longer than the engine accepts, or if the evidence has probability zero.
 ///
 /// # Panics
 /// If `evidence` names variables or states that `network` does not have.
 pub fn query(network: &Arc<Network>, evidence: &Evidence) -> Result<Posteriors, QueryError> {
-    let cancel = CancelToken::new();
-    let triangulation = TriangulationOptions { runs: 1, ..TriangulationOptions::default() };
-    let compiled = compile(Arc::clone(network), &CompileOptions { triangulation }, &cancel)?.into();
-    let load = LoadOptions { runs: 1, ..LoadOptions::default() };
-    let mut propagator = default_engine().load(&compiled, &load)?;
-    Ok(propagate(&mut *propagator, &compiled, evidence, &Watch::untimed(cancel))?)
+    let (compile, load) = (CompileOptions::default(), LoadOptions::default());
+    let cases = std::slice::from_ref(evidence);
+    let answers =
+        query_cases(default_engine(), network, cases, &compile, &load, &CancelToken::new())?;
+    answers.into_iter().next().expect("one case has one answer")
+}
+
+/// The posteriors of all variables of `network` given each of `cases`, in their order.
+///
+/// Observed variables make a junction tree smaller if they are known when the network is compiled.
+/// So the network is compiled without the variables that all cases observe, unless the whole
+/// network is forecast to answer all cases sooner. If neither fits into the memory limit, each case
+/// gets a junction tree of its own. The numbers of runs in `compile` and `load`, and
+/// `compile.observed`, are ignored.
+///
+/// # Errors
+/// If no case can be answered because the engine cannot load what the evidence leaves of the
+/// network, or once `cancel` is set. An error that concerns one case is an error only in its own
+/// answer.
+///
+/// # Panics
+/// If a case names variables or states that `network` does not have.
+pub fn query_cases(
+    engine: &dyn Engine,
+    network: &Arc<Network>,
+    cases: &[Evidence],
+    compile: &CompileOptions,
+    load: &LoadOptions,
+    cancel: &CancelToken,
+) -> Result<Vec<Result<Posteriors, QueryError>>, QueryError> {
+    let load = LoadOptions { runs: u32::try_from(cases.len()).unwrap_or(u32::MAX), ..*load };
+    let query = Query { engine, network, compile, load, cancel };
+    let watch = Watch::untimed(cancel.clone());
+    let error = match query.prepare(cases) {
+        Ok((compiled, mut propagator)) => {
+            let answers = propagate_batch(&mut *propagator, &compiled, cases, &watch)?;
+            let answer = |answer: Result<_, ImpossibleEvidence>| {
+                answer.map_err(|impossible| PropagationError::from(impossible).into())
+            };
+            return Ok(answers.into_iter().map(answer).collect());
+        }
+        Err(QueryError::Load(error @ LoadError::TooLarge(_))) if query.can_leave_out() => error,
+        Err(error) => return Err(error),
+    };
+    let mut answers = Vec::with_capacity(cases.len());
+    for case in cases {
+        match query.answer_by_itself(case, cases, &error, &watch) {
+            Err(QueryError::Propagation(PropagationError::Cancelled(cancelled))) => {
+                return Err(cancelled.into());
+            }
+            answer => answers.push(answer),
+        }
+    }
+    let is_refused = |answer: &Result<_, _>| matches!(answer, Err(QueryError::Load(_)));
+    if answers.iter().all(is_refused) { Err(error.into()) } else { Ok(answers) }
+}
+
+/// A network to query, and how.
+struct Query<'a> {
+    engine: &'a dyn Engine,
+    network: &'a Arc<Network>,
+    compile: &'a CompileOptions,
+    load: LoadOptions,
+    cancel: &'a CancelToken,
+}
+
+/// A compiled network with a propagator that has loaded it.
+type Prepared = (Arc<CompiledNetwork>, Box<dyn Propagator>);
+
+impl Query<'_> {
+    /// Whether observed variables may be left out of the network.
+    fn can_leave_out(&self) -> bool {
+        self.engine.info().capabilities.observed && self.load.form != Some(Form::Tables)
+    }
+
+    /// Compiles and loads the network so that `cases` can be propagated: without the variables that
+    /// all of them observe, or the whole network if it is forecast to answer them sooner.
+    fn prepare(&self, cases: &[Evidence]) -> Result<Prepared, QueryError> {
+        let observed = if self.can_leave_out() { observed_by_all(cases) } else { Vec::new() };
+        let part = self.compiled(observed)?;
+        if part.observed().is_empty() || cases.len() == 1 {
+            return self.loaded(part);
+        }
+        let (precision, memory, runs) = (self.load.precision, self.load.memory, self.load.runs);
+        let forecast = self.engine.forecast(&part, precision);
+        let time = forecast.fastest_form(memory, runs).map_or(0.0, |form| form.total_ns(runs));
+        // Compiling the whole network would take at least as long as compiling this part.
+        if forecast.fits(memory) && time <= part.elapsed().as_nanos() as f64 {
+            return self.loaded(part);
+        }
+        let whole = self.compiled(Vec::new())?;
+        let forecast_whole = self.engine.forecast(&whole, precision);
+        let is_faster = |form: FormForecast| form.total_ns(runs) < time;
+        let use_whole = forecast_whole.fits(memory)
+            && (!forecast.fits(memory)
+                || forecast_whole.fastest_form(memory, runs).is_some_and(is_faster));
+        self.loaded(if use_whole { whole } else { part })
+    }
+
+    /// Answers `case` with a junction tree of its own. `error` says why there is none for all of
+    /// `cases`.
+    fn answer_by_itself(
+        &self,
+        case: &Evidence,
+        cases: &[Evidence],
+        error: &LoadError,
+        watch: &Watch,
+    ) -> Result<Posteriors, QueryError> {
+        let observed = case.observed_variables();
+        // These trees were tried already.
+        if observed.is_empty() || observed == observed_by_all(cases) {
+            return Err(error.clone().into());
+        }
+        let load = LoadOptions { runs: 1, ..self.load };
+        let query = Query { load, ..*self };
+        let (compiled, mut propagator) = query.loaded(query.compiled(observed)?)?;
+        Ok(propagate(&mut *propagator, &compiled, case, watch)?)
+    }
+
+    fn compiled(&self, observed: Vec<VariableId>) -> Result<Arc<CompiledNetwork>, Cancelled> {
+        let triangulation =
+            TriangulationOptions { runs: self.load.runs, ..self.compile.triangulation.clone() };
+        let options = CompileOptions { triangulation, observed };
+        compile(Arc::clone(self.network), &options, self.cancel).map(Arc::new)
+    }
+
+    fn loaded(&self, compiled: Arc<CompiledNetwork>) -> Result<Prepared, QueryError> {
+        let propagator = self.engine.load(&compiled, &self.load)?;
+        Ok((compiled, propagator))
+    }
+}
+
+/// The variables that each of `cases` observes.
+fn observed_by_all(cases: &[Evidence]) -> Vec<VariableId> {
+    let mut observed = cases.first().map_or_else(Vec::new, Evidence::observed_variables);
+    for case in cases.iter().skip(1) {
+        observed.retain(|&variable| case.observed(variable).is_some());
+    }
+    observed
 }
 
 /// Propagates `evidence` with `propagator`, into which the network `compiled` is loaded. If the
@@ -51,7 +187,7 @@ pub fn propagate(
         Err(RunError::Cancelled) => Err(Cancelled.into()),
         Err(RunError::Device(reason)) => Err(PropagationError::Device(reason)),
         Err(RunError::Impossible) => {
-            Err(diagnosis::explain(propagator, compiled.network(), evidence, watch)?.into())
+            Err(diagnosis::explain(propagator, compiled, evidence, watch)?.into())
         }
     }
 }
@@ -73,9 +209,7 @@ pub fn propagate_batch(
         Ok(posteriors) => Ok(Ok(posteriors)),
         Err(RunError::Cancelled) => Err(Cancelled.into()),
         Err(RunError::Device(reason)) => Err(PropagationError::Device(reason)),
-        Err(RunError::Impossible) => {
-            diagnosis::explain(propagator, compiled.network(), case, watch).map(Err)
-        }
+        Err(RunError::Impossible) => diagnosis::explain(propagator, compiled, case, watch).map(Err),
     };
     cases.iter().zip(answers).map(&mut explain).collect()
 }

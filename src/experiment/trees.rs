@@ -36,7 +36,7 @@ pub(super) fn compile_tree(
     cancel: &CancelToken,
 ) -> Result<Arc<CompiledNetwork>, ExperimentError> {
     let triangulation = TriangulationOptions { method: triangulation, ..Default::default() };
-    let options = CompileOptions { triangulation };
+    let options = CompileOptions { triangulation, ..CompileOptions::default() };
     Ok(Arc::new(compile(Arc::clone(network), &options, cancel)?))
 }
 
@@ -47,7 +47,7 @@ pub fn merged(compiled: &CompiledNetwork, threshold: u64, rule: MergeRule) -> Ar
     let message = (rule == MergeRule::Paying).then_some(MESSAGE_ENTRIES);
     let limits = MergeLimits::of_separators(threshold, message, compiled.tree());
     let tree = merge_small_separators(compiled.moral_graph(), compiled.tree(), limits);
-    Arc::new(CompiledNetwork::with_tree(Arc::clone(compiled.network()), tree))
+    Arc::new(compiled.with_other_tree(tree))
 }
 
 /// A network with a junction tree.

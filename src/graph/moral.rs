@@ -50,6 +50,18 @@ impl MoralGraph {
         Self::new(network.cardinalities(), &families)
     }
 
+    /// This graph without the edges of `variables`, which remain as vertices without neighbours.
+    #[must_use]
+    pub fn without_edges_of(&self, variables: &[VariableId]) -> Self {
+        let mut without = self.clone();
+        for variable in variables {
+            let row = &mut without.adjacency[variable.index()];
+            let neighbours = std::mem::replace(row, FixedBitSet::with_capacity(self.len()));
+            neighbours.ones().for_each(|other| without.adjacency[other].remove(variable.index()));
+        }
+        without
+    }
+
     /// Number of variables.
     #[must_use]
     pub fn len(&self) -> usize {

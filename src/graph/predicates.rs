@@ -177,6 +177,22 @@ pub fn families_are_covered<Family: IntoIterator<Item = VariableId>>(
     Ok(())
 }
 
+/// Each of `variables` is a clique of its own and in no other clique.
+///
+/// # Errors
+/// The first clique that holds such a variable with another one.
+pub fn are_alone(variables: &[VariableId], tree: &JunctionTree) -> Verdict {
+    for id in tree.clique_ids() {
+        let clique = &tree[id].variables;
+        let alone = clique.iter().find(|variable| variables.contains(variable));
+        require(alone.is_none() || clique.len() == 1, || {
+            let alone = alone.map_or(0, |variable| variable.index());
+            format!("clique {} holds variable {alone} with others", id.index())
+        })?;
+    }
+    families_are_covered(variables.iter().map(|&variable| [variable]), tree)
+}
+
 /// The cliques that contain a variable are connected, for each of `variables` variables (the
 /// running intersection property).
 ///

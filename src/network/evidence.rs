@@ -207,6 +207,14 @@ impl Evidence {
         }
     }
 
+    /// The variables that are observed, ascending.
+    #[must_use]
+    pub fn observed_variables(&self) -> Vec<VariableId> {
+        let is_observed = |finding: &Finding| matches!(finding, Finding::Observed(_));
+        let observed = self.findings.iter().filter(|(_, finding)| is_observed(finding));
+        observed.map(|(&variable, _)| variable).collect()
+    }
+
     /// The findings, in variable order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (VariableId, &Finding)> {
         self.findings.iter().map(|(&variable, finding)| (variable, finding))

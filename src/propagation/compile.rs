@@ -7,10 +7,11 @@ use std::time::Duration;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::clock::Instant;
 use crate::graph::{
-    CliqueId, JunctionTree, MoralGraph, SeparatorId, TreeStatistics, Triangulation,
-    TriangulationOptions, build_junction_tree, predicates, triangulate,
+    CliqueId, Elimination, Heuristic, JunctionTree, MoralGraph, SeparatorId, TreeStatistics,
+    Triangulation, TriangulationOptions, build_junction_tree, eliminate, eliminate_in_order,
+    predicates, triangulate,
 };
-use crate::network::{FactorId, Network, VariableId};
+use crate::network::{Evidence, FactorId, Network, VariableId};
 use crate::propagation::Plan;
 
 /// How a network is compiled.
@@ -18,6 +19,10 @@ use crate::propagation::Plan;
 pub struct CompileOptions {
     /// How the moral graph is triangulated.
     pub triangulation: TriangulationOptions,
+    /// Variables that all evidence to be propagated observes, in any order. Their edges are left
+    /// out of the moral graph, which can make the junction tree much smaller. See
+    /// [`CompiledNetwork::observed`].
+    pub observed: Vec<VariableId>,
 }
 
 /// The smallest table that contains a variable. The variable's posterior is read from it.
@@ -35,6 +40,7 @@ pub enum Home {
 #[derive(Clone, Debug)]
 pub struct CompiledNetwork {
     network: Arc<Network>,
+    observed: Vec<VariableId>,
     moral: MoralGraph,
     fill_edges: Vec<(VariableId, VariableId)>,
     tree: JunctionTree,
@@ -56,28 +62,63 @@ pub struct CompiledNetwork {
 ///
 /// # Errors
 /// [`Cancelled`] once `cancel` is cancelled.
+///
+/// # Panics
+/// If `options.observed` has a variable that `network` does not have.
 pub fn compile(
     network: Arc<Network>,
     options: &CompileOptions,
     cancel: &CancelToken,
 ) -> Result<CompiledNetwork, Cancelled> {
     let started = Instant::now();
-    let moral = MoralGraph::of_network(&network);
-    let elimination = triangulate(&moral, &options.triangulation, cancel)?;
+    let mut observed = options.observed.clone();
+    observed.sort_unstable();
+    observed.dedup();
+    let mut moral = MoralGraph::of_network(&network);
+    let elimination = if observed.is_empty() {
+        triangulate(&moral, &options.triangulation, cancel)?
+    } else {
+        let whole = moral;
+        moral = whole.without_edges_of(&observed);
+        triangulate_part(&whole, &moral, &options.triangulation, cancel)?
+    };
     let tree = build_junction_tree(&moral, &elimination);
     debug_assert_eq!(
         predicates::families_are_covered(
-            network.factors().map(|factor| factor.scope().iter().copied()),
+            network.factors().map(|factor| without(factor.scope(), &observed)),
             &tree
         ),
         Ok(())
     );
+    debug_assert_eq!(predicates::are_alone(&observed, &tree), Ok(()));
     cancel.check()?;
-    let mut compiled = CompiledNetwork::assemble(network, moral, elimination.fill_edges, tree);
+    let mut compiled =
+        CompiledNetwork::assemble(network, observed, moral, elimination.fill_edges, tree);
     compiled.triangulation = Some(options.triangulation.method);
     compiled.order = Some(elimination.order);
     compiled.elapsed = started.elapsed();
     Ok(compiled)
+}
+
+/// Triangulates `part`, which is `whole` without the edges of some variables.
+///
+/// A known order of `whole` is an order of `part` too, and at least as good there. It saves the
+/// search. A heuristic may nevertheless find a better one for `part`.
+fn triangulate_part(
+    whole: &MoralGraph,
+    part: &MoralGraph,
+    options: &TriangulationOptions,
+    cancel: &CancelToken,
+) -> Result<Elimination, Cancelled> {
+    let is_auto = options.method == Triangulation::Auto && options.seed == 0;
+    let known = options.known.as_ref().filter(|known| is_auto && known.entries(part).is_none());
+    let Some(order) = known.and_then(|known| known.find(whole)) else {
+        return triangulate(part, options, cancel);
+    };
+    let known = eliminate_in_order(part, &order, cancel)?;
+    let greedy = eliminate(part, Heuristic::WeightedMinFill, 0, cancel)?;
+    let is_better = greedy.total_entries(part) < known.total_entries(part);
+    Ok(if is_better { greedy } else { known })
 }
 
 impl CompiledNetwork {
@@ -88,6 +129,25 @@ impl CompiledNetwork {
     #[must_use]
     pub fn with_tree(network: Arc<Network>, tree: JunctionTree) -> Self {
         let moral = MoralGraph::of_network(&network);
+        Self::with_tree_of(network, Vec::new(), moral, tree)
+    }
+
+    /// This network, for the same [observed](Self::observed) variables, with another junction tree.
+    ///
+    /// # Panics
+    /// If the tree does not cover every variable, and every family without the observed variables.
+    #[must_use]
+    pub fn with_other_tree(&self, tree: JunctionTree) -> Self {
+        let network = Arc::clone(&self.network);
+        Self::with_tree_of(network, self.observed.clone(), self.moral.clone(), tree)
+    }
+
+    fn with_tree_of(
+        network: Arc<Network>,
+        observed: Vec<VariableId>,
+        moral: MoralGraph,
+        tree: JunctionTree,
+    ) -> Self {
         let mut fill_edges = Vec::new();
         for clique in tree.cliques() {
             for (index, &a) in clique.variables.iter().enumerate() {
@@ -98,18 +158,20 @@ impl CompiledNetwork {
         }
         fill_edges.sort_unstable();
         fill_edges.dedup();
-        Self::assemble(network, moral, fill_edges, tree)
+        Self::assemble(network, observed, moral, fill_edges, tree)
     }
 
     fn assemble(
         network: Arc<Network>,
+        observed: Vec<VariableId>,
         moral: MoralGraph,
         fill_edges: Vec<(VariableId, VariableId)>,
         tree: JunctionTree,
     ) -> Self {
-        let homes = network.factors().map(|factor| factor_home(&tree, factor.scope()));
+        let factor_homes = factor_homes(&network, &tree, &observed);
         Self {
-            factor_homes: homes.collect(),
+            factor_homes,
+            observed,
             variable_homes: variable_homes(&tree, network.variables().len()),
             plan: Plan::depth_first(&tree),
             statistics: TreeStatistics::of(&tree),
@@ -129,7 +191,25 @@ impl CompiledNetwork {
         &self.network
     }
 
-    /// The moral graph.
+    /// The variables that all evidence must observe to be propagated with this tree, ascending;
+    /// usually none.
+    ///
+    /// Each of them is a clique of its own, which empty separators join to the tree. The tree
+    /// covers the other variables of each factor. Only engines with the
+    /// [`observed`](crate::engine::Capabilities::observed) capability can load such a network.
+    #[must_use]
+    pub fn observed(&self) -> &[VariableId] {
+        &self.observed
+    }
+
+    /// Whether `evidence` observes all [observed](Self::observed) variables, so that it can be
+    /// propagated with this tree.
+    #[must_use]
+    pub fn admits(&self, evidence: &Evidence) -> bool {
+        self.observed.iter().all(|&variable| evidence.observed(variable).is_some())
+    }
+
+    /// The moral graph, without the edges of the [observed](Self::observed) variables.
     #[must_use]
     pub fn moral_graph(&self) -> &MoralGraph {
         &self.moral
@@ -176,7 +256,8 @@ impl CompiledNetwork {
     }
 
     /// The clique into whose table `factor` is multiplied: the smallest clique that contains the
-    /// factor's scope.
+    /// factor's scope without the [observed](Self::observed) variables. If all variables of the
+    /// factor are observed, the clique of one of them.
     #[must_use]
     pub fn factor_home(&self, factor: FactorId) -> CliqueId {
         self.factor_homes[factor.index()]
@@ -195,14 +276,27 @@ impl CompiledNetwork {
     }
 }
 
-fn factor_home(tree: &JunctionTree, scope: &[VariableId]) -> CliqueId {
-    let contains_scope = |clique: &CliqueId| {
-        scope.iter().all(|variable| tree[*clique].variables.binary_search(variable).is_ok())
-    };
-    tree.clique_ids()
-        .filter(contains_scope)
-        .min_by_key(|&clique| tree[clique].entries)
-        .expect("a junction tree covers every family")
+/// The variables of `scope` that are not among `observed`, which are ascending.
+fn without(scope: &[VariableId], observed: &[VariableId]) -> Vec<VariableId> {
+    let is_other = |variable: &VariableId| observed.binary_search(variable).is_err();
+    scope.iter().copied().filter(is_other).collect()
+}
+
+fn factor_homes(network: &Network, tree: &JunctionTree, observed: &[VariableId]) -> Vec<CliqueId> {
+    let homes = network.factors().map(|factor| {
+        let mut covered = without(factor.scope(), observed);
+        if covered.is_empty() {
+            covered.extend(factor.scope().first());
+        }
+        let is_covered = |clique: &CliqueId| {
+            covered.iter().all(|variable| tree[*clique].variables.binary_search(variable).is_ok())
+        };
+        tree.clique_ids()
+            .filter(is_covered)
+            .min_by_key(|&clique| tree[clique].entries)
+            .expect("a junction tree covers every family")
+    });
+    homes.collect()
 }
 
 fn variable_homes(tree: &JunctionTree, variables: usize) -> Vec<Home> {

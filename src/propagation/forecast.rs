@@ -27,6 +27,9 @@ pub struct Forecast {
     /// Why the engine cannot load the network, however much memory there is; `None` if it can. The
     /// text continues a sentence after "but".
     pub unsupported: Option<String>,
+    /// Number of [observed](CompiledNetwork::observed) variables without which the network was
+    /// compiled.
+    pub observed: usize,
     /// The clique with the largest table.
     pub largest: CliqueId,
     /// Names of the variables of the largest clique, by descending number of states.
@@ -55,6 +58,7 @@ impl Forecast {
             bytes,
             forms: Vec::new(),
             unsupported: None,
+            observed: compiled.observed().len(),
             largest,
             largest_variables: variables.into_iter().map(name).collect(),
         }
@@ -89,8 +93,7 @@ impl Forecast {
     #[must_use]
     pub fn fastest_form(&self, limit: MemoryLimit, runs: u32) -> Option<FormForecast> {
         let fitting = self.forms.iter().filter(|form| form.bytes <= limit.bytes());
-        let time = |form: &FormForecast| form.load_ns + f64::from(runs) * form.run_ns;
-        fitting.min_by(|a, b| time(a).total_cmp(&time(b))).copied()
+        fitting.min_by(|a, b| a.total_ns(runs).total_cmp(&b.total_ns(runs))).copied()
     }
 
     /// Whether the engine can load the network within `limit`.
@@ -105,6 +108,13 @@ impl Forecast {
     /// [`TooLarge`] with this forecast if it cannot.
     pub fn check(self, limit: MemoryLimit) -> Result<(), TooLarge> {
         if self.fits(limit) { Ok(()) } else { Err(TooLarge { forecast: Box::new(self), limit }) }
+    }
+
+    /// Says that the network does not fit in spite of the evidence, as part of the message of
+    /// [`TooLarge`]; empty if no evidence was taken into account.
+    fn in_spite_of_evidence(&self) -> &'static str {
+        let is_refused_for_size = self.observed > 0 && self.unsupported.is_none();
+        if is_refused_for_size { " even given the evidence" } else { "" }
     }
 
     /// Why the network does not fit, as a clause of the message of [`TooLarge`].
@@ -165,6 +175,14 @@ pub struct FormForecast {
     pub run_ns: f64,
 }
 
+impl FormForecast {
+    /// Forecast time of loading and of `runs` propagations in nanoseconds, on one thread.
+    #[must_use]
+    pub fn total_ns(&self, runs: u32) -> f64 {
+        self.load_ns + f64::from(runs) * self.run_ns
+    }
+}
+
 /// Maximum memory that an engine may allocate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
@@ -202,10 +220,11 @@ impl MemoryLimit {
 /// A network needs more memory than the limit, or the engine does not support the network at all.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
-    "too large for engine {} in {}: {} for {} with {} table entries in all, {}; \
+    "too large for engine {} in {}{}: {} for {} with {} table entries in all, {}; \
      the largest clique has {} entries over {}",
     .forecast.engine,
     .forecast.precision,
+    .forecast.in_spite_of_evidence(),
     human_bytes(.forecast.bytes),
     counted(.forecast.tree.cliques, "clique", "cliques"),
     thousands(.forecast.tree.total_clique_entries),

@@ -36,7 +36,7 @@ pub fn compiled_by(
 ) -> Arc<CompiledNetwork> {
     let triangulation =
         TriangulationOptions { method, seed, restarts: 0, steps: 0, ..Default::default() };
-    let options = CompileOptions { triangulation };
+    let options = CompileOptions { triangulation, ..CompileOptions::default() };
     Arc::new(compile(network, &options, &CancelToken::new()).unwrap())
 }
 

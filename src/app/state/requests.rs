@@ -117,6 +117,7 @@ impl Requests {
                     known: Some(Arc::clone(&self.orders)),
                     ..TriangulationOptions::default()
                 },
+                ..CompileOptions::default()
             },
             engine: options.engine,
             memory: options.memory,

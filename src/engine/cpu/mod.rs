@@ -155,8 +155,10 @@ fn forms(compiled: &CompiledNetwork, precision: Precision) -> Vec<FormForecast> 
     let statistics = compiled.statistics();
     let entries = statistics.total_clique_entries as f64;
     let mut forms = Vec::new();
-    // Rows are described by 32-bit indices into the table.
-    if statistics.max_clique_entries <= u64::from(u32::MAX) {
+    // Rows are described by 32-bit indices into the table. Tables need the scopes of all factors
+    // to be covered.
+    let is_whole = compiled.observed().is_empty();
+    if is_whole && statistics.max_clique_entries <= u64::from(u32::MAX) {
         forms.push(FormForecast {
             form: Form::Tables,
             bytes: bytes(compiled, precision),

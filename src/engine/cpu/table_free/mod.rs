@@ -35,9 +35,9 @@ pub struct TableFree {
     threads: Option<Threads>,
     /// The forecast memory in bytes.
     bytes: u64,
-    /// The program without evidence.
-    prior: Program,
-    /// The program of the last run with evidence, and the evidence that it was made for.
+    /// The program of the [least evidence](least_evidence), with this evidence.
+    least: (Evidence, Program),
+    /// The program of the last run with other evidence, and the evidence that it was made for.
     program: Option<(Evidence, Program)>,
     /// The factors in the index order of cliques, by factor.
     factors: Vec<Restricted>,
@@ -58,20 +58,26 @@ impl TableFree {
     pub fn new(compiled: Arc<CompiledNetwork>, threads: usize, bytes: u64) -> Self {
         let threads = (threads > 1).then(|| Threads::new(threads)).flatten();
         let buffers = Buffers::new(bytes.saturating_sub(WORKSPACE_BYTES));
-        let prior = Program::new(&compiled, &Evidence::none());
+        let evidence = least_evidence(&compiled);
+        let program = Program::new(&compiled, &evidence);
+        let least = (evidence, program);
         let unknown = |_| Restricted { values: Vec::new(), exponent: 0, is_restricted: true };
         let factors = compiled.network().factor_ids().map(unknown).collect();
-        Self { compiled, threads, bytes, prior, program: None, factors, buffers }
+        Self { compiled, threads, bytes, least, program: None, factors, buffers }
     }
 }
 
 impl Propagator for TableFree {
     fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         watch.check()?;
-        let Self { compiled, threads, prior, program, factors, buffers, .. } = self;
+        assert!(
+            self.compiled.admits(evidence),
+            "the evidence does not observe the variables without which the network was compiled"
+        );
+        let Self { compiled, threads, least, program, factors, buffers, .. } = self;
         let mut clock = watch.worker_clock();
-        let program = if evidence.is_empty() {
-            &*prior
+        let program = if Program::serves(&least.0, evidence) {
+            &least.1
         } else {
             let found = match program.take() {
                 Some((planned, found)) if Program::serves(&planned, evidence) => found,
@@ -121,10 +127,18 @@ impl Propagator for TableFree {
     }
 }
 
+/// Evidence on no other variables than those that all evidence observes: none, unless `compiled` is
+/// for given observations. The states do not matter.
+fn least_evidence(compiled: &CompiledNetwork) -> Evidence {
+    let mut evidence = Evidence::none();
+    compiled.observed().iter().for_each(|&v| evidence.observe(compiled.network(), v, 0));
+    evidence
+}
+
 /// The memory that a propagation of `compiled` needs at most, in bytes, and its forecast work in
-/// products of entries, both without evidence.
+/// products of entries, both for the [least evidence](least_evidence).
 pub fn forecast(compiled: &CompiledNetwork) -> (u64, f64) {
-    let program = Program::new(compiled, &Evidence::none());
+    let program = Program::new(compiled, &least_evidence(compiled));
     let bytes = (program.peak_entries() as u64).saturating_mul(8);
     (bytes.saturating_add(WORKSPACE_BYTES), program.work())
 }
