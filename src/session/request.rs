@@ -45,6 +45,9 @@ pub enum Step {
     Load,
     /// Computes the posteriors without evidence.
     Prior,
+    /// If the network is too large for the engine: builds the junction tree of what the observations
+    /// leave of it, and loads that.
+    Reduce,
     /// Computes the posteriors given the evidence.
     Propagate,
     /// Repeats the propagation without timing its messages, to measure how long it really takes.
@@ -63,6 +66,7 @@ impl Step {
             Self::Compile => "compiling",
             Self::Load => "loading tables",
             Self::Prior => "propagating without evidence",
+            Self::Reduce => "compiling what the evidence leaves",
             Self::Propagate => "propagating",
             Self::Untraced => "propagating without timing messages",
             Self::Compare => "propagating the cases to compare",
@@ -81,7 +85,9 @@ impl Request {
             Some(Step::Compile)
         } else if self.engine != other.engine || self.memory != other.memory {
             Some(Step::Load)
-        } else if self.evidence != other.evidence || self.run_serial != other.run_serial {
+        } else if self.evidence != other.evidence {
+            Some(Step::Reduce)
+        } else if self.run_serial != other.run_serial {
             Some(Step::Propagate)
         } else if self.cases != other.cases {
             Some(Step::Compare)

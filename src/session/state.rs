@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::engine::Propagator;
+use crate::engine::{LoadError, Propagator};
 use crate::format::ReadNetwork;
 use crate::network::Evidence;
 use crate::propagation::{CompileOptions, CompiledNetwork, MemoryLimit};
@@ -17,6 +17,10 @@ pub(super) struct State {
     pub(super) opened: Option<(u64, Arc<ReadNetwork>)>,
     pub(super) compiled: Option<(CompileOptions, Arc<CompiledNetwork>)>,
     pub(super) loaded: Option<LoadedEngine>,
+    /// The refusal of the whole network, if it is too large for the engine.
+    pub(super) refusal: Option<Refusal>,
+    /// Whether the tree that was reported last is of what the evidence leaves.
+    pub(super) reported_given_evidence: bool,
     /// The engine that failed with the current network, if one did.
     pub(super) engine_failure: Option<EngineFailure>,
     pub(super) prior: Option<Arc<Propagation>>,
@@ -37,7 +41,18 @@ pub(super) struct LoadedEngine {
     pub(super) engine: EngineChoice,
     /// For a fallback: the serial of the run that last tried the requested engine.
     pub(super) fallback_since: Option<u64>,
+    /// The network that was loaded: the whole, or what the evidence leaves of it.
+    pub(super) compiled: Arc<CompiledNetwork>,
     pub(super) propagator: Box<dyn Propagator>,
+}
+
+/// The whole network is too large for the engine. What the evidence leaves of it may fit.
+pub(super) struct Refusal {
+    pub(super) requested: EngineChoice,
+    pub(super) memory: Option<MemoryLimit>,
+    /// The serial of the run in which the network was refused. Another run tries again.
+    pub(super) run_serial: u64,
+    pub(super) error: LoadError,
 }
 
 /// An engine that could not load the network or whose device failed.
@@ -46,6 +61,8 @@ pub(super) struct EngineFailure {
     /// The serial of the run in which the engine failed. Another run tries the engine again.
     pub(super) run_serial: u64,
     pub(super) reason: String,
+    /// Whether the window was told that the fallback replaces the engine.
+    pub(super) is_reported: bool,
 }
 
 impl State {
@@ -63,11 +80,24 @@ impl State {
                 || loaded.memory != request.memory
                 || loaded.fallback_since.is_some_and(|run_serial| run_serial != request.run_serial)
         };
-        if self.loaded.as_ref().is_none_or(is_outdated) {
-            return Some(Step::Load);
-        }
-        if self.prior.is_none() {
-            return Some(Step::Prior);
+        if self.is_refused(request) {
+            if request.evidence.observed_variables().is_empty() {
+                // Reports the refusal again.
+                return Some(Step::Load);
+            }
+            let is_unsuitable = |loaded: &LoadedEngine| {
+                is_outdated(loaded) || !loaded.compiled.admits(&request.evidence)
+            };
+            if self.loaded.as_ref().is_none_or(is_unsuitable) {
+                return Some(Step::Reduce);
+            }
+        } else {
+            if self.refusal.is_some() || self.loaded.as_ref().is_none_or(is_outdated) {
+                return Some(Step::Load);
+            }
+            if self.prior.is_none() {
+                return Some(Step::Prior);
+            }
         }
         let is_propagated = self.propagated.as_ref().is_some_and(|(evidence, run)| {
             *evidence == request.evidence && *run == request.run_serial
@@ -82,6 +112,15 @@ impl State {
         self.first_unanswered(request).map(|_| Step::Compare)
     }
 
+    /// Whether the whole network is known to be too large for the engine of `request`.
+    pub(super) fn is_refused(&self, request: &Request) -> bool {
+        self.refusal.as_ref().is_some_and(|refusal| {
+            refusal.requested == request.engine
+                && refusal.memory == request.memory
+                && refusal.run_serial == request.run_serial
+        })
+    }
+
     /// The first case of `request` that was not answered.
     pub(super) fn first_unanswered<'a>(&self, request: &'a Request) -> Option<&'a Evidence> {
         request.cases.iter().find(|case| !self.answered.contains(case))
@@ -94,15 +133,20 @@ impl State {
         }
         if step <= Step::Compile {
             self.compiled = None;
+            self.reported_given_evidence = false;
             // An engine that failed with one network may work with another.
             self.engine_failure = None;
         }
         if step <= Step::Load {
             self.loaded = None;
+            self.refusal = None;
         }
         if step <= Step::Prior {
             self.prior = None;
             self.answered.clear();
+        }
+        if step == Step::Reduce {
+            self.loaded = None;
         }
         self.propagated = None;
         self.traced = None;

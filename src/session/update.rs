@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::engine::{ImpossibleEvidence, LoadError};
+use crate::engine::{ImpossibleEvidence, LoadError, QueryError};
 use crate::format::{OpenError, ReadNetwork};
 use crate::graph::KnownOrders;
 use crate::network::Evidence;
@@ -46,7 +46,8 @@ pub enum Update {
     Started(Step),
     /// A network was read, with the warnings of its reader.
     Opened(Arc<ReadNetwork>),
-    /// The network was compiled.
+    /// The network was compiled; or, if it is too large for the engine, what the evidence
+    /// [leaves](CompiledNetwork::observed) of it.
     Compiled(Arc<CompiledNetwork>),
     /// The requested engine cannot be used, because its device has failed, has too little memory or
     /// does not exist, or because the engine does not support the network. Another engine replaces
@@ -72,15 +73,16 @@ pub enum Update {
     },
     /// A propagation has started. The watch can be read while it runs.
     Propagating(Arc<Watch>),
-    /// The posteriors without evidence; once each time that an engine is loaded.
+    /// The posteriors without evidence; once each time that an engine has loaded the whole network.
     Prior(Arc<Propagation>),
     /// The posteriors given the evidence of the request.
     Propagated(Arc<Propagation>),
     /// The propagation that was last [reported](Self::Propagated), now with its
     /// [untraced](Propagation::untraced) time. Only from engines on a GPU.
     Untraced(Arc<Propagation>),
-    /// The posteriors of one of the [cases](Request::cases), or why the case is impossible.
-    Answered(Evidence, Result<Arc<Posteriors>, ImpossibleEvidence>),
+    /// The posteriors of one of the [cases](Request::cases), or why there are none: the case is
+    /// impossible, or what it leaves of the network is too large.
+    Answered(Evidence, Result<Arc<Posteriors>, QueryError>),
     /// The search found a better junction tree. The collection holds only the elimination order of
     /// this tree.
     Improved(Arc<KnownOrders>),

@@ -121,6 +121,7 @@ impl Worker {
             Step::Compile => self.compile(request, token),
             Step::Load => self.load(request),
             Step::Prior => self.propagate_prior(request, token),
+            Step::Reduce => self.reduce(request, token),
             Step::Propagate => self.propagate_evidence(request, token),
             Step::Untraced => self.propagate_untraced(token),
             Step::Compare => self.propagate_case(request, token),

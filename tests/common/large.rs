@@ -14,7 +14,7 @@ const CHAIN: usize = 40;
 const STATES: usize = 8;
 
 /// A Markov network in UAI's format: a chain of variables, and a hub with many states that shares a
-/// factor with each of them. Variable `0` is the hub.
+/// factor with each of them. Variable `x0` is the hub.
 ///
 /// Whatever the junction tree, the hub is in nearly every clique and separator. Without the hub,
 /// the largest clique has 64 entries.

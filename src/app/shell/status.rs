@@ -94,10 +94,11 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
     warnings(ui, document);
     if let Some(compiled) = &document.compiled {
         let tree = compiled.statistics();
+        let given = if compiled.observed().is_empty() { "" } else { ", given the evidence" };
         let largest = numbers::thousands(tree.max_clique_entries);
-        fact(ui, "largest clique", largest, "Entries of the largest clique table");
+        fact(ui, "largest clique", largest, &format!("Entries of the largest clique table{given}"));
         let total = numbers::thousands(tree.total_clique_entries);
-        fact(ui, "entries", total, "Total entries of all clique tables");
+        fact(ui, "entries", total, &format!("Total entries of all clique tables{given}"));
     }
     if let Some(result) = &document.result {
         evidence_facts(ui, document, result);

@@ -16,7 +16,7 @@ const REDRAW_INTERVAL: Duration = Duration::from_secs(1);
 /// Draws the menu.
 pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let is_running = running_search(model).is_some();
-    ui.add_enabled_ui(model.compiled().is_some() && !is_running, |ui| {
+    ui.add_enabled_ui(model.compiled_whole().is_some() && !is_running, |ui| {
         let improve = ui
             .button("Improve the tree")
             .on_hover_text("Search in the background for a junction tree with smaller tables");

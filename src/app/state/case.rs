@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::engine::ImpossibleEvidence;
+use crate::engine::QueryError;
 use crate::network::Evidence;
 use crate::propagation::Posteriors;
 
@@ -15,7 +15,6 @@ pub struct Case {
     pub name: String,
     /// The evidence.
     pub evidence: Evidence,
-    /// The posteriors, or why the evidence is impossible. `None` until the case has been
-    /// propagated.
-    pub answer: Option<Result<Arc<Posteriors>, ImpossibleEvidence>>,
+    /// The posteriors, or why there are none. `None` until the case has been propagated.
+    pub answer: Option<Result<Arc<Posteriors>, QueryError>>,
 }

@@ -15,7 +15,7 @@ use crate::app::state::named_finding::NamedFinding;
 use crate::app::state::network_location::NetworkLocation;
 use crate::app::state::pane::Pane;
 use crate::app::state::pane_layout;
-use crate::engine::ImpossibleEvidence;
+use crate::engine::QueryError;
 use crate::network::Evidence;
 use crate::numbers;
 use crate::propagation::Posteriors;
@@ -221,7 +221,7 @@ fn share_answers(document: &mut Document) {
 pub(crate) fn receive_answer(
     document: &mut Document,
     evidence: &Evidence,
-    answer: &Result<Arc<Posteriors>, ImpossibleEvidence>,
+    answer: &Result<Arc<Posteriors>, QueryError>,
 ) {
     for case in document.cases.iter_mut().filter(|case| case.evidence == *evidence) {
         case.answer = Some(answer.clone());

@@ -32,7 +32,11 @@ impl Core {
     /// Sends a request with the evidence on screen. While automatic propagation is off, the request
     /// has the evidence of the last request instead, unless the document was never propagated.
     pub(crate) fn request(&mut self) {
-        let is_new = self.model.document.as_ref().is_some_and(|document| document.prior.is_none());
+        let is_new = self
+            .model
+            .document
+            .as_ref()
+            .is_some_and(|document| document.prior.is_none() && document.result.is_none());
         if self.model.settings.auto_propagate || is_new {
             self.request_evidence();
         } else {

@@ -3,7 +3,8 @@
 //! The search runs on a thread of the session. Each elimination order that the search finds is
 //! stored in the settings at once. While the search runs, the tree of such an order is used only if
 //! it is so much smaller that compiling and propagating again pays off. When the search ends, any
-//! better tree is used.
+//! better tree is used. A tree of what the evidence leaves is not improved: it is gone once other
+//! variables are observed.
 
 use std::sync::Arc;
 
@@ -52,7 +53,7 @@ fn start(core: &mut Core) {
         core.request();
     }
     let Some(document) = &core.model.document else { return };
-    let Some(compiled) = document.compiled.clone() else { return };
+    let Some(compiled) = core.model.compiled_whole().cloned() else { return };
     let seed = core.requests.next_search();
     let search = core.requests.session.improve(document.serial, &compiled, seed);
     core.model.improvement = Some(search);
@@ -103,7 +104,7 @@ pub(crate) fn receive_end(core: &mut Core) {
 /// Compiles with the best stored order if its tree has less than `share` times the entries of the
 /// current tree and triangulation `auto` is chosen.
 fn use_best_tree(core: &mut Core, share: f64) {
-    let Some(compiled) = core.model.compiled() else { return };
+    let Some(compiled) = core.model.compiled_whole() else { return };
     let now = compiled.statistics().total_clique_entries;
     let Some(best) = core.model.settings.orders.entries(compiled.moral_graph()) else { return };
     let auto = core.model.compute.triangulation == Triangulation::Auto;

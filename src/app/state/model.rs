@@ -107,6 +107,13 @@ impl Model {
         self.document.as_ref()?.compiled.as_ref()
     }
 
+    /// The compiled network, if it was compiled with all its variables: not only what the evidence
+    /// leaves.
+    #[must_use]
+    pub fn compiled_whole(&self) -> Option<&Arc<CompiledNetwork>> {
+        self.compiled().filter(|compiled| compiled.observed().is_empty())
+    }
+
     /// The selected item.
     #[must_use]
     pub fn selected(&self) -> Option<&Item> {

@@ -8,6 +8,7 @@ use crate::app::state::highlight::{Highlight, Item};
 use crate::app::state::improvement;
 use crate::app::state::model::MeasuredOverhead;
 use crate::app::state::recordings::RecordedRunRef;
+use crate::engine::LoadError;
 use crate::graph::{KnownOrders, Triangulation};
 use crate::propagation::CompiledNetwork;
 use crate::session::{EngineChoice, Failure, Propagation, Step, Update};
@@ -84,16 +85,24 @@ impl Workbench {
         if step <= Step::Propagate && !core.requests.failed_to_open {
             core.model.failure = None;
         }
-        if let (Step::Load, Some(document)) = (step, core.document()) {
-            document.engine_bytes = None;
-            document.fallback = None;
+        match (step, core.document()) {
+            (Step::Load, Some(document)) => {
+                document.engine_bytes = None;
+                document.fallback = None;
+            }
+            (Step::Reduce, Some(document)) => document.engine_bytes = None,
+            _ => {}
         }
     }
 
     fn compiled(&mut self, compiled: Arc<CompiledNetwork>) {
         let core = &mut self.core;
         let is_auto = compiled.triangulation() == Some(Triangulation::Auto);
-        if is_auto && KnownOrders::shipped().find(compiled.moral_graph()).is_none() {
+        let is_whole = compiled.observed().is_empty();
+        if core.model.compiled().is_some_and(|old| old.observed() != compiled.observed()) {
+            improvement::cancel(core);
+        }
+        if is_auto && is_whole && KnownOrders::shipped().find(compiled.moral_graph()).is_none() {
             let entries = compiled.statistics().total_clique_entries;
             let (graph, order) = (compiled.moral_graph(), compiled.elimination_order());
             core.model.settings.orders.insert(graph, &order, entries);
@@ -162,7 +171,13 @@ impl Workbench {
     fn failed(&mut self, step: Step, failure: Failure) {
         self.idle();
         let core = &mut self.core;
-        let message = failure.to_string();
+        let mut message = failure.to_string();
+        if matches!(failure, Failure::Load(LoadError::TooLarge(_))) {
+            message.push_str(match step {
+                Step::Reduce => ". Observe more variables: what they leave may be small enough.",
+                _ => ". Observe some variables: what the evidence leaves may be small enough.",
+            });
+        }
         if step == Step::Open {
             core.requests.opening = None;
             core.requests.failed_to_open = true;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cliquescope::clock::Instant;
-use cliquescope::engine::{self, Engine, LoadOptions, Propagator};
+use cliquescope::engine::{self, Engine, LoadError, LoadOptions, Propagator};
 use cliquescope::format::SAMPLES;
 use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
@@ -26,7 +26,8 @@ use record::{BatchRecord, ChangesRecord, Record, RunInfo, TimedRecord};
 ///
 /// A propagation enters evidence and computes the posteriors of all variables from scratch: except
 /// with --changes, what an engine could reuse is dropped before each. One extra propagation runs
-/// first, for warming up. load_ms is the time for reading the file, and compile_ms the time for
+/// first, for warming up. If the network is too large for the engine, each case is propagated in a
+/// junction tree of what its observations leave, except with --batch and --changes. load_ms is the time for reading the file, and compile_ms the time for
 /// building the junction tree and loading it into the engine. peak_bytes is the engine's peak
 /// memory. For engines on a GPU, launch_us is the time of one kernel launch, overhead_us the time
 /// of all launches and copies with empty kernels, and execution_us the median time of a propagation
@@ -154,19 +155,15 @@ fn bench_engine(
     };
     let propagator = match engine.load(compiled, &options) {
         Ok(propagator) => propagator,
+        Err(LoadError::TooLarge(_)) if can_bench_given_evidence(args, engine, cases) => {
+            return bench_given_evidence(args, prepared, engine, &options, records);
+        }
         Err(error) => return fail(records, title, Some(engine.name()), None, error.to_string()),
     };
-    let compile_ms = milliseconds(compiled.elapsed() + started.elapsed());
-    let info = RunInfo {
-        network: title.clone(),
-        engine: engine.name(),
-        precision: options.precision,
-        threads: propagator.threads(),
-        form: propagator.form(),
-        drawn: prepared.drawn,
-    };
     let label = format!("{title}: {} {}", engine.name(), options.precision);
-    let mut bench = EngineBench { args, prepared, propagator, info, compile_ms };
+    let compiled = Arc::clone(compiled);
+    let mut bench =
+        EngineBench::new(args, prepared, engine, &options, compiled, propagator, started);
     if args.batch {
         output::note(&format!("{label}, {} cases together", cases.len()));
         match bench.batch() {
@@ -188,17 +185,79 @@ fn bench_engine(
     }
 }
 
+/// Whether the cases can be propagated one by one in trees of what their observations leave.
+fn can_bench_given_evidence(args: &Args, engine: &dyn Engine, cases: &[Evidence]) -> bool {
+    engine.info().capabilities.observed
+        && args.form != Some(Form::Tables)
+        && !args.batch
+        && args.changes.is_none()
+        && cases.iter().any(|case| !case.observed_variables().is_empty())
+}
+
+/// Times the propagation of each case in a junction tree of what its observations leave.
+fn bench_given_evidence(
+    args: &Args,
+    prepared: &Prepared,
+    engine: &'static dyn Engine,
+    options: &LoadOptions,
+    records: &mut Vec<Record>,
+) {
+    let Prepared { title, cases, .. } = prepared;
+    for (case, evidence) in cases.iter().enumerate() {
+        let label = format!("{title}: {} {}", engine.name(), options.precision);
+        output::note(&format!("{label}, case {case}, compiled given its evidence"));
+        let record = args
+            .compile
+            .compile_given(prepared.compiled.network(), evidence, LoadOptions::MANY_RUNS)
+            .and_then(|compiled| {
+                let started = Instant::now();
+                let loaded = engine.load(&compiled, options).map_err(|error| error.to_string())?;
+                let bench =
+                    EngineBench::new(args, prepared, engine, options, compiled, loaded, started);
+                { bench }.propagations(case)
+            });
+        match record {
+            Ok(record) => records.push(record),
+            Err(error) => fail(records, title, Some(engine.name()), Some(case), error),
+        }
+    }
+}
+
 /// A network that is loaded into an engine, with everything that its records need.
 struct EngineBench<'a> {
     args: &'a Args,
     prepared: &'a Prepared,
+    /// The network that is loaded: the whole, or what the evidence leaves.
+    compiled: Arc<CompiledNetwork>,
     propagator: Box<dyn Propagator>,
     info: RunInfo,
     /// Time for building the junction tree and loading it into the engine, in milliseconds.
     compile_ms: f64,
 }
 
-impl EngineBench<'_> {
+impl<'a> EngineBench<'a> {
+    /// A network that `engine` loaded with `options`, beginning at `started`.
+    fn new(
+        args: &'a Args,
+        prepared: &'a Prepared,
+        engine: &'static dyn Engine,
+        options: &LoadOptions,
+        compiled: Arc<CompiledNetwork>,
+        propagator: Box<dyn Propagator>,
+        started: Instant,
+    ) -> Self {
+        let info = RunInfo {
+            network: prepared.title.clone(),
+            engine: engine.name(),
+            precision: options.precision,
+            threads: propagator.threads(),
+            form: propagator.form(),
+            drawn: prepared.drawn,
+        };
+        let compile_ms = milliseconds(compiled.elapsed() + started.elapsed());
+        Self { args, prepared, compiled, propagator, info, compile_ms }
+    }
+
     /// Times the propagation of all cases together.
     fn batch(&mut self) -> Result<Record, String> {
         let batch = measure::batch(&mut *self.propagator, &self.prepared.cases, self.args.repeat)?;
@@ -216,7 +275,8 @@ impl EngineBench<'_> {
 
     /// Times propagations of the case with index `case`.
     fn propagations(&mut self, case: usize) -> Result<Record, String> {
-        let Prepared { cases, compiled, load, .. } = self.prepared;
+        let Prepared { cases, load, .. } = self.prepared;
+        let compiled = &*self.compiled;
         let (evidence, repeat) = (&cases[case], self.args.repeat);
         let runs = measure::time(&mut *self.propagator, compiled, evidence, repeat)?;
         let timing_cost = if self.args.timing_cost {
@@ -237,6 +297,7 @@ impl EngineBench<'_> {
             launch_us: launch.map(|launch| milliseconds(launch) * 1e3),
             overhead_us,
             execution_us: overhead_us.map(|us| runs.propagate_ms.median * 1e3 - us),
+            left_out: compiled.observed().len(),
             cliques: statistics.cliques,
             total_clique_entries: statistics.total_clique_entries,
             messages: compiled.plan().messages().len(),

@@ -60,6 +60,9 @@ pub struct TimedRecord {
     /// On a GPU, median time of a propagation minus `overhead_us`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub execution_us: Option<f64>,
+    /// Number of observed variables that were left out when the junction tree was built.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub left_out: usize,
     pub cliques: usize,
     pub total_clique_entries: u64,
     pub messages: usize,
@@ -86,6 +89,10 @@ pub struct ChangesRecord {
     pub case: usize,
     #[serde(flatten)]
     pub changes: Changes,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// A table for each kind of record.

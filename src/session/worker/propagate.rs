@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use crate::cancel::CancelToken;
-use crate::engine::{Device, PropagationError, propagate};
+use crate::engine::{Device, PropagationError, QueryError, propagate};
 use crate::network::Evidence;
 use crate::propagation::Watch;
 use crate::session::panics::drop_quietly;
 use crate::session::state::EngineFailure;
+use crate::session::worker::load::load_engine;
 use crate::session::worker::{Interruption, Worker};
 use crate::session::{Failure, Propagation, Request, Step, Update};
 
@@ -85,12 +86,29 @@ impl Worker {
     ) -> Result<(), Interruption> {
         let case = self.state.first_unanswered(request).expect("a case is unanswered").clone();
         let watch = Watch::untimed(token.clone());
-        let answer = match self.propagate(&case, request, &watch) {
-            Ok(None) => return Ok(()),
-            Ok(Some(propagation)) => Ok(Arc::new(propagation.posteriors.clone())),
-            Err(Interruption::Failed(Failure::Impossible(impossible))) => Err(impossible),
-            Err(interruption) => return Err(interruption),
+        let loaded = self.state.loaded.as_ref().expect("an earlier step loaded it");
+        let answer = if loaded.compiled.admits(&case) {
+            match self.propagate(&case, request, &watch) {
+                Ok(None) => return Ok(()),
+                Ok(Some(propagation)) => Ok(propagation.posteriors.clone()),
+                Err(Interruption::Failed(Failure::Impossible(impossible))) => {
+                    Err(PropagationError::from(impossible).into())
+                }
+                Err(interruption) => return Err(interruption),
+            }
+        } else {
+            // What is loaded is what the evidence leaves. The case leaves something else.
+            let engine = loaded.engine;
+            let compiled = self.compile_given(&case, request, token)?;
+            match load_engine(engine, request, &compiled) {
+                Ok(mut propagator) => match propagate(&mut *propagator, &compiled, &case, &watch) {
+                    Err(PropagationError::Cancelled(_)) => return Err(Interruption::Cancelled),
+                    answer => answer.map_err(QueryError::from),
+                },
+                Err(error) => Err(error.into()),
+            }
         };
+        let answer = answer.map(Arc::new);
         self.state.answered.push(case.clone());
         self.report(Update::Answered(case, answer));
         Ok(())
@@ -98,8 +116,8 @@ impl Worker {
 
     /// A watch that times each message, reported so that the window can show progress.
     fn timed_watch(&self, token: &CancelToken) -> Arc<Watch> {
-        let (_, compiled) = self.state.compiled.as_ref().expect("an earlier step compiled it");
-        let watch = Arc::new(Watch::timed(compiled.plan(), token.clone()));
+        let loaded = self.state.loaded.as_ref().expect("an earlier step loaded it");
+        let watch = Arc::new(Watch::timed(loaded.compiled.plan(), token.clone()));
         self.report(Update::Propagating(Arc::clone(&watch)));
         watch
     }
@@ -112,9 +130,8 @@ impl Worker {
         request: &Request,
         watch: &Watch,
     ) -> Result<Option<Arc<Propagation>>, Interruption> {
-        let (_, compiled) = self.state.compiled.as_ref().expect("an earlier step compiled it");
-        let compiled = Arc::clone(compiled);
         let loaded = self.state.loaded.as_mut().expect("an earlier step loaded it");
+        let compiled = Arc::clone(&loaded.compiled);
         match propagate(&mut *loaded.propagator, &compiled, evidence, watch) {
             Ok(posteriors) => Ok(Some(Arc::new(Propagation {
                 evidence: evidence.clone(),
@@ -135,7 +152,8 @@ impl Worker {
                 drop_quietly(self.state.loaded.take());
                 self.state.forget_from(Step::Load);
                 let (engine, run_serial) = (request.engine, request.run_serial);
-                self.state.engine_failure = Some(EngineFailure { engine, run_serial, reason });
+                self.state.engine_failure =
+                    Some(EngineFailure { engine, run_serial, reason, is_reported: false });
                 Ok(None)
             }
         }

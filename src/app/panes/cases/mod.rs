@@ -13,6 +13,7 @@ use crate::app::state::document::Document;
 use crate::app::state::file_purpose::FilePurpose;
 use crate::app::state::model::Model;
 use crate::app::theme::Palette;
+use crate::engine::QueryError;
 use crate::numbers::counted;
 
 use differences::Comparison;
@@ -126,9 +127,11 @@ impl CasesPane {
             menu.widget_info(|| {
                 WidgetInfo::labeled(WidgetType::Button, true, format!("More about {}", case.name))
             });
-            if let Some(Err(impossible)) = &case.answer {
-                let text = RichText::new("impossible").color(Palette::of(ui).error);
-                ui.label(text).on_hover_text(impossible.to_string());
+            if let Some(Err(error)) = &case.answer {
+                let is_refused = matches!(error, QueryError::Load(_));
+                let text = if is_refused { "too large" } else { "impossible" };
+                let text = RichText::new(text).color(Palette::of(ui).error);
+                ui.label(text).on_hover_text(error.to_string());
             }
             ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
                 let is_current = case.evidence == document.evidence;

@@ -39,6 +39,10 @@ pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, links: &mut Links<'_>)
         ),
         ("compiled in", duration(compiled.elapsed())),
     ];
+    if !compiled.observed().is_empty() {
+        let count = counted(compiled.observed().len(), "observed variable", "observed variables");
+        lines.push(("without", count));
+    }
     if let Some(bytes) = scene.document.engine_bytes {
         let engine = scene.model.compute.engine;
         let name = format!("{} {}", engine.engine.name(), engine.precision);

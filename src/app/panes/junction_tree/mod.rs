@@ -32,6 +32,9 @@ use style::{TreeKey, TreeStyle};
 /// Factor by which the aspect ratio of the pane may change before a fitted tree is laid out again.
 const ASPECT_TOLERANCE: f32 = 1.25;
 
+const GIVEN_EVIDENCE_TOOLTIP: &str = "The whole network is too large to be propagated. This is the \
+    junction tree of what the evidence leaves: each observed variable is a clique of its own.";
+
 /// The picture of the junction tree and its view state.
 pub struct JunctionTreePane {
     canvas: GraphCanvas<TreeKey>,
@@ -151,11 +154,16 @@ impl JunctionTreePane {
                 commands.push(StepCommand::Begin);
             }
             let statistics = compiled.statistics();
-            let summary = format!(
+            let mut summary = format!(
                 "{} · {} entries",
                 numbers::counted(statistics.cliques, "clique", "cliques"),
                 short_size(statistics.total_clique_entries)
             );
+            if !compiled.observed().is_empty() {
+                let label = ui.strong("Given the evidence");
+                label.on_hover_text(GIVEN_EVIDENCE_TOOLTIP);
+                summary.insert_str(0, "· ");
+            }
             let label = egui::Label::new(egui::RichText::new(summary).weak()).truncate();
             ui.add(label).on_hover_text(format!(
                 "{} table entries in all cliques, {} in the largest; depth {}",
