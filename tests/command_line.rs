@@ -1,8 +1,11 @@
 //! Output and exit codes of the commands, as a user or a script runs them.
 
+mod common;
+
 use std::path::PathBuf;
 
 use assert_cmd::Command;
+use common::large::hub_and_chain_text;
 use serde_json::Value;
 
 fn cliquescope(arguments: &[&str]) -> Command {
@@ -309,6 +312,42 @@ fn a_network_that_is_too_large_is_rejected_with_the_forecast() {
     let info = json(&["info", "child", "--memory-limit", "100", "--json"]);
     assert_eq!(info["forecasts"][0]["fits"], false);
     assert_eq!(info["memory_limit_bytes"], 100);
+}
+
+#[test]
+fn a_network_that_is_small_given_the_evidence_is_queried_and_timed() {
+    let (folder, path) = file("hub.uai", hub_and_chain_text());
+    let cases = folder.path().join("cases.csv");
+    std::fs::write(&cases, "x0,x3\n7,\n,1\n").unwrap();
+    let (path, cases) = (path.to_str().unwrap(), cases.to_str().unwrap());
+    let limit = ["--memory-limit", "6MiB"];
+    let (code, _, err) = run(&[&["query", path], &limit[..]].concat());
+    assert_eq!(code, 1);
+    assert!(err.contains("too large for engine cpu in f64: "), "{err}");
+    let one = ["query", path, "--evidence", "x0=7", "--json"];
+    let found = json(&[&one, &limit[..]].concat());
+    assert_eq!(found["cases"][0]["posteriors"]["x0"]["7"], 1.0);
+    let (expected, found) = (&json(&one)["cases"][0], &found["cases"][0]);
+    let close = |name: &str| {
+        let state = |answer: &Value| answer["posteriors"][name]["2"].clone();
+        is_close(&state(found), state(expected).as_f64().unwrap())
+    };
+    assert!(close("x1") && close("x40"));
+
+    // The second case leaves too much. The first is answered all the same.
+    let two = ["query", path, "--evidence-file", cases];
+    let (code, out, err) = run(&[&two, &limit[..]].concat());
+    assert_eq!(code, 1);
+    assert!(out.contains("x40") && out.contains("no answer"), "{out}");
+    let error = "error: case 2: too large for engine cpu in f64 even given the evidence: ";
+    assert!(err.contains(error), "{err}");
+    let bench = ["bench", path, "--evidence-file", cases, "--repeat", "1", "--json"];
+    let (code, out, _) = run(&[&bench, &limit[..]].concat());
+    assert_eq!(code, 1);
+    let records: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&records[0]["left_out"], &records[0]["form"]), (&1.into(), &"table-free".into()));
+    assert_eq!(records[1]["case"], 1);
+    assert!(records[1]["error"].as_str().unwrap().contains("even given the evidence"));
 }
 
 #[test]

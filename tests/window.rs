@@ -4,9 +4,10 @@
 mod common;
 
 use cliquescope::app::state::command::{
-    CaseCommand, CaseFileCommand, Command, DocumentCommand, EvidenceCommand, ExperimentCommand,
-    HistoryCommand, TreeCommand, ViewCommand,
+    CaseCommand, CaseFileCommand, Command, DocumentCommand, EngineCommand, EvidenceCommand,
+    ExperimentCommand, HistoryCommand, TreeCommand, ViewCommand,
 };
+use cliquescope::app::state::document::Document;
 use cliquescope::app::state::highlight::Item;
 use cliquescope::app::state::pane::Pane;
 use cliquescope::app::{Settings, Workbench};
@@ -14,7 +15,8 @@ use cliquescope::cancel::CancelToken;
 use cliquescope::format::NetworkSource;
 use cliquescope::graph::{KnownOrders, MoralGraph, eliminate_in_order};
 use cliquescope::network::Finding;
-use common::window::{open, open_with, settle, wait_for};
+use common::large::{hub_and_chain, limit_for_an_observed_hub};
+use common::window::{open, open_with, settle, show, wait_for};
 use eframe::egui::{self, Key, Modifiers};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
@@ -25,6 +27,10 @@ fn posterior(harness: &Harness<'_, Workbench>, variable: &str, state: &str) -> f
     let id = document.network().find(variable).expect("a variable of the network");
     let state = document.network()[id].state_index(state).expect("a state of the variable");
     document.result.as_ref().expect("posteriors").posteriors.of(id)[state]
+}
+
+fn document<'a>(harness: &'a Harness<'_, Workbench>) -> &'a Document {
+    harness.state().model().document.as_ref().expect("a network is open")
 }
 
 fn evidence_count(harness: &Harness<'_, Workbench>) -> usize {
@@ -346,6 +352,48 @@ fn an_error_is_shown_in_full_until_it_is_dismissed() {
     wait_for(&mut harness, |workbench| workbench.model().compiled().is_some());
     harness.run_steps(5);
     harness.get_by_label_contains("broken.bif:1:15: expected");
+}
+
+#[test]
+fn a_network_that_is_too_large_is_propagated_once_its_evidence_makes_it_small() {
+    let mut workbench = Workbench::new(Settings::default(), || {});
+    let ctx = egui::Context::default();
+    let limit = Some(limit_for_an_observed_hub());
+    workbench.run_command(&ctx, EngineCommand::SetMemoryLimit(limit));
+    workbench.open(hub_and_chain(), Vec::new());
+    let mut harness = show(workbench);
+    let network = document(&harness).network().clone();
+    let (hub, other) = (network.find("x0").unwrap(), network.find("x3").unwrap());
+    let set = |harness: &mut Harness<'_, Workbench>, command: EvidenceCommand| {
+        let ctx = harness.ctx.clone();
+        harness.state_mut().run_command(&ctx, command);
+        settle(harness);
+    };
+    let whole = entries(harness.state());
+    harness.get_by_label_contains("too large for engine cpu in f64: ");
+    harness.get_by_label_contains("what the evidence leaves may be small enough");
+    assert!(harness.query_by_label("Given the evidence").is_none(), "this is the whole tree");
+    assert!(document(&harness).result.is_none());
+
+    set(&mut harness, EvidenceCommand::Toggle(other, 1));
+    harness.get_by_label_contains("too large for engine cpu in f64 even given the evidence: ");
+    harness.get_by_label_contains("Observe more variables");
+
+    set(&mut harness, EvidenceCommand::Toggle(hub, 7));
+    assert!(harness.query_by_label_contains("too large").is_none());
+    harness.get_by_label("Given the evidence");
+    assert!(entries(harness.state()) * 100 < whole);
+    let p = posterior(&harness, "x4", "2");
+    assert!(p > 0.0 && p < 1.0);
+    let trace = document(&harness).trace().expect("a trace of this tree");
+    assert!(!trace.messages.is_empty());
+    assert!(!document(&harness).is_stale());
+
+    set(&mut harness, EvidenceCommand::Retract(hub));
+    harness.get_by_label_contains("even given the evidence");
+    set(&mut harness, EvidenceCommand::Clear);
+    harness.get_by_label_contains("what the evidence leaves may be small enough");
+    assert_eq!(entries(harness.state()), whole);
 }
 
 #[test]

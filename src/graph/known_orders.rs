@@ -53,10 +53,20 @@ impl KnownOrders {
     /// also if it is not an order of this graph, or if its cliques do not have the recorded total.
     #[must_use]
     pub fn find(&self, graph: &MoralGraph) -> Option<Vec<VariableId>> {
+        if !self.has_order_of(graph.len()) {
+            return None;
+        }
         let known = self.0.get(&structure(graph))?;
         predicates::is_elimination_order(graph, &known.order).ok()?;
         let elimination = eliminate_in_order(graph, &known.order, &CancelToken::new()).ok()?;
         (elimination.total_entries(graph) == known.entries).then(|| known.order.clone())
+    }
+
+    /// Whether an order of `variables` variables is known. Much faster than [`find`](Self::find),
+    /// which looks at the whole graph.
+    #[must_use]
+    pub fn has_order_of(&self, variables: usize) -> bool {
+        self.0.values().any(|known| known.order.len() == variables)
     }
 
     /// The recorded total entries of the order for the structure of `graph`. Unlike
@@ -144,6 +154,7 @@ mod tests {
         let mut known = KnownOrders::default();
         assert_eq!(known.find(&graph), None);
         assert!(insert(&mut known, &graph, [0, 1, 2, 3]));
+        assert!(known.has_order_of(4) && !known.has_order_of(3));
         assert_eq!(total(&graph, &known.find(&graph).unwrap()), 45);
         assert!(insert(&mut known, &graph, [1, 0, 2, 3]), "it is smaller");
         assert!(!insert(&mut known, &graph, [0, 1, 2, 3]), "it is larger");

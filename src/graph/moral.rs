@@ -45,21 +45,25 @@ impl MoralGraph {
     /// common child are joined.
     #[must_use]
     pub fn of_network(network: &Network) -> Self {
-        let families: Vec<Vec<VariableId>> =
-            network.factors().map(|factor| factor.scope().to_vec()).collect();
-        Self::new(network.cardinalities(), &families)
+        Self::given(network, &[])
     }
 
-    /// This graph without the edges of `variables`, which remain as vertices without neighbours.
+    /// The moral graph of a network in which `observed` are observed: these variables are vertices
+    /// without neighbours.
+    ///
+    /// # Panics
+    /// If `network` does not have one of these variables.
     #[must_use]
-    pub fn without_edges_of(&self, variables: &[VariableId]) -> Self {
-        let mut without = self.clone();
-        for variable in variables {
-            let row = &mut without.adjacency[variable.index()];
-            let neighbours = std::mem::replace(row, FixedBitSet::with_capacity(self.len()));
-            neighbours.ones().for_each(|other| without.adjacency[other].remove(variable.index()));
-        }
-        without
+    pub fn given(network: &Network, observed: &[VariableId]) -> Self {
+        let cardinalities = network.cardinalities();
+        let mut is_observed = vec![false; cardinalities.len()];
+        observed.iter().for_each(|variable| is_observed[variable.index()] = true);
+        let unobserved = |v: &VariableId| !is_observed[v.index()];
+        let families: Vec<Vec<VariableId>> = network
+            .factors()
+            .map(|factor| factor.scope().iter().copied().filter(unobserved).collect())
+            .collect();
+        Self::new(cardinalities, &families)
     }
 
     /// Number of variables.

@@ -74,13 +74,11 @@ pub fn compile(
     let mut observed = options.observed.clone();
     observed.sort_unstable();
     observed.dedup();
-    let mut moral = MoralGraph::of_network(&network);
+    let moral = MoralGraph::given(&network, &observed);
     let elimination = if observed.is_empty() {
         triangulate(&moral, &options.triangulation, cancel)?
     } else {
-        let whole = moral;
-        moral = whole.without_edges_of(&observed);
-        triangulate_part(&whole, &moral, &options.triangulation, cancel)?
+        triangulate_part(&network, &moral, &options.triangulation, cancel)?
     };
     let tree = build_junction_tree(&moral, &elimination);
     debug_assert_eq!(
@@ -100,19 +98,19 @@ pub fn compile(
     Ok(compiled)
 }
 
-/// Triangulates `part`, which is `whole` without the edges of some variables.
+/// Triangulates `part`, the moral graph of `network` without the edges of some variables.
 ///
-/// A known order of `whole` is an order of `part` too, and at least as good there. It saves the
-/// search. A heuristic may nevertheless find a better one for `part`.
+/// A known order for the whole graph is an order for its part too, and at least as good there. It
+/// saves the search. A heuristic may nevertheless find a better one for the part.
 fn triangulate_part(
-    whole: &MoralGraph,
+    network: &Network,
     part: &MoralGraph,
     options: &TriangulationOptions,
     cancel: &CancelToken,
 ) -> Result<Elimination, Cancelled> {
     let is_auto = options.method == Triangulation::Auto && options.seed == 0;
-    let known = options.known.as_ref().filter(|known| is_auto && known.entries(part).is_none());
-    let Some(order) = known.and_then(|known| known.find(whole)) else {
+    let known = options.known.as_ref().filter(|known| is_auto && known.has_order_of(part.len()));
+    let Some(order) = known.and_then(|known| known.find(&MoralGraph::of_network(network))) else {
         return triangulate(part, options, cancel);
     };
     let known = eliminate_in_order(part, &order, cancel)?;

@@ -19,6 +19,12 @@ const STATES: usize = 8;
 /// Whatever the junction tree, the hub is in nearly every clique and separator. Without the hub,
 /// the largest clique has 64 entries.
 pub fn hub_and_chain() -> NetworkSource {
+    let bytes = Arc::from(hub_and_chain_text().into_bytes());
+    NetworkSource::Bytes { name: "hub.uai".to_owned(), bytes }
+}
+
+/// The content of the file.
+pub fn hub_and_chain_text() -> String {
     let mut text = format!("MARKOV\n{}\n{HUB_STATES}", CHAIN + 1);
     (0..CHAIN).for_each(|_| _ = write!(text, " {STATES}"));
     let _ = writeln!(text, "\n{}", 2 * CHAIN - 1);
@@ -31,7 +37,7 @@ pub fn hub_and_chain() -> NetworkSource {
     };
     (1..=CHAIN).for_each(|_| table(HUB_STATES * STATES, 3));
     (1..CHAIN).for_each(|_| table(STATES * STATES, 5));
-    NetworkSource::Bytes { name: "hub.uai".to_owned(), bytes: Arc::from(text.into_bytes()) }
+    text
 }
 
 /// A limit within which the network fits only if the hub is observed. The messages of the whole
