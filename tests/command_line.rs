@@ -138,7 +138,7 @@ fn every_case_of_a_file_is_answered_even_if_one_is_impossible() {
 }
 
 #[test]
-fn cases_are_read_from_tables_with_a_warning_for_ignored_columns() {
+fn cases_are_read_from_a_table_or_from_standard_input() {
     let (_folder, path) = file("cases.csv", "id,xray,smoke\n1,yes,\n2,,no\n");
     let path = path.to_str().unwrap();
     let (code, out, err) = run(&["query", "asia", "--evidence-file", path, "--json"]);

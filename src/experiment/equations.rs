@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_of_figure_1() {
+    fn the_work_of_figure_1_is_counted() {
         // Binary cliques {A, B, D}, {B, C} and {D, E} with separators {B} and {D}.
         let message = |from, to| MessageSizes { from, separator: 2, to };
         let messages = [message(4, 8), message(4, 8), message(8, 4), message(8, 4)];

@@ -28,7 +28,8 @@ pub(super) struct Effort {
     pub is_traced: bool,
 }
 
-/// The options for loading a network: single precision if the engine supports it, as in the paper.
+/// The options for loading a network: single precision as in the paper, or the first precision of
+/// an engine that does not support it.
 pub(super) fn load_options(
     engine: &dyn Engine,
     threads: usize,

@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_of_unix_times() {
+    fn unix_times_are_written_as_dates_in_utc() {
         let cases = [
             (0, "1970-01-01T00:00:00Z"),
             (951_782_399, "2000-02-28T23:59:59Z"),

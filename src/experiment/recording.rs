@@ -40,7 +40,8 @@ pub struct Recording {
 /// The settings that a recording was made with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordingSettings {
-    /// Propagations to time for each run; slow engines are measured less often.
+    /// Propagations to time for each run; fewer if the run reaches its time limit, or varies an
+    /// option or the tree.
     pub repeat: u32,
     /// Threads of multithreaded engines.
     pub threads: usize,

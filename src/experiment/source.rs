@@ -14,7 +14,7 @@ use crate::engine::{self, EngineInfo, PaperOptions};
 /// limit gives steadier medians for slow engines, and slower experiments.
 const TIME_LIMIT: Duration = Duration::from_secs(20);
 
-/// Minimum number of propagations to time, however long they take.
+/// Minimum number of propagations to time, however long they take, unless fewer are requested.
 const MIN_REPEAT: u32 = 3;
 
 /// An engine and its options.
@@ -91,8 +91,8 @@ impl TimeSource {
         }
     }
 
-    /// The run of `config` on `tree`, measured now or recorded. If there is none, returns `None`
-    /// and adds the reason to `record` as a note.
+    /// The run of `config` on `tree`, measured now or recorded. If there is none, or
+    /// measuring fails, returns `None` and adds the reason to `record` as a note.
     pub fn time(
         self,
         setup: &Setup,

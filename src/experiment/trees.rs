@@ -16,8 +16,8 @@ pub const MERGE_THRESHOLDS: [u64; 5] = [2, 8, 32, 128, 512];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MergeRule {
-    /// As many separators as the size limits allow; separators whose removal adds fewer entries go
-    /// first.
+    /// Small separators are removed until no further one fits the size limits; separators whose
+    /// removal adds fewer entries go first.
     All,
     /// The separators whose removal saves time by equation 6, where a message costs as much as
     /// [`MESSAGE_ENTRIES`] entries; separators that save more go first.
@@ -25,8 +25,9 @@ pub enum MergeRule {
 }
 
 /// Cost of a message in entries: the time of a kernel launch divided by the time in which a thread
-/// of engine `gpu-paper` reads an entry, rounded up. On an NVIDIA H200, experiment `model` reports
-/// a launch of 2.9 µs and 0.36 µs per entry. A larger value makes [`MergeRule::Paying`] merge more.
+/// of engine `gpu-paper` reads an entry, rounded up to a round number. On an NVIDIA H200,
+/// experiment `model` reports a launch of 2.9 µs and 0.36 µs per entry, a quotient of about 8. A
+/// larger value makes [`MergeRule::Paying`] merge more.
 pub const MESSAGE_ENTRIES: f64 = 10.0;
 
 /// Compiles `network` with the tree that `triangulation` makes.
@@ -104,7 +105,7 @@ impl NamedTree {
     }
 }
 
-/// Name of a tree in recordings, such as `weighted-min-fill` or `weighted-min-fill, merged to 64`.
+/// Name of a tree in recordings, such as `weighted-min-fill` or `weighted-min-fill, merged to 32`.
 pub(super) fn tree_name(triangulation: Triangulation, merged: Option<(u64, MergeRule)>) -> String {
     let name = triangulation.name();
     match merged {

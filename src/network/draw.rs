@@ -48,7 +48,8 @@ fn sample(network: &Network, rng: &mut impl Rng) -> Vec<usize> {
 }
 
 /// The inverse of the cumulative distribution: the first state at which the sum of `distribution`
-/// up to and including that state exceeds `share`, a number from 0 to 1.
+/// up to and including that state exceeds `share`, a number from 0 to 1. If no sum exceeds `share`,
+/// the last state that is not impossible.
 ///
 /// # Panics
 /// If all probabilities are zero.

@@ -57,8 +57,8 @@ impl Factor {
         &mut self.values
     }
 
-    /// Takes out the power of two that brings the largest value into (1/2, 1]. Does nothing if all
-    /// values are zero.
+    /// Takes out the power of two that brings the largest value into (1/2, 1], apart from the
+    /// rounding of its logarithm. Does nothing if all values are zero.
     pub(super) fn scale(&mut self) {
         let largest = self.values.iter().copied().fold(0.0, f64::max);
         if largest == 0.0 || (0.5 < largest && largest <= 1.0) {

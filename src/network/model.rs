@@ -31,8 +31,8 @@ impl Network {
     /// A Bayesian network of `variables`, with one table for each in any order.
     ///
     /// Normalises each row with [`normalise_row`](crate::network::normalise_row). Readers that warn
-    /// about rows that do not sum to one call this function themselves, because only they know the
-    /// line of each row.
+    /// about rows that do not sum to one have normalised the rows before, because only they know
+    /// the line of each row.
     ///
     /// # Errors
     /// If the network is not valid; the error is the first mistake found.

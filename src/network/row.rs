@@ -87,7 +87,8 @@ impl Scale {
     ///
     /// A table in which a number is clearly above one does not hold probabilities. It holds
     /// percentages if every row sums to 100, within what [`normalise_row`] allows. Otherwise it
-    /// holds counts if its numbers are whole and not negative. Otherwise its meaning is unknown.
+    /// holds counts if its numbers are whole, not negative and at most 2^53. Otherwise its meaning
+    /// is unknown.
     ///
     /// A row of zeros fits percentages and counts alike. So does NaN, which marks a number that the
     /// file leaves open.
@@ -125,7 +126,8 @@ fn rounding_tolerance(row: &[f64]) -> f64 {
     (0.5 * unit * row.len() as f64).clamp(ROW_TOLERANCE, MAX_ROUNDING)
 }
 
-/// Rounds `sum` to twelve decimals, which removes the error of adding decimals in binary.
+/// Rounds `sum` to twelve decimals, which removes the error of adding decimals in binary. Returns
+/// sums of 1000 or more unchanged.
 fn as_decimal(sum: f64) -> f64 {
     if sum.abs() < 1e3 { (sum * 1e12).round() / 1e12 } else { sum }
 }

@@ -27,8 +27,9 @@ struct Activity {
 
 /// What the handle calls.
 impl Control {
-    /// Replaces the request, and interrupts the running step if the result of that step is no
-    /// longer wanted. A request equal to the latest one is ignored: what failed would fail again.
+    /// Replaces the request, and interrupts the running step if the new request affects that step
+    /// or an earlier one. A request equal to the latest one is ignored: what failed would fail
+    /// again.
     pub fn submit(&self, request: Request) {
         let mut activity = self.activity();
         let difference = match &activity.latest {

@@ -51,7 +51,7 @@ pub enum Update {
     Compiled(Arc<CompiledNetwork>),
     /// The requested engine cannot be used, because its device has failed, has too little memory or
     /// does not exist, or because the engine does not support the network. Another engine replaces
-    /// the requested one until that is [tried again](Request::run_serial).
+    /// the requested engine until a [new run](Request::run_serial) tries the requested one again.
     FellBack {
         /// The requested engine.
         wanted: EngineChoice,
@@ -66,9 +66,11 @@ pub enum Update {
         engine: EngineChoice,
         /// Maximum memory that the engine uses, in bytes.
         peak_bytes: u64,
-        /// Launch overhead of one propagation; `None` for engines on the CPU.
+        /// Launch overhead of one propagation; `None` for engines on the CPU, and if the driver of
+        /// the GPU reports an error.
         launch_overhead: Option<Duration>,
-        /// Time of a single launch of an empty kernel; `None` for engines on the CPU.
+        /// Time of a single launch of an empty kernel; `None` in the same cases, and if this time
+        /// cannot be measured.
         launch: Option<Duration>,
     },
     /// A propagation has started. The watch can be read while it runs.

@@ -39,7 +39,7 @@ impl Autosave {
     }
 
     /// Calls `content` on the background thread and saves the result in place of what was saved
-    /// before. Returns at once.
+    /// before. A later call replaces content that is not written yet. Returns at once.
     pub fn save(&self, content: impl FnOnce() -> Vec<u8> + Send + 'static) {
         if let Some(store) = &self.store {
             store.write(&self.id, content);
@@ -86,8 +86,8 @@ pub struct Abandoned {
 }
 
 impl Abandoned {
-    /// All abandoned entries in `folder`, the newest first. Entries of running programs are
-    /// skipped.
+    /// The abandoned entries in `folder`, the newest first. Entries of running programs are
+    /// skipped, and so are entries that cannot be read or exceed the size limit of a [`Store`].
     #[must_use]
     pub fn find(folder: &Path) -> Vec<Self> {
         let Ok(ids) = entries::list(folder) else { return Vec::new() };

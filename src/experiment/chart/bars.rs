@@ -33,7 +33,8 @@ pub(super) struct StackedBar {
     to: f64,
 }
 
-/// The bars of `panel`. Each bar begins where the previous bar of its stack ends.
+/// The bars of `panel`. In each stack, the first bar at an x begins at zero, and each further bar
+/// at this x begins where the previous one ends.
 pub(super) fn stack(panel: &Panel) -> Vec<StackedBar> {
     let last_stack = panel.series.iter().filter_map(|series| series.stack()).max();
     let stacks = last_stack.map_or(1, |last| last + 1);

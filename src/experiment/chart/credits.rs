@@ -12,8 +12,8 @@ pub struct Credit {
 }
 
 impl Record {
-    /// The machines that the numbers of the record were measured on, and how the figures of the
-    /// record draw numbers that were not measured.
+    /// The machines that measured the numbers in the figures of the record, and how the figures
+    /// draw predicted numbers and numbers from the paper.
     #[must_use]
     pub fn credits(&self) -> Vec<Credit> {
         let series = || {

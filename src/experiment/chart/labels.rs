@@ -27,7 +27,8 @@ pub struct PointLabel {
 pub struct Placement {
     /// The rectangle of the text.
     pub label: LabelBox,
-    /// Whether the label is between the edges of the panel and touches no dot and no earlier label.
+    /// Whether the label is between the left and the right edge of the panel, and touches no dot
+    /// and no earlier label.
     pub is_free: bool,
 }
 
@@ -45,12 +46,12 @@ pub fn place_labels(
     (left, right): (f64, f64),
 ) -> Vec<Placement> {
     /// Half the side of the square around a dot that labels keep clear of, in pixels.
-    const DOT: f64 = 4.0;
+    const CLEARANCE: f64 = 4.0;
     let around = |&(x, y): &(f64, f64)| LabelBox {
-        left: x - DOT,
-        top: y - DOT,
-        right: x + DOT,
-        bottom: y + DOT,
+        left: x - CLEARANCE,
+        top: y - CLEARANCE,
+        right: x + CLEARANCE,
+        bottom: y + CLEARANCE,
     };
     let mut taken: Vec<LabelBox> = dots.iter().map(around).collect();
     let mut placements = Vec::with_capacity(labels.len());

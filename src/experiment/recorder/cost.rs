@@ -52,7 +52,7 @@ pub(super) fn seconds(setup: &RecordingSetup, tree: &TreeStatistics, kind: &RunK
     timed + traced + if kind.is_loaded { 0.0 } else { load + propagation }
 }
 
-/// Number of propagations that are timed if each takes this many seconds.
+/// Approximate number of propagations that are timed if each takes this many seconds.
 fn propagations(effort: Effort, seconds_each: f64) -> f64 {
     let Effort { repeat, time_limit, min_repeat, .. } = effort;
     let fitting = (time_limit.as_secs_f64() / seconds_each).floor().min(f64::from(repeat));
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn fast_engines_are_measured_in_full_and_slow_ones_a_few_times() {
+    fn slow_engines_and_sweeps_may_be_measured_less_often() {
         let setup = RecordingSetup::new(None);
         for (_, engine, run) in recorded() {
             let kind = kind(engine, run);

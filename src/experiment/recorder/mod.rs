@@ -22,7 +22,8 @@ use crate::cancel::CancelToken;
 pub struct RecordingSetup {
     /// The networks.
     pub networks: Vec<Subject>,
-    /// Propagations to time for each run; slow engines are measured less often.
+    /// Propagations to time for each run; fewer if the run reaches its time limit, or varies an
+    /// option or the tree.
     pub repeat: u32,
     /// Threads of multithreaded engines. These engines are measured with one thread as well.
     pub threads: usize,
@@ -65,12 +66,13 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Compiles the networks of `setup`. Networks that `existing` holds are not measured again.
-    /// Engines that cannot run here are left out.
+    /// Compiles the networks of `setup` that `existing` does not hold; only these will be measured.
+    /// Engines that cannot run here or cannot trace messages are left out.
     ///
     /// # Errors
     /// If the work was cancelled, or `existing` was measured by another program, on another machine
-    /// or with other settings, or does not name its program and settings.
+    /// or with other settings, or does not name its program and settings, or if the commit of this
+    /// program is unknown.
     pub fn new(
         setup: RecordingSetup,
         existing: Option<Recording>,

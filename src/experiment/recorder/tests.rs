@@ -20,7 +20,7 @@ fn progress() -> Progress {
 }
 
 #[test]
-fn a_recording_has_every_tree_and_engine() {
+fn a_recording_has_every_tree_and_every_engine_that_traces_messages() {
     let progress = progress();
     let recorder = Recorder::new(setup(&["insurance"]), None, progress.cancel_token()).unwrap();
     let (name, trees) = recorder.remaining().next().unwrap();

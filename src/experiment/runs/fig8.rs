@@ -74,9 +74,9 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     Ok(())
 }
 
-/// A panel for each layout, with the words that the first warp reads. The mapping tables are those
-/// from the child clique of the first network's largest separator. Adds a table with the same
-/// numbers to `record`.
+/// A panel for each layout, with the words that the first warp reads for the largest separator of
+/// the first network. The mapping tables select the entries of the child clique. Adds a table with
+/// the same numbers to `record`.
 fn addresses(trees: &[NamedTree], record: &mut Record) -> Vec<Panel> {
     let Some(tree) = trees.first() else { return Vec::new() };
     let junction_tree = tree.compiled.tree();
@@ -193,13 +193,13 @@ fn note_gain(record: &mut Record, gain: &[Option<f64>]) {
     if measured.is_empty() {
         return;
     }
-    let slower = measured.iter().filter(|&&gain| gain <= 0.0).count();
+    let not_faster = measured.iter().filter(|&&gain| gain <= 0.0).count();
     record.note(format!(
         "Interleaving makes {} of {} faster.",
-        measured.len() - slower,
+        measured.len() - not_faster,
         numbers::counted(measured.len(), "network", "networks")
     ));
-    if slower > 0 {
+    if not_faster > 0 {
         record.note(
             "Where interleaving does not help, the likely reason is the cache. In the naive \
              layout, a memory transaction brings eight successive elements of one thread's table, \

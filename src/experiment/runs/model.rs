@@ -262,7 +262,7 @@ fn note_thread_limit(record: &mut Record, rows: &[NetworkTimes], threads: u64) {
     let largest = increases.fold(0.0, f64::max);
     record.note(format!(
         "The limit of {} threads at once adds at most {:.1}% to the entries that threads read one \
-         after another: it matters only for separators with more entries than that.",
+         after another. It matters only for separators with more entries than this number.",
         numbers::thousands(threads),
         100.0 * largest
     ));

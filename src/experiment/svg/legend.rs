@@ -19,14 +19,15 @@ pub(super) fn draw(body: &mut String, legend: &Legend, (x, y): (f64, f64), width
     }
 }
 
-/// The upper left corner of each entry, in lines of at most this width.
+/// The upper left corner of each entry, in lines of at most this width. A wider entry gets a line
+/// to itself.
 fn entry_positions(legend: &Legend, width: f64) -> Vec<(f64, f64)> {
     /// Gap after an entry, in pixels. The gap after the last entry of a line may exceed the width.
     const GAP: f64 = 10.0;
     let (mut x, mut y) = (0.0, 0.0);
     let mut positions = Vec::new();
     for entry in legend.entries() {
-        // The symbol takes 24 pixels.
+        // The symbol and the gap before the text take 22 pixels; two more are spare.
         let needed = 24.0 + text_width(&entry.text(), 11.0) + GAP;
         if x > 0.0 && x + needed > width + GAP {
             x = 0.0;

@@ -39,7 +39,7 @@ impl Worker {
         if earlier_run.is_some_and(|run_serial| run_serial != request.run_serial)
             && let Some(loaded) = &mut self.state.loaded
         {
-            // Another run with the same evidence is requested to see every message computed.
+            // Another run is requested to see every message computed.
             loaded.propagator.forget();
         }
         let watch = self.timed_watch(token);
@@ -122,8 +122,8 @@ impl Worker {
         watch
     }
 
-    /// Propagates `evidence`. `None` if the engine's device failed: the engine is then unloaded,
-    /// and loading is the next step.
+    /// Propagates `evidence`. `None` if the engine's device failed and the engine has a fallback:
+    /// the engine is then unloaded, and loading is the next step.
     fn propagate(
         &mut self,
         evidence: &Evidence,
