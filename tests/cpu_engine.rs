@@ -263,7 +263,7 @@ fn batch_answers(compiled: &Arc<CompiledNetwork>, threads: usize) -> BatchAnswer
     answers
 }
 
-/// Which of the threads propagates a case must not change a bit.
+/// No bit of an answer may depend on which thread propagates the case.
 #[test]
 fn a_repeated_batch_has_the_same_bits() {
     for name in ["alarm", "water", "pigs"] {

@@ -64,8 +64,7 @@ fn parse_csv(text: &str) -> Vec<Vec<String>> {
 /// The element names of an SVG document.
 ///
 /// # Panics
-///
-/// Panics if the document is not well-formed.
+/// If the document is not well-formed.
 fn elements(svg: &str) -> Vec<String> {
     let mut reader = quick_xml::Reader::from_str(svg);
     let (mut names, mut open) = (Vec::new(), 0);

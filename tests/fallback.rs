@@ -1,4 +1,4 @@
-//! If an engine's device fails, the default engine replaces it and the user's choice is kept.
+//! If an engine's device fails, the default engine replaces that engine. The user's choice is kept.
 
 mod common;
 

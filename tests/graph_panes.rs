@@ -67,7 +67,7 @@ fn a_variable_in_the_network_can_be_selected() {
 }
 
 #[test]
-fn moral_and_fill_edges_are_shown_on_request() {
+fn a_click_requests_moral_and_fill_edges() {
     let mut harness = open("asia");
     harness.get_by_label("Network").click();
     harness.run_steps(3);

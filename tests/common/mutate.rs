@@ -35,7 +35,7 @@ const PIECES: [&[u8]; 28] = [
     b"\xf0\x9f\x98\x80",
 ];
 
-/// `bytes` with one to four random mistakes.
+/// `bytes` with up to four random mistakes.
 pub fn mutate(bytes: &[u8], random: &mut Pcg64Mcg) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..random.random_range(1..=4) {

@@ -47,8 +47,8 @@ pub fn evidence_of(network: &Network, findings: &[(&str, &str)]) -> Evidence {
     evidence
 }
 
-/// Waits until the worker is idle, or until a step fails or is cancelled. Returns all updates up to
-/// and including that one.
+/// Waits until the worker is idle, or until a step fails or is cancelled. Returns all updates,
+/// including the one that ended the wait.
 pub fn updates_until_idle(session: &Session) -> Vec<Update> {
     let mut updates = Vec::new();
     loop {

@@ -41,7 +41,7 @@ pub fn wait_for(harness: &mut Harness<'_, Workbench>, condition: impl Fn(&Workbe
 /// Draws frames until `condition` holds.
 ///
 /// # Panics
-/// Panics after a minute; the message contains `what`.
+/// If `condition` does not hold within a minute. The message contains `what`.
 pub fn wait_until<'a>(
     harness: &mut Harness<'a, Workbench>,
     what: &str,

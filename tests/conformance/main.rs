@@ -2,7 +2,7 @@
 //!
 //! The cases do not depend on the engine. `subjects!` turns them into a module of tests for each
 //! subject in its list. A new engine needs a line in that list; a test fails if the line is
-//! missing. [`subject::EXEMPTIONS`] lists the cases that an engine may skip, with the reasons.
+//! missing. [`subject::EXEMPTIONS`] lists the networks that an engine may skip, with the reasons.
 
 mod brute_force;
 mod extremes;

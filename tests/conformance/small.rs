@@ -12,8 +12,8 @@ use crate::fixtures::{compiled, network, random_evidence, random_network, random
 use crate::subject::{Subject, propagate};
 use crate::{brute_force, fixtures};
 
-/// Compares with brute force without evidence, for each single observation, for pairs of
-/// observations and for random evidence.
+/// Compares with brute force without evidence, for each single observation, for some pairs
+/// of observations and for random evidence.
 pub fn check(subject: &Subject, network: &Arc<Network>) {
     let findings: Vec<(usize, usize)> = network
         .ids()

@@ -1,4 +1,4 @@
-//! An engine in one precision, and the cases it may skip.
+//! An engine as the suite tests it, and the networks that it may skip.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub const EXEMPTIONS: &[(&str, &str, &str)] = &[
 
 const SLOW: &str = "it repeats the elimination for every posterior, which takes too long";
 
-/// An engine in one precision.
+/// An engine in one precision, with a number of threads and a form.
 #[derive(Debug)]
 pub struct Subject {
     pub engine: &'static str,
@@ -142,8 +142,8 @@ pub fn propagate(
     engine::propagate(propagator, compiled, evidence, &watch)
 }
 
-/// Possible evidence on every eighth variable, up to twelve of them. Each is observed in its most
-/// probable state given the previous observations.
+/// Possible evidence on every eighth variable from the fourth, up to twelve of them. Each is
+/// observed in its most probable state given the previous observations.
 pub fn probable_evidence(subject: &Subject, compiled: &Arc<CompiledNetwork>) -> Evidence {
     let mut evidence = Evidence::none();
     let mut propagator = subject.load(compiled);

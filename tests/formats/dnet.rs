@@ -1,4 +1,4 @@
-//! Netica's DNET.
+//! Reading Netica's DNET, and how mistakes are reported.
 
 use super::{assert_close, parents, read, refused, values, warnings};
 

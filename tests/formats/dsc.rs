@@ -1,4 +1,4 @@
-//! MSBN's DSC.
+//! Reading MSBN's DSC, and how mistakes are reported.
 
 use super::{assert_close, parents, read, refused, values, warnings};
 

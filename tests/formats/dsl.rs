@@ -1,4 +1,4 @@
-//! GeNIe's older DSL.
+//! Reading DSL, GeNIe's format before XDSL, and how mistakes are reported.
 
 use super::{assert_close, parents, read, refused, values, warnings};
 

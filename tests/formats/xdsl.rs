@@ -1,4 +1,4 @@
-//! Reading XDSL.
+//! Reading XDSL, and how mistakes are reported.
 
 use super::{assert_close, parents, read, refused, values, warnings};
 
