@@ -29,7 +29,7 @@ pub struct Request {
     /// [`Update::Answered`](crate::session::Update::Answered).
     pub cases: Arc<[Evidence]>,
     /// Increased whenever the posteriors are to be computed again, even if nothing else changed. An
-    /// engine that was replaced because its device failed is then tried again.
+    /// engine that was replaced by its fallback is then tried again.
     pub run_serial: u64,
 }
 

@@ -124,8 +124,8 @@ impl Recorder {
     /// Measures what remains, and calls `save` with the recording after each network.
     ///
     /// # Errors
-    /// If the work was cancelled, an engine that runs here cannot propagate a network, or `save`
-    /// fails.
+    /// If the work was cancelled, an engine that runs here cannot load or propagate a network,
+    /// or `save` fails.
     pub fn run(
         mut self,
         progress: &Progress,
