@@ -160,8 +160,8 @@ impl Recording {
         })
     }
 
-    /// Names of the networks in the order of the recording. Neighbours with the same name, which are
-    /// the trees of one network, count once.
+    /// Names of the networks in the order of the recording. Neighbours with the same name, which
+    /// are the trees of one network, count once.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.networks.iter().map(|n| n.network.as_str()).collect();

@@ -19,7 +19,8 @@ pub(super) struct State {
     pub(super) loaded: Option<LoadedEngine>,
     /// The refusal of the whole network, if it is too large for the engine.
     pub(super) refusal: Option<Refusal>,
-    /// Whether the tree that was reported last is of what the evidence leaves.
+    /// Whether the tree that was reported last is the tree of only what the evidence leaves of the
+    /// network.
     pub(super) reported_given_evidence: bool,
     /// The engine that failed with the current network, if one did.
     pub(super) engine_failure: Option<EngineFailure>,
@@ -50,7 +51,8 @@ pub(super) struct LoadedEngine {
 pub(super) struct Refusal {
     pub(super) requested: EngineChoice,
     pub(super) memory: Option<MemoryLimit>,
-    /// The serial of the run in which the network was refused. Another run tries again.
+    /// The serial of the run in which the network was refused. Another run tries to load the whole
+    /// network again.
     pub(super) run_serial: u64,
     pub(super) error: LoadError,
 }
@@ -66,8 +68,8 @@ pub(super) struct EngineFailure {
 }
 
 impl State {
-    /// The first step whose result is missing or outdated for `request`. Forgets which cases were
-    /// answered if `request` does not ask for them.
+    /// The first step whose result is missing or outdated for `request`. If only cases are left to
+    /// answer, forgets the answered cases that `request` no longer contains.
     pub(super) fn next_step(&mut self, request: &Request) -> Option<Step> {
         if self.opened.as_ref().is_none_or(|(serial, _)| *serial != request.source_serial) {
             return Some(Step::Open);

@@ -37,8 +37,8 @@ pub struct PanelLayout<'a> {
 }
 
 impl<'a> PanelLayout<'a> {
-    /// The layout of `panel`. The axes show all points and all marks that have a position on them,
-    /// except that a slope may lie outside.
+    /// The layout of `panel`. The axes show all points and all vertical and horizontal marks that
+    /// have a position on them. A slope may lie outside.
     #[must_use]
     pub fn new(panel: &'a Panel) -> Self {
         let (x_scale, y_scale) = (&panel.x.scale, &panel.y.scale);
