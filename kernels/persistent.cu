@@ -80,16 +80,16 @@
 // If the rows of a work item do not fit into one record, further records follow. These have no
 // sources: all records of a work item use the staging buffer that its first record fills.
 //
-// In a dense work item, all rows take the same entries. A sparse work item lists the products that
-// each row takes. Factors are multiplied in pairs, and the messages and the findings are paired
-// separately. A row is computed by neighbouring threads, here called lanes, and all threads
+// In a dense work item, the same entries of all rows are summed. A sparse work item lists the
+// products of each row. Factors are multiplied in pairs, and the messages and the findings are
+// paired separately. A row is computed by neighbouring threads, here called lanes, and all threads
 // together compute the rows of one pass after another.
 //
 // A record is a multiple of four words. Below, "a, b * 2^16" describes a word with a in its lower
 // half and b in its upper half. The words are:
 //    0 words of this record, words of the next record in this list * 2^16
 //    1 chunks of messages in the staging buffer, chunks of findings * 2^16; a chunk has 32 words
-//    2 steps, threads that take part * 2^16; a thread takes at most `steps` entries of a row
+//    2 steps, threads that take part * 2^16; a thread sums at most `steps` entries of a row
 //    3 passes, log2(lanes) * 2^16, kind * 2^24 (DENSE, SPARSE or REPORT), and the flags CONTINUED,
 //      NO_TABLE and BY_CLASS
 //    4 pairs of messages, pairs of findings * 2^8, messages * 2^16; there are at most 4 pairs
@@ -109,9 +109,9 @@
 //
 // An address is an offset in bytes in the staging buffer. It has 16 bits, so one word holds the
 // addresses of both factors of a pair. In a dense work item, the address of the row is added to the
-// address of the entry. Before the staged words, the staging buffer holds a one, for pairs with a
-// single factor. Behind them it holds a zero, for unused products of a sparse work item without a
-// table.
+// address of the entry. Before its STAGING words, the staging buffer holds a one, for pairs with a
+// single factor. After these words it holds a zero, for unused products of a sparse work item
+// without a table.
 //
 // A report has the number of its variables in word 5, and the index in `posteriors` of its first
 // result in word 6. Its sources are followed by one word per variable: first source, states * 2^16.
@@ -684,7 +684,7 @@ template <bool TIMESTAMPED> __device__ void run_list(PARAMETERS)
         const unsigned rows_per_pass = threads >> log_lanes;
         const unsigned rows = passes * rows_per_pass;
 
-        // The posteriors of a report are copied to the words behind its record in shared memory.
+        // The posteriors of a report are copied to the words after its record in shared memory.
         if (kind == REPORT) {
             unsigned long long *words = reinterpret_cast<unsigned long long *>(
                 reinterpret_cast<unsigned *>(s.record[buffer]) + (head.x & 0xffff));
@@ -735,7 +735,7 @@ template <bool TIMESTAMPED> __device__ void run_list(PARAMETERS)
             continue;
         }
 
-        // Fill the staging buffer. The weights of findings are behind the messages.
+        // Fill the staging buffer. The weights of findings follow the messages.
         if (has_evidence) {
 #pragma unroll 1
             for (unsigned i = thread; i < 32 * finding_chunks; i += THREADS) {

@@ -3,7 +3,7 @@
 //! After Kjærulff 1992, "Optimal decomposition of probabilistic networks by simulated annealing",
 //! with a different neighbourhood: a step moves a vertex a few levels up or down in the elimination
 //! tree instead of exchanging two vertices in the order. A step then visits only a small part of
-//! the tree, and exchanges that would leave all clusters as they are are never tried.
+//! the tree, and exchanges that would change no cluster are never tried.
 
 use rand::Rng;
 use rand_pcg::Pcg64Mcg;

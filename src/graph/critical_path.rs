@@ -1,4 +1,5 @@
-//! Shortens the critical path of a junction tree without adding work.
+//! Shortens the critical path of a junction tree by changes that add no more work than they remove
+//! from the path.
 //!
 //! A message waits for all messages of the subtree below it. However many processors there are,
 //! collect takes at least as long as the most expensive path from the root to a leaf, the critical

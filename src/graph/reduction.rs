@@ -1,4 +1,4 @@
-//! Removal of simplicial vertices before the search starts.
+//! Removal of simplicial vertices before random walks improve an order.
 //!
 //! A vertex is simplicial if its neighbours form a clique. Every triangulation has a clique that
 //! contains such a vertex and all its neighbours, and no minimal triangulation adds an edge at the

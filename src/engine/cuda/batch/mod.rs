@@ -40,7 +40,7 @@ trait Executor: Send {
     /// The first `words` words of packed evidence of a buffer set, to be written case after case.
     fn packed(&mut self, set: usize, words: usize) -> &mut [u32];
 
-    /// Starts to propagate the first `cases` cases of a buffer set, and returns without waiting for
+    /// Starts to propagate the first `cases` cases of a buffer set; [`Executor::results`] waits for
     /// the results. `is_soft`: whether the evidence was packed as weights, see [`Buffers::pack`].
     fn start(
         &mut self,
@@ -168,7 +168,8 @@ fn buffers(compiled: &CompiledNetwork, bytes: u64) -> Option<Buffers> {
 /// [`Buffers::pack`] returned for the case.
 ///
 /// # Errors
-/// [`RunError::Impossible`] if all numbers of a variable are zero or nearly zero.
+/// [`RunError::Impossible`] if the numbers of a variable sum to less than the smallest normal
+/// `f32`.
 fn answer(buffers: &Buffers, words: &[f32], exponent: i64) -> Result<Posteriors, RunError> {
     let (states, power) = words.split_at(buffers.states());
     let mut values: Vec<f64> = states.iter().map(|&value| f64::from(value)).collect();

@@ -74,7 +74,8 @@ impl Engine for GpuPersistent {
         })?;
         let operations = operations.expect("the forecast of a supported network made them");
         let Some((mut program, exponent)) = Program::new(compiled, operations) else {
-            let reason = "it has more message entries than this engine can number".to_owned();
+            let reason = "its messages or work items have more entries than this engine can number"
+                .to_owned();
             let forecast = Forecast::unsupported(engine, options.precision, compiled, reason);
             return Err(TooLarge { forecast: Box::new(forecast), limit: options.memory }.into());
         };
@@ -140,7 +141,8 @@ fn unsupported(compiled: &CompiledNetwork) -> Option<String> {
     (power >= words::MAX_POWER).then(|| {
         let limit = words::MAX_POWER;
         format!(
-            "its numbers can differ from one by a factor of 2^{power:.0}; the limit is 2^{limit}"
+            "numbers in its messages can be as large as 2^{power:.0} or as small as 2^-{power:.0}; \
+             the limits are 2^{limit} and 2^-{limit}"
         )
     })
 }
@@ -154,8 +156,8 @@ fn operations(compiled: &CompiledNetwork) -> Operations {
 
 impl Program {
     /// The program of a network, and the exponent of the power of two to multiply P(e) by, to undo
-    /// the scaling of potentials. `None` if there are too many message entries for a record to
-    /// number.
+    /// the scaling of potentials. `None` if there are more message entries, states or words of
+    /// records than the records can number.
     fn new(compiled: &CompiledNetwork, operations: Operations) -> Option<(Self, i64)> {
         let network = compiled.network();
         let (copies, starts) = work_items::table_copies(network, &operations);
@@ -165,8 +167,8 @@ impl Program {
     }
 }
 
-/// An upper bound on the bytes that a network with these operations needs: all buffers on the GPU,
-/// and the records and tables on the host while the network is loaded.
+/// An upper bound on the bytes that a network with these operations needs: all buffers that the GPU
+/// uses, and the records and tables that the host holds while it loads the network.
 fn bytes(compiled: &CompiledNetwork, operations: &Operations) -> u64 {
     let states = StateLayout::new(compiled);
     let (mut words, mut messages, mut items) = (0_u64, 0_u64, 0_u64);
@@ -182,10 +184,16 @@ fn bytes(compiled: &CompiledNetwork, operations: &Operations) -> u64 {
     let variables = compiled.network().variables().len() as u64;
     words += 3 * states.states() as u64 + 64 * variables;
     items += variables;
-    let host_words = (states.evidence_words() + 3 * states.states()) as u64 + 64 * variables;
+    let evidence_and_result_words =
+        (states.evidence_words() + 3 * states.states()) as u64 + 64 * variables;
     // Records are counted once on the GPU and twice on the host. Each work item has three
     // timestamps of 8 bytes.
-    12 * words + 4 * copies + 8 * messages + 4 * host_words + 24 * items + 24 * MAX_BLOCKS as u64
+    12 * words
+        + 4 * copies
+        + 8 * messages
+        + 4 * evidence_and_result_words
+        + 24 * items
+        + 24 * MAX_BLOCKS as u64
 }
 
 /// The times of a work item, in nanoseconds of the GPU's clock, and the block that computed it.
@@ -193,7 +201,8 @@ fn bytes(compiled: &CompiledNetwork, operations: &Operations) -> u64 {
 struct Timestamps {
     /// When the block began the work item.
     began: u64,
-    /// When the staging buffer was full.
+    /// When the block had copied all inputs to shared memory; equal to `began` if the evidence
+    /// excludes all rows.
     ready: u64,
     /// When the block completed the work item.
     end: u64,
@@ -212,7 +221,7 @@ trait Executor: Send {
     /// there is evidence.
     fn evidence(&mut self) -> &mut [u32];
 
-    /// Starts a run, and returns without waiting for the results. `timestamped`: whether to take
+    /// Starts a run. Its results may arrive after this returns. `timestamped`: whether to take
     /// the times that [`Executor::timestamps`] returns.
     fn start(
         &mut self,

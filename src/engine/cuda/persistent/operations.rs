@@ -106,10 +106,10 @@ impl Operation {
 /// for each message and finding the number of its entries that the row reads.
 pub(super) type RowFits<'a> = &'a dyn Fn(usize, &[usize]) -> bool;
 
-/// Adds `operation` to `all` and returns its number. If the rows of `operation` do not fit into a
-/// work item, two operations are added in its place: the first keeps some of the summed variables
-/// as rows, and the second sums over these variables. The number of the second is returned. Either
-/// is divided in the same way if its rows still do not fit.
+/// Adds `operation` to `all` and returns its number. If a single row of `operation` does not fit
+/// into a work item, two operations are added in its place: the first keeps some of the summed
+/// variables as rows, and the second sums over these variables. If a row of the second does not fit
+/// either, the second is divided in the same way. The number of the last operation is returned.
 fn push(
     all: &mut Vec<Operation>,
     network: &Network,
@@ -379,7 +379,8 @@ impl Builder<'_> {
         self.add(None, &variables, rows, factors, result);
     }
 
-    /// Adds all messages: up, then down.
+    /// Adds all messages: up, then down. A vertex that has only findings gets no message from its
+    /// parent, because nothing would read it.
     fn add_messages(&mut self, root: usize) {
         // Each vertex comes after its parent.
         let mut order = vec![root];

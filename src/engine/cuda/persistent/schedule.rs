@@ -28,13 +28,13 @@ struct Simulation<'a> {
     items: &'a WorkItems,
     /// For each task the tasks that read its result. Tasks without work items are left out.
     consumers: Vec<Vec<usize>>,
-    /// For each task the number of its inputs that have work items and are not complete yet.
+    /// For each task the number of its inputs that still have work items to start.
     pending: Vec<usize>,
     /// For each task the time that [`remaining_times`] returns. The longest is the most urgent.
     remaining: Vec<u64>,
     /// For each task the time at which its inputs are complete, as far as this is known.
     inputs_complete: Vec<u64>,
-    /// For each task the time at which its work items that have started end.
+    /// For each task the latest end of its work items that have started.
     ends: Vec<u64>,
     /// For each task the next work item to start.
     next_item: Vec<usize>,

@@ -113,7 +113,8 @@ fn numbers_outside_the_range_of_a_word_are_refused() {
     let reason = unsupported(&compiled(600)).unwrap();
     assert_eq!(
         reason,
-        "its numbers can differ from one by a factor of 2^597947; the limit is 2^524000"
+        "numbers in its messages can be as large as 2^597947 or as small as 2^-597947; \
+         the limits are 2^524000 and 2^-524000"
     );
     let forecast = GpuPersistent.forecast(&compiled(600), Precision::F32);
     assert_eq!(forecast.unsupported, Some(reason));
@@ -261,7 +262,7 @@ fn simulate_blocks(items: &WorkItems, blocks: usize) {
                 let record = &records[*at..*at + *words];
                 assert_eq!(half(record[0], 0), *words);
                 let (chunks, finding_chunks) = (half(record[1], 0), half(record[1], 1));
-                let (sources, behind) = record[work_items::HEADER..].split_at(32 * chunks);
+                let (sources, after_sources) = record[work_items::HEADER..].split_at(32 * chunks);
                 let mut inputs = sources.iter().map(|source| source & work_items::NO_SOURCE);
                 let has_arrived =
                     |index| index == work_items::NO_SOURCE || is_written[index as usize];
@@ -272,7 +273,8 @@ fn simulate_blocks(items: &WorkItems, blocks: usize) {
                 if !is_report && record[6] & 1 == 0 {
                     let (passes, threads) = (half(record[3], 0), half(record[2], 1));
                     let rows = (passes * threads) >> (record[3] >> 16 & 0xff);
-                    let results = &behind[32 * finding_chunks + record[5] as usize..][..rows];
+                    let results =
+                        &after_sources[32 * finding_chunks + record[5] as usize..][..rows];
                     for &index in results.iter().filter(|i| **i != work_items::NOT_COMPUTED) {
                         let before = std::mem::replace(&mut is_written[index as usize], true);
                         assert!(!before, "each word is written once");

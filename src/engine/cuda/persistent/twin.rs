@@ -177,12 +177,13 @@ impl Twin {
         let is_sparse = kind(record) == SPARSE;
         let all_pairs = ((record[4] & 0xff) + (record[4] >> 8 & 0xff)) as usize;
         let pairs = if has_evidence { all_pairs } else { (record[4] & 0xff) as usize };
-        let (list, behind) = record[HEADER + 32 * (chunks + finding_chunks)..].split_at(list_words);
+        let (list, after_list) =
+            record[HEADER + 32 * (chunks + finding_chunks)..].split_at(list_words);
         assert!(threads <= THREADS && threads.is_multiple_of(32));
         let rows = passes * threads / lanes;
         let by_class = record[3] & BY_CLASS != 0;
         let words_per_row = if is_sparse { 1 } else { 1 + all_pairs + usize::from(by_class) };
-        let (row_words, stream) = behind.split_at((rows * words_per_row).next_multiple_of(4));
+        let (row_words, stream) = after_list.split_at((rows * words_per_row).next_multiple_of(4));
         let table_words = usize::from(record[3] & NO_TABLE == 0);
         let step_words = table_words + if is_sparse { all_pairs } else { 0 };
         let entries = (record[6] >> 8) as usize;

@@ -9,9 +9,9 @@ pub(super) const EPOCH_BITS: u32 = 12;
 /// The last epoch. After it, epochs start again at 1.
 pub(super) const MAX_EPOCH: u32 = (1 << EPOCH_BITS) - 1;
 
-/// Numbers from 2^-`MAX_POWER` to 2^`MAX_POWER` are supported. The exponent in a word has 20 bits,
-/// and can be from -2^19 to 2^19 - 1 (524,287). The difference is headroom for the sums in a work
-/// item.
+/// Numbers between 2^-`MAX_POWER` and 2^`MAX_POWER` are supported. The exponent in a word has 20
+/// bits, and can be from -2^19 to 2^19 - 1 (524,287). The difference is headroom for the sums in a
+/// work item.
 pub(super) const MAX_POWER: f64 = 524_000.0;
 
 /// A number, the exponent of its power of two, and the epoch of the word.
@@ -52,7 +52,8 @@ impl Word {
         Some((f64::from_bits(1023 << 52 | mantissa), self.exponent()?))
     }
 
-    /// The number with exponent `e` in place of its own; zero if `e` is too small.
+    /// The number, which must not be zero, with exponent `e` in place of its own; zero if `e` is
+    /// too small.
     #[cfg(test)]
     pub fn with_exponent(self, e: i32) -> f32 {
         if e < -126 {

@@ -35,7 +35,7 @@ pub(super) struct WorkItemBuilder<'a> {
     pub(super) first_states: &'a [usize],
 }
 
-/// The entries that dense work items take of each row: the same entries of all rows.
+/// The entries that dense work items sum, which are the same in every row.
 pub(super) struct RowEntries {
     /// The entries, in ascending order.
     pub(super) entries: Vec<u32>,
@@ -85,8 +85,8 @@ impl WorkItemBuilder<'_> {
     }
 
     /// The work items of the operation: sparse ones if these are estimated to cost less than dense
-    /// ones, or if dense records would be too large. Rows of dense work items are in their order or
-    /// in tiles, whichever is estimated to cost less.
+    /// ones, or if a row does not fit into a dense work item. Rows of dense work items are in their
+    /// order or in tiles, whichever is estimated to cost less.
     pub(super) fn build(&self) -> Vec<WorkItem> {
         if self.sparsity.rows.is_empty() {
             return vec![];

@@ -1,5 +1,6 @@
 //! Decides which rows form each dense work item, and in which order their inputs are staged. In a
-//! dense work item, all rows take the same entries. [`records`](super::records) writes the records.
+//! dense work item, the same entries of all rows are summed. [`records`](super::records) writes the
+//! records.
 
 use super::builder::{RowEntries, WorkItemBuilder};
 use super::layout::{Numbering, StagingBuffer, sort_and_renumber, upper_bound};
@@ -38,8 +39,8 @@ impl WorkItemBuilder<'_> {
     ///
     /// Two groups of row variables are formed, each of neighbouring variables that are in the same
     /// factors. Group b ends with the last variable of the row index, and group a ends where group
-    /// b begins. A tile takes consecutive combinations of states of each group, and one combination
-    /// of states of all other row variables.
+    /// b begins. A tile covers consecutive combinations of states of each group, and one
+    /// combination of states of all other row variables.
     pub(super) fn tiled(&self, entries: &RowEntries) -> Option<(Vec<usize>, Vec<u32>)> {
         let (target, _) = self.target_entries(self.sparsity.rows.len() * entries.entries.len());
         let membership = |variable: VariableId| -> Vec<bool> {

@@ -89,7 +89,7 @@ impl Factors {
         self.0.len() / 2 + 1
     }
 
-    /// Number of words in the staging buffer for `rows` consecutive rows.
+    /// Upper bound on the number of words in the staging buffer for `rows` consecutive rows.
     fn staged_words(&self, rows: usize) -> usize {
         let words = self.0.iter().map(|&(entries, same)| rows.min(rows / same + 2) * entries);
         words.map(|words| words.next_multiple_of(32)).sum()

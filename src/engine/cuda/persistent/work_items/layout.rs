@@ -3,7 +3,7 @@
 use super::{HEADER, NO_SOURCE, SOURCE_BITS, THREADS, WARP};
 
 /// How the threads of a block share the rows of a record. The rows are computed in passes of
-/// `threads / lanes` rows. Each row is computed by `lanes` neighbouring threads, which take up to
+/// `threads / lanes` rows. Each row is computed by `lanes` neighbouring threads, which sum up to
 /// `steps` entries each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
@@ -11,7 +11,7 @@ pub(super) struct Layout {
     pub(super) entries: usize,
     /// Number of threads that share a row.
     pub(super) lanes: usize,
-    /// Maximum number of entries of a row that one thread takes.
+    /// Maximum number of entries of a row that one thread sums.
     pub(super) steps: usize,
     /// Number of threads that take part.
     pub(super) threads: usize,

@@ -36,8 +36,8 @@ pub(super) const THREADS: usize = 128;
 pub(super) const HEADER: usize = 12;
 /// Number of words of the staging buffer per thread.
 pub(super) const STAGING_PER_THREAD: usize = 6;
-/// Length of the staging buffer in words. A one before these words and a zero behind them do not
-/// count.
+/// Length of the staging buffer in words, not counting the constant 1 stored before these words and
+/// the constant 0 stored after them.
 pub(super) const STAGING: usize = STAGING_PER_THREAD * THREADS;
 /// Maximum length of a record in words.
 pub(super) const MAX_RECORD: usize = 2560;
@@ -47,9 +47,9 @@ pub(super) const SOURCE_BITS: u32 = 29;
 /// index are set, so this is also the mask that selects the index in a source.
 pub(super) const NO_SOURCE: u32 = (1 << SOURCE_BITS) - 1;
 
-/// The lowest bit of the kind of a work item in word 3 of a record.
+/// Position of the lowest bit of a work item's kind in word 3 of a record.
 pub(super) const KIND_SHIFT: u32 = 24;
-/// Kind of a work item in which every row takes the same entries.
+/// Kind of a work item that sums the same entries of every row.
 pub(super) const DENSE: u32 = 0;
 /// Kind of a work item that lists the products of its rows.
 pub(super) const SPARSE: u32 = 1;
@@ -63,7 +63,7 @@ pub(super) const NO_TABLE: u32 = 1 << 27;
 /// Flag in word 3 of a record: rows share table entries by class.
 pub(super) const BY_CLASS: u32 = 1 << 28;
 
-/// Fills the places of a record for common states if there are fewer than eight.
+/// Fills the unused places if a record has fewer than eight common states.
 pub(super) const NO_STATE: u32 = 0xffff;
 
 /// Minimum rows per class for grouping rows into classes to pay off. This affects only speed.
@@ -106,8 +106,8 @@ pub(super) fn row_fits(entries: usize, factors: impl Iterator<Item = usize>) -> 
 const LARGE_PROPAGATION: u64 = 1 << 23;
 
 /// The size of work items, in entries: one entry is one product of one row. All numbers are
-/// targets, which rows that are too long or inputs that do not fit can change. They were tuned on
-/// the paper's networks, and affect only speed.
+/// targets: the actual size differs if a row is too long or the inputs do not fit. They were tuned
+/// on the paper's networks, and affect only speed.
 #[derive(Clone, Copy)]
 pub(super) struct Granularity {
     /// The number of work items that a large operation is cut into, so that many blocks share it.
@@ -166,7 +166,7 @@ pub(super) struct WorkItems {
     pub inputs: Vec<Vec<usize>>,
     /// The cost of each work item.
     pub costs: Vec<Cost>,
-    /// Number of words of all messages.
+    /// Number of words of all messages, including unnormalised posteriors and padding.
     pub messages: usize,
     /// The reports, which send the posteriors of all variables to the host.
     pub reports: Vec<Report>,
@@ -235,7 +235,8 @@ impl ResultIndices {
 
 impl WorkItems {
     /// The work items of all `operations`. `starts`: where the table of each operation begins in
-    /// `tables`. `None` if an index does not fit into a record.
+    /// `tables`. `None` if there are too many message entries or states for a source, or if the
+    /// records have 2^32 or more words in total.
     pub fn new(
         compiled: &CompiledNetwork,
         operations: &Operations,

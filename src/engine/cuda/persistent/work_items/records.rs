@@ -10,13 +10,13 @@ use super::{MAX_RECORD, NOT_COMPUTED, THREADS, WorkItem};
 
 /// How the rows of an operation are divided among dense work items, their records, and threads.
 pub(super) struct DenseForm {
-    /// Number of entries that a work item takes of each row.
+    /// Number of entries of a row that are summed.
     width: usize,
     /// Target number of entries of a work item.
     item_entries: usize,
     /// Target number of entries of a record.
     record_entries: usize,
-    /// The approximate number of entries of a row that one thread takes.
+    /// The approximate number of entries of a row that one thread sums.
     steps: usize,
     /// Number of pairs of factors.
     pairs: usize,
@@ -72,16 +72,16 @@ impl DenseForm {
         self.rows_in_passes(self.item_entries, remaining)
     }
 
-    /// The number of rows in as many passes as take about `entries` entries, but at least one pass.
-    /// The layout is the one for `remaining` rows.
+    /// The number of rows in the passes that cover about `entries` entries; there is at least one
+    /// pass. The layout is the one for `remaining` rows.
     fn rows_in_passes(&self, entries: usize, remaining: usize) -> usize {
         let layout = self.layout(remaining);
         (entries / (THREADS * layout.steps)).max(1) * layout.rows_per_pass()
     }
 
-    /// The number of rows that the next record takes of the remaining `rows`. `class` returns the
-    /// class of a row, if rows are in classes. `staged`: the number of sources if the record is the
-    /// first of its work item; otherwise 0.
+    /// Number of rows of the next record, which holds the first of the remaining `rows`. `class`
+    /// returns the class of a row, if rows are in classes. `staged`: the number of sources if the
+    /// record is the first of its work item; otherwise 0.
     fn rows_of_record(
         &self,
         rows: &[u32],
@@ -105,7 +105,7 @@ impl DenseForm {
             // The first record also has the sources, so it may have space for fewer rows.
             fitting
         } else {
-            // This record and the records after it have about equally many rows.
+            // The remaining rows are divided about equally among the remaining records.
             let records = rows.len().div_ceil(fitting);
             rows.len().div_ceil(records)
         }
@@ -182,7 +182,8 @@ impl WorkItemBuilder<'_> {
         })
     }
 
-    /// The addresses of the parts that row number `row` of `item` has of the factors of pair `n`.
+    /// For each factor of pair `n`, the address in the staging buffer of the part that row number
+    /// `row` of `item` reads.
     fn row_address(&self, item: &DenseItem<'_>, n: usize, row: usize) -> u32 {
         self.pair_word(n, |f| {
             let part = item.row_parts[f][row] as usize;

@@ -19,7 +19,7 @@ const REPORT_SHARE: usize = 4;
 
 /// Maximum number of states that one thread normalises. If a variable of a report has more states,
 /// several threads of a warp share each variable of the report. Above 32 times as many states, each
-/// thread of the warp takes more. It affects only speed.
+/// thread of the warp normalises more. It affects only speed.
 const STATES_PER_THREAD: usize = 8;
 
 /// The posteriors of some variables, which arrive together.
@@ -87,7 +87,7 @@ impl WorkItems {
         record.extend(&list);
         record.resize(record.len().next_multiple_of(4), 0);
         record[0] = record.len() as u32;
-        // The kernel copies the posteriors to the words behind the record.
+        // The kernel copies the posteriors to the words after the record.
         debug_assert!(record.len() + 64 * chunks <= MAX_RECORD);
         let rounds = (lanes * list.len()).div_ceil(THREADS);
         self.push(WorkItem { records: record, sum_time: report_time(rounds) });

@@ -4,7 +4,7 @@ use super::builder::{RecordParts, WorkItemBuilder};
 use super::layout::{Layout, Numbering, StagingBuffer, sort_and_renumber, upper_bound};
 use super::{MAX_RECORD, NOT_COMPUTED, STAGING, THREADS, WorkItem};
 
-/// The address, in bytes, of the zero behind the staging buffer.
+/// The address, in bytes, of the zero stored after the words of the staging buffer.
 const ZERO: u32 = 4 * (1 + STAGING as u32);
 
 /// The products of one row.
@@ -160,7 +160,7 @@ impl WorkItemBuilder<'_> {
     ) -> Vec<u32> {
         let (table_words, step_words) = (self.table_words(), self.step_words());
         // A step without a product adds zero: its table entry is zero, or, if there is no table,
-        // its first address is the address of the zero behind the staging buffer.
+        // its first address is `ZERO`.
         let no_product = if table_words == 0 { ZERO } else { 0 };
         let mut stream =
             vec![no_product; layout.passes * layout.steps * step_words * layout.threads];
