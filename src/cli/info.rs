@@ -105,7 +105,7 @@ impl ForecastRecord {
 
 pub fn run(args: &Args) -> Outcome {
     let read = options::open(&args.network)?;
-    let compiled = args.compile.compile(&read.network, LoadOptions::MANY_RUNS)?;
+    let compiled = args.compile.compile(&read.network, options::COMPILE_RUNS)?;
     let forecasts: Vec<Forecast> = forecasts(&compiled).collect();
     let limit = args.compile.memory();
     let record = Record {

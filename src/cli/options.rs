@@ -19,6 +19,10 @@ use cliquescope::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, com
 
 use super::output;
 
+/// The number of propagations for which `info` and `bench` search for a tree. More would make them
+/// search a large network for up to the whole budget before they show anything.
+pub const COMPILE_RUNS: u32 = 10;
+
 /// How to compile a network, and the memory limit.
 #[derive(clap::Args)]
 pub struct CompileArgs {

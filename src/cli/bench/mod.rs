@@ -121,7 +121,7 @@ fn prepare(args: &Args, spec: &str) -> Result<Prepared, String> {
     let started = Instant::now();
     let read = options::open(spec)?;
     let load = started.elapsed();
-    let compiled = args.compile.compile(&read.network, LoadOptions::MANY_RUNS)?;
+    let compiled = args.compile.compile(&read.network, options::COMPILE_RUNS)?;
     let (cases, drawn) = args.cases.of(&compiled, args.compile.memory())?;
     Ok(Prepared { title: read.origin.title(), load, cases, drawn, compiled })
 }
@@ -208,7 +208,7 @@ fn bench_given_evidence(
         output::note(&format!("{label}, case {case}, compiled given its evidence"));
         let record = args
             .compile
-            .compile_given(prepared.compiled.network(), evidence, LoadOptions::MANY_RUNS)
+            .compile_given(prepared.compiled.network(), evidence, options::COMPILE_RUNS)
             .and_then(|compiled| {
                 let started = Instant::now();
                 let loaded = engine.load(&compiled, options).map_err(|error| error.to_string())?;
