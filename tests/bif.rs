@@ -145,7 +145,7 @@ fn rows_that_are_slightly_off_are_normalised_with_one_warning() {
     assert_eq!(
         read.warnings[0].to_string(),
         "t.bif: rows that did not sum to 1 were normalised: 2 of 3 (lines 7, 8); \
-         the worst, in line 8, was off by 8.00e-4"
+         the worst, on line 8, was off by 8.00e-4"
     );
     let rounding =
         with_block("probability ( b ) { table 0.33333333333 0.33333333334 0.333333333329; }");
@@ -173,11 +173,11 @@ fn errors_give_the_position_and_the_reason() {
         ),
         (
             "probability ( b | a ) {\n (no) 1 0 0;\n (no) 1 0 0; (yes) 1 0 0;\n}",
-            "t.bif:8:2: the row of 'b' for (no) is given a second time; the first is in line 7",
+            "t.bif:8:2: the row of 'b' for (no) is given a second time; the first is on line 7",
         ),
         (
             "probability ( b ) { default 1 0 0; default 1 0 0; }",
-            "t.bif:6:36: the default row of 'b' is given a second time; the first is in line 6",
+            "t.bif:6:36: the default row of 'b' is given a second time; the first is on line 6",
         ),
         (
             "probability ( b | a ) {\n (no) 1 0 0; (maybe) 1 0 0;\n}",
@@ -210,12 +210,12 @@ fn errors_give_the_position_and_the_reason() {
         ("probability ( b | b ) { default 1 0 0; }", "t.bif:6:19: 'b' is listed as its own parent"),
         (
             "probability ( a ) { table 0.5 0.5; }",
-            "t.bif:6:15: 'a' has a second distribution; the first is in line 5",
+            "t.bif:6:15: 'a' has a second distribution; the first is on line 5",
         ),
         ("", "t.bif:4:10: 'b' has no probability table"),
         (
             "variable a { type discrete [ 1 ] { x }; }",
-            "t.bif:6:10: 'a' is declared a second time; the first is in line 3",
+            "t.bif:6:10: 'a' is declared a second time; the first is on line 3",
         ),
         ("variable c { type discrete [ 3 ] { x, y }; }", "t.bif:6:30: expected 3 states, found 2"),
         ("variable c { type discrete [ 2 ] { x, x }; }", "t.bif:6:39: 'c' has the state 'x' twice"),
@@ -423,7 +423,7 @@ fn rows_rounded_to_two_digits_are_accepted_and_probability_bounds_are_not() {
     let read = read(&rounded);
     assert_eq!(
         read.warnings[0].to_string(),
-        "t.bif: rows that did not sum to 1 were normalised: 2 of 3 (lines 7, 8); the worst, in line 7, \
+        "t.bif: rows that did not sum to 1 were normalised: 2 of 3 (lines 7, 8); the worst, on line 7, \
          was off by 1.00e-2"
     );
     let third = values(&read.network, "b")[..3].to_vec();

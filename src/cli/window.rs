@@ -98,7 +98,8 @@ fn open(args: Args, _: Vec<(String, String)>) -> Outcome {
         .to_owned())
 }
 
-/// Checks that the requested engine can run, rather than open the window with another one.
+/// Checks that the requested engine can run and supports the requested precision, rather than open
+/// the window with another engine. Without a requested engine, checks nothing.
 fn check_engine(args: &Args) -> Result<(), String> {
     let Some(name) = &args.engine else { return Ok(()) };
     let engine = options::engine(name)?;

@@ -84,10 +84,10 @@ pub(super) fn without_gz(name: &str) -> &str {
     }
 }
 
-/// Decodes `bytes` as UTF-16 if they begin with its byte order mark or with two characters below
-/// U+0100 in UTF-16. Otherwise decodes them as UTF-8 if they are valid UTF-8, else as Latin-1,
-/// which accepts any bytes and occurs in files of the 1990s. Byte order marks are removed, and
-/// so is [`PADDING`] outside UTF-16.
+/// Decodes `bytes` as UTF-16 if they begin with its byte order mark or with two characters from
+/// U+0001 to U+00FF in UTF-16. Otherwise decodes them as UTF-8 if they are valid UTF-8, else as
+/// Latin-1, which accepts any bytes and occurs in files of the 1990s. Removes the byte order marks
+/// at the start and, except from UTF-16, [`PADDING`] at the end.
 pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     match bytes {
         [0xff, 0xfe, rest @ ..] => return utf16(rest, u16::from_le_bytes),

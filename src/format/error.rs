@@ -12,7 +12,7 @@ pub struct FormatError {
     pub line: usize,
     /// Column in characters, counted from one.
     pub column: usize,
-    /// What is wrong, and what was expected.
+    /// What is wrong and, in most cases, what was expected.
     pub message: String,
 }
 
@@ -25,7 +25,7 @@ pub enum OpenError {
     Unreadable {
         /// The file.
         file: String,
-        /// The message of the operating system or the decompressor.
+        /// Why: the message of the operating system or the decompressor, or that it is a folder.
         reason: String,
     },
     /// There is neither a file nor a sample with this name.
@@ -75,9 +75,10 @@ pub enum Warning {
         /// The file name, as the user gave it.
         file: String,
         /// The number of rows whose sum differed from one by more than
-        /// [`ROUNDING_TOLERANCE`](crate::network::ROUNDING_TOLERANCE).
+        /// [`ROUNDING_TOLERANCE`](crate::network::ROUNDING_TOLERANCE), after a table in percent was
+        /// divided by 100.
         off: usize,
-        /// The number of rows in the tables of the file.
+        /// The number of rows that the file gives as numbers, except rows of zeros.
         rows: usize,
         /// The largest deviation of a sum from one.
         worst: f64,
@@ -86,7 +87,7 @@ pub enum Warning {
         /// The lines of the first rows that were off, counted from one; at most six.
         lines: Vec<usize>,
     },
-    /// The content of the file is in another format than its extension says.
+    /// The content of the file is in a format other than the one that its extension indicates.
     UnexpectedFormat {
         /// The file name, as the user gave it.
         file: String,
@@ -171,7 +172,7 @@ impl std::fmt::Display for Warning {
             Self::RowsNormalised { file, off, rows, worst, line, lines } => write!(
                 f,
                 "{file}: rows that did not sum to 1 were normalised: {off} of {rows} ({}); the \
-                 worst, in line {line}, was off by {worst:.2e}",
+                 worst, on line {line}, was off by {worst:.2e}",
                 list_lines(lines, *off)
             ),
             Self::TablesRescaled { file, percent, nodes, lines } => write!(
@@ -193,7 +194,7 @@ impl std::fmt::Display for Warning {
             Self::ZeroRows { file, rows, line } => write!(
                 f,
                 "{file}: rows of zeros were made uniform, because the parents cannot be in these \
-                 states together: {rows}, the first in line {line}"
+                 states together: {rows}, the first on line {line}"
             ),
             Self::UnexpectedFormat { file, extension, found } => write!(
                 f,
@@ -220,13 +221,14 @@ impl std::fmt::Display for Warning {
             }
             Self::RowsUndefined { file, rows, line } => write!(
                 f,
-                "{file}: undefined rows were made uniform: {rows}, the first in line {line}"
+                "{file}: undefined rows were made uniform: {rows}, the first on line {line}"
             ),
         }
     }
 }
 
-/// Formats `lines` as `lines 3, 5, ...`. They are the lines of the first of `total` rows or tables.
+/// Formats `lines` as `line 3` or `lines 3, 5, ...`. They are the lines of the first of `total`
+/// rows or tables.
 fn list_lines(lines: &[usize], total: usize) -> String {
     let word = if lines.len() == 1 { "line" } else { "lines" };
     let more = if total > lines.len() && lines.len() > 1 { ", ..." } else { "" };

@@ -58,7 +58,7 @@ pub(super) fn noisy_max(
 ///
 /// # Errors
 /// If there are too few or too many parameters or weights, a weight is negative or not finite, the
-/// weights sum to zero or too large a number, or a column is not a distribution.
+/// sum of the weights is zero, subnormal or infinite, or a column is not a distribution.
 pub(super) fn noisy_adder(
     node: &Node<'_>,
     cards: &[usize],

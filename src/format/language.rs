@@ -3,7 +3,7 @@
 //! To add a format, copy the module of the most similar format:
 //!
 //! * `bif` and `net` for text with a grammar of their own: [`tokens`](super::tokens) splits the
-//!   text into words and punctuation, with line and column;
+//!   text into words and punctuation, with byte offsets;
 //! * `dsl` and `dnet` for blocks in braces: [`braces`](super::braces) reads the whole file as a
 //!   tree (`dsc` uses its parts);
 //! * `xmlbif` and `xdsl` for XML: [`xml`](super::xml) reads the whole file as a tree;
@@ -41,11 +41,12 @@ pub(super) struct Language {
     pub read: Reader,
     /// Writes a network as a text that `read` reads back; `None` if the format is only read.
     pub write: Option<Writer>,
-    /// What the format can hold in addition to the tables.
+    /// What a written file can hold in addition to the tables.
     pub features: Features,
 }
 
-/// What a format can hold in addition to the tables.
+/// What a written file can hold in addition to the tables. Has no effect if the format is only
+/// read.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "six independent properties")]
 pub(super) struct Features {

@@ -25,13 +25,14 @@ pub(super) struct RowAudit {
     worst: f64,
     /// The byte offset of the row with the largest deviation.
     worst_at: usize,
-    /// The byte offsets of the rows that were off, without repetitions of the last one.
+    /// The byte offsets of the rows that were off. Of equal consecutive offsets, only one is
+    /// stored.
     off_at: Vec<usize>,
     /// The tables in percent: the child and the byte offset of each.
     percent: Vec<(String, usize)>,
     /// The tables of counts: the child and the byte offset of each.
     counts: Vec<(String, usize)>,
-    /// The rows of zeros that were accepted so far.
+    /// The rows of zeros that were recorded so far.
     zeros: Vec<ZeroRow>,
 }
 

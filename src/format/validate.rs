@@ -12,8 +12,8 @@ use crate::network::{Cpt, Network, NetworkError, Variable};
 /// no table.
 ///
 /// # Errors
-/// If a row of zeros is not provably impossible, or the tables do not form a network, for example
-/// because of a cycle.
+/// If a row of zeros is for states of the parents that are not provably impossible, or the tables
+/// do not form a network, for example because of a cycle.
 pub(super) fn network(
     source: SourceText<'_>,
     name: &str,

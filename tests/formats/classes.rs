@@ -99,7 +99,7 @@ fn mistakes_are_reported_with_their_position() {
         ),
         (
             "class M { instance i : C { } instance i : C { } }",
-            "1:16: 'i.x' is declared a second time; the first is in line 1",
+            "1:16: 'i.x' is declared a second time; the first is on line 1",
         ),
         (
             "class M { instance i : M { } instance c : C { } }",

@@ -78,7 +78,7 @@ fn impossible_and_undefined_rows_become_uniform() {
     assert_close(values(&read.network, "E"), &[0.5, 0.5, 1.0, 0.0]);
     assert_eq!(
         warnings(&read),
-        ["t.dne: undefined rows were made uniform: 3, the first in line 9"]
+        ["t.dne: undefined rows were made uniform: 3, the first on line 9"]
     );
 }
 

@@ -70,7 +70,7 @@ fn mistakes_are_reported_with_their_position() {
         ),
         (
             b("(0) : 1, 0, 0; (no) : 1, 0, 0;"),
-            "t.dsc:5:37: the row of 'B' for (no) is given a second time; the first is in line 5",
+            "t.dsc:5:37: the row of 'B' for (no) is given a second time; the first is on line 5",
         ),
         (
             b("(2) : 1, 0, 0;"),
@@ -88,7 +88,7 @@ fn mistakes_are_reported_with_their_position() {
         (with(""), "t.dsc:3:6: 'B' has no probability table"),
         (
             with("probability(A) { .5, .5; }"),
-            "t.dsc:5:1: 'A' has a second distribution; the first is in line 4",
+            "t.dsc:5:1: 'A' has a second distribution; the first is on line 4",
         ),
         (with("probability(Q) { 1; }"), "t.dsc:5:13: there is no variable 'Q'"),
         (with("node C { type : discrete[3] = { x }; }"), "t.dsc:5:26: expected 3 states, found 1"),

@@ -79,7 +79,7 @@ fn rows_are_weights_and_missing_tables_become_uniform() {
         warnings(&read),
         [
             "a.net: variables without a table were given uniform distributions: b",
-            "a.net: rows that did not sum to 1 were normalised: 2 of 2 (line 4); the worst, in line 4, was \
+            "a.net: rows that did not sum to 1 were normalised: 2 of 2 (line 4); the worst, on line 4, was \
              off by 3.90e1"
         ]
     );
@@ -154,11 +154,11 @@ fn mistakes_are_reported_with_their_position_and_what_was_expected() {
         ("potential () { }", "4:1: this potential names no node"),
         (
             "potential (a) {} potential (a) {}",
-            "4:29: 'a' has a second potential; the first is in line 4",
+            "4:29: 'a' has a second potential; the first is on line 4",
         ),
         (
             "node a { states = (\"x\"); }",
-            "4:6: 'a' is declared a second time; the first is in line 2",
+            "4:6: 'a' is declared a second time; the first is on line 2",
         ),
         ("node c { }", "4:6: 'c' has no states"),
         (

@@ -39,7 +39,7 @@ fn percentages_may_be_rounded() {
         warnings(&read),
         [
             "t.uai: tables in percent were divided by 100: x0 (line 1)",
-            "t.uai: rows that did not sum to 1 were normalised: 1 of 1 (line 1); the worst, in line \
+            "t.uai: rows that did not sum to 1 were normalised: 1 of 1 (line 1); the worst, on line \
              1, was off by 1.00e-2"
         ]
     );
@@ -94,7 +94,7 @@ fn a_row_of_zeros_is_accepted_if_its_parents_exclude_each_other() {
     assert_eq!(
         warnings(&read),
         ["t.bif: rows of zeros were made uniform, because the parents cannot be in these \
-             states together: 2, the first in line 9"]
+             states together: 2, the first on line 9"]
     );
     // A common ancestor, `z`, excludes these states. The format and the order of nodes differ too.
     let net = "net {}\nnode c { states = (\"n\" \"y\"); }\nnode a { states = (\"n\" \"y\"); }\n\
@@ -172,7 +172,7 @@ fn the_fixture_of_scales_has_the_expected_numbers() {
             "no extension: tables in percent were divided by 100: draw (line 5)",
             "no extension: tables of counts were divided by the sums of their rows: seen (line 6)",
             "no extension: rows of zeros were made uniform, because the parents cannot be in these \
-             states together: 2, the first in line 7"
+             states together: 2, the first on line 7"
         ]
     );
 }

@@ -118,7 +118,7 @@ fn mistakes_are_reported_with_their_position_and_what_was_expected() {
         (
             "BAYES 1 2\n2 1 0\n1 0 2 1 0 2 1 0",
             "a.uai:3:1: variable 0 is the child (the last variable) of a second function; the first is \
-             in line 2",
+             on line 2",
         ),
         (
             "BAYES 2 2 2 2 2 0 1 2 1 0 4 1 0 1 0 4 1 0 1 0",

@@ -105,12 +105,12 @@ fn mistakes_are_reported_with_their_position() {
         ),
         (
             two("<DEFINITION><FOR>a</FOR></DEFINITION>"),
-            "t.xml:8:1: 'a' has a second distribution; the first is in line 7",
+            "t.xml:8:1: 'a' has a second distribution; the first is on line 7",
         ),
         (two("<DEFINITION><FOR>q</FOR></DEFINITION>"), "t.xml:8:18: there is no variable 'q'"),
         (
             two("<VARIABLE><NAME>a</NAME></VARIABLE>"),
-            "t.xml:8:17: 'a' is declared a second time; the first is in line 5",
+            "t.xml:8:17: 'a' is declared a second time; the first is on line 5",
         ),
         (two("<VARIABLE></VARIABLE>"), "t.xml:8:1: expected <NAME> in this variable"),
         (two("<VARIABLE><NAME>s</NAME></VARIABLE>"), "t.xml:8:17: 's' has no states"),
@@ -124,7 +124,7 @@ fn mistakes_are_reported_with_their_position() {
         ),
         ("<HTML/>".into(), "t.xml:1:1: expected <BIF>, found <HTML>"),
         ("<BIF/>".into(), "t.xml:1:1: expected <NETWORK> in <BIF>"),
-        (two("<X>"), "t.xml:9:1: expected </X> for the element in line 8, found </NETWORK>"),
+        (two("<X>"), "t.xml:9:1: expected </X> for the element on line 8, found </NETWORK>"),
     ];
     for (text, expected) in cases {
         assert_eq!(&refused("t.xml", text), expected, "{text}");

@@ -16,7 +16,8 @@ use crate::cli::options;
 
 #[derive(clap::Args)]
 pub struct CaseArgs {
-    /// File of cases, as for query; each is timed separately [default: one case without evidence]
+    /// File of cases, as for query; each is timed separately unless --batch is given [default: one
+    /// case without evidence]
     #[arg(long, value_name = "FILE")]
     evidence_file: Option<PathBuf>,
 
@@ -25,7 +26,7 @@ pub struct CaseArgs {
     #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "evidence_file")]
     observed: Option<f64>,
 
-    /// Number of cases to draw; the observed variables are drawn anew for each case
+    /// Number of cases to draw; the observed variables are drawn separately for each case
     #[arg(long, value_name = "N", default_value_t = 1, requires = "observed")]
     #[arg(value_parser = options::whole(1..=u32::MAX))]
     cases: u32,

@@ -24,14 +24,15 @@ use record::{BatchRecord, ChangesRecord, Record, RunInfo, TimedRecord};
 
 /// Time propagations.
 ///
-/// A propagation enters evidence and computes the posteriors of all variables from scratch: except
-/// with --changes, what an engine could reuse is dropped before each. One extra propagation runs
-/// first, for warming up. If the network is too large for the engine, each case is propagated in a
-/// junction tree of what its observations leave, except with --batch and --changes. load_ms is the time for reading the file, and compile_ms the time for
-/// building the junction tree and loading it into the engine. peak_bytes is the engine's peak
-/// memory. For engines on a GPU, launch_us is the time of one kernel launch, overhead_us the time
-/// of all launches and copies with empty kernels, and execution_us the median time of a propagation
-/// minus overhead_us.
+/// A propagation enters evidence and computes the posteriors of all variables from scratch: what an
+/// engine could reuse is dropped before each, except with --changes and where --batch propagates
+/// one case at a time. One extra propagation runs first, for warming up. If the network is too
+/// large for the engine, each case is propagated in a junction tree of what its observations leave,
+/// except with --batch and --changes. load_ms is the time for reading the file, and compile_ms the
+/// time for building the junction tree and loading it into the engine. peak_bytes is the engine's
+/// peak memory. For engines on a GPU, launch_us is the time of one kernel launch, overhead_us the
+/// time of all launches and copies with empty kernels, and execution_us the median time of a
+/// propagation minus overhead_us.
 #[derive(clap::Args)]
 pub struct Args {
     /// Paths of files, or names of samples [default: all samples]

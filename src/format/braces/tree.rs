@@ -52,7 +52,7 @@ pub(in crate::format) struct ListEntry<'s> {
 }
 
 impl<'s> Block<'s> {
-    /// The last field called `name`.
+    /// The last field called `name`, ignoring ASCII case.
     pub fn field(&self, name: &str) -> Option<&Field<'s>> {
         self.fields.iter().rev().find(|field| field.name.eq_ignore_ascii_case(name))
     }

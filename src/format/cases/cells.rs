@@ -142,7 +142,7 @@ impl<'t> Rows<'t> {
         line.trim().is_empty() || self.comment.is_some_and(|comment| line.starts_with(comment))
     }
 
-    /// Skips white space that does not separate cells, but no line feed.
+    /// Skips white space, but neither a line feed nor a [`Separator::Character`].
     fn skip_blanks(&mut self) {
         let blank = |c: char| match self.separator {
             Separator::Character(separator) => (c == ' ' || c == '\t') && c != separator,
@@ -163,7 +163,7 @@ impl<'t> Rows<'t> {
     }
 }
 
-/// `text` as a cell, in quotes if it would otherwise not be read back unchanged.
+/// `text` as a cell, in quotes if it might otherwise not be read back unchanged.
 pub(super) fn quote_where_needed(
     text: &str,
     separator: Separator,

@@ -22,8 +22,8 @@ pub(super) type NamedCase = (Option<String>, Evidence);
 /// Reads the cases in `text`, the content of `file`, with their names.
 ///
 /// # Errors
-/// If the text is not JSON, has an unknown key, or names a variable or state that `network` does
-/// not have.
+/// If the text is not JSON, has an unknown or repeated key, names a variable or state that
+/// `network` does not have, or gives weights that are not a likelihood.
 pub(super) fn read(file: &str, text: &str, network: &Network) -> Result<Vec<NamedCase>, CaseError> {
     if text.trim().is_empty() {
         let message = "the file is empty, expected a case (an object) or an array of cases";

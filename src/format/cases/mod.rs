@@ -11,7 +11,8 @@
 //!
 //! An unknown name is an error, because ignoring a misspelt finding would give wrong posteriors.
 //! Only the columns of a table may have unknown names: tables also have columns of numbers and
-//! comments. Such columns are ignored with a warning.
+//! comments. Such columns are ignored with a warning; columns that only number the cases are
+//! ignored without one.
 
 mod cells;
 mod error;
@@ -101,7 +102,7 @@ impl CaseFormat {
     }
 
     /// The format of a file called `file` with this `text`. A known extension decides, so that
-    /// mistakes are reported in terms of that format; otherwise the beginning of the text decides.
+    /// mistakes are reported in terms of that format; otherwise the text decides.
     fn detect(file: &str, text: &str) -> Self {
         Self::by_extension(file).unwrap_or_else(|| {
             let start = text.trim_start();

@@ -76,7 +76,8 @@ fn index(variable: &Variable, text: &str, bare: bool) -> Result<Option<usize>, S
     }
 }
 
-/// The weights in a bracketed value; `None` if the value is not bracketed.
+/// The weights in a bracketed value; `None` if the value is not bracketed, or is a range without
+/// exactly two ends.
 fn weights(variable: &Variable, text: &str) -> Result<Option<Vec<f64>>, String> {
     let inside = |open: &str, close: &str| text.strip_prefix(open)?.strip_suffix(close);
     if let Some(list) = inside("(", ")") {

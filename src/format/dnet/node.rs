@@ -170,7 +170,8 @@ pub(super) fn complete<'s>(
 }
 
 /// The table or function of `node`, which has `rows` configurations of the parents, and the byte
-/// offset of its field. `expanded` is as in [`probabilities`].
+/// offset of its field, or of the name of the node if it has neither. `expanded` is as in
+/// [`probabilities`].
 fn definition(
     source: SourceText<'_>,
     node: &Node<'_>,

@@ -43,7 +43,8 @@ impl Levels {
 /// divided into intervals.
 ///
 /// # Errors
-/// If nothing gives the number of states, or the levels do not fit the labels.
+/// If nothing gives the number of states, this number, a label or a level is malformed, or the
+/// levels do not fit the labels.
 pub(super) fn states<'s>(
     source: SourceText<'_>,
     name: &Word<'_>,

@@ -56,7 +56,7 @@ pub(super) fn parse(source: SourceText<'_>) -> Result<Document<'_>, FormatError>
 }
 
 /// The role of a node if its block or type begins with `word`; `None` if the word gives no role.
-/// The word for chance nodes is `chance`: blocks and types have different ones.
+/// `chance` is the word for chance nodes, which differs between blocks and types.
 fn role(word: &str, chance: &str) -> Option<Role> {
     let roles = [
         (chance, Role::Chance),
@@ -120,8 +120,8 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Reads a node. The keyword of its block has been read and gives the node this `role`. If that
-    /// is a chance node, its type may still make it a decision or a utility.
+    /// Reads a node. The keyword of its block has been read and gives the node this `role`. The
+    /// type of a chance node may still make it a decision or a utility.
     fn node(&mut self, mut role: Role) -> Result<Node<'s>, FormatError> {
         let name = self.parser.word("the name of a node")?;
         let open = self.parser.tokens.expect(Token::OpenBrace)?;

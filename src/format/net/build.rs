@@ -126,7 +126,7 @@ fn potentials_by_child<'s>(
         let name = child.text.to_string();
         if let Some(first) = by_child.insert(name.clone(), potential) {
             let line = source.line(first.offset);
-            let message = format!("'{name}' has a second potential; the first is in line {line}");
+            let message = format!("'{name}' has a second potential; the first is on line {line}");
             return Err(source.error(offset, message));
         }
     }

@@ -7,7 +7,7 @@
 //!   and potentials inside. The class that has no instance in another class is the network. If it
 //!   has instances, they are unfolded, and of the annotations of nodes only the titles are kept:
 //!   each class has its own coordinates, for example.
-//! * Names are words or quoted. A comment goes from `%` to the end of the line.
+//! * Names are words or quoted. `%` starts a comment, and so do `//` and `/*`.
 //! * In `data` the node itself varies fastest, then its last parent. Parentheses among the numbers
 //!   only repeat that structure and are ignored.
 //! * The numbers of a row are weights: Hugin divides them by their sum, and writes `( 1 1 )` for

@@ -89,7 +89,7 @@ impl<'s> Parser<'s> {
     }
 
     /// A node, a potential or an instance. Its first word, `token`, has been read. `expected` lists
-    /// what may stand here, for the error.
+    /// what may come here, for the error.
     fn element(
         &mut self,
         token: Token<'s>,

@@ -75,7 +75,7 @@ impl<'n, 's> Builder<'n, 's> {
             if let Some(first) = by_name.insert(name, index) {
                 let line = source.line(nodes[first].name.offset);
                 let message =
-                    format!("'{name}' is declared a second time; the first is in line {line}");
+                    format!("'{name}' is declared a second time; the first is on line {line}");
                 return Err(source.error(node.name.offset, message));
             }
             if !matches!(node.role, Role::LeftOut(_)) {

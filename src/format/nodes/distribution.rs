@@ -49,7 +49,7 @@ pub(in crate::format) fn assign<'s>(
         if let Some(first) = first_block[index] {
             let line = source.line(first);
             let message =
-                format!("'{name}' has a second distribution; the first is in line {line}");
+                format!("'{name}' has a second distribution; the first is on line {line}");
             return Err(source.error(distribution.block_at, message));
         }
         if !matches!(distribution.definition, Definition::Missing) {

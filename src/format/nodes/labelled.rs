@@ -175,7 +175,7 @@ impl LabelledTable<'_, '_> {
     fn repeated(&self, row: &LabelledRow, first: usize) -> FormatError {
         let line = self.source.line(first);
         let message =
-            format!("{} is given a second time; the first is in line {line}", self.title(row));
+            format!("{} is given a second time; the first is on line {line}", self.title(row));
         self.source.error(row.offset, message)
     }
 

@@ -1,10 +1,10 @@
 //! The nodes of a file, as a reader collects them, and the network that is built from them.
 //!
 //! A reader creates [`Node`]s without looking up the names of parents. [`network`] looks up these
-//! names, so a file may declare its nodes in any order. It leaves out utility nodes and the like,
-//! turns decisions into chance variables, and expands definitions other than tables into tables.
-//! The reader of a format that gives distributions apart from the declarations also creates
-//! [`Distribution`]s, and calls [`assign`] first.
+//! names, so a file may declare its nodes in any order. It leaves out nodes of kinds that a
+//! Bayesian network does not have, turns decisions into chance variables, and expands definitions
+//! other than tables into tables. The reader of a format that gives distributions apart from the
+//! declarations also creates [`Distribution`]s, and calls [`assign`] first.
 
 mod build;
 mod distribution;

@@ -84,7 +84,7 @@ fn bayesian(
             let line = source.line(first);
             let message = format!(
                 "variable {} is the child (the last variable) of a second function; the first is \
-                 in line {line}",
+                 on line {line}",
                 child.index()
             );
             return Err(source.error(offset, message));

@@ -42,8 +42,8 @@ pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     Ok(text)
 }
 
-/// Writes the node of `variable`. `reordered` says whether the order of the nodes is not that of
-/// the variables.
+/// Writes the node of `variable`. `reordered` says whether the order of the nodes differs from the
+/// order of the variables.
 fn node(
     text: &mut String,
     network: &Network,

@@ -72,7 +72,8 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
     let mut reader = Reader::from_str(source.text);
     reader.config_mut().allow_dangling_amp = true;
     let mut open: Vec<Element<'_>> = Vec::new();
-    // Whether a comment or the like comes between the next text and the text before it.
+    // Whether a comment or another event without text comes between the next text and the text
+    // before it.
     let mut separated = false;
     let mut parts = 0;
     loop {
@@ -225,7 +226,7 @@ fn malformed(
         (Error::IllFormed(IllFormedError::MismatchedEndTag { expected, found }), Some(element)) => {
             let line = source.line(element.offset);
             let message =
-                format!("expected </{expected}> for the element in line {line}, found </{found}>");
+                format!("expected </{expected}> for the element on line {line}, found </{found}>");
             source.error(offset, message)
         }
         (Error::IllFormed(IllFormedError::UnmatchedEndTag(found)), _) => {
@@ -291,7 +292,7 @@ mod tests {
         let cases: &[(&str, &str)] = &[
             ("", "f:1:1: expected an XML element, found the end of the file"),
             ("\n hello <a/>", "f:2:2: expected an XML element, found text"),
-            ("<a>\n<b>\n</a>", "f:3:1: expected </b> for the element in line 2, found </a>"),
+            ("<a>\n<b>\n</a>", "f:3:1: expected </b> for the element on line 2, found </a>"),
             ("<a>\n  <b>", "f:2:3: <b> is not closed"),
             ("<a>&lol;</a>", "f:1:4: there is no entity 'lol'; expected 'amp'"),
             ("<a b='&lol;'/>", "f:1:7: "),

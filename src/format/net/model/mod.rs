@@ -159,8 +159,9 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
     /// parent.
     ///
     /// # Errors
-    /// If an expression is malformed or not supported, there are too few or too many expressions,
-    /// or the file takes too many evaluation steps or has too many table entries.
+    /// If a parent is unknown, states lack the values that an expression needs, an interval is
+    /// infinite, an expression is malformed or not supported, there are too few or too many
+    /// expressions, or the file takes too many evaluation steps or has too many table entries.
     pub fn table(
         &mut self,
         block: &NodeBlock<'s>,

@@ -3,7 +3,8 @@
 use crate::format::net::quotes::unquote;
 use crate::format::source::ErrorAt;
 
-/// Maximum depth of nested expressions. It bounds the recursion.
+/// Maximum depth of an expression in levels. Parentheses, calls and operators add a level each, and
+/// the operators of a sum add up even without parentheses. It bounds the recursion.
 const MAX_DEPTH: usize = 100;
 
 /// An expression with its byte offset.
@@ -89,11 +90,11 @@ struct Parser<'s> {
 }
 
 impl<'s> Parser<'s> {
-    /// Reads an expression at this `depth` of nesting, up to the end or to an operator whose
-    /// precedence is below `minimum`.
+    /// Reads an expression at this `depth`, up to an operator whose precedence is below `minimum`,
+    /// or to anything else that is not an operator.
     fn expression(&mut self, minimum: u8, depth: usize) -> Result<Expression<'s>, ErrorAt> {
         if depth > MAX_DEPTH {
-            let message = format!("expressions are nested more than {MAX_DEPTH} deep");
+            let message = format!("an expression is more than {MAX_DEPTH} levels deep");
             return Err((self.base + self.offset, message));
         }
         self.skip();

@@ -246,7 +246,7 @@ fn unsupported_and_wrong_expressions_are_refused_with_their_place() {
     for long in [deep, vec!["1"; 100_000].join("+"), "-".repeat(100_000)] {
         let model = format!("potential (n) {{ model_data = ({long}); }}");
         let error = read(&model).unwrap_err();
-        assert!(error.contains("nested more than 100 deep"), "{error}");
+        assert!(error.contains("an expression is more than 100 levels deep"), "{error}");
     }
 }
 
