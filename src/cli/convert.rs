@@ -33,7 +33,7 @@ fn parse_format(name: &str) -> Result<Format, String> {
 
 /// The usual extensions of all formats that can be written.
 fn written_extensions() -> String {
-    let written = Format::ALL.iter().filter(|format| format.is_written());
+    let written = Format::ALL.iter().filter(|format| format.can_write());
     written.map(|format| format.extensions()[0]).collect::<Vec<_>>().join(", ")
 }
 

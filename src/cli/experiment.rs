@@ -57,7 +57,7 @@ pub struct Args {
     #[arg(long, value_parser = options::engine_names())]
     baseline: Option<String>,
 
-    /// How to triangulate the moral graph; weighted-min-fill gives the paper's trees
+    /// How to triangulate the moral graph; weighted-min-fill gives trees like the paper's
     #[arg(long, value_name = "METHOD", default_value = "weighted-min-fill")]
     #[arg(value_parser = options::triangulations())]
     triangulation: String,

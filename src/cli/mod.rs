@@ -118,14 +118,16 @@ mod tests {
         for mut command in command_line().get_subcommands().cloned() {
             let name = command.get_name().to_owned();
             assert!(command.get_about().is_some(), "{name}");
+            // Line breaks depend on the width of the terminal.
             let help = command.render_long_help().to_string();
+            let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
             let expected = match name.as_str() {
                 "bench" => "compile_ms the time for building",
-                "experiment" => "\nfig4    histograms of separator sizes\n",
+                "experiment" => "fig4 histograms of separator sizes",
                 "record" => "--resume continues from there",
                 _ => "Usage:",
             };
-            assert!(help.contains(expected), "{help}");
+            assert!(words.contains(expected), "{help}");
         }
     }
 }

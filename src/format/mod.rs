@@ -103,7 +103,7 @@ impl Format {
 
     /// Whether networks can be written in this format. Every format can be read.
     #[must_use]
-    pub fn is_written(self) -> bool {
+    pub fn can_write(self) -> bool {
         self.language().write.is_some()
     }
 

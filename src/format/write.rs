@@ -42,7 +42,7 @@ pub enum WriteError {
 
 /// The names of the formats that can be written.
 fn written_formats() -> String {
-    let written = Format::ALL.iter().filter(|format| format.is_written());
+    let written = Format::ALL.iter().filter(|format| format.can_write());
     written.map(|format| format.name()).collect::<Vec<_>>().join(", ")
 }
 

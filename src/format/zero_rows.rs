@@ -88,8 +88,8 @@ fn refusal(
     };
     let parents: Vec<_> = fixed.iter().map(state).collect();
     let message = format!(
-        "the row of '{child}' for {} has only zeros, expected a sum of 1: nothing in the file \
-         excludes these states",
+        "the row of '{child}' for {} has only zeros, expected a sum of 1: the reader could \
+         not prove that these states are impossible",
         parents.join(", ")
     );
     source.error(zero.offset, message)
@@ -165,8 +165,8 @@ impl<'c> Supports<'c> {
     }
 
     /// Removes states from `domains` until the table of each variable in `order` supports all
-    /// states that remain. Returns whether a variable would lose all its states; `false` if the
-    /// budget is spent before.
+    /// states that remain. Returns whether a variable would lose all its states, or `false` if the
+    /// budget runs out first.
     fn prune(&mut self, order: &[VariableId], domains: &mut Domains) -> bool {
         /// The fixed cost of visiting a table, expressed in entries.
         const TABLE_COST: usize = 64;

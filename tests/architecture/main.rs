@@ -9,8 +9,8 @@ use source::{SourceFile, source_files};
 /// Maximum number of files in an import cycle. `mod.rs`, `lib.rs` and `main.rs` do not count.
 const LARGEST_CYCLE: usize = 6;
 
-/// Files and folders that may contain `unsafe`: the calls of the CUDA driver, and the functions
-/// that use an instruction set after a check that the processor has it.
+/// Files and folders that may contain `unsafe`: calls to the CUDA driver, and functions that
+/// use an instruction set after checking that the processor supports it.
 const UNSAFE_ALLOWED: [&str; 2] = ["engine/cuda/", "engine/simd.rs"];
 
 /// Files and folders in which threads may be started.
@@ -97,7 +97,7 @@ fn unsafe_code_is_only_in_the_listed_places() {
     });
     // The compiler denies unsafe code, so a module that needs it must allow it explicitly.
     let lints = include_str!("../../Cargo.toml");
-    assert!(lints.contains("unsafe_code = \"deny\""), "Cargo.toml denies unsafe code");
+    assert!(lints.contains("unsafe_code = \"deny\""), "Cargo.toml must deny unsafe code");
 }
 
 #[test]

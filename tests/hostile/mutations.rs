@@ -28,7 +28,7 @@ fn check(network: &Network) {
             assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{row:?}");
         }
     }
-    for format in Format::ALL.iter().copied().filter(|format| format.is_written()) {
+    for format in Format::ALL.iter().copied().filter(|format| format.can_write()) {
         // Some formats cannot hold some names.
         let Ok(written) = write(network, format) else { continue };
         let name = format!("a.{}", format.extensions()[0]);

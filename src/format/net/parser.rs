@@ -89,7 +89,7 @@ impl<'s> Parser<'s> {
     }
 
     /// A node, a potential or an instance. Its first word, `token`, has been read. `expected` lists
-    /// what may come here, for the error.
+    /// what is allowed here, for the error message.
     fn element(
         &mut self,
         token: Token<'s>,

@@ -1,6 +1,7 @@
 //! Layered drawings of directed acyclic graphs, as in Sugiyama, Tagawa and Toda ("Methods for
 //! visual understanding of hierarchical system structures", 1981): vertices are assigned to layers,
-//! layers are ordered so that few arcs cross, and then every vertex gets its x coordinate.
+//! the vertices of each layer are ordered so that few arcs cross, and then every vertex gets its x
+//! coordinate.
 
 mod ordering;
 mod placing;
@@ -138,9 +139,9 @@ struct Layered {
     width: Vec<f32>,
     /// Number of vertices of the graph; vertices from this index on are dummies.
     real_count: usize,
-    /// The vertices of every layer, from left to right. Empty until the layers are ordered.
+    /// The vertices of every layer, from left to right. Empty until they are ordered.
     layers: Vec<Vec<usize>>,
-    /// The index of every vertex within its layer. Empty until the layers are ordered.
+    /// The index of every vertex within its layer. Empty until they are ordered.
     position: Vec<usize>,
     /// Neighbours on the layer above.
     above: Vec<Vec<usize>>,

@@ -3,9 +3,9 @@
 //! Every subtree takes up a rectangle: either its root is at the left with the subtrees of its
 //! children stacked to the right of it, or its root is at the top with the subtrees in a row below.
 //! The choice is made as in chip floorplanning: each subtree has a list of candidate packings,
-//! from narrow and high to wide and low, computed from the lists of its children (Stockmeyer,
+//! from narrow and tall to wide and low, computed from the lists of its children (Stockmeyer,
 //! "Optimal orientations of cells in slicing floorplan designs", 1983). A tree of a thousand
-//! cliques thus fills a pane of any shape, where levels alone would leave a thin stripe.
+//! cliques thus fills a pane of any shape, while drawn in levels it would be a thin strip.
 
 use eframe::egui::{Pos2, Rect, Vec2, pos2, vec2};
 
@@ -78,7 +78,7 @@ pub(super) fn pack(tree: &TreeShape, sizes: &[Vec2], aspect: f32) -> (Vec<Pos2>,
     (centres, links)
 }
 
-/// The candidate packings of a subtree, from narrow and high to wide and low. The root of the
+/// The candidate packings of a subtree, from narrow and tall to wide and low. The root of the
 /// subtree has `size`, and `packings` has the candidates of each of its `children`.
 fn packings_of(children: &[usize], size: Vec2, packings: &[Vec<Packing>]) -> Vec<Packing> {
     if children.is_empty() {

@@ -40,8 +40,8 @@ pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, links: &mut Links<'_>)
         ("compiled in", duration(compiled.elapsed())),
     ];
     if !compiled.observed().is_empty() {
-        let count = counted(compiled.observed().len(), "observed variable", "observed variables");
-        lines.push(("without", count));
+        let count = thousands(compiled.observed().len() as u64);
+        lines.push(("observed variables left out", count));
     }
     if let Some(bytes) = scene.document.engine_bytes {
         let engine = scene.model.compute.engine;

@@ -75,7 +75,8 @@ impl Parameters {
         ui.add_space(4.0);
         let has = |parameter| experiment.parameters.contains(&parameter);
         Grid::new("experiment parameters").num_columns(2).spacing([12.0, 5.0]).show(ui, |ui| {
-            ui.label("Triangulation").on_hover_text("weighted-min-fill makes the paper's trees");
+            ui.label("Triangulation")
+                .on_hover_text("weighted-min-fill gives trees like the paper's");
             ComboBox::from_id_salt("experiment triangulation")
                 .selected_text(self.triangulation.name())
                 .show_ui(ui, |ui| {
