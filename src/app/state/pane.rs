@@ -23,7 +23,7 @@ pub enum Pane {
     Inside,
     /// Histograms of table sizes.
     Histogram,
-    /// Launch overhead and compute time on a GPU.
+    /// Kernel overhead and execution time on a GPU.
     Overhead,
     /// Experiments and their results.
     Experiments,

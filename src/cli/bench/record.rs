@@ -164,19 +164,19 @@ fn table(
     headings: &[&str],
     cells: impl Fn(&Record) -> Option<(&RunInfo, Vec<String>)>,
 ) -> Option<String> {
-    const WORD_COLUMNS: usize = 3; // network, engine and precision; the others are numbers
+    const LEFT_ALIGNED: usize = 3; // network, engine and precision; all others are right-aligned
     let info_headings = ["network", "engine", "precision", "threads"];
     let columns = (0..info_headings.len() + headings.len())
-        .map(|column| if column < WORD_COLUMNS { Align::Left } else { Align::Right });
+        .map(|column| if column < LEFT_ALIGNED { Align::Left } else { Align::Right });
     let mut table = Table::new(columns.collect::<Vec<_>>());
     table.row(info_headings.iter().chain(headings).copied());
     let mut is_empty = true;
-    for (info, numbers) in records.iter().filter_map(cells) {
+    for (info, cells) in records.iter().filter_map(cells) {
         is_empty = false;
         let RunInfo { network, engine, precision, threads, .. } = info;
         let info =
             [network.clone(), (*engine).to_owned(), precision.to_string(), threads.to_string()];
-        table.row(info.into_iter().chain(numbers));
+        table.row(info.into_iter().chain(cells));
     }
     (!is_empty).then(|| table.to_string())
 }

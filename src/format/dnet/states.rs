@@ -43,8 +43,8 @@ impl Levels {
 /// divided into intervals.
 ///
 /// # Errors
-/// If nothing gives the number of states, this number, a label or a level is malformed, or the
-/// levels do not fit the labels.
+/// If nothing gives the number of states; if that number, a label or a level is malformed; or if
+/// the levels do not fit the labels.
 pub(super) fn states<'s>(
     source: SourceText<'_>,
     name: &Word<'_>,
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_found_at_its_point_or_in_the_interval_above_its_lower_bound() {
+    fn a_value_belongs_to_its_point_or_to_the_interval_that_contains_it() {
         let rising = Levels::Bounds(vec![f64::NEG_INFINITY, 0.0, 5.0]);
         assert_eq!(
             [-1.0, 0.0, 4.9, 5.0, 6.0].map(|v| rising.state_of(v)),

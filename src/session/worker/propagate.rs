@@ -39,7 +39,7 @@ impl Worker {
         if earlier_run.is_some_and(|run_serial| run_serial != request.run_serial)
             && let Some(loaded) = &mut self.state.loaded
         {
-            // Another run is requested to see every message computed.
+            // The user asks for another run in order to see every message computed.
             loaded.propagator.forget();
         }
         let watch = self.timed_watch(token);
@@ -97,7 +97,8 @@ impl Worker {
                 Err(interruption) => return Err(interruption),
             }
         } else {
-            // What is loaded is what the evidence leaves. The case leaves something else.
+            // The loaded tree is the one given the current evidence. It requires observations that
+            // this case lacks, so the case gets a tree of its own.
             let engine = loaded.engine;
             let compiled = self.compile_given(&case, request, token)?;
             match load_engine(engine, request, &compiled) {

@@ -32,8 +32,8 @@ pub struct CliquesPane {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum SortBy {
     Id,
-    Name,
-    Variables,
+    Names,
+    VariableCount,
     #[default]
     Entries,
     Share,
@@ -46,12 +46,12 @@ const HEADERS: [Header<SortBy>; 4] = [
     Header::text(SortBy::Id, "#", "Number of the clique"),
     Header::number(SortBy::Entries, "Entries", "Entries of the table"),
     Header::number(SortBy::Share, "Share", "Share of the entries of all cliques"),
-    Header::text(SortBy::Name, "Variables", "Names of the variables"),
+    Header::text(SortBy::Names, "Variables", "Names of the variables"),
 ];
 
 /// The headers of the columns that only a wide pane shows.
 const WIDE_HEADERS: [Header<SortBy>; 2] = [
-    Header::number(SortBy::Variables, "n", "Number of variables"),
+    Header::number(SortBy::VariableCount, "n", "Number of variables"),
     Header::number(SortBy::Depth, "Depth", "Edges to the root").smallest_first(),
 ];
 
@@ -211,8 +211,8 @@ fn filtered_rows(compiled: &CompiledNetwork, sort: Sort<SortBy>, filter: &str) -
         let (one, other) = (&tree[*a], &tree[*b]);
         let by = match sort.column {
             SortBy::Id => a.cmp(b),
-            SortBy::Name => names(*a).cmp(names(*b)),
-            SortBy::Variables => one.variables.len().cmp(&other.variables.len()),
+            SortBy::Names => names(*a).cmp(names(*b)),
+            SortBy::VariableCount => one.variables.len().cmp(&other.variables.len()),
             SortBy::Entries | SortBy::Share => one.entries.cmp(&other.entries),
             SortBy::Depth => tree.depth_of(*a).cmp(&tree.depth_of(*b)),
         };

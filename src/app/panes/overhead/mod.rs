@@ -1,4 +1,4 @@
-//! Kernel overhead and compute time: a bar for each network, as in Figure 7 of the paper, and a
+//! Kernel overhead and execution time: a bar for each network, as in Figure 7 of the paper, and a
 //! point for each message of the open network.
 
 mod crossover;

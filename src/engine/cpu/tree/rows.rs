@@ -44,8 +44,8 @@ const BLOCK_ENTRIES: usize = 32_768;
 pub struct ParentPort {
     /// The position in a row of the word that points into the separator's table.
     pub word: usize,
-    /// Kernels get a slice of the separator's table that begins with this entry; zero for the whole
-    /// table.
+    /// The first entry of the slice of the separator's table that the loops over rows get. They
+    /// subtract it from the word; zero if they get the whole table.
     pub start: usize,
     /// Whether the port holds the fastest group.
     pub is_vector: bool,
