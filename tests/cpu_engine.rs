@@ -9,7 +9,8 @@ use cliquescope::format::open;
 use cliquescope::network::{Evidence, Network, VariableId};
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{
-    CompileOptions, CompiledNetwork, MemoryLimit, MessageTiming, Posteriors, Stage, Watch, compile,
+    Activity, CompileOptions, CompiledNetwork, Form, MemoryLimit, MessageTiming, Posteriors, Stage,
+    Watch, compile,
 };
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -94,6 +95,38 @@ fn short_messages_are_timed_in_groups_and_long_ones_alone() {
             let collect = trace.stages.iter().find(|timing| timing.stage == Stage::Collect);
             let begun = collect.expect("collect was timed").start;
             assert!(timings.iter().all(|timing| timing.start >= begun));
+        }
+    }
+}
+
+#[test]
+fn the_product_at_the_root_and_the_start_of_threads_are_in_the_trace() {
+    let compiled = sample("mildew");
+    let engine = engine::by_name("cpu").expect("an engine of this name");
+    for form in [Form::Tables, Form::TableFree] {
+        for threads in [1, 3] {
+            let options = LoadOptions {
+                precision: Precision::F64,
+                threads,
+                memory: MemoryLimit::from_bytes(4 << 30),
+                paper: PaperOptions::default(),
+                runs: LoadOptions::MANY_RUNS,
+                form: Some(form),
+            };
+            let mut propagator =
+                engine.load(&compiled, &options).expect("the network fits in memory");
+            let watch = Watch::timed(compiled.plan(), CancelToken::new());
+            propagator.run(&Evidence::none(), &watch).expect("the evidence is possible");
+            let trace = watch.trace();
+            let of = |wanted| trace.activities.iter().filter(move |a| a.activity == wanted);
+            assert_eq!(of(Activity::Root).count(), 1, "{form}, {threads} threads");
+            let distribute = trace.stages.iter().find(|timing| timing.stage == Stage::Distribute);
+            let distribute = distribute.expect("distribute was timed");
+            let root = of(Activity::Root).next().expect("it was counted");
+            assert!(root.start >= distribute.start);
+            assert!(root.start + root.duration <= distribute.end);
+            assert_eq!(of(Activity::Start).count() > 0, threads > 1, "{form}, {threads} threads");
+            assert!(trace.activities.iter().all(|a| (a.worker as usize) < threads));
         }
     }
 }

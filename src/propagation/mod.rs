@@ -1,6 +1,7 @@
 //! What all engines share: the compiled network, the plan of messages, forecasts of memory,
 //! the watch that times a propagation, traces and posteriors.
 
+mod activity;
 mod compile;
 mod forecast;
 mod plan;
@@ -9,6 +10,7 @@ mod span;
 mod trace;
 mod watch;
 
+pub use activity::{Activity, ActivityTiming};
 pub use compile::{CompileOptions, CompiledNetwork, Home, compile};
 pub use forecast::{Forecast, Form, FormForecast, MemoryLimit, TooLarge};
 pub use plan::{Message, MessageId, Phase, Plan};

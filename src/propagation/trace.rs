@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::propagation::MessageId;
+use crate::propagation::{ActivityTiming, MessageId};
 
 /// One of the consecutive parts of a propagation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -70,6 +70,14 @@ pub struct MessageTiming {
     pub shared_with: u32,
 }
 
+impl MessageTiming {
+    /// When the message ended.
+    #[must_use]
+    pub fn end(&self) -> Duration {
+        self.start + self.duration
+    }
+}
+
 /// The part of the plan and of the junction tree's tables that an engine skipped in a propagation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Savings {
@@ -100,6 +108,11 @@ pub struct MessageTrace {
     /// The finished messages, in the order of the plan; none if the engine used another tree than
     /// the plan's.
     pub messages: Vec<MessageTiming>,
+    /// What workers did apart from messages of their own, waiting included, in order of workers and
+    /// time. Empty if the engine does not report it. A worker that waits for a part of its message
+    /// may do other work meanwhile, and the times of the two then overlap.
+    #[serde(default)]
+    pub activities: Vec<ActivityTiming>,
     /// The work that was skipped; all zero if the engine reports none or has not reported yet.
     #[serde(default)]
     pub savings: Savings,

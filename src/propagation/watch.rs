@@ -1,14 +1,16 @@
 //! Progress, timing and cancellation of a running propagation.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{LazyLock, OnceLock};
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use quanta::Clock;
 
 use crate::cancel::{CancelToken, Cancelled};
 use crate::propagation::span::{self, Span};
-use crate::propagation::{MessageId, MessageTrace, Plan, Savings, Stage, StageTiming};
+use crate::propagation::{
+    Activity, ActivityTiming, MessageId, MessageTrace, Plan, Savings, Stage, StageTiming, activity,
+};
 
 /// The clock of all watches. Where the processor's own counter is reliable, the clock reads this
 /// counter, which is several times faster than asking the operating system; a system call would
@@ -45,8 +47,8 @@ pub struct TimingHint {
 ///
 /// An engine wraps each message in [`message`](Self::message) and each stage in
 /// [`stage`](Self::stage). Other threads can read the state at any time without stopping the
-/// engine, because the state consists of atomics and write-once cells. One watch serves one
-/// propagation.
+/// engine, because the state consists of atomics and write-once cells, and of one list that is
+/// locked only to add to it or to copy it. One watch serves one propagation.
 #[derive(Debug)]
 pub struct Watch {
     cancel: CancelToken,
@@ -55,6 +57,7 @@ pub struct Watch {
     stages: [Span; Stage::ALL.len()],
     /// One span for each message of the plan; empty if messages are not timed.
     messages: Box<[Span]>,
+    activities: Mutex<Vec<ActivityTiming>>,
     savings: OnceLock<Savings>,
     /// The duration until the posteriors were ready.
     ended: OnceLock<Duration>,
@@ -97,6 +100,7 @@ impl Watch {
             started: OnceLock::new(),
             stages: std::array::from_fn(|_| Span::new()),
             messages: (0..timed).map(|_| Span::new()).collect(),
+            activities: Mutex::default(),
             savings: OnceLock::new(),
             ended: OnceLock::new(),
             is_finished: AtomicBool::new(false),
@@ -266,6 +270,26 @@ impl Watch {
         }
     }
 
+    /// Calls `work`, which is `activity` on worker number `worker`, and times it.
+    #[inline]
+    pub fn activity<R>(&self, activity: Activity, worker: u32, work: impl FnOnce() -> R) -> R {
+        let start = self.worker_clock();
+        let result = work();
+        self.note_activity(activity, worker, start);
+        result
+    }
+
+    /// Records that worker number `worker` did `activity` from the reading of `start` until now.
+    pub fn note_activity(&self, activity: Activity, worker: u32, start: WorkerClock) {
+        if self.times_messages() {
+            let (start, end) = (start.read_at, self.now());
+            let duration = Duration::from_nanos(end.saturating_sub(start));
+            let start = Duration::from_nanos(start);
+            let timing = ActivityTiming { activity, worker, start, duration };
+            self.activities.lock().unwrap_or_else(PoisonError::into_inner).push(timing);
+        }
+    }
+
     /// Records the work that the engine skipped. Further calls have no effect.
     pub fn note_savings(&self, savings: Savings) {
         let _ = self.savings.set(savings);
@@ -313,9 +337,15 @@ impl Watch {
             let (start, end) = self.stages[stage as usize].bounds()?;
             Some(StageTiming { stage, start, end })
         });
+        let stages: Vec<StageTiming> = stages.collect();
+        let messages = span::timings(&self.messages);
+        let mut activities = self.activities.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        activities.extend(activity::waits(&stages, &messages, &activities));
+        activities.sort_unstable_by_key(|timing| (timing.worker, timing.start));
         MessageTrace {
-            stages: stages.collect(),
-            messages: span::timings(&self.messages),
+            stages,
+            messages,
+            activities,
             savings: self.savings.get().copied().unwrap_or_default(),
             elapsed: self.ended.get().copied().unwrap_or_else(|| self.elapsed()),
         }

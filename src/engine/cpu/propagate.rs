@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::engine::RunError;
 use crate::engine::cpu::context::{ExecutionContext, MIN_PARALLEL_ENTRIES};
-use crate::engine::cpu::pass::report::{Messages, Report};
+use crate::engine::cpu::pass::report::{self, Messages, Report};
 use crate::engine::cpu::pass::state::State;
 use crate::engine::cpu::pass::traversal::PassContext;
 use crate::engine::cpu::reuse::strategy::{FullTree, Strategy, StrategyChooser};
@@ -13,7 +13,7 @@ use crate::engine::cpu::tree::nodes::Tree;
 use crate::engine::cpu::tree::structure::Structure;
 use crate::network::Evidence;
 use crate::potential::Real;
-use crate::propagation::{CompiledNetwork, Posteriors, Savings, Stage, Watch};
+use crate::propagation::{Activity, CompiledNetwork, Posteriors, Savings, Stage, Watch};
 
 /// The data that all propagations of a network read and none writes.
 pub struct Shared<T> {
@@ -145,7 +145,13 @@ impl<T: Real> Shared<T> {
             state.ln_p_evidence(filled)
         };
         let ln_p_evidence = match threads {
-            Some(threads) => threads.install(propagate),
+            Some(threads) => {
+                let asked = watch.worker_clock();
+                threads.install(|| {
+                    watch.note_activity(Activity::Start, report::worker(), asked);
+                    propagate()
+                })
+            }
             None => propagate(),
         }?;
         let made_entries = messages.is_none().then_some(made_entries);

@@ -51,7 +51,10 @@ pub(super) mod sizes {
 /// A trace as columns, with all times in nanoseconds.
 pub(super) mod trace {
     use super::*;
-    use crate::propagation::{MessageId, MessageTiming, MessageTrace, Savings, Stage, StageTiming};
+    use crate::propagation::{
+        Activity, ActivityTiming, MessageId, MessageTiming, MessageTrace, Savings, Stage,
+        StageTiming,
+    };
 
     #[derive(Serialize, Deserialize)]
     struct Columns {
@@ -70,6 +73,9 @@ pub(super) mod trace {
         waits: Vec<u64>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         shared: Vec<u64>,
+        /// Activity, worker, start and duration.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        activities: Vec<(Activity, u32, u64, u64)>,
         savings: Savings,
         elapsed: u64,
     }
@@ -81,6 +87,9 @@ pub(super) mod trace {
         let columns = trace.as_ref().map(|trace| {
             let messages = &trace.messages;
             let stage = |s: &StageTiming| (s.stage, nanoseconds(s.start), nanoseconds(s.end));
+            let activity = |a: &ActivityTiming| {
+                (a.activity, a.worker, nanoseconds(a.start), nanoseconds(a.duration))
+            };
             let waits = messages.iter().map(|m| nanoseconds(m.wait)).collect();
             Columns {
                 stages: trace.stages.iter().map(stage).collect(),
@@ -90,6 +99,7 @@ pub(super) mod trace {
                 workers: empty_if_zero(messages.iter().map(|m| u64::from(m.worker)).collect()),
                 waits: empty_if_zero(waits),
                 shared: empty_if_zero(messages.iter().map(|m| u64::from(m.shared_with)).collect()),
+                activities: trace.activities.iter().map(activity).collect(),
                 savings: trace.savings,
                 elapsed: nanoseconds(trace.elapsed),
             }
@@ -109,6 +119,7 @@ pub(super) mod trace {
             workers,
             waits,
             shared,
+            activities,
             savings,
             elapsed,
         } = columns;
@@ -134,6 +145,12 @@ pub(super) mod trace {
                     .map_err(serde::de::Error::custom)?,
             })
         };
+        let activity = |(activity, worker, start, duration)| ActivityTiming {
+            activity,
+            worker,
+            start: Duration::from_nanos(start),
+            duration: Duration::from_nanos(duration),
+        };
         let stage = |(stage, start, end)| StageTiming {
             stage,
             start: Duration::from_nanos(start),
@@ -142,6 +159,7 @@ pub(super) mod trace {
         Ok(Some(MessageTrace {
             stages: stages.into_iter().map(stage).collect(),
             messages: rows.map(timing).collect::<Result<_, D::Error>>()?,
+            activities: activities.into_iter().map(activity).collect(),
             savings,
             elapsed: Duration::from_nanos(elapsed),
         }))

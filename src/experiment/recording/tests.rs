@@ -6,7 +6,9 @@ use crate::cancel::CancelToken;
 use crate::engine::{self, LoadOptions};
 use crate::experiment::Machine;
 use crate::network::Evidence;
-use crate::propagation::{CompileOptions, MemoryLimit, Watch, compile};
+use crate::propagation::{
+    Activity, ActivityTiming, CompileOptions, MemoryLimit, MessageId, Watch, compile,
+};
 
 /// A recording of two runs on Asia, one of them traced, and the compiled network.
 fn recording() -> (Recording, Arc<CompiledNetwork>) {
@@ -22,6 +24,13 @@ fn recording() -> (Recording, Arc<CompiledNetwork>) {
     let mut loaded = engine::by_name("sequential").unwrap().load(&compiled, &options).unwrap();
     let watch = Watch::timed(compiled.plan(), CancelToken::new());
     engine::propagate(&mut *loaded, &compiled, &Evidence::none(), &watch).unwrap();
+    let mut trace = watch.trace();
+    trace.activities.push(ActivityTiming {
+        activity: Activity::Help(MessageId::new(3)),
+        worker: 1,
+        start: Duration::from_nanos(2),
+        duration: Duration::from_nanos(5),
+    });
     let run = RecordedRun {
         engine: "sequential".to_owned(),
         precision: Precision::F64,
@@ -31,7 +40,7 @@ fn recording() -> (Recording, Arc<CompiledNetwork>) {
         overhead_us: None,
         launch_us: None,
         peak_bytes: loaded.peak_bytes(),
-        trace: Some(watch.trace()),
+        trace: Some(trace),
     };
     let paper = RecordedRun {
         engine: "gpu-paper".to_owned(),

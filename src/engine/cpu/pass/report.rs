@@ -63,9 +63,13 @@ impl<'a> Report<'a> {
 
     /// A timer for this thread, whose first message begins at `from`.
     pub fn timer_from(self, from: WorkerClock) -> MessageTimer<'a> {
-        let worker = rayon::current_thread_index().unwrap_or(0) as u32;
-        MessageTimer { report: self, worker, from }
+        MessageTimer { report: self, worker: worker(), from }
     }
+}
+
+/// The number of this thread in its pool; zero for a thread outside of pools.
+pub fn worker() -> u32 {
+    rayon::current_thread_index().unwrap_or(0) as u32
 }
 
 /// Times consecutive messages on one thread: each begins when the one before ends.

@@ -18,11 +18,11 @@ use std::ops::Range;
 use crate::engine::RunError;
 use crate::engine::cpu::pass::clique_state::CliqueState;
 use crate::engine::cpu::pass::message::{self, Clique};
-use crate::engine::cpu::pass::report::{MessageTimer, Report};
+use crate::engine::cpu::pass::report::{self, MessageTimer, Report};
 use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tree::nodes::Tree;
 use crate::potential::Entry;
-use crate::propagation::{Phase, WorkerClock};
+use crate::propagation::{Activity, Phase, WorkerClock};
 
 /// Minimum cost of the stale messages in a subtree, in table entries, for dividing the subtree
 /// between threads. Tuned on the paper's eight networks; if it is wrong, only speed changes.
@@ -158,7 +158,8 @@ impl StatePart<'_> {
         let root_is_stale = self.cliques[0].is_down_stale;
         if root_is_stale {
             // No message goes to the root, so this time belongs to no message.
-            self.compute_beliefs(context);
+            let worker = report::worker();
+            context.report.watch.activity(Activity::Root, worker, || self.compute_beliefs(context));
         }
         if context.forks {
             return self.distribute_from_first(context);

@@ -19,12 +19,15 @@ mod tile;
 use std::f64::consts::LN_2;
 use std::sync::Arc;
 
+use crate::engine::cpu::pass::report::worker;
 use crate::engine::threads::Threads;
 use crate::engine::{Propagator, RunError};
 use crate::lowering::{AxisSet, LoweredClique, Operand, PlannedStep, Program};
 use crate::network::{Evidence, Factor, Finding, Network, VariableId};
 use crate::potential::{Odometer, Scope};
-use crate::propagation::{CompiledNetwork, Form, MessageId, Posteriors, Savings, Stage, Watch};
+use crate::propagation::{
+    Activity, CompiledNetwork, Form, MessageId, Posteriors, Savings, Stage, Watch,
+};
 use buffers::Buffers;
 use execute::{Resources, divide, rescale, run_step};
 
@@ -94,7 +97,13 @@ impl Propagator for TableFree {
             watch.stage_with_clock(Stage::Distribute, &mut clock, |_| pass.distribute())
         };
         match threads {
-            Some(threads) => threads.install(&mut propagate),
+            Some(threads) => {
+                let asked = watch.worker_clock();
+                threads.install(|| {
+                    watch.note_activity(Activity::Start, worker(), asked);
+                    propagate()
+                })
+            }
             None => propagate(),
         }?;
         let is_certain = evidence.is_empty() && network.is_bayesian();
@@ -240,7 +249,7 @@ impl<'a> Pass<'a> {
         for number in 0..self.program.tree.len() {
             self.watch.check()?;
             // The contraction of a clique gives the messages to all its children. Its time is
-            // attributed to the message into the clique, and the time at the root to no message.
+            // attributed to the message into the clique.
             let message = self.program.tree[number].messages.map(|(_, distribute)| distribute);
             self.timed(message, |pass| pass.distribute_from(number))?;
         }
@@ -351,15 +360,15 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Runs `work`, the computation of `message`, and times it.
+    /// Runs `work`, the computation of `message`, or of the root if there is none, and times it.
     fn timed(
         &mut self,
         message: Option<MessageId>,
         work: impl FnOnce(&mut Self) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
         match message {
-            Some(message) => self.watch.message(message, 0, || work(self)),
-            None => work(self),
+            Some(message) => self.watch.message(message, worker(), || work(self)),
+            None => self.watch.activity(Activity::Root, worker(), || work(self)),
         }
     }
 }
