@@ -70,8 +70,7 @@ fn short_messages_are_timed_in_groups_and_long_ones_alone() {
                 threads,
                 memory,
                 paper,
-                runs: LoadOptions::MANY_RUNS,
-                form: None,
+                ..LoadOptions::default()
             };
             let engine = engine::by_name("cpu").expect("an engine of this name");
             let mut propagator =
@@ -335,8 +334,7 @@ fn entries_that_zeros_and_observed_states_save_are_reported() {
         threads: 1,
         memory,
         paper,
-        runs: LoadOptions::MANY_RUNS,
-        form: None,
+        ..LoadOptions::default()
     };
     let engine = engine::by_name("cpu").expect("an engine of this name");
     let mut propagator = engine.load(&compiled, &options).expect("the network fits in memory");

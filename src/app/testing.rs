@@ -157,8 +157,7 @@ fn document(name: &str, choice: EngineChoice, findings: &[(&str, &str)]) -> Docu
         threads: choice.threads,
         memory: MemoryLimit::from_bytes(1 << 30),
         paper: choice.paper,
-        runs: LoadOptions::MANY_RUNS,
-        form: None,
+        ..LoadOptions::default()
     };
     let mut propagator = choice.engine.load(&compiled, &load).expect("a small network");
     let mut run = |evidence: &Evidence| {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use cliquescope::cancel::CancelToken;
-use cliquescope::engine::{self, Engine, MappingLayout, PaperOptions};
+use cliquescope::engine::{self, Engine, MappingLayout, Optimisation, Optimisations, PaperOptions};
 use cliquescope::format::{self, ReadNetwork, cases};
 use cliquescope::graph::{Triangulation, TriangulationOptions};
 use cliquescope::network::{Evidence, Network};
@@ -123,6 +123,22 @@ impl PaperArgs {
     /// The options.
     pub fn options(&self) -> PaperOptions {
         PaperOptions { block_size: self.block_size, layout: self.layout }
+    }
+}
+
+/// The optimisations that are switched off. Hidden, because it is for `benches/ablation.py`.
+#[derive(clap::Args)]
+pub struct WithoutArgs {
+    /// Switch off an optimisation of engine cpu; can be repeated
+    #[arg(long, value_name = "OPTIMISATION", hide = true)]
+    without: Vec<Optimisation>,
+}
+
+impl WithoutArgs {
+    /// The optimisations that remain.
+    pub fn optimisations(&self) -> Optimisations {
+        let all = Optimisations::default();
+        self.without.iter().fold(all, |rest, &optimisation| rest.without(optimisation))
     }
 }
 

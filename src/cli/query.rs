@@ -12,7 +12,7 @@ use cliquescope::propagation::{Form, Posteriors};
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
-use super::options::{self, CompileArgs, PaperArgs};
+use super::options::{self, CompileArgs, PaperArgs, WithoutArgs};
 use super::output::{self, Align, Table};
 
 #[derive(clap::Args)]
@@ -56,6 +56,9 @@ pub struct Args {
     #[command(flatten)]
     paper: PaperArgs,
 
+    #[command(flatten)]
+    without: WithoutArgs,
+
     /// Write JSON
     #[arg(long)]
     json: bool,
@@ -76,6 +79,7 @@ pub fn run(args: &Args) -> Outcome {
         paper: args.paper.options(),
         runs,
         form: args.form,
+        optimisations: args.without.optimisations(),
     };
     let (compile, cancel) = (args.compile.options(runs)?, CancelToken::new());
     let answers = engine::query_cases(engine, network, &cases, &compile, &load, &cancel)

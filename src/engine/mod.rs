@@ -28,6 +28,8 @@ mod threads;
 
 use std::time::Duration;
 
+#[doc(hidden)]
+pub use crate::lowering::{Optimisation, Optimisations};
 pub use capabilities::{
     Algorithm, CPU, Capabilities, Device, EngineInfo, GPU, GPU_PAPER, REFERENCE, SEQUENTIAL,
 };

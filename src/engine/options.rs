@@ -5,6 +5,7 @@ use std::num::NonZero;
 use std::str::FromStr;
 
 use crate::graph::TriangulationOptions;
+use crate::lowering::{Optimisation, Optimisations};
 use crate::potential::Precision;
 use crate::propagation::{Form, MemoryLimit};
 
@@ -32,11 +33,21 @@ pub struct LoadOptions {
     /// Options of the paper's kernel. Engines without the
     /// [`paper_options`](crate::engine::Capabilities::paper_options) capability ignore them.
     pub paper: PaperOptions,
+    /// For tests and benchmarks: what engine `cpu` does for speed.
+    #[doc(hidden)]
+    pub optimisations: Optimisations,
 }
 
 impl LoadOptions {
     /// The default number of [`runs`](Self::runs), for a user who explores a network.
     pub const MANY_RUNS: u32 = TriangulationOptions::MANY_RUNS;
+
+    /// These options with `optimisation` switched off.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without(self, optimisation: Optimisation) -> Self {
+        Self { optimisations: self.optimisations.without(optimisation), ..self }
+    }
 }
 
 impl Default for LoadOptions {
@@ -50,6 +61,7 @@ impl Default for LoadOptions {
             runs: Self::MANY_RUNS,
             form: None,
             paper: PaperOptions::default(),
+            optimisations: Optimisations::default(),
         }
     }
 }

@@ -15,6 +15,36 @@
 //! The check for a feature loads a cached flag, so a call costs a few nanoseconds more than the
 //! body. Wrap whole loops over rows, not single rows.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// While such a value exists, all functions of the process use only the instructions of the
+/// baseline. All versions give the same bits, so this affects nothing but speed.
+pub(super) struct Baseline(());
+
+/// Number of values of type [`Baseline`].
+static BASELINES: AtomicUsize = AtomicUsize::new(0);
+
+impl Baseline {
+    /// A new value, unless `vectors` may be used.
+    pub fn unless(vectors: bool) -> Option<Self> {
+        (!vectors).then(|| {
+            BASELINES.fetch_add(1, Ordering::Relaxed);
+            Self(())
+        })
+    }
+
+    /// Whether there is such a value.
+    pub fn is_wanted() -> bool {
+        BASELINES.load(Ordering::Relaxed) > 0
+    }
+}
+
+impl Drop for Baseline {
+    fn drop(&mut self) {
+        BASELINES.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// Defines a function that runs `$body`, compiled for the best vector instructions of the machine.
 ///
 /// The body has the same arguments and returns nothing. The body and every function that it calls
@@ -41,6 +71,9 @@ macro_rules! simd_dispatch {
                 #[target_feature(enable = "avx2")]
                 fn avx2$(<T: $bound>)?($($argument: $type),*) {
                     $body($($argument),*);
+                }
+                if $crate::engine::simd::Baseline::is_wanted() {
+                    return $body($($argument),*);
                 }
                 if is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512dq")

@@ -38,7 +38,7 @@ pub(super) fn load_options(
 ) -> LoadOptions {
     let has_single = engine.precisions().contains(&Precision::F32);
     let precision = if has_single { Precision::F32 } else { engine.precisions()[0] };
-    LoadOptions { precision, threads, memory, paper, runs: LoadOptions::MANY_RUNS, form: None }
+    LoadOptions { precision, threads, memory, paper, ..LoadOptions::default() }
 }
 
 /// Loads `compiled` into `engine` and times propagations without evidence.

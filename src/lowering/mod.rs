@@ -15,6 +15,8 @@
 //! `program` holds the contractions of a whole propagation. It depends on which variables have
 //! findings, so engines keep it until that changes.
 //!
+//! `optimisations` lists what engine `cpu` does for speed, so that each can be switched off.
+//!
 //! # Index order
 //! A contraction numbers its variables, here called *axes*. In every table, axes are in ascending
 //! order and the last axis varies fastest. An axis has at least two states: observed variables and
@@ -22,6 +24,7 @@
 
 mod axes;
 mod nest;
+mod optimisations;
 mod pattern;
 mod program;
 mod step;
@@ -29,6 +32,7 @@ mod tree;
 
 pub use axes::AxisSet;
 pub use nest::{Contraction, LoopNest};
+pub use optimisations::{Optimisation, Optimisations};
 pub use pattern::{Block, Pattern};
 pub use program::{PlannedStep, Program};
 pub use step::{Group, Step};

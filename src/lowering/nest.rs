@@ -11,7 +11,7 @@
 //! writes a copy of its own, and the copies are added in the order of the chunks. The chunks depend
 //! on the contraction alone, so the number of threads changes no bit of the result.
 
-use super::{AxisSet, Pattern};
+use super::{AxisSet, Optimisation, Optimisations, Pattern};
 
 /// Tiles have at most this many entries, if the axes allow it. A tile of products in double
 /// precision then takes half of a first-level cache of 32 KiB. If it is wrong, only speed changes
@@ -107,25 +107,31 @@ pub struct Output {
 impl LoopNest {
     /// Lowers `contraction`.
     #[must_use]
-    pub fn new(contraction: &Contraction<'_>) -> Self {
+    pub fn new(contraction: &Contraction<'_>, optimisations: Optimisations) -> Self {
         let &Contraction { states, axes, inputs, outputs } = contraction;
-        let first_in_tile = first_in_tile(axes, states);
+        let first_in_tile = first_in_tile(axes, states, optimisations);
         let (outer, inner) = (axes.below(first_in_tile), axes.from(first_in_tile));
-        let chunked = chunk_axes(contraction, outer);
+        let has_chunks = optimisations.has(Optimisation::DividedContractions);
+        let chunked = if has_chunks { chunk_axes(contraction, outer) } else { Vec::new() };
+        let hoists = optimisations.has(Optimisation::HoistedInputs);
         // The axes in the fewest tables get the innermost loops, so that most inputs are multiplied
         // in further out.
         let tables = || inputs.iter().filter(|set| !set.from(first_in_tile).is_empty());
         let uses = |axis: &usize| tables().chain(outputs).filter(|set| set.contains(*axis)).count();
         let mut order: Vec<usize> = outer.iter().filter(|axis| !chunked.contains(axis)).collect();
-        order.sort_by_key(|axis| std::cmp::Reverse(uses(axis)));
+        if hoists {
+            order.sort_by_key(|axis| std::cmp::Reverse(uses(axis)));
+        }
         let order: Vec<usize> = chunked.iter().copied().chain(order).collect();
         let pattern = |set: AxisSet| {
-            Pattern::new(inner.iter().map(|axis| (states[axis], set.contains(axis))))
+            let axes = inner.iter().map(|axis| (states[axis], set.contains(axis)));
+            Pattern::new(axes, optimisations)
         };
         let mut levels = vec![Level::default(); order.len() + 1];
         for (number, set) in inputs.iter().enumerate() {
             let last = order.iter().rposition(|&axis| set.contains(axis));
-            let level = &mut levels[last.map_or(0, |last| last + 1)];
+            let level = if hoists { last.map_or(0, |last| last + 1) } else { order.len() };
+            let level = &mut levels[level];
             let is_scalar = set.from(first_in_tile).is_empty();
             if is_scalar { &mut level.scalars } else { &mut level.tables }.push(number);
         }
@@ -236,10 +242,14 @@ impl Output {
 }
 
 /// The first axis of the tile, which consists of this and all faster `axes`.
-fn first_in_tile(axes: AxisSet, states: &[usize]) -> usize {
+fn first_in_tile(axes: AxisSet, states: &[usize], optimisations: Optimisations) -> usize {
     let mut first = AxisSet::MAX_AXES;
     let mut entries = 1_usize;
+    let is_larger_than_row = optimisations.has(Optimisation::Tiles);
     for axis in axes.iter().rev() {
+        if !is_larger_than_row && first < AxisSet::MAX_AXES {
+            break;
+        }
         if entries >= MIN_TILE && entries.saturating_mul(states[axis]) > MAX_TILE {
             break;
         }
@@ -300,12 +310,10 @@ mod tests {
         let axes = AxisSet::first(20);
         let inputs = [set(&[0, 1]), set(&[3, 19]), set(&[18, 19]), axes];
         let outputs = [set(&[0, 1, 2, 3])];
-        let nest = LoopNest::new(&Contraction {
-            states: &states,
-            axes,
-            inputs: &inputs,
-            outputs: &outputs,
-        });
+        let nest = LoopNest::new(
+            &Contraction { states: &states, axes, inputs: &inputs, outputs: &outputs },
+            Optimisations::default(),
+        );
         assert_eq!((nest.tile, nest.loops.len()), (2048, 9));
         assert_eq!(nest.levels[0].tables, [2]);
         assert_eq!(nest.levels[9].tables, [3]);
@@ -319,12 +327,15 @@ mod tests {
         let states = [3, 4, 2, 5, 6, 7, 8];
         let axes = AxisSet::first(7);
         let outputs = [set(&[0, 1, 3, 4, 5, 6])];
-        let nest = LoopNest::new(&Contraction {
-            states: &states,
-            axes,
-            inputs: &[axes, axes, axes, axes, axes, axes, axes],
-            outputs: &outputs,
-        });
+        let nest = LoopNest::new(
+            &Contraction {
+                states: &states,
+                axes,
+                inputs: &[axes, axes, axes, axes, axes, axes, axes],
+                outputs: &outputs,
+            },
+            Optimisations::default(),
+        );
         let output = &nest.outputs[0];
         assert!(nest.chunk_loops > 0 && output.is_divided());
         assert_eq!(output.run * output.run_chunks.len(), output.entries);
@@ -339,12 +350,10 @@ mod tests {
     fn a_small_contraction_is_one_tile() {
         let states = [2, 3];
         let axes = AxisSet::first(2);
-        let nest = LoopNest::new(&Contraction {
-            states: &states,
-            axes,
-            inputs: &[axes],
-            outputs: &[set(&[1])],
-        });
+        let nest = LoopNest::new(
+            &Contraction { states: &states, axes, inputs: &[axes], outputs: &[set(&[1])] },
+            Optimisations::default(),
+        );
         assert_eq!((nest.tile, nest.loops.len(), nest.chunks()), (6, 0, 1));
     }
 }

@@ -5,6 +5,8 @@
 //! The two fastest of the merged axes form a *block*, so a tile is a sequence of blocks, and all
 //! blocks of a tile are of the same kind.
 
+use super::{Optimisation, Optimisations};
+
 /// What the entries of a block have to do with the entries of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Block {
@@ -27,6 +29,8 @@ pub struct Pattern {
     pub rows: usize,
     /// Number of entries of a row.
     pub row: usize,
+    /// Whether to use a loop that was compiled for the length of a row.
+    pub has_constant_rows: bool,
     /// By block: its first entry in the table.
     pub starts: Box<[u32]>,
     /// Number of entries of the table that the tile touches. They are consecutive.
@@ -37,17 +41,22 @@ impl Pattern {
     /// The pattern of a table in a tile. `axes` has, for each axis of the tile, the slowest first,
     /// its number of states and whether the table has it.
     #[must_use]
-    pub fn new(axes: impl IntoIterator<Item = (usize, bool)>) -> Self {
+    pub fn new(
+        axes: impl IntoIterator<Item = (usize, bool)>,
+        optimisations: Optimisations,
+    ) -> Self {
+        let merges = optimisations.has(Optimisation::MergedVariables);
         let mut merged: Vec<(usize, bool)> = Vec::new();
         for (states, is_in_table) in axes {
             match merged.last_mut() {
-                Some(last) if last.1 == is_in_table => last.0 *= states,
+                Some(last) if merges && last.1 == is_in_table => last.0 *= states,
                 _ => merged.push((states, is_in_table)),
             }
         }
         let entries = merged.iter().filter(|axis| axis.1).map(|axis| axis.0).product();
         let (row, is_row_in_table) = merged.pop().unwrap_or((1, true));
-        let rows = merged.pop().map_or(1, |(rows, _)| rows);
+        // Only merged axes alternate between those that the table has and those that it lacks.
+        let rows = if merges { merged.pop().map_or(1, |(rows, _)| rows) } else { 1 };
         let block = match (rows, is_row_in_table) {
             (1, true) => Block::Run,
             (1, false) => Block::Constant,
@@ -70,7 +79,8 @@ impl Pattern {
             }
             stride *= if is_in_table { states } else { 1 };
         }
-        Self { block, rows, row, starts: starts.into(), entries }
+        let has_constant_rows = optimisations.has(Optimisation::ConstantRows);
+        Self { block, rows, row, has_constant_rows, starts: starts.into(), entries }
     }
 
     /// Number of entries of a block.
@@ -101,7 +111,9 @@ mod tests {
 
     #[test]
     fn a_pattern_maps_each_entry_of_the_tile_to_the_entry_with_the_same_states() {
-        for present in 0..32_usize {
+        let all = Optimisations::default();
+        let settings = [all, all.without(Optimisation::MergedVariables)];
+        for (present, optimisations) in (0..32_usize).flat_map(|p| settings.map(|s| (p, s))) {
             let states = [2, 3, 2, 4, 3];
             let axes = || states.iter().enumerate().map(|(a, &n)| (n, present >> a & 1 == 1));
             let mut expected = vec![0];
@@ -111,10 +123,10 @@ mod tests {
                 };
                 expected = expected.into_iter().flat_map(next).collect();
             }
-            let pattern = Pattern::new(axes());
+            let pattern = Pattern::new(axes(), optimisations);
             assert_eq!(expand(&pattern), expected, "{present:b}");
             assert_eq!(pattern.entries, expected[expected.len() - 1] + 1);
         }
-        assert_eq!(expand(&Pattern::new([])), [0]);
+        assert_eq!(expand(&Pattern::new([], all)), [0]);
     }
 }

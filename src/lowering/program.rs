@@ -1,6 +1,6 @@
 //! All contractions of a propagation, planned.
 
-use super::{AxisSet, LoweredClique, LoweredTree, Operand, Step};
+use super::{AxisSet, LoweredClique, LoweredTree, Operand, Optimisations, Step};
 use crate::network::{Evidence, VariableId};
 use crate::propagation::{CompiledNetwork, Phase};
 
@@ -38,8 +38,12 @@ impl Program {
     /// # Panics
     /// As [`LoweredTree::new`].
     #[must_use]
-    pub fn new(compiled: &CompiledNetwork, evidence: &Evidence) -> Self {
-        let tree = LoweredTree::new(compiled, evidence);
+    pub fn new(
+        compiled: &CompiledNetwork,
+        evidence: &Evidence,
+        optimisations: Optimisations,
+    ) -> Self {
+        let tree = LoweredTree::new(compiled, evidence, optimisations);
         let plan = |number: usize, phase: Phase| {
             let clique = &tree[number];
             let is_root = clique.parent.is_none();
@@ -55,7 +59,7 @@ impl Program {
             let inputs = tree.inputs(number, phase);
             let outputs = tree.outputs(number, phase);
             let sets: Vec<AxisSet> = inputs.iter().map(|&(_, axes)| axes).collect();
-            let step = Step::new(&clique.contraction(&sets, &outputs));
+            let step = Step::new(&clique.contraction(&sets, &outputs), optimisations);
             Some(PlannedStep { inputs, step })
         };
         let read = |number: usize| {
@@ -65,7 +69,7 @@ impl Program {
             let inputs = [clique.separator];
             let mut contraction = clique.contraction(&inputs, &outputs);
             contraction.axes = clique.separator;
-            (!outputs.is_empty()).then(|| Step::new(&contraction))
+            (!outputs.is_empty()).then(|| Step::new(&contraction, optimisations))
         };
         let collect = (0..tree.len()).map(|number| plan(number, Phase::Collect)).collect();
         let distribute = (0..tree.len()).map(|number| plan(number, Phase::Distribute)).collect();

@@ -5,7 +5,7 @@
 //! multiply the small tables with one another first, as long as their product stays small. In the
 //! same way, many small outputs are summed from one table over the union of their axes.
 
-use super::{AxisSet, Contraction, LoopNest};
+use super::{AxisSet, Contraction, LoopNest, Optimisation, Optimisations};
 
 /// A group may have this share of the entries of the contraction, so that making it costs little.
 const MAX_GROUP_SHARE: usize = 64;
@@ -54,29 +54,28 @@ pub struct Step {
 impl Step {
     /// Groups the inputs and outputs of `contraction` and lowers it.
     #[must_use]
-    pub fn new(contraction: &Contraction<'_>) -> Self {
+    pub fn new(contraction: &Contraction<'_>, optimisations: Optimisations) -> Self {
         let &Contraction { states, axes, inputs, outputs } = contraction;
         let limit = (axes.entries(states) / MAX_GROUP_SHARE).clamp(MIN_GROUP_LIMIT, MAX_GROUP);
+        let limit = if optimisations.has(Optimisation::GroupedFactors) { limit } else { 0 };
         let mut input_groups = group(inputs, states, limit);
         let mut output_groups = group(outputs, states, limit);
         let sets = |groups: &[Group]| -> Vec<AxisSet> { groups.iter().map(|g| g.axes).collect() };
         let (inputs_of_nest, outputs_of_nest) = (sets(&input_groups), sets(&output_groups));
-        let nest = LoopNest::new(&Contraction {
-            states,
-            axes,
-            inputs: &inputs_of_nest,
-            outputs: &outputs_of_nest,
-        });
+        let (inputs_of_nest, outputs_of_nest) = (&*inputs_of_nest, &*outputs_of_nest);
+        let grouped =
+            Contraction { states, axes, inputs: inputs_of_nest, outputs: outputs_of_nest };
+        let nest = LoopNest::new(&grouped, optimisations);
         for group in &mut input_groups {
             let members: Vec<AxisSet> = group.members.iter().map(|&n| inputs[n]).collect();
-            group.nests = products(&members, group.axes, states);
+            group.nests = products(&members, group.axes, states, optimisations);
         }
         for group in &mut output_groups {
             let members: Vec<AxisSet> = group.members.iter().map(|&n| outputs[n]).collect();
             if members.len() > 1 {
                 let (axes, inputs, outputs) = (group.axes, &[group.axes][..], &*members);
                 let contraction = Contraction { states, axes, inputs, outputs };
-                group.nests = vec![LoopNest::new(&contraction)];
+                group.nests = vec![LoopNest::new(&contraction, optimisations)];
             }
         }
         let output_entries = outputs.iter().map(|set| set.entries(states)).collect();
@@ -102,7 +101,12 @@ impl Step {
 }
 
 /// How tables over `sets` are multiplied into a table over `axes`; empty for a single table.
-fn products(sets: &[AxisSet], axes: AxisSet, states: &[usize]) -> Vec<LoopNest> {
+fn products(
+    sets: &[AxisSet],
+    axes: AxisSet,
+    states: &[usize],
+    optimisations: Optimisations,
+) -> Vec<LoopNest> {
     let mut nests = Vec::new();
     let mut next = 0;
     while next < sets.len() && sets.len() > 1 {
@@ -111,7 +115,7 @@ fn products(sets: &[AxisSet], axes: AxisSet, states: &[usize]) -> Vec<LoopNest> 
         inputs.extend_from_slice(&sets[next..end]);
         next = end;
         let contraction = Contraction { states, axes, inputs: &inputs, outputs: &[axes] };
-        nests.push(LoopNest::new(&contraction));
+        nests.push(LoopNest::new(&contraction, optimisations));
     }
     nests
 }
@@ -154,8 +158,8 @@ mod tests {
         let pairs = (0..21).flat_map(|a| (0..a).map(move |b| [a, b].into_iter().collect()));
         let inputs: Vec<AxisSet> = pairs.collect();
         let outputs: Vec<AxisSet> = (0..21).map(|a| [a].into_iter().collect()).collect();
-        let step =
-            Step::new(&Contraction { states: &states, axes, inputs: &inputs, outputs: &outputs });
+        let contraction = Contraction { states: &states, axes, inputs: &inputs, outputs: &outputs };
+        let step = Step::new(&contraction, Optimisations::default());
         assert!(step.inputs.len() <= 8, "{} groups of inputs", step.inputs.len());
         assert!(step.outputs.len() <= 2, "{} groups of outputs", step.outputs.len());
         let members: usize = step.inputs.iter().map(|group| group.members.len()).sum();

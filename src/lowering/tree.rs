@@ -7,7 +7,7 @@
 //! sums the product onto the separators to all children and onto each private variable, which is
 //! one that is in no separator.
 
-use super::{AxisSet, Contraction};
+use super::{AxisSet, Contraction, Optimisation, Optimisations};
 use crate::graph::CliqueId;
 use crate::network::{Evidence, FactorId, Finding, Network, VariableId};
 use crate::propagation::{CompiledNetwork, MessageId, Phase};
@@ -80,7 +80,11 @@ impl LoweredTree {
     /// # Panics
     /// If a clique has more than [`AxisSet::MAX_AXES`] unobserved variables with several states.
     #[must_use]
-    pub fn new(compiled: &CompiledNetwork, evidence: &Evidence) -> Self {
+    pub fn new(
+        compiled: &CompiledNetwork,
+        evidence: &Evidence,
+        optimisations: Optimisations,
+    ) -> Self {
         let (network, tree) = (compiled.network(), compiled.tree());
         let mut rank = vec![0; network.variables().len()];
         for (position, &variable) in compiled.elimination_order().iter().enumerate() {
@@ -146,7 +150,7 @@ impl LoweredTree {
         }
         let mut lowered = Self { cliques };
         lowered.find_readouts(network);
-        if network.is_bayesian() {
+        if network.is_bayesian() && optimisations.has(Optimisation::MessagesOfOne) {
             lowered.find_messages_of_one(network, evidence);
         }
         lowered

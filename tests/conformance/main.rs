@@ -14,6 +14,7 @@ mod markov;
 mod repeats;
 mod small;
 mod subject;
+mod switches;
 
 /// Defines a test for each subject and case.
 macro_rules! subjects {
@@ -28,6 +29,7 @@ macro_rules! subjects {
                 precision: cliquescope::potential::Precision::$precision,
                 threads: $threads,
                 form: crate::subject::form!($($form)?),
+                without: None,
             };
             cases!();
         })*

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cliquescope::cancel::CancelToken;
-use cliquescope::engine::{self, Engine, LoadOptions, PropagationError, Propagator};
+use cliquescope::engine::{self, Engine, LoadOptions, Optimisation, PropagationError, Propagator};
 use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, Form, MemoryLimit, Posteriors, Watch};
@@ -32,6 +32,8 @@ pub struct Subject {
     pub threads: usize,
     /// The form in which the engine holds the network; `None` to let the engine choose.
     pub form: Option<Form>,
+    /// The optimisation that is switched off; `None` if all are applied.
+    pub without: Option<Optimisation>,
 }
 
 /// `None`, or a form.
@@ -71,13 +73,14 @@ impl Subject {
     }
 
     pub fn load_options(&self) -> LoadOptions {
-        LoadOptions {
+        let options = LoadOptions {
             precision: self.precision,
             threads: self.threads,
             memory: MemoryLimit::from_bytes(4 << 30),
             form: self.form,
             ..LoadOptions::default()
-        }
+        };
+        self.without.into_iter().fold(options, LoadOptions::without)
     }
 
     /// The memory that the engine is forecast to need in its form, with plenty available.

@@ -17,7 +17,7 @@ use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, Form};
 
 use super::Outcome;
-use super::options::{self, CompileArgs, PaperArgs};
+use super::options::{self, CompileArgs, PaperArgs, WithoutArgs};
 use super::output::{self, milliseconds};
 use cases::CaseArgs;
 use record::{BatchRecord, ChangesRecord, Record, RunInfo, TimedRecord};
@@ -86,6 +86,9 @@ pub struct Args {
     #[command(flatten)]
     paper: PaperArgs,
 
+    #[command(flatten)]
+    without: WithoutArgs,
+
     /// Write JSON: an array with an object for each network, engine and case; with --batch, for
     /// each network and engine
     #[arg(long)]
@@ -153,6 +156,7 @@ fn bench_engine(
         paper: args.paper.options(),
         runs: LoadOptions::MANY_RUNS,
         form: args.form,
+        optimisations: args.without.optimisations(),
     };
     let propagator = match engine.load(compiled, &options) {
         Ok(propagator) => propagator,

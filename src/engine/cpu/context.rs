@@ -2,6 +2,7 @@
 
 use rayon::ThreadPool;
 
+use crate::lowering::Optimisations;
 use crate::network::Network;
 
 /// Minimum number of table entries, or of words of rows, that a computation touches for it to run
@@ -22,6 +23,7 @@ pub struct ExecutionContext<'a> {
     /// cost of finding a reduced tree. In a batch, cases that observe the same variables share the
     /// cost.
     pub build_share: f64,
+    pub optimisations: Optimisations,
 }
 
 /// What the tables of a tree are computed from, and the threads that compute them.
@@ -33,4 +35,5 @@ pub struct TableInputs<'a> {
     pub observed: &'a [Option<usize>],
     /// Threads for large tables.
     pub threads: Option<&'a ThreadPool>,
+    pub optimisations: Optimisations,
 }

@@ -15,8 +15,10 @@ use crate::engine::cpu::pass::report::Messages;
 use crate::engine::cpu::propagate::{Shared, ThreadState};
 use crate::engine::cpu::tables::sparsity::build_sparse;
 use crate::engine::cpu::tree::structure::Structure;
+use crate::engine::simd::Baseline;
 use crate::engine::threads::Threads;
 use crate::engine::{BatchAnswers, Propagator, RunError, one_at_a_time, rerun_impossible};
+use crate::lowering::{Optimisation, Optimisations};
 use crate::network::Evidence;
 use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, Form, Posteriors, Watch};
@@ -38,6 +40,7 @@ pub struct Loaded<T> {
     /// The thread pool; `None` if the calling thread does all the work.
     threads: Option<Threads>,
     batch: Batch<T>,
+    _baseline: Option<Baseline>,
 }
 
 /// The batch runner, and what is known about its cost.
@@ -56,22 +59,32 @@ impl<T: Real> Loaded<T> {
     /// is `limit` bytes.
     ///
     /// If the machine refuses to start `threads`, the propagator works on the calling thread alone.
-    pub fn new(compiled: Arc<CompiledNetwork>, threads: usize, bytes: u64, limit: u64) -> Self {
+    pub fn new(
+        compiled: Arc<CompiledNetwork>,
+        threads: usize,
+        bytes: u64,
+        limit: u64,
+        optimisations: Optimisations,
+    ) -> Self {
+        let _baseline = Baseline::unless(optimisations.has(Optimisation::VectorInstructions));
         let (shape, messages) = super::shape(&compiled);
         let network = compiled.network();
         let observed = vec![None; network.variables().len()];
-        let structure = Structure::new(network, shape, None);
+        let structure = Structure::new(network, shape, None, optimisations);
         let threads = (threads > 1).then(|| Threads::new(threads)).flatten();
-        let inputs = TableInputs { network, observed: &observed, threads: threads.as_deref() };
+        let threads_of_pool = threads.as_deref();
+        let inputs =
+            TableInputs { network, observed: &observed, threads: threads_of_pool, optimisations };
         let full_tree = build_sparse(&structure, inputs);
         let messages = Messages::new(&full_tree.tree, &messages);
-        let shared = Shared { compiled, structure, full_tree, messages, bytes };
+        let shared = Shared { compiled, structure, full_tree, messages, bytes, optimisations };
         let thread_state = shared.thread_state();
         let held = shared.full_tree.bytes() + thread_state.full_tree_state.bytes();
-        debug_assert!(held as u64 <= bytes / 2, "the forecast is an upper bound");
+        let is_forecast = optimisations != Optimisations::default() || held as u64 <= bytes / 2;
+        debug_assert!(is_forecast, "the forecast is an upper bound");
         let max_bytes = limit.saturating_sub(bytes);
         let batch = Batch { runner: None, case_cost: None, max_bytes };
-        Self { shared, thread_states: vec![thread_state], threads, batch }
+        Self { shared, thread_states: vec![thread_state], threads, batch, _baseline }
     }
 
     /// Whether the batch runner is forecast to answer `cases` sooner than one propagation per case.
@@ -85,7 +98,8 @@ impl<T: Real> Loaded<T> {
     /// The choice depends on the cases and on earlier batches, but on no measured time. So the same
     /// sequence of batches has the same answers, to the last bit, every time.
     fn prefers_runner(&mut self, cases: &[Evidence], watch: &Watch) -> bool {
-        if cases.len() < 2 * CASES_PER_GROUP {
+        let is_allowed = self.shared.optimisations.has(Optimisation::BatchedCases);
+        if cases.len() < 2 * CASES_PER_GROUP || !is_allowed {
             return false;
         }
         let single_cost = self.forecast_single(cases, watch);
@@ -116,7 +130,9 @@ impl<T: Real> Loaded<T> {
     fn forecast_single(&mut self, cases: &[Evidence], watch: &Watch) -> f64 {
         let build_share = parallel_cases::average_build_share(cases);
         let reduced_tree_bytes = self.shared.reduced_tree_bytes(1);
-        let context = ExecutionContext { threads: None, reduced_tree_bytes, build_share };
+        let optimisations = self.shared.optimisations;
+        let context =
+            ExecutionContext { threads: None, reduced_tree_bytes, build_share, optimisations };
         let samples = cases.iter().step_by(cases.len().div_ceil(FORECAST_SAMPLES));
         let thread_state = &mut self.thread_states[0];
         let forecast = |case| self.shared.forecast(thread_state, case, context, watch);
@@ -130,7 +146,9 @@ impl<T: Real> Propagator for Loaded<T> {
         self.thread_states.truncate(1);
         let threads = self.threads.as_deref();
         let reduced_tree_bytes = self.shared.reduced_tree_bytes(1);
-        let context = ExecutionContext { threads, reduced_tree_bytes, build_share: 1.0 };
+        let optimisations = self.shared.optimisations;
+        let context =
+            ExecutionContext { threads, reduced_tree_bytes, build_share: 1.0, optimisations };
         self.shared.propagate(&mut self.thread_states[0], evidence, context, watch)
     }
 

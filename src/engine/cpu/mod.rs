@@ -77,6 +77,7 @@ mod vector;
 use std::sync::Arc;
 
 use super::{CPU, Engine, EngineInfo, LoadError, LoadOptions, Propagator};
+use crate::lowering::Optimisations;
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast, Form, FormForecast, MessageId, Phase};
 use loaded::Loaded;
@@ -119,14 +120,16 @@ impl Engine for Cpu {
             return Err(forecast.check(options.memory).expect_err("no form fits").into());
         };
         let (compiled, threads) = (Arc::clone(compiled), options.threads);
-        let limit = options.memory.bytes();
+        let (limit, optimisations) = (options.memory.bytes(), options.optimisations);
         Ok(match (form.form, options.precision) {
-            (Form::TableFree, _) => Box::new(TableFree::new(compiled, threads, form.bytes)),
+            (Form::TableFree, _) => {
+                Box::new(TableFree::new(compiled, threads, form.bytes, optimisations))
+            }
             (Form::Tables, Precision::F32) => {
-                Box::new(Loaded::<f32>::new(compiled, threads, form.bytes, limit))
+                Box::new(Loaded::<f32>::new(compiled, threads, form.bytes, limit, optimisations))
             }
             (Form::Tables, Precision::F64) => {
-                Box::new(Loaded::<f64>::new(compiled, threads, form.bytes, limit))
+                Box::new(Loaded::<f64>::new(compiled, threads, form.bytes, limit, optimisations))
             }
         })
     }
@@ -184,7 +187,8 @@ fn forms(compiled: &CompiledNetwork, precision: Precision) -> Vec<FormForecast> 
 /// An upper bound on the memory of the form with tables, in bytes. Lays out the cliques' tables but
 /// does not make them.
 fn bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
-    let structure = Structure::new(compiled.network(), shape(compiled).0, None);
+    let optimisations = Optimisations::default();
+    let structure = Structure::new(compiled.network(), shape(compiled).0, None, optimisations);
     let footprint = Footprint::new(&structure, precision.bytes() as usize, true);
     // One half is for the full tree, the other for a reduced tree.
     2 * (footprint.table_bytes + footprint.other_bytes) as u64

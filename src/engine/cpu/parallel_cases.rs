@@ -47,7 +47,13 @@ pub fn propagate<T: Real>(
             for &case in run {
                 thread_state.forget_messages();
                 let build_share = build_shares[case];
-                let context = ExecutionContext { threads: None, reduced_tree_bytes, build_share };
+                let optimisations = shared.optimisations;
+                let context = ExecutionContext {
+                    threads: None,
+                    reduced_tree_bytes,
+                    build_share,
+                    optimisations,
+                };
                 match shared.propagate(thread_state, &cases[case], context, &watch) {
                     Err(RunError::Cancelled) => return Err(Cancelled),
                     answer => answers.push((case, answer)),

@@ -11,6 +11,7 @@ use crate::engine::cpu::reuse::strategy::{FullTree, Strategy, StrategyChooser};
 use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tree::nodes::Tree;
 use crate::engine::cpu::tree::structure::Structure;
+use crate::lowering::{Optimisation, Optimisations};
 use crate::network::Evidence;
 use crate::potential::Real;
 use crate::propagation::{Activity, CompiledNetwork, Posteriors, Savings, Stage, Watch};
@@ -26,6 +27,7 @@ pub struct Shared<T> {
     /// The forecast memory of the engine, in bytes. Half of it is for the full tree and one
     /// propagation through that tree.
     pub bytes: u64,
+    pub optimisations: Optimisations,
 }
 
 /// What the propagations on one thread write: messages and a cached reduced tree. Each propagation
@@ -89,6 +91,9 @@ impl<T: Real> Shared<T> {
         context: ExecutionContext<'_>,
         watch: &Watch,
     ) -> Result<Posteriors, RunError> {
+        if !self.optimisations.has(Optimisation::KeptMessages) {
+            thread_state.forget();
+        }
         let was_fresh = std::mem::replace(&mut thread_state.is_fresh, false);
         match self.propagate_reusing(thread_state, evidence, context, watch) {
             // The evidence may still be possible: a state that was very unlikely given earlier

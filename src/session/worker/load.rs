@@ -153,13 +153,6 @@ pub(super) fn load_engine(
     let memory = request.memory.unwrap_or_else(MemoryLimit::half_of_available);
     engine.load(
         compiled,
-        &LoadOptions {
-            precision,
-            threads,
-            memory,
-            paper,
-            runs: LoadOptions::MANY_RUNS,
-            form: None,
-        },
+        &LoadOptions { precision, threads, memory, paper, ..LoadOptions::default() },
     )
 }

@@ -89,7 +89,7 @@ impl<'a> FactoredRows<'a> {
         let factor = self.table.words.scalars.iter().map(group).fold(start, |a, b| a * b);
         let message = |&word: &u32| self.inputs.table[row[word as usize] as usize];
         let factor = self.inputs.scalars.iter().map(message).fold(factor, |a, b| a * b);
-        (factor != 0.0).then_some(factor)
+        (factor != 0.0 || !self.inputs.skips_zeros).then_some(factor)
     }
 }
 

@@ -33,6 +33,8 @@ pub struct Inputs<'a> {
     pub scalars: &'a [u32],
     /// Positions of the words of a row that point at one number for each entry of the row.
     pub vectors: &'a [u32],
+    /// Whether rows are skipped whose products are zero.
+    pub skips_zeros: bool,
 }
 
 /// The parent's port and the message from the parent; `None` at the root.
@@ -166,7 +168,7 @@ fn distribute_rows<T: Entry>(
 fn factor(row: &[u32], start: f64, inputs: Inputs<'_>) -> Option<f64> {
     let input = |&word: &u32| inputs.table[row[word as usize] as usize];
     let factor = inputs.scalars.iter().map(input).fold(start, |a, b| a * b);
-    (factor != 0.0).then_some(factor)
+    (factor != 0.0 || !inputs.skips_zeros).then_some(factor)
 }
 
 /// The entries of a row.

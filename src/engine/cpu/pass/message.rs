@@ -39,6 +39,8 @@ thread_local! {
 pub struct Clique<'a, T> {
     pub node: &'a Node,
     pub table: &'a CliqueTable<T>,
+    /// Whether rows are skipped whose products are zero.
+    pub skips_zeros: bool,
 }
 
 impl<T> Clone for Clique<'_, T> {
@@ -66,14 +68,16 @@ pub fn collect<T: Entry>(
     up: &mut [f64],
     forks: bool,
 ) -> Option<i32> {
-    let Clique { node, table } = clique;
+    let Clique { node, table, skips_zeros } = clique;
     let port = node.port.expect("the root sends no message up");
     unmasked.fill(0.0);
-    let inputs = Inputs { table: below, scalars: &ports.scalars, vectors: &ports.vectors };
+    let (scalars, vectors) = (&*ports.scalars, &*ports.vectors);
+    let inputs = Inputs { table: below, scalars, vectors, skips_zeros };
+    let skipped = mask.filter(|_| skips_zeros);
     if forks && node.blocks.len() > 1 {
-        collect_blocks(clique, &node.blocks, inputs, mask, unmasked, 0);
+        collect_blocks(clique, &node.blocks, inputs, skipped, unmasked, 0);
     } else {
-        collect_rows(clique, &node.words, inputs, port, mask, unmasked);
+        collect_rows(clique, &node.words, inputs, port, skipped, unmasked);
     }
     let mut largest = 0.0;
     remove_impossible(mask, unmasked, &mut largest);
@@ -103,7 +107,7 @@ fn remove_impossible_entries(mask: Option<&[f64]>, unmasked: &mut [f64], max_ent
 
 /// Sums the rows that `words` describe onto the separator above.
 fn collect_rows<T: Entry>(
-    Clique { node, table }: Clique<'_, T>,
+    Clique { node, table, .. }: Clique<'_, T>,
     words: &[u32],
     inputs: Inputs<'_>,
     port: ParentPort,
@@ -292,10 +296,10 @@ impl<T: Entry> DownwardPass<'_, T> {
     /// Sums `rows` into `beliefs` on this thread.
     fn sum_rows(&self, rows: Range<usize>, beliefs: &mut [f64]) {
         beliefs.fill(0.0);
-        let Clique { node, table } = self.clique;
+        let Clique { node, table, skips_zeros } = self.clique;
         let (all, active) = self.ports;
         let (scalars, vectors) = (&*active.scalars, &*active.vectors);
-        let inputs = Inputs { table: self.below, scalars, vectors };
+        let inputs = Inputs { table: self.below, scalars, vectors, skips_zeros };
         let from_parent: FromParent<'_> = node.port.map(|port| (port, self.down));
         let stride = node.stride;
         let words = &node.words[rows.start * stride..rows.end * stride];

@@ -21,6 +21,7 @@ use crate::engine::cpu::pass::message::{self, Clique};
 use crate::engine::cpu::pass::report::{self, MessageTimer, Report};
 use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tree::nodes::Tree;
+use crate::lowering::Optimisation;
 use crate::potential::Entry;
 use crate::propagation::{Activity, Phase, WorkerClock};
 
@@ -72,7 +73,9 @@ pub struct PassContext<'a, T> {
 impl<T> PassContext<'_, T> {
     /// The clique with this number and its table.
     fn clique(&self, number: usize) -> Clique<'_, T> {
-        Clique { node: &self.filled.tree.nodes[number], table: &self.filled.tables[number] }
+        let FilledTree { tree, tables } = self.filled;
+        let skips_zeros = tree.optimisations.has(Optimisation::SkippedZeros);
+        Clique { node: &tree.nodes[number], table: &tables[number], skips_zeros }
     }
 }
 
@@ -176,7 +179,11 @@ impl StatePart<'_> {
     /// Whether to divide the subtree of the first clique between threads, given the cost of its
     /// stale messages.
     fn may_fork<T>(&self, context: &PassContext<'_, T>, work: usize) -> bool {
-        context.forks && work >= MIN_FORK_WORK && self.fork_depth < MAX_FORK_DEPTH
+        let optimisations = context.filled.tree.optimisations;
+        context.forks
+            && work >= MIN_FORK_WORK
+            && self.fork_depth < MAX_FORK_DEPTH
+            && optimisations.has(Optimisation::ParallelSubtrees)
     }
 
     /// Passes all stale messages below the first clique toward this clique, on several threads if

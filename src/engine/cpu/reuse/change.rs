@@ -74,7 +74,8 @@ impl Change {
         self.find_needed(tree, after);
         if let Some(before) = before {
             find_differing(before, after, &mut self.changed);
-            self.connected.find(network, before, after, &self.changed);
+            let optimisations = tree.optimisations;
+            self.connected.find(network, before, after, &self.changed, optimisations);
             self.posterior.clear();
             self.posterior.extend(self.connected.affected());
             self.find_stale(tree, before, after);

@@ -2,6 +2,7 @@
 //!
 //! Source: Koller and Friedman, *Probabilistic Graphical Models* (2009), algorithm 3.1.
 
+use crate::lowering::{Optimisation, Optimisations};
 use crate::network::{Evidence, Finding, Network, VariableId};
 
 /// A search for the variables that are d-connected to the variables with changed findings. Keeps
@@ -22,13 +23,15 @@ pub struct DConnection {
 
 impl DConnection {
     /// Finds all variables that are d-connected to `changed`, given the findings that `before` and
-    /// `after` have in common. In a Markov network, these are taken to be all variables.
+    /// `after` have in common. In a Markov network, or if this is not one of the `optimisations`,
+    /// these are taken to be all variables.
     pub fn find(
         &mut self,
         network: &Network,
         before: &Evidence,
         after: &Evidence,
         changed: &[VariableId],
+        optimisations: Optimisations,
     ) {
         let count = network.variables().len();
         self.visited.clear();
@@ -36,7 +39,7 @@ impl DConnection {
         reset(&mut self.is_observed, count, false);
         reset(&mut self.has_evidence_below, count, false);
         self.stack.clear();
-        if !network.is_bayesian() {
+        if !network.is_bayesian() || !optimisations.has(Optimisation::DConnection) {
             self.visited.fill([true; 2]);
             return;
         }

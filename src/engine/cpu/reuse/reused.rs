@@ -144,7 +144,7 @@ fn make_missing<T: Real>(
     pool: &mut ReusePool<T>,
 ) -> Vec<MadeTable<T>> {
     let clique = |&clique: &usize| (&*structure.layouts[clique], &*structure.shape.factors[clique]);
-    let plan = |(layout, factors)| FactoringPlan::new(inputs.network, layout, factors);
+    let plan = |(layout, factors)| FactoringPlan::new(inputs, layout, factors);
     let plans: Vec<_> = missing.iter().map(clique).map(plan).collect();
     let sizes = missing.iter().map(clique).zip(&plans);
     let sizes = sizes.map(|((layout, _), plan)| if plan.is_some() { 0 } else { layout.entries() });
@@ -167,8 +167,9 @@ mod tests {
 
     use super::*;
     use crate::cancel::CancelToken;
-    use crate::engine::cpu::tree::reduce::{ReducedTree, reduce};
+    use crate::engine::cpu::tree::reduce::{ReducedTree, Search, reduce};
     use crate::format::open;
+    use crate::lowering::Optimisations;
     use crate::network::VariableId;
 
     fn reduced(
@@ -177,12 +178,14 @@ mod tests {
         previous: Option<&ReducedTree>,
     ) -> ReducedTree {
         let is_observed: Vec<bool> = observed.iter().map(Option::is_some).collect();
-        let found = reduce(network, &is_observed, u64::MAX, 8, previous, None, &CancelToken::new());
+        let cancel = CancelToken::new();
+        let found = reduce(network, &is_observed, previous, Search::unlimited(&cancel));
         found.expect("there is no limit")
     }
 
     fn inputs<'a>(network: &'a Network, observed: &'a [Option<usize>]) -> TableInputs<'a> {
-        TableInputs { network, observed, threads: None }
+        let optimisations = Optimisations::default();
+        TableInputs { network, observed, threads: None, optimisations }
     }
 
     #[test]

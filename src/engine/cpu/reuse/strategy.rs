@@ -16,8 +16,9 @@ use crate::engine::cpu::reuse::costs;
 use crate::engine::cpu::reuse::reused::ReusedCliques;
 use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tables::pool::ReusePool;
-use crate::engine::cpu::tree::reduce::{ReducedTree, reduce};
+use crate::engine::cpu::tree::reduce::{ReducedTree, Search, reduce};
 use crate::engine::cpu::tree::structure::Structure;
+use crate::lowering::Optimisation;
 use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
 
@@ -122,14 +123,17 @@ impl<T: Real> StrategyChooser<T> {
         }
         let removes_same =
             self.cached.as_ref().is_some_and(|cached| cached.removes_same(&self.observed));
+        let may_reduce = context.optimisations.has(Optimisation::ReducedTrees);
         if !removes_same
+            && may_reduce
             && let Some(reduced) = self.reduce(network, full.structure, best.0, context, cancel)
         {
             // New tables get the memory of the cached tree's tables, but the rest of both trees is
             // in memory at the same time. If this exceeds the limit, the cached tree is dropped
             // first, and nothing of it is reused.
             let before = self.cached.as_ref().map_or(0, |cached| cached.reduced.other_bytes);
-            if before + reduced.bytes() > context.reduced_tree_bytes {
+            let reuses = context.optimisations.has(Optimisation::ReusedCliques);
+            if !reuses || before + reduced.bytes() > context.reduced_tree_bytes {
                 self.drop_cached();
             }
             self.rebuild(network, Some(reduced), evidence, context);
@@ -209,11 +213,15 @@ impl<T: Real> StrategyChooser<T> {
         context: ExecutionContext<'_>,
     ) {
         let Self { observed, cached, pool, spare_state, made_entries, .. } = self;
-        let inputs = TableInputs { network, observed, threads: context.threads };
+        let ExecutionContext { threads, optimisations, .. } = context;
+        let inputs = TableInputs { network, observed, threads, optimisations };
         let new = reduced.as_ref().or(cached.as_ref().map(|cached| &cached.reduced));
         let tree_bytes = new.map_or(0, ReducedTree::bytes);
         let pool_bytes = context.reduced_tree_bytes.saturating_sub(tree_bytes);
         pool.set_max_entries(pool_bytes / T::PRECISION.bytes() as usize);
+        if !optimisations.has(Optimisation::PooledMemory) {
+            (*pool, *spare_state) = (ReusePool::new(), State::default());
+        }
         let memory = std::mem::take(spare_state);
         let (reduced, filled, state) = if let Some(mut old) = cached.take() {
             let structure = reduced.as_ref().map_or(&old.reduced.structure, |new| &new.structure);
@@ -267,18 +275,21 @@ impl<T: Real> StrategyChooser<T> {
             .failed_search
             .as_ref()
             .is_some_and(|(removed, limit)| *removed == is_observed && max_entries <= *limit);
-        if unobserved == count || max_entries == 0 || failed_before {
+        let is_hopeless = max_entries == 0 || failed_before;
+        let has_limits = context.optimisations.has(Optimisation::SearchLimits);
+        if unobserved == count || (has_limits && is_hopeless) {
             return None;
         }
         let share = (count - unobserved) as f64 / count as f64;
         let max_gain = 1.0 + (MAX_GAIN - 1.0) * share;
-        if full.entries_without(&is_observed) > max_entries as f64 * max_gain {
+        if has_limits && full.entries_without(&is_observed) > max_entries as f64 * max_gain {
             return None;
         }
         let width = T::PRECISION.bytes() as usize;
         let previous = self.cached.as_ref().map(|cached| &cached.reduced);
-        let threads = context.threads;
-        let found = reduce(network, &is_observed, max_entries, width, previous, threads, cancel)
+        let ExecutionContext { threads, optimisations, .. } = context;
+        let search = Search { max_entries, width, threads, optimisations, cancel };
+        let found = reduce(network, &is_observed, previous, search)
             .filter(|reduced| reduced.bytes() <= context.reduced_tree_bytes);
         // A search that was cancelled says nothing about the next one.
         self.failed_search =

@@ -164,9 +164,10 @@ mod tests {
     use crate::engine::cpu::context::TableInputs;
     use crate::engine::cpu::tables::filled::FilledTree;
     use crate::engine::cpu::tables::pool::ReusePool;
-    use crate::engine::cpu::tree::reduce::{ReducedTree, reduce};
+    use crate::engine::cpu::tree::reduce::{ReducedTree, Search, reduce};
     use crate::engine::threads::Threads;
     use crate::format::open;
+    use crate::lowering::Optimisations;
 
     #[test]
     fn several_threads_transfer_the_same_messages() {
@@ -179,7 +180,7 @@ mod tests {
         let reduced = |observed: &[Option<usize>], previous: Option<&ReducedTree>| {
             let is_observed: Vec<bool> = observed.iter().map(Option::is_some).collect();
             let cancel = CancelToken::new();
-            let found = reduce(&network, &is_observed, u64::MAX, 8, previous, None, &cancel);
+            let found = reduce(&network, &is_observed, previous, Search::unlimited(&cancel));
             found.expect("there is no limit")
         };
         let before = reduced(&then, None);
@@ -187,7 +188,8 @@ mod tests {
         let reused =
             ReusedCliques::new(&network, (&before.structure, &then), (&after.structure, &now));
         let tree = |reduced: &ReducedTree, observed: &[Option<usize>]| {
-            let inputs = TableInputs { network: &network, observed, threads: None };
+            let optimisations = Optimisations::default();
+            let inputs = TableInputs { network: &network, observed, threads: None, optimisations };
             let mut pool = ReusePool::<f64>::new();
             FilledTree::rebuild(&reduced.structure, inputs, None, &mut pool).tree
         };

@@ -21,13 +21,16 @@ pub struct Buffers {
     held: usize,
     /// Maximum of [`held`](Self::held), unless the tables in use alone exceed it.
     max_held: usize,
+    /// Whether memory is kept at all.
+    keeps: bool,
 }
 
 impl Buffers {
-    /// No free memory yet. Memory is kept as long as all of it has at most `max_bytes`.
-    pub fn new(max_bytes: u64) -> Self {
+    /// No free memory yet. If this `keeps` memory, it does so as long as all of it has at most
+    /// `max_bytes`.
+    pub fn new(max_bytes: u64, keeps: bool) -> Self {
         let max_held = usize::try_from(max_bytes / 8).unwrap_or(usize::MAX);
-        Self { free: Vec::new(), held: 0, max_held }
+        Self { free: Vec::new(), held: 0, max_held, keeps }
     }
 
     /// A table of `entries` zeros. With `forks`, threads of the caller's pool share the work.
@@ -58,7 +61,7 @@ impl Buffers {
 
     /// Keeps the memory of `table`.
     pub fn put(&mut self, table: Vec<f64>) {
-        if table.capacity() >= MIN_ENTRIES {
+        if table.capacity() >= MIN_ENTRIES && self.keeps {
             let index = self.free.partition_point(|other| other.capacity() < table.capacity());
             self.free.insert(index, table);
         }
@@ -71,7 +74,7 @@ mod tests {
 
     #[test]
     fn memory_is_reused_for_tables_of_about_the_same_size() {
-        let mut buffers = Buffers::new(8 * 10_000);
+        let mut buffers = Buffers::new(8 * 10_000, true);
         let mut table = buffers.zeros(4_000, false);
         table.fill(1.0);
         let memory = table.as_ptr();

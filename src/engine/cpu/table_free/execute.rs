@@ -278,7 +278,7 @@ mod tests {
     use rand_pcg::Pcg64Mcg;
 
     use super::*;
-    use crate::lowering::{AxisSet, Contraction};
+    use crate::lowering::{AxisSet, Contraction, Optimisations};
 
     /// The outputs of `contraction`, entry by entry.
     fn expected(contraction: &Contraction<'_>, inputs: &[Vec<f64>]) -> Vec<Vec<f64>> {
@@ -326,12 +326,12 @@ mod tests {
                 })
                 .collect();
             let slices: Vec<&[f64]> = tables.iter().map(|table| &**table).collect();
-            let step = Step::new(&contraction);
+            let step = Step::new(&contraction, Optimisations::default());
             divided += usize::from(step.nest.chunks() > 1);
             let cancel = CancelToken::new();
             let run = |forks: bool| {
                 let resources = Resources { forks, cancel: &cancel };
-                let run = || run_step(&step, &slices, &mut Buffers::new(0), resources);
+                let run = || run_step(&step, &slices, &mut Buffers::new(0, true), resources);
                 let run = if forks { threads.install(run) } else { run() };
                 let (mut tables, exponent) = run.expect("it is not cancelled");
                 let scale = 2_f64.powi(i32::try_from(exponent).expect("a small exponent"));

@@ -20,9 +20,12 @@ use std::f64::consts::LN_2;
 use std::sync::Arc;
 
 use crate::engine::cpu::pass::report::worker;
+use crate::engine::simd::Baseline;
 use crate::engine::threads::Threads;
 use crate::engine::{Propagator, RunError};
-use crate::lowering::{AxisSet, LoweredClique, Operand, PlannedStep, Program};
+use crate::lowering::{
+    AxisSet, LoweredClique, Operand, Optimisation, Optimisations, PlannedStep, Program,
+};
 use crate::network::{Evidence, Factor, Finding, Network, VariableId};
 use crate::potential::{Odometer, Scope};
 use crate::propagation::{
@@ -45,6 +48,8 @@ pub struct TableFree {
     /// The factors in the index order of cliques, by factor.
     factors: Vec<Restricted>,
     buffers: Buffers,
+    optimisations: Optimisations,
+    _baseline: Option<Baseline>,
 }
 
 /// A factor without the entries that contradict the observations.
@@ -58,15 +63,33 @@ struct Restricted {
 
 impl TableFree {
     /// A propagator for `compiled` that is forecast to need `bytes`.
-    pub fn new(compiled: Arc<CompiledNetwork>, threads: usize, bytes: u64) -> Self {
+    pub fn new(
+        compiled: Arc<CompiledNetwork>,
+        threads: usize,
+        bytes: u64,
+        optimisations: Optimisations,
+    ) -> Self {
         let threads = (threads > 1).then(|| Threads::new(threads)).flatten();
-        let buffers = Buffers::new(bytes.saturating_sub(WORKSPACE_BYTES));
+        let keeps = optimisations.has(Optimisation::PooledMemory);
+        let buffers = Buffers::new(bytes.saturating_sub(WORKSPACE_BYTES), keeps);
         let evidence = least_evidence(&compiled);
-        let program = Program::new(&compiled, &evidence);
+        let program = Program::new(&compiled, &evidence, optimisations);
         let least = (evidence, program);
         let unknown = |_| Restricted { values: Vec::new(), exponent: 0, is_restricted: true };
         let factors = compiled.network().factor_ids().map(unknown).collect();
-        Self { compiled, threads, bytes, least, program: None, factors, buffers }
+        let program = None;
+        let _baseline = Baseline::unless(optimisations.has(Optimisation::VectorInstructions));
+        Self {
+            compiled,
+            threads,
+            bytes,
+            least,
+            program,
+            factors,
+            buffers,
+            optimisations,
+            _baseline,
+        }
     }
 }
 
@@ -77,18 +100,21 @@ impl Propagator for TableFree {
             self.compiled.admits(evidence),
             "the evidence does not observe the variables without which the network was compiled"
         );
-        let Self { compiled, threads, least, program, factors, buffers, .. } = self;
+        let Self { compiled, threads, least, program, factors, buffers, optimisations, .. } = self;
         let mut clock = watch.worker_clock();
         let program = if Program::serves(&least.0, evidence) {
             &least.1
         } else {
             let found = match program.take() {
                 Some((planned, found)) if Program::serves(&planned, evidence) => found,
-                _ => Program::new(compiled, evidence),
+                _ => Program::new(compiled, evidence, *optimisations),
             };
             &program.insert((evidence.clone(), found)).1
         };
         let network = compiled.network();
+        if !optimisations.has(Optimisation::KeptFactors) {
+            factors.iter_mut().for_each(|factor| factor.is_restricted = true);
+        }
         let resources = Resources { forks: threads.is_some(), cancel: watch.cancel_token() };
         let mut pass = Pass::new(network, program, evidence, factors, buffers, resources, watch);
         let mut propagate = || -> Result<(), RunError> {
@@ -147,7 +173,7 @@ fn least_evidence(compiled: &CompiledNetwork) -> Evidence {
 /// The memory that a propagation of `compiled` needs at most, in bytes, and its forecast work in
 /// products of entries, both for the [least evidence](least_evidence).
 pub fn forecast(compiled: &CompiledNetwork) -> (u64, f64) {
-    let program = Program::new(compiled, &least_evidence(compiled));
+    let program = Program::new(compiled, &least_evidence(compiled), Optimisations::default());
     let bytes = (program.peak_entries() as u64).saturating_mul(8);
     (bytes.saturating_add(WORKSPACE_BYTES), program.work())
 }

@@ -57,6 +57,7 @@ macro_rules! with_row_length {
     ($pattern:expr, $function:ident($($argument:expr),*)) => {
         match ($pattern.block, $pattern.row) {
             (Block::Run | Block::Constant, _) => $function::<0>($($argument),*),
+            _ if !$pattern.has_constant_rows => $function::<0>($($argument),*),
             (_, 2) => $function::<2>($($argument),*),
             (_, 3) => $function::<3>($($argument),*),
             (_, 4) => $function::<4>($($argument),*),

@@ -8,6 +8,7 @@ use std::ops::Range;
 use crate::engine::cpu::tree::entry_map::EntryMap;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::engine::cpu::tree::rows::ROW_HEAD;
+use crate::lowering::Optimisation;
 
 impl Tree {
     /// Leaves out the entries that no row touches, in both regions. Call this once, after zeros
@@ -21,6 +22,9 @@ impl Tree {
         (self.above, self.below) = (above, below);
         for clique in 1..self.nodes.len() {
             self.compress_permutation(clique);
+        }
+        if !self.optimisations.has(Optimisation::EntryStates) {
+            return;
         }
         for &(clique, axis) in self.places.iter().flat_map(|place| &place.separators) {
             let node = &mut self.nodes[clique];

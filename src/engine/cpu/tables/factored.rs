@@ -22,6 +22,7 @@ use crate::engine::cpu::tables::fill::TableBuilder;
 use crate::engine::cpu::tables::multiply::MAX_FACTORS;
 use crate::engine::cpu::tree::layout::Layout;
 use crate::engine::cpu::tree::rows::{GroupPort, PortWords, ROW_HEAD};
+use crate::lowering::Optimisation;
 use crate::network::{Factor, FactorId, Network, VariableId};
 use crate::potential::Scope;
 
@@ -124,9 +125,10 @@ fn table_entries(
 impl FactoringPlan {
     /// How to factor the product of `factors` in `layout`; `None` if factoring does not pay off.
     /// Ignores the observed variables of the factors, which were removed from the clique.
-    pub fn new(network: &Network, layout: &Layout, factors: &[FactorId]) -> Option<Self> {
-        let table = layout.entries();
-        if table < MIN_ENTRIES
+    pub fn new(inputs: TableInputs<'_>, layout: &Layout, factors: &[FactorId]) -> Option<Self> {
+        let (network, table) = (inputs.network, layout.entries());
+        if !inputs.optimisations.has(Optimisation::FactoredTables)
+            || table < MIN_ENTRIES
             || layout.run_entries() < MIN_ROW
             || factors.len() > MAX_FACTORS
             || layout.ports.len() + MAX_GROUPS > MAX_STREAMS
@@ -193,8 +195,9 @@ mod tests {
     use crate::engine::cpu::pass::traversal::PassContext;
     use crate::engine::cpu::tables::filled::FilledTree;
     use crate::engine::cpu::tables::pool::ReusePool;
-    use crate::engine::cpu::tree::reduce::reduce;
+    use crate::engine::cpu::tree::reduce::{Search, reduce};
     use crate::format::open;
+    use crate::lowering::Optimisations;
     use crate::network::Evidence;
     use crate::propagation::Watch;
 
@@ -223,9 +226,14 @@ mod tests {
                 let observed: Vec<_> = network.ids().map(|v| evidence.observed(v)).collect();
                 let is_observed: Vec<bool> = observed.iter().map(Option::is_some).collect();
                 let found =
-                    reduce(&network, &is_observed, u64::MAX, 8, None, None, &CancelToken::new());
+                    reduce(&network, &is_observed, None, Search::unlimited(&CancelToken::new()));
                 let structure = found.expect("there is no limit").structure;
-                let inputs = TableInputs { network: &network, observed: &observed, threads: None };
+                let inputs = TableInputs {
+                    network: &network,
+                    observed: &observed,
+                    threads: None,
+                    optimisations: Optimisations::default(),
+                };
                 let full = FilledTree::<f64>::build(&structure, inputs, false);
                 let mut pool = ReusePool::<f64>::new();
                 let filled = FilledTree::rebuild(&structure, inputs, None, &mut pool);

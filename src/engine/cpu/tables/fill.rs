@@ -29,6 +29,7 @@ use crate::engine::cpu::tables::multiply::{
 use crate::engine::cpu::tree::layout::Layout;
 use crate::engine::cpu::vector::NEAR_ONE;
 use crate::engine::factors::{FactorProduct, smallest_nonzero};
+use crate::lowering::Optimisation;
 use crate::network::{Factor, Network, VariableId};
 use crate::potential::{Entry, Odometer, Real, Scope, write_mapping};
 
@@ -164,7 +165,7 @@ impl TableBuilder {
             .iter()
             .map(|factor| {
                 let (values, family) = observed_part(inputs, factor);
-                self.runs_of_factor(inputs.network, scopes, &family, values)
+                self.runs_of_factor(inputs, scopes, &family, values)
             })
             .collect()
     }
@@ -172,7 +173,7 @@ impl TableBuilder {
     /// Finds how the runs of a table read the factor with scope `family` and the given values.
     fn runs_of_factor<'a>(
         &mut self,
-        network: &Network,
+        TableInputs { network, optimisations, .. }: TableInputs<'_>,
         (outer, inner): (&Scope, &Scope),
         family: &Scope,
         values: &'a [f64],
@@ -195,7 +196,8 @@ impl TableBuilder {
         let slow = outer.variables().iter().copied().filter(|&v| family.contains(v));
         let slow = Scope::of(network, slow);
         let is_read_once = slow.entries() == outer.entries();
-        if is_read_once || copies.len() + slow.entries() * run > MAX_COPIED {
+        let may_copy = !is_read_once && optimisations.has(Optimisation::CopiedFactors);
+        if !may_copy || copies.len() + slow.entries() * run > MAX_COPIED {
             return with_starts_in(family, RunSource::Scattered(values, offsets.as_slice().into()));
         }
         let first = copies.len();
@@ -296,6 +298,7 @@ mod tests {
     use rand_pcg::Pcg64Mcg;
 
     use super::*;
+    use crate::lowering::Optimisations;
     use crate::network::Variable;
 
     const STATES: [usize; 5] = [3, 2, 40, 1, 4];
@@ -385,7 +388,12 @@ mod tests {
             let factors: Vec<&Factor> = network.factors().collect();
             let mut table = vec![f64::NAN; layout.outer.entries() * layout.run_entries()];
             let forks = round % 2 == 0;
-            let inputs = TableInputs { network: &network, observed: &observed, threads: None };
+            let inputs = TableInputs {
+                network: &network,
+                observed: &observed,
+                threads: None,
+                optimisations: Optimisations::default(),
+            };
             let exponent = builder.product(inputs, &layout, &factors, None, &mut table, forks);
             scaled += usize::from(exponent != 0);
             let order = layout.outer.variables().iter().chain(layout.inner.variables());

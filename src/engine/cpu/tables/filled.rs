@@ -32,7 +32,7 @@ impl<T: Entry> FilledTree<T> {
         // The calling thread allocates all tables, even those that other threads fill.
         let requests = structure.layouts.iter().zip(&structure.shape.factors);
         let requests = requests.map(|(layout, factors)| {
-            let plan = may_factor.then(|| FactoringPlan::new(inputs.network, layout, factors));
+            let plan = may_factor.then(|| FactoringPlan::new(inputs, layout, factors));
             let plan = plan.flatten();
             let entries = if plan.is_some() { 0 } else { layout.entries() };
             TableRequest { layout, factors, sparse: None, plan, table: vec![T::ZERO; entries] }

@@ -26,6 +26,7 @@ use crate::engine::cpu::tree::nodes::Node;
 use crate::engine::cpu::tree::rows::{ROW_HEAD, write_rows};
 use crate::engine::cpu::tree::structure::Structure;
 use crate::engine::simd::simd_dispatch;
+use crate::lowering::Optimisation;
 use crate::network::{Evidence, Factor};
 use crate::potential::Entry;
 use crate::propagation::Watch;
@@ -46,7 +47,9 @@ const ROW_COST: f64 = 24.0;
 /// for which this pays off. Large tables are made on the threads of `inputs`.
 pub fn build_sparse<T: Entry>(structure: &Structure, inputs: TableInputs<'_>) -> FilledTree<T> {
     let has_zeros = |factor: &Factor| factor.values().contains(&0.0);
-    if !inputs.network.factors().any(has_zeros) {
+    let optimisations = inputs.optimisations;
+    let is_wanted = optimisations.has(Optimisation::Sparsity);
+    if !is_wanted || !inputs.network.factors().any(has_zeros) {
         return FilledTree::build(structure, inputs, true);
     }
     let boolean = FilledTree::<u8>::build(structure, inputs, false);
@@ -64,8 +67,10 @@ pub fn build_sparse<T: Entry>(structure: &Structure, inputs: TableInputs<'_>) ->
         adapt_rows(node, layout, sparse, &made);
         tables.push(made.table);
     }
-    tree.compress();
-    tree.nodes.iter_mut().for_each(Node::divide_rows);
+    if optimisations.has(Optimisation::CompressedSeparators) {
+        tree.compress();
+    }
+    tree.nodes.iter_mut().for_each(|node| node.divide_rows(optimisations));
     tree.update_work();
     FilledTree { tree, tables }
 }
@@ -81,7 +86,7 @@ fn request<'a, T: Entry>(
     let layout = &*structure.layouts[clique];
     let factors = &*structure.shape.factors[clique];
     let plan = match sparse {
-        None => FactoringPlan::new(inputs.network, layout, factors),
+        None => FactoringPlan::new(inputs, layout, factors),
         Some(_) => None,
     };
     let entries = match (sparse, &plan) {

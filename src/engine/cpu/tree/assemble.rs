@@ -13,6 +13,7 @@ use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::engine::cpu::tree::places::{BeliefTable, VariablePlaces};
 use crate::engine::cpu::tree::rows::{GroupPort, ParentPort, ROW_HEAD, write_rows};
 use crate::engine::cpu::tree::structure::Structure;
+use crate::lowering::{Optimisation, Optimisations};
 use crate::network::VariableId;
 use crate::potential::write_mapping;
 
@@ -33,7 +34,7 @@ impl Structure {
     /// reuse.
     pub fn assemble(
         &self,
-        TableInputs { network, observed, threads }: TableInputs<'_>,
+        TableInputs { network, observed, threads, optimisations }: TableInputs<'_>,
         sources: impl Iterator<Item = NodeSource>,
         mut places: Vec<VariablePlaces>,
     ) -> Tree {
@@ -58,11 +59,11 @@ impl Structure {
             nodes.push(node);
         }
         // Only conditional probability tables sum to one.
-        if network.is_bayesian() {
+        if network.is_bayesian() && optimisations.has(Optimisation::MessagesOfOne) {
             self.find_messages_of_one(&mut nodes, observed);
         }
-        self.add_rows(&mut nodes, groups_of_new, threads);
-        let mut tree = Tree { nodes, places, below, above, scratch: 0 };
+        self.add_rows(&mut nodes, groups_of_new, threads, optimisations);
+        let mut tree = Tree { nodes, places, below, above, scratch: 0, optimisations };
         tree.update_work();
         tree
     }
@@ -74,12 +75,13 @@ impl Structure {
         nodes: &mut [Node],
         groups: Vec<Option<Vec<GroupPort>>>,
         threads: Option<&ThreadPool>,
+        optimisations: Optimisations,
     ) {
         let work = nodes.iter_mut().zip(&self.layouts).zip(groups);
         let work = work.filter_map(|((node, layout), groups)| Some((node, layout, groups?)));
         let add = |(node, layout, groups): (&mut Node, &Arc<Layout>, Vec<GroupPort>)| {
             write_rows(layout, node.parent.is_some(), &groups, &mut node.words);
-            node.divide_rows();
+            node.divide_rows(optimisations);
         };
         let work: Vec<_> = work.collect();
         let words: usize = work.iter().map(|(node, ..)| node.words.capacity()).sum();

@@ -12,6 +12,7 @@
 //! permuted when they are sent. This costs one indexed access per separator entry, which is little
 //! because separators are small compared with cliques.
 
+use crate::lowering::{Optimisation, Optimisations};
 use crate::network::{Network, VariableId};
 use crate::potential::Scope;
 
@@ -48,8 +49,14 @@ impl Layout {
     /// Among the slow groups, those in the first port are the slowest. Distant rows then meet
     /// different entries of the separator above, which is what
     /// [`row_blocks`](super::rows::row_blocks) needs.
-    pub fn new(network: &Network, variables: &[VariableId], ports: &[&[VariableId]]) -> Self {
-        let mut groups = groups(network, variables, ports);
+    pub fn new(
+        network: &Network,
+        variables: &[VariableId],
+        ports: &[&[VariableId]],
+        optimisations: Optimisations,
+    ) -> Self {
+        let merges = optimisations.has(Optimisation::MergedVariables);
+        let mut groups = groups(network, variables, ports, merges);
         let largest = (0..groups.len()).max_by_key(|&g| (groups[g].entries, g));
         let inner = largest.map(|group| groups.remove(group));
         groups.sort_by_key(|group| group.ports.first().is_none_or(|&port| port != 0));
@@ -96,15 +103,20 @@ struct Group {
     ports: Vec<usize>,
 }
 
-/// Merges the variables that are in the same ports.
-fn groups(network: &Network, variables: &[VariableId], ports: &[&[VariableId]]) -> Vec<Group> {
+/// The variables in groups. If it `merges`, variables that are in the same ports are in one group.
+fn groups(
+    network: &Network,
+    variables: &[VariableId],
+    ports: &[&[VariableId]],
+    merges: bool,
+) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut own_ports = Vec::with_capacity(ports.len());
     for &variable in variables {
         own_ports.clear();
         own_ports.extend((0..ports.len()).filter(|&port| ports[port].contains(&variable)));
         let states = network[variable].cardinality();
-        match groups.iter_mut().find(|group| group.ports == own_ports) {
+        match groups.iter_mut().find(|group| merges && group.ports == own_ports) {
             Some(group) => {
                 group.variables.push(variable);
                 group.entries *= states;

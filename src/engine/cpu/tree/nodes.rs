@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::engine::cpu::tree::entry_map::{EntryMap, EntryStates};
 use crate::engine::cpu::tree::places::VariablePlaces;
 use crate::engine::cpu::tree::rows::{ParentPort, ROW_HEAD, RowBlock, parts, row_blocks};
+use crate::lowering::{Optimisation, Optimisations};
 use crate::network::VariableId;
 
 /// The cliques, and where the tables that they exchange lie in memory.
@@ -25,6 +26,8 @@ pub struct Tree {
     pub above: usize,
     /// Number of entries of the scratch memory in which large tables are summed in parts.
     pub scratch: usize,
+    /// The optimisations to apply in this tree.
+    pub optimisations: Optimisations,
 }
 
 /// A clique, with the ranges of its tables in memory and its rows.
@@ -96,9 +99,12 @@ impl Node {
         self.words.len() / self.stride
     }
 
-    /// Divides the rows of a large table into blocks. The root has no blocks, because it sends no
-    /// message up.
-    pub fn divide_rows(&mut self) {
+    /// Divides the rows of a large table into blocks if that is one of the `optimisations`. The
+    /// root has no blocks, because it sends no message up.
+    pub fn divide_rows(&mut self, optimisations: Optimisations) {
+        if !optimisations.has(Optimisation::DividedContractions) {
+            return;
+        }
         let blocks = |port| row_blocks(&self.words, self.stride, port, self.entries);
         self.blocks = self.port.map(blocks).unwrap_or_default();
     }
@@ -125,8 +131,9 @@ impl Tree {
     /// subtree. Call this whenever tables or rows have changed.
     pub fn update_work(&mut self) {
         self.scratch = 0;
+        let divides = self.optimisations.has(Optimisation::DividedContractions);
         for node in &mut self.nodes {
-            let parts = parts(node.entries, node.below.len());
+            let parts = if divides { parts(node.entries, node.below.len()) } else { 1 };
             node.scratch = self.scratch..self.scratch + (parts - 1) * node.below.len();
             self.scratch = node.scratch.end;
             node.work = node.entries + node.words.len() + node.above.len();

@@ -13,6 +13,7 @@ use crate::cancel::CancelToken;
 use crate::engine::cpu::memory::{Footprint, max_pooled};
 use crate::engine::cpu::tree::structure::{Shape, Structure};
 use crate::graph::{CliqueTree, Heuristic, MoralGraph, clique_tree};
+use crate::lowering::{Optimisation, Optimisations};
 use crate::network::{FactorId, Network, VariableId};
 
 /// The heuristics to try, in order, except that the heuristic of a previous tree comes first. A
@@ -70,21 +71,39 @@ impl ReducedTree {
     }
 }
 
+/// A search for a reduced tree.
+#[derive(Clone, Copy)]
+pub struct Search<'a> {
+    /// The tables of the tree must have fewer entries than this in total.
+    pub max_entries: u64,
+    /// Size of a table entry in bytes.
+    pub width: usize,
+    /// With threads, two heuristics may run in parallel; the result is the same.
+    pub threads: Option<&'a ThreadPool>,
+    pub optimisations: Optimisations,
+    pub cancel: &'a CancelToken,
+}
+
+#[cfg(test)]
+impl<'a> Search<'a> {
+    /// A search for a tree of any size, for tables in double precision.
+    pub fn unlimited(cancel: &'a CancelToken) -> Self {
+        let optimisations = Optimisations::default();
+        Self { max_entries: u64::MAX, width: 8, threads: None, optimisations, cancel }
+    }
+}
+
 /// Triangulates `network` without the variables that are observed.
 ///
-/// `width` is the size of a table entry in bytes. Cliques that are unchanged since the tree
-/// `previous` share the layouts of that tree. With `threads`, two heuristics may run in parallel;
-/// the result is the same. Returns `None` if `cancel` is set, or if no heuristic finds a tree with
-/// fewer than `max_entries` table entries in total.
+/// Cliques that are unchanged since the tree `previous` share the layouts of that tree. Returns
+/// `None` if the search is cancelled, or if no heuristic finds a tree that is small enough.
 pub fn reduce(
     network: &Network,
     is_observed: &[bool],
-    max_entries: u64,
-    width: usize,
     previous: Option<&ReducedTree>,
-    threads: Option<&ThreadPool>,
-    cancel: &CancelToken,
+    search: Search<'_>,
 ) -> Option<ReducedTree> {
+    let Search { max_entries, width, threads, optimisations, cancel } = search;
     let unobserved: Vec<VariableId> = network.ids().filter(|v| !is_observed[v.index()]).collect();
     let (graph, families) = reduced_graph(network, is_observed, &unobserved);
     let mut heuristics = HEURISTICS;
@@ -93,7 +112,11 @@ pub fn reduce(
         heuristics.sort_by_key(|&heuristic| heuristic != previous.heuristic);
     }
     let is_large = graph.len() > MAX_SMALL_NETWORK;
-    let heuristics = if is_large { &heuristics[..2] } else { &heuristics[..] };
+    let heuristics = match is_large {
+        _ if !optimisations.has(Optimisation::MoreHeuristics) => &heuristics[..1],
+        true => &heuristics[..2],
+        false => &heuristics[..],
+    };
     let is_good_enough =
         |entries: u64| is_large && entries / RETRY_ENTRIES_PER_VARIABLE < graph.len() as u64;
     // Given a tree of `entries`: the tree of another heuristic replaces it if that tree has fewer
@@ -122,7 +145,8 @@ pub fn reduce(
     }?;
     let entries = tree.entries;
     let (shape, constants) = shape(tree, &unobserved, &families);
-    let structure = Structure::new(network, shape, previous.map(|previous| &previous.structure));
+    let previous = previous.map(|previous| &previous.structure);
+    let structure = Structure::new(network, shape, previous, optimisations);
     let Footprint { table_bytes, other_bytes } = Footprint::new(&structure, width, false);
     let table_bytes = max_pooled(table_bytes);
     Some(ReducedTree { structure, heuristic, entries, table_bytes, other_bytes, constants })

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::engine::cpu::tree::layout::Layout;
+use crate::lowering::Optimisations;
 use crate::network::{FactorId, Network, VariableId};
 use crate::potential::Scope;
 
@@ -52,7 +53,12 @@ impl Structure {
     /// Cliques that have the same variables and ports as a clique of the tree `previous` share the
     /// layout of that clique. If `previous` is given, the variables of every clique must be in
     /// ascending order in both trees.
-    pub fn new(network: &Network, shape: Shape, previous: Option<&Self>) -> Self {
+    pub fn new(
+        network: &Network,
+        shape: Shape,
+        previous: Option<&Self>,
+        optimisations: Optimisations,
+    ) -> Self {
         let count = shape.cliques.len();
         let separators: Vec<Vec<VariableId>> = (0..count).map(|c| shape.separator(c)).collect();
         let mut children = vec![Vec::new(); count];
@@ -76,20 +82,21 @@ impl Structure {
             Self { shape, separators, children, private, layouts, previous: same_variables };
         for clique in 0..count {
             let known = previous.and_then(|previous| previous.layout_for(&structure, clique));
-            let layout = known.unwrap_or_else(|| Arc::new(structure.layout(network, clique)));
+            let layout =
+                known.unwrap_or_else(|| Arc::new(structure.layout(network, clique, optimisations)));
             structure.layouts.push(layout);
         }
         structure
     }
 
     /// Lays out `clique`.
-    fn layout(&self, network: &Network, clique: usize) -> Layout {
+    fn layout(&self, network: &Network, clique: usize, optimisations: Optimisations) -> Layout {
         let separator = |clique: usize| &*self.separators[clique];
         let ports = self.shape.parents[clique].map(|_| separator(clique)).into_iter();
         let ports = ports.chain(self.children[clique].iter().map(|&child| separator(child)));
         let private = Some(&*self.private[clique]).filter(|private| !private.is_empty());
         let ports: Vec<&[VariableId]> = ports.chain(private).collect();
-        Layout::new(network, &self.shape.cliques[clique], &ports)
+        Layout::new(network, &self.shape.cliques[clique], &ports, optimisations)
     }
 
     /// The layout in this tree that can be reused for `new_clique` of the tree `new`: the layout of

@@ -1,0 +1,181 @@
+//! The optimisations of engine `cpu`, each of which can be switched off.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// An optimisation of engine `cpu`. Switching one off changes time and memory, and results only in
+/// their last bits.
+///
+/// What keeps numbers in range is not listed: rescaling, the bound on the fan-out of a clique, and
+/// the number of factors that are multiplied at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Optimisation {
+    /// Entries of tables that are zero whatever the evidence are left out.
+    Sparsity,
+    /// Entries of separators that no entry of a sparse table touches are left out.
+    CompressedSeparators,
+    /// The states of the entries of compressed separators are listed, so that observations are
+    /// entered faster.
+    EntryStates,
+    /// The table of a clique is kept as a product of smaller tables where these are faster to read.
+    FactoredTables,
+    /// Variables that are in the same tables are merged into one, so that inner loops are longer.
+    MergedVariables,
+    /// Rows and tiles that a message or a finding makes zero are skipped.
+    SkippedZeros,
+    /// Messages that are one everywhere are not computed.
+    MessagesOfOne,
+    /// The vector instructions of the machine are used, not only those of every x86-64 processor.
+    VectorInstructions,
+    /// Large contractions are divided between threads.
+    DividedContractions,
+    /// Subtrees are divided between threads.
+    ParallelSubtrees,
+    /// A propagation may use a junction tree of the unobserved variables.
+    ReducedTrees,
+    /// More than one heuristic is tried for a reduced tree.
+    MoreHeuristics,
+    /// No reduced tree is searched for if none that is small enough can be expected.
+    SearchLimits,
+    /// Tables and messages of a reduced tree are used in the next one.
+    ReusedCliques,
+    /// Memory is kept from one reduced tree to the next, and from one contraction to the next.
+    PooledMemory,
+    /// Messages of the propagation before are kept where the findings allow it.
+    KeptMessages,
+    /// Beliefs are kept if they are d-separated from the changed findings.
+    DConnection,
+    /// Many cases are propagated together, one in each lane of a vector register.
+    BatchedCases,
+    /// A factor that is read many times while a table is made is first copied into the order in
+    /// which it is read.
+    CopiedFactors,
+    /// Small inputs of a contraction are multiplied with one another first, and small outputs are
+    /// summed from one table.
+    GroupedFactors,
+    /// A contraction without tables works on tiles of several variables.
+    Tiles,
+    /// An input of a contraction is multiplied in outside the loops on which it does not depend.
+    HoistedInputs,
+    /// Loops over short rows of a tile are compiled for their length.
+    ConstantRows,
+    /// Factors are kept in the order of their cliques from one propagation to the next.
+    KeptFactors,
+}
+
+impl Optimisation {
+    /// All optimisations.
+    pub const ALL: [Self; 24] = [
+        Self::Sparsity,
+        Self::CompressedSeparators,
+        Self::EntryStates,
+        Self::FactoredTables,
+        Self::MergedVariables,
+        Self::SkippedZeros,
+        Self::MessagesOfOne,
+        Self::VectorInstructions,
+        Self::DividedContractions,
+        Self::ParallelSubtrees,
+        Self::ReducedTrees,
+        Self::MoreHeuristics,
+        Self::SearchLimits,
+        Self::ReusedCliques,
+        Self::PooledMemory,
+        Self::KeptMessages,
+        Self::DConnection,
+        Self::BatchedCases,
+        Self::CopiedFactors,
+        Self::GroupedFactors,
+        Self::Tiles,
+        Self::HoistedInputs,
+        Self::ConstantRows,
+        Self::KeptFactors,
+    ];
+
+    /// The name on the command line, such as `merged-variables`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sparsity => "sparsity",
+            Self::CompressedSeparators => "compressed-separators",
+            Self::EntryStates => "entry-states",
+            Self::FactoredTables => "factored-tables",
+            Self::MergedVariables => "merged-variables",
+            Self::SkippedZeros => "skipped-zeros",
+            Self::MessagesOfOne => "messages-of-one",
+            Self::VectorInstructions => "vector-instructions",
+            Self::DividedContractions => "divided-contractions",
+            Self::ParallelSubtrees => "parallel-subtrees",
+            Self::ReducedTrees => "reduced-trees",
+            Self::MoreHeuristics => "more-heuristics",
+            Self::SearchLimits => "search-limits",
+            Self::ReusedCliques => "reused-cliques",
+            Self::PooledMemory => "pooled-memory",
+            Self::KeptMessages => "kept-messages",
+            Self::DConnection => "d-connection",
+            Self::BatchedCases => "batched-cases",
+            Self::CopiedFactors => "copied-factors",
+            Self::GroupedFactors => "grouped-factors",
+            Self::Tiles => "tiles",
+            Self::HoistedInputs => "hoisted-inputs",
+            Self::ConstantRows => "constant-rows",
+            Self::KeptFactors => "kept-factors",
+        }
+    }
+}
+
+impl fmt::Display for Optimisation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Optimisation {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|optimisation| optimisation.name() == name);
+        found.ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("'{name}' is not an optimisation; expected one of {names}")
+        })
+    }
+}
+
+/// The optimisations that an engine applies; by default all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Optimisations {
+    /// One bit for each optimisation that is switched off.
+    off: u32,
+}
+
+impl Optimisations {
+    /// These without `optimisation`.
+    #[must_use]
+    pub fn without(self, optimisation: Optimisation) -> Self {
+        Self { off: self.off | 1 << optimisation as u32 }
+    }
+
+    /// Whether `optimisation` is applied.
+    #[must_use]
+    pub fn has(self, optimisation: Optimisation) -> bool {
+        self.off >> optimisation as u32 & 1 == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_optimisation_is_switched_off_and_the_others_stay() {
+        for off in Optimisation::ALL {
+            assert_eq!(off.name().parse(), Ok(off));
+            let others = Optimisations::default().without(off);
+            for optimisation in Optimisation::ALL {
+                assert_eq!(others.has(optimisation), optimisation != off);
+            }
+        }
+        assert!("speed".parse::<Optimisation>().is_err());
+    }
+}
