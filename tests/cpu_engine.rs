@@ -109,8 +109,8 @@ fn the_product_at_the_root_and_the_start_of_threads_are_in_the_trace() {
                 threads,
                 memory: MemoryLimit::from_bytes(4 << 30),
                 paper: PaperOptions::default(),
-                runs: LoadOptions::MANY_RUNS,
                 form: Some(form),
+                ..LoadOptions::default()
             };
             let mut propagator =
                 engine.load(&compiled, &options).expect("the network fits in memory");
