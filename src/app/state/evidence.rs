@@ -11,6 +11,15 @@ pub enum EvidenceCommand {
     Toggle(VariableId, usize),
     /// Enter this finding, in place of the variable's current one if there is one.
     Set(VariableId, Finding),
+    /// As `Set`, while a slider moves. Changes of one `gesture` are undone together.
+    Adjust {
+        /// The variable.
+        variable: VariableId,
+        /// The new finding.
+        finding: Finding,
+        /// Changes whenever the user presses a slider again.
+        gesture: u64,
+    },
     /// Retract the finding of a variable.
     Retract(VariableId),
     /// Retract all findings.
@@ -19,14 +28,19 @@ pub enum EvidenceCommand {
 
 /// Applies `command` to the open document.
 pub(crate) fn apply(core: &mut Core, history: &mut History, command: EvidenceCommand) {
-    change(core, history, |evidence| match command {
+    let gesture = match command {
+        EvidenceCommand::Adjust { variable, gesture, .. } => Some((variable, gesture)),
+        _ => None,
+    };
+    change_in_gesture(core, history, gesture, |evidence| match command {
         EvidenceCommand::Toggle(variable, state) if evidence.observed(variable) == Some(state) => {
             evidence.retract(variable);
         }
         EvidenceCommand::Toggle(variable, state) => {
             evidence.insert(variable, Finding::Observed(state));
         }
-        EvidenceCommand::Set(variable, finding) => evidence.insert(variable, finding),
+        EvidenceCommand::Set(variable, finding)
+        | EvidenceCommand::Adjust { variable, finding, .. } => evidence.insert(variable, finding),
         EvidenceCommand::Retract(variable) => _ = evidence.retract(variable),
         EvidenceCommand::Clear => evidence.clear(),
     });
@@ -34,11 +48,21 @@ pub(crate) fn apply(core: &mut Core, history: &mut History, command: EvidenceCom
 
 /// Changes the evidence of the open document. The user can undo the change.
 pub(crate) fn change(core: &mut Core, history: &mut History, change: impl FnOnce(&mut Evidence)) {
+    change_in_gesture(core, history, None, change);
+}
+
+/// As [`change`]. Changes with the same `gesture` that follow each other are undone together.
+fn change_in_gesture(
+    core: &mut Core,
+    history: &mut History,
+    gesture: Option<(VariableId, u64)>,
+    change: impl FnOnce(&mut Evidence),
+) {
     let Some(document) = &core.model.document else { return };
     let mut evidence = document.evidence.clone();
     change(&mut evidence);
     if evidence != document.evidence {
-        history.record(ReplacedValue::Evidence(document.evidence.clone()));
+        history.record_in_gesture(ReplacedValue::Evidence(document.evidence.clone()), gesture);
         set(core, evidence);
     }
 }

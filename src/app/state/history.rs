@@ -1,7 +1,7 @@
 //! The history behind undo and redo.
 
 use crate::app::state::case::Case;
-use crate::network::Evidence;
+use crate::network::{Evidence, VariableId};
 
 /// A command about the history of changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,16 +39,28 @@ pub struct History {
     redo: Vec<ReplacedValue>,
     /// Whether the user changed, undid or redid anything.
     touched: bool,
+    /// The gesture of the last change, if that change belongs to one.
+    gesture: Option<(VariableId, u64)>,
 }
 
 impl History {
     /// Records `value`, which a change replaces. After that, nothing can be redone.
     pub fn record(&mut self, value: ReplacedValue) {
+        self.gesture = None;
         self.touched = true;
         self.redo.clear();
         self.undo.push(value);
         if self.undo.len() > MAX_UNDO {
             self.undo.remove(0);
+        }
+    }
+
+    /// As [`record`](Self::record). If the last change has the same `gesture`, both changes are
+    /// undone together, so that the value which the first of them replaced is kept.
+    pub fn record_in_gesture(&mut self, value: ReplacedValue, gesture: Option<(VariableId, u64)>) {
+        if gesture.is_none() || self.gesture != gesture {
+            self.record(value);
+            self.gesture = gesture;
         }
     }
 
@@ -75,6 +87,7 @@ impl History {
             HistoryCommand::Undo => (&mut self.undo, &mut self.redo),
             HistoryCommand::Redo => (&mut self.redo, &mut self.undo),
         };
+        self.gesture = None;
         if let Some(value) = from.pop() {
             to.push(replace(value));
             self.touched = true;
@@ -116,6 +129,21 @@ mod tests {
         assert!(step(&mut history, Redo, &mut now) && now == observed(0));
         history.record(ReplacedValue::Evidence(now.clone()));
         assert!(!step(&mut history, Redo, &mut now), "a new change discards what could be redone");
+    }
+
+    #[test]
+    fn changes_of_one_gesture_are_undone_together() {
+        use HistoryCommand::Undo;
+        let (mut history, mut now) = (History::default(), observed(2));
+        let drag = |serial| Some((VariableId::new(0), serial));
+        history.record_in_gesture(ReplacedValue::Evidence(Evidence::none()), drag(1));
+        history.record_in_gesture(ReplacedValue::Evidence(observed(0)), drag(1));
+        history.record_in_gesture(ReplacedValue::Evidence(observed(1)), drag(2));
+        assert!(step(&mut history, Undo, &mut now) && now == observed(1));
+        assert!(step(&mut history, Undo, &mut now) && now == Evidence::none());
+        assert!(!step(&mut history, Undo, &mut now));
+        history.record_in_gesture(ReplacedValue::Evidence(observed(3)), drag(2));
+        assert!(step(&mut history, Undo, &mut now), "an undo ends the gesture");
     }
 
     #[test]

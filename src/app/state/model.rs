@@ -11,7 +11,7 @@ use crate::app::state::settings::Settings;
 use crate::app::state::stepping::Stepping;
 use crate::experiment::Recording;
 use crate::network::VariableId;
-use crate::propagation::CompiledNetwork;
+use crate::propagation::{CompiledNetwork, Posteriors};
 use crate::session::{Answer, ImprovementProgress, Step};
 
 /// The launch overhead of one propagation without evidence on this machine's GPU.
@@ -26,6 +26,17 @@ pub struct MeasuredOverhead {
     pub overhead_us: f64,
     /// Time of the whole propagation, in microseconds.
     pub whole_us: f64,
+}
+
+/// What the probabilities on screen are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BeliefStatus {
+    /// Posteriors given the current evidence.
+    Current,
+    /// Posteriors given other evidence.
+    Stale,
+    /// Beliefs in the middle of a propagation.
+    SoFar,
 }
 
 /// Everything that panes may read.
@@ -55,6 +66,8 @@ pub struct Model {
     pub improvement: Option<Arc<ImprovementProgress>>,
     /// Whether moral and fill edges are shown in the network graph.
     pub fill_edges: bool,
+    /// The variable whose likelihoods are being entered with sliders.
+    pub likelihood: Option<VariableId>,
     /// The variable and the state that the current step of a lesson asks the user to observe.
     pub pointed: Option<(VariableId, usize)>,
     /// The position of stepping through the messages; `None` while the user is not stepping.
@@ -85,6 +98,7 @@ impl Model {
             overheads: Vec::new(),
             improvement: None,
             fill_edges: false,
+            likelihood: None,
             pointed: None,
             stepping: None,
             explained: None,
@@ -112,6 +126,21 @@ impl Model {
     #[must_use]
     pub fn compiled_whole(&self) -> Option<&Arc<CompiledNetwork>> {
         self.compiled().filter(|compiled| compiled.observed().is_empty())
+    }
+
+    /// The probabilities of all states that the panes show; `None` before the first propagation.
+    #[must_use]
+    pub fn beliefs(&self) -> Option<&Posteriors> {
+        Some(&self.document.as_ref()?.result.as_ref()?.posteriors)
+    }
+
+    /// What the probabilities in [`beliefs`](Self::beliefs) are.
+    #[must_use]
+    pub fn belief_status(&self) -> BeliefStatus {
+        match &self.document {
+            Some(document) if document.is_stale() => BeliefStatus::Stale,
+            _ => BeliefStatus::Current,
+        }
     }
 
     /// The selected item.

@@ -8,6 +8,7 @@ use crate::app::state::pane::Pane;
 use crate::app::state::pane_layout;
 use crate::app::state::recordings::RecordedRunRef;
 use crate::app::state::settings::ThemeChoice;
+use crate::network::VariableId;
 use crate::propagation::MessageId;
 
 /// A command about what the panes show.
@@ -30,6 +31,8 @@ pub enum ViewCommand {
     /// Compute the numbers of this message. Pushed in every frame in which a pane shows the
     /// message.
     Explain(MessageId),
+    /// Show sliders for the likelihoods of this variable, or hide the sliders.
+    EditLikelihood(Option<VariableId>),
     /// Use the dark theme, the light theme, or the theme of the system.
     SetTheme(ThemeChoice),
     /// Scale everything; 1 is normal size.
@@ -48,6 +51,12 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: ViewCommand) 
         ViewCommand::ShowRecording(recorded) => {
             if let Some(document) = core.document() {
                 document.shown = recorded;
+            }
+        }
+        ViewCommand::EditLikelihood(variable) => {
+            core.model.likelihood = variable;
+            if variable.is_some() {
+                pane_layout::show_pane(&mut core.layout, Pane::Variables);
             }
         }
         ViewCommand::SetTheme(theme) => {

@@ -4,5 +4,7 @@ pub mod figure;
 pub mod graph_view;
 pub mod icon_button;
 pub mod naming;
+pub mod short_text;
+pub mod state_bar;
 pub mod table;
 pub mod targets;

@@ -70,6 +70,7 @@ impl Workbench {
         self.explanations.forget(&mut self.core.model);
         self.core.model.selection = Highlight::default();
         self.core.model.hover = Highlight::default();
+        self.core.model.likelihood = None;
         cases::list(&mut self.core, &self.case_store);
         // The requested cases belong to the previous network.
         self.core.requests.cases = [].into();

@@ -4,6 +4,7 @@ mod durations;
 mod equations;
 mod finding;
 mod run_choice;
+mod states;
 mod traced_messages;
 mod zoom_buttons;
 
@@ -14,6 +15,7 @@ use eframe::egui::{Label, RichText, Ui};
 pub(super) use durations::DurationSummary;
 pub(super) use equations::Equations;
 pub(super) use finding::describe_finding;
+pub(super) use states::{StateRow, variable_menu};
 pub(super) use traced_messages::{TracedMessages, choose_messages};
 pub(super) use zoom_buttons::zoom_buttons;
 

@@ -8,14 +8,17 @@ mod tests;
 
 use std::sync::Arc;
 
-use eframe::egui::{self, RichText, Ui, Vec2};
+use eframe::egui::{
+    self, RectAlign, Response, RichText, Sense, Stroke, StrokeKind, Tooltip, Ui, Vec2,
+};
 
 use crate::app::layout::from_file;
-use crate::app::panes::common::{empty_state, zoom_buttons};
+use crate::app::panes::common::{StateRow, empty_state, variable_menu, zoom_buttons};
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
+use crate::app::widgets::graph_view::chart::ChartRow;
 use crate::app::widgets::graph_view::{GraphCanvas, Target};
 use crate::app::widgets::targets;
 use crate::network::VariableId;
@@ -36,6 +39,8 @@ pub struct NetworkPane {
     fit_serial: u64,
     /// The selection in the last frame; a newly selected variable is brought into view.
     last_selected: Option<Item>,
+    /// The variable of the menu that was opened last.
+    menu_variable: Option<VariableId>,
     /// Whether the user wants layers although the file gives positions.
     prefer_layers: bool,
 }
@@ -60,6 +65,7 @@ impl Default for NetworkPane {
             charts: Charts::default(),
             fit_serial: 0,
             last_selected: None,
+            menu_variable: None,
             prefer_layers: false,
         }
     }
@@ -88,7 +94,7 @@ impl NetworkPane {
             self.last_selected.clone_from(&item);
             commands.push(ViewCommand::Select(item));
         }
-        self.charts.update(ui, document);
+        self.charts.update(ui, model, document);
         let key = NetworkKey::new(model, document);
         let style = NetworkStyle::new(ui, model, document, &self.charts);
         let edges = &self.edges;
@@ -98,9 +104,62 @@ impl NetworkPane {
             |index| style.variable(VariableId::new(index)),
             |index| style.edge(edges[index]),
         );
-        if let Some(Item::Variable(variable)) = hovered {
+        self.menu(&response, document, hovered.as_ref(), commands);
+        let is_over_state = self.states(ui, model, document, commands);
+        if let Some(Item::Variable(variable)) = hovered.filter(|_| !is_over_state) {
             response.on_hover_ui_at_pointer(|ui| card::show(ui, document, variable));
         }
+    }
+
+    /// Opens the menu of the variable that was clicked with the secondary button.
+    fn menu(
+        &mut self,
+        response: &Response,
+        document: &Document,
+        hovered: Option<&Item>,
+        commands: &mut Commands,
+    ) {
+        if response.secondary_clicked() {
+            self.menu_variable = match hovered {
+                Some(&Item::Variable(variable)) => Some(variable),
+                _ => None,
+            };
+        }
+        if let Some(variable) = self.menu_variable {
+            response.context_menu(|ui| variable_menu(ui, document, variable, commands));
+        }
+    }
+
+    /// Lets the user enter evidence by clicks on the bars of the charts. Returns whether the
+    /// pointer is over such a bar.
+    fn states(
+        &self,
+        ui: &mut Ui,
+        model: &Model,
+        document: &Document,
+        commands: &mut Commands,
+    ) -> bool {
+        let mut is_over_state = false;
+        for ChartRow { node, index, rect, node_rect } in self.canvas.chart_rows() {
+            let variable = VariableId::new(node);
+            let row = StateRow { model, document, variable, state: index };
+            let id = ui.id().with(("state", variable, index));
+            let response = ui.interact(rect, id, Sense::click());
+            row.name(&response, "Network");
+            row.respond(ui, &response, commands);
+            if response.hovered() || response.has_focus() {
+                is_over_state |= response.hovered();
+                let colour = ui.style().interact(&response).fg_stroke.color;
+                let stroke = Stroke::new(1.0, colour);
+                ui.painter().rect_stroke(rect, 2.0, stroke, StrokeKind::Outside);
+            }
+            // Beside the box, the card does not cover other states.
+            let mut card = Tooltip::for_enabled(&response);
+            card.popup = card.popup.anchor(node_rect).align(RectAlign::RIGHT_START);
+            card.popup = card.popup.align_alternatives(&[RectAlign::LEFT_START]);
+            card.show(|ui| row.hover_card(ui));
+        }
+        is_over_state
     }
 
     fn toolbar(

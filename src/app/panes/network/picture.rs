@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use eframe::egui::{Pos2, Vec2};
 
 use crate::app::layout::{from_file, layered};
+use crate::app::widgets::graph_view::chart::{CHART_BOTTOM, CHART_MARGIN, CHART_TOP, NUMBER_WIDTH};
 use crate::app::widgets::graph_view::node::NodeText;
 use crate::app::widgets::graph_view::{PlacedEdge, PlacedNode};
 use crate::app::widgets::naming;
@@ -12,7 +13,17 @@ use crate::network::{Network, VariableId};
 use crate::propagation::CompiledNetwork;
 
 /// Maximum number of bars that add to the height of a node. More bars share the same height.
-const MAX_BAR_ROWS: usize = 5;
+const MAX_BAR_ROWS: usize = 8;
+/// Height of the row of a bar.
+const BAR_HEIGHT: f32 = 12.0;
+/// Minimum width of a bar at probability one. With a smaller width, 5% and 6% look the same.
+const MIN_BAR_WIDTH: f32 = 54.0;
+/// Maximum width of a box on account of its title.
+const MAX_WIDTH: f32 = 160.0;
+/// Approximate width of a letter in the name of a state.
+const LETTER_WIDTH: f32 = 4.9;
+/// Maximum width of the names of states. Longer names are shortened.
+const MAX_LABEL_WIDTH: f32 = 62.0;
 
 /// What a line of the picture stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,11 +116,20 @@ pub fn picture(
     Picture { nodes, lines, edges }
 }
 
+/// The width of the names of the states in the chart of a variable, with room for the mark of a
+/// finding.
+pub fn label_width(network: &Network, id: VariableId) -> f32 {
+    let letters = network[id].states().iter().map(|state| state.chars().count()).max();
+    (12.0 + LETTER_WIDTH * letters.unwrap_or(0) as f32).min(MAX_LABEL_WIDTH)
+}
+
 /// The size of the box of a variable, with room for its title and for a bar chart of its states.
 fn box_size(network: &Network, id: VariableId) -> Vec2 {
     let letters = title(network, id).chars().count() as f32;
     let rows = network[id].cardinality().min(MAX_BAR_ROWS) as f32;
-    Vec2::new((letters * 6.4 + 22.0).clamp(92.0, 150.0), 30.0 + 11.0 * rows)
+    let chart = label_width(network, id) + MIN_BAR_WIDTH + NUMBER_WIDTH + 2.0 * CHART_MARGIN;
+    let width = (letters * 6.4 + 22.0).min(MAX_WIDTH).max(chart);
+    Vec2::new(width, CHART_TOP + BAR_HEIGHT * rows + CHART_BOTTOM)
 }
 
 /// The arcs of a Bayesian network.

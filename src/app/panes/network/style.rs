@@ -5,14 +5,18 @@ use std::sync::Arc;
 use eframe::egui::{Color32, Stroke, Ui};
 use fixedbitset::FixedBitSet;
 
-use crate::app::panes::network::picture::Edge;
+use crate::app::panes::common::StateRow;
+use crate::app::panes::network::picture::{Edge, label_width};
 use crate::app::state::document::Document;
 use crate::app::state::highlight::{Highlight, Item};
-use crate::app::state::model::Model;
+use crate::app::state::model::{BeliefStatus, Model};
 use crate::app::theme::Palette;
+use crate::app::widgets::graph_view::chart::Chart;
 use crate::app::widgets::graph_view::edge::{EdgeStyle, Line};
-use crate::app::widgets::graph_view::node::{Bar, Chart, NodeStyle};
+use crate::app::widgets::graph_view::node::NodeStyle;
+use crate::app::widgets::state_bar::BarColours;
 use crate::network::{Evidence, VariableId};
+use crate::session::Propagation;
 
 /// Everything that the styles depend on, except the theme.
 #[derive(PartialEq)]
@@ -29,7 +33,9 @@ struct ChartKey {
     serial: u64,
     /// Address of the newest posteriors, which the document keeps alive.
     result: Option<usize>,
-    stale: bool,
+    /// Address of the priors.
+    prior: Option<usize>,
+    status: BeliefStatus,
     evidence: Evidence,
     /// Whether the theme is dark; `None` in [`NetworkKey`], since the canvas compares the theme
     /// itself.
@@ -37,11 +43,13 @@ struct ChartKey {
 }
 
 impl ChartKey {
-    fn new(document: &Document, dark: Option<bool>) -> Self {
+    fn new(model: &Model, document: &Document, dark: Option<bool>) -> Self {
+        let address = |result: &Arc<Propagation>| Arc::as_ptr(result) as usize;
         Self {
             serial: document.serial,
-            result: document.result.as_ref().map(|result| Arc::as_ptr(result) as usize),
-            stale: document.is_stale(),
+            result: document.result.as_ref().map(address),
+            prior: document.prior.as_ref().map(address),
+            status: model.belief_status(),
             evidence: document.evidence.clone(),
             dark,
         }
@@ -53,7 +61,7 @@ impl NetworkKey {
         Self {
             selection: model.selection.clone(),
             hover: model.hover.clone(),
-            charts: ChartKey::new(document, None),
+            charts: ChartKey::new(model, document, None),
         }
     }
 }
@@ -67,26 +75,18 @@ pub struct Charts {
 
 impl Charts {
     /// Computes the charts again if something that they depend on has changed.
-    pub fn update(&mut self, ui: &Ui, document: &Document) {
-        let key = ChartKey::new(document, Some(ui.visuals().dark_mode));
+    pub fn update(&mut self, ui: &Ui, model: &Model, document: &Document) {
+        let key = ChartKey::new(model, document, Some(ui.visuals().dark_mode));
         if self.key.as_ref() == Some(&key) {
             return;
         }
-        let palette = Palette::of(ui);
-        let background = ui.visuals().extreme_bg_color;
+        let colours = BarColours { ink: ui.visuals().strong_text_color(), ..BarColours::of(ui) };
         let network = document.network();
-        let chart = |id: VariableId| {
-            let posterior = document.result.as_ref().map(|result| result.posteriors.of(id));
-            let colour = match document.evidence.get(id) {
-                Some(_) => palette.evidence,
-                None if key.stale => palette.posterior.lerp_to_gamma(background, 0.55),
-                None => palette.posterior,
-            };
-            let bars = network[id].states().iter().enumerate().map(|(state, label)| Bar {
-                label: Arc::from(label.as_str()),
-                share: posterior.map_or(0.0, |posterior| posterior[state] as f32),
-            });
-            Arc::new(Chart { bars: bars.collect(), colour, background })
+        let chart = |variable: VariableId| {
+            let states = 0..network[variable].cardinality();
+            let row = |state: usize| StateRow { model, document, variable, state }.bar();
+            let bars = states.map(row).collect();
+            Arc::new(Chart { bars, colours, label_width: label_width(network, variable) })
         };
         self.charts = network.ids().map(chart).collect();
         self.key = Some(key);

@@ -2,12 +2,14 @@
 
 use eframe::egui::{self, Align2, Rect, Response, Sense, Stroke, Ui, pos2, vec2};
 
-use super::rows::{NUMBER_WIDTH, RowActions, VariableRow};
-use super::text::{name_font, percent, small_font, write_elided};
-use crate::app::state::command::{Commands, EvidenceCommand, ViewCommand};
+use super::rows::{RowActions, VariableRow};
+use super::text::{name_font, write_elided};
+use crate::app::panes::common::variable_menu;
+use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::theme::Palette;
 use crate::app::widgets::naming;
+use crate::app::widgets::state_bar::{NUMBER_WIDTH, percent, small_font};
 
 /// Share of the width for the name of a collapsed variable.
 const NAME_SHARE: f32 = 0.52;
@@ -46,7 +48,7 @@ impl VariableRow<'_> {
         if title.hovered() {
             commands.push(ViewCommand::Hover(Item::Variable(self.variable)));
         }
-        title.context_menu(|ui| self.menu(ui, actions, commands));
+        title.context_menu(|ui| variable_menu(ui, self.document, self.variable, commands));
 
         self.paint_background(ui, rect, &title);
         self.paint_text(ui, rect, arrow_rect, title_rect);
@@ -75,30 +77,6 @@ impl VariableRow<'_> {
         if !self.expanded {
             self.paint_summary(ui, Rect::from_min_max(pos2(split, rect.top()), rect.max));
         }
-    }
-
-    /// Draws the context menu.
-    fn menu(&self, ui: &mut Ui, actions: &mut RowActions, commands: &mut Commands) {
-        if ui.button("Enter likelihood…").clicked() {
-            actions.edit_likelihood = true;
-            ui.close();
-        }
-        let has_evidence = self.document.evidence.get(self.variable).is_some();
-        if ui.add_enabled(has_evidence, egui::Button::new("Retract")).clicked() {
-            commands.push(EvidenceCommand::Retract(self.variable));
-            ui.close();
-        }
-        ui.separator();
-        ui.label("Observe");
-        egui::ScrollArea::vertical().max_height(280.0).show(ui, |ui| {
-            for (state, label) in self.document.network()[self.variable].states().iter().enumerate()
-            {
-                if ui.selectable_label(self.observed(state), label).clicked() {
-                    commands.push(EvidenceCommand::Toggle(self.variable, state));
-                    ui.close();
-                }
-            }
-        });
     }
 
     fn paint_background(&self, ui: &Ui, rect: Rect, response: &Response) {
@@ -142,7 +120,7 @@ impl VariableRow<'_> {
         let best = (0..posterior.len()).max_by(|&a, &b| posterior[a].total_cmp(&posterior[b]));
         let Some(best) = best else { return };
         let label = &self.document.network()[self.variable].states()[best];
-        let number = percent(posterior[best]);
+        let number = percent(posterior[best], 2);
         let ink = self.dimmed(ui.visuals().text_color());
         painter.text(
             rect.right_center() - vec2(4.0, 0.0),

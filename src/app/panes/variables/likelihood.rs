@@ -1,82 +1,105 @@
-//! The window in which a likelihood is entered.
+//! Sliders for the likelihoods of a variable, below the list.
 
-use eframe::egui::{self, Ui};
+use eframe::egui::{self, ScrollArea, Slider, SliderClamping, Ui};
 
-use crate::app::state::command::{Commands, EvidenceCommand};
+use crate::app::state::command::{Commands, EvidenceCommand, ViewCommand};
 use crate::app::state::document::Document;
+use crate::app::widgets::short_text::one_line;
+use crate::app::widgets::state_bar::small_font;
 use crate::network::{Finding, VariableId};
 
-/// A window with a weight for each state.
-pub(super) struct LikelihoodEditor {
-    variable: VariableId,
-    /// The weight of each state.
-    weights: Vec<f64>,
-    /// Serial number of the document; the editor closes when another document is opened.
-    serial: u64,
+/// Maximum height of the sliders in points. The sliders of more states scroll.
+const MAX_HEIGHT: f32 = 180.0;
+/// Share of the width for the name of a state.
+const LABEL_SHARE: f32 = 0.38;
+
+/// The sliders. The weights themselves are in the evidence: a slider changes them as it moves.
+#[derive(Default)]
+pub(super) struct LikelihoodSliders {
+    /// Number of times that a slider was pressed. All changes until the next press are undone
+    /// together.
+    gesture: u64,
 }
 
-impl LikelihoodEditor {
-    /// An editor for `variable` that starts with the weights of its finding or, without a finding,
-    /// with equal weights.
-    pub(super) fn new(document: &Document, variable: VariableId) -> Self {
-        let states = 0..document.network()[variable].cardinality();
-        let weight =
-            |state| document.evidence.get(variable).map_or(1.0, |finding| finding.weight(state));
-        Self { variable, weights: states.map(weight).collect(), serial: document.serial }
-    }
-
-    /// Draws the editor. Returns whether it stays open.
+impl LikelihoodSliders {
+    /// Draws a slider for each state of `variable`.
     pub(super) fn show(
         &mut self,
         ui: &mut Ui,
         document: &Document,
+        variable: VariableId,
         commands: &mut Commands,
-    ) -> bool {
-        if document.serial != self.serial {
-            return false;
-        }
-        let variable = &document.network()[self.variable];
-        let mut open = true;
-        let mut done = false;
-        egui::Window::new(format!("Likelihood of {}", variable.name()))
-            .id(egui::Id::new("likelihood editor"))
-            .collapsible(false)
-            .resizable(false)
-            .open(&mut open)
-            .show(ui.ctx(), |ui| {
-                ui.label("P(observation | state) for each state, up to a common factor.");
-                egui::ScrollArea::vertical().max_height(360.0).show(ui, |ui| {
-                    egui::Grid::new("weights").num_columns(2).show(ui, |ui| {
-                        for (state, weight) in variable.states().iter().zip(&mut self.weights) {
-                            let label = ui.label(state);
-                            let slider = egui::Slider::new(weight, 0.0..=1.0).fixed_decimals(3);
-                            ui.add(slider.clamping(egui::SliderClamping::Never))
-                                .labelled_by(label.id);
-                            *weight = weight.max(0.0);
-                            ui.end_row();
-                        }
-                    });
-                });
-                ui.horizontal(|ui| {
-                    let usable = self.weights.iter().any(|&weight| weight > 0.0);
-                    let enter = ui.add_enabled(usable, egui::Button::new("Enter"));
-                    if enter
-                        .on_disabled_hover_text("At least one weight must be above zero")
-                        .clicked()
-                    {
-                        let finding = Finding::Likelihood(self.weights.clone().into());
-                        commands.push(EvidenceCommand::Set(self.variable, finding));
-                        done = true;
-                    }
-                    if ui.button("Retract").clicked() {
-                        commands.push(EvidenceCommand::Retract(self.variable));
-                        done = true;
-                    }
-                    if ui.button("Close").clicked() {
-                        done = true;
-                    }
-                });
+    ) {
+        let name = document.network()[variable].name();
+        ui.separator();
+        ui.horizontal(|ui| {
+            ui.strong(format!("Likelihoods of {name}")).on_hover_text(
+                "P(observation | state) for each state, up to a common factor. At least one must \
+                 be above zero.",
+            );
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if ui.button("Done").on_hover_text("Hide the sliders").clicked() {
+                    commands.push(ViewCommand::EditLikelihood(None));
+                }
             });
-        open && !done
+        });
+        let area = ScrollArea::vertical().id_salt("likelihoods").max_height(MAX_HEIGHT);
+        area.auto_shrink([false, true]).show(ui, |ui| {
+            self.sliders(ui, document, variable, commands);
+        });
+    }
+
+    fn sliders(
+        &mut self,
+        ui: &mut Ui,
+        document: &Document,
+        variable: VariableId,
+        commands: &mut Commands,
+    ) {
+        let states = document.network()[variable].states();
+        let finding = document.evidence.get(variable);
+        let weight = |state: usize| finding.map_or(1.0, |finding| finding.weight(state));
+        let weights: Vec<f64> = (0..states.len()).map(weight).collect();
+        let label_width = LABEL_SHARE * ui.available_width();
+        for (state, label) in states.iter().enumerate() {
+            let mut value = weights[state];
+            ui.horizontal(|ui| {
+                let colour = ui.visuals().text_color();
+                let galley = one_line(ui.painter(), label, small_font(ui), colour, label_width);
+                let size = egui::vec2(label_width, ui.spacing().interact_size.y);
+                let (rect, _) = ui.allocate_exact_size(size, egui::Sense::hover());
+                let at = rect.left_center() - egui::vec2(0.0, galley.size().y / 2.0);
+                ui.painter().galley(at, galley, colour);
+                let room = ui.available_width() - ui.spacing().interact_size.x - 16.0;
+                ui.spacing_mut().slider_width = room.max(40.0);
+                let slider = Slider::new(&mut value, 0.0..=1.0)
+                    .fixed_decimals(3)
+                    .clamping(SliderClamping::Never);
+                let response = ui.add(slider);
+                if response.drag_started() || !response.dragged() && response.changed() {
+                    self.gesture += 1;
+                }
+                if response.changed() {
+                    commands.extend(self.change(variable, &weights, state, value));
+                }
+            });
+        }
+    }
+
+    /// The command that gives `state` the weight `value`; `None` if no state would have a weight
+    /// above zero.
+    fn change(
+        &self,
+        variable: VariableId,
+        weights: &[f64],
+        state: usize,
+        value: f64,
+    ) -> Option<crate::app::state::command::Command> {
+        let mut weights: Box<[f64]> = weights.into();
+        weights[state] = if value.is_finite() { value.max(0.0) } else { 0.0 };
+        let is_usable = weights.iter().any(|&weight| weight > 0.0);
+        let finding = Finding::Likelihood(weights);
+        let gesture = self.gesture;
+        is_usable.then(|| EvidenceCommand::Adjust { variable, finding, gesture }.into())
     }
 }

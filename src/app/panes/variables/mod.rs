@@ -22,7 +22,7 @@ use crate::app::state::model::Model;
 use crate::network::{Network, VariableId};
 use crate::numbers;
 
-use likelihood::LikelihoodEditor;
+use likelihood::LikelihoodSliders;
 use rows::{HEADING_HEIGHT, STATE_HEIGHT};
 
 /// Maximum total number of states for which all variables are expanded when a network is opened.
@@ -38,12 +38,12 @@ pub struct VariablesPane {
     expanded: BTreeSet<VariableId>,
     /// Serial number of the document that `expanded` belongs to.
     serial: Option<u64>,
-    editor: Option<LikelihoodEditor>,
+    sliders: LikelihoodSliders,
     /// The variable that was selected in the last frame; a new selection is scrolled into view.
     last_selected: Option<VariableId>,
     /// Whether to scroll to the top, because another network was opened.
     scroll_to_top: bool,
-    /// Height of the evidence below the list in the last frame, in points.
+    /// Height of the sliders and the evidence below the list in the last frame, in points.
     evidence_height: f32,
 }
 
@@ -65,16 +65,14 @@ impl VariablesPane {
         let height = (ui.available_height() - self.evidence_height).max(MIN_LIST_HEIGHT);
         self.list(ui, model, document, &shown, height, commands);
         let top = ui.cursor().top();
+        if let Some(variable) = model.likelihood {
+            self.sliders.show(ui, document, variable, commands);
+        }
         evidence::show(ui, document, commands);
         let evidence_height = ui.cursor().top() - top;
         if evidence_height != self.evidence_height {
             self.evidence_height = evidence_height;
-            ui.ctx().request_discard("the height of the evidence has changed");
-        }
-        if let Some(editor) = &mut self.editor
-            && !editor.show(ui, document, commands)
-        {
-            self.editor = None;
+            ui.ctx().request_discard("what is below the list has another height");
         }
     }
 
@@ -162,9 +160,6 @@ impl VariablesPane {
                 let actions = row.show(ui, rect, commands);
                 if actions.toggle_expanded {
                     toggled = Some(variable);
-                }
-                if actions.edit_likelihood {
-                    self.editor = Some(LikelihoodEditor::new(document, variable));
                 }
             }
         });

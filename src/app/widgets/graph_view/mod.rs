@@ -13,6 +13,7 @@
 
 pub mod camera;
 mod canvas;
+pub mod chart;
 pub mod edge;
 mod interact;
 pub mod node;

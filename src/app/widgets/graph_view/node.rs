@@ -9,7 +9,9 @@ use egui_graphs::{DisplayNode, DrawContext, NodeProps};
 use petgraph::EdgeType;
 use petgraph::stable_graph::IndexType;
 
+use crate::app::widgets::graph_view::chart::Chart;
 use crate::app::widgets::graph_view::text::{MIN_TEXT_SIZE, legible, wrapped};
+use crate::app::widgets::short_text::one_line;
 
 /// Height in points below which a node is a plain rectangle without rounded corners, unless it has
 /// a ring or a thick outline.
@@ -17,6 +19,9 @@ const MIN_ROUNDED_HEIGHT: f32 = 7.0;
 
 /// Text size of titles in picture coordinates.
 const TITLE_SIZE: f32 = 10.5;
+
+/// Text size of a title above a chart, in picture coordinates.
+const CHART_TITLE_SIZE: f32 = 11.0;
 
 /// The text of a node.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,26 +34,6 @@ pub struct NodeText {
     pub title: String,
     /// A line below the title. The title may then take up two lines rather than one.
     pub subtitle: String,
-}
-
-/// One bar of a node's chart.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Bar {
-    /// The label.
-    pub label: Arc<str>,
-    /// The length, from 0 to 1.
-    pub share: f32,
-}
-
-/// A bar chart in a node.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Chart {
-    /// The bars, from top to bottom.
-    pub bars: Vec<Bar>,
-    /// Colour of the bars.
-    pub colour: Color32,
-    /// Background of the bars.
-    pub background: Color32,
 }
 
 /// The style of a node.
@@ -93,6 +78,11 @@ impl From<NodeProps<()>> for NodeShape {
 }
 
 impl NodeShape {
+    /// Whether the title and the chart are large enough to be drawn at this `zoom`.
+    pub(super) fn shows_chart(&self, zoom: f32) -> bool {
+        self.style.chart.is_some() && legible(CHART_TITLE_SIZE * zoom).is_some()
+    }
+
     /// The box, in picture coordinates.
     pub(super) fn rect(&self) -> Rect {
         Rect::from_center_size(self.location, self.size)
@@ -164,7 +154,7 @@ impl NodeShape {
     /// brief text.
     fn text(&self, painter: &Painter, rect: Rect, zoom: f32, shapes: &mut Vec<Shape>) {
         if let Some(chart) = &self.style.chart {
-            if let Some(size) = legible(11.0 * zoom) {
+            if let Some(size) = legible(CHART_TITLE_SIZE * zoom) {
                 self.title_and_chart(painter, rect, zoom, size, chart, shapes);
                 return;
             }
@@ -187,13 +177,11 @@ impl NodeShape {
         shapes: &mut Vec<Shape>,
     ) {
         let ink = self.style.ink;
-        let galley = wrapped(painter, &self.text.title, size, ink, rect.width() - 8.0 * zoom, 1);
-        shapes.push(Shape::galley(pos2(rect.center().x, rect.top() + 4.0 * zoom), galley, ink));
-        let room = Rect::from_min_max(
-            pos2(rect.left() + 6.0 * zoom, rect.top() + 21.0 * zoom),
-            rect.max - vec2(6.0, 5.0) * zoom,
-        );
-        draw_chart(painter, chart, ink, room, zoom, shapes);
+        let (font, width) = (FontId::proportional(size), rect.width() - 8.0 * zoom);
+        let galley = one_line(painter, &self.text.title, font, ink, width);
+        let left = rect.center().x - galley.size().x / 2.0;
+        shapes.push(Shape::galley(pos2(left, rect.top() + 4.0 * zoom), galley, ink));
+        chart.paint(painter, rect, zoom, shapes);
     }
 
     fn title_and_subtitle(
@@ -239,41 +227,5 @@ impl NodeShape {
                 break;
             }
         }
-    }
-}
-
-/// Adds a row for each bar, with label and percentage if these are large enough to read.
-fn draw_chart(
-    painter: &Painter,
-    chart: &Chart,
-    ink: Color32,
-    room: Rect,
-    zoom: f32,
-    shapes: &mut Vec<Shape>,
-) {
-    let row = room.height() / chart.bars.len().max(1) as f32;
-    let text_size = legible((8.5 * zoom).min(row * 0.85));
-    let (label_width, number_width) =
-        if text_size.is_some() { (room.width() * 0.36, 24.0 * zoom) } else { (0.0, 0.0) };
-    for (index, bar) in chart.bars.iter().enumerate() {
-        let top = room.top() + row * index as f32;
-        let middle = top + row / 2.0;
-        let left = room.left() + label_width;
-        let full = room.right() - number_width - left;
-        let thickness = (row * 0.72).max(0.8);
-        let track =
-            Rect::from_min_size(pos2(left, middle - thickness / 2.0), vec2(full, thickness));
-        shapes.push(Shape::rect_filled(track, CornerRadius::ZERO, chart.background));
-        let filled = track.with_max_x(left + full * bar.share.clamp(0.0, 1.0));
-        shapes.push(Shape::rect_filled(filled, CornerRadius::ZERO, chart.colour));
-        let Some(size) = text_size else { continue };
-        let galley = wrapped(painter, &bar.label, size, ink, label_width - 3.0 * zoom, 1);
-        let position =
-            pos2(left - 3.0 * zoom - galley.size().x / 2.0, middle - galley.size().y / 2.0);
-        shapes.push(Shape::galley(position, galley, ink));
-        let percent = format!("{:.0}%", bar.share * 100.0);
-        let galley = painter.layout_no_wrap(percent, FontId::proportional(size), ink);
-        let position = pos2(room.right() - galley.size().x, middle - galley.size().y / 2.0);
-        shapes.push(Shape::galley(position, galley, ink));
     }
 }

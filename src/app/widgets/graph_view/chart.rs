@@ -1,0 +1,99 @@
+//! Bar charts in nodes: a row for each state of a variable.
+
+use eframe::egui::{FontId, Painter, Pos2, Rect, Shape, pos2, vec2};
+
+use crate::app::widgets::graph_view::canvas::GraphCanvas;
+use crate::app::widgets::graph_view::text::legible;
+use crate::app::widgets::state_bar::{BarColours, RowLayout, StateBar};
+
+/// Minimum height in points of a row that can be clicked. Lower rows are hard to hit.
+const MIN_CLICKABLE_HEIGHT: f32 = 7.0;
+
+/// Height of the part of a node above its chart, in picture coordinates.
+pub const CHART_TOP: f32 = 21.0;
+/// Distance of the chart from the left and right edges of its node, in picture coordinates.
+pub const CHART_MARGIN: f32 = 6.0;
+/// Distance of the chart from the lower edge of its node, in picture coordinates.
+pub const CHART_BOTTOM: f32 = 5.0;
+/// Width of the numbers in picture coordinates: room for `>99.9%`.
+pub const NUMBER_WIDTH: f32 = 34.0;
+/// Text size of a row in picture coordinates, unless the row is lower.
+const TEXT_SIZE: f32 = 9.0;
+
+/// A bar chart in a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chart {
+    /// The rows, from top to bottom.
+    pub bars: Vec<StateBar>,
+    /// The colours of the rows.
+    pub colours: BarColours,
+    /// Width of the names of states, in picture coordinates.
+    pub label_width: f32,
+}
+
+impl Chart {
+    /// Where the rows are in a node that fills `node` on the screen, at this `zoom`.
+    pub(super) fn rows(&self, node: Rect, zoom: f32) -> impl Iterator<Item = RowLayout> {
+        let room = Rect::from_min_max(
+            node.min + vec2(CHART_MARGIN, CHART_TOP) * zoom,
+            node.max - vec2(CHART_MARGIN, CHART_BOTTOM) * zoom,
+        );
+        let height = room.height() / self.bars.len().max(1) as f32;
+        let font = legible((TEXT_SIZE * zoom).min(height * 0.85)).map(FontId::proportional);
+        let label_width = self.label_width * zoom;
+        (0..self.bars.len()).map(move |index| {
+            let top = room.top() + height * index as f32;
+            let row = Rect::from_min_size(pos2(room.left(), top), vec2(room.width(), height));
+            RowLayout::in_picture(row, font.clone(), label_width, NUMBER_WIDTH * zoom)
+        })
+    }
+
+    /// Adds the shapes of all rows.
+    pub(super) fn paint(&self, painter: &Painter, node: Rect, zoom: f32, shapes: &mut Vec<Shape>) {
+        for (bar, row) in self.bars.iter().zip(self.rows(node, zoom)) {
+            bar.paint(painter, &row, &self.colours, shapes);
+        }
+    }
+}
+
+/// A row of a chart that can be clicked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChartRow {
+    /// The index of the node.
+    pub node: usize,
+    /// The index of the row in the chart.
+    pub index: usize,
+    /// The part of the row that is in view, on the screen.
+    pub rect: Rect,
+    /// The whole node, on the screen.
+    pub node_rect: Rect,
+}
+
+impl<K: PartialEq> GraphCanvas<K> {
+    /// The rows of all charts that are at least partly in view and large enough to be clicked, as
+    /// of the last call of [`draw`](Self::draw).
+    #[must_use]
+    pub fn chart_rows(&self) -> Vec<ChartRow> {
+        let zoom = self.camera.zoom();
+        let mut rows = Vec::new();
+        for (index, node) in self.graph.nodes_iter() {
+            let shape = node.display();
+            let Some(chart) = shape.style.chart.as_ref().filter(|_| shape.shows_chart(zoom)) else {
+                continue;
+            };
+            let to_pane = |corner: Pos2| self.camera.to_pane(self.rect, corner);
+            let placed = shape.rect();
+            let node_rect = Rect::from_min_max(to_pane(placed.min), to_pane(placed.max));
+            if !node_rect.intersects(self.rect) {
+                continue;
+            }
+            for (row, layout) in chart.rows(node_rect, zoom).enumerate() {
+                let rect = layout.row.intersect(self.rect);
+                if layout.row.height() >= MIN_CLICKABLE_HEIGHT && rect.is_positive() {
+                    rows.push(ChartRow { node: index.index(), index: row, rect, node_rect });
+                }
+            }
+        }
+        rows
+    }
+}
