@@ -105,7 +105,8 @@ fn new_evidence_updates_the_tables_on_screen() {
     wait_for_tables(&mut harness, last);
     let numbers = |harness: &Harness<'_, Workbench>| {
         let (question, answer) = harness.state().model().explained.clone().expect("an answer");
-        (question.evidence.len(), answer.expect("a message").sender_values.to_vec())
+        let detail = answer.expect("a message").detail;
+        (question.evidence.len(), detail.sender_values.to_vec())
     };
     let (without, before) = numbers(&harness);
     assert_eq!(without, 0);

@@ -43,7 +43,7 @@ use load::{admit, check_precision, forecast, too_many_entries};
 pub use options::{LoadOptions, MappingLayout, PaperOptions, SECTOR, WARP, sectors};
 use query::{one_at_a_time, rerun_impossible};
 pub use query::{propagate, propagate_batch, query, query_cases};
-pub use sequential::{MessageDetail, Stepper};
+pub use sequential::{Beliefs, MessageDetail, Stepper};
 
 /// The engines of this build, whether or not they can run on this machine. The default comes first.
 #[must_use]

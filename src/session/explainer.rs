@@ -1,4 +1,5 @@
-//! A thread that computes the tables of one message, for display.
+//! A thread that computes the tables of one message, and what the cliques believe at some point of
+//! the propagation, for display.
 //!
 //! The thread has its own tables and never uses the worker's engine, so the worker can propagate
 //! new evidence while the explainer copies large tables.
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::cancel::CancelToken;
-use crate::engine::{MessageDetail, RunError, Stepper};
+use crate::engine::{Beliefs, MessageDetail, RunError, Stepper};
 use crate::mailbox::Mailbox;
 use crate::network::Evidence;
 use crate::propagation::{CompiledNetwork, MemoryLimit, MessageId};
@@ -22,6 +23,8 @@ pub struct Question {
     pub evidence: Evidence,
     /// The message to explain.
     pub message: MessageId,
+    /// Also compute the beliefs after this number of messages.
+    pub beliefs_after: Option<usize>,
     /// Memory that the tables may take. `None` is half of the memory that is available when the
     /// thread allocates them.
     pub memory: Option<MemoryLimit>,
@@ -32,12 +35,23 @@ impl PartialEq for Question {
         Arc::ptr_eq(&self.compiled, &other.compiled)
             && self.evidence == other.evidence
             && self.message == other.message
+            && self.beliefs_after == other.beliefs_after
             && self.memory == other.memory
     }
 }
 
-/// A question with its answer: the tables of the message, or why they cannot be shown.
-pub type Answer = (Question, Result<Arc<MessageDetail>, String>);
+/// The answer to a question.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// The tables of the message.
+    pub detail: Arc<MessageDetail>,
+    /// The beliefs. `None` if the question did not ask for them, or if the messages passed show
+    /// that the evidence is impossible.
+    pub beliefs: Option<Arc<Beliefs>>,
+}
+
+/// A question with its answer, or with the reason why the message cannot be shown.
+pub type Answer = (Question, Result<Explanation, String>);
 
 /// Wakes the window.
 type Wake = Box<dyn Fn() + Send>;
@@ -131,7 +145,7 @@ fn answer_questions(tasks: &Mailbox<Task>, answers: &Sender<Answer>, wake: &dyn 
         let answer = match catch_panic(|| explain(&mut stepper, &question, &token)) {
             // The question was replaced or dropped.
             Ok(Err(Interruption::Cancelled)) => continue,
-            Ok(Ok(detail)) => Ok(Arc::new(detail)),
+            Ok(Ok(explanation)) => Ok(explanation),
             Ok(Err(Interruption::Failed(reason))) => Err(reason),
             Err(_) => {
                 stepper = None;
@@ -156,7 +170,7 @@ fn explain(
     stepper: &mut Option<Stepper>,
     question: &Question,
     token: &CancelToken,
-) -> Result<MessageDetail, Interruption> {
+) -> Result<Explanation, Interruption> {
     if !stepper.as_ref().is_some_and(|stepper| Arc::ptr_eq(stepper.compiled(), &question.compiled))
     {
         // Free the old tables first, so that old and new need not fit into memory together.
@@ -168,13 +182,18 @@ fn explain(
     }
     let stepper = stepper.as_mut().expect("created above");
     stepper.set_evidence(question.evidence.clone());
-    stepper.message(question.message, token).map_err(|error| match error {
+    let detail = stepper.message(question.message, token).map_err(|error| match error {
         RunError::Cancelled => Interruption::Cancelled,
         RunError::Impossible => Interruption::Failed(
             "The evidence is impossible: this message is never passed.".to_owned(),
         ),
         RunError::Device(reason) => Interruption::Failed(reason),
-    })
+    })?;
+    let beliefs = match question.beliefs_after.map(|passed| stepper.beliefs(passed, token)) {
+        Some(Err(RunError::Cancelled)) => return Err(Interruption::Cancelled),
+        beliefs => beliefs.and_then(Result::ok).map(Arc::new),
+    };
+    Ok(Explanation { detail: Arc::new(detail), beliefs })
 }
 
 #[cfg(test)]
@@ -189,6 +208,7 @@ mod tests {
             compiled: Arc::new(compile(network, &options, &CancelToken::new()).unwrap()),
             evidence: Evidence::none(),
             message: MessageId::new(message),
+            beliefs_after: None,
             memory: Some(MemoryLimit::from_bytes(1 << 30)),
         }
     }
@@ -204,15 +224,19 @@ mod tests {
         let last = MessageId::new(message_count(&first) - 1);
         loop {
             let (question, answer) = explainer.wait().unwrap();
-            let detail = answer.unwrap();
-            assert_eq!(detail.message, question.message);
+            let explanation = answer.unwrap();
+            assert_eq!(explanation.detail.message, question.message);
+            assert!(explanation.beliefs.is_none());
             if question.message == last {
                 break;
             }
         }
         explainer.forget();
         explainer.ask(question(2));
-        assert_eq!(explainer.wait().unwrap().1.unwrap().message, MessageId::new(2));
+        assert_eq!(explainer.wait().unwrap().1.unwrap().detail.message, MessageId::new(2));
+        explainer.ask(Question { beliefs_after: Some(5), ..question(2) });
+        let beliefs = explainer.wait().unwrap().1.unwrap().beliefs.unwrap();
+        assert_eq!(beliefs.passed(), 5);
     }
 
     fn message_count(question: &Question) -> usize {

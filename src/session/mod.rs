@@ -31,7 +31,7 @@ mod update;
 mod worker;
 
 pub use engine_choice::EngineChoice;
-pub use explainer::{Answer, Explainer, Question};
+pub use explainer::{Answer, Explainer, Explanation, Question};
 pub use handle::Session;
 pub use improver::ImprovementProgress;
 pub use job::Job;

@@ -9,6 +9,7 @@ use crate::app::state::highlight::{Highlight, Item};
 use crate::app::state::model::Model;
 use crate::app::state::notices::Notices;
 use crate::app::state::pane::Pane;
+use crate::app::state::pane_layout::Arrangement;
 use crate::app::state::requests::Requests;
 
 /// The state that every feature may use. Features keep what only they need in structs of their own.
@@ -56,6 +57,14 @@ impl Core {
     /// network that is being opened is requested without evidence.
     pub(crate) fn submit(&mut self) {
         self.requests.submit(self.model.document.as_mut(), &self.model.compute);
+    }
+
+    /// How the panes are arranged for the open network, unless the user moved a pane.
+    pub(crate) fn arrangement(&self) -> Arrangement {
+        let document = self.model.document.as_ref();
+        Arrangement::for_network(
+            document.map_or(0, |document| document.network().variables().len()),
+        )
     }
 
     /// Hides the message of the last failure.

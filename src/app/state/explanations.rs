@@ -1,8 +1,10 @@
-//! The numbers of the message that the panes explain, computed by the session's explainer.
+//! The numbers of the message that the panes explain, and the beliefs so far, computed by the
+//! session's explainer.
 
 use std::sync::Arc;
 
 use crate::app::state::model::Model;
+use crate::app::state::stepping::Stepping;
 use crate::propagation::MessageId;
 use crate::session::{Explainer, Question};
 
@@ -18,11 +20,18 @@ impl Explanations {
         Self { explainer, question: None }
     }
 
-    /// Asks for the numbers of `message`, unless the last question was the same.
-    pub(crate) fn ask(&mut self, model: &Model, message: MessageId) {
+    /// Asks for the numbers of `message`, and while the user steps through the messages also for
+    /// the beliefs so far. Does nothing if neither is wanted, or if the last question asked for
+    /// both.
+    pub(crate) fn ask(&mut self, model: &Model, message: Option<MessageId>) {
         let Some((document, compiled)) = model.document.as_ref().zip(model.compiled()) else {
             return;
         };
+        let beliefs_after = model.stepping.as_ref().and_then(Stepping::messages_passed);
+        let last = compiled.plan().messages().len().checked_sub(1);
+        // Every question is about a message: without a pane that shows one, the next to be passed.
+        let next = beliefs_after.zip(last).map(|(passed, last)| MessageId::new(passed.min(last)));
+        let Some(message) = message.or(next) else { return };
         // The tables of an engine on the CPU leave less memory for the explainer. An engine on a
         // GPU uses the memory of its device.
         let on_gpu = document.engine().engine.info().capabilities.on_gpu();
@@ -31,9 +40,14 @@ impl Explanations {
             compiled: Arc::clone(compiled),
             evidence: document.evidence.clone(),
             message,
+            beliefs_after,
             memory: model.compute.memory.map(|limit| limit.minus(engine_bytes)),
         };
-        if self.question.as_ref() != Some(&question) {
+        let is_answered = self.question.as_ref().is_some_and(|asked| {
+            let beliefs_after = question.beliefs_after.or(asked.beliefs_after);
+            *asked == Question { beliefs_after, ..question.clone() }
+        });
+        if !is_answered {
             self.question = Some(question.clone());
             self.explainer.ask(question);
         }

@@ -9,9 +9,10 @@ use crate::app::state::highlight::{Highlight, Item};
 use crate::app::state::progress::Progress;
 use crate::app::state::settings::Settings;
 use crate::app::state::stepping::Stepping;
+use crate::engine::Beliefs;
 use crate::experiment::Recording;
 use crate::network::VariableId;
-use crate::propagation::{CompiledNetwork, Posteriors};
+use crate::propagation::CompiledNetwork;
 use crate::session::{Answer, ImprovementProgress, Step};
 
 /// The launch overhead of one propagation without evidence on this machine's GPU.
@@ -128,16 +129,32 @@ impl Model {
         self.compiled().filter(|compiled| compiled.observed().is_empty())
     }
 
-    /// The probabilities of all states that the panes show; `None` before the first propagation.
+    /// The beliefs so far, while the user steps through the messages. `None` once all messages are
+    /// passed, and before the beliefs are computed.
     #[must_use]
-    pub fn beliefs(&self) -> Option<&Posteriors> {
-        Some(&self.document.as_ref()?.result.as_ref()?.posteriors)
+    pub fn beliefs_so_far(&self) -> Option<&Arc<Beliefs>> {
+        self.stepping.as_ref()?.messages_passed()?;
+        let (_, answer) = self.explained.as_ref()?;
+        let beliefs = answer.as_ref().ok()?.beliefs.as_ref()?;
+        let is_current = self.compiled().is_some_and(|now| Arc::ptr_eq(now, beliefs.compiled()));
+        Some(beliefs).filter(|beliefs| is_current && !beliefs.is_final())
     }
 
-    /// What the probabilities in [`beliefs`](Self::beliefs) are.
+    /// The probability of each state of `variable`: the belief so far while the user steps through
+    /// the messages, otherwise the posterior. `None` before the first propagation.
+    #[must_use]
+    pub fn belief(&self, variable: VariableId) -> Option<&[f64]> {
+        match self.beliefs_so_far() {
+            Some(beliefs) => Some(beliefs.of(variable)),
+            None => Some(self.document.as_ref()?.result.as_ref()?.posteriors.of(variable)),
+        }
+    }
+
+    /// What the probabilities of [`belief`](Self::belief) are.
     #[must_use]
     pub fn belief_status(&self) -> BeliefStatus {
         match &self.document {
+            _ if self.beliefs_so_far().is_some() => BeliefStatus::SoFar,
             Some(document) if document.is_stale() => BeliefStatus::Stale,
             _ => BeliefStatus::Current,
         }

@@ -1,31 +1,70 @@
 //! The layout: where the panes are in the window.
 
-use egui_tiles::{Container, LinearDir, Tile, Tiles, Tree};
+use egui_tiles::{Container, LinearDir, Tile, TileId, Tiles, Tree};
 
 use crate::app::state::pane::Pane;
+
+/// Maximum number of variables of a network that is shown next to its junction tree. In half of the
+/// width, the bars of larger networks would be too small to read and to click.
+const MAX_SIDE_BY_SIDE: usize = 20;
+
+/// Where the network is in the initial layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrangement {
+    /// Next to the junction tree.
+    SideBySide,
+    /// In a tab behind the junction tree.
+    Tabs,
+}
+
+impl Arrangement {
+    /// The arrangement for a network of `variables` variables.
+    #[must_use]
+    pub fn for_network(variables: usize) -> Self {
+        if variables <= MAX_SIDE_BY_SIDE { Self::SideBySide } else { Self::Tabs }
+    }
+
+    fn other(self) -> Self {
+        match self {
+            Self::SideBySide => Self::Tabs,
+            Self::Tabs => Self::SideBySide,
+        }
+    }
+}
 
 /// The initial layout: the variables on the left; the graphs in the middle, above the timeline; and
 /// the details on the right, above the cliques.
 #[must_use]
-pub fn initial_layout() -> Tree<Pane> {
+pub fn initial_layout(arrangement: Arrangement) -> Tree<Pane> {
+    let is_side_by_side = arrangement == Arrangement::SideBySide;
     let mut tiles = Tiles::default();
     let mut tabs = |panes: &[Pane]| {
         let children = panes.iter().map(|&pane| tiles.insert_pane(pane)).collect();
         tiles.insert_tab_tile(children)
     };
     let variables = tabs(&[Pane::Variables]);
-    let graphs =
-        tabs(&[Pane::JunctionTree, Pane::Network, Pane::Cases, Pane::Overhead, Pane::Experiments]);
+    let behind_tree = [Pane::Cases, Pane::Overhead, Pane::Experiments];
+    let network = is_side_by_side.then(|| tabs(&[Pane::Network]));
+    let in_tabs = [Pane::Network].into_iter().filter(|_| !is_side_by_side);
+    let tree: Vec<Pane> =
+        [Pane::JunctionTree].into_iter().chain(in_tabs).chain(behind_tree).collect();
+    let tree = tabs(&tree);
     let time = tabs(&[Pane::Timeline, Pane::Messages, Pane::Inside, Pane::Histogram]);
     let details = tabs(&[Pane::Details]);
     let cliques = tabs(&[Pane::Cliques]);
+    let graphs = match network {
+        Some(network) => tiles.insert_horizontal_tile(vec![network, tree]),
+        None => tree,
+    };
     let middle = tiles.insert_vertical_tile(vec![graphs, time]);
     let right = tiles.insert_vertical_tile(vec![details, cliques]);
     let root = tiles.insert_horizontal_tile(vec![variables, middle, right]);
+    let [left_share, middle_share, right_share] =
+        if is_side_by_side { [0.8, 2.3, 0.75] } else { [0.95, 2.0, 0.85] };
     for (container, child, share) in [
-        (root, variables, 0.95),
-        (root, middle, 2.0),
-        (root, right, 0.85),
+        (root, variables, left_share),
+        (root, middle, middle_share),
+        (root, right, right_share),
         (middle, graphs, 2.2),
         (middle, time, 1.0),
     ] {
@@ -34,6 +73,91 @@ pub fn initial_layout() -> Tree<Pane> {
         }
     }
     Tree::new("workspace", root, tiles)
+}
+
+/// Changes an initial layout to `arrangement`. Panes in front stay in front, and columns and rows
+/// that the user resized keep their sizes. Does nothing if the user moved a pane.
+pub fn arrange(layout: &mut Tree<Pane>, arrangement: Arrangement) {
+    let old = initial_layout(arrangement.other());
+    if shape(layout) != shape(&old) {
+        return;
+    }
+    let mut new = initial_layout(arrangement);
+    let was_resized = |container: fn(&Tree<Pane>) -> Option<TileId>| {
+        let shares = shares_of(layout, container);
+        Some(shares).filter(|shares| *shares != shares_of(&old, container))
+    };
+    for container in [Tree::root, middle_column] {
+        if let Some(shares) = was_resized(container) {
+            set_shares(&mut new, container, &shares);
+        }
+    }
+    for tile in layout.active_tiles() {
+        if let Some(Tile::Pane(pane)) = layout.tiles.get(tile) {
+            show_pane(&mut new, *pane);
+        }
+    }
+    *layout = new;
+}
+
+/// The containers and panes of a layout, without sizes and without which tabs are in front.
+#[derive(Debug, PartialEq)]
+enum Shape {
+    Pane(Pane),
+    Tabs(Vec<Self>),
+    Row(Vec<Self>),
+    Column(Vec<Self>),
+    Grid,
+}
+
+fn shape(layout: &Tree<Pane>) -> Option<Shape> {
+    fn of(tiles: &Tiles<Pane>, tile: TileId) -> Option<Shape> {
+        let all = |children: &[TileId]| -> Option<Vec<Shape>> {
+            children.iter().map(|tile| of(tiles, *tile)).collect()
+        };
+        Some(match tiles.get(tile)? {
+            Tile::Pane(pane) => Shape::Pane(*pane),
+            Tile::Container(Container::Tabs(tabs)) => Shape::Tabs(all(&tabs.children)?),
+            Tile::Container(Container::Linear(linear)) => match linear.dir {
+                LinearDir::Horizontal => Shape::Row(all(&linear.children)?),
+                LinearDir::Vertical => Shape::Column(all(&linear.children)?),
+            },
+            Tile::Container(Container::Grid(_)) => Shape::Grid,
+        })
+    }
+    of(&layout.tiles, layout.root()?)
+}
+
+/// The column in the middle of an initial layout.
+fn middle_column(layout: &Tree<Pane>) -> Option<TileId> {
+    match layout.tiles.get(layout.root()?)? {
+        Tile::Container(Container::Linear(linear)) => linear.children.get(1).copied(),
+        _ => None,
+    }
+}
+
+/// The shares of the children of a row or column, in order; empty for other tiles.
+fn shares_of(layout: &Tree<Pane>, container: impl Fn(&Tree<Pane>) -> Option<TileId>) -> Vec<f32> {
+    match container(layout).and_then(|tile| layout.tiles.get(tile)) {
+        Some(Tile::Container(Container::Linear(linear))) => {
+            linear.children.iter().map(|child| linear.shares[*child]).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Gives the children of a row or column these shares.
+fn set_shares(
+    layout: &mut Tree<Pane>,
+    container: impl Fn(&Tree<Pane>) -> Option<TileId>,
+    shares: &[f32],
+) {
+    let Some(tile) = container(layout) else { return };
+    if let Some(Tile::Container(Container::Linear(linear))) = layout.tiles.get_mut(tile) {
+        for (child, share) in linear.children.clone().into_iter().zip(shares) {
+            linear.shares.set_share(child, *share);
+        }
+    }
 }
 
 /// Whether `layout` has every pane. A stored layout of an older version may lack new ones.
@@ -79,13 +203,36 @@ mod tests {
 
     #[test]
     fn the_initial_layout_is_complete_and_a_hidden_pane_can_be_shown() {
-        assert!(is_complete(&initial_layout()));
-        let mut layout = initial_layout();
+        assert!(is_complete(&initial_layout(Arrangement::SideBySide)));
+        let mut layout = initial_layout(Arrangement::Tabs);
         let histogram = layout.tiles.find_pane(&Pane::Histogram).unwrap();
         assert!(!layout.active_tiles().contains(&histogram));
         show_pane(&mut layout, Pane::Histogram);
         assert!(layout.active_tiles().contains(&histogram));
         layout.tiles.remove(histogram);
         assert!(!is_complete(&layout));
+    }
+
+    #[test]
+    fn only_a_layout_in_which_no_pane_was_moved_is_arranged_anew() {
+        use Arrangement::{SideBySide, Tabs};
+        let mut layout = initial_layout(Tabs);
+        show_pane(&mut layout, Pane::Messages);
+        set_shares(&mut layout, Tree::root, &[1.0, 3.0, 1.0]);
+        arrange(&mut layout, SideBySide);
+        assert_eq!(shape(&layout), shape(&initial_layout(SideBySide)));
+        assert!(is_visible(&layout, Pane::Network) && is_visible(&layout, Pane::JunctionTree));
+        assert!(is_visible(&layout, Pane::Messages), "the tab in front stays in front");
+        assert_eq!(shares_of(&layout, Tree::root), [1.0, 3.0, 1.0], "as the user sized them");
+        arrange(&mut layout, Tabs);
+        assert_eq!(shape(&layout), shape(&initial_layout(Tabs)));
+
+        let histogram = layout.tiles.find_pane(&Pane::Histogram).unwrap();
+        let details = layout.tiles.find_pane(&Pane::Details).unwrap();
+        let group = layout.tiles.parent_of(details).unwrap();
+        layout.move_tile_to_container(histogram, group, usize::MAX, false);
+        let moved = layout.clone();
+        arrange(&mut layout, SideBySide);
+        assert_eq!(layout, moved);
     }
 }

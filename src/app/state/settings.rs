@@ -166,6 +166,7 @@ pub fn available_threads() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::state::pane_layout::{Arrangement, initial_layout};
 
     #[test]
     fn recent_files_are_limited_and_listed_once() {
@@ -185,7 +186,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (mut store, none) = SettingsFile::open(folder.path()).unwrap();
         assert!(none.is_none());
-        let layout = Some(crate::app::state::pane_layout::initial_layout());
+        let layout = Some(initial_layout(Arrangement::Tabs));
         let orders = (*KnownOrders::shipped()).clone();
         let settings = Settings { zoom: 1.25, layout, orders, ..Settings::default() };
         store.write(&settings);

@@ -97,6 +97,13 @@ impl Stepping {
         (self.mode == SteppingMode::Plan && exists).then(|| MessageId::new(step))
     }
 
+    /// The number of messages of the plan that are passed; `None` in slow motion, which does not
+    /// follow the plan.
+    #[must_use]
+    pub fn messages_passed(&self) -> Option<usize> {
+        (self.mode == SteppingMode::Plan).then(|| self.player.step())
+    }
+
     /// The time shown in slow motion, in nanoseconds since the start of the propagation.
     #[must_use]
     pub fn slow_motion_time(&self) -> Option<f64> {

@@ -46,7 +46,7 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: ViewCommand) 
         ViewCommand::Hover(_) | ViewCommand::Explain(_) => {}
         ViewCommand::Show(pane) => pane_layout::show_pane(&mut core.layout, pane),
         ViewCommand::Fit => core.model.fit_serial += 1,
-        ViewCommand::ResetLayout => core.layout = pane_layout::initial_layout(),
+        ViewCommand::ResetLayout => core.layout = pane_layout::initial_layout(core.arrangement()),
         ViewCommand::ShowFillEdges(show) => core.model.fill_edges = show,
         ViewCommand::ShowRecording(recorded) => {
             if let Some(document) = core.document() {

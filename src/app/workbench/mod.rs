@@ -35,6 +35,7 @@ use crate::app::state::lessons::Course;
 use crate::app::state::model::Model;
 use crate::app::state::named_finding::NamedFinding;
 use crate::app::state::notices::Notices;
+use crate::app::state::pane_layout::Arrangement;
 use crate::app::state::recovery::Recovery;
 use crate::app::state::requests::Requests;
 use crate::app::state::settings::Settings;
@@ -75,7 +76,7 @@ impl Workbench {
         Self {
             core: Core {
                 model: Model::new(settings, Recording::shipped()),
-                layout: layout.unwrap_or_else(pane_layout::initial_layout),
+                layout: layout.unwrap_or_else(|| pane_layout::initial_layout(Arrangement::Tabs)),
                 requests: Requests::new(Session::start(move || wake_session())),
                 notices: Notices::default(),
             },
@@ -260,16 +261,15 @@ impl Workbench {
     }
 
     fn apply_commands(&mut self, ctx: &egui::Context) {
-        let mut hovered = None;
+        let (mut hovered, mut explained) = (None, None);
         for command in self.commands.drain() {
             match command {
                 Command::View(ViewCommand::Hover(item)) => hovered = Some(item),
-                Command::View(ViewCommand::Explain(message)) => {
-                    self.explanations.ask(&self.core.model, message);
-                }
+                Command::View(ViewCommand::Explain(message)) => explained = Some(message),
                 command => self.apply(ctx, command),
             }
         }
+        self.explanations.ask(&self.core.model, explained);
         // A picture does not depend on where the pointer is.
         hovered = hovered.filter(|_| self.overlays.picture.is_none());
         // The hovered item is highlighted in the next frame, in all panes.

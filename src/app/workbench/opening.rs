@@ -10,6 +10,7 @@ use crate::app::state::history::{History, ReplacedValue};
 use crate::app::state::improvement;
 use crate::app::state::named_finding::NamedFinding;
 use crate::app::state::network_location::NetworkLocation;
+use crate::app::state::pane_layout;
 use crate::format::{NetworkOrigin, NetworkSource, ReadNetwork};
 use crate::network::Evidence;
 use crate::numbers;
@@ -67,6 +68,8 @@ impl Workbench {
         let engine = self.core.model.compute.engine;
         let document = Document::new(opening.source, opening.serial, engine, read, evidence);
         let previous = self.core.model.document.replace(document);
+        let arrangement = self.core.arrangement();
+        pane_layout::arrange(&mut self.core.layout, arrangement);
         self.explanations.forget(&mut self.core.model);
         self.core.model.selection = Highlight::default();
         self.core.model.hover = Highlight::default();

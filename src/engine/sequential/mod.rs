@@ -24,6 +24,7 @@
 //! For this, some findings must favour one state by more than these factors, and other findings
 //! must favour another state as strongly. Double precision is the default.
 
+mod beliefs;
 mod message;
 mod stepper;
 
@@ -31,6 +32,7 @@ use std::f64::consts::LN_2;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use beliefs::Beliefs;
 pub use stepper::{MessageDetail, Stepper};
 
 use super::factors::FactorProduct;

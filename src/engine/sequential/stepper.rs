@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::{Loaded, Sequential, message};
+use super::{Beliefs, Loaded, Sequential, message};
 use crate::cancel::CancelToken;
 use crate::engine::{Engine, LoadError, RunError};
 use crate::graph::{CliqueId, SeparatorId};
@@ -37,6 +37,8 @@ pub struct Stepper {
     undo_bytes: usize,
     /// Maximum size of the tables in `undo` in bytes.
     max_undo_bytes: usize,
+    /// The beliefs that were computed last for the current evidence.
+    beliefs: Option<Beliefs>,
 }
 
 /// The tables that one message changed, as they were before the message.
@@ -89,6 +91,7 @@ impl Stepper {
             undo: VecDeque::new(),
             undo_bytes: 0,
             max_undo_bytes,
+            beliefs: None,
         })
     }
 
@@ -109,6 +112,7 @@ impl Stepper {
         if self.evidence != evidence {
             self.evidence = evidence;
             self.position = None;
+            self.beliefs = None;
         }
     }
 
@@ -152,6 +156,43 @@ impl Stepper {
         }
         self.position = Some(now);
         Ok(())
+    }
+
+    /// Moves to the position after `position` messages, as [`seek`](Self::seek), and returns the
+    /// beliefs there.
+    ///
+    /// # Errors
+    /// As [`seek`](Self::seek).
+    ///
+    /// # Complexity
+    /// At first one addition for each entry of each clique's table and each variable of the clique.
+    /// After that, only for the cliques that received a message between the last position and the
+    /// new one.
+    pub fn beliefs(&mut self, position: usize, cancel: &CancelToken) -> Result<Beliefs, RunError> {
+        self.seek(position, cancel)?;
+        let compiled = Arc::clone(&self.loaded.compiled);
+        let messages = compiled.plan().messages();
+        let position = position.min(messages.len());
+        let (mut beliefs, changed) = match self.beliefs.take() {
+            Some(beliefs) => {
+                let (first, last) =
+                    (beliefs.passed().min(position), beliefs.passed().max(position));
+                (beliefs, messages[first..last].iter().map(|message| message.to).collect())
+            }
+            None => {
+                let homes = self.loaded.entry_points.iter().map(|(clique, _)| *clique).collect();
+                let all: Vec<CliqueId> = compiled.tree().clique_ids().collect();
+                (Beliefs::new(&compiled, homes), all)
+            }
+        };
+        // If the computation is cancelled, the old beliefs are dropped: some are out of date.
+        for clique in changed {
+            cancel.check()?;
+            beliefs.update(clique, self.loaded.cliques.table(clique.index()));
+        }
+        beliefs.set_passed(position);
+        self.beliefs = Some(beliefs.clone());
+        Ok(beliefs)
     }
 
     /// Stores the tables of `clique` and `separator`, and drops the oldest stored tables if they
@@ -328,6 +369,47 @@ mod tests {
         // Steps back without stored tables.
         (stepper.undo, stepper.undo_bytes) = (VecDeque::new(), 0);
         assert_eq!(numbers(&mut stepper, 0), expected[0]);
+    }
+
+    #[test]
+    fn beliefs_are_the_normalised_tables_and_end_as_the_posteriors() {
+        let (compiled, evidence) = asia();
+        let network = compiled.network();
+        let messages = compiled.plan().messages().len();
+        let cancel = CancelToken::new();
+        let after =
+            |position: usize| stepper(&compiled, &evidence).beliefs(position, &cancel).unwrap();
+        let mut stepper = stepper(&compiled, &evidence);
+        for position in (0..=messages).chain((0..messages).rev()).chain([messages, 2, 5]) {
+            let beliefs = stepper.beliefs(position, &cancel).unwrap();
+            let fresh = after(position);
+            assert_eq!((beliefs.passed(), beliefs.is_final()), (position, position == messages));
+            for clique in compiled.tree().clique_ids() {
+                assert!(beliefs.of_clique(clique).eq(fresh.of_clique(clique)), "{position}");
+                for (_, states) in beliefs.of_clique(clique) {
+                    assert!((states.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+                }
+            }
+        }
+        // Before the first message, smoking is still equally likely, and the X-ray is observed.
+        let belief = |position: usize, variable: &str, state: &str| {
+            let id = network.find(variable).unwrap();
+            after(position).of(id)[network[id].state_index(state).unwrap()]
+        };
+        assert!((belief(0, "smoke", "yes") - 0.5).abs() < 1e-12);
+        assert!((belief(0, "xray", "yes") - 1.0).abs() < 1e-12);
+        assert!((belief(messages, "lung", "yes") - 0.488_711_29).abs() < 1e-6);
+        // In the end all cliques agree.
+        for clique in compiled.tree().clique_ids() {
+            for (variable, states) in after(messages).of_clique(clique) {
+                for (one, other) in states.iter().zip(after(messages).of(variable)) {
+                    assert!((one - other).abs() < 1e-12);
+                }
+            }
+        }
+        stepper.set_evidence(Evidence::none());
+        let prior = stepper.beliefs(messages, &cancel).unwrap();
+        assert!((prior.of(network.find("lung").unwrap())[0] - 0.055).abs() < 1e-12);
     }
 
     #[test]

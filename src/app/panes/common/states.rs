@@ -79,7 +79,7 @@ impl StateRow<'_> {
     }
 
     fn probability(&self) -> Option<f64> {
-        Some(self.model.beliefs()?.of(self.variable)[self.state])
+        Some(self.model.belief(self.variable)?[self.state])
     }
 
     fn prior(&self) -> Option<f64> {

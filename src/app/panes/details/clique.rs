@@ -3,6 +3,7 @@
 use eframe::egui::{Grid, Ui};
 
 use super::DetailsScene;
+use super::beliefs;
 use super::links::{Links, facts, section, title};
 use crate::app::state::highlight::Item;
 use crate::app::widgets::naming;
@@ -28,6 +29,7 @@ pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, id: CliqueId, links: &
             ("depth", thousands(tree.depth_of(id) as u64)),
         ],
     );
+    beliefs::show(ui, scene, id, links);
     variables(ui, scene, &clique.variables, links);
     assigned_tables(ui, scene, id, links);
     neighbours(ui, scene, id, links);

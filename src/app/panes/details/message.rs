@@ -3,6 +3,7 @@
 use eframe::egui::{Button, Grid, RichText, Ui};
 
 use super::DetailsScene;
+use super::beliefs;
 use super::links::{Links, facts, section, title};
 use crate::app::panes::common::Equations;
 use crate::app::state::command::ViewCommand;
@@ -42,6 +43,8 @@ pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, id: MessageId, links: 
         links.separator(ui, compiled, message.separator);
         ui.end_row();
     });
+    beliefs::show(ui, scene, message.from, links);
+    beliefs::show(ui, scene, message.to, links);
     let equations = Equations::of(compiled, id);
     section(ui, "Marginalise the sender");
     equation(ui, &equations.marginalise);

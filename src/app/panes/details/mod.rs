@@ -1,5 +1,6 @@
 //! Details of the selected item, or of the whole network if nothing is selected.
 
+mod beliefs;
 mod clique;
 mod cpt;
 mod links;

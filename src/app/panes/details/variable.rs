@@ -7,7 +7,7 @@ use super::links::{Links, bar, section, title};
 use crate::app::state::command::{Commands, EvidenceCommand};
 use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
-use crate::app::state::model::Model;
+use crate::app::state::model::{BeliefStatus, Model};
 use crate::app::theme::Palette;
 use crate::app::widgets::naming;
 use crate::graph::CliqueId;
@@ -37,7 +37,7 @@ pub(super) fn show(
         ui.label(title);
     }
     evidence(ui, document, id, commands);
-    states(ui, document, id, commands);
+    states(ui, model, document, id, commands);
     let mut links = Links { model, network, commands };
     if network.is_bayesian() {
         let parents = network.parents(id);
@@ -71,10 +71,16 @@ fn evidence(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Com
     });
 }
 
-fn states(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Commands) {
+fn states(
+    ui: &mut Ui,
+    model: &Model,
+    document: &Document,
+    id: VariableId,
+    commands: &mut Commands,
+) {
     let palette = Palette::of(ui);
     let variable = &document.network()[id];
-    let posterior = document.result.as_ref().map(|result| result.posteriors.of(id));
+    let posterior = model.belief(id);
     let prior = document.prior.as_ref().map(|prior| prior.posteriors.of(id));
     let finding = document.evidence.get(id);
     let stale = document.is_stale();
@@ -85,7 +91,11 @@ fn states(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Comma
     Grid::new("states").num_columns(4).spacing([10.0, 3.0]).show(ui, |ui| {
         ui.weak("state");
         ui.weak("");
-        ui.weak("posterior").on_hover_text("P(state | evidence)");
+        if model.belief_status() == BeliefStatus::SoFar {
+            ui.weak("so far").on_hover_text("The belief so far, while messages are passed");
+        } else {
+            ui.weak("posterior").on_hover_text("P(state | evidence)");
+        }
         ui.weak("prior").on_hover_text("P(state), without evidence");
         ui.end_row();
         for (state, label) in variable.states().iter().enumerate() {

@@ -56,8 +56,8 @@ impl InsidePane {
         };
         commands.push(ViewCommand::Explain(message));
         match &model.explained {
-            Some((question, Ok(detail))) if Arc::ptr_eq(&question.compiled, compiled) => {
-                self.set_message(detail);
+            Some((question, Ok(explanation))) if Arc::ptr_eq(&question.compiled, compiled) => {
+                self.set_message(&explanation.detail);
             }
             Some((question, Err(reason))) if question.message == message => {
                 self.shown = None;

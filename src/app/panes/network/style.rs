@@ -35,6 +35,8 @@ struct ChartKey {
     result: Option<usize>,
     /// Address of the priors.
     prior: Option<usize>,
+    /// Address of the beliefs so far.
+    so_far: Option<usize>,
     status: BeliefStatus,
     evidence: Evidence,
     /// Whether the theme is dark; `None` in [`NetworkKey`], since the canvas compares the theme
@@ -49,6 +51,7 @@ impl ChartKey {
             serial: document.serial,
             result: document.result.as_ref().map(address),
             prior: document.prior.as_ref().map(address),
+            so_far: model.beliefs_so_far().map(|beliefs| Arc::as_ptr(beliefs) as usize),
             status: model.belief_status(),
             evidence: document.evidence.clone(),
             dark,

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use eframe::egui::{self, ScrollArea, Ui};
 
-use crate::app::panes::common::empty_state;
+use crate::app::panes::common::{empty_state, so_far_label};
 use crate::app::state::command::{Commands, EvidenceCommand};
 use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
@@ -55,7 +55,9 @@ impl VariablesPane {
             return;
         };
         self.reset_for_another_document(document);
-        ui.weak("Click a state to observe it. Click it again to retract it.");
+        if so_far_label(ui, model).is_none() {
+            ui.weak("Click a state to observe it. Click it again to retract it.");
+        }
         self.toolbar(ui, document.network());
         let shown = self.matching(document.network());
         if shown.is_empty() {

@@ -48,7 +48,7 @@ impl VariableRow<'_> {
     }
 
     pub(super) fn posterior(&self) -> Option<&[f64]> {
-        Some(self.model.beliefs()?.of(self.variable))
+        self.model.belief(self.variable)
     }
 
     /// Draws the row of a state, and enters evidence when the row is clicked.

@@ -1,0 +1,37 @@
+//! What a clique believes about its variables while the user steps through the messages.
+
+use eframe::egui::{Grid, Ui};
+
+use super::DetailsScene;
+use super::links::{Links, bar, section};
+use crate::app::theme::Palette;
+use crate::app::widgets::naming;
+use crate::graph::CliqueId;
+use crate::numbers::percent;
+
+/// Width of a bar in points.
+const BAR_WIDTH: f32 = 70.0;
+
+/// Draws the beliefs of clique `id` so far. Draws nothing if the user is not stepping.
+pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, id: CliqueId, links: &mut Links<'_>) {
+    let Some(beliefs) = scene.model.beliefs_so_far() else { return };
+    let colour = Palette::of(ui).posterior;
+    let name = naming::clique_id(id);
+    section(ui, &format!("Beliefs of {name} so far"));
+    Grid::new(("beliefs", id)).num_columns(4).spacing([10.0, 3.0]).show(ui, |ui| {
+        for (variable, states) in beliefs.of_clique(id) {
+            let labels = scene.document.network()[variable].states();
+            for (state, (label, &p)) in labels.iter().zip(states).enumerate() {
+                if state == 0 {
+                    links.variable(ui, variable);
+                } else {
+                    ui.label("");
+                }
+                ui.weak(label);
+                bar(ui, BAR_WIDTH, p as f32, colour, None);
+                ui.label(percent(p));
+                ui.end_row();
+            }
+        }
+    });
+}
