@@ -5,8 +5,10 @@ mod common;
 
 use cliquescope::app::Workbench;
 use cliquescope::app::state::highlight::Item;
-use common::window::open;
-use eframe::egui::{Event, Modifiers, PointerButton, Pos2, pos2};
+use common::window::{open, settle};
+use eframe::egui::{
+    Event, Key, Modifiers, MouseWheelUnit, PointerButton, Pos2, TouchPhase, pos2, vec2,
+};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 
@@ -100,4 +102,139 @@ fn the_window_stops_repainting_after_the_layout_of_a_large_tree() {
     let mut harness = open("pigs");
     // Panics if the window keeps requesting frames.
     harness.run();
+}
+
+/// The finding of `variable`, as one weight for each state; `None` if it has no finding.
+fn weights(harness: &Harness<'_, Workbench>, variable: &str) -> Option<Vec<f64>> {
+    let document = harness.state().model().document.as_ref().expect("a network is open");
+    let id = document.network().find(variable).expect("a variable of the network");
+    let states = 0..document.network()[id].cardinality();
+    document.evidence.get(id).map(|finding| states.map(|s| finding.weight(s)).collect())
+}
+
+#[test]
+fn a_click_on_a_bar_of_the_network_enters_evidence() {
+    let mut harness = open("asia");
+    harness.get_by_label_contains("Network: yes of xray: 11.03%").click();
+    settle(&mut harness);
+    assert_eq!(weights(&harness, "xray"), Some(vec![1.0, 0.0]));
+    harness.get_by_label_contains("lung = yes: 48.87%");
+    harness.get_by_label_contains("Network: yes of lung: 48.87%");
+    harness.get_by_label_contains("Network: yes of xray").click();
+    settle(&mut harness);
+    assert_eq!(weights(&harness, "xray"), None, "a second click retracts");
+    assert_eq!(harness.state().model().selected(), None, "a bar does not select");
+
+    harness.get_by_label_contains("Network: no of smoke").click_modifiers(Modifiers::ALT);
+    settle(&mut harness);
+    assert_eq!(weights(&harness, "smoke"), Some(vec![1.0, 0.0]), "the other state is left");
+    harness.get_by_label_contains("Network: no of bronc").click_modifiers(Modifiers::COMMAND);
+    settle(&mut harness);
+    assert_eq!(weights(&harness, "bronc"), Some(vec![0.0, 1.0]));
+}
+
+#[test]
+fn states_have_a_menu_in_the_network_and_in_the_list() {
+    let mut harness = open("child");
+    harness.get_by_label("Disease").click();
+    harness.run_steps(5);
+    for state in ["Network: PFC of Disease", "Network: TGA of Disease"] {
+        harness.get_by_label_contains(state).click_secondary();
+        harness.run_steps(3);
+        let exclude = if state.contains("PFC") { "Exclude PFC" } else { "Exclude TGA" };
+        harness.get_by_label_contains(exclude).click();
+        settle(&mut harness);
+    }
+    assert_eq!(weights(&harness, "Disease"), Some(vec![0.0, 0.0, 1.0, 1.0, 1.0, 1.0]));
+    harness.get_by_label_contains("Disease = PFC").click_secondary();
+    harness.run_steps(3);
+    harness.get_by_label_contains("Allow PFC").click();
+    settle(&mut harness);
+    assert_eq!(weights(&harness, "Disease"), Some(vec![1.0, 0.0, 1.0, 1.0, 1.0, 1.0]));
+    harness.get_by_label_contains("Disease = Fallot").click_secondary();
+    harness.run_steps(3);
+    harness.get_by_label_contains("Observe Fallot").click();
+    settle(&mut harness);
+    assert_eq!(weights(&harness, "Disease"), Some(vec![0.0, 0.0, 1.0, 0.0, 0.0, 0.0]));
+}
+
+#[test]
+fn likelihood_sliders_change_the_posteriors_while_they_move() {
+    let mut harness = open("asia");
+    harness.get_by_label_contains("Network: yes of xray").click_secondary();
+    harness.run_steps(3);
+    harness.get_by_label("Enter likelihoods…").click();
+    harness.run_steps(3);
+    let list = harness.get_by_label_contains("dysp = no").rect();
+    let sliders = harness.get_by_label("Likelihoods of xray").rect();
+    assert!(sliders.top() >= list.bottom(), "the sliders are below the list");
+    let slider = harness.get_by_label("Likelihood of xray = no").rect();
+    let at = |share: f32| pos2(slider.left() + share * slider.width(), slider.center().y);
+    harness.drag_at(at(0.9));
+    harness.run_steps(2);
+    let mut seen = Vec::new();
+    for share in [0.7, 0.5, 0.3] {
+        harness.hover_at(at(share));
+        settle(&mut harness);
+        seen.push(weights(&harness, "xray").expect("a likelihood")[1]);
+        let document = harness.state().model().document.as_ref().unwrap();
+        assert!(!document.is_stale(), "the posteriors follow the slider");
+    }
+    assert!(seen[0] > seen[1] && seen[1] > seen[2] && seen[2] > 0.0, "{seen:?}");
+    harness.drop_at(at(0.3));
+    settle(&mut harness);
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
+    settle(&mut harness);
+    assert_eq!(weights(&harness, "xray"), None, "one undo takes the whole drag back");
+    harness.get_by_label("Done").click();
+    harness.run_steps(3);
+    assert!(harness.query_by_label("Likelihoods of xray").is_none());
+}
+
+#[test]
+fn a_bar_leaves_drags_and_the_wheel_to_the_picture() {
+    let mut harness = open("asia");
+    let bar = |harness: &Harness<'_, Workbench>| {
+        harness.get_by_label_contains("Network: yes of either").rect()
+    };
+    let before = bar(&harness);
+    harness.drag_at(before.center());
+    harness.run_steps(2);
+    harness.hover_at(before.center() + vec2(20.0, 12.0));
+    harness.run_steps(2);
+    harness.drop_at(before.center() + vec2(20.0, 12.0));
+    harness.run_steps(3);
+    let after = bar(&harness);
+    assert!((after.center() - before.center() - vec2(20.0, 12.0)).length() < 2.0, "{after:?}");
+    assert_eq!(weights(&harness, "either"), None, "a drag is no click");
+    harness.hover_at(after.center());
+    harness.run_steps(2);
+    harness.event(Event::MouseWheel {
+        unit: MouseWheelUnit::Line,
+        delta: vec2(0.0, 1.0),
+        phase: TouchPhase::Move,
+        modifiers: Modifiers::NONE,
+    });
+    harness.run_steps(40);
+    assert!(bar(&harness).width() > 1.05 * after.width());
+}
+
+#[test]
+fn small_networks_open_next_to_their_junction_tree_and_share_hover_and_selection() {
+    let mut harness = open("asia");
+    harness.get_by_label("Fit the network");
+    harness.get_by_label("Fit the tree");
+    let bar = harness.get_by_label_contains("Network: yes of tub").rect();
+    harness.hover_at(bar.center());
+    harness.run_steps(3);
+    let model = harness.state().model();
+    let compiled = model.compiled().expect("a compiled network");
+    let tub = compiled.network().find("tub").expect("a variable of asia");
+    let holds_tub = |clique| compiled.tree()[clique].variables.binary_search(&tub).is_ok();
+    for clique in compiled.tree().clique_ids() {
+        assert_eq!(model.hover.clique(clique), holds_tub(clique), "{clique:?}");
+    }
+    let alarm = open("alarm");
+    assert!(alarm.query_by_label("Fit the network").is_none(), "37 variables need the width");
+    alarm.get_by_label("Fit the tree");
 }

@@ -120,6 +120,38 @@ fn new_evidence_updates_the_tables_on_screen() {
 }
 
 #[test]
+fn while_stepping_the_beliefs_so_far_are_shown_and_marked() {
+    let mut harness = open("asia");
+    harness.get_by_label_contains("xray = yes").click();
+    settle(&mut harness);
+    harness.key_press(Key::F8);
+    harness.run_steps(2);
+    let passed = |harness: &Harness<'_, Workbench>| {
+        harness.state().model().beliefs_so_far().map(|beliefs| beliefs.passed())
+    };
+    wait_until(&mut harness, "the beliefs before all messages", |h| passed(h) == Some(0));
+    harness.run_steps(2);
+    // The finding is known where it was entered, but no message has carried it anywhere.
+    harness.get_by_label_contains("xray = yes: 100.00% so far");
+    harness.get_by_label_contains("smoke = yes: 50.00% so far");
+    harness.get_by_label_contains("Network: yes of smoke: 50.00% so far");
+    assert_eq!(harness.query_all_by_label("So far, after 0 of 10 messages").count(), 2);
+    // Details of the first message: what sender and receiver believe.
+    let sections = harness.query_all_by_label_contains("Beliefs of C");
+    assert_eq!(sections.count(), 2);
+    harness.key_press(Key::ArrowRight);
+    wait_until(&mut harness, "the beliefs after one message", |h| passed(h) == Some(1));
+    harness.run_steps(2);
+    assert_eq!(harness.query_all_by_label("So far, after 1 of 10 messages").count(), 2);
+    harness.key_press(Key::End);
+    harness.run_steps(3);
+    wait_until(&mut harness, "the posteriors", |harness| passed(harness).is_none());
+    harness.run_steps(2);
+    harness.get_by_label_contains("lung = yes: 48.87%");
+    assert!(harness.query_by_label_contains("So far, after").is_none());
+}
+
+#[test]
 fn slow_motion_plays_the_trace_once() {
     let mut harness = open("asia");
     harness.key_press(Key::F9);

@@ -19,7 +19,7 @@ pub(super) use finding::describe_finding;
 pub(super) use so_far::so_far_label;
 pub(super) use states::{StateRow, variable_menu};
 pub(super) use traced_messages::{TracedMessages, choose_messages};
-pub(super) use zoom_buttons::zoom_buttons;
+pub(super) use zoom_buttons::{fit_button, zoom_buttons};
 
 /// Time between redraws of a pane that shows a running propagation: about 30 frames a second.
 pub(super) const LIVE_INTERVAL: Duration = Duration::from_millis(33);

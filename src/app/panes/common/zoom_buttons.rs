@@ -1,4 +1,4 @@
-//! Buttons that zoom a picture.
+//! Buttons that fit or zoom a picture.
 
 use eframe::egui::{Button, Ui, Vec2, WidgetInfo, WidgetType};
 
@@ -14,4 +14,12 @@ pub(in crate::app::panes) fn zoom_buttons(ui: &mut Ui) -> Option<f32> {
         }
     }
     clicked
+}
+
+/// Draws the button "Fit" for a picture of `what`. Returns whether it was clicked.
+pub(in crate::app::panes) fn fit_button(ui: &mut Ui, what: &str) -> bool {
+    let button = ui.button("Fit");
+    let name = format!("Fit the {what}");
+    button.widget_info(|| WidgetInfo::labeled(WidgetType::Button, true, &name));
+    button.on_hover_text(format!("Show the whole {what} (F)")).clicked()
 }

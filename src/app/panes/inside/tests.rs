@@ -9,7 +9,7 @@ use crate::cancel::CancelToken;
 use crate::engine::Stepper as EngineStepper;
 use crate::network::Evidence;
 use crate::propagation::MemoryLimit;
-use crate::session::Question;
+use crate::session::{Explanation, Question};
 
 /// The pane with message `index` of asia selected and its numbers available.
 fn pane<'a>(index: usize) -> Harness<'a, Bench> {
@@ -20,8 +20,15 @@ fn pane<'a>(index: usize) -> Harness<'a, Bench> {
     let mut stepper = EngineStepper::new(&compiled, Evidence::none(), memory).unwrap();
     let detail = stepper.message(message, &CancelToken::new()).unwrap();
     let evidence = Evidence::none();
-    let question = Question { compiled: Arc::clone(&compiled), evidence, message, memory: None };
-    model.explained = Some((question, Ok(Arc::new(detail))));
+    let question = Question {
+        compiled: Arc::clone(&compiled),
+        evidence,
+        message,
+        beliefs_after: None,
+        memory: None,
+    };
+    let explanation = Explanation { detail: Arc::new(detail), beliefs: None };
+    model.explained = Some((question, Ok(explanation)));
     model.selection =
         crate::app::state::highlight::Highlight::of(Some(Item::Message(message)), Some(&compiled));
     let mut pane = InsidePane::default();
@@ -34,7 +41,7 @@ fn pane<'a>(index: usize) -> Harness<'a, Bench> {
 
 fn detail(harness: &Harness<'_, Bench>) -> Arc<MessageDetail> {
     let (_, answer) = harness.state().model.explained.as_ref().unwrap();
-    Arc::clone(answer.as_ref().unwrap())
+    Arc::clone(&answer.as_ref().unwrap().detail)
 }
 
 #[test]

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use eframe::egui::{self, Align2, Ui, Vec2};
 
-use crate::app::panes::common::{LIVE_INTERVAL, empty_state, zoom_buttons};
+use crate::app::panes::common::{LIVE_INTERVAL, empty_state, fit_button, zoom_buttons};
 use crate::app::state::command::{Commands, StepCommand, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
@@ -138,7 +138,7 @@ impl JunctionTreePane {
                 self.canvas.centre_on(clique.index());
                 commands.push(ViewCommand::Select(Some(Item::Clique(clique))));
             }
-            if ui.button("Fit").on_hover_text("Show the whole tree (F)").clicked() {
+            if fit_button(ui, "tree") {
                 self.canvas.fit();
             }
             if let Some(factor) = zoom_buttons(ui) {

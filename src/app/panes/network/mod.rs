@@ -13,7 +13,9 @@ use eframe::egui::{
 };
 
 use crate::app::layout::from_file;
-use crate::app::panes::common::{StateRow, empty_state, so_far_label, variable_menu, zoom_buttons};
+use crate::app::panes::common::{
+    StateRow, empty_state, fit_button, so_far_label, variable_menu, zoom_buttons,
+};
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
@@ -171,7 +173,7 @@ impl NetworkPane {
         commands: &mut Commands,
     ) {
         ui.horizontal(|ui| {
-            if ui.button("Fit").on_hover_text("Show the whole network (F)").clicked() {
+            if fit_button(ui, "network") {
                 self.canvas.fit();
             }
             if let Some(factor) = zoom_buttons(ui) {

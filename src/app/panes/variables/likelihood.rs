@@ -1,6 +1,6 @@
 //! Sliders for the likelihoods of a variable, below the list.
 
-use eframe::egui::{self, ScrollArea, Slider, SliderClamping, Ui};
+use eframe::egui::{self, ScrollArea, Slider, SliderClamping, Ui, WidgetInfo};
 
 use crate::app::state::command::{Commands, EvidenceCommand, ViewCommand};
 use crate::app::state::document::Document;
@@ -56,6 +56,7 @@ impl LikelihoodSliders {
         variable: VariableId,
         commands: &mut Commands,
     ) {
+        let name = document.network()[variable].name();
         let states = document.network()[variable].states();
         let finding = document.evidence.get(variable);
         let weight = |state: usize| finding.map_or(1.0, |finding| finding.weight(state));
@@ -76,6 +77,9 @@ impl LikelihoodSliders {
                     .fixed_decimals(3)
                     .clamping(SliderClamping::Never);
                 let response = ui.add(slider);
+                response.widget_info(|| {
+                    WidgetInfo::slider(true, value, format!("Likelihood of {name} = {label}"))
+                });
                 if response.drag_started() || !response.dragged() && response.changed() {
                     self.gesture += 1;
                 }
