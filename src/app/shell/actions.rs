@@ -30,6 +30,10 @@ const fn ctrl(key: Key) -> Option<KeyboardShortcut> {
     Some(KeyboardShortcut::new(Modifiers::COMMAND, key))
 }
 
+const fn shift(key: Key) -> Option<KeyboardShortcut> {
+    Some(KeyboardShortcut::new(Modifiers::SHIFT, key))
+}
+
 const fn ctrl_shift(key: Key) -> Option<KeyboardShortcut> {
     Some(KeyboardShortcut::new(Modifiers::COMMAND.plus(Modifiers::SHIFT), key))
 }
@@ -116,6 +120,10 @@ fn viewing() -> Vec<Action> {
         action("Select nothing", key(Key::Escape), ViewCommand::Select(None)),
         action("Fit the graphs", key(Key::F), ViewCommand::Fit),
         action("Reset the panes", None, ViewCommand::ResetLayout),
+        action("Show all panes again", None, ViewCommand::Restore),
+        action("Full screen", key(Key::F11), WindowCommand::ToggleFullScreen),
+        action("Projector", shift(Key::F11), ViewCommand::ToggleProjector),
+        action("Go to the states", key(Key::E), ViewCommand::FocusStates),
         action("Theme: system", None, ViewCommand::SetTheme(ThemeChoice::System)),
         action("Theme: dark", None, ViewCommand::SetTheme(ThemeChoice::Dark)),
         action("Theme: light", None, ViewCommand::SetTheme(ThemeChoice::Light)),

@@ -27,24 +27,38 @@ pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
             .response
             .on_hover_text("Layout of the mapping tables, and threads per block");
     }
+    let shown = model.document.as_ref().and_then(|document| document.shown);
+    let text = match shown {
+        Some(recorded) => format!("{}, recorded", recorded.engine()),
+        None => format!("{} {}", chosen.engine.name(), chosen.precision),
+    };
     let engine = ComboBox::from_id_salt("engine")
-        .selected_text(format!("{} {}", chosen.engine.name(), chosen.precision))
+        .selected_text(text)
         .height(f32::INFINITY)
         .show_ui(ui, |ui| engines(ui, model, commands))
         .response;
     targets::mark(&engine, "engine");
-    engine.on_hover_text("Engine and precision");
+    engine.on_hover_ui(|ui| match (shown, &model.document) {
+        (Some(recorded), Some(document)) => {
+            ui.label(format!("Times of messages: {}", recorded.credit()));
+            ui.label(format!("Posteriors: {}, on this machine", document.posterior_source()));
+        }
+        _ => _ = ui.label("Engine and precision"),
+    });
 }
 
-/// Draws the list of engines, each with all its precisions. Below an engine that cannot run on this
+/// Draws the list of engines, each with all its precisions. One row is marked: the recording that
+/// is shown, or else the engine in use. Below an engine that cannot run on this
 /// machine are the reason and the recorded runs of that engine.
 fn engines(ui: &mut Ui, model: &Model, commands: &mut Commands) {
+    let shows_recording = model.document.as_ref().is_some_and(|document| document.shown.is_some());
     for engine in engine::all() {
         let available = engine.availability();
         for &precision in engine.precisions() {
             let choice = EngineChoice { engine: *engine, precision, ..model.compute.engine };
             let text = format!("{} {precision}", engine.name());
-            let button = Button::selectable(model.compute.engine == choice, text);
+            let is_marked = model.compute.engine == choice && !shows_recording;
+            let button = Button::selectable(is_marked, text);
             let response =
                 ui.add_enabled(available.is_ok(), button).on_hover_text(engine.summary());
             let response = match &available {
@@ -55,6 +69,7 @@ fn engines(ui: &mut Ui, model: &Model, commands: &mut Commands) {
             };
             if response.clicked() {
                 commands.push(EngineCommand::SetEngine(choice));
+                commands.push(ViewCommand::ShowRecording(None));
             }
         }
         if let Err(reason) = &available {
@@ -126,6 +141,7 @@ fn describe(layout: MappingLayout) -> &'static str {
 
 #[cfg(all(test, feature = "cuda"))]
 mod tests {
+    use eframe::egui;
     use egui_kittest::kittest::{NodeT as _, Queryable as _};
 
     use super::*;
@@ -181,6 +197,31 @@ mod tests {
         let document = harness.state().model.document.as_ref().unwrap();
         assert_eq!(document.shown.map(|shown| shown.engine()), Some("gpu f32".to_owned()));
         assert!(harness.state().pushed.contains(&Command::View(ViewCommand::Show(Pane::Timeline))));
+    }
+
+    #[test]
+    fn one_row_is_marked_and_a_live_engine_replaces_the_recording() {
+        if by_name("gpu").expect("compiled in").availability().is_ok() {
+            return;
+        }
+        let mut model = model("asia");
+        record_on_gpu(&mut model);
+        let document = model.document.as_mut().expect("an open network");
+        document.shown = document.recorded.first().copied();
+        let mut harness = drive_model(model, show);
+        harness.run();
+        harness.get_by_value("gpu f32, recorded").click();
+        harness.run();
+        let is_marked = |label: &str| {
+            let node = harness.get_by_label(label).accesskit_node();
+            node.toggled() == Some(egui::accesskit::Toggled::True)
+        };
+        assert!(is_marked("gpu f32, recorded on NVIDIA Abacus on 2026-01-02"));
+        assert!(!is_marked("sequential f64"));
+        harness.get_by_label("sequential f64").click();
+        harness.run();
+        let live = Command::View(ViewCommand::ShowRecording(None));
+        assert!(harness.state().pushed.contains(&live));
     }
 
     #[test]

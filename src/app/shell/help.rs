@@ -17,7 +17,9 @@ pub(crate) fn show(ctx: &egui::Context, open: &mut bool) {
             row("click a state", "observe it; click again to retract it");
             row("Ctrl+click states", "observe that one of these states holds");
             row("Alt+click a state", "exclude it");
-            row("right-click a variable", "enter likelihoods, retract");
+            row("right-click", "menu of a state or a variable: likelihoods, exclude, retract");
+            row("double-click a tab", "let the pane fill the window, or restore the panes");
+            row("Tab, arrow keys, Space", "move between states and other widgets; click one");
             row("wheel, drag", "zoom and pan the graphs and the timeline");
             row("drop a file", "open it");
             for action in actions::all() {

@@ -65,6 +65,23 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     targets::mark(&bar.response, "menu");
 }
 
+/// Draws the line that replaces the menu bar in the view for projectors: the network, the engine,
+/// and a button that leaves the view.
+pub fn show_projector(ui: &mut Ui, model: &Model, commands: &mut Commands) {
+    ui.horizontal(|ui| {
+        if let Some(document) = &model.document {
+            ui.strong(document.title());
+            ui.weak(format!("posteriors of {}", document.posterior_source()));
+        }
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let leave = ui.button("Leave projector");
+            if leave.on_hover_text("Back to the menu bar (Shift+F11)").clicked() {
+                commands.push(ViewCommand::ToggleProjector);
+            }
+        });
+    });
+}
+
 /// Draws a menu item for `command`, if the command has a name.
 fn item(ui: &mut Ui, command: impl Into<Command>, commands: &mut Commands) {
     let Some(action) = action_for(&command.into()) else { return };
@@ -151,6 +168,11 @@ fn view(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     ui.separator();
     item(ui, ViewCommand::Fit, commands);
     item(ui, ViewCommand::ResetLayout, commands);
+    ui.add_enabled_ui(model.maximised.is_some(), |ui| item(ui, ViewCommand::Restore, commands));
+    item(ui, ViewCommand::FocusStates, commands);
+    ui.separator();
+    item(ui, WindowCommand::ToggleFullScreen, commands);
+    item(ui, ViewCommand::ToggleProjector, commands);
     ui.separator();
     ui.menu_button("Theme", |ui| {
         let themes = [

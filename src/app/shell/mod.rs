@@ -7,6 +7,7 @@ pub(crate) mod drag_and_drop;
 pub(crate) mod engine_menu;
 pub(crate) mod file_chooser;
 pub(crate) mod file_dialog;
+mod focus_ring;
 pub(crate) mod help;
 pub(crate) mod lesson_window;
 pub(crate) mod menu;

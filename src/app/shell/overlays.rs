@@ -4,6 +4,7 @@ use eframe::egui;
 
 use crate::app::shell::command_palette::CommandPalette;
 use crate::app::shell::file_chooser::FileChooser;
+use crate::app::shell::focus_ring;
 use crate::app::shell::help;
 use crate::app::shell::picture::PictureRequest;
 use crate::app::state::command::{Commands, WindowCommand};
@@ -41,6 +42,10 @@ impl Overlays {
                     None => Some(CommandPalette::default()),
                 };
             }
+            WindowCommand::ToggleFullScreen => {
+                let fullscreen = ctx.input(|input| input.viewport().fullscreen.unwrap_or(false));
+                ctx.send_viewport_cmd(egui::ViewportCommand::Fullscreen(!fullscreen));
+            }
             WindowCommand::Quit => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
         }
         Ok(())
@@ -53,6 +58,7 @@ impl Overlays {
 
     /// Draws the open overlays.
     pub(crate) fn show(&mut self, ctx: &egui::Context, commands: &mut Commands) {
+        focus_ring::show(ctx);
         help::show(ctx, &mut self.help);
         if let Some(palette) = &mut self.palette
             && !palette.show(ctx, commands)

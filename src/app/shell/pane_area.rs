@@ -1,15 +1,15 @@
 //! Draws the panes in their tabs.
 
-use eframe::egui::{self, Frame, Margin, Ui, WidgetText};
-use egui_tiles::{Behavior, SimplificationOptions, TileId, Tree, UiResponse};
+use eframe::egui::{self, Align, Frame, Layout, Margin, Response, Sense, Ui, WidgetText};
+use egui_tiles::{Behavior, SimplificationOptions, Tile, TileId, Tiles, Tree, UiResponse};
 
 use crate::app::panes::Panes;
-use crate::app::state::command::Commands;
+use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::model::Model;
 use crate::app::state::pane::Pane;
 use crate::app::widgets::targets;
 
-/// Draws the panes of `layout`.
+/// Draws the panes of `layout`, or only the pane that fills the window.
 pub fn show(
     ui: &mut Ui,
     layout: &mut Tree<Pane>,
@@ -17,7 +17,39 @@ pub fn show(
     model: &Model,
     commands: &mut Commands,
 ) {
-    layout.ui(&mut PaneArea { panes, model, commands }, ui);
+    match model.maximised {
+        Some(pane) => maximised(ui, pane, panes, model, commands),
+        None => layout.ui(&mut PaneArea { panes, model, commands }, ui),
+    }
+}
+
+/// Draws `pane` alone, below a bar with its title.
+fn maximised(ui: &mut Ui, pane: Pane, panes: &mut Panes, model: &Model, commands: &mut Commands) {
+    let bar = Frame::new().inner_margin(Margin::symmetric(6, 2)).show(ui, |ui| {
+        ui.horizontal(|ui| {
+            ui.strong(pane.title());
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                if ui.button("Restore").on_hover_text("Show the other panes again").clicked() {
+                    commands.push(ViewCommand::Restore);
+                }
+            });
+        });
+    });
+    let bar = ui.interact(bar.response.rect, ui.id().with("maximised"), Sense::click());
+    if bar.double_clicked() {
+        commands.push(ViewCommand::Restore);
+    }
+    draw(ui, pane, panes, model, commands);
+}
+
+/// Draws the content of `pane`.
+fn draw(ui: &mut Ui, pane: Pane, panes: &mut Panes, model: &Model, commands: &mut Commands) {
+    let frame = Frame::central_panel(ui.style()).inner_margin(Margin::same(6));
+    frame.show(ui, |ui| {
+        targets::mark_rect(ui.ctx(), ui.max_rect(), pane.title());
+        ui.set_min_size(ui.available_size());
+        panes.show(ui, pane, model, commands);
+    });
 }
 
 struct PaneArea<'a> {
@@ -28,13 +60,23 @@ struct PaneArea<'a> {
 
 impl Behavior<Pane> for PaneArea<'_> {
     fn pane_ui(&mut self, ui: &mut Ui, _: TileId, pane: &mut Pane) -> UiResponse {
-        let frame = Frame::central_panel(ui.style()).inner_margin(Margin::same(6));
-        frame.show(ui, |ui| {
-            targets::mark_rect(ui.ctx(), ui.max_rect(), pane.title());
-            ui.set_min_size(ui.available_size());
-            self.panes.show(ui, *pane, self.model, self.commands);
-        });
+        draw(ui, *pane, self.panes, self.model, self.commands);
         UiResponse::None
+    }
+
+    fn on_tab_button(
+        &mut self,
+        tiles: &mut Tiles<Pane>,
+        tile: TileId,
+        response: Response,
+    ) -> Response {
+        if let Some(Tile::Pane(pane)) = tiles.get(tile) {
+            if response.double_clicked() {
+                self.commands.push(ViewCommand::ToggleMaximised(*pane));
+            }
+            return response.on_hover_text("Double click: let this pane fill the window");
+        }
+        response
     }
 
     fn tab_title_for_pane(&mut self, pane: &Pane) -> WidgetText {

@@ -1,5 +1,7 @@
 //! The status line, and the message of the last failure above it.
 
+use std::time::Duration;
+
 use eframe::egui::{self, Align, Layout, RichText, Ui};
 
 use crate::app::shell::tree_menu;
@@ -20,7 +22,7 @@ const SCALED_TOOLTIP: &str = "Probability of the evidence times the scale of its
 
 /// Draws the status line.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
-    ui.horizontal(|ui| {
+    ui.horizontal_wrapped(|ui| {
         if let Some(step) = model.working {
             progress(ui, model, step, commands);
             ui.separator();
@@ -108,7 +110,13 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
             Some(_) => format!("The last propagation. With the timing of its messages: {traced}"),
             None => "The last propagation, with the timing of its messages".to_owned(),
         };
-        fact(ui, "propagation", time, &hover);
+        if let Some(recorded) = document.shown {
+            let median = Duration::from_secs_f64(recorded.run.propagate_us.median / 1e6);
+            let recorded_time = format!("{} recorded", numbers::duration(median));
+            fact(ui, "propagation", format!("{time} live, {recorded_time}"), &recorded.credit());
+        } else {
+            fact(ui, "propagation", time, &hover);
+        }
     }
 }
 
@@ -123,7 +131,20 @@ fn engine_fact(ui: &mut Ui, model: &Model, document: &Document) {
                 }
                 None => "Engine and precision".to_owned(),
             };
-            fact(ui, "engine", format!("{} {}", chosen.engine.name(), chosen.precision), &uses);
+            match document.shown {
+                None => {
+                    let name = format!("{} {}", chosen.engine.name(), chosen.precision);
+                    fact(ui, "engine", name, &uses);
+                }
+                Some(recorded) => {
+                    fact(ui, "posteriors of", document.posterior_source(), &uses);
+                    ui.weak("times of");
+                    let colour = Palette::of(ui).warning;
+                    ui.label(RichText::new(document.time_source()).color(colour).strong())
+                        .on_hover_text(format!("{}, without evidence", recorded.credit()));
+                    ui.separator();
+                }
+            }
         }
         Some((used, reason)) => {
             let (used, chosen) = (used.engine.name(), chosen.engine.name());

@@ -7,6 +7,7 @@ use eframe::egui::{RichText, Ui};
 
 use crate::app::state::command::{Commands, TreeCommand};
 use crate::app::state::model::Model;
+use crate::graph::Triangulation;
 use crate::numbers;
 use crate::session::ImprovementProgress;
 
@@ -17,8 +18,11 @@ const REDRAW_INTERVAL: Duration = Duration::from_secs(1);
 pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let is_running = running_search(model).is_some();
     ui.add_enabled_ui(model.compiled_whole().is_some() && !is_running, |ui| {
+        let is_auto = model.compute.triangulation == Triangulation::Auto;
+        let title =
+            if is_auto { "Improve the tree" } else { "Improve the tree with triangulation auto" };
         let improve = ui
-            .button("Improve the tree")
+            .button(title)
             .on_hover_text("Search in the background for a junction tree with smaller tables");
         if improve.clicked() {
             commands.push(TreeCommand::Improve);

@@ -69,6 +69,8 @@ pub enum WindowCommand {
     ToggleHelp,
     /// Show or hide the command palette.
     TogglePalette,
+    /// Fill the screen, or leave full screen.
+    ToggleFullScreen,
     /// Close the window.
     Quit,
 }

@@ -9,7 +9,7 @@ use crate::app::state::highlight::{Highlight, Item};
 use crate::app::state::model::Model;
 use crate::app::state::notices::Notices;
 use crate::app::state::pane::Pane;
-use crate::app::state::pane_layout::Arrangement;
+use crate::app::state::pane_layout::{self, Arrangement};
 use crate::app::state::requests::Requests;
 
 /// The state that every feature may use. Features keep what only they need in structs of their own.
@@ -57,6 +57,12 @@ impl Core {
     /// network that is being opened is requested without evidence.
     pub(crate) fn submit(&mut self) {
         self.requests.submit(self.model.document.as_mut(), &self.model.compute);
+    }
+
+    /// Brings `pane` to the front. If another pane fills the window, the layout is restored.
+    pub(crate) fn show_pane(&mut self, pane: Pane) {
+        self.model.maximised = self.model.maximised.filter(|maximised| *maximised == pane);
+        pane_layout::show_pane(&mut self.layout, pane);
     }
 
     /// How the panes are arranged for the open network, unless the user moved a pane.

@@ -177,6 +177,25 @@ impl Document {
         }
     }
 
+    /// What computed the posteriors on screen: `cpu f64, live`. They are always of this machine.
+    #[must_use]
+    pub fn posterior_source(&self) -> String {
+        let engine = self.result.as_ref().map_or(self.engine(), |result| result.engine);
+        format!("{} {}, live", engine.engine.name(), engine.precision)
+    }
+
+    /// What measured the times of messages on screen: `gpu f32, recorded` or `cpu f64, live`.
+    #[must_use]
+    pub fn time_source(&self) -> String {
+        match self.shown {
+            Some(recorded) => format!("{}, recorded", recorded.engine()),
+            None => {
+                let engine = self.traced_engine();
+                format!("{} {}, live", engine.engine.name(), engine.precision)
+            }
+        }
+    }
+
     /// How long the propagation whose trace is [drawn](Self::trace) takes without timing its
     /// messages, if this was measured.
     #[must_use]

@@ -48,7 +48,13 @@ pub(crate) fn apply(core: &mut Core, command: TreeCommand) {
 /// Starts a search for a better tree of the open network. Chooses triangulation `auto`, which alone
 /// uses the result.
 fn start(core: &mut Core) {
-    if core.model.compute.triangulation != Triangulation::Auto {
+    let before = core.model.compute.triangulation;
+    if before != Triangulation::Auto {
+        core.notices.info(&format!(
+            "Triangulation is now auto instead of {before}: only auto uses the trees that the \
+             search finds.",
+            before = before.name(),
+        ));
         core.model.compute.set_triangulation(Triangulation::Auto, &mut core.model.settings);
         core.request();
     }

@@ -6,6 +6,7 @@ use crate::app::state::compute::ComputeOptions;
 use crate::app::state::document::Document;
 use crate::app::state::experiments::Experiments;
 use crate::app::state::highlight::{Highlight, Item};
+use crate::app::state::pane::Pane;
 use crate::app::state::progress::Progress;
 use crate::app::state::settings::Settings;
 use crate::app::state::stepping::Stepping;
@@ -67,6 +68,12 @@ pub struct Model {
     pub improvement: Option<Arc<ImprovementProgress>>,
     /// Whether moral and fill edges are shown in the network graph.
     pub fill_edges: bool,
+    /// The pane that fills the window, if the user maximised one.
+    pub maximised: Option<Pane>,
+    /// The scale before the view for projectors was turned on; `None` while it is off.
+    pub projector: Option<f32>,
+    /// A number that increases whenever the keyboard focus should move to the states of a variable.
+    pub focus_serial: u64,
     /// The variable whose likelihoods are being entered with sliders.
     pub likelihood: Option<VariableId>,
     /// The variable and the state that the current step of a lesson asks the user to observe.
@@ -99,6 +106,9 @@ impl Model {
             overheads: Vec::new(),
             improvement: None,
             fill_edges: false,
+            maximised: None,
+            projector: None,
+            focus_serial: 0,
             likelihood: None,
             pointed: None,
             stepping: None,

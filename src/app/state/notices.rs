@@ -13,8 +13,9 @@ pub(crate) struct Notices(Toasts);
 
 impl Default for Notices {
     fn default() -> Self {
-        let toasts = Toasts::default().with_anchor(Anchor::TopRight);
-        Self(toasts.with_margin(egui::vec2(12.0, 40.0)))
+        // Headings, tabs and tools are at the top of panes; the status line is at the bottom.
+        let toasts = Toasts::default().with_anchor(Anchor::BottomRight);
+        Self(toasts.with_margin(egui::vec2(12.0, 36.0)))
     }
 }
 

@@ -43,13 +43,13 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: StepCommand) 
                 memory.surrender_focus(focused);
             }
         });
-        pane_layout::show_pane(&mut core.layout, Pane::JunctionTree);
+        core.show_pane(Pane::JunctionTree);
     }
     if command == StepCommand::Begin {
-        pane_layout::show_pane(&mut core.layout, Pane::Inside);
+        core.show_pane(Pane::Inside);
         pane_layout::enlarge(&mut core.layout, Pane::Inside);
     } else if command == StepCommand::SlowMotion {
-        pane_layout::show_pane(&mut core.layout, Pane::Timeline);
+        core.show_pane(Pane::Timeline);
     }
     let stepping = core.model.stepping.get_or_insert_with(Stepping::along_plan);
     stepping.apply(command, messages, total);

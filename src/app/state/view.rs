@@ -11,6 +11,10 @@ use crate::app::state::settings::ThemeChoice;
 use crate::network::VariableId;
 use crate::propagation::MessageId;
 
+/// Scale of everything in the view for projectors. With a larger one, fewer panes fit side by side
+/// on a projector of 1920 by 1080 pixels.
+const PROJECTOR_ZOOM: f32 = 1.5;
+
 /// A command about what the panes show.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ViewCommand {
@@ -20,6 +24,14 @@ pub enum ViewCommand {
     Hover(Item),
     /// Bring this pane to the front.
     Show(Pane),
+    /// Let this pane fill the window, or restore the layout if it does already.
+    ToggleMaximised(Pane),
+    /// Restore the layout if a pane fills the window.
+    Restore,
+    /// Large and without menu bar and status line, for a projector; or back to normal.
+    ToggleProjector,
+    /// Move the keyboard focus to the states of the selected variable, or of the first one.
+    FocusStates,
     /// Zoom the graphs so that each fits its pane.
     Fit,
     /// Restore the initial layout of the panes.
@@ -44,9 +56,22 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: ViewCommand) 
     match command {
         ViewCommand::Select(item) => core.select(item),
         ViewCommand::Hover(_) | ViewCommand::Explain(_) => {}
-        ViewCommand::Show(pane) => pane_layout::show_pane(&mut core.layout, pane),
+        ViewCommand::Show(pane) => core.show_pane(pane),
+        ViewCommand::ToggleMaximised(pane) => {
+            let is_maximised = core.model.maximised == Some(pane);
+            core.model.maximised = Some(pane).filter(|_| !is_maximised);
+        }
+        ViewCommand::Restore => core.model.maximised = None,
+        ViewCommand::ToggleProjector => toggle_projector(core, ctx),
+        ViewCommand::FocusStates => {
+            core.show_pane(Pane::Variables);
+            core.model.focus_serial += 1;
+        }
         ViewCommand::Fit => core.model.fit_serial += 1,
-        ViewCommand::ResetLayout => core.layout = pane_layout::initial_layout(core.arrangement()),
+        ViewCommand::ResetLayout => {
+            core.model.maximised = None;
+            core.layout = pane_layout::initial_layout(core.arrangement());
+        }
         ViewCommand::ShowFillEdges(show) => core.model.fill_edges = show,
         ViewCommand::ShowRecording(recorded) => {
             if let Some(document) = core.document() {
@@ -56,7 +81,7 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: ViewCommand) 
         ViewCommand::EditLikelihood(variable) => {
             core.model.likelihood = variable;
             if variable.is_some() {
-                pane_layout::show_pane(&mut core.layout, Pane::Variables);
+                core.show_pane(Pane::Variables);
             }
         }
         ViewCommand::SetTheme(theme) => {
@@ -65,6 +90,20 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: ViewCommand) 
         }
         ViewCommand::SetZoom(zoom) => ctx.set_zoom_factor(zoom),
     }
+}
+
+/// Turns the view for projectors on or off. It fills the screen.
+fn toggle_projector(core: &mut Core, ctx: &egui::Context) {
+    let zoom = match core.model.projector.take() {
+        Some(zoom) => zoom,
+        None => {
+            core.model.projector = Some(ctx.zoom_factor());
+            PROJECTOR_ZOOM
+        }
+    };
+    ctx.set_zoom_factor(zoom);
+    let fullscreen = core.model.projector.is_some();
+    ctx.send_viewport_cmd(egui::ViewportCommand::Fullscreen(fullscreen));
 }
 
 /// Draws everything in `theme` from now on.

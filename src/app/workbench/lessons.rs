@@ -62,7 +62,7 @@ impl Workbench {
         course.go_to(step);
         self.core.model.settings.lessons.insert(course.lesson().id.clone(), step);
         if let Some(pane) = course.step().show {
-            pane_layout::show_pane(&mut self.core.layout, pane);
+            self.core.show_pane(pane);
         }
     }
 

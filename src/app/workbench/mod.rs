@@ -201,7 +201,9 @@ impl Workbench {
         self.core.model.begin_frame();
         self.draw(ui);
         self.was_typing = ctx.text_edit_focused();
-        self.core.model.settings.zoom = ctx.zoom_factor();
+        // The view for projectors is not stored.
+        let zoom = self.core.model.projector.unwrap_or_else(|| ctx.zoom_factor());
+        self.core.model.settings.zoom = zoom;
         self.apply_commands(&ctx);
         self.take_picture(&ctx);
         cases::request_visible(&mut self.core);
@@ -211,12 +213,19 @@ impl Workbench {
     fn draw(&mut self, ui: &mut Ui) {
         let Self { core, panes, commands, recovery, course, overlays, .. } = self;
         let model = &core.model;
-        Panel::top("menu").show(ui, |ui| menu::show(ui, model, commands));
+        let has_chrome = model.projector.is_none();
+        if has_chrome {
+            Panel::top("menu").show(ui, |ui| menu::show(ui, model, commands));
+        } else {
+            Panel::top("projector").show(ui, |ui| menu::show_projector(ui, model, commands));
+        }
         recovery_bar::show(ui, recovery, commands);
         if model.stepping.is_some() {
             Panel::top("stepping").show(ui, |ui| stepping_bar::show(ui, model, commands));
         }
-        Panel::bottom("status").show(ui, |ui| status::show(ui, model, commands));
+        if has_chrome {
+            Panel::bottom("status").show(ui, |ui| status::show(ui, model, commands));
+        }
         if let Some(failure) = &model.failure {
             Panel::bottom("failure").show(ui, |ui| status::failure(ui, failure, commands));
         }

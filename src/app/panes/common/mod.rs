@@ -1,10 +1,11 @@
 //! Helpers that several panes share. A pane imports from here, never from another pane.
 
+mod bars_label;
 mod durations;
 mod equations;
 mod finding;
 mod run_choice;
-mod so_far;
+
 mod states;
 mod traced_messages;
 mod zoom_buttons;
@@ -13,10 +14,10 @@ use std::time::Duration;
 
 use eframe::egui::{Label, RichText, Ui};
 
+pub(super) use bars_label::bars_label;
 pub(super) use durations::DurationSummary;
 pub(super) use equations::Equations;
 pub(super) use finding::describe_finding;
-pub(super) use so_far::so_far_label;
 pub(super) use states::{StateRow, variable_menu};
 pub(super) use traced_messages::{TracedMessages, choose_messages};
 pub(super) use zoom_buttons::{fit_button, zoom_buttons};

@@ -19,7 +19,7 @@ pub(super) fn show(ui: &mut Ui, network: &Network, id: VariableId) {
     let rows = cpt.values().len() / variable.cardinality().max(1);
     ui.add_space(8.0);
     let title = format!(
-        "Conditional probabilities ({}, {})",
+        "CPT ({}, {})",
         counted(rows, "row", "rows"),
         counted(cpt.values().len(), "number", "numbers")
     );

@@ -48,6 +48,10 @@ pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, links: &mut Links<'_>)
         let name = format!("{} {}", engine.engine.name(), engine.precision);
         lines.push(("engine", format!("{name}, {}", human_bytes(bytes))));
     }
+    if scene.document.shown.is_some() {
+        lines.push(("posteriors of", scene.document.posterior_source()));
+        lines.push(("times of", scene.document.time_source()));
+    }
     facts(ui, "tree facts", lines);
     largest(ui, scene, links, tree);
     ui.add_space(10.0);

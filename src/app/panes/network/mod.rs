@@ -14,7 +14,7 @@ use eframe::egui::{
 
 use crate::app::layout::from_file;
 use crate::app::panes::common::{
-    StateRow, empty_state, fit_button, so_far_label, variable_menu, zoom_buttons,
+    StateRow, bars_label, empty_state, fit_button, variable_menu, zoom_buttons,
 };
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::document::Document;
@@ -80,7 +80,7 @@ impl NetworkPane {
             empty_state(ui, "Open a network to see it as a picture.");
             return;
         };
-        so_far_label(ui, model);
+        bars_label(ui, model);
         self.toolbar(ui, document, model.fill_edges, commands);
         self.update(ui, model, document);
         let pointing = self.canvas.interact(ui);

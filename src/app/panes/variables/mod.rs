@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use eframe::egui::{self, ScrollArea, Ui};
 
-use crate::app::panes::common::{empty_state, so_far_label};
+use crate::app::panes::common::{bars_label, empty_state};
 use crate::app::state::command::{Commands, EvidenceCommand};
 use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
@@ -41,6 +41,8 @@ pub struct VariablesPane {
     sliders: LikelihoodSliders,
     /// The variable that was selected in the last frame; a new selection is scrolled into view.
     last_selected: Option<VariableId>,
+    /// The last value of [`Model::focus_serial`] that was seen; the focus moves when it changes.
+    focus_serial: u64,
     /// Whether to scroll to the top, because another network was opened.
     scroll_to_top: bool,
     /// Height of the sliders and the evidence below the list in the last frame, in points.
@@ -55,7 +57,7 @@ impl VariablesPane {
             return;
         };
         self.reset_for_another_document(document);
-        if so_far_label(ui, model).is_none() {
+        if bars_label(ui, model).is_none() {
             ui.weak("Click a state to observe it. Click it again to retract it.");
         }
         self.toolbar(ui, document.network());
@@ -85,7 +87,13 @@ impl VariablesPane {
         }
         let network = document.network();
         let states: usize = network.cardinalities().iter().sum();
-        *self = Self { serial: Some(document.serial), scroll_to_top: true, ..Self::default() };
+        let focus_serial = self.focus_serial;
+        *self = Self {
+            serial: Some(document.serial),
+            scroll_to_top: true,
+            focus_serial,
+            ..Self::default()
+        };
         if states <= MAX_STATES_EXPANDED {
             self.expanded = network.ids().collect();
         } else {
@@ -136,10 +144,13 @@ impl VariablesPane {
         height: f32,
         commands: &mut Commands,
     ) {
+        let focused = self.take_focus(model, shown);
         let tops = self.tops(document.network(), shown);
         let total_height = tops[shown.len()];
         let mut area = ScrollArea::vertical().auto_shrink(false).max_height(height);
-        if let Some(offset) = self.scroll_target(model, shown, &tops) {
+        if let Some(index) = focused {
+            area = area.vertical_scroll_offset((tops[index] - HEADING_HEIGHT).max(0.0));
+        } else if let Some(offset) = self.scroll_target(model, shown, &tops) {
             area = area.vertical_scroll_offset(offset);
         } else if std::mem::take(&mut self.scroll_to_top) {
             area = area.vertical_scroll_offset(0.0);
@@ -158,7 +169,8 @@ impl VariablesPane {
                 let size = egui::vec2(width, tops[index + 1] - tops[index]);
                 let rect = egui::Rect::from_min_size(at, size);
                 let expanded = self.expanded.contains(&variable);
-                let row = rows::VariableRow { model, document, variable, expanded };
+                let takes_focus = focused == Some(index);
+                let row = rows::VariableRow { model, document, variable, expanded, takes_focus };
                 let actions = row.show(ui, rect, commands);
                 if actions.toggle_expanded {
                     toggled = Some(variable);
@@ -170,6 +182,20 @@ impl VariablesPane {
         {
             self.expanded.insert(variable);
         }
+    }
+
+    /// The index in `shown` of the variable whose first state gets the keyboard focus in this
+    /// frame, if the user asked for that: the selected variable or else the first. Expands it.
+    fn take_focus(&mut self, model: &Model, shown: &[VariableId]) -> Option<usize> {
+        if self.focus_serial == model.focus_serial {
+            return None;
+        }
+        self.focus_serial = model.focus_serial;
+        let is_selected =
+            |variable: &VariableId| model.selected() == Some(&Item::Variable(*variable));
+        let index = shown.iter().position(is_selected).unwrap_or(0);
+        self.expanded.insert(*shown.get(index)?);
+        Some(index)
     }
 
     /// The upper edge of each variable in the list, and the lower edge of the last one, in points.

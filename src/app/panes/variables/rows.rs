@@ -19,6 +19,8 @@ pub(super) struct VariableRow<'a> {
     pub(super) document: &'a Document,
     pub(super) variable: VariableId,
     pub(super) expanded: bool,
+    /// Whether the first state gets the keyboard focus in this frame.
+    pub(super) takes_focus: bool,
 }
 
 /// Actions that the pane carries out for a row.
@@ -58,6 +60,9 @@ impl VariableRow<'_> {
         let id = ui.id().with(("state", variable, state));
         let response = ui.interact(rect, id, Sense::click());
         row.name(&response, "");
+        if self.takes_focus && state == 0 {
+            response.request_focus();
+        }
         row.respond(ui, &response, commands);
         let response = response.on_hover_ui(|ui| row.hover_card(ui));
         let painter = ui.painter_at(rect);

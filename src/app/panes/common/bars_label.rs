@@ -1,0 +1,35 @@
+//! What the bars of states show, where it is not the obvious: beliefs in the middle of a
+//! propagation, or posteriors while the times on screen are recorded.
+
+use eframe::egui::{Response, RichText, Ui};
+
+use crate::app::state::model::Model;
+use crate::app::theme::Palette;
+use crate::numbers::thousands;
+
+/// Says what the bars show if this is not obvious: beliefs so far while the user steps through the
+/// messages, and live posteriors while a recording is shown. Returns the label, if there is one.
+pub(in crate::app::panes) fn bars_label(ui: &mut Ui, model: &Model) -> Option<Response> {
+    so_far_label(ui, model).or_else(|| {
+        let document = model.document.as_ref().filter(|document| document.shown.is_some())?;
+        let text = format!("Posteriors of {}", document.posterior_source());
+        let label = ui.label(RichText::new(text).weak());
+        Some(label.on_hover_text("The recording that is shown has times, but no posteriors."))
+    })
+}
+
+fn so_far_label(ui: &mut Ui, model: &Model) -> Option<Response> {
+    let beliefs = model.beliefs_so_far()?;
+    let (passed, count) = (beliefs.passed(), beliefs.compiled().plan().messages().len());
+    let text = format!(
+        "So far, after {} of {} messages",
+        thousands(passed as u64),
+        thousands(count as u64)
+    );
+    let label = ui.label(RichText::new(text).strong().color(Palette::of(ui).active));
+    Some(label.on_hover_text(
+        "Each variable as the smallest clique that contains it believes now: the product of the \
+         clique's tables and findings and of all messages that it has received, normalised. \
+         Outlined bars are not final: other cliques may know more.",
+    ))
+}
