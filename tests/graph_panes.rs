@@ -5,6 +5,7 @@ mod common;
 
 use cliquescope::app::Workbench;
 use cliquescope::app::state::highlight::Item;
+use cliquescope::graph::CliqueId;
 use common::window::{open, settle};
 use eframe::egui::{
     Event, Key, Modifiers, MouseWheelUnit, PointerButton, Pos2, TouchPhase, pos2, vec2,
@@ -230,7 +231,8 @@ fn small_networks_open_next_to_their_junction_tree_and_share_hover_and_selection
     let model = harness.state().model();
     let compiled = model.compiled().expect("a compiled network");
     let tub = compiled.network().find("tub").expect("a variable of asia");
-    let holds_tub = |clique| compiled.tree()[clique].variables.binary_search(&tub).is_ok();
+    let holds_tub =
+        |clique: CliqueId| compiled.tree()[clique].variables.binary_search(&tub).is_ok();
     for clique in compiled.tree().clique_ids() {
         assert_eq!(model.hover.clique(clique), holds_tub(clique), "{clique:?}");
     }

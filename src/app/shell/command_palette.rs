@@ -1,6 +1,6 @@
 //! The command palette: all commands and samples by name.
 
-use eframe::egui::{self, Key, Modifiers};
+use eframe::egui::{self, Button, Key, KeyboardShortcut, Modifiers, vec2};
 
 use crate::app::shell::actions;
 use crate::app::state::command::{Command, Commands, DocumentCommand};
@@ -39,8 +39,12 @@ impl CommandPalette {
                 if found.is_empty() {
                     ui.weak("No command or sample has this name.");
                 }
-                for (index, (title, _)) in found.iter().enumerate() {
-                    let response = ui.selectable_label(index == self.chosen, title);
+                for (index, entry) in found.iter().enumerate() {
+                    let keys = entry.shortcut.map(|keys| ctx.format_shortcut(&keys));
+                    let button = Button::selectable(index == self.chosen, &entry.title)
+                        .shortcut_text(keys.unwrap_or_default())
+                        .min_size(vec2(ui.available_width(), 0.0));
+                    let response = ui.add(button);
                     if response.clicked() {
                         run = Some(index);
                     }
@@ -50,33 +54,81 @@ impl CommandPalette {
                 }
             });
         });
-        if let Some((_, command)) = run.and_then(|index| found.into_iter().nth(index)) {
-            commands.push(command);
+        if let Some(entry) = run.and_then(|index| found.into_iter().nth(index)) {
+            commands.push(entry.command);
             return false;
         }
         !escape
     }
 
-    /// The commands and samples with titles that contain all words of the search. A title that
-    /// equals the search comes first, then titles that start with it.
-    fn found(&self) -> Vec<(String, Command)> {
-        let actions =
-            actions::all().into_iter().map(|action| (action.title.to_owned(), action.command));
+    /// The commands and samples with titles that contain all words of the search, best match first.
+    fn found(&self) -> Vec<Entry> {
+        let actions = actions::all().into_iter().map(|action| Entry {
+            title: action.title.to_owned(),
+            shortcut: action.shortcut,
+            command: action.command,
+            sample: None,
+        });
         let samples = SAMPLES.iter().map(|sample| {
             let open = DocumentCommand::Open(NetworkSource::Named(sample.name.to_owned()));
-            (format!("Open sample {}", sample.name), open.into())
+            Entry {
+                title: format!("Open sample {}", sample.name),
+                shortcut: None,
+                command: open.into(),
+                sample: Some(sample.name),
+            }
         });
-        let search = self.search.to_lowercase();
-        let matches = |title: &str| {
-            let title = title.to_lowercase();
+        let search = self.search.trim().to_lowercase();
+        let matches = |entry: &Entry| {
+            let title = entry.title.to_lowercase();
             search.split_whitespace().all(|word| title.contains(word))
         };
-        let mut found: Vec<_> =
-            actions.chain(samples).filter(|(title, _)| matches(title)).collect();
-        found.sort_by_key(|(title, _)| {
-            let title = title.to_lowercase();
-            (title != search, !title.starts_with(&search))
-        });
+        let mut found: Vec<_> = actions.chain(samples).filter(matches).collect();
+        found.sort_by_key(|entry| entry.rank(&search));
         found
+    }
+}
+
+/// A line of the palette.
+struct Entry {
+    title: String,
+    shortcut: Option<KeyboardShortcut>,
+    command: Command,
+    /// The name of the network, if the command opens a sample.
+    sample: Option<&'static str>,
+}
+
+impl Entry {
+    /// How well the entry matches a search in lower case; 0 is best. Whoever types the name of a
+    /// network wants the network rather than a lesson about it.
+    fn rank(&self, search: &str) -> u8 {
+        let title = self.title.to_lowercase();
+        let begins = |name: &str| !search.is_empty() && name.to_lowercase().starts_with(search);
+        match self.sample {
+            _ if title == search => 0,
+            Some(name) if name.eq_ignore_ascii_case(search) => 0,
+            Some(name) if begins(name) => 1,
+            _ if begins(&title) => 2,
+            _ => 3,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_network_finds_the_network_before_its_lesson() {
+        let titles = |search: &str| -> Vec<String> {
+            let palette = CommandPalette { search: search.to_owned(), chosen: 0 };
+            palette.found().into_iter().map(|entry| entry.title).collect()
+        };
+        let asia = titles("Asia");
+        assert_eq!(asia[0], "Open sample asia");
+        assert!(asia.iter().any(|title| title.starts_with("Asia and")), "{asia:?}");
+        assert_eq!(titles("undo")[0], "Undo");
+        assert_eq!(titles("timeline")[0], "Timeline");
+        assert_eq!(titles("").len(), actions::all().len() + SAMPLES.len());
     }
 }

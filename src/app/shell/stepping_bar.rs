@@ -1,11 +1,12 @@
 //! The bar with the controls for stepping through a propagation.
 
-use eframe::egui::{Button, Slider, Ui};
+use eframe::egui::{Button, RichText, Slider, Ui};
 
 use crate::app::state::command::Commands;
 use crate::app::state::document::Document;
 use crate::app::state::model::Model;
 use crate::app::state::stepping::{PACES, SLOWDOWNS, StepCommand, Stepping, SteppingMode};
+use crate::app::theme::Palette;
 use crate::app::widgets::icon_button::icon_button;
 use crate::app::widgets::{naming, targets};
 use crate::numbers;
@@ -21,7 +22,10 @@ pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
         buttons(ui, stepping, commands);
         match stepping.mode {
             SteppingMode::Plan => plan_controls(ui, compiled, stepping, commands),
-            SteppingMode::SlowMotion => slow_motion_controls(ui, stepping, total, commands),
+            SteppingMode::SlowMotion => {
+                slow_motion_controls(ui, stepping, total, commands);
+                skipped_time(ui, stepping, model.document.as_ref());
+            }
         }
         ui.separator();
         if ui.button("Leave").on_hover_text("Stop stepping (Esc)").clicked() {
@@ -99,6 +103,17 @@ fn plan_controls(
     if ui.add(slider).on_hover_text("Messages per second while playing").changed() {
         commands.push(StepCommand::Pace(pace));
     }
+}
+
+/// Says so while slow motion passes time without messages faster.
+fn skipped_time(ui: &mut Ui, stepping: &Stepping, document: Option<&Document>) {
+    let Some(gap) = stepping.skipped(document) else { return };
+    let length = numbers::nanoseconds((gap.end - gap.start).round());
+    let text = RichText::new(format!("▶▶ skipping {length} without messages"));
+    ui.label(text.strong().color(Palette::of(ui).active)).on_hover_text(
+        "No message is computed here, but for example tables are initialised or threads start. \
+         The timeline shows what. Slow motion passes this time in less than a second.",
+    );
 }
 
 /// Draws the position in a trace of `total` nanoseconds, and the slowdown.

@@ -1,5 +1,6 @@
 //! The open network with its evidence, tree and results.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -241,6 +242,46 @@ impl Document {
         } else {
             on_this_machine.into_iter().chain(recorded).collect()
         }
+    }
+
+    /// The time around `now` in which none of the [traces to compare](Self::traces_to_compare) has
+    /// a message, in nanoseconds since the start of the propagation. Empty if a message is being
+    /// computed `now`.
+    #[must_use]
+    pub fn time_without_messages(&self, now: f64) -> Range<f64> {
+        let mut gap = 0.0..self.traced_nanoseconds();
+        for (_, trace) in self.traces_to_compare() {
+            for timing in &trace.messages {
+                let start = timing.start.as_nanos() as f64;
+                let end = start + timing.duration.as_nanos() as f64;
+                if start <= now && now < end {
+                    return now..now;
+                }
+                if end <= now {
+                    gap.start = gap.start.max(end);
+                } else {
+                    gap.end = gap.end.min(start);
+                }
+            }
+        }
+        gap
+    }
+
+    /// How long at least one of the [traces to compare](Self::traces_to_compare) has a message, in
+    /// nanoseconds.
+    #[must_use]
+    pub fn time_with_messages(&self) -> f64 {
+        let traces = self.traces_to_compare();
+        let timings = traces.iter().flat_map(|(_, trace)| &trace.messages);
+        let mut spans: Vec<(Duration, Duration)> =
+            timings.map(|timing| (timing.start, timing.start + timing.duration)).collect();
+        spans.sort_unstable();
+        let (mut busy, mut covered) = (Duration::ZERO, Duration::ZERO);
+        for (start, end) in spans {
+            busy += end.saturating_sub(start.max(covered));
+            covered = covered.max(end);
+        }
+        busy.as_nanos() as f64
     }
 
     /// Duration of the longest of the [traces to compare](Self::traces_to_compare), in nanoseconds;

@@ -1,5 +1,6 @@
 //! A position that can be played like a video: play, pause, step and seek.
 
+use std::ops::Range;
 use std::time::Duration;
 
 /// A position between zero and an end. The end can change, so methods take the end as an argument.
@@ -74,11 +75,22 @@ impl Player {
     /// Advances the position to the time of a new frame, if playing. `now` is the time of the frame
     /// in seconds. At `end`, playing stops.
     pub fn advance(&mut self, now: f64, end: f64) {
+        self.advance_in_gap(now, end, None);
+    }
+
+    /// As [`advance`](Self::advance). If the position is in `gap`, the whole gap takes at most
+    /// `seconds`.
+    pub fn advance_in_gap(&mut self, now: f64, end: f64, gap: Option<(Range<f64>, f64)>) {
         if !self.playing {
             return;
         }
         let elapsed = self.last_frame.replace(now).map_or(0.0, |last| (now - last).max(0.0));
-        self.seek(self.position + elapsed * self.rate, end);
+        let normal = self.position + elapsed * self.rate;
+        let target = gap.filter(|(gap, _)| gap.contains(&self.position)).map(|(gap, seconds)| {
+            let rate = ((gap.end - gap.start) / seconds).max(self.rate);
+            (self.position + elapsed * rate).min(gap.end.max(normal))
+        });
+        self.seek(target.unwrap_or(normal), end);
         if self.position >= end {
             (self.playing, self.last_frame) = (false, None);
         }
@@ -110,6 +122,21 @@ mod tests {
         player.advance(20.0, 3.0);
         assert_eq!((player.step(), player.is_playing()), (3, false));
         assert_eq!(player.time_to_next_step(), None);
+    }
+
+    #[test]
+    fn a_gap_is_passed_in_the_given_time() {
+        let mut player = Player::new(1.0);
+        let gap = || Some((10.0..110.0, 0.5));
+        player.seek(10.0, 200.0);
+        player.set_playing(true, 200.0);
+        player.advance_in_gap(0.0, 200.0, gap());
+        player.advance_in_gap(0.25, 200.0, gap());
+        assert_eq!(player.position(), 60.0);
+        player.advance_in_gap(1.0, 200.0, gap());
+        assert_eq!(player.position(), 110.0, "the rest of the frame is not played");
+        player.advance_in_gap(2.0, 200.0, gap());
+        assert_eq!(player.position(), 111.0, "after the gap it plays at its rate");
     }
 
     #[test]

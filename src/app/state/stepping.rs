@@ -1,7 +1,8 @@
 //! Stepping through a propagation: message by message, or in slow motion as it was measured.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
+use crate::app::state::document::Document;
 use crate::app::state::player::Player;
 use crate::app::state::progress::Progress;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
@@ -10,11 +11,16 @@ use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
 const INITIAL_PACE: f64 = 1.0;
 /// The paces that can be chosen, in messages per second.
 pub(crate) const PACES: RangeInclusive<f64> = 0.1..=100.0;
-/// Intended duration of slow motion in seconds before the user changes the slowdown. Rounding the
+/// Intended duration of slow motion in seconds before the user changes the slowdown, without the
+/// time that has no messages. Rounding the
 /// slowdown to a power of ten makes slow motion up to 3.2 times longer or shorter.
 const SLOW_MOTION_SECONDS: f64 = 12.0;
 /// The slowdowns that can be chosen. At 1, slow motion takes as long as the measured propagation.
 pub(crate) const SLOWDOWNS: RangeInclusive<f64> = 1.0..=1e9;
+
+/// Slow motion passes time without messages in this many seconds. With fewer, a viewer hardly
+/// notices that time is skipped; with more, nothing happens on screen for that long.
+pub(crate) const SKIP_SECONDS: f64 = 0.6;
 
 /// Stepping through the messages of a propagation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,11 +79,11 @@ impl Stepping {
         Self { mode: SteppingMode::Plan, player: Player::new(INITIAL_PACE) }
     }
 
-    /// Slow motion, paused at the beginning of a trace of `total` nanoseconds. The slowdown is a
-    /// power of ten.
+    /// Slow motion, paused at the beginning of traces that have messages for `busy` nanoseconds.
+    /// The slowdown is a power of ten.
     #[must_use]
-    pub fn slow_motion(total: f64) -> Self {
-        let wanted = SLOW_MOTION_SECONDS * 1e9 / total.max(1.0);
+    pub fn slow_motion(busy: f64) -> Self {
+        let wanted = SLOW_MOTION_SECONDS * 1e9 / busy.max(1.0);
         let slowdown = within(&SLOWDOWNS, 10_f64.powf(wanted.log10().round()));
         Self { mode: SteppingMode::SlowMotion, player: Player::new(1e9 / slowdown) }
     }
@@ -86,6 +92,15 @@ impl Stepping {
     #[must_use]
     pub fn slowdown(&self) -> f64 {
         1e9 / self.player.rate()
+    }
+
+    /// The time without messages that slow motion passes faster, in nanoseconds since the start of
+    /// the propagation. `None` if there is a message now, or if the time is short anyway.
+    #[must_use]
+    pub fn skipped(&self, document: Option<&Document>) -> Option<Range<f64>> {
+        let gap = document?.time_without_messages(self.slow_motion_time()?);
+        let is_long = (gap.end - gap.start) / self.player.rate() > SKIP_SECONDS;
+        is_long.then_some(gap)
     }
 
     /// The current message along the plan. `None` after the last one and in slow motion, where
@@ -205,6 +220,28 @@ mod tests {
             let sent = progress.sent.iter().flatten().count();
             assert_eq!(sent, passed.min(messages.len() / 2), "collect uses every separator once");
         }
+    }
+
+    #[test]
+    fn slow_motion_skips_time_without_messages() {
+        let mut model = model("asia");
+        crate::app::testing::record_on_gpu(&mut model);
+        let document = model.document.as_mut().unwrap();
+        // The recording alone: its first message starts after 10 µs, and its last of 10 messages
+        // ends after 20 of 40 µs.
+        document.result = None;
+        let total = document.traced_nanoseconds();
+        let mut stepping = Stepping::slow_motion(total);
+        let at = |stepping: &mut Stepping, microseconds: f64| {
+            stepping.player.seek(1e3 * microseconds, total);
+            stepping.skipped(Some(document))
+        };
+        assert_eq!(at(&mut stepping, 3.0), Some(0.0..1e4));
+        assert_eq!(at(&mut stepping, 12.5), None);
+        assert_eq!(at(&mut stepping, 30.0), Some(2e4..4e4));
+        stepping.player.set_rate(1e12);
+        assert_eq!(at(&mut stepping, 3.0), None, "it takes no time to speak of");
+        assert_eq!(Stepping::along_plan().skipped(Some(document)), None);
     }
 
     #[test]

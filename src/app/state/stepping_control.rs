@@ -9,7 +9,7 @@ use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
 use crate::app::state::pane::Pane;
 use crate::app::state::pane_layout;
-use crate::app::state::stepping::{StepCommand, Stepping, SteppingMode};
+use crate::app::state::stepping::{SKIP_SECONDS, StepCommand, Stepping, SteppingMode};
 use crate::propagation::CompiledNetwork;
 
 /// Time between repaints in slow motion: about 60 repaints per second. With a longer time, the
@@ -53,6 +53,10 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: StepCommand) 
     }
     let stepping = core.model.stepping.get_or_insert_with(Stepping::along_plan);
     stepping.apply(command, messages, total);
+    if command == StepCommand::SlowMotion {
+        let busy = core.model.document.as_ref().map_or(total, Document::time_with_messages);
+        stepping.player.set_rate(Stepping::slow_motion(busy).player.rate());
+    }
     select_current_message(core, &compiled);
     ctx.request_repaint();
 }
@@ -81,7 +85,9 @@ pub(crate) fn advance(core: &mut Core, ctx: &egui::Context) {
         return;
     }
     let end = stepping.end(compiled.plan().messages().len(), total);
-    stepping.player.advance(ctx.input(|input| input.time), end);
+    let gap = stepping.skipped(core.model.document.as_ref());
+    let gap = gap.map(|gap| (gap, SKIP_SECONDS));
+    stepping.player.advance_in_gap(ctx.input(|input| input.time), end, gap);
     match stepping.mode {
         SteppingMode::Plan => {
             let wait = stepping.player.time_to_next_step().unwrap_or_default();

@@ -6,7 +6,6 @@ use super::Workbench;
 use crate::app::state::cases;
 use crate::app::state::command::LessonCommand;
 use crate::app::state::lessons::{Action, Course, LESSONS, LessonStep, UserWork};
-use crate::app::state::pane_layout;
 use crate::format::NetworkSource;
 use crate::network::Evidence;
 
