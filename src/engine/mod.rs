@@ -80,3 +80,13 @@ pub fn launch_time() -> Option<Duration> {
     #[cfg(not(feature = "cuda"))]
     None
 }
+
+/// Number of multiprocessors of this machine's GPU; `None` if there is no GPU, or if the driver
+/// reports an error.
+#[must_use]
+pub fn multiprocessors() -> Option<u32> {
+    #[cfg(feature = "cuda")]
+    return cuda::gpu_info().map(|gpu| gpu.multiprocessors);
+    #[cfg(not(feature = "cuda"))]
+    None
+}

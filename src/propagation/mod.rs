@@ -3,6 +3,7 @@
 
 mod activity;
 mod compile;
+mod dependencies;
 mod forecast;
 mod plan;
 mod posteriors;
@@ -12,6 +13,7 @@ mod watch;
 
 pub use activity::{Activity, ActivityTiming};
 pub use compile::{CompileOptions, CompiledNetwork, Home, compile};
+pub use dependencies::{CriticalPath, Dependencies};
 pub use forecast::{Forecast, Form, FormForecast, MemoryLimit, TooLarge};
 pub use plan::{Message, MessageId, Phase, Plan};
 pub use posteriors::Posteriors;

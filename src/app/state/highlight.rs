@@ -23,6 +23,8 @@ pub enum Item {
     Cliques(Arc<[CliqueId]>),
     /// Several separators, such as those in a bin of a histogram.
     Separators(Arc<[SeparatorId]>),
+    /// Several messages, such as those in a bin of a histogram.
+    Messages(Arc<[MessageId]>),
 }
 
 impl Item {
@@ -30,7 +32,7 @@ impl Item {
     /// trees are of the same network. Variables stay the same, and a clique corresponds to the
     /// clique with the same variables. A separator corresponds to the separator between the
     /// corresponding cliques, and a message to the message in the same direction between them. A
-    /// group of cliques or separators corresponds to nothing.
+    /// group of cliques, separators or messages corresponds to nothing.
     #[must_use]
     pub fn in_tree(&self, old: &CompiledNetwork, new: &CompiledNetwork) -> Option<Self> {
         let clique = |id: CliqueId| {
@@ -59,7 +61,7 @@ impl Item {
                 };
                 new.plan().ids().find(same).map(Self::Message)
             }
-            Self::Cliques(_) | Self::Separators(_) => None,
+            Self::Cliques(_) | Self::Separators(_) | Self::Messages(_) => None,
         }
     }
 }
@@ -74,6 +76,7 @@ impl Item {
 /// | message | its two cliques, its separator, and the separator's variables |
 /// | several cliques | nothing |
 /// | several separators | the messages through them |
+/// | several messages | their separators |
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Highlight {
     item: Option<Item>,
@@ -156,6 +159,13 @@ impl Highlight {
                     .iter()
                     .for_each(|separator| insert(&mut self.separators, separator.index()));
                 self.add_messages_of_separators(compiled);
+            }
+            Item::Messages(messages) => {
+                for id in messages.iter() {
+                    insert(&mut self.messages, id.index());
+                    let separator = compiled.plan()[*id].separator;
+                    insert(&mut self.separators, separator.index());
+                }
             }
             Item::Message(id) => {
                 let message = compiled.plan()[*id];

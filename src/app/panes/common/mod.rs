@@ -4,6 +4,7 @@ mod bars_label;
 mod durations;
 mod equations;
 mod finding;
+mod finished_run;
 mod run_choice;
 
 mod states;
@@ -18,6 +19,7 @@ pub(super) use bars_label::bars_label;
 pub(super) use durations::DurationSummary;
 pub(super) use equations::Equations;
 pub(super) use finding::describe_finding;
+pub(super) use finished_run::FinishedRun;
 pub(super) use states::{StateRow, variable_menu};
 pub(super) use traced_messages::{TracedMessages, choose_messages};
 pub(super) use zoom_buttons::{fit_button, zoom_buttons};

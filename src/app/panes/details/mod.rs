@@ -67,6 +67,7 @@ impl DetailsPane {
                 Some(&Item::Message(id)) => message::show(ui, &scene, id, &mut links),
                 Some(Item::Cliques(ids)) => sets::cliques(ui, &scene, ids, &mut links),
                 Some(Item::Separators(ids)) => sets::separators(ui, &scene, ids, &mut links),
+                Some(Item::Messages(ids)) => sets::messages(ui, &scene, ids, &mut links),
             }
         });
     }

@@ -1,4 +1,5 @@
-//! Details of several cliques or separators, such as those counted by a bar of a histogram.
+//! Details of several cliques, separators or messages, such as those counted by a bar of a
+//! histogram.
 
 use eframe::egui::{ScrollArea, Ui};
 
@@ -7,7 +8,8 @@ use super::links::{Links, facts, section, title};
 use crate::app::state::highlight::Item;
 use crate::app::widgets::naming;
 use crate::graph::{CliqueId, SeparatorId};
-use crate::numbers::{counted, share, thousands};
+use crate::numbers::{counted, nanoseconds as nanoseconds_text, share, thousands};
+use crate::propagation::{MessageId, MessageTiming};
 
 /// Maximum height of the list in points.
 const MAX_HEIGHT: f32 = 420.0;
@@ -42,6 +44,41 @@ pub(super) fn separators(
         .collect();
     title(ui, &counted(rows.len(), "separator", "separators"), "selected");
     list(ui, &mut rows, compiled.statistics().total_separator_entries, "Separators", links);
+}
+
+/// Draws the messages `ids`, longest first.
+pub(super) fn messages(
+    ui: &mut Ui,
+    scene: &DetailsScene<'_>,
+    ids: &[MessageId],
+    links: &mut Links<'_>,
+) {
+    let timings = scene.document.trace().map_or(&[][..], |trace| &trace.messages);
+    let nanoseconds = |timing: &MessageTiming| timing.duration.as_nanos() as f64;
+    let all: f64 = timings.iter().map(nanoseconds).sum();
+    let chosen = timings.iter().filter(|timing| ids.contains(&timing.message));
+    let mut rows: Vec<(f64, MessageId)> =
+        chosen.map(|timing| (nanoseconds(timing), timing.message)).collect();
+    rows.sort_by(|a, b| b.0.total_cmp(&a.0));
+    title(ui, &counted(ids.len(), "message", "messages"), "selected");
+    let sum: f64 = rows.iter().map(|row| row.0).sum();
+    let share = format!("{} of all messages' time", share(sum, all));
+    facts(ui, "set facts", [("time", nanoseconds_text(sum)), ("share", share)]);
+    section(ui, "Messages");
+    let height = ui.text_style_height(&eframe::egui::TextStyle::Body);
+    ScrollArea::vertical()
+        .id_salt("set")
+        .max_height(MAX_HEIGHT)
+        .auto_shrink([false, true])
+        .show_rows(ui, height, rows.len(), |ui, range| {
+            for &(time, id) in &rows[range] {
+                ui.horizontal(|ui| {
+                    let name = naming::message_ends(scene.compiled, id);
+                    links.link(ui, &name, Item::Message(id));
+                    ui.weak(nanoseconds_text(time));
+                });
+            }
+        });
 }
 
 /// Lists rows of entries, name and item, largest first. `heading` is "Cliques" or "Separators", and

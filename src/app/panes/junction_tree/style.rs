@@ -81,7 +81,7 @@ impl<'a> TreeStyle<'a> {
     ) -> Self {
         let selects_several = matches!(
             model.selected(),
-            Some(Item::Variable(_) | Item::Cliques(_) | Item::Separators(_))
+            Some(Item::Variable(_) | Item::Cliques(_) | Item::Separators(_) | Item::Messages(_))
         );
         Self {
             palette: Palette::of(ui),

@@ -7,16 +7,14 @@ use std::sync::Arc;
 use eframe::egui::{DragValue, Id, ScrollArea, Ui};
 use egui_extras::{Column, TableBody, TableBuilder};
 
-use crate::app::panes::common::{LIVE_INTERVAL, TracedMessages, choose_messages};
+use crate::app::panes::common::{FinishedRun, LIVE_INTERVAL, TracedMessages, choose_messages};
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
-use crate::app::state::recordings::RecordedRunRef;
 use crate::app::widgets::naming;
 use crate::app::widgets::table::{self, Cursor, Header, Row, cell, number};
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace, Phase};
-use crate::session::Propagation;
 use list::{MessageList, MessageRow, Query, SortBy, list};
 
 /// The headers of all columns.
@@ -56,23 +54,6 @@ pub struct MessagesPane {
     cached: Option<CachedList>,
 }
 
-/// A finished propagation whose messages can be listed.
-#[derive(Clone, Debug)]
-enum FinishedRun {
-    OnThisMachine(Arc<Propagation>),
-    Recorded(RecordedRunRef),
-}
-
-impl PartialEq for FinishedRun {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::OnThisMachine(one), Self::OnThisMachine(other)) => Arc::ptr_eq(one, other),
-            (Self::Recorded(one), Self::Recorded(other)) => one == other,
-            _ => false,
-        }
-    }
-}
-
 /// A list, and everything that it depends on.
 #[derive(Debug)]
 struct CachedList {
@@ -89,11 +70,7 @@ impl MessagesPane {
         else {
             return;
         };
-        let finished = match (document.shown, &document.running, &document.result) {
-            (Some(recorded), ..) => Some(FinishedRun::Recorded(recorded)),
-            (None, None, Some(result)) => Some(FinishedRun::OnThisMachine(Arc::clone(result))),
-            _ => None,
-        };
+        let finished = FinishedRun::of(document);
         let list = if let Some(finished) = finished {
             self.cached_list(finished, trace, compiled)
         } else {

@@ -98,6 +98,15 @@ impl View {
         (self.span() < Self::all(total).span() * 0.999).then_some(self)
     }
 
+    /// This view, extended to the least time that can be in view and kept inside the propagation;
+    /// `None` if it shows (almost) everything.
+    #[must_use]
+    pub fn fitted(self, total: f64) -> Option<Self> {
+        let missing = (MIN_SPAN - self.span()).max(0.0);
+        let wide = Self { start: self.start - 0.5 * missing, end: self.end + 0.5 * missing };
+        wide.clamped(total).unless_all(total)
+    }
+
     fn clamped(self, total: f64) -> Self {
         let all = Self::all(total);
         let span = self.span().min(all.span());

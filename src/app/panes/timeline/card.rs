@@ -1,46 +1,105 @@
-//! The card shown at the pointer over a message.
+//! The card shown at the pointer over a stretch of time.
 
 use eframe::egui::{self, RichText, Ui};
 
-use super::rows::Span;
+use super::TimelineScene;
+use super::slices::{Cause, Slice, SliceKind, Work};
 use crate::app::theme::Palette;
 use crate::app::widgets::naming;
 use crate::numbers;
-use crate::propagation::{CompiledNetwork, Phase};
+use crate::propagation::{MessageId, Phase};
 
-/// Draws the card of the message `span`.
-pub(super) fn show(ui: &mut Ui, compiled: &CompiledNetwork, span: Span) {
+/// Draws the card of `slice`.
+pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, slice: Slice) {
     ui.set_max_width(420.0);
+    match slice.kind {
+        SliceKind::Message(message, phase) => message_card(ui, scene, slice, message, phase),
+        _ => other_card(ui, scene, slice),
+    }
+}
+
+/// Draws the card of a stretch that is no message.
+fn other_card(ui: &mut Ui, scene: &TimelineScene<'_>, slice: Slice) {
+    ui.strong(slice.label(scene.compiled));
+    egui::Grid::new("timeline card").num_columns(2).show(ui, |ui| {
+        lines(
+            ui,
+            [
+                ("start", numbers::nanoseconds(slice.start)),
+                ("duration", numbers::nanoseconds(slice.length())),
+                (
+                    "share",
+                    format!("{} of the propagation", numbers::share(slice.length(), scene.total)),
+                ),
+            ],
+        );
+    });
+    let explanation = match slice.kind {
+        SliceKind::Wait(Cause::Message(_)) => {
+            "The next message here needs this message, which was still being computed."
+        }
+        SliceKind::Wait(Cause::Work(_)) => "Another row does this work, and the rest must wait.",
+        SliceKind::Wait(Cause::NoMore(_)) => "No further message of this phase is computed here.",
+        SliceKind::Wait(Cause::TakeUp) => {
+            "All inputs of the next message were there, but it was not taken up yet."
+        }
+        SliceKind::Work(Work::Root) => {
+            "The product of all tables and messages at the root. It belongs to no message."
+        }
+        SliceKind::Work(Work::LaunchOf(_)) => {
+            "Estimated: the part of the message's time that the launch of an empty kernel takes."
+        }
+        SliceKind::Work(Work::ReadMarks) => {
+            "The host reads the times that the GPU recorded. A propagation without a trace does \
+             not do this."
+        }
+        _ => return,
+    };
+    ui.weak(explanation);
+}
+
+/// Draws the card of a message.
+fn message_card(ui: &mut Ui, scene: &TimelineScene<'_>, slice: Slice, id: MessageId, phase: Phase) {
+    let compiled = scene.compiled;
     let palette = Palette::of(ui);
-    let message = compiled.plan()[span.message];
+    let message = compiled.plan()[id];
     let separator = &compiled.tree()[message.separator];
-    let colour = match message.phase {
+    let colour = match phase {
         Phase::Collect => palette.collect,
         Phase::Distribute => palette.distribute,
     };
-    let title = format!("Message {}, {}", span.message.index(), message.phase.name());
+    let title = format!("Message {}, {}", id.index(), phase.name());
     ui.label(RichText::new(title).strong().color(colour));
-    let touched = naming::entries_touched(compiled, span.message);
-    let length = span.end - span.start;
-    egui::Grid::new("message card").num_columns(2).show(ui, |ui| {
-        let mut line = |name: &str, value: String| {
-            ui.weak(name);
-            ui.label(value);
-            ui.end_row();
-        };
-        line("from", naming::clique(compiled, message.from));
-        line("to", naming::clique(compiled, message.to));
-        line("over", naming::separator(compiled, message.separator));
-        line("separator", numbers::counted(separator.entries as usize, "entry", "entries"));
-        line("touched", format!("{} entries of both cliques", numbers::thousands(touched)));
-        if span.wait_start < span.start {
-            line("waited", numbers::nanoseconds(span.start - span.wait_start));
-        }
-        line("start", numbers::nanoseconds(span.start));
-        line("duration", numbers::nanoseconds(length));
-        line("per entry", numbers::nanoseconds(length / touched.max(1) as f64));
+    let touched = naming::entries_touched(compiled, id);
+    let length = slice.length();
+    egui::Grid::new("timeline card").num_columns(2).show(ui, |ui| {
+        lines(
+            ui,
+            [
+                ("from", naming::clique(compiled, message.from)),
+                ("to", naming::clique(compiled, message.to)),
+                ("over", naming::separator(compiled, message.separator)),
+                ("separator", numbers::counted(separator.entries as usize, "entry", "entries")),
+                ("touched", format!("{} entries of both cliques", numbers::thousands(touched))),
+                ("start", numbers::nanoseconds(slice.start)),
+                ("duration", numbers::nanoseconds(length)),
+                ("per entry", numbers::nanoseconds(length / touched.max(1) as f64)),
+            ],
+        );
     });
-    if let Some(text) = naming::timed_together(span.shared_with) {
+    if scene.layout.critical.contains(id.index()) {
+        ui.weak("On the critical path");
+    }
+    if let Some(text) = naming::timed_together(slice.shared_with) {
         ui.weak(text);
+    }
+}
+
+/// Draws lines of a grid, each a name and its value.
+fn lines<const N: usize>(ui: &mut Ui, lines: [(&str, String); N]) {
+    for (name, value) in lines {
+        ui.weak(name);
+        ui.label(value);
+        ui.end_row();
     }
 }

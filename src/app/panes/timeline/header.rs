@@ -1,16 +1,29 @@
-//! The line above the timeline: durations of the propagation, and what the colours mean.
+//! The lines above the timeline: durations of the propagation, what the colours mean, and what can
+//! be switched on and off.
 
 use std::time::Duration;
 
 use eframe::egui::{self, Color32, RichText, Sense, Ui};
 
-use super::TimelineScene;
+use super::panel::PanelView;
+use super::rows::Grouping;
+use super::slices::{SliceKind, Work};
+use super::sums::GroupBy;
+use super::{TimelinePane, TimelineScene};
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::theme::Palette;
 use crate::app::widgets::naming;
 use crate::numbers;
 use crate::propagation::Stage;
+
+/// What pointer and keys do over the timeline.
+const KEYS: &str = "Wheel, or W and S: zoom at the pointer\nDrag, or A and D: pan\n\
+    Wheel over the names: scroll the rows\nShift+drag: sum over a range\n\
+    F: fit the selection or the range; again, or double click: show everything\n\
+    Left and right: previous and next message\n\
+    Comma and full stop: previous and next stretch of the same row\n\
+    Click a name: pin the row\nEsc: clear the selection and the range";
 
 /// Draws the line of durations.
 pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
@@ -34,10 +47,14 @@ pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Comman
             swatch(ui, palette.wait);
             fact(ui, "waits", &numbers::nanoseconds(waits));
         }
-        if !scene.launches.is_empty() {
-            swatch(ui, palette.copy);
-            let time: f64 = scene.launches.iter().map(|(from, to)| to - from).sum();
-            fact(ui, "launch and copy", &numbers::nanoseconds(time));
+        for (kind, name) in [(Work::Launch, "launch and copy"), (Work::ReadMarks, "reading times")]
+        {
+            let is_kind = |slice: &&super::Slice| slice.kind == SliceKind::Work(kind);
+            let time: f64 = scene.layout.stages.iter().filter(is_kind).map(|s| s.length()).sum();
+            if time > 0.0 && !scene.live {
+                swatch(ui, palette.copy);
+                fact(ui, name, &numbers::nanoseconds(time));
+            }
         }
         let (done, all) = (scene.trace.messages.len(), scene.compiled.plan().messages().len());
         let count = numbers::thousands(done as u64);
@@ -50,27 +67,73 @@ pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Comman
                 format!("{count} of {}", numbers::thousands(all as u64))
             },
         );
-        let summary = super::summary(&scene.rows);
-        fact(ui, "sum", &numbers::nanoseconds(summary.total));
-        fact(ui, "median", &numbers::nanoseconds(summary.median));
-        if let Some(slowest) = scene.trace.messages.iter().max_by_key(|timing| timing.duration) {
-            let ends = naming::message_ends(scene.compiled, slowest.message);
-            let text = format!("{ends}  {}", numbers::duration(slowest.duration));
-            ui.weak("slowest");
-            let link = ui.link(text).on_hover_text("Select the slowest message");
-            if link.clicked() {
-                commands.push(ViewCommand::Select(Some(Item::Message(slowest.message))));
-            }
-            if link.hovered() {
-                commands.push(ViewCommand::Hover(Item::Message(slowest.message)));
-            }
-        }
-        ui.weak("(?)").on_hover_text(
-            "Wheel: zoom at the pointer\nDrag: pan\nShift+drag: sum over a range\n\
-             Double click or F: show everything\nLeft and right: previous and next message\n\
-             Esc: clear the selection",
-        );
+        fact(ui, "sum", &numbers::nanoseconds(scene.layout.durations.total));
+        fact(ui, "median", &numbers::nanoseconds(scene.layout.durations.median));
+        slowest(ui, scene, commands);
+        ui.weak("(?)").on_hover_text(KEYS);
     });
+}
+
+/// Draws a link to the slowest message.
+fn slowest(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
+    let timings = scene.trace.messages.iter();
+    let Some(slowest) = timings.max_by_key(|timing| timing.duration) else { return };
+    let ends = naming::message_ends(scene.compiled, slowest.message);
+    let text = format!("{ends}  {}", numbers::duration(slowest.duration));
+    ui.weak("slowest");
+    let link = ui.link(text).on_hover_text("Select the slowest message");
+    if link.clicked() {
+        commands.push(ViewCommand::Select(Some(Item::Message(slowest.message))));
+    }
+    if link.hovered() {
+        commands.push(ViewCommand::Hover(Item::Message(slowest.message)));
+    }
+}
+
+impl TimelinePane {
+    /// Draws what can be chosen: the rows, the critical path and the panel.
+    pub(super) fn options(&mut self, ui: &mut Ui, scene: &TimelineScene<'_>) {
+        ui.horizontal_wrapped(|ui| {
+            let groupings = scene.kind.groupings();
+            if groupings.len() > 1 {
+                ui.weak("Rows");
+                for grouping in groupings {
+                    let (title, hint) = match grouping {
+                        Grouping::ByMultiprocessor(_) => (
+                            "multiprocessors",
+                            "One row per multiprocessor. Blocks are handed out in turn: of n \
+                             multiprocessors, number b modulo n runs block b.",
+                        ),
+                        Grouping::Packed => {
+                            ("packed", "As many rows as messages ran in parallel, without waits")
+                        }
+                        Grouping::ByWorker => ("blocks", "One row per block that passed messages"),
+                    };
+                    let button = ui.selectable_label(scene.grouping == grouping, title);
+                    if button.on_hover_text(hint).clicked() {
+                        self.grouping = Some(grouping);
+                    }
+                }
+                ui.separator();
+            }
+            let path = &scene.layout.critical_path;
+            let hint = format!(
+                "The longest chain of messages that need one another: {}, {} of the propagation. \
+                 With these durations, no number of threads makes the messages take less.",
+                numbers::counted(path.messages.len(), "message", "messages"),
+                numbers::share(path.duration.as_nanos() as f64, scene.total)
+            );
+            let title = format!("Critical path {}", numbers::duration(path.duration));
+            ui.toggle_value(&mut self.lit, title).on_hover_text(hint);
+            let mut is_open = self.panel.is_some();
+            ui.toggle_value(&mut is_open, "Sums")
+                .on_hover_text("Count, total, mean and share of everything, and a histogram");
+            if is_open != self.panel.is_some() {
+                self.panel = is_open.then_some(PanelView::Sums(GroupBy::Kind));
+                self.range = self.range.filter(|_| is_open);
+            }
+        });
+    }
 }
 
 fn fact(ui: &mut Ui, name: &str, value: &str) {

@@ -1,51 +1,67 @@
-//! Pointer and keys over the timeline: zoom, pan, select, sum a range.
+//! Pointer and keys over the timeline: zoom, pan, scroll, select, mark a range.
 
 use eframe::egui::{EventFilter, Key, PointerButton, Rect, Response, Ui};
 
 use super::axis::View;
-use super::draw::Drawing;
-use super::rows::Span;
+use super::geometry::Geometry;
+use super::panel::PanelView;
+use super::slices::Slice;
+use super::sums::GroupBy;
 use super::{TimelinePane, TimelineScene};
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::propagation::MessageId;
 
+/// Factor by which the keys W and S zoom.
+const KEY_ZOOM: f64 = 1.5;
+/// Share of the view by which the keys A and D pan.
+const KEY_PAN: f64 = 0.15;
+
 impl TimelinePane {
-    /// Zooms, moves the view, marks a range or selects a message, as the user asks with the
-    /// pointer.
+    /// Zooms, moves the view, scrolls, marks a range or selects a message, as the user asks with
+    /// the pointer.
     pub(super) fn handle_pointer(
         &mut self,
         ui: &Ui,
         response: &Response,
         scene: &TimelineScene<'_>,
-        drawing: &Drawing,
-        pointed: Option<Span>,
+        geometry: &Geometry,
+        pointed: Option<Slice>,
         commands: &mut Commands,
     ) {
         let shift = ui.input(|input| input.modifiers.shift);
-        let wheeled = drawing.view.wheeled(ui, response, drawing.across(), scene.total);
-        if wheeled != drawing.view {
-            self.set_view(wheeled, scene.total);
+        let view = geometry.view;
+        let over_names = response.hover_pos().is_some_and(|pos| pos.x < geometry.chart.left());
+        if over_names {
+            self.scroll -= ui.input(|input| input.smooth_scroll_delta.y);
+        } else {
+            let wheeled = view.wheeled(ui, response, geometry.chart.x_range(), scene.total);
+            if wheeled != view {
+                self.set_view(wheeled, scene.total);
+            }
         }
         if response.drag_started_by(PointerButton::Primary) && shift {
             let from = ui.input(|input| input.pointer.press_origin());
-            self.range = from.map(|pos| (drawing.time_at(pos.x), drawing.time_at(pos.x)));
+            self.range = from.map(|pos| (geometry.time_at(pos.x), geometry.time_at(pos.x)));
+            self.panel.get_or_insert(PanelView::Sums(GroupBy::Kind));
         } else if response.dragged_by(PointerButton::Primary) && shift {
             if let (Some((_, to)), Some(pos)) = (&mut self.range, response.interact_pointer_pos()) {
-                *to = drawing.time_at(pos.x).clamp(0.0, scene.total);
+                *to = geometry.time_at(pos.x).clamp(0.0, scene.total);
             }
         } else if response.dragged() {
-            let later = -drawing.time_across(response.drag_delta().x);
+            let later = -geometry.time_across(response.drag_delta().x);
             if later != 0.0 {
-                self.set_view(drawing.view.moved(later, scene.total), scene.total);
+                self.set_view(view.moved(later, scene.total), scene.total);
             }
+            self.scroll -= response.drag_delta().y;
         }
         if response.double_clicked() {
             self.view = None;
         } else if response.clicked() {
             response.request_focus();
             self.range = None;
-            commands.push(ViewCommand::Select(pointed.map(|span| Item::Message(span.message))));
+            let message = pointed.and_then(|slice| slice.related_message());
+            commands.push(ViewCommand::Select(message.map(Item::Message)));
         }
     }
 
@@ -82,21 +98,69 @@ impl TimelinePane {
             self.range = None;
         }
         if fit || ui.input(|input| input.key_pressed(Key::F)) {
-            self.view = None;
+            self.fit(scene);
         }
-        let step = ui.input(|input| {
-            i64::from(input.key_pressed(Key::ArrowRight))
-                - i64::from(input.key_pressed(Key::ArrowLeft))
-        });
-        if step != 0
-            && let Some(next) = neighbour(scene, step)
-        {
-            commands.push(ViewCommand::Select(Some(Item::Message(next.message))));
-            if let Some(view) = self.view {
-                self.set_view(view.revealing(next.start, next.end, scene.total), scene.total);
+        self.zoom_and_pan_by_keys(ui, response, scene, rect);
+        let pressed = |back: Key, forth: Key| {
+            ui.input(|input| {
+                i64::from(input.key_pressed(forth)) - i64::from(input.key_pressed(back))
+            })
+        };
+        let in_order = pressed(Key::ArrowLeft, Key::ArrowRight);
+        let in_row = pressed(Key::Comma, Key::Period);
+        let next = if in_order != 0 {
+            next_in_trace(scene, in_order)
+        } else if in_row != 0 {
+            next_in_row(scene, in_row)
+        } else {
+            None
+        };
+        if let Some(message) = next {
+            commands.push(ViewCommand::Select(Some(Item::Message(message))));
+            if let (Some(view), Some(place)) = (self.view, scene.layout.place(message)) {
+                let (start, end) = (place.slice.start, place.slice.end);
+                self.set_view(view.revealing(start, end, scene.total), scene.total);
             }
             ui.scroll_to_rect(rect, None);
         }
+    }
+
+    /// Zooms at the pointer, or else at the middle, and pans, as the keys say.
+    fn zoom_and_pan_by_keys(
+        &mut self,
+        ui: &Ui,
+        response: &Response,
+        scene: &TimelineScene<'_>,
+        rect: Rect,
+    ) {
+        let (zoom, pan) = ui.input(|input| {
+            let pressed = |key| input.num_presses(key) as f64;
+            let free = f64::from(u8::from(input.modifiers.is_none()));
+            (free * (pressed(Key::W) - pressed(Key::S)), free * (pressed(Key::D) - pressed(Key::A)))
+        });
+        if zoom == 0.0 && pan == 0.0 {
+            return;
+        }
+        let view = self.view.unwrap_or_else(|| View::all(scene.total));
+        let left = rect.left() + super::geometry::GUTTER;
+        let at = response.hover_pos().map_or(0.5, |pos| {
+            f64::from((pos.x - left) / (rect.right() - left).max(1.0)).clamp(0.0, 1.0)
+        });
+        let view = view.zoomed(at, KEY_ZOOM.powf(zoom), scene.total);
+        let view = view.moved(pan * KEY_PAN * view.span(), scene.total);
+        self.set_view(view, scene.total);
+    }
+
+    /// Fits the marked range or else the selected messages into the view. If they are fitted
+    /// already, or if there are none, shows everything.
+    fn fit(&mut self, scene: &TimelineScene<'_>) {
+        let range = self.range.map(|(from, to)| (from.min(to), from.max(to)));
+        let fitted = range.or_else(|| selected_time(scene)).and_then(|(from, to)| {
+            let margin = 0.1 * (to - from);
+            View { start: from - margin, end: to + margin }.fitted(scene.total)
+        });
+        let is_fitted = fitted.is_some() && fitted == self.view;
+        self.view = if is_fitted { None } else { fitted };
     }
 
     /// Shows `view`. If that is everything, the chart follows the whole propagation again.
@@ -105,25 +169,38 @@ impl TimelinePane {
     }
 }
 
+/// When the first selected message began and when the last one ended.
+fn selected_time(scene: &TimelineScene<'_>) -> Option<(f64, f64)> {
+    let is_selected = |slice: &Slice| {
+        slice.message().is_some_and(|message| scene.model.selection.message(message))
+    };
+    let selected = scene.layout.places().map(|place| place.slice).filter(is_selected);
+    selected.fold(None, |found, slice| {
+        let (from, to) = found.unwrap_or((f64::INFINITY, f64::NEG_INFINITY));
+        Some((slice.start.min(from), slice.end.max(to)))
+    })
+}
+
 /// The message `step` positions after the selected one, in the order of the trace; the first
 /// message if no message of the trace is selected. `None` beyond the first or the last message.
-fn neighbour(scene: &TimelineScene<'_>, step: i64) -> Option<Span> {
+fn next_in_trace(scene: &TimelineScene<'_>, step: i64) -> Option<MessageId> {
     let messages = &scene.trace.messages;
-    let selected = match scene.model.selected() {
-        Some(Item::Message(message)) => {
-            messages.iter().position(|timing| timing.message == *message)
-        }
-        _ => None,
-    };
-    let next = match selected {
+    let selected = scene.selected_message();
+    let position = |id| messages.iter().position(|timing| timing.message == id);
+    let next = match selected.and_then(position) {
         None => 0,
         Some(index) => usize::try_from(index as i64 + step).ok()?,
     };
-    span_of(scene, messages.get(next)?.message)
+    Some(messages.get(next)?.message)
 }
 
-/// The span of `message`, if a row has one.
-fn span_of(scene: &TimelineScene<'_>, message: MessageId) -> Option<Span> {
-    let mut spans = scene.rows.iter().flat_map(|row| &row.spans);
-    spans.find(|span| span.message == message).copied()
+/// The message `step` messages after the selected one in its row; the first message of the trace if
+/// no message is selected. `None` beyond the first or the last message of the row.
+fn next_in_row(scene: &TimelineScene<'_>, step: i64) -> Option<MessageId> {
+    let selected = scene.selected_message().and_then(|id| scene.layout.place(id));
+    let Some(place) = selected else { return Some(scene.trace.messages.first()?.message) };
+    let lane = &scene.layout.rows[place.row].lanes[place.lane];
+    let messages: Vec<MessageId> = lane.iter().filter_map(Slice::message).collect();
+    let here = messages.iter().position(|id| Some(*id) == place.slice.message())?;
+    messages.get(usize::try_from(here as i64 + step).ok()?).copied()
 }

@@ -1,34 +1,53 @@
-//! The message timeline: every message of a propagation on a time axis, while it runs and after.
+//! The message timeline: every message of a propagation on a time axis, while it runs and after,
+//! and what the threads did or waited for between the messages.
 
 mod axis;
 mod card;
 mod draw;
+mod duration_bins;
+mod geometry;
 mod header;
 mod input;
+mod launches;
+mod layout;
+mod panel;
 mod rows;
+mod slices;
 mod slow_motion;
+mod sums;
+mod waits;
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
-use eframe::egui::{self, Response, Sense, Ui, WidgetInfo, WidgetType};
+use eframe::egui::{
+    self, Rect, Response, Sense, Ui, UiBuilder, WidgetInfo, WidgetType, pos2, vec2,
+};
 
-use crate::app::panes::common::{DurationSummary, LIVE_INTERVAL, TracedMessages, choose_messages};
+use crate::app::panes::common::{FinishedRun, LIVE_INTERVAL, TracedMessages, choose_messages};
 use crate::app::state::command::{Commands, ViewCommand};
+use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
 use crate::app::state::recordings::RecordedRunRef;
 use crate::app::state::stepping::SteppingMode;
 use crate::app::widgets::naming;
 use crate::numbers;
-use crate::propagation::{CompiledNetwork, MessageTrace};
+use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
 use crate::session::EngineChoice;
 use axis::View;
-use draw::Drawing;
-use rows::{Grouping, TimelineRow};
+use geometry::{GUTTER, Geometry};
+use layout::{RunKind, TimelineLayout};
+use panel::PanelView;
+use rows::Grouping;
+use slices::Slice;
 
-/// Number of rows by worker above which messages are packed into fewer rows, unless the user
-/// chooses otherwise: more rows would be too low to read.
-const MAX_WORKER_ROWS: usize = 24;
+/// Width in points of the panel of sums.
+const PANEL_WIDTH: f32 = 340.0;
+/// Minimum width in points of the chart next to the panel of sums. In a narrower pane, the panel is
+/// below the chart.
+const MIN_CHART_WIDTH: f32 = 320.0;
 
 /// The timeline and its view state.
 #[derive(Debug, Default)]
@@ -40,8 +59,16 @@ pub struct TimelinePane {
     /// The range of time over which the user dragged, in nanoseconds: where the drag began and
     /// where it ended.
     range: Option<(f64, f64)>,
-    /// How the user wants messages grouped. If `None`, the number of rows by worker decides.
+    /// How the user wants messages grouped, if that suits the run.
     grouping: Option<Grouping>,
+    /// Distance in points by which the rows are scrolled.
+    scroll: f32,
+    /// Names of the pinned rows.
+    pinned: BTreeSet<String>,
+    /// Whether the critical path is lit.
+    lit: bool,
+    /// What the panel shows; `None` if it is closed.
+    panel: Option<PanelView>,
     /// Serial number of the document that this view state belongs to.
     document: u64,
     /// The run that `view` and `range` belong to: the recording if one is shown, and the engine of
@@ -49,6 +76,19 @@ pub struct TimelinePane {
     run: Option<(Option<RecordedRunRef>, EngineChoice)>,
     /// The last value of [`Model::fit_serial`] that was seen.
     fit_serial: u64,
+    /// The message that was selected in the last frame.
+    selected: Option<MessageId>,
+    /// The layout of a finished run.
+    cached: Option<CachedLayout>,
+}
+
+/// A layout, and everything that it depends on.
+#[derive(Debug)]
+struct CachedLayout {
+    finished: FinishedRun,
+    kind: RunKind,
+    grouping: Grouping,
+    layout: Arc<TimelineLayout>,
 }
 
 /// What one frame of the pane is drawn from.
@@ -56,18 +96,37 @@ struct TimelineScene<'a> {
     model: &'a Model,
     compiled: &'a CompiledNetwork,
     trace: &'a MessageTrace,
-    rows: Vec<TimelineRow>,
+    layout: &'a TimelineLayout,
+    kind: RunKind,
     grouping: Grouping,
-    /// Whether workers are blocks of a GPU rather than threads.
-    on_gpu: bool,
-    /// Start and end of GPU launches, copies and waits for them, in nanoseconds.
-    launches: Vec<(f64, f64)>,
     /// Nanoseconds from the start of the propagation to its end, or to now while it runs.
     total: f64,
     /// Duration of the propagation when messages are not timed, if that was measured.
     untraced: Option<Duration>,
     /// Whether the propagation is running.
     live: bool,
+    /// Whether the critical path is lit.
+    lit: bool,
+}
+
+impl TimelineScene<'_> {
+    /// The selected message, if a single one is selected.
+    fn selected_message(&self) -> Option<MessageId> {
+        match self.model.selected() {
+            Some(Item::Message(message)) => Some(*message),
+            _ => None,
+        }
+    }
+
+    /// What a row is.
+    fn row_title(&self) -> &'static str {
+        match self.grouping {
+            _ if !self.kind.on_gpu => "Thread",
+            Grouping::ByMultiprocessor(_) => "Multiprocessor",
+            Grouping::ByWorker if self.kind.launch.is_none() => "Block",
+            _ => "Row",
+        }
+    }
 }
 
 impl TimelinePane {
@@ -83,36 +142,25 @@ impl TimelinePane {
         if live {
             ui.ctx().request_repaint_after(LIVE_INTERVAL);
         }
-        let on_gpu = match document.shown {
-            Some(recorded) => recorded.on_gpu(),
-            None => document.traced_engine().engine.info().capabilities.on_gpu(),
-        };
-        let mut rows = rows::rows(trace, compiled.plan(), Grouping::ByWorker);
-        let too_many_rows = rows.len() > MAX_WORKER_ROWS;
-        let grouping = self.grouping.unwrap_or(if too_many_rows {
-            Grouping::Packed
-        } else {
-            Grouping::ByWorker
-        });
-        if grouping == Grouping::Packed {
-            rows = rows::rows(trace, compiled.plan(), grouping);
-        }
+        let kind = RunKind::of(document);
+        let groupings = kind.groupings();
+        let grouping = self.grouping.filter(|wanted| groupings.contains(wanted));
+        let grouping = grouping.unwrap_or(groupings[0]);
+        let layout = self.layout(document, compiled, trace, kind, grouping);
         let scene = TimelineScene {
             model,
             compiled,
             trace,
-            rows,
+            layout: &layout,
+            kind,
             grouping,
-            on_gpu,
-            launches: if on_gpu && !live { between_stages(trace) } else { Vec::new() },
             total: trace.elapsed.as_nanos() as f64,
             untraced: document.untraced(),
             live,
+            lit: self.lit,
         };
         header::show(ui, &scene, commands);
-        if too_many_rows {
-            self.grouping_choice(ui, &scene);
-        }
+        self.options(ui, &scene);
         let slow_motion =
             model.stepping.filter(|stepping| stepping.mode == SteppingMode::SlowMotion);
         if let (Some(stepping), false) = (slow_motion, live) {
@@ -120,7 +168,7 @@ impl TimelinePane {
             let now = slow_motion::Now { time: player.position(), playing: player.is_playing() };
             slow_motion::show(ui, document, compiled, now, &mut self.slow_motion_view, commands);
         } else {
-            self.chart(ui, &scene, commands);
+            self.chart_and_panel(ui, &scene, commands);
         }
     }
 
@@ -131,7 +179,8 @@ impl TimelinePane {
             && self.document != document.serial
         {
             let (document, fit_serial) = (document.serial, model.fit_serial);
-            *self = Self { document, fit_serial, ..Self::default() };
+            let (lit, panel) = (self.lit, self.panel);
+            *self = Self { document, fit_serial, lit, panel, ..Self::default() };
         }
         let run = model.document.as_ref().map(|open| (open.shown, open.traced_engine()));
         if self.run != run {
@@ -139,50 +188,157 @@ impl TimelinePane {
         }
     }
 
-    /// Draws the choice between packed rows and a row for each worker.
-    fn grouping_choice(&mut self, ui: &mut Ui, scene: &TimelineScene<'_>) {
-        ui.horizontal(|ui| {
-            ui.weak("Rows");
-            let by_worker = if scene.on_gpu { "one per block" } else { "one per thread" };
-            for (grouping, title, hint) in [
-                (Grouping::Packed, "packed", "As many rows as messages ran in parallel"),
-                (Grouping::ByWorker, by_worker, "Also shows the waits"),
-            ] {
-                let button = ui.selectable_label(scene.grouping == grouping, title);
-                if button.on_hover_text(hint).clicked() {
-                    self.grouping = Some(grouping);
-                }
-            }
+    /// The layout of the run. That of a finished run is computed only once.
+    fn layout(
+        &mut self,
+        document: &Document,
+        compiled: &CompiledNetwork,
+        trace: &MessageTrace,
+        kind: RunKind,
+        grouping: Grouping,
+    ) -> Arc<TimelineLayout> {
+        let finished = FinishedRun::of(document);
+        let is_current = |cached: &&CachedLayout| {
+            Some(&cached.finished) == finished.as_ref()
+                && (cached.kind, cached.grouping) == (kind, grouping)
+        };
+        if let Some(cached) = self.cached.as_ref().filter(is_current) {
+            return Arc::clone(&cached.layout);
+        }
+        let layout = Arc::new(TimelineLayout::new(trace, compiled, kind, grouping));
+        self.cached = finished.map(|finished| {
+            let layout = Arc::clone(&layout);
+            CachedLayout { finished, kind, grouping, layout }
         });
+        layout
     }
 
-    /// Draws the chart, and handles pointer and keys over it.
-    fn chart(&mut self, ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
-        let size = egui::vec2(ui.available_width(), ui.available_height().max(64.0));
-        let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
+    /// Draws the chart, and the panel next to it or below it if the panel is open.
+    fn chart_and_panel(&mut self, ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
+        let size = vec2(ui.available_width(), ui.available_height().max(64.0));
+        let (_, whole) = ui.allocate_space(size);
+        let Some(view) = &mut self.panel else {
+            self.chart(ui, whole, scene, commands);
+            return;
+        };
+        let side_by_side = whole.width() >= PANEL_WIDTH + MIN_CHART_WIDTH;
+        let (mut chart, mut panel) = (whole, whole);
+        if side_by_side {
+            chart.max.x -= PANEL_WIDTH;
+            panel.min.x = chart.max.x + 8.0;
+        } else {
+            chart.max.y -= 0.5 * whole.height();
+            panel.min.y = chart.max.y + 6.0;
+        }
+        let mut child = ui.new_child(UiBuilder::new().max_rect(panel).id_salt("timeline panel"));
+        child.set_clip_rect(panel.intersect(ui.clip_rect()));
+        panel::show(&mut child, scene, view, self.range, commands);
+        self.chart(ui, chart, scene, commands);
+    }
+
+    /// Draws the chart into `rect`, and handles pointer and keys over it.
+    fn chart(
+        &mut self,
+        ui: &mut Ui,
+        rect: Rect,
+        scene: &TimelineScene<'_>,
+        commands: &mut Commands,
+    ) {
+        let id = ui.id().with("timeline chart");
+        let response = ui.interact(rect, id, Sense::click_and_drag());
         let view = self.view.unwrap_or_else(|| View::all(scene.total));
-        let drawing = Drawing::new(rect, scene.rows.len(), view);
-        let pointed = response.hover_pos().and_then(|pos| {
-            scene
-                .rows
-                .get(drawing.row_at(pos.y)?)?
-                .nearest(drawing.time_at(pos.x), drawing.time_across(3.0))
-        });
+        let rows = &scene.layout.rows;
+        let is_pinned = rows.iter().map(|row| self.pinned.contains(&row.name)).collect();
+        let mut geometry =
+            Geometry::new(ui, rect, rows, Vec::clone(&is_pinned), view, &mut self.scroll);
+        if self.selected != scene.selected_message() {
+            self.selected = scene.selected_message();
+            if let Some(place) = self.selected.and_then(|id| scene.layout.place(id)) {
+                let scroll = geometry.scroll_to(place.row, self.scroll);
+                if scroll != self.scroll {
+                    self.scroll = scroll;
+                    geometry = Geometry::new(ui, rect, rows, is_pinned, view, &mut self.scroll);
+                }
+            }
+        }
+        let pointed = response.hover_pos().and_then(|pos| slice_at(scene, &geometry, pos));
         announce(&response, scene);
-        drawing.draw(ui, scene, pointed, self.range);
+        draw::draw(ui, &geometry, scene, pointed, self.range);
+        self.names(ui, scene, &geometry);
         if response.has_focus() {
             let stroke = ui.visuals().selection.stroke;
             ui.painter().rect_stroke(rect, 2, stroke, egui::StrokeKind::Inside);
         }
-        self.handle_pointer(ui, &response, scene, &drawing, pointed, commands);
+        self.handle_pointer(ui, &response, scene, &geometry, pointed, commands);
         self.handle_keys(ui, &response, scene, rect, commands);
-        if let Some(span) = pointed {
-            commands.push(ViewCommand::Hover(Item::Message(span.message)));
+        if let Some(slice) = pointed {
+            if let Some(message) = slice.related_message() {
+                commands.push(ViewCommand::Hover(Item::Message(message)));
+            }
             if !response.dragged() {
-                response.on_hover_ui_at_pointer(|ui| card::show(ui, scene.compiled, span));
+                response.on_hover_ui_at_pointer(|ui| card::show(ui, scene, slice));
             }
         }
     }
+
+    /// Draws the names of the rows. A click on a name pins its row, or lets it scroll again.
+    fn names(&mut self, ui: &mut Ui, scene: &TimelineScene<'_>, geometry: &Geometry) {
+        let left = geometry.chart.left() - GUTTER;
+        let across = left..=geometry.chart.left();
+        let stages = Rect::from_x_y_ranges(across.clone(), geometry.stages.y_range());
+        draw::row_name(ui, stages, "stages", None);
+        for index in geometry.visible() {
+            let row = &scene.layout.rows[index];
+            let area = geometry.area_of(index);
+            let whole = Rect::from_x_y_ranges(across.clone(), geometry.rows[index].y_range());
+            let rect = Rect::from_x_y_ranges(
+                across.clone(),
+                whole.top().max(area.top())..=whole.bottom().min(area.bottom()),
+            );
+            let id = ui.id().with(("timeline row", &row.name));
+            let response = ui.interact(rect, id, Sense::click());
+            let is_pinned = geometry.is_pinned[index];
+            response.widget_info(|| {
+                let idle = row.idle.map(|idle| format!(", idle {}", numbers::share(idle, 1.0)));
+                let label = format!("Pin {}{}", row.name, idle.unwrap_or_default());
+                WidgetInfo::selected(WidgetType::Checkbox, true, is_pinned, label)
+            });
+            let mut clipped = ui.new_child(UiBuilder::new().max_rect(whole));
+            clipped.set_clip_rect(rect.intersect(ui.clip_rect()));
+            draw::row_name(&clipped, whole, &row.name, row.idle);
+            pin_mark(&clipped, whole, is_pinned, response.hovered() || response.has_focus());
+            if response.clicked() && !self.pinned.remove(&row.name) {
+                self.pinned.insert(row.name.clone());
+            }
+            response.on_hover_text(if is_pinned {
+                "Pinned at the top. Click to let it scroll."
+            } else {
+                "Click to pin this row at the top."
+            });
+        }
+    }
+}
+
+/// Draws a dot before the name of a pinned row, and a circle before one under the pointer.
+fn pin_mark(ui: &Ui, rect: Rect, is_pinned: bool, is_hovered: bool) {
+    let at = pos2(rect.left() + 6.0, rect.center().y);
+    if is_pinned {
+        ui.painter().circle_filled(at, 3.5, ui.visuals().selection.stroke.color);
+    } else if is_hovered {
+        ui.painter().circle_stroke(at, 3.5, (1.0, ui.visuals().weak_text_color()));
+    }
+}
+
+/// The stretch at `pos`: of a row, or of the row of stages.
+fn slice_at(scene: &TimelineScene<'_>, geometry: &Geometry, pos: egui::Pos2) -> Option<Slice> {
+    let time = geometry.time_at(pos.x);
+    if geometry.stages.contains(pos) {
+        let covers = |slice: &&Slice| slice.start <= time && time < slice.end;
+        return scene.layout.stages.iter().find(covers).copied();
+    }
+    let (row, lane) = geometry.lane_at(pos)?;
+    let lane = scene.layout.rows[row].lanes.get(lane)?;
+    rows::nearest(lane, time, geometry.time_across(3.0))
 }
 
 /// Describes the chart to screen readers.
@@ -192,36 +348,12 @@ fn announce(response: &Response, scene: &TimelineScene<'_>) {
         let time = numbers::duration(scene.trace.elapsed);
         let mut label =
             format!("Message timeline: {}, {time}", numbers::counted(count, "message", "messages"));
-        if let Some(Item::Message(message)) = scene.model.selected() {
-            let ends = naming::message_ends(scene.compiled, *message);
+        if let Some(message) = scene.selected_message() {
+            let ends = naming::message_ends(scene.compiled, message);
             label.push_str(&format!("; selected message {}, {ends}", message.index()));
         }
         WidgetInfo::labeled(WidgetType::Other, true, label)
     });
-}
-
-/// Start and end of each period that no stage covers, in nanoseconds. On a GPU these are launches,
-/// copies and waits for them.
-fn between_stages(trace: &MessageTrace) -> Vec<(f64, f64)> {
-    let nanoseconds = |time: Duration| time.as_nanos() as f64;
-    let stages =
-        trace.stages.iter().map(|stage| (nanoseconds(stage.start), nanoseconds(stage.end)));
-    let mut stages: Vec<(f64, f64)> = stages.collect();
-    stages.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let end = nanoseconds(trace.elapsed);
-    let (mut covered_until, mut gaps) = (0.0, Vec::new());
-    for (from, to) in stages.into_iter().chain([(end, end)]) {
-        if from > covered_until {
-            gaps.push((covered_until, from));
-        }
-        covered_until = to.max(covered_until);
-    }
-    gaps
-}
-
-/// Summary of the durations of all messages in `rows`.
-fn summary(rows: &[TimelineRow]) -> DurationSummary {
-    DurationSummary::of(rows.iter().flat_map(|row| &row.spans).map(|span| span.end - span.start))
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use eframe::egui::{
 };
 
 use super::axis::{View, ticks};
-use super::rows::{self, Grouping};
+use super::rows;
+use super::slices::SliceKind;
 use crate::app::state::command::{Commands, StepCommand};
 use crate::app::state::document::Document;
 use crate::app::theme::Palette;
@@ -129,17 +130,17 @@ impl Chart {
         let label = format!("{name}: {}", numbers::duration(trace.elapsed));
         let at = pos2(band.left() + 4.0, band.top());
         self.painter.text(at, Align2::LEFT_TOP, label, label_font(), ui.visuals().text_color());
-        let rows = rows::rows(trace, compiled.plan(), Grouping::Packed);
+        let rows = rows::packed(trace, compiled.plan());
         let row_height =
             ((band.height() - NAME_HEIGHT - 6.0) / rows.len().max(1) as f32).min(MAX_ROW_HEIGHT);
         let mut mesh = Mesh::default();
         for (index, row) in rows.iter().enumerate() {
             let top = band.top() + NAME_HEIGHT + index as f32 * row_height;
-            for span in &row.spans {
-                let colour: Color32 = match span.phase {
+            for span in row.lanes.iter().flatten() {
+                let colour: Color32 = match span.kind {
                     _ if span.start <= self.now && self.now < span.end => palette.active,
-                    Phase::Collect => palette.collect,
-                    Phase::Distribute => palette.distribute,
+                    SliceKind::Message(_, Phase::Collect) => palette.collect,
+                    _ => palette.distribute,
                 };
                 let to_come = span.start > self.now;
                 let colour = if to_come { ground.lerp_to_gamma(colour, 0.3) } else { colour };

@@ -38,9 +38,9 @@ fn longest(harness: &Harness<'_, Bench>) -> (MessageId, Pos2) {
     let chart = chart(harness);
     let view = View::all(trace.elapsed.as_nanos() as f64);
     let middle = (timing.start + timing.duration / 2).as_nanos() as f64;
-    let left = chart.left() + draw::GUTTER;
-    let x = left + view.share(middle) as f32 * (chart.right() - left);
-    (timing.message, Pos2::new(x, chart.top() + 60.0))
+    let (left, right) = (chart.left() + GUTTER, chart.right() - geometry::SCROLL_BAR);
+    let x = left + view.share(middle) as f32 * (right - left);
+    (timing.message, Pos2::new(x, chart.top() + 52.0))
 }
 
 #[test]
@@ -170,7 +170,10 @@ fn a_recording_can_be_chosen_and_is_marked() {
         harness.get_by_label(name);
         label_containing(&harness, &value);
     }
-    assert!(harness.query_by_label("packed").is_none(), "few blocks have one row each");
+    harness.get_by_label_contains("Pin SM 0, idle ");
+    harness.get_by_label("blocks").click();
+    harness.run();
+    harness.get_by_label_contains("Pin block 3, idle ");
     harness.get_by_value("gpu f32").click();
     harness.run();
     harness.get_by_label("sequential f64, this machine").click();
@@ -179,21 +182,144 @@ fn a_recording_can_be_chosen_and_is_marked() {
 }
 
 #[test]
-fn times_between_stages_are_found() {
-    use crate::propagation::{MessageTrace, StageTiming};
-    let nanoseconds = std::time::Duration::from_nanos;
-    let stage =
-        |stage, from, to| StageTiming { stage, start: nanoseconds(from), end: nanoseconds(to) };
-    let trace = MessageTrace {
-        stages: vec![
-            stage(Stage::Initialise, 5, 10),
-            stage(Stage::Collect, 20, 50),
-            stage(Stage::Distribute, 40, 60),
-        ],
-        elapsed: nanoseconds(70),
-        ..MessageTrace::default()
+fn every_stretch_of_time_has_a_name_and_every_thread_an_idle_share() {
+    let mut harness = asia();
+    harness.get_by_label("Sums").click();
+    harness.run();
+    for name in ["initialise", "collect", "product at the root", "distribute", "read posteriors"] {
+        harness.get_by_label(name);
+    }
+    let trace = harness.state().model.document.as_ref().unwrap().trace().unwrap().clone();
+    harness.get_by_label_contains("Pin thread 0, idle ");
+    // The sums of all kinds add up to the whole propagation of the only thread.
+    let compiled = Arc::clone(harness.state().model.compiled().unwrap());
+    let kind = RunKind::default();
+    let layout = TimelineLayout::new(&trace, &compiled, kind, Grouping::ByWorker);
+    let total = trace.elapsed.as_nanos() as f64;
+    let sums = sums::sums(&layout.rows, &compiled, sums::GroupBy::Kind, (0.0, total));
+    let sum: f64 = sums.iter().map(|sum| sum.total).sum();
+    assert!((sum - total).abs() < 1.0, "{sum} of {total}: {sums:?}");
+}
+
+#[test]
+fn the_panel_groups_by_thread_sender_and_receiver() {
+    let mut harness = asia();
+    harness.get_by_label("Sums").click();
+    harness.run();
+    harness.get_by_label("Thread").click();
+    harness.run();
+    harness.get_by_label("thread 0");
+    harness.get_by_label("Sender").click();
+    harness.run();
+    let root = harness.state().tree().root();
+    let name = naming::clique(harness.state().model.compiled().unwrap(), root);
+    harness.get_by_label(&name).click();
+    harness.run();
+    assert_eq!(harness.state().model.selected(), Some(&Item::Clique(root)));
+}
+
+#[test]
+fn a_bar_of_the_histogram_selects_its_messages() {
+    let mut harness = asia();
+    harness.get_by_label("Sums").click();
+    harness.run();
+    harness.get_by_label("Durations").click();
+    harness.run();
+    let all = harness.state().model.compiled().unwrap().plan().messages().len();
+    label_containing(&harness, " that took ").click();
+    harness.run();
+    let Some(Item::Messages(messages)) = harness.state().model.selected() else {
+        panic!("{:?}", harness.state().model.selected());
     };
-    assert_eq!(between_stages(&trace), [(0.0, 5.0), (10.0, 20.0), (60.0, 70.0)]);
+    assert!(!messages.is_empty() && messages.len() <= all);
+}
+
+/// The pane and a harness that draws it with Asia, the pointer over the middle of the chart.
+macro_rules! asia_with_pane {
+    ($pane:ident, $harness:ident) => {
+        let $pane = std::cell::RefCell::new(TimelinePane::default());
+        let mut $harness = drive("asia", |ui, model, commands| {
+            $pane.borrow_mut().show(ui, model, commands);
+        });
+        $harness.run();
+        let middle = chart(&$harness).center();
+        $harness.hover_at(middle);
+        $harness.run();
+    };
+}
+
+#[test]
+fn keys_zoom_pan_and_fit_the_selection() {
+    asia_with_pane!(pane, harness);
+    harness.key_press(Key::W);
+    harness.run();
+    let zoomed = pane.borrow().view.expect("zoomed in");
+    harness.key_press(Key::D);
+    harness.run();
+    let later = pane.borrow().view.expect("panned");
+    assert!(later.start > zoomed.start && (later.span() - zoomed.span()).abs() < 1e-6);
+    harness.key_press(Key::A);
+    harness.run();
+    assert!((pane.borrow().view.unwrap().start - zoomed.start).abs() < 1e-6);
+    harness.key_press(Key::S);
+    harness.run();
+    assert_eq!(pane.borrow().view, None);
+    let (message, at) = longest(&harness);
+    click(&mut harness, at);
+    harness.key_press(Key::F);
+    harness.run();
+    let fitted = pane.borrow().view.expect("fitted");
+    let trace = harness.state().model.document.as_ref().unwrap().trace().unwrap();
+    let timing = trace.messages.iter().find(|timing| timing.message == message).unwrap();
+    let start = timing.start.as_nanos() as f64;
+    let end = start + timing.duration.as_nanos() as f64;
+    assert!(fitted.start <= start && end <= fitted.end, "{fitted:?}");
+    harness.key_press(Key::F);
+    harness.run();
+    assert_eq!(pane.borrow().view, None, "F again shows everything");
+}
+
+#[test]
+fn full_stop_and_comma_go_to_the_neighbouring_message_of_the_row() {
+    asia_with_pane!(pane, harness);
+    harness.key_press(Key::Period);
+    harness.run();
+    let first = selected(&harness).expect("the first message");
+    harness.key_press(Key::Period);
+    harness.run();
+    let second = selected(&harness).expect("the next one");
+    assert_ne!(first, second);
+    harness.key_press(Key::Comma);
+    harness.run();
+    assert_eq!(selected(&harness), Some(first));
+    assert!(pane.borrow().selected.is_some());
+}
+
+#[test]
+fn a_click_on_a_name_pins_the_row() {
+    asia_with_pane!(pane, harness);
+    label_containing(&harness, "Pin thread 0").click();
+    harness.run();
+    assert!(pane.borrow().pinned.contains("thread 0"));
+    label_containing(&harness, "Pin thread 0").click();
+    harness.run();
+    assert!(pane.borrow().pinned.is_empty());
+}
+
+#[test]
+fn the_critical_path_can_be_lit_and_ends_at_a_message_away_from_the_root() {
+    asia_with_pane!(pane, harness);
+    label_containing(&harness, "Critical path").click();
+    harness.run();
+    assert!(pane.borrow().lit);
+    let pane = pane.borrow();
+    let path = &pane.cached.as_ref().unwrap().layout.critical_path;
+    let plan = harness.state().model.compiled().unwrap().plan();
+    let last = *path.messages.last().unwrap();
+    assert_eq!(plan[last].phase, crate::propagation::Phase::Distribute);
+    for pair in path.messages.windows(2) {
+        assert_eq!(plan[pair[0]].to, plan[pair[1]].from, "each message needs the one before");
+    }
 }
 
 #[test]

@@ -1,0 +1,35 @@
+//! Which finished propagation a pane shows, to know when a cached drawing of it is out of date.
+
+use std::sync::Arc;
+
+use crate::app::state::document::Document;
+use crate::app::state::recordings::RecordedRunRef;
+use crate::session::Propagation;
+
+/// A finished propagation whose messages can be shown. Two are equal if they are the same run.
+#[derive(Clone, Debug)]
+pub(in crate::app::panes) enum FinishedRun {
+    OnThisMachine(Arc<Propagation>),
+    Recorded(RecordedRunRef),
+}
+
+impl FinishedRun {
+    /// The run whose trace is drawn; `None` while it is running, and if there is none.
+    pub fn of(document: &Document) -> Option<Self> {
+        match (document.shown, &document.running, &document.result) {
+            (Some(recorded), ..) => Some(Self::Recorded(recorded)),
+            (None, None, Some(result)) => Some(Self::OnThisMachine(Arc::clone(result))),
+            _ => None,
+        }
+    }
+}
+
+impl PartialEq for FinishedRun {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::OnThisMachine(one), Self::OnThisMachine(other)) => Arc::ptr_eq(one, other),
+            (Self::Recorded(one), Self::Recorded(other)) => one == other,
+            _ => false,
+        }
+    }
+}

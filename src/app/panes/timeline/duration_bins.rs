@@ -1,0 +1,57 @@
+//! Bins of message durations on a logarithmic axis.
+
+use crate::propagation::MessageId;
+
+/// Bins per power of ten.
+const PER_DECADE: f64 = 4.0;
+
+/// A bin and the messages in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DurationBin {
+    /// Lower edge in nanoseconds.
+    pub from: f64,
+    /// Upper edge in nanoseconds.
+    pub to: f64,
+    /// The messages that took at least `from` and less than `to`.
+    pub messages: Vec<MessageId>,
+}
+
+/// The bins of `durations` in nanoseconds, from the shortest to the longest, without gaps. A
+/// duration below one nanosecond counts as one.
+#[must_use]
+pub fn bins(durations: impl Iterator<Item = (MessageId, f64)>) -> Vec<DurationBin> {
+    let index = |duration: f64| (duration.max(1.0).log10() * PER_DECADE).floor() as i32;
+    let indexed: Vec<(i32, MessageId)> = durations.map(|(id, time)| (index(time), id)).collect();
+    let indices = || indexed.iter().map(|(index, _)| *index);
+    let (Some(first), Some(last)) = (indices().min(), indices().max()) else { return Vec::new() };
+    let edge = |index: i32| 10_f64.powf(f64::from(index) / PER_DECADE);
+    let empty =
+        |index: i32| DurationBin { from: edge(index), to: edge(index + 1), messages: Vec::new() };
+    let mut bins: Vec<DurationBin> = (first..=last).map(empty).collect();
+    for (index, message) in indexed {
+        bins[(index - first) as usize].messages.push(message);
+    }
+    bins
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_duration_is_in_one_bin_and_the_bins_have_no_gaps() {
+        let durations = [0.0, 1.0, 3.0, 950.0, 12_000.0];
+        let bins = bins(durations.iter().enumerate().map(|(i, &d)| (MessageId::new(i), d)));
+        let members: usize = bins.iter().map(|bin| bin.messages.len()).sum();
+        assert_eq!(members, durations.len());
+        assert!(bins.windows(2).all(|pair| pair[0].to == pair[1].from));
+        for bin in &bins {
+            for message in &bin.messages {
+                let duration = durations[message.index()].max(1.0);
+                assert!(bin.from <= duration && duration < bin.to, "{duration} in {bin:?}");
+            }
+        }
+        assert_eq!(bins[0].messages, [MessageId::new(0), MessageId::new(1)]);
+        assert!(super::bins(std::iter::empty()).is_empty());
+    }
+}

@@ -1,0 +1,178 @@
+//! Where the parts of the timeline are on the screen.
+
+use eframe::egui::{
+    Pos2, Rangef, Rect, ScrollArea, Ui, UiBuilder, containers::scroll_area::ScrollSource, pos2,
+    vec2,
+};
+
+use super::axis::View;
+use super::rows::TimelineRow;
+
+/// Height of the time axis in points.
+pub(super) const AXIS_HEIGHT: f32 = 18.0;
+/// Height of the row of stages in points.
+const STAGES_HEIGHT: f32 = 18.0;
+/// Width of the row names in points; fits `thread 10  idle 100%`.
+pub(super) const GUTTER: f32 = 128.0;
+/// Width in points of the space for the scroll bar.
+pub(super) const SCROLL_BAR: f32 = 12.0;
+/// Height in points of a row with one lane.
+const ROW_HEIGHT: f32 = 20.0;
+/// Height in points of each lane of a row with several.
+const LANE_HEIGHT: f32 = 13.0;
+/// Minimum height in points of the rows that are not pinned, however many are pinned.
+const MIN_SCROLLED: f32 = 40.0;
+
+/// The geometry of the timeline in one frame.
+#[derive(Clone, Debug)]
+pub(super) struct Geometry {
+    /// The part of the propagation in view.
+    pub view: View,
+    /// The chart: everything but the names of the rows and the scroll bar.
+    pub chart: Rect,
+    /// The row of stages.
+    pub stages: Rect,
+    /// The pinned rows.
+    pub pinned: Rect,
+    /// The rows that scroll.
+    pub scrolled: Rect,
+    /// By row: its rectangle, which may be outside of [`scrolled`](Self::scrolled).
+    pub rows: Vec<Rect>,
+    /// By row: whether it is pinned.
+    pub is_pinned: Vec<bool>,
+    /// By row: its number of lanes.
+    lanes: Vec<usize>,
+}
+
+/// The height of a row.
+fn row_height(row: &TimelineRow) -> f32 {
+    match row.lanes.len() {
+        0 | 1 => ROW_HEIGHT,
+        lanes => lanes as f32 * LANE_HEIGHT + 2.0,
+    }
+}
+
+impl Geometry {
+    /// The geometry of a timeline in `rect`. `is_pinned` says which rows are pinned; `scroll` is
+    /// the distance in points by which the other rows are scrolled, which this function clamps.
+    /// Draws the scroll bar if one is needed.
+    pub fn new(
+        ui: &mut Ui,
+        rect: Rect,
+        rows: &[TimelineRow],
+        is_pinned: Vec<bool>,
+        view: View,
+        scroll: &mut f32,
+    ) -> Self {
+        let mut chart = rect;
+        chart.min.x += GUTTER;
+        chart.max.x = (chart.max.x - SCROLL_BAR).max(chart.min.x + 1.0);
+        let below = |top: f32, height: f32| {
+            let top = top.min(chart.bottom());
+            Rect::from_x_y_ranges(chart.x_range(), top..=(top + height).min(chart.bottom()))
+        };
+        let stages = below(chart.top() + AXIS_HEIGHT + 2.0, STAGES_HEIGHT);
+        let heights = rows.iter().map(row_height);
+        let sum = |pinned: bool| {
+            let own = heights.clone().zip(&is_pinned).filter(move |(_, is)| **is == pinned);
+            own.map(|(height, _)| height).sum::<f32>()
+        };
+        let room = (chart.bottom() - stages.bottom() - 6.0 - MIN_SCROLLED).max(0.0);
+        let pinned = below(stages.bottom() + 4.0, sum(true).min(room));
+        let gap = if pinned.height() > 0.0 { 4.0 } else { 0.0 };
+        let scrolled = below(pinned.bottom() + gap, f32::INFINITY);
+        *scroll = scroll_bar(ui, rect, scrolled.y_range(), sum(false), *scroll);
+        let mut tops = [scrolled.top() - *scroll, pinned.top()];
+        let placed = heights.clone().zip(&is_pinned).map(|(height, &is_pinned)| {
+            let top = &mut tops[usize::from(is_pinned)];
+            let row = Rect::from_x_y_ranges(chart.x_range(), *top..=*top + height);
+            *top += height;
+            row
+        });
+        let placed = placed.collect();
+        let lanes = rows.iter().map(|row| row.lanes.len().max(1)).collect();
+        Self { view, chart, stages, pinned, scrolled, rows: placed, is_pinned, lanes }
+    }
+
+    /// The time at horizontal position `x`.
+    pub fn time_at(&self, x: f32) -> f64 {
+        self.view.at(f64::from(x - self.chart.left()) / f64::from(self.chart.width()))
+    }
+
+    /// The horizontal position of `time`.
+    pub fn x(&self, time: f64) -> f32 {
+        self.chart.left() + (self.view.share(time) * f64::from(self.chart.width())) as f32
+    }
+
+    /// The time in nanoseconds that a width of `points` shows.
+    pub fn time_across(&self, points: f32) -> f64 {
+        f64::from(points) / f64::from(self.chart.width()) * self.view.span()
+    }
+
+    /// The area in which row `row` is drawn.
+    pub fn area_of(&self, row: usize) -> Rect {
+        if self.is_pinned[row] { self.pinned } else { self.scrolled }
+    }
+
+    /// The rows that are at least partly visible.
+    pub fn visible(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.rows.len()).filter(|&row| {
+            let (rect, area) = (self.rows[row], self.area_of(row));
+            rect.bottom() > area.top() && rect.top() < area.bottom()
+        })
+    }
+
+    /// The row and the lane at `pos`, if there is one.
+    pub fn lane_at(&self, pos: Pos2) -> Option<(usize, usize)> {
+        let hit = |row: &usize| self.rows[*row].contains(pos) && self.area_of(*row).contains(pos);
+        let row = self.visible().find(hit)?;
+        let lanes = self.lanes[row];
+        let share = (pos.y - self.rows[row].top()) / self.rows[row].height();
+        Some((row, ((share * lanes as f32) as usize).min(lanes - 1)))
+    }
+
+    /// The vertical range of the bars in `lane` of `row`.
+    pub fn lane_y(&self, row: usize, lane: usize) -> Rangef {
+        let rect = self.rows[row].shrink2(vec2(0.0, 1.0));
+        let height = rect.height() / self.lanes[row] as f32;
+        let top = rect.top() + lane as f32 * height;
+        Rangef::new(top, top + height - if self.lanes[row] > 1 { 1.0 } else { 0.0 })
+    }
+
+    /// The scroll distance at which `row` is visible, given the present distance.
+    pub fn scroll_to(&self, row: usize, scroll: f32) -> f32 {
+        let (rect, area) = (self.rows[row], self.scrolled);
+        if self.is_pinned[row] || area.height() <= 0.0 {
+            scroll
+        } else if rect.top() < area.top() {
+            scroll + rect.top() - area.top()
+        } else if rect.bottom() > area.bottom() {
+            scroll + (rect.bottom() - area.bottom()).min(rect.top() - area.top())
+        } else {
+            scroll
+        }
+    }
+}
+
+/// Draws a scroll bar at the right of `rect`, for rows with a total height of `content` in the
+/// vertical range `visible`. Returns the new scroll distance.
+fn scroll_bar(ui: &mut Ui, rect: Rect, visible: Rangef, content: f32, scroll: f32) -> f32 {
+    let most = (content - visible.span()).max(0.0);
+    let scroll = scroll.clamp(0.0, most);
+    if most == 0.0 || visible.span() <= 0.0 {
+        return 0.0;
+    }
+    let area = Rect::from_min_max(
+        pos2(rect.right() - SCROLL_BAR, visible.min),
+        pos2(rect.right(), visible.max),
+    );
+    let mut child = ui.new_child(UiBuilder::new().max_rect(area).id_salt("timeline scroll bar"));
+    let source = ScrollSource { scroll_bar: true, ..ScrollSource::NONE };
+    let output = ScrollArea::vertical()
+        .id_salt("timeline rows")
+        .auto_shrink(false)
+        .scroll_source(source)
+        .vertical_scroll_offset(scroll)
+        .show(&mut child, |ui| ui.allocate_space(vec2(1.0, content)));
+    output.state.offset.y.clamp(0.0, most)
+}

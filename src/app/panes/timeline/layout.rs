@@ -1,0 +1,185 @@
+//! Everything about a run that does not change from frame to frame: its rows, where each message
+//! is, and the critical path.
+
+use fixedbitset::FixedBitSet;
+
+use super::rows::{self, Grouping, TimelineRow};
+use super::slices::Slice;
+use super::waits::Gaps;
+use super::{launches, slices::Work};
+use crate::app::panes::common::DurationSummary;
+use crate::app::state::document::Document;
+use crate::engine::multiprocessors;
+use crate::propagation::{
+    CompiledNetwork, CriticalPath, Dependencies, MessageId, MessageTrace, Stage,
+};
+
+/// How the run was computed, as far as the timeline shows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RunKind {
+    /// Whether workers are blocks of a GPU rather than threads.
+    pub on_gpu: bool,
+    /// Number of multiprocessors of the GPU, if it is known.
+    pub multiprocessors: Option<u32>,
+    /// For an engine that launches a kernel for each message: nanoseconds of a launch of an empty
+    /// kernel.
+    pub launch: Option<f64>,
+}
+
+impl RunKind {
+    /// The kind of the run whose trace is drawn.
+    #[must_use]
+    pub fn of(document: &Document) -> Self {
+        match document.shown {
+            Some(recorded) => {
+                let gpu = recorded.recording.provenance.machine.gpu.as_ref();
+                let launches = recorded.run.paper.is_some();
+                Self {
+                    on_gpu: recorded.on_gpu(),
+                    multiprocessors: gpu.map(|gpu| gpu.multiprocessors),
+                    launch: recorded.run.launch_us.filter(|_| launches).map(|us| us * 1e3),
+                }
+            }
+            None => {
+                let engine = document.traced_engine();
+                let launches = engine.takes_paper_options();
+                let launch = document.launch_time.filter(|_| launches);
+                let on_gpu = engine.engine.info().capabilities.on_gpu();
+                Self {
+                    on_gpu,
+                    multiprocessors: if on_gpu { multiprocessors() } else { None },
+                    launch: launch.map(|time| time.as_nanos() as f64),
+                }
+            }
+        }
+    }
+
+    /// The groupings to choose from; the first is the default.
+    #[must_use]
+    pub fn groupings(self) -> Vec<Grouping> {
+        if !self.on_gpu || self.launch.is_some() {
+            return vec![Grouping::ByWorker];
+        }
+        let by_multiprocessor = self.multiprocessors.map(Grouping::ByMultiprocessor);
+        by_multiprocessor.into_iter().chain([Grouping::Packed, Grouping::ByWorker]).collect()
+    }
+}
+
+/// Where a message is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// Index of the row.
+    pub row: usize,
+    /// Index of the lane in the row.
+    pub lane: usize,
+    /// The message with its times.
+    pub slice: Slice,
+}
+
+/// A run as the timeline draws it.
+#[derive(Debug)]
+pub struct TimelineLayout {
+    /// The rows, from top to bottom.
+    pub rows: Vec<TimelineRow>,
+    /// The row of stages: the stages, and then the time between them.
+    pub stages: Vec<Slice>,
+    /// Which messages each message needs.
+    pub dependencies: Dependencies,
+    /// The longest chain of dependent messages.
+    pub critical_path: CriticalPath,
+    /// The messages of the critical path.
+    pub critical: FixedBitSet,
+    /// Count, sum and median of the durations of the messages.
+    pub durations: DurationSummary,
+    /// By message.
+    places: Vec<Option<Place>>,
+}
+
+impl TimelineLayout {
+    /// Arranges `trace`.
+    #[must_use]
+    pub fn new(
+        trace: &MessageTrace,
+        compiled: &CompiledNetwork,
+        kind: RunKind,
+        grouping: Grouping,
+    ) -> Self {
+        let plan = compiled.plan();
+        let dependencies = Dependencies::new(compiled.tree(), plan);
+        let critical_path = dependencies.critical_path(trace);
+        let critical = critical_path.messages.iter().map(|id| id.index()).collect();
+        let rows = arranged(trace, compiled, &dependencies, kind, grouping);
+        let mut stages = rows::stages(trace, kind.on_gpu);
+        if kind.launch.is_some() {
+            let distribute = stages.iter().find(|slice| is_stage(slice, Stage::Distribute));
+            let last_message = distribute.map_or(f64::INFINITY, |slice| slice.end);
+            launches::name_reading_of_times(&mut stages, last_message);
+        }
+        let mut places = vec![None; plan.messages().len()];
+        for (row, line) in rows.iter().enumerate() {
+            for (lane, slices) in line.lanes.iter().enumerate() {
+                for slice in slices {
+                    if let Some(place) = slice.message().and_then(|id| places.get_mut(id.index())) {
+                        *place = Some(Place { row, lane, slice: *slice });
+                    }
+                }
+            }
+        }
+        let durations = trace.messages.iter().map(|timing| timing.duration.as_nanos() as f64);
+        let durations = DurationSummary::of(durations);
+        Self { rows, stages, dependencies, critical_path, critical, durations, places }
+    }
+
+    /// Where `message` is drawn; `None` if it was not computed.
+    #[must_use]
+    pub fn place(&self, message: MessageId) -> Option<Place> {
+        self.places.get(message.index()).copied().flatten()
+    }
+
+    /// All messages with their places, in the order of the plan.
+    pub fn places(&self) -> impl Iterator<Item = Place> + '_ {
+        self.places.iter().flatten().copied()
+    }
+}
+
+/// Whether `slice` is `stage`.
+fn is_stage(slice: &Slice, stage: Stage) -> bool {
+    *slice == Slice::work(Work::Stage(stage), slice.start, slice.end)
+}
+
+/// The rows.
+fn arranged(
+    trace: &MessageTrace,
+    compiled: &CompiledNetwork,
+    dependencies: &Dependencies,
+    kind: RunKind,
+    grouping: Grouping,
+) -> Vec<TimelineRow> {
+    let plan = compiled.plan();
+    if let Some(launch) = kind.launch {
+        return launches::rows(trace, plan, launch).into();
+    }
+    if !kind.on_gpu {
+        return rows::threads(trace, plan, &Gaps::new(trace, compiled, dependencies));
+    }
+    let mut ends = vec![None; plan.messages().len()];
+    for timing in &trace.messages {
+        if let Some(end) = ends.get_mut(timing.message.index()) {
+            *end = Some(timing.start + timing.duration);
+        }
+    }
+    // The input that came last.
+    let needed = |message: MessageId| {
+        let inputs = dependencies.inputs(message).iter().copied();
+        inputs.max_by_key(|input| ends[input.index()])
+    };
+    let block = |block: u32| format!("block {block}");
+    match grouping {
+        Grouping::Packed => rows::packed(trace, plan),
+        Grouping::ByWorker => rows::blocks(trace, plan, |worker| worker, block, needed),
+        Grouping::ByMultiprocessor(count) => {
+            let group = |worker: u32| worker % count.max(1);
+            rows::blocks(trace, plan, group, |number| format!("SM {number}"), needed)
+        }
+    }
+}
