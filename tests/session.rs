@@ -73,6 +73,26 @@ fn another_run_computes_all_messages_again() {
 }
 
 #[test]
+fn several_runs_are_reported_as_the_median_run_with_the_times_of_all() {
+    let session = Session::start(|| {});
+    session.submit(request("asia", 1));
+    updates_until_idle(&session);
+    session.submit(Request { run_serial: 1, runs: 5, ..request("asia", 1) });
+    let updates = updates_until_idle(&session);
+    let is_result = |update: &&Update| matches!(update, Update::Propagated(_));
+    assert_eq!(updates.iter().filter(is_result).count(), 1, "one result for all runs");
+    let propagation = last_propagation(&updates).expect("posteriors");
+    let times = propagation.times.expect("the times of all runs");
+    assert_eq!((times.runs, times.median), (5, propagation.trace.elapsed));
+    assert!(times.min <= times.median && times.median <= times.max);
+    // New evidence is propagated once.
+    let evidence = evidence_of(&sample("asia"), &[("xray", "yes")]);
+    session.submit(Request { evidence, run_serial: 1, runs: 5, ..request("asia", 1) });
+    let propagation = last_propagation(&updates_until_idle(&session)).expect("posteriors");
+    assert!(propagation.times.is_none());
+}
+
+#[test]
 fn cases_are_answered_last_and_once_each() {
     let session = Session::start(|| {});
     let asia = sample("asia");

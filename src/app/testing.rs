@@ -169,6 +169,7 @@ fn document(name: &str, choice: EngineChoice, findings: &[(&str, &str)]) -> Docu
             evidence: evidence.clone(),
             posteriors,
             untraced: None,
+            times: None,
             trace,
             engine: choice,
             compiled: Arc::clone(&compiled),

@@ -36,4 +36,4 @@ pub use handle::Session;
 pub use improver::ImprovementProgress;
 pub use job::Job;
 pub use request::{Request, Step};
-pub use update::{Failure, Propagation, Update};
+pub use update::{Failure, Propagation, RunTimes, Update};

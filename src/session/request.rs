@@ -31,6 +31,10 @@ pub struct Request {
     /// Increased whenever the posteriors are to be computed again, even if nothing else changed. An
     /// engine that was replaced by its fallback is then tried again.
     pub run_serial: u64,
+    /// How many times to propagate when `run_serial` was increased; 0 counts as 1. The run with the
+    /// median time is [reported](crate::session::Update::Propagated), with the
+    /// [times](crate::session::Propagation::times) of all.
+    pub runs: usize,
 }
 
 /// A unit of work of the worker. Steps are done in this order; a step whose result is still valid

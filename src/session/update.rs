@@ -28,6 +28,37 @@ pub struct Propagation {
     /// Time of the same propagation when its messages are not timed. Timing them slows a GPU down,
     /// so on a GPU a second run measures this time, which is then [reported](Update::Untraced).
     pub untraced: Option<Duration>,
+    /// If the evidence was propagated several times: the times of these runs, of which this is the
+    /// median run.
+    pub times: Option<RunTimes>,
+}
+
+/// The times of several propagations of the same evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunTimes {
+    /// Number of runs.
+    pub runs: usize,
+    /// The shortest time.
+    pub min: Duration,
+    /// The median: the time of the run in the middle when they are sorted by time; of the two
+    /// middle ones, the shorter.
+    pub median: Duration,
+    /// The longest time.
+    pub max: Duration,
+}
+
+impl RunTimes {
+    /// The index of the run with the median time, and the times in short; `None` if there are no
+    /// runs.
+    #[must_use]
+    pub fn of(times: &[Duration]) -> Option<(usize, Self)> {
+        let mut order: Vec<usize> = (0..times.len()).collect();
+        order.sort_by_key(|&run| times[run]);
+        let middle = *order.get(times.len().checked_sub(1)? / 2)?;
+        let (first, last) = (order[0], order[order.len() - 1]);
+        let (min, median, max) = (times[first], times[middle], times[last]);
+        Some((middle, Self { runs: times.len(), min, median, max }))
+    }
 }
 
 impl Propagation {
@@ -116,4 +147,26 @@ pub enum Failure {
     /// A step panicked, which is a defect of the program; the message of the panic.
     #[error("internal error: {0}")]
     Panicked(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_run_is_one_of_the_runs() {
+        let times = |milliseconds: &[u64]| {
+            milliseconds.iter().map(|&ms| Duration::from_millis(ms)).collect::<Vec<_>>()
+        };
+        let found = |milliseconds: &[u64]| {
+            RunTimes::of(&times(milliseconds)).map(|(index, found)| {
+                let short = [found.min, found.median, found.max].map(|time| time.as_millis());
+                (index, found.runs, short)
+            })
+        };
+        assert_eq!(found(&[]), None);
+        assert_eq!(found(&[7]), Some((0, 1, [7, 7, 7])));
+        assert_eq!(found(&[9, 1, 5]), Some((2, 3, [1, 5, 9])));
+        assert_eq!(found(&[4, 9, 1, 3]), Some((3, 4, [1, 3, 9])));
+    }
 }

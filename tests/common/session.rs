@@ -29,6 +29,7 @@ pub fn request(network: &str, serial: u64) -> Request {
         memory: None,
         evidence: Evidence::none(),
         cases: [].into(),
+        runs: 1,
         run_serial: 0,
     }
 }

@@ -105,6 +105,7 @@ fn editing() -> Vec<Action> {
 fn computing() -> Vec<Action> {
     vec![
         action("Propagate now", key(Key::F5), EngineCommand::Propagate),
+        action("Propagate several times and measure", key(Key::F6), EngineCommand::Measure),
         action("Cancel", ctrl(Key::Period), EngineCommand::Cancel),
         action("Improve the tree", None, TreeCommand::Improve),
         action("Stop improving the tree", None, TreeCommand::StopImproving),

@@ -11,7 +11,7 @@ use crate::app::state::model::Model;
 use crate::app::theme::Palette;
 use crate::network::Finding;
 use crate::numbers;
-use crate::session::{Propagation, Step};
+use crate::session::{Propagation, RunTimes, Step};
 
 const LN_P_TOOLTIP: &str =
     "Natural logarithm of the probability of the evidence, with likelihoods as they were entered";
@@ -64,6 +64,9 @@ fn progress(ui: &mut Ui, model: &Model, step: Step, commands: &mut Commands) {
             let bar = egui::ProgressBar::new(share).desired_width(140.0);
             ui.add(bar.text(format!("{done} of {total} messages")));
         }
+        // A spinner is drawn anew in every frame, which takes time of the processors that
+        // propagate. Only repeated runs are not reported while they run.
+        None if step == Step::Propagate => _ = ui.label("propagating several times"),
         _ => {
             ui.spinner();
             ui.label(step.gerund());
@@ -104,6 +107,10 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
     }
     if let Some(result) = &document.result {
         evidence_facts(ui, document, result);
+        if let Some(times) = result.times {
+            times_fact(ui, times);
+            return;
+        }
         let time = numbers::duration(result.took());
         let traced = numbers::duration(result.trace.elapsed);
         let hover = match result.untraced {
@@ -118,6 +125,14 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
             fact(ui, "propagation", time, &hover);
         }
     }
+}
+
+/// Draws the median, the shortest and the longest time of several propagations.
+fn times_fact(ui: &mut Ui, times: RunTimes) {
+    let [min, median, max] = [times.min, times.median, times.max].map(numbers::duration);
+    let hover = format!("Median, minimum and maximum of {} propagations (F6)", times.runs);
+    let runs = times.runs;
+    fact(ui, "propagation", format!("{median} ({min} to {max}, {runs} runs)"), &hover);
 }
 
 /// Draws the chosen engine, or the engine that replaces it and why.

@@ -18,6 +18,11 @@ pub enum EngineCommand {
     SetAutoPropagate(bool),
     /// Propagate now, even if nothing changed. An engine that a fallback replaced is tried again.
     Propagate,
+    /// Propagate as often as the setting says, to show the median, the shortest and the longest
+    /// time.
+    Measure,
+    /// Propagate this many times when measuring.
+    SetMeasuredRuns(usize),
     /// Cancel what the session is doing.
     Cancel,
     /// Hide the message about the last failure.

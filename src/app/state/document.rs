@@ -11,7 +11,7 @@ use crate::format::NetworkSource;
 use crate::format::ReadNetwork;
 use crate::network::{Evidence, Network};
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace, Watch};
-use crate::session::{EngineChoice, Propagation};
+use crate::session::{EngineChoice, Propagation, RunTimes};
 
 /// The open network with its evidence, tree and results.
 #[derive(Clone, Debug)]
@@ -208,6 +208,14 @@ impl Document {
             (None, None, Some(result)) if self.is_on_current_tree(result) => result.untraced,
             _ => None,
         }
+    }
+
+    /// The times of all runs, if the propagation whose trace is [drawn](Self::trace) is the median
+    /// of several on this machine.
+    #[must_use]
+    pub fn run_times(&self) -> Option<RunTimes> {
+        let result = self.result.as_ref().filter(|_| self.shown.is_none())?;
+        result.times.filter(|_| self.running.is_none() && self.is_on_current_tree(result))
     }
 
     /// The first of the [traces to compare](Self::traces_to_compare). The graphs show this one in

@@ -37,6 +37,8 @@ pub(crate) struct Requests {
     source_serial: u64,
     /// Number of times that the user asked for a propagation.
     run_serial: u64,
+    /// Number of propagations in the run that the user asked for last.
+    runs: usize,
     /// Number of searches for a better tree that were started, which is also the seed of the newest
     /// one.
     searches: u64,
@@ -58,6 +60,7 @@ impl Requests {
             orders: KnownOrders::shipped(),
             source_serial: 0,
             run_serial: 0,
+            runs: 1,
             searches: 0,
             evidence: Evidence::none(),
             cases: [].into(),
@@ -81,9 +84,10 @@ impl Requests {
         self.source_serial
     }
 
-    /// Makes the next request propagate even if nothing changed.
-    pub(crate) fn propagate_again(&mut self) {
+    /// Makes the next request propagate `runs` times even if nothing changed.
+    pub(crate) fn propagate_again(&mut self, runs: usize) {
         self.run_serial += 1;
+        self.runs = runs;
     }
 
     /// Counts a new search for a better tree, and returns the seed for it.
@@ -124,6 +128,7 @@ impl Requests {
             evidence,
             cases,
             run_serial: self.run_serial,
+            runs: self.runs,
         });
     }
 }

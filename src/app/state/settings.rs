@@ -22,6 +22,10 @@ const NAME: &str = "settings";
 /// Maximum number of recent files. With a larger number, the menu of recent files gets longer.
 const MAX_RECENT: usize = 12;
 
+/// Number of propagations when times are measured, unless the user chooses another. The median of
+/// more runs varies less, and takes longer.
+const DEFAULT_MEASURED_RUNS: usize = 20;
+
 /// The theme that the user chose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum ThemeChoice {
@@ -60,6 +64,8 @@ pub struct Settings {
     pub keep_improving: bool,
     /// Maximum memory that an engine may use; `None` means half of the available memory.
     pub memory: Option<MemoryLimit>,
+    /// Number of propagations when times are measured.
+    pub measured_runs: usize,
     /// Recently opened files, newest first.
     pub recent: Vec<PathBuf>,
     /// Elimination orders found on this machine: by triangulation `auto` for networks without a
@@ -87,6 +93,7 @@ impl Default for Settings {
             triangulation: crate::graph::Triangulation::default().name().to_owned(),
             keep_improving: false,
             memory: None,
+            measured_runs: DEFAULT_MEASURED_RUNS,
             recent: Vec::new(),
             orders: KnownOrders::default(),
             lessons: BTreeMap::new(),

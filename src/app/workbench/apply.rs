@@ -67,9 +67,14 @@ impl Workbench {
                 }
             }
             EngineCommand::Propagate => {
-                core.requests.propagate_again();
+                core.requests.propagate_again(1);
                 core.request_evidence();
             }
+            EngineCommand::Measure => {
+                core.requests.propagate_again(settings.measured_runs);
+                core.request_evidence();
+            }
+            EngineCommand::SetMeasuredRuns(runs) => settings.measured_runs = runs,
             EngineCommand::Cancel => core.requests.session.cancel(),
             EngineCommand::DismissFailure => core.clear_failure(),
         }

@@ -1,6 +1,7 @@
 //! Propagating with the loaded engine.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::cancel::CancelToken;
 use crate::engine::{Device, PropagationError, QueryError, propagate};
@@ -10,7 +11,7 @@ use crate::session::panics::drop_quietly;
 use crate::session::state::EngineFailure;
 use crate::session::worker::load::load_engine;
 use crate::session::worker::{Interruption, Worker};
-use crate::session::{Failure, Propagation, Request, Step, Update};
+use crate::session::{Failure, Propagation, Request, RunTimes, Step, Update};
 
 impl Worker {
     pub(super) fn propagate_prior(
@@ -36,15 +37,44 @@ impl Worker {
         token: &CancelToken,
     ) -> Result<(), Interruption> {
         let earlier_run = self.state.propagated.as_ref().map(|(_, run_serial)| *run_serial);
-        if earlier_run.is_some_and(|run_serial| run_serial != request.run_serial)
-            && let Some(loaded) = &mut self.state.loaded
-        {
+        let is_another_run = earlier_run.is_some_and(|serial| serial != request.run_serial);
+        if is_another_run && request.runs > 1 {
+            return self.propagate_repeatedly(request, token);
+        }
+        if is_another_run && let Some(loaded) = &mut self.state.loaded {
             // The user asks for another run in order to see every message computed.
             loaded.propagator.forget();
         }
         let watch = self.timed_watch(token);
         if let Some(propagation) = self.propagate(&request.evidence, request, &watch)? {
             self.store_and_report(request, propagation);
+        }
+        Ok(())
+    }
+
+    /// Propagates as often as requested, computing every message each time, and reports the run
+    /// with the median time. The runs are not reported one by one, because the window would draw
+    /// them, which takes time of the processors that propagate.
+    fn propagate_repeatedly(
+        &mut self,
+        request: &Request,
+        token: &CancelToken,
+    ) -> Result<(), Interruption> {
+        let mut runs: Vec<Arc<Propagation>> = Vec::with_capacity(request.runs);
+        for _ in 0..request.runs {
+            let loaded = self.state.loaded.as_mut().expect("an earlier step loaded it");
+            loaded.propagator.forget();
+            let watch = Watch::timed(loaded.compiled.plan(), token.clone());
+            match self.propagate(&request.evidence, request, &watch)? {
+                Some(run) => runs.push(run),
+                None => return Ok(()),
+            }
+        }
+        let times: Vec<Duration> = runs.iter().map(|run| run.trace.elapsed).collect();
+        if let Some((median, times)) = RunTimes::of(&times) {
+            let times = Some(times);
+            let propagation = Propagation { times, ..(*runs[median]).clone() };
+            self.store_and_report(request, Arc::new(propagation));
         }
         Ok(())
     }
@@ -64,17 +94,27 @@ impl Worker {
     pub(super) fn propagate_untraced(&mut self, token: &CancelToken) -> Result<(), Interruption> {
         let traced = self.state.traced.as_ref().expect("an earlier step propagated");
         let loaded = self.state.loaded.as_mut().expect("an earlier step loaded it");
-        let watch = Watch::untimed(token.clone());
-        let Propagation { compiled, evidence, .. } = &**traced;
-        let result = propagate(&mut *loaded.propagator, compiled, evidence, &watch);
-        if let Err(PropagationError::Cancelled(_)) = result {
-            return Err(Interruption::Cancelled);
+        let Propagation { compiled, evidence, times, .. } = &**traced;
+        // If the propagation was repeated, so is the one without timing.
+        let mut untraced: Vec<Duration> = Vec::new();
+        for _ in 0..times.map_or(1, |times| times.runs) {
+            let watch = Watch::untimed(token.clone());
+            match propagate(&mut *loaded.propagator, compiled, evidence, &watch) {
+                Ok(_) => untraced.push(watch.trace().elapsed),
+                Err(PropagationError::Cancelled(_)) => return Err(Interruption::Cancelled),
+                Err(_) => {
+                    self.state.traced = None;
+                    return Ok(());
+                }
+            }
         }
         if let Some(traced) = self.state.traced.take()
-            && result.is_ok()
+            && let Some((_, measured)) = RunTimes::of(&untraced)
         {
-            let untraced = Some(watch.trace().elapsed);
-            self.report(Update::Untraced(Arc::new(Propagation { untraced, ..(*traced).clone() })));
+            let untraced = Some(measured.median);
+            let times = traced.times.map(|_| measured);
+            let propagation = Propagation { untraced, times, ..(*traced).clone() };
+            self.report(Update::Untraced(Arc::new(propagation)));
         }
         Ok(())
     }
@@ -138,6 +178,7 @@ impl Worker {
                 evidence: evidence.clone(),
                 posteriors,
                 untraced: None,
+                times: None,
                 trace: watch.trace(),
                 engine: loaded.engine,
                 compiled,

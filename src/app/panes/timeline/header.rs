@@ -3,14 +3,14 @@
 
 use std::time::Duration;
 
-use eframe::egui::{self, Color32, RichText, Sense, Ui};
+use eframe::egui::{self, Color32, DragValue, RichText, Sense, Ui, WidgetInfo, WidgetType};
 
 use super::panel::PanelView;
 use super::rows::Grouping;
 use super::slices::{SliceKind, Work};
 use super::sums::GroupBy;
 use super::{TimelinePane, TimelineScene};
-use crate::app::state::command::{Commands, ViewCommand};
+use crate::app::state::command::{Commands, EngineCommand, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::theme::Palette;
 use crate::app::widgets::naming;
@@ -34,6 +34,12 @@ pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Comman
         fact(ui, title, &numbers::duration(scene.trace.elapsed));
         if let Some(untraced) = scene.untraced {
             fact(ui, "untraced", &numbers::duration(untraced));
+        }
+        if let Some(times) = scene.times {
+            let [min, median, max] = [times.min, times.median, times.max].map(numbers::duration);
+            fact(ui, &format!("median of {} runs", times.runs), &median);
+            fact(ui, "minimum", &min);
+            fact(ui, "maximum", &max);
         }
         for (stage, colour) in
             [(Stage::Collect, palette.collect), (Stage::Distribute, palette.distribute)]
@@ -92,8 +98,15 @@ fn slowest(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
 
 impl TimelinePane {
     /// Draws what can be chosen: the rows, the critical path and the panel.
-    pub(super) fn options(&mut self, ui: &mut Ui, scene: &TimelineScene<'_>) {
+    pub(super) fn options(
+        &mut self,
+        ui: &mut Ui,
+        scene: &TimelineScene<'_>,
+        commands: &mut Commands,
+    ) {
         ui.horizontal_wrapped(|ui| {
+            measure(ui, scene, commands);
+            ui.separator();
             let groupings = scene.kind.groupings();
             if groupings.len() > 1 {
                 ui.weak("Rows");
@@ -133,6 +146,25 @@ impl TimelinePane {
                 self.range = self.range.filter(|_| is_open);
             }
         });
+    }
+}
+
+/// Draws the button that propagates several times, and the number of propagations.
+fn measure(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
+    /// Largest number of propagations that can be chosen.
+    const MAX_RUNS: usize = 1000;
+    let mut runs = scene.model.settings.measured_runs;
+    let button = ui.button(format!("{runs} runs"));
+    let hint = "Propagate this many times without evidence from earlier runs, and show the run \
+                with the median time (F6)";
+    if button.on_hover_text(hint).clicked() {
+        commands.push(EngineCommand::Measure);
+    }
+    let value = DragValue::new(&mut runs).range(1..=MAX_RUNS).speed(0.2);
+    let value = ui.add(value).on_hover_text("Number of propagations");
+    value.widget_info(|| WidgetInfo::labeled(WidgetType::DragValue, true, "Number of runs"));
+    if value.changed() {
+        commands.push(EngineCommand::SetMeasuredRuns(runs));
     }
 }
 

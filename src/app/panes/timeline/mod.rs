@@ -35,7 +35,7 @@ use crate::app::state::stepping::SteppingMode;
 use crate::app::widgets::naming;
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
-use crate::session::EngineChoice;
+use crate::session::{EngineChoice, RunTimes};
 use axis::View;
 use geometry::{GUTTER, Geometry};
 use layout::{RunKind, TimelineLayout};
@@ -103,6 +103,8 @@ struct TimelineScene<'a> {
     total: f64,
     /// Duration of the propagation when messages are not timed, if that was measured.
     untraced: Option<Duration>,
+    /// The times of all runs if the propagation was repeated.
+    times: Option<RunTimes>,
     /// Whether the propagation is running.
     live: bool,
     /// Whether the critical path is lit.
@@ -156,11 +158,12 @@ impl TimelinePane {
             grouping,
             total: trace.elapsed.as_nanos() as f64,
             untraced: document.untraced(),
+            times: document.run_times(),
             live,
             lit: self.lit,
         };
         header::show(ui, &scene, commands);
-        self.options(ui, &scene);
+        self.options(ui, &scene, commands);
         let slow_motion =
             model.stepping.filter(|stepping| stepping.mode == SteppingMode::SlowMotion);
         if let (Some(stepping), false) = (slow_motion, live) {

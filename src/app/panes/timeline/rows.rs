@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::slices::{Cause, Slice, SliceKind, Work};
 use super::waits::Gaps;
-use crate::propagation::{MessageId, MessageTrace, Phase, Plan, StageTiming};
+use crate::propagation::{Activity, MessageId, MessageTrace, Phase, Plan, StageTiming};
 
 /// How messages are assigned to rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +92,9 @@ pub fn packed(trace: &MessageTrace, plan: &Plan) -> Vec<TimelineRow> {
 #[must_use]
 pub fn threads(trace: &MessageTrace, plan: &Plan, gaps: &Gaps<'_>) -> Vec<TimelineRow> {
     let mut workers = spans_by(trace, plan, |worker| worker);
+    for (worker, slice) in activities(trace) {
+        workers.entry(worker).or_default().push((slice.start, slice));
+    }
     let last = workers.keys().next_back().copied().unwrap_or(0);
     let row = |worker: u32| {
         let mut spans = workers.remove(&worker).unwrap_or_default();
@@ -107,6 +110,23 @@ pub fn threads(trace: &MessageTrace, plan: &Plan, gaps: &Gaps<'_>) -> Vec<Timeli
         }
     };
     (0..=last).map(row).collect()
+}
+
+/// What the workers did apart from messages of their own. Waits are left out: the gaps between the
+/// other stretches are named by what was waited for.
+fn activities(trace: &MessageTrace) -> impl Iterator<Item = (u32, Slice)> + '_ {
+    trace.activities.iter().filter_map(|timing| {
+        let work = match timing.activity {
+            Activity::Start => Work::StartThread,
+            Activity::Root => Work::Root,
+            Activity::HelpRoot => Work::HelpRoot,
+            Activity::Help(message) => Work::Help(message),
+            Activity::Wait => return None,
+        };
+        let start = timing.start.as_nanos() as f64;
+        let end = start + timing.duration.as_nanos() as f64;
+        Some((timing.worker, Slice::work(work, start, end)))
+    })
 }
 
 /// A row for each block of a GPU, or for each group of blocks, with the waits that the GPU

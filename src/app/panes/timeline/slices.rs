@@ -77,7 +77,7 @@ impl Work {
         match self {
             Self::Before => "before the first stage",
             Self::Stage(stage) => stage.name(),
-            Self::StartThread => "start of the thread",
+            Self::StartThread => "starting the thread",
             Self::Root => "product at the root",
             Self::HelpRoot => "part of the product at the root",
             Self::Help(_) => "part of a message",

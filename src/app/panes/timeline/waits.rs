@@ -3,7 +3,8 @@
 
 use super::slices::{Cause, Slice, SliceKind, Work};
 use crate::propagation::{
-    CompiledNetwork, Dependencies, MessageId, MessageTrace, Phase, Stage, StageTiming,
+    Activity, ActivityTiming, CompiledNetwork, Dependencies, MessageId, MessageTrace, Phase, Stage,
+    StageTiming,
 };
 
 /// A part of a propagation. The parts follow one another without a gap.
@@ -53,7 +54,9 @@ impl<'a> Gaps<'a> {
         let collected = of(Phase::Collect).map(|timing| timing.start + timing.duration).max();
         let root = collected.zip(first.map(|timing| timing.start));
         let root = root.map(|(from, to)| (from.as_nanos() as f64, to.as_nanos() as f64));
-        let root_worker = first.map_or(0, |timing| timing.worker);
+        let is_root = |timing: &&ActivityTiming| timing.activity == Activity::Root;
+        let recorded = trace.activities.iter().find(is_root).map(|timing| timing.worker);
+        let root_worker = recorded.or(first.map(|timing| timing.worker)).unwrap_or(0);
         Self { dependencies, parts: parts(trace, root), ends, root_worker }
     }
 
