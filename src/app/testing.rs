@@ -10,6 +10,7 @@ use egui_kittest::{Harness, Node};
 use crate::app::state::command::{Command, Commands, ViewCommand};
 use crate::app::state::document::Document;
 use crate::app::state::highlight::{Highlight, Item};
+use crate::app::state::kept_run::KeptRun;
 use crate::app::state::model::Model;
 use crate::app::state::recordings::RecordedRunRef;
 use crate::app::state::settings::Settings;
@@ -30,7 +31,7 @@ use crate::session::{EngineChoice, Propagation};
 use crate::statistics::Quantiles;
 
 /// The model of a pane in a test, and the commands that the pane pushed. Only commands that select
-/// an item, hover over one, or show a recording are applied to the model.
+/// an item, hover over one, keep a run or show a recording are applied to the model.
 pub(crate) struct Bench {
     /// What the pane draws.
     pub model: Model,
@@ -52,6 +53,11 @@ impl Bench {
                 Command::View(ViewCommand::Select(item)) => {
                     self.model.selection = self.highlight(item.clone());
                     self.pushed.push(ViewCommand::Select(item).into());
+                }
+                Command::View(ViewCommand::KeepRun) => {
+                    let document = self.model.document.as_mut().expect("an open network");
+                    document.kept = KeptRun::of(document);
+                    self.pushed.push(ViewCommand::KeepRun.into());
                 }
                 Command::View(ViewCommand::ShowRecording(recorded)) => {
                     let document = self.model.document.as_mut().expect("an open network");

@@ -11,7 +11,7 @@ use flate2::read::GzDecoder;
 use serde::{Deserialize, Serialize};
 
 use super::Provenance;
-use crate::engine::{EngineInfo, PaperOptions};
+use crate::engine::{Algorithm, EngineInfo, PaperOptions};
 use crate::graph::{JunctionTree, TreeStatistics};
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, MessageTrace, Plan};
@@ -145,7 +145,10 @@ impl Recording {
     pub fn shipped() -> &'static [Self] {
         static UNPACKED: OnceLock<Vec<Recording>> = OnceLock::new();
         UNPACKED.get_or_init(|| {
-            let unpack = |bytes: &&[u8]| Self::read(bytes).expect("shipped recordings are valid");
+            let unpack = |bytes: &&[u8]| {
+                let recording = Self::read(bytes).expect("shipped recordings are valid");
+                recording.with_entries_processed()
+            };
             SHIPPED.iter().map(unpack).collect()
         })
     }
@@ -192,6 +195,25 @@ impl Recording {
             let found = recording.format;
             Err(format!("a recording of version {found}; expected version {FORMAT}"))
         }
+    }
+
+    /// This recording, with the table entries processed for each message where the engine goes
+    /// through all entries of both cliques. Earlier versions did not record them.
+    fn with_entries_processed(mut self) -> Self {
+        for network in &mut self.networks {
+            let sizes = network.messages.iter().map(|sizes| sizes.from.saturating_add(sizes.to));
+            for run in &mut network.runs {
+                let goes_through_all =
+                    run.info().is_some_and(|info| info.capabilities.algorithm == Algorithm::Hugin);
+                if let Some(trace) = &mut run.trace
+                    && trace.processed.is_empty()
+                    && goes_through_all
+                {
+                    trace.processed = sizes.clone().collect();
+                }
+            }
+        }
+        self
     }
 
     /// The recording as JSON, compressed by gzip. Equal recordings give equal bytes.

@@ -117,6 +117,15 @@ impl Plan {
         &self.messages[self.messages.len() / 2..]
     }
 
+    /// For each message, the number of entries of the two clique tables, |from| + |to|, as the paper
+    /// counts the entries that a message touches. `tree` is the tree of the plan.
+    #[must_use]
+    pub fn entries_touched(&self, tree: &JunctionTree) -> Vec<u64> {
+        let entries =
+            |message: &Message| tree[message.from].entries.saturating_add(tree[message.to].entries);
+        self.messages.iter().map(entries).collect()
+    }
+
     /// The message over `separator` in `phase`; `None` if the tree has no such separator.
     #[must_use]
     pub fn message_over(&self, separator: SeparatorId, phase: Phase) -> Option<MessageId> {

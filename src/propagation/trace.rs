@@ -113,9 +113,22 @@ pub struct MessageTrace {
     /// may do other work meanwhile, and the times of the two then overlap.
     #[serde(default)]
     pub activities: Vec<ActivityTiming>,
+    /// By message of the plan: the table entries that the engine goes through for it, without those
+    /// that are zero whatever the evidence. Empty if the engine does not report them.
+    #[serde(default)]
+    pub processed: Vec<u64>,
     /// The work that was skipped; all zero if the engine reports none or has not reported yet.
     #[serde(default)]
     pub savings: Savings,
     /// The time from the start until now, or until the end of a finished propagation.
     pub elapsed: Duration,
+}
+
+impl MessageTrace {
+    /// The table entries that the engine goes through for `message`; `None` if the engine does not
+    /// report them.
+    #[must_use]
+    pub fn entries_processed(&self, message: MessageId) -> Option<u64> {
+        self.processed.get(message.index()).copied().filter(|&entries| entries > 0)
+    }
 }

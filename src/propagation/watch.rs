@@ -59,6 +59,7 @@ pub struct Watch {
     messages: Box<[Span]>,
     activities: Mutex<Vec<ActivityTiming>>,
     savings: OnceLock<Savings>,
+    processed: OnceLock<Vec<u64>>,
     /// The duration until the posteriors were ready.
     ended: OnceLock<Duration>,
     is_finished: AtomicBool,
@@ -102,6 +103,7 @@ impl Watch {
             messages: (0..timed).map(|_| Span::new()).collect(),
             activities: Mutex::default(),
             savings: OnceLock::new(),
+            processed: OnceLock::new(),
             ended: OnceLock::new(),
             is_finished: AtomicBool::new(false),
         }
@@ -290,6 +292,14 @@ impl Watch {
         }
     }
 
+    /// Records the table entries that the engine goes through for each message of the plan, which
+    /// `entries` returns. They are asked for only if messages are timed, and only once.
+    pub fn note_processed(&self, entries: impl FnOnce() -> Vec<u64>) {
+        if self.times_messages() {
+            self.processed.get_or_init(entries);
+        }
+    }
+
     /// Records the work that the engine skipped. Further calls have no effect.
     pub fn note_savings(&self, savings: Savings) {
         let _ = self.savings.set(savings);
@@ -346,6 +356,7 @@ impl Watch {
             stages,
             messages,
             activities,
+            processed: self.processed.get().cloned().unwrap_or_default(),
             savings: self.savings.get().copied().unwrap_or_default(),
             elapsed: self.ended.get().copied().unwrap_or_else(|| self.elapsed()),
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::app::state::case::Case;
+use crate::app::state::kept_run::KeptRun;
 use crate::app::state::recordings::RecordedRunRef;
 use crate::engine::ImpossibleEvidence;
 use crate::format::NetworkSource;
@@ -39,6 +40,8 @@ pub struct Document {
     pub recorded: Vec<RecordedRunRef>,
     /// The recorded run that is shown instead of this machine's propagation, if the user chose one.
     pub shown: Option<RecordedRunRef>,
+    /// The run that was kept to be compared with others.
+    pub kept: Option<Arc<KeptRun>>,
     /// The watch of the running propagation.
     pub running: Option<Arc<Watch>>,
     /// The progress of the running propagation at the start of this frame.
@@ -95,6 +98,7 @@ impl Document {
             result: None,
             recorded: Vec::new(),
             shown: None,
+            kept: None,
             running: None,
             snapshot: None,
             impossible: None,
@@ -207,6 +211,18 @@ impl Document {
             }
             (None, None, Some(result)) if self.is_on_current_tree(result) => result.untraced,
             _ => None,
+        }
+    }
+
+    /// The engine and the tree of the run whose trace is [drawn](Self::trace), such as
+    /// `cpu f64, min-fill`.
+    #[must_use]
+    pub fn run_title(&self) -> String {
+        let triangulation = self.compiled.as_ref().and_then(|compiled| compiled.triangulation());
+        let tree = triangulation.map_or("order of a search", |method| method.name());
+        match self.shown {
+            Some(recorded) => format!("{}, {}, {tree}", recorded.engine(), recorded.credit()),
+            None => format!("{}, {tree}", self.traced_engine().title()),
         }
     }
 

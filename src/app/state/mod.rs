@@ -19,6 +19,7 @@ pub mod file_purpose;
 pub mod highlight;
 pub mod history;
 pub mod improvement;
+pub mod kept_run;
 pub mod left_evidence;
 pub mod lessons;
 pub mod model;

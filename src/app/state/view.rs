@@ -4,6 +4,7 @@ use eframe::egui;
 
 use crate::app::state::core::Core;
 use crate::app::state::highlight::Item;
+use crate::app::state::kept_run::KeptRun;
 use crate::app::state::pane::Pane;
 use crate::app::state::pane_layout;
 use crate::app::state::recordings::RecordedRunRef;
@@ -40,6 +41,8 @@ pub enum ViewCommand {
     ShowFillEdges(bool),
     /// Show the messages of a recorded run, or for `None` the messages of this machine.
     ShowRecording(Option<RecordedRunRef>),
+    /// Keep the run whose trace is drawn, to compare it with others.
+    KeepRun,
     /// Compute the numbers of this message. Pushed in every frame in which a pane shows the
     /// message.
     Explain(MessageId),
@@ -82,6 +85,11 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: ViewCommand) 
             core.model.likelihood = variable;
             if variable.is_some() {
                 core.show_pane(Pane::Variables);
+            }
+        }
+        ViewCommand::KeepRun => {
+            if let Some(document) = core.document() {
+                document.kept = KeptRun::of(document);
             }
         }
         ViewCommand::SetTheme(theme) => {

@@ -160,6 +160,9 @@ impl<T: Real> Shared<T> {
             None => propagate(),
         }?;
         let made_entries = messages.is_none().then_some(made_entries);
+        if let Some(messages) = messages {
+            watch.note_processed(|| messages.processed().to_vec());
+        }
         watch.note_savings(savings(&self.compiled, &filled.tree, state, made_entries));
         watch.check()?;
         let is_certain = evidence.is_empty() && network.is_bayesian();

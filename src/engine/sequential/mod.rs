@@ -316,6 +316,7 @@ impl<T: Real> Propagator for Loaded<T> {
         let compiled = Arc::clone(&self.compiled);
         let (collect, distribute) = (compiled.plan().collect(), compiled.plan().distribute());
         watch.check()?;
+        watch.note_processed(|| compiled.plan().entries_touched(compiled.tree()));
         watch.stage(Stage::Initialise, || self.initialise(evidence))?;
         watch.stage(Stage::Collect, || self.pass_all(collect, 0, watch))?;
         let ln_p_evidence = self.ln_p_evidence()?;

@@ -76,6 +76,8 @@ pub(super) mod trace {
         /// Activity, worker, start and duration.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         activities: Vec<(Activity, u32, u64, u64)>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        processed: Vec<u64>,
         savings: Savings,
         elapsed: u64,
     }
@@ -100,6 +102,7 @@ pub(super) mod trace {
                 waits: empty_if_zero(waits),
                 shared: empty_if_zero(messages.iter().map(|m| u64::from(m.shared_with)).collect()),
                 activities: trace.activities.iter().map(activity).collect(),
+                processed: trace.processed.clone(),
                 savings: trace.savings,
                 elapsed: nanoseconds(trace.elapsed),
             }
@@ -120,6 +123,7 @@ pub(super) mod trace {
             waits,
             shared,
             activities,
+            processed,
             savings,
             elapsed,
         } = columns;
@@ -160,6 +164,7 @@ pub(super) mod trace {
             stages: stages.into_iter().map(stage).collect(),
             messages: rows.map(timing).collect::<Result<_, D::Error>>()?,
             activities: activities.into_iter().map(activity).collect(),
+            processed,
             savings,
             elapsed: Duration::from_nanos(elapsed),
         }))

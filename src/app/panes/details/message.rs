@@ -104,14 +104,21 @@ fn work(ui: &mut Ui, scene: &DetailsScene<'_>, id: MessageId) {
         lines.extend([
             ("start", duration(timing.start)),
             ("duration", duration(timing.duration)),
-            ("per entry", nanoseconds(took / touched.max(1) as f64)),
+            ("per touched", nanoseconds(took / touched.max(1) as f64)),
             ("share", format!("{} of all messages' time", share(took, all))),
         ]);
     }
+    if let Some(processed) = trace.as_ref().and_then(|trace| trace.entries_processed(id)) {
+        lines.push(("processed", format!("{} by the engine", thousands(processed))));
+        if let Some(timing) = timing {
+            let took = timing.duration.as_nanos() as f64;
+            lines.push(("per processed", nanoseconds(took / processed.max(1) as f64)));
+        }
+    }
     facts(ui, "message work", lines);
     ui.weak(
-        "Entries are counted as in the paper. Engines cpu and gpu skip zeros, ones and values that \
-         are already known, and may read far fewer.",
+        "Touched is counted as in the paper: all entries of both cliques. Processed leaves out the \
+         entries that are always zero, which engines cpu and gpu skip.",
     );
     if let Some(recorded) = scene.document.shown {
         ui.weak(format!("{}, {}", recorded.engine(), recorded.credit()));

@@ -34,9 +34,11 @@ pub(super) enum SortBy {
     To,
     Separator,
     Touched,
+    Processed,
     Start,
     Duration,
-    PerEntry,
+    PerTouched,
+    PerProcessed,
     Share,
 }
 
@@ -49,8 +51,10 @@ pub(super) struct MessageRow {
     pub to: CliqueId,
     /// Entries of the separator.
     pub separator: u64,
-    /// Entries of both cliques, sender and receiver.
+    /// Entries of both cliques, sender and receiver, as the paper counts.
     pub touched: u64,
+    /// Entries that the engine went through; `None` if it does not report them.
+    pub processed: Option<u64>,
     pub start: f64,
     pub duration: f64,
     /// Number of other messages that were timed together with this one.
@@ -59,8 +63,13 @@ pub(super) struct MessageRow {
 
 impl MessageRow {
     /// Nanoseconds per entry touched.
-    pub fn per_entry(&self) -> f64 {
+    pub fn per_touched(&self) -> f64 {
         self.duration / self.touched.max(1) as f64
+    }
+
+    /// Nanoseconds per entry processed, if that is known.
+    pub fn per_processed(&self) -> Option<f64> {
+        Some(self.duration / self.processed?.max(1) as f64)
     }
 
     /// `nanoseconds` with a unit, marked as approximate if the message was timed together with
@@ -94,6 +103,7 @@ pub(super) fn list(trace: &MessageTrace, compiled: &CompiledNetwork, query: Quer
             to: message.to,
             separator: compiled.tree()[message.separator].entries,
             touched: naming::entries_touched(compiled, timing.message),
+            processed: trace.entries_processed(timing.message),
             start: timing.start.as_nanos() as f64,
             duration: timing.duration.as_nanos() as f64,
             shared_with: timing.shared_with,
@@ -123,6 +133,11 @@ pub(super) fn compare(column: SortBy, a: &MessageRow, b: &MessageRow) -> Orderin
         SortBy::Touched => a.touched.cmp(&b.touched),
         SortBy::Start => a.start.total_cmp(&b.start),
         SortBy::Duration | SortBy::Share => a.duration.total_cmp(&b.duration),
-        SortBy::PerEntry => a.per_entry().total_cmp(&b.per_entry()),
+        SortBy::Processed => a.processed.cmp(&b.processed),
+        SortBy::PerTouched => a.per_touched().total_cmp(&b.per_touched()),
+        SortBy::PerProcessed => {
+            let rank = |row: &MessageRow| row.per_processed().unwrap_or(-1.0);
+            rank(a).total_cmp(&rank(b))
+        }
     }
 }

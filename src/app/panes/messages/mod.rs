@@ -18,7 +18,7 @@ use crate::propagation::{CompiledNetwork, MessageId, MessageTrace, Phase};
 use list::{MessageList, MessageRow, Query, SortBy, list};
 
 /// The headers of all columns.
-const HEADERS: [Header<SortBy>; 10] = [
+const HEADERS: [Header<SortBy>; 12] = [
     Header::text(SortBy::Order, "#", "Number of the message in the plan"),
     Header::text(SortBy::Phase, "Phase", "Toward the root or away from it"),
     Header::text(SortBy::From, "From", "The clique that is marginalised"),
@@ -27,8 +27,13 @@ const HEADERS: [Header<SortBy>; 10] = [
     Header::number(
         SortBy::Touched,
         "Touched",
-        "Entries of both cliques' tables, counted as in the paper; engines cpu and gpu skip zeros \
-         and may read fewer",
+        "Entries of both cliques' tables, as the paper counts",
+    ),
+    Header::number(
+        SortBy::Processed,
+        "Processed",
+        "Table entries that the engine went through, without those that are always zero; - if the \
+         engine does not count them",
     ),
     Header::number(SortBy::Start, "Start", "Since the start of the propagation").smallest_first(),
     Header::number(
@@ -38,9 +43,14 @@ const HEADERS: [Header<SortBy>; 10] = [
          together; the common time is divided by forecast cost.",
     ),
     Header::number(
-        SortBy::PerEntry,
-        "Per entry",
-        "Time per table entry (counted as in the paper; engines cpu and gpu skip zeros)",
+        SortBy::PerTouched,
+        "Per touched",
+        "Time per entry touched, as the paper counts",
+    ),
+    Header::number(
+        SortBy::PerProcessed,
+        "Per processed",
+        "Time per entry that the engine went through",
     ),
     Header::number(SortBy::Share, "Share", "Share of the sum over all messages"),
 ];
@@ -94,7 +104,8 @@ impl MessagesPane {
                 .column(Column::exact(40.0).clip(false))
                 .column(Column::exact(64.0))
                 .columns(Column::remainder().at_least(60.0).clip(true), 2)
-                .columns(Column::exact(66.0), 5)
+                .columns(Column::exact(66.0), 4)
+                .columns(Column::exact(74.0), 3)
                 .column(Column::exact(42.0))
                 .column(Column::exact(table::MARGIN));
             if let Some(row) = scroll {
@@ -174,9 +185,12 @@ impl MessagesPane {
             cell(&mut row, naming::clique(compiled, line.to));
             number(&mut row, numbers::thousands(line.separator));
             number(&mut row, numbers::thousands(line.touched));
+            number(&mut row, line.processed.map_or("-".to_owned(), numbers::thousands));
             number(&mut row, line.time(line.start));
             number(&mut row, line.time(line.duration));
-            number(&mut row, line.time(line.per_entry()));
+            number(&mut row, line.time(line.per_touched()));
+            let per_processed = line.per_processed().map(|time| line.time(time));
+            number(&mut row, per_processed.unwrap_or("-".to_owned()));
             number(&mut row, numbers::share(line.duration, list.total_of_all));
             cell(&mut row, "");
             if response.hovered() {

@@ -47,7 +47,14 @@ fn messages_sort_by_every_column_and_ties_keep_the_plan_order() {
     for column in
         [SortBy::Order, SortBy::Phase, SortBy::From, SortBy::To, SortBy::Separator, SortBy::Touched]
             .into_iter()
-            .chain([SortBy::Start, SortBy::Duration, SortBy::PerEntry, SortBy::Share])
+            .chain([
+                SortBy::Start,
+                SortBy::Duration,
+                SortBy::PerTouched,
+                SortBy::PerProcessed,
+                SortBy::Processed,
+                SortBy::Share,
+            ])
     {
         for sort in [Sort::ascending(column), Sort::descending(column)] {
             let query = Query { sort, ..Query::default() };

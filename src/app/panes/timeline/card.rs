@@ -83,9 +83,15 @@ fn message_card(ui: &mut Ui, scene: &TimelineScene<'_>, slice: Slice, id: Messag
                 ("touched", format!("{} entries of both cliques", numbers::thousands(touched))),
                 ("start", numbers::nanoseconds(slice.start)),
                 ("duration", numbers::nanoseconds(length)),
-                ("per entry", numbers::nanoseconds(length / touched.max(1) as f64)),
+                ("per touched", numbers::nanoseconds(length / touched.max(1) as f64)),
             ],
         );
+        if let Some(processed) = scene.trace.entries_processed(id) {
+            let entries = numbers::thousands(processed);
+            let per_processed = numbers::nanoseconds(length / processed.max(1) as f64);
+            let processed = format!("{entries} entries by the engine");
+            lines(ui, [("processed", processed), ("per processed", per_processed)]);
+        }
     });
     if scene.layout.critical.contains(id.index()) {
         ui.weak("On the critical path");

@@ -5,6 +5,7 @@ use eframe::egui::{
 };
 
 use super::TimelineScene;
+use super::alignment::Change;
 use super::axis::ticks;
 use super::geometry::{AXIS_HEIGHT, GUTTER, Geometry};
 use super::rows::{RowShape, between, shapes};
@@ -156,6 +157,7 @@ impl Drawing<'_> {
             }
             let seen = between(slices, view.0, view.1);
             self.light(&painter, seen, y_range);
+            self.mark_changes(&painter, seen, y_range);
             self.outlines(&painter, seen, y_range, pointed);
         }
     }
@@ -263,10 +265,38 @@ impl Drawing<'_> {
         }
     }
 
+    /// Marks messages that took more time than in the run that this one is compared with by a line
+    /// on top, and messages that took less by a line at the bottom, with an arrow head if there is
+    /// room.
+    fn mark_changes(&self, painter: &Painter, seen: &[Slice], y_range: Rangef) {
+        let Some(changes) = self.scene.changes else { return };
+        let ink = self.ui.visuals().strong_text_color();
+        for slice in seen {
+            let change = slice.message().and_then(|id| changes.get(id.index()).copied().flatten());
+            let (line, text, align) = match change {
+                Some(Change::Slower) => (y_range.min..=y_range.min + 3.0, "▲", Align2::LEFT_TOP),
+                Some(Change::Faster) => (y_range.max - 3.0..=y_range.max, "▼", Align2::LEFT_BOTTOM),
+                _ => continue,
+            };
+            let (from, to) = (self.geometry.x(slice.start), self.geometry.x(slice.end));
+            let bar = Rect::from_x_y_ranges(from..=to.max(from + 1.0), line);
+            painter.rect_filled(bar, 0, ink);
+            if to - from > 14.0 {
+                let bar = Rect::from_x_y_ranges(from..=to, y_range);
+                let on = ink_on(self.fill(*slice));
+                let at = align.pos_in_rect(&bar.shrink2(egui::vec2(2.0, 3.0)));
+                painter.text(at, align, text, FontId::proportional(9.0), on);
+            }
+        }
+    }
+
     /// Outlines the selected and the hovered messages among `seen`, and the stretch under the
     /// pointer.
     fn outlines(&self, painter: &Painter, seen: &[Slice], y_range: Rangef, pointed: Option<Slice>) {
         let model = self.scene.model;
+        if !self.scene.is_current {
+            return;
+        }
         let of = |slice: &Slice, highlighted: &dyn Fn(MessageId) -> bool| {
             slice.message().is_some_and(highlighted)
         };

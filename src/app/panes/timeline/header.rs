@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use eframe::egui::{self, Color32, DragValue, RichText, Sense, Ui, WidgetInfo, WidgetType};
+use eframe::egui::{self, Button, Color32, DragValue, RichText, Sense, Ui, WidgetInfo, WidgetType};
 
 use super::panel::PanelView;
 use super::rows::Grouping;
@@ -138,6 +138,7 @@ impl TimelinePane {
             );
             let title = format!("Critical path {}", numbers::duration(path.duration));
             ui.toggle_value(&mut self.lit, title).on_hover_text(hint);
+            self.comparison_buttons(ui, scene, commands);
             let mut is_open = self.panel.is_some();
             ui.toggle_value(&mut is_open, "Sums")
                 .on_hover_text("Count, total, mean and share of everything, and a histogram");
@@ -146,6 +147,32 @@ impl TimelinePane {
                 self.range = self.range.filter(|_| is_open);
             }
         });
+    }
+}
+
+impl TimelinePane {
+    /// Draws the button that keeps the run for comparison and, once there is a kept run, the button
+    /// that compares.
+    fn comparison_buttons(
+        &mut self,
+        ui: &mut Ui,
+        scene: &TimelineScene<'_>,
+        commands: &mut Commands,
+    ) {
+        let keep = Button::new("Keep this run");
+        let hint = "Keep this run, to compare it with a later one, with another engine or with \
+                    another triangulation";
+        if ui.add_enabled(!scene.live, keep).on_hover_text(hint).clicked() {
+            commands.push(ViewCommand::KeepRun);
+        }
+        let kept = scene.model.document.as_ref().and_then(|document| document.kept.as_ref());
+        if let Some(kept) = kept {
+            let time = numbers::duration(kept.trace.elapsed);
+            ui.toggle_value(&mut self.compares, "Compare").on_hover_text(format!(
+                "Compare this run with the kept one: {}, {time}",
+                kept.title
+            ));
+        }
     }
 }
 

@@ -164,7 +164,7 @@ impl TimelinePane {
     }
 
     /// Shows `view`. If that is everything, the chart follows the whole propagation again.
-    fn set_view(&mut self, view: View, total: f64) {
+    pub(super) fn set_view(&mut self, view: View, total: f64) {
         self.view = view.unless_all(total);
     }
 }

@@ -156,6 +156,9 @@ fn arranged(
     grouping: Grouping,
 ) -> Vec<TimelineRow> {
     let plan = compiled.plan();
+    if grouping == Grouping::Packed {
+        return rows::packed(trace, plan);
+    }
     if let Some(launch) = kind.launch {
         return launches::rows(trace, plan, launch).into();
     }
@@ -175,11 +178,12 @@ fn arranged(
     };
     let block = |block: u32| format!("block {block}");
     match grouping {
-        Grouping::Packed => rows::packed(trace, plan),
-        Grouping::ByWorker => rows::blocks(trace, plan, |worker| worker, block, needed),
         Grouping::ByMultiprocessor(count) => {
             let group = |worker: u32| worker % count.max(1);
             rows::blocks(trace, plan, group, |number| format!("SM {number}"), needed)
+        }
+        Grouping::ByWorker | Grouping::Packed => {
+            rows::blocks(trace, plan, |worker| worker, block, needed)
         }
     }
 }

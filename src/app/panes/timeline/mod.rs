@@ -1,8 +1,10 @@
 //! The message timeline: every message of a propagation on a time axis, while it runs and after,
 //! and what the threads did or waited for between the messages.
 
+mod alignment;
 mod axis;
 mod card;
+mod compare;
 mod draw;
 mod duration_bins;
 mod geometry;
@@ -36,7 +38,9 @@ use crate::app::widgets::naming;
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
 use crate::session::{EngineChoice, RunTimes};
+use alignment::Change;
 use axis::View;
+use compare::Comparison;
 use geometry::{GUTTER, Geometry};
 use layout::{RunKind, TimelineLayout};
 use panel::PanelView;
@@ -80,6 +84,12 @@ pub struct TimelinePane {
     selected: Option<MessageId>,
     /// The layout of a finished run.
     cached: Option<CachedLayout>,
+    /// Whether the kept run is compared with the current one.
+    compares: bool,
+    /// The two runs that are compared.
+    comparison: Option<Comparison>,
+    /// Distances in points by which the rows of the kept run and of the current run are scrolled.
+    compare_scroll: [f32; 2],
 }
 
 /// A layout, and everything that it depends on.
@@ -109,13 +119,18 @@ struct TimelineScene<'a> {
     live: bool,
     /// Whether the critical path is lit.
     lit: bool,
+    /// By message: whether it took more or less time than in the run that this one is compared
+    /// with; `None` inside if that run has no such message.
+    changes: Option<&'a Vec<Option<Change>>>,
+    /// Whether the messages are those of the current tree, which selection and hover refer to.
+    is_current: bool,
 }
 
 impl TimelineScene<'_> {
     /// The selected message, if a single one is selected.
     fn selected_message(&self) -> Option<MessageId> {
         match self.model.selected() {
-            Some(Item::Message(message)) => Some(*message),
+            Some(Item::Message(message)) if self.is_current => Some(*message),
             _ => None,
         }
     }
@@ -161,6 +176,8 @@ impl TimelinePane {
             times: document.run_times(),
             live,
             lit: self.lit,
+            changes: None,
+            is_current: true,
         };
         header::show(ui, &scene, commands);
         self.options(ui, &scene, commands);
@@ -170,6 +187,8 @@ impl TimelinePane {
             let player = stepping.player;
             let now = slow_motion::Now { time: player.position(), playing: player.is_playing() };
             slow_motion::show(ui, document, compiled, now, &mut self.slow_motion_view, commands);
+        } else if self.compares && document.kept.is_some() && !live {
+            self.compare(ui, model, document, commands);
         } else {
             self.chart_and_panel(ui, &scene, commands);
         }

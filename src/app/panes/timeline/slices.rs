@@ -15,6 +15,9 @@ pub enum Work {
     /// The product of all tables and messages at the root. It belongs to no message, because none
     /// goes to the root after collect.
     Root,
+    /// Time between the last message toward the root and the first one away from it, where the
+    /// engine did not record what it did there.
+    AtRoot,
     /// A part of the product at the root, which another thread began.
     HelpRoot,
     /// A part of this message, which another thread began.
@@ -79,6 +82,7 @@ impl Work {
             Self::Stage(stage) => stage.name(),
             Self::StartThread => "starting the thread",
             Self::Root => "product at the root",
+            Self::AtRoot => "work at the root",
             Self::HelpRoot => "part of the product at the root",
             Self::Help(_) => "part of a message",
             Self::Launch => "launch and copy",
@@ -143,7 +147,7 @@ impl Slice {
             SliceKind::Message(_, phase) => phase.name(),
             SliceKind::Work(work) => work.name(),
             SliceKind::Wait(Cause::Message(_)) => "waiting for a message",
-            SliceKind::Wait(Cause::Work(Work::Root)) => "waiting for the product at the root",
+            SliceKind::Wait(Cause::Work(Work::AtRoot)) => "waiting for the root",
             SliceKind::Wait(Cause::Work(Work::Stage(_))) => "waiting for another stage",
             SliceKind::Wait(Cause::Work(_)) => "waiting between the stages",
             SliceKind::Wait(Cause::NoMore(Phase::Collect)) => "nothing more to collect",

@@ -186,7 +186,7 @@ fn every_stretch_of_time_has_a_name_and_every_thread_an_idle_share() {
     let mut harness = asia();
     harness.get_by_label("Sums").click();
     harness.run();
-    for name in ["initialise", "collect", "product at the root", "distribute", "read posteriors"] {
+    for name in ["initialise", "collect", "work at the root", "distribute", "read posteriors"] {
         harness.get_by_label(name);
     }
     let trace = harness.state().model.document.as_ref().unwrap().trace().unwrap().clone();
@@ -320,6 +320,34 @@ fn the_critical_path_can_be_lit_and_ends_at_a_message_away_from_the_root() {
     for pair in path.messages.windows(2) {
         assert_eq!(plan[pair[0]].to, plan[pair[1]].from, "each message needs the one before");
     }
+}
+
+#[test]
+fn a_kept_run_is_compared_with_another_message_by_message() {
+    let mut model = model("asia");
+    record_on_gpu(&mut model);
+    let messages = model.compiled().unwrap().plan().messages().len();
+    let mut pane = TimelinePane::default();
+    let mut harness = drive_model(model, move |ui, model, commands| pane.show(ui, model, commands));
+    harness.run();
+    assert!(harness.query_by_label("Compare").is_none(), "no run is kept");
+    harness.get_by_label("Keep this run").click();
+    harness.run();
+    harness.get_by_value("sequential f64, this machine").click();
+    harness.run();
+    harness.get_by_label("gpu f32, recorded").click();
+    harness.run();
+    harness.get_by_label("Compare").click();
+    harness.run();
+    label_containing(&harness, "Run to compare, kept: sequential f64");
+    label_containing(&harness, "Run to compare, now: gpu f32");
+    label_containing(&harness, &format!("{messages} messages in both"));
+    let (slower, faster) = ("▲ ", "▼ ");
+    label_containing(&harness, slower);
+    label_containing(&harness, faster);
+    harness.get_by_label("Compare").click();
+    harness.run();
+    label_containing(&harness, "Message timeline");
 }
 
 #[test]

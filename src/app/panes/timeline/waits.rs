@@ -86,7 +86,7 @@ impl<'a> Gaps<'a> {
             }
             match part.kind {
                 PartKind::Work(work) => {
-                    let doer = if work == Work::Root { self.root_worker } else { 0 };
+                    let doer = if work == Work::AtRoot { self.root_worker } else { 0 };
                     into.push(if worker == doer {
                         Slice::work(work, from, to)
                     } else {
@@ -147,7 +147,7 @@ fn parts(trace: &MessageTrace, root: Option<(f64, f64)>) -> Vec<Part> {
             Stage::Distribute => {
                 let (kind, root) = with_root(Phase::Distribute);
                 match root {
-                    Some((_, to)) => add(PartKind::Work(Work::Root), to.min(end)),
+                    Some((_, to)) => add(PartKind::Work(Work::AtRoot), to.min(end)),
                     None => add(PartKind::Work(before), start),
                 }
                 add(kind, end);
@@ -175,8 +175,8 @@ mod tests {
     }
 
     /// A trace of Asia on two threads: thread 0 computes all messages but the last collect message
-    /// and the last distribute message. Each message takes 10 ns. After collect, the product at
-    /// the root takes 100 ns.
+    /// and the last distribute message. Each message takes 10 ns. After collect, the work at the
+    /// root takes 100 ns.
     fn trace(compiled: &CompiledNetwork) -> MessageTrace {
         let count = compiled.plan().messages().len() as u64;
         let half = count / 2;
@@ -237,13 +237,13 @@ mod tests {
     }
 
     #[test]
-    fn the_first_thread_does_the_stages_and_the_product_at_the_root() {
+    fn the_first_thread_does_the_stages_and_the_work_at_the_root() {
         let (_, trace, [first, second]) = filled();
         let works: Vec<SliceKind> = first.iter().map(|slice| slice.kind).collect();
         for work in [
             Work::Before,
             Work::Stage(Stage::Initialise),
-            Work::Root,
+            Work::AtRoot,
             Work::Stage(Stage::Read),
             Work::After,
         ] {
@@ -251,7 +251,7 @@ mod tests {
             let waited = SliceKind::Wait(Cause::Work(work));
             assert!(second.iter().any(|slice| slice.kind == waited), "{work:?} in {second:?}");
         }
-        let root = first.iter().find(|slice| slice.kind == SliceKind::Work(Work::Root)).unwrap();
+        let root = first.iter().find(|slice| slice.kind == SliceKind::Work(Work::AtRoot)).unwrap();
         let half = trace.messages.len() as f64 / 2.0;
         assert_eq!((root.start, root.end), (20.0 + 10.0 * half, 120.0 + 10.0 * half));
     }

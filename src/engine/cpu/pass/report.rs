@@ -29,6 +29,10 @@ pub struct Messages {
     by_clique: Vec<Option<(MessageId, MessageId, u32)>>,
     /// Messages are timed together up to this forecast time, in nanoseconds; zero to time each.
     min_interval: u32,
+    /// By message of the plan: the entries of the clique table that the message goes through. Each
+    /// goes through the table of the clique that is further from the root; toward a clique without
+    /// tables below, only through the separator.
+    processed: Vec<u64>,
 }
 
 impl Messages {
@@ -43,7 +47,25 @@ impl Messages {
         let forecasts = || by_clique.iter().flatten().map(|&(.., forecast)| u64::from(forecast));
         let total: u64 = forecasts().sum();
         let times_each = total > MIN_AVERAGE_TIMED_ALONE * forecasts().count() as u64;
-        Self { by_clique, min_interval: if times_each { 0 } else { MIN_TIMED } }
+        let min_interval = if times_each { 0 } else { MIN_TIMED };
+        let ids =
+            || by_clique.iter().flatten().flat_map(|&(up, down, _)| [up.index(), down.index()]);
+        let mut processed = vec![0; ids().max().map_or(0, |last| last + 1)];
+        for (&(collect, distribute, _), node) in by_clique
+            .iter()
+            .zip(&tree.nodes)
+            .filter_map(|(messages, node)| messages.as_ref().map(|messages| (messages, node)))
+        {
+            let down = if node.below.is_empty() { node.above.len() } else { node.entries };
+            processed[collect.index()] = node.entries as u64;
+            processed[distribute.index()] = down as u64;
+        }
+        Self { by_clique, min_interval, processed }
+    }
+
+    /// By message of the plan: the table entries that the message goes through.
+    pub fn processed(&self) -> &[u64] {
+        &self.processed
     }
 }
 

@@ -150,6 +150,8 @@ impl<E: Executor> PaperPropagator<E> {
 
     /// Propagates and times every message. This takes longer than [`Self::plain`].
     fn traced(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
+        let compiled = &self.compiled;
+        watch.note_processed(|| compiled.plan().entries_touched(compiled.tree()));
         watch.stage(Stage::Initialise, || {
             let packed = self.buffers.pack(evidence);
             self.executor.initialise(&self.buffers, &packed)?;

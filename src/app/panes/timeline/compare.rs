@@ -1,0 +1,264 @@
+//! Two runs one above the other on a common time axis, with a table of their messages. The first is
+//! the run that was kept, the second is the current one.
+
+use std::sync::Arc;
+
+use eframe::egui::{FontId, Pos2, Rect, RichText, Sense, Ui, UiBuilder, WidgetInfo, WidgetType};
+use egui_extras::{Column, TableBuilder};
+
+use super::alignment::{Alignment, Change, Pair};
+use super::axis::View;
+use super::geometry::Geometry;
+use super::layout::{RunKind, TimelineLayout};
+use super::rows::Grouping;
+use super::{TimelinePane, TimelineScene, draw, slice_at};
+use crate::app::panes::common::FinishedRun;
+use crate::app::state::command::{Commands, ViewCommand};
+use crate::app::state::document::Document;
+use crate::app::state::highlight::Item;
+use crate::app::state::kept_run::KeptRun;
+use crate::app::state::model::Model;
+use crate::app::widgets::naming;
+use crate::app::widgets::table::{self, cell, number};
+use crate::numbers;
+use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
+
+/// Width in points of the table of messages.
+const TABLE_WIDTH: f32 = 330.0;
+/// Height in points of the title of a run.
+const TITLE_HEIGHT: f32 = 18.0;
+
+/// Two runs laid out for comparison, and what they were laid out from.
+#[derive(Debug)]
+pub(super) struct Comparison {
+    kept: Arc<KeptRun>,
+    current: FinishedRun,
+    layouts: [TimelineLayout; 2],
+    alignment: Alignment,
+    /// By message of the current run.
+    changes: Vec<Option<Change>>,
+}
+
+impl Comparison {
+    fn new(
+        kept: &Arc<KeptRun>,
+        current: FinishedRun,
+        trace: &MessageTrace,
+        compiled: &CompiledNetwork,
+    ) -> Self {
+        let kind = RunKind::default();
+        let layout = |trace, compiled| TimelineLayout::new(trace, compiled, kind, Grouping::Packed);
+        let alignment = Alignment::new((&kept.compiled, &kept.trace), (compiled, trace));
+        let mut changes = vec![None; compiled.plan().messages().len()];
+        for pair in &alignment.pairs {
+            changes[pair.second.index()] = Some(pair.change());
+        }
+        let layouts = [layout(&kept.trace, &*kept.compiled), layout(trace, compiled)];
+        Self { kept: Arc::clone(kept), current, layouts, alignment, changes }
+    }
+}
+
+impl TimelinePane {
+    /// Draws the comparison of the current run with the kept one.
+    pub(super) fn compare(
+        &mut self,
+        ui: &mut Ui,
+        model: &Model,
+        document: &Document,
+        commands: &mut Commands,
+    ) {
+        let (Some(kept), Some(current), Some(trace), Some(compiled)) =
+            (&document.kept, FinishedRun::of(document), document.trace(), &document.compiled)
+        else {
+            return;
+        };
+        let is_current = |comparison: &Comparison| {
+            Arc::ptr_eq(&comparison.kept, kept) && comparison.current == current
+        };
+        let comparison = match self.comparison.take().filter(is_current) {
+            Some(comparison) => comparison,
+            None => Comparison::new(kept, current, trace, compiled),
+        };
+        summary(ui, &comparison.alignment);
+        let (_, whole) = ui.allocate_space(ui.available_size());
+        let (mut charts, mut side) = (whole, whole);
+        charts.max.x = (charts.max.x - TABLE_WIDTH).max(charts.min.x + 0.5 * whole.width());
+        side.min.x = charts.max.x + 8.0;
+        let mut child = ui.new_child(UiBuilder::new().max_rect(side).id_salt("compared messages"));
+        child.set_clip_rect(side.intersect(ui.clip_rect()));
+        messages_table(&mut child, &comparison, compiled, commands);
+        let total = kept.trace.elapsed.max(trace.elapsed).as_nanos() as f64;
+        let titles = [format!("kept: {}", kept.title), format!("now: {}", document.run_title())];
+        let runs = [(&*kept.compiled, &kept.trace), (&**compiled, trace)];
+        for (index, ((compiled_of_run, trace), title)) in runs.into_iter().zip(titles).enumerate() {
+            let scene = TimelineScene {
+                model,
+                compiled: compiled_of_run,
+                trace,
+                layout: &comparison.layouts[index],
+                kind: RunKind::default(),
+                grouping: Grouping::Packed,
+                total,
+                untraced: None,
+                times: None,
+                live: false,
+                lit: false,
+                changes: (index == 1).then_some(&comparison.changes),
+                is_current: std::ptr::eq(compiled_of_run, &raw const **compiled),
+            };
+            let half = 0.5 * charts.height();
+            let top = charts.top() + index as f32 * half;
+            let rect = Rect::from_x_y_ranges(charts.x_range(), top..=top + half - 4.0);
+            self.run(ui, &scene, (index, rect, title), commands);
+        }
+        self.comparison = Some(comparison);
+    }
+
+    /// Draws one of the two runs: its index, its rectangle and its title.
+    fn run(
+        &mut self,
+        ui: &mut Ui,
+        scene: &TimelineScene<'_>,
+        (index, mut rect, title): (usize, Rect, String),
+        commands: &mut Commands,
+    ) {
+        let time = numbers::duration(scene.trace.elapsed);
+        let text = format!("{title}  {time}");
+        let ink = ui.visuals().strong_text_color();
+        let at: Pos2 = rect.left_top();
+        ui.painter().text(
+            at,
+            eframe::egui::Align2::LEFT_TOP,
+            &text,
+            FontId::proportional(12.0),
+            ink,
+        );
+        rect.min.y += TITLE_HEIGHT;
+        ui.push_id(("compared run", index), |ui| {
+            let response = ui.interact(rect, ui.id().with("chart"), Sense::click_and_drag());
+            response.widget_info(|| {
+                WidgetInfo::labeled(WidgetType::Other, true, format!("Run to compare, {text}"))
+            });
+            let view = self.view.unwrap_or_else(|| View::all(scene.total));
+            let rows = &scene.layout.rows;
+            let scroll = &mut self.compare_scroll[index];
+            let geometry = Geometry::new(ui, rect, rows, vec![false; rows.len()], view, scroll);
+            let pointed = response.hover_pos().and_then(|pos| slice_at(scene, &geometry, pos));
+            draw::draw(ui, &geometry, scene, pointed, None);
+            for row in geometry.visible() {
+                let mut name = geometry.rows[row];
+                name.min.x = rect.left();
+                name.max.x = geometry.chart.left();
+                draw::row_name(ui, name, &rows[row].name, None);
+            }
+            let wheeled = view.wheeled(ui, &response, geometry.chart.x_range(), scene.total);
+            if wheeled != view {
+                self.set_view(wheeled, scene.total);
+            }
+            if response.dragged() {
+                let later = -geometry.time_across(response.drag_delta().x);
+                self.compare_scroll[index] -= response.drag_delta().y;
+                self.set_view(view.moved(later, scene.total), scene.total);
+            }
+            if response.double_clicked() {
+                self.view = None;
+            }
+            let message = pointed.and_then(|slice| slice.message());
+            let message = message.filter(|_| scene.is_current);
+            if response.clicked() && scene.is_current {
+                commands.push(ViewCommand::Select(message.map(Item::Message)));
+            }
+            if let Some(message) = message {
+                commands.push(ViewCommand::Hover(Item::Message(message)));
+            }
+            if let Some(slice) = pointed {
+                response.on_hover_ui_at_pointer(|ui| super::card::show(ui, scene, slice));
+            }
+        });
+    }
+}
+
+/// Draws how many messages became slower or faster.
+fn summary(ui: &mut Ui, alignment: &Alignment) {
+    let (slower, faster) = alignment.counts();
+    let count = |count: usize| numbers::thousands(count as u64);
+    ui.horizontal_wrapped(|ui| {
+        let aligned = numbers::counted(alignment.pairs.len(), "message", "messages");
+        ui.label(RichText::new(format!("{aligned} in both")).strong());
+        ui.label(format!("▲ {} slower", count(slower)));
+        ui.label(format!("▼ {} faster", count(faster)));
+        ui.weak("by more than a tenth;");
+        let (first, second) = (alignment.only_first.len(), alignment.only_second.len());
+        ui.weak(format!("{} only kept, {} only now", count(first), count(second)));
+        ui.weak("(?)").on_hover_text(
+            "A message of one run corresponds to the message of the other run whose sender and \
+             receiver have the same variables. In the lower run, a line on top marks a slower \
+             message, and a line at the bottom a faster one.",
+        );
+    });
+}
+
+/// Draws the messages of both runs, those with the largest difference first.
+fn messages_table(
+    ui: &mut Ui,
+    comparison: &Comparison,
+    compiled: &CompiledNetwork,
+    commands: &mut Commands,
+) {
+    let pairs = &comparison.alignment.pairs;
+    if pairs.is_empty() {
+        ui.weak("No message of one run corresponds to a message of the other.");
+        return;
+    }
+    ui.spacing_mut().item_spacing.x = 4.0;
+    let table = TableBuilder::new(ui)
+        .id_salt("compared messages")
+        .auto_shrink(false)
+        .column(Column::remainder().at_least(80.0).clip(true))
+        .columns(Column::exact(58.0), 2)
+        .column(Column::exact(74.0))
+        .column(Column::exact(table::MARGIN));
+    let table = table.header(table::ROW_HEIGHT, |mut row| {
+        for title in ["Message", "Kept", "Now", "Change"] {
+            row.col(|ui| _ = ui.label(RichText::new(title).strong().small()));
+        }
+    });
+    table.body(|body| {
+        body.rows(table::ROW_HEIGHT, pairs.len(), |mut row| {
+            let pair = pairs[row.index()];
+            row.col(|ui| message_link(ui, compiled, pair.second, commands));
+            number(&mut row, numbers::nanoseconds(pair.first_time));
+            number(&mut row, numbers::nanoseconds(pair.second_time));
+            number(&mut row, change_text(pair));
+            cell(&mut row, "");
+        });
+    });
+}
+
+/// Draws the name of a message of the current run; a click selects the message.
+fn message_link(
+    ui: &mut Ui,
+    compiled: &CompiledNetwork,
+    message: MessageId,
+    commands: &mut Commands,
+) {
+    let link = ui.link(naming::message_ends(compiled, message));
+    if link.clicked() {
+        commands.push(ViewCommand::Select(Some(Item::Message(message))));
+    }
+    if link.hovered() {
+        commands.push(ViewCommand::Hover(Item::Message(message)));
+    }
+}
+
+/// The change of a message: `▲ 2.5×` if it took 2.5 times as long, `▼ 2.5×` if it took as many
+/// times less, `=` if it took about as long.
+fn change_text(pair: Pair) -> String {
+    let (long, short) = match pair.change() {
+        Change::Slower => (pair.second_time, pair.first_time),
+        Change::Faster => (pair.first_time, pair.second_time),
+        Change::Same => return "=".to_owned(),
+    };
+    let mark = if pair.change() == Change::Slower { "▲" } else { "▼" };
+    format!("{mark} {}×", numbers::short(long / short.max(1.0)))
+}
