@@ -141,8 +141,9 @@ impl TimelinePane {
             });
             let view = self.view.unwrap_or_else(|| View::all(scene.total));
             let rows = &scene.layout.rows;
-            let scroll = &mut self.compare_scroll[index];
-            let geometry = Geometry::new(ui, rect, rows, vec![false; rows.len()], view, scroll);
+            let scroll = self.compare_scroll[index];
+            let geometry = Geometry::new(rect, rows, vec![false; rows.len()], view, scroll);
+            self.compare_scroll[index] = geometry.scroll_bar(ui);
             let pointed = response.hover_pos().and_then(|pos| slice_at(scene, &geometry, pos));
             draw::draw(ui, &geometry, scene, pointed, None);
             for row in geometry.visible() {

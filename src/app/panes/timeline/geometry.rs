@@ -1,8 +1,7 @@
 //! Where the parts of the timeline are on the screen.
 
 use eframe::egui::{
-    Pos2, Rangef, Rect, ScrollArea, Ui, UiBuilder, containers::scroll_area::ScrollSource, pos2,
-    vec2,
+    Pos2, Rangef, Rect, ScrollArea, Ui, UiBuilder, containers::scroll_area::ScrollSource, vec2,
 };
 
 use super::axis::View;
@@ -42,6 +41,10 @@ pub(super) struct Geometry {
     pub is_pinned: Vec<bool>,
     /// By row: its number of lanes.
     lanes: Vec<usize>,
+    /// Total height in points of the rows that are not pinned.
+    content: f32,
+    /// The distance in points by which they are scrolled.
+    pub scroll: f32,
 }
 
 /// The height of a row.
@@ -54,15 +57,13 @@ fn row_height(row: &TimelineRow) -> f32 {
 
 impl Geometry {
     /// The geometry of a timeline in `rect`. `is_pinned` says which rows are pinned; `scroll` is
-    /// the distance in points by which the other rows are scrolled, which this function clamps.
-    /// Draws the scroll bar if one is needed.
+    /// the distance in points by which the other rows are scrolled, if there are enough of them.
     pub fn new(
-        ui: &mut Ui,
         rect: Rect,
         rows: &[TimelineRow],
         is_pinned: Vec<bool>,
         view: View,
-        scroll: &mut f32,
+        scroll: f32,
     ) -> Self {
         let mut chart = rect;
         chart.min.x += GUTTER;
@@ -81,8 +82,9 @@ impl Geometry {
         let pinned = below(stages.bottom() + 4.0, sum(true).min(room));
         let gap = if pinned.height() > 0.0 { 4.0 } else { 0.0 };
         let scrolled = below(pinned.bottom() + gap, f32::INFINITY);
-        *scroll = scroll_bar(ui, rect, scrolled.y_range(), sum(false), *scroll);
-        let mut tops = [scrolled.top() - *scroll, pinned.top()];
+        let content = sum(false);
+        let scroll = scroll.clamp(0.0, (content - scrolled.height()).max(0.0));
+        let mut tops = [scrolled.top() - scroll, pinned.top()];
         let placed = heights.clone().zip(&is_pinned).map(|(height, &is_pinned)| {
             let top = &mut tops[usize::from(is_pinned)];
             let row = Rect::from_x_y_ranges(chart.x_range(), *top..=*top + height);
@@ -91,7 +93,18 @@ impl Geometry {
         });
         let placed = placed.collect();
         let lanes = rows.iter().map(|row| row.lanes.len().max(1)).collect();
-        Self { view, chart, stages, pinned, scrolled, rows: placed, is_pinned, lanes }
+        Self {
+            view,
+            chart,
+            stages,
+            pinned,
+            scrolled,
+            rows: placed,
+            is_pinned,
+            lanes,
+            content,
+            scroll,
+        }
     }
 
     /// The time at horizontal position `x`.
@@ -139,9 +152,9 @@ impl Geometry {
         Rangef::new(top, top + height - if self.lanes[row] > 1 { 1.0 } else { 0.0 })
     }
 
-    /// The scroll distance at which `row` is visible, given the present distance.
-    pub fn scroll_to(&self, row: usize, scroll: f32) -> f32 {
-        let (rect, area) = (self.rows[row], self.scrolled);
+    /// The scroll distance at which `row` is visible.
+    pub fn scroll_to(&self, row: usize) -> f32 {
+        let (rect, area, scroll) = (self.rows[row], self.scrolled, self.scroll);
         if self.is_pinned[row] || area.height() <= 0.0 {
             scroll
         } else if rect.top() < area.top() {
@@ -152,27 +165,24 @@ impl Geometry {
             scroll
         }
     }
-}
 
-/// Draws a scroll bar at the right of `rect`, for rows with a total height of `content` in the
-/// vertical range `visible`. Returns the new scroll distance.
-fn scroll_bar(ui: &mut Ui, rect: Rect, visible: Rangef, content: f32, scroll: f32) -> f32 {
-    let most = (content - visible.span()).max(0.0);
-    let scroll = scroll.clamp(0.0, most);
-    if most == 0.0 || visible.span() <= 0.0 {
-        return 0.0;
+    /// Draws the scroll bar if one is needed. Returns the scroll distance for the next frame.
+    pub fn scroll_bar(&self, ui: &mut Ui) -> f32 {
+        let area = self.scrolled;
+        let most = (self.content - area.height()).max(0.0);
+        if most == 0.0 || area.height() <= 0.0 {
+            return 0.0;
+        }
+        let left = self.chart.right();
+        let bar = Rect::from_x_y_ranges(left..=left + SCROLL_BAR, area.y_range());
+        let mut child = ui.new_child(UiBuilder::new().max_rect(bar).id_salt("scroll bar"));
+        let source = ScrollSource { scroll_bar: true, ..ScrollSource::NONE };
+        let output = ScrollArea::vertical()
+            .id_salt("timeline rows")
+            .auto_shrink(false)
+            .scroll_source(source)
+            .vertical_scroll_offset(self.scroll)
+            .show(&mut child, |ui| ui.allocate_space(vec2(1.0, self.content)));
+        output.state.offset.y.clamp(0.0, most)
     }
-    let area = Rect::from_min_max(
-        pos2(rect.right() - SCROLL_BAR, visible.min),
-        pos2(rect.right(), visible.max),
-    );
-    let mut child = ui.new_child(UiBuilder::new().max_rect(area).id_salt("timeline scroll bar"));
-    let source = ScrollSource { scroll_bar: true, ..ScrollSource::NONE };
-    let output = ScrollArea::vertical()
-        .id_salt("timeline rows")
-        .auto_shrink(false)
-        .scroll_source(source)
-        .vertical_scroll_offset(scroll)
-        .show(&mut child, |ui| ui.allocate_space(vec2(1.0, content)));
-    output.state.offset.y.clamp(0.0, most)
 }

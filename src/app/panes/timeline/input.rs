@@ -31,7 +31,10 @@ impl TimelinePane {
     ) {
         let shift = ui.input(|input| input.modifiers.shift);
         let view = geometry.view;
-        let over_names = response.hover_pos().is_some_and(|pos| pos.x < geometry.chart.left());
+        // The names are widgets of their own, over which the chart is not hovered.
+        let pointer = ui.input(|input| input.pointer.latest_pos());
+        let over_names =
+            response.contains_pointer() && pointer.is_some_and(|pos| pos.x < geometry.chart.left());
         if over_names {
             self.scroll -= ui.input(|input| input.smooth_scroll_delta.y);
         } else {

@@ -270,19 +270,16 @@ impl TimelinePane {
         let response = ui.interact(rect, id, Sense::click_and_drag());
         let view = self.view.unwrap_or_else(|| View::all(scene.total));
         let rows = &scene.layout.rows;
-        let is_pinned = rows.iter().map(|row| self.pinned.contains(&row.name)).collect();
-        let mut geometry =
-            Geometry::new(ui, rect, rows, Vec::clone(&is_pinned), view, &mut self.scroll);
+        let is_pinned: Vec<bool> = rows.iter().map(|row| self.pinned.contains(&row.name)).collect();
+        let place = |scroll| Geometry::new(rect, rows, Vec::clone(&is_pinned), view, scroll);
+        let mut geometry = place(self.scroll);
         if self.selected != scene.selected_message() {
             self.selected = scene.selected_message();
-            if let Some(place) = self.selected.and_then(|id| scene.layout.place(id)) {
-                let scroll = geometry.scroll_to(place.row, self.scroll);
-                if scroll != self.scroll {
-                    self.scroll = scroll;
-                    geometry = Geometry::new(ui, rect, rows, is_pinned, view, &mut self.scroll);
-                }
+            if let Some(selected) = self.selected.and_then(|id| scene.layout.place(id)) {
+                geometry = place(geometry.scroll_to(selected.row));
             }
         }
+        self.scroll = geometry.scroll_bar(ui);
         let pointed = response.hover_pos().and_then(|pos| slice_at(scene, &geometry, pos));
         announce(&response, scene);
         draw::draw(ui, &geometry, scene, pointed, self.range);

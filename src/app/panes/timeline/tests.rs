@@ -187,7 +187,7 @@ fn every_stretch_of_time_has_a_name_and_every_thread_an_idle_share() {
     harness.get_by_label("Sums").click();
     harness.run();
     for name in ["initialise", "collect", "work at the root", "distribute", "read posteriors"] {
-        harness.get_by_label(name);
+        assert!(harness.query_all_by_label(name).count() > 0, "{name}");
     }
     let trace = harness.state().model.document.as_ref().unwrap().trace().unwrap().clone();
     harness.get_by_label_contains("Pin thread 0, idle ");
