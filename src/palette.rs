@@ -30,6 +30,10 @@ pub struct Palette<C = Rgb> {
     pub selected: C,
     /// Outline of the item under the pointer.
     pub hovered: C,
+    /// Moral edges.
+    pub moral: C,
+    /// Fill edges.
+    pub fill: C,
     /// What is being computed now; the target of a lesson's step.
     pub active: C,
     /// Edges and other lines that show no value.
@@ -57,6 +61,8 @@ impl<C> Palette<C> {
             copy: convert(self.copy),
             selected: convert(self.selected),
             hovered: convert(self.hovered),
+            moral: convert(self.moral),
+            fill: convert(self.fill),
             active: convert(self.active),
             line: convert(self.line),
             error: convert(self.error),
@@ -96,6 +102,8 @@ pub const DARK: Palette = Palette {
     copy: dark::GREEN,
     selected: [0xff, 0xff, 0xff],
     hovered: [0x9c, 0xe0, 0xff],
+    moral: dark::GREEN,
+    fill: [0xd5, 0x84, 0xb8],
     active: [0xff, 0x4d, 0x8d],
     line: [0x6a, 0x74, 0x7e],
     error: [0xff, 0x7b, 0x72],
@@ -123,6 +131,8 @@ pub const LIGHT: Palette = Palette {
     copy: light::GREEN,
     selected: [0x10, 0x14, 0x18],
     hovered: [0x00, 0x6d, 0xb0],
+    moral: light::GREEN,
+    fill: [0xa0, 0x4a, 0x86],
     active: [0xd1, 0x12, 0x5c],
     line: [0x9a, 0xa4, 0xae],
     error: [0xb4, 0x23, 0x18],
@@ -166,10 +176,9 @@ pub const SEPARATOR_ENTRIES: [Rgb; 7] = [
     [0xb8, 0xac, 0x30],
 ];
 
-/// Sizes of tables from small to large: from dark blue through grey to yellow. Lightness grows all
-/// the way, so that the order can be seen without hue, as in the cividis map (Nuñez, Anderton and
-/// Renslow 2018).
-const SIZE_RAMP: [Rgb; 6] =
+/// Values from dark blue through grey to yellow. Lightness grows all the way, so that the order can
+/// be seen without hue, as in the cividis map (Nuñez, Anderton and Renslow 2018).
+const VALUE_RAMP: [Rgb; 6] =
     [[24, 44, 98], [62, 76, 108], [104, 108, 116], [148, 142, 116], [200, 180, 92], [252, 226, 70]];
 
 /// Colours of SVG documents, as SVG writes them.
@@ -190,15 +199,18 @@ pub mod svg {
     pub const PAPER_MARK: &str = "#b00020";
 }
 
-/// The colour of a size on a scale from 0 (small) to 1 (large).
+/// The colour of a value on a scale from 0 (small) to 1 (large). Large values stand out from the
+/// background: they are light in the dark theme, and dark in the light theme.
 #[must_use]
-pub fn size_ramp(share: f32) -> Rgb {
-    let position = share.clamp(0.0, 1.0) * (SIZE_RAMP.len() - 1) as f32;
-    let below = (position as usize).min(SIZE_RAMP.len() - 2);
+pub fn value_ramp(share: f32, is_dark: bool) -> Rgb {
+    let share = share.clamp(0.0, 1.0);
+    let lightness = if is_dark { share } else { 1.0 - share };
+    let position = lightness * (VALUE_RAMP.len() - 1) as f32;
+    let below = (position as usize).min(VALUE_RAMP.len() - 2);
     let part = position - below as f32;
     std::array::from_fn(|channel| {
-        let from = f32::from(SIZE_RAMP[below][channel]);
-        let to = f32::from(SIZE_RAMP[below + 1][channel]);
+        let from = f32::from(VALUE_RAMP[below][channel]);
+        let to = f32::from(VALUE_RAMP[below + 1][channel]);
         (from + (to - from) * part).round() as u8
     })
 }
@@ -208,9 +220,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn larger_sizes_are_lighter() {
+    fn larger_values_are_lighter_in_the_dark_theme_and_darker_in_the_light_theme() {
         let lightness = |[r, g, b]: Rgb| 2 * u32::from(r) + 5 * u32::from(g) + u32::from(b);
-        let steps: Vec<u32> = (0..=50).map(|i| lightness(size_ramp(i as f32 / 50.0))).collect();
-        assert!(steps.windows(2).all(|pair| pair[0] < pair[1]));
+        let steps = |is_dark| -> Vec<u32> {
+            (0..=50).map(|i| lightness(value_ramp(i as f32 / 50.0, is_dark))).collect()
+        };
+        assert!(steps(true).windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(steps(false).windows(2).all(|pair| pair[0] > pair[1]));
     }
 }

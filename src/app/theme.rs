@@ -44,10 +44,11 @@ pub fn set_style(ctx: &egui::Context) {
     });
 }
 
-/// The colour of a size at position `share` of a scale from 0 (smallest) to 1 (largest).
+/// The colour of a value at position `share` of a scale from 0 (smallest) to 1 (largest), in the
+/// dark or the light theme.
 #[must_use]
-pub fn ramp(share: f32) -> Color32 {
-    colour(palette::size_ramp(share))
+pub fn ramp(share: f32, is_dark: bool) -> Color32 {
+    colour(palette::value_ramp(share, is_dark))
 }
 
 /// The colour of text on `background`: nearly black or white, whichever has the higher contrast.
@@ -63,33 +64,4 @@ pub fn ink_on(background: Color32) -> Color32 {
     } else {
         palette::TEXT_ON_DARK_COLOUR
     })
-}
-
-/// The position of a table with `entries` entries on the [`ramp`], from 0 to 1, if the largest
-/// table has `max` entries. Positions are proportional to the logarithm of the size.
-#[must_use]
-pub fn log_share(entries: u64, max: u64) -> f32 {
-    if max <= 1 {
-        return 0.0;
-    }
-    ((entries.max(1) as f64).ln() / (max as f64).ln()) as f32
-}
-
-/// The colour of a table with `entries` entries if the largest table has `max` entries.
-#[must_use]
-pub fn size_colour(entries: u64, max: u64) -> Color32 {
-    ramp(log_share(entries, max))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_position_on_the_ramp_is_proportional_to_the_logarithm_of_the_size() {
-        assert_eq!(log_share(1, 1_000_000), 0.0);
-        assert!((log_share(1_000, 1_000_000) - 0.5).abs() < 1e-6);
-        assert_eq!(log_share(1_000_000, 1_000_000), 1.0);
-        assert_eq!(log_share(1, 1), 0.0);
-    }
 }

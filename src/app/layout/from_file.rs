@@ -2,7 +2,7 @@
 
 use eframe::egui::{Pos2, Rect, Vec2, pos2};
 
-use crate::app::layout::bounds;
+use crate::app::layout::{border, bounds};
 
 /// Minimum percentage of vertices that must have a position in the file.
 const MIN_POSITIONED_PERCENT: usize = 90;
@@ -114,15 +114,6 @@ fn scale(sizes: &[Vec2], placed: &[(usize, Pos2)]) -> f32 {
         }
     }
     scale
-}
-
-/// Where the line from the centre of `rect` to `towards` leaves `rect`; `towards` itself if it is
-/// inside.
-fn border(rect: Rect, towards: Pos2) -> Pos2 {
-    let direction = towards - rect.center();
-    let reach = |half: f32, along: f32| half / along.abs().max(f32::MIN_POSITIVE);
-    let part = reach(rect.width() / 2.0, direction.x).min(reach(rect.height() / 2.0, direction.y));
-    rect.center() + direction * part.min(1.0)
 }
 
 #[cfg(test)]

@@ -25,6 +25,16 @@ fn fit_scale(size: Vec2, aspect: f32) -> f32 {
     (aspect / size.x.max(1.0)).min(1.0 / size.y.max(1.0))
 }
 
+/// Where the line from the centre of `rect` to `towards` leaves `rect`; `towards` itself if it is
+/// inside.
+#[must_use]
+pub fn border(rect: Rect, towards: Pos2) -> Pos2 {
+    let direction = towards - rect.center();
+    let reach = |half: f32, along: f32| half / along.abs().max(f32::MIN_POSITIVE);
+    let part = reach(rect.width() / 2.0, direction.x).min(reach(rect.height() / 2.0, direction.y));
+    rect.center() + direction * part.min(1.0)
+}
+
 /// A curve from `from` to `to`, as a polyline. It starts and ends parallel to `axis`, a unit
 /// vector.
 #[must_use]

@@ -1,5 +1,6 @@
 //! Reusable parts of panes.
 
+pub mod colour_scale;
 pub mod figure;
 pub mod graph_view;
 pub mod icon_button;

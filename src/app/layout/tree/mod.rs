@@ -1,4 +1,7 @@
 //! Drawings of rooted trees: in levels from the top or from the left, or packed into rectangles.
+//!
+//! A tree has one drawing, whatever the shape of the pane: a drawing that changed with its pane
+//! would be hard to recognise. It is made for a pane that is [`ASPECT`] times as wide as high.
 
 mod contour;
 mod levels;
@@ -9,12 +12,57 @@ use eframe::egui::{Pos2, Rect, Vec2, pos2};
 use crate::app::layout::{bounds, fit_scale};
 use crate::graph::JunctionTree;
 
+/// Width of the pane that drawings are made for, as a multiple of its height: about the shape of
+/// the window's largest pane between 1280x800 and 1920x1080.
+const ASPECT: f32 = 1.6;
+
+/// Height of that pane in points, in a window of 1280x800.
+const PANE_HEIGHT: f32 = 420.0;
+
+/// Zoom at which the text in boxes is easy to read. A larger zoom is not worth a less regular
+/// arrangement.
+const READABLE_ZOOM: f32 = 1.2;
+
+/// Width of a drawing, as a multiple of its height, below which it counts as a column. In a pane
+/// twice as wide as high, a drawing of this shape uses half of the width.
+const MIN_ASPECT: f32 = 1.0;
+
 /// Gap between levels in points, with room for the labels of the separators.
 const LEVEL_GAP: f32 = 36.0;
 
 /// Factor by which top-down is preferred to left-to-right, and left-to-right to packed, when the
 /// zooms at which they fit the pane are compared.
 const TOP_DOWN_BONUS: f32 = 1.35;
+
+/// Gaps in packed drawings, in points.
+#[derive(Clone, Copy, Debug)]
+struct Gaps {
+    /// Between a vertex and its children.
+    levels: f32,
+    /// Between the subtrees of siblings.
+    siblings: f32,
+    /// Between rows where a line to several vertices runs.
+    lines: f32,
+}
+
+impl Gaps {
+    /// The gaps in a tree of `n` vertices. Where labels of separators cannot be read at the zoom at
+    /// which the tree fits its pane, there is no room for them, and the boxes are larger.
+    fn for_tree_of(n: usize) -> Self {
+        match n {
+            0..=100 => Self { levels: LEVEL_GAP, siblings: 10.0, lines: 16.0 },
+            101..=400 => Self { levels: 24.0, siblings: 8.0, lines: 14.0 },
+            _ => Self { levels: 18.0, siblings: 6.0, lines: 10.0 },
+        }
+    }
+}
+
+/// How well a drawing of `size` uses the pane: the zoom at which it fits, or half of that if the
+/// drawing is a column. All drawings in which text is easy to read count alike.
+fn score(size: Vec2) -> f32 {
+    let factor = if size.x < MIN_ASPECT * size.y { 0.5 } else { 1.0 };
+    factor * (PANE_HEIGHT * fit_scale(size, ASPECT)).min(READABLE_ZOOM)
+}
 
 /// The structure of a rooted tree: vertices are numbered, and each has a list of children.
 #[derive(Clone, Debug)]
@@ -73,7 +121,8 @@ pub enum Arrangement {
     TopDown,
     /// In levels, with the root at the left.
     LeftToRight,
-    /// Packed into rectangles: some subtrees grow down and others to the right.
+    /// Packed into rectangles: subtrees grow down or to the right, leaves are in grids, and long
+    /// paths are folded.
     Packed,
 }
 
@@ -90,9 +139,8 @@ pub struct TreeDrawing {
     pub bounds: Rect,
 }
 
-/// Draws `tree` in the arrangement in which vertices of `sizes` come out largest in a pane that is
-/// `aspect` times as wide as it is high. Top-down is preferred to left-to-right, and left-to-right
-/// to packed, unless the difference is large. `aspect` is limited to the range from 0.4 to 4.
+/// Draws `tree` in the arrangement in which vertices of `sizes` come out largest. Top-down is
+/// preferred to left-to-right, and left-to-right to packed, unless the difference is large.
 ///
 /// # Panics
 /// If a vertex of the tree has no size.
@@ -100,33 +148,27 @@ pub struct TreeDrawing {
 /// # Complexity
 /// O(n log n) for n vertices: siblings are sorted by depth, and candidate packings by size.
 #[must_use]
-pub fn draw(tree: &TreeShape, sizes: &[Vec2], aspect: f32) -> TreeDrawing {
-    let aspect = aspect.clamp(0.4, 4.0);
+pub fn draw(tree: &TreeShape, sizes: &[Vec2]) -> TreeDrawing {
     let candidates =
         [Arrangement::TopDown, Arrangement::LeftToRight, Arrangement::Packed].map(|arrangement| {
-            let drawing = draw_arranged(tree, sizes, arrangement, aspect);
+            let drawing = draw_arranged(tree, sizes, arrangement);
             let bonus = match arrangement {
                 Arrangement::TopDown => TOP_DOWN_BONUS,
                 Arrangement::LeftToRight => 1.0,
                 Arrangement::Packed => 1.0 / TOP_DOWN_BONUS,
             };
-            (bonus * fit_scale(drawing.bounds.size(), aspect), drawing)
+            (bonus * score(drawing.bounds.size()), drawing)
         });
     let [first, others @ ..] = candidates;
     others.into_iter().fold(first, |best, next| if next.0 > best.0 { next } else { best }).1
 }
 
-/// Draws `tree` in the given arrangement. `aspect` matters only to packed trees.
+/// Draws `tree` in the given arrangement.
 ///
 /// # Panics
 /// If a vertex of the tree has no size.
 #[must_use]
-pub fn draw_arranged(
-    tree: &TreeShape,
-    sizes: &[Vec2],
-    arrangement: Arrangement,
-    aspect: f32,
-) -> TreeDrawing {
+pub fn draw_arranged(tree: &TreeShape, sizes: &[Vec2], arrangement: Arrangement) -> TreeDrawing {
     let (centres, links) = match arrangement {
         Arrangement::TopDown => {
             let centres = levels::centres(tree, sizes);
@@ -141,7 +183,7 @@ pub fn draw_arranged(
             let links = links.map(|link| link.into_iter().map(turn).collect()).collect();
             (centres.into_iter().map(turn).collect(), links)
         }
-        Arrangement::Packed => packed::pack(tree, sizes, aspect),
+        Arrangement::Packed => packed::pack(tree, sizes),
     };
     TreeDrawing { arrangement, bounds: bounds(&centres, sizes), centres, links }
 }

@@ -16,6 +16,8 @@ fn trees() -> Vec<TreeShape> {
         tree_of(2, |_| 0),
         tree_of(60, |v| v - 1),
         tree_of(60, |_| 0),
+        tree_of(80, |v| if v < 40 { v - 1 } else { v - 40 }),
+        tree_of(90, |v| if v < 50 { 0 } else { v - v % 7 - 1 }),
         tree_of(127, |v| (v - 1) / 2),
     ];
     for seed in 1..6_usize {
@@ -33,7 +35,7 @@ fn drawings() -> impl Iterator<Item = (TreeShape, Vec<Vec2>, TreeDrawing)> {
     trees().into_iter().flat_map(|tree| {
         [Arrangement::TopDown, Arrangement::LeftToRight, Arrangement::Packed].map(|arrangement| {
             let sizes = mixed_sizes(tree.children.len());
-            let drawing = draw_arranged(&tree, &sizes, arrangement, 1.6);
+            let drawing = draw_arranged(&tree, &sizes, arrangement);
             (tree.clone(), sizes, drawing)
         })
     })
@@ -78,7 +80,7 @@ fn children_keep_their_order_and_small_subtrees_are_spread_between_large_ones() 
         vec![vec![1, 2, 3, 4, 5], vec![6, 7, 8], vec![], vec![], vec![], vec![9, 10, 11]];
     children.resize(12, Vec::new());
     let tree = TreeShape::new(children, 0);
-    let drawing = draw_arranged(&tree, &[Vec2::new(20.0, 10.0); 12], Arrangement::TopDown, 1.0);
+    let drawing = draw_arranged(&tree, &[Vec2::new(20.0, 10.0); 12], Arrangement::TopDown);
     let x: Vec<f32> = (1..=5).map(|v| drawing.centres[v].x).collect();
     assert!(x.windows(2).all(|pair| pair[0] < pair[1]));
     assert!((x[2] - drawing.centres[0].x).abs() < 0.01, "the middle leaf is in the middle");
@@ -87,12 +89,57 @@ fn children_keep_their_order_and_small_subtrees_are_spread_between_large_ones() 
 
 #[test]
 fn the_arrangement_suits_the_shape_of_the_tree() {
-    let arrangement = |tree: &TreeShape, aspect: f32| {
-        draw(tree, &vec![Vec2::new(40.0, 25.0); tree.children.len()], aspect).arrangement
+    let arrangement = |tree: &TreeShape| {
+        draw(tree, &vec![Vec2::new(80.0, 45.0); tree.children.len()]).arrangement
     };
-    assert_eq!(arrangement(&tree_of(7, |v| (v - 1) / 2), 1.6), Arrangement::TopDown);
-    assert_eq!(arrangement(&tree_of(15, |v| (v - 1) / 2), 0.5), Arrangement::LeftToRight);
-    assert_eq!(arrangement(&tree_of(800, |v| (v - 1) / 2), 1.6), Arrangement::Packed);
+    assert_eq!(arrangement(&tree_of(7, |v| (v - 1) / 2)), Arrangement::TopDown);
+    assert_eq!(arrangement(&tree_of(3, |v| v - 1)), Arrangement::LeftToRight);
+    for tree in [tree_of(800, |v| (v - 1) / 2), tree_of(60, |v| v - 1), tree_of(100, |_| 0)] {
+        assert_eq!(arrangement(&tree), Arrangement::Packed);
+    }
+}
+
+/// Sizes of the panes in which a fitted drawing is checked: what the junction tree has in a window
+/// of 1280x800 and of 1920x1080, less the margin.
+const PANES: [Vec2; 2] = [Vec2::new(640.0, 420.0), Vec2::new(1180.0, 640.0)];
+
+#[test]
+fn a_drawing_uses_half_of_the_pane_and_its_boxes_can_be_seen() {
+    let chain_with_leaves = tree_of(99, |v| if v < 50 { v - 1 } else { v - 50 });
+    let arms = tree_of(200, |v| if v % 100 == 0 { 0 } else { v - 1 });
+    let mut trees = trees();
+    trees.extend([chain_with_leaves, arms, tree_of(1000, |_| 0), tree_of(1000, |v| v - 1)]);
+    trees.push(tree_of(1000, |v| if v % 3 == 0 { v.saturating_sub(3) } else { v - v % 3 }));
+    trees.push(tree_of(999, |v| (v - 1) / 2));
+    for seed in 1..6_usize {
+        trees.push(tree_of(1000, |v| v - 1 - (v * 7919 + seed * 104_729) % v.min(40 * seed)));
+    }
+    for n in 1..12 {
+        trees.push(tree_of(n, |v| v - 1));
+        trees.push(tree_of(n, |_| 0));
+    }
+    for tree in trees {
+        // As the junction tree's boxes: nearly square in large trees, and larger for larger tables.
+        let n = tree.children.len();
+        let base = if n > 60 { Vec2::new(56.0, 40.0) } else { Vec2::new(78.0, 40.0) };
+        let sizes: Vec<Vec2> = (0..n).map(|v| base * (1.0 + (v % 4) as f32 / 3.0).sqrt()).collect();
+        let drawing = draw(&tree, &sizes);
+        for pane in PANES {
+            let zoom = (pane / drawing.bounds.size()).min_elem();
+            let what = format!("{} {:?} {:?}", sizes.len(), drawing.arrangement, drawing.bounds);
+            assert!(drawing.bounds.width() * zoom >= pane.x / 2.0, "{what}");
+            assert!(40.0 * zoom >= 4.0, "{what}");
+        }
+    }
+}
+
+#[test]
+fn the_same_tree_is_always_drawn_the_same_way() {
+    for tree in trees() {
+        let sizes = mixed_sizes(tree.children.len());
+        let (one, two) = (draw(&tree, &sizes), draw(&tree, &sizes));
+        assert_eq!((one.centres, one.links), (two.centres, two.links));
+    }
 }
 
 #[test]
@@ -116,6 +163,6 @@ fn a_line_connects_a_child_with_its_parent_without_passing_through_boxes() {
 #[test]
 fn a_chain_of_ten_thousand_vertices_does_not_overflow_the_stack() {
     let tree = tree_of(10_000, |v| v - 1);
-    let drawing = draw(&tree, &vec![Vec2::new(40.0, 25.0); 10_000], 1.6);
+    let drawing = draw(&tree, &vec![Vec2::new(40.0, 25.0); 10_000]);
     assert!(drawing.bounds.is_finite());
 }

@@ -6,7 +6,7 @@ mod equations;
 mod finding;
 mod finished_run;
 mod run_choice;
-
+mod search;
 mod states;
 mod traced_messages;
 mod zoom_buttons;
@@ -20,6 +20,7 @@ pub(super) use durations::DurationSummary;
 pub(super) use equations::Equations;
 pub(super) use finding::describe_finding;
 pub(super) use finished_run::FinishedRun;
+pub(super) use search::Search;
 pub(super) use states::{StateRow, variable_menu};
 pub(super) use traced_messages::{TracedMessages, choose_messages};
 pub(super) use zoom_buttons::{fit_button, zoom_buttons};

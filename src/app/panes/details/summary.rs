@@ -6,7 +6,7 @@ use super::DetailsScene;
 use super::links::{Links, bar, facts, section, title};
 use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
-use crate::app::theme::size_colour;
+use crate::app::widgets::colour_scale::ColourScale;
 use crate::app::widgets::naming;
 use crate::graph::{CliqueId, JunctionTree, Triangulation};
 use crate::numbers::{counted, duration, human_bytes, share, short, short_size, thousands};
@@ -98,12 +98,13 @@ fn largest(ui: &mut Ui, scene: &DetailsScene<'_>, links: &mut Links<'_>, tree: &
         2 => format!("these two hold {of_all} of all entries"),
         _ => format!("these three hold {of_all} of all entries"),
     });
+    let scale = ColourScale::of_cliques(tree, ui.visuals().dark_mode);
     Grid::new("largest cliques").num_columns(3).show(ui, |ui| {
         for clique in top {
             let entries = tree[clique].entries;
             let response = links.link(ui, naming::clique_id(clique), Item::Clique(clique));
             response.on_hover_text(naming::clique(scene.compiled, clique));
-            let colour = size_colour(entries, scene.compiled.statistics().max_clique_entries);
+            let colour = scale.colour(entries as f64);
             bar(ui, 110.0, (entries as f64 / total) as f32, colour, None);
             ui.label(format!("{}  {}", share(entries as f64, total), short_size(entries)));
             ui.end_row();

@@ -2,14 +2,17 @@
 
 use std::ops::RangeInclusive;
 
-use eframe::egui::{Rect, RichText, Sense, Stroke, StrokeKind, Ui, WidgetInfo, WidgetType};
+use eframe::egui::{
+    Color32, Rect, RichText, Sense, Stroke, StrokeKind, Ui, WidgetInfo, WidgetType,
+};
 use egui_plot::{AxisHints, Bar, BarChart, GridMark, PlotPoint, PlotResponse};
 
 use super::bins::{Bin, Bins};
 use super::kind::TableKind;
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::model::Model;
-use crate::app::theme::{Palette, size_colour};
+use crate::app::theme::Palette;
+use crate::app::widgets::colour_scale::ColourScale;
 use crate::app::widgets::figure::axis::{grid_marks, label_at};
 use crate::app::widgets::figure::fixed_plot;
 use crate::experiment::Scale;
@@ -92,7 +95,11 @@ impl Chart<'_> {
         let top = high + (high - floor) * TOP_MARGIN;
         let ticks = sizes.ticks();
         let marks = grid_marks(&ticks);
-        let bars: Vec<Bar> = self.bins.bins.iter().map(|bin| self.bar(bin)).collect();
+        let tree = self.model.compiled().map(|compiled| compiled.tree());
+        let is_dark = ui.visuals().dark_mode;
+        let colours = tree.map(|tree| ColourScale::of_cliques(tree, is_dark));
+        let bars = self.bins.bins.iter().map(|bin| self.bar(bin, colours.as_ref()));
+        let bars: Vec<Bar> = bars.collect();
         fixed_plot(("histogram", self.kind.title()), height)
             .default_x_bounds(sizes.low, sizes.high)
             .default_y_bounds(floor, top)
@@ -109,14 +116,14 @@ impl Chart<'_> {
             })
     }
 
-    fn bar(&self, bin: &Bin) -> Bar {
-        let largest = self.model.compiled().map_or(1, |c| c.statistics().max_clique_entries);
+    /// The bar of a bin, in the colour of its sizes.
+    fn bar(&self, bin: &Bin, colours: Option<&ColourScale>) -> Bar {
         let middle = f64::midpoint(bin.from, bin.to);
         let height = (self.count_coordinate(bin.members.len()) - self.floor()).max(0.0);
         Bar::new(middle, height)
             .base_offset(self.floor())
             .width((bin.to - bin.from) * BAR_WIDTH)
-            .fill(size_colour(10_f64.powf(middle) as u64, largest))
+            .fill(colours.map_or(Color32::GRAY, |colours| colours.colour(10_f64.powf(middle))))
             .stroke(Stroke::NONE)
     }
 

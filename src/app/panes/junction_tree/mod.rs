@@ -1,21 +1,27 @@
 //! The junction tree as a picture.
 //!
-//! A box is a clique; its colour shows the size of its table. A line is a separator; its width
-//! shows the size of its table. Both scales are logarithmic. Items that are selected or hovered in
-//! any pane are highlighted here, and the messages of a running propagation are shown as they are
-//! computed.
+//! A box is a clique; its colour shows the size of its table or another [`Measure`]. A line is a
+//! separator; its width shows the logarithm of the size of its table. Items that are selected or
+//! hovered in any pane are highlighted here, and the messages of a running propagation are shown as
+//! they are computed.
+//!
+//! [`Measure`]: measure::Measure
 
 mod card;
 mod legend;
+mod measure;
 mod picture;
 mod search;
 mod style;
+#[cfg(test)]
+mod tests;
+mod zeros;
 
 use std::sync::Arc;
 
-use eframe::egui::{self, Align2, Ui, Vec2};
+use eframe::egui::{self, Pos2, Ui};
 
-use crate::app::panes::common::{LIVE_INTERVAL, empty_state, fit_button, zoom_buttons};
+use crate::app::panes::common::{LIVE_INTERVAL, Search, empty_state, fit_button, zoom_buttons};
 use crate::app::state::command::{Commands, StepCommand, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
@@ -25,12 +31,12 @@ use crate::graph::{CliqueId, SeparatorId};
 use crate::numbers::{self, short_size, thousands};
 use crate::propagation::CompiledNetwork;
 
+use measure::Colouring;
 use picture::picture;
-use search::Search;
 use style::{TreeKey, TreeStyle};
 
-/// Factor by which the aspect ratio of the pane may change before a fitted tree is laid out again.
-const ASPECT_TOLERANCE: f32 = 1.25;
+/// Height below the toolbar, in points, from which on there is a strip with the legend.
+const MIN_HEIGHT_WITH_LEGEND: f32 = 150.0;
 
 const GIVEN_EVIDENCE_TOOLTIP: &str = "The whole network is too large to be propagated. This is the \
     junction tree of what the evidence leaves: each observed variable is a clique of its own.";
@@ -40,27 +46,26 @@ pub struct JunctionTreePane {
     canvas: GraphCanvas<TreeKey>,
     /// The network whose tree was laid out.
     shown: Option<Arc<CompiledNetwork>>,
-    /// Aspect ratio of the pane for which the tree was laid out.
-    aspect: f32,
+    colouring: Colouring,
+    /// Whether larger tables have larger boxes.
+    by_area: bool,
     /// The last value of [`Model::fit_serial`] that was seen; the tree is fitted when it changes.
     fit_serial: u64,
     search: Search,
     /// The selection in the last frame; a newly selected clique is brought into view.
     last_selected: Option<Item>,
-    /// The corner of the legend.
-    legend_corner: Align2,
 }
 
 impl Default for JunctionTreePane {
     fn default() -> Self {
         Self {
-            canvas: GraphCanvas::new("junction tree"),
+            canvas: GraphCanvas::new(),
             shown: None,
-            aspect: 1.0,
+            colouring: Colouring::default(),
+            by_area: true,
             fit_serial: 0,
             search: Search::default(),
             last_selected: None,
-            legend_corner: Align2::LEFT_BOTTOM,
         }
     }
 }
@@ -77,7 +82,28 @@ impl JunctionTreePane {
             return;
         };
         self.toolbar(ui, &compiled, commands);
-        self.update(ui, model, &compiled);
+        self.update(model, &compiled);
+        if let Some(document) = &model.document {
+            self.colouring.update(ui, document, &compiled);
+        }
+        let height = ui.available_height();
+        let has_legend = height > MIN_HEIGHT_WITH_LEGEND;
+        let legend = if has_legend { legend::HEIGHT + ui.spacing().item_spacing.y } else { 0.0 };
+        let size = egui::vec2(ui.available_width(), height - legend);
+        ui.allocate_ui(size, |ui| self.tree(ui, model, &compiled, commands));
+        if has_legend && legend::show(ui, &mut self.colouring, &mut self.by_area) {
+            self.lay_out(&compiled);
+        }
+    }
+
+    /// Draws the tree.
+    fn tree(
+        &mut self,
+        ui: &mut Ui,
+        model: &Model,
+        compiled: &Arc<CompiledNetwork>,
+        commands: &mut Commands,
+    ) {
         let pointing = self.canvas.interact(ui);
         if let Some(target) = pointing.hovered {
             commands.push(ViewCommand::Hover(item_of(target)));
@@ -87,56 +113,30 @@ impl JunctionTreePane {
             self.last_selected.clone_from(&item);
             commands.push(ViewCommand::Select(item));
         }
-        let key = TreeKey::new(model, &compiled, self.search.matches());
+        let key = TreeKey::new(model, compiled, self.search.matches(), &self.colouring);
         if key.is_running() {
             ui.ctx().request_repaint_after(LIVE_INTERVAL);
         }
-        let style = TreeStyle::new(ui, model, &compiled, &key);
+        let style = TreeStyle::new(ui, model, compiled, &key);
         let response = self.canvas.draw(
             ui,
             key.clone(),
             |index| style.clique(CliqueId::new(index)),
             |index| style.separator(SeparatorId::new(index)),
         );
-        self.place_legend(ui, pointing.rect);
-        legend::show(
-            ui,
-            pointing.rect,
-            self.legend_corner,
-            compiled.statistics().max_clique_entries,
-        );
         if let Some(target) = pointing.hovered {
-            response
-                .on_hover_ui_at_pointer(|ui| card::show(ui, model, &compiled, &item_of(target)));
-        }
-    }
-
-    /// Chooses the corner in which the legend hides the fewest cliques of a fitted tree. The legend
-    /// stays there while the camera moves.
-    fn place_legend(&mut self, ui: &Ui, pane: egui::Rect) {
-        const CORNERS: [Align2; 4] =
-            [Align2::LEFT_BOTTOM, Align2::RIGHT_BOTTOM, Align2::LEFT_TOP, Align2::RIGHT_TOP];
-        if self.canvas.is_fitted() {
-            let hidden = |corner: &Align2| {
-                legend::area(pane, *corner).map_or(0, |area| self.canvas.count_in(area))
-            };
-            self.legend_corner =
-                CORNERS.into_iter().min_by_key(hidden).unwrap_or(Align2::LEFT_BOTTOM);
-            // A tree that fills all corners is fitted above the legend until it is laid out again.
-            if let Some(area) =
-                legend::area(pane, self.legend_corner).filter(|_| hidden(&self.legend_corner) > 0)
-            {
-                self.canvas.set_bottom_margin(area.height());
-                ui.ctx().request_repaint();
-            }
+            response.on_hover_ui_at_pointer(|ui| card::show(ui, model, compiled, &item_of(target)));
         }
     }
 
     fn toolbar(&mut self, ui: &mut Ui, compiled: &CompiledNetwork, commands: &mut Commands) {
         ui.horizontal(|ui| {
-            if let Some(clique) = self.search.show(ui, compiled) {
-                self.canvas.centre_on(clique.index());
-                commands.push(ViewCommand::Select(Some(Item::Clique(clique))));
+            let labels = ("Find in the junction tree", "Find variable or clique");
+            let found = self.search.show(ui, labels, |text| search::find(compiled, text));
+            if let Some(clique) = found {
+                self.canvas.centre_on(clique);
+                let item = Item::Clique(CliqueId::new(clique));
+                commands.push(ViewCommand::Select(Some(item)));
             }
             if fit_button(ui, "tree") {
                 self.canvas.fit();
@@ -176,9 +176,7 @@ impl JunctionTreePane {
 
     /// Lays the tree out if needed, fits it if requested, and brings a newly selected clique into
     /// view.
-    fn update(&mut self, ui: &Ui, model: &Model, compiled: &Arc<CompiledNetwork>) {
-        let size = ui.available_size().max(Vec2::splat(1.0));
-        let aspect = size.x / size.y;
+    fn update(&mut self, model: &Model, compiled: &Arc<CompiledNetwork>) {
         let is_new = !self.shown.as_ref().is_some_and(|shown| Arc::ptr_eq(shown, compiled));
         if is_new || self.fit_serial != model.fit_serial {
             self.fit_serial = model.fit_serial;
@@ -186,14 +184,7 @@ impl JunctionTreePane {
         }
         if is_new {
             self.search = Search::default();
-        }
-        let changed = (aspect / self.aspect).max(self.aspect / aspect);
-        if is_new || (self.canvas.is_fitted() && changed > ASPECT_TOLERANCE) {
-            self.aspect = aspect;
-            self.shown = Some(Arc::clone(compiled));
-            let (nodes, edges) = picture(compiled, aspect);
-            self.canvas.set_graph(nodes, edges);
-            self.canvas.set_bottom_margin(0.0);
+            self.lay_out(compiled);
         }
         let selected = model.selected();
         if self.last_selected.as_ref() != selected {
@@ -204,6 +195,28 @@ impl JunctionTreePane {
                 self.canvas.centre_on(clique.index());
             }
         }
+    }
+}
+
+impl JunctionTreePane {
+    /// Lays the tree out. If it replaces another tree of the same network, cliques that are in both
+    /// trees move to their new places.
+    fn lay_out(&mut self, compiled: &Arc<CompiledNetwork>) {
+        let of_same_network =
+            |shown: &&Arc<CompiledNetwork>| std::ptr::eq(shown.network(), compiled.network());
+        let mut origins: Vec<Option<Pos2>> = Vec::new();
+        if let Some(shown) = self.shown.as_ref().filter(of_same_network) {
+            let variables = shown.tree().cliques().iter().map(|clique| &clique.variables);
+            let places = self.canvas.centres(variables);
+            let cliques = compiled.tree().cliques().iter();
+            origins = cliques.map(|clique| places.get(&clique.variables).copied()).collect();
+        } else {
+            self.canvas.fit_at_once();
+        }
+        let (nodes, edges) = picture(compiled, self.by_area);
+        self.canvas.set_graph(nodes, edges, &origins);
+        self.canvas.set_labelled(picture::largest(compiled));
+        self.shown = Some(Arc::clone(compiled));
     }
 }
 

@@ -3,35 +3,47 @@
 use eframe::egui::Vec2;
 
 use crate::app::layout::tree::{self, TreeShape};
-use crate::app::theme::log_share;
+use crate::app::widgets::colour_scale::ColourScale;
 use crate::app::widgets::graph_view::node::NodeText;
 use crate::app::widgets::graph_view::{PlacedEdge, PlacedNode};
+use crate::app::widgets::naming;
 use crate::graph::CliqueId;
 use crate::numbers::{self, short_size};
 use crate::propagation::CompiledNetwork;
 
-/// Maximum number of cliques for which boxes are widened to fit their text.
+/// Maximum number of cliques for which boxes are wide enough for the names of variables. In larger
+/// trees, boxes are nearly square: they come out larger where the whole tree is in view.
 const MAX_WIDE_BOXES: usize = 60;
 
-/// The boxes and lines of the tree, laid out for a pane `aspect` times as wide as it is high. Boxes
-/// are in the order of the cliques, and lines in the order of the separators.
-pub fn picture(compiled: &CompiledNetwork, aspect: f32) -> (Vec<PlacedNode>, Vec<PlacedEdge>) {
+/// Maximum number of cliques for which boxes may be up to three times as large as the smallest;
+/// otherwise up to twice.
+const MAX_LARGE_BOXES: usize = 400;
+
+/// Number of cliques that are always labelled.
+const LABELLED: usize = 10;
+
+/// The boxes and lines of the tree. Boxes are in the order of the cliques, and lines in the order of
+/// the separators. If `by_area`, larger tables have larger boxes.
+pub fn picture(compiled: &CompiledNetwork, by_area: bool) -> (Vec<PlacedNode>, Vec<PlacedEdge>) {
     let junction_tree = compiled.tree();
+    let count = junction_tree.cliques().len();
     let texts: Vec<NodeText> = junction_tree.clique_ids().map(|id| text_of(compiled, id)).collect();
-    let largest = compiled.statistics().max_clique_entries;
-    let wide_boxes = junction_tree.cliques().len() <= MAX_WIDE_BOXES;
-    let sizes: Vec<Vec2> = junction_tree
-        .cliques()
-        .iter()
-        .zip(&texts)
-        .map(|(clique, text)| {
-            let share = log_share(clique.entries, largest);
-            let extra_width =
-                if wide_boxes { text.title.chars().count() as f32 * 3.1 - 40.0 } else { 0.0 };
-            Vec2::new(76.0 + 24.0 * share + extra_width.clamp(0.0, 56.0), 40.0 + 10.0 * share)
-        })
-        .collect();
-    let mut drawing = tree::draw(&TreeShape::of_junction_tree(junction_tree), &sizes, aspect);
+    // Only the positions on the scale are used, not its colours.
+    let scale = ColourScale::of_cliques(junction_tree, true);
+    let max_area = if count <= MAX_LARGE_BOXES { 3.0 } else { 2.0 };
+    let size = |(clique, text): (&crate::graph::Clique, &NodeText)| {
+        let base = if count <= MAX_WIDE_BOXES {
+            let letters = text.title.chars().count() as f32;
+            Vec2::new(78.0 + (letters * 3.1 - 40.0).clamp(0.0, 56.0), 40.0)
+        } else {
+            Vec2::new(56.0, 40.0)
+        };
+        let is_one_size = scale.low() >= scale.high();
+        let share = if by_area && !is_one_size { scale.share(clique.entries as f64) } else { 0.0 };
+        base * (1.0 + (max_area - 1.0) * share).sqrt()
+    };
+    let sizes: Vec<Vec2> = junction_tree.cliques().iter().zip(&texts).map(size).collect();
+    let mut drawing = tree::draw(&TreeShape::of_junction_tree(junction_tree), &sizes);
     let edges = junction_tree.separators().iter().map(|separator| PlacedEdge {
         from: separator.parent.index(),
         to: separator.child.index(),
@@ -44,15 +56,25 @@ pub fn picture(compiled: &CompiledNetwork, aspect: f32) -> (Vec<PlacedNode>, Vec
     (nodes, edges)
 }
 
+/// The largest cliques, which are always labelled, largest first.
+pub fn largest(compiled: &CompiledNetwork) -> Vec<usize> {
+    let tree = compiled.tree();
+    let mut cliques: Vec<CliqueId> = tree.clique_ids().collect();
+    cliques.sort_by_key(|&clique| (std::cmp::Reverse(tree[clique].entries), clique));
+    cliques.truncate(LABELLED);
+    cliques.into_iter().map(CliqueId::index).collect()
+}
+
 fn text_of(compiled: &CompiledNetwork, id: CliqueId) -> NodeText {
     let clique = &compiled.tree()[id];
     let names = clique.variables.iter().map(|&variable| compiled.network()[variable].name());
-    let brief = short_size(clique.entries);
+    let number = naming::clique_id(id);
+    let size = short_size(clique.entries);
     let count = numbers::counted(clique.variables.len(), "var", "vars");
     NodeText {
         title: names.collect::<Vec<_>>().join(", "),
-        subtitle: format!("{count} · {brief}"),
-        brief,
-        is_number: true,
+        subtitle: format!("{number} · {count} · {size}"),
+        brief: vec![format!("{number} {size}"), format!("{number}\n{size}"), number],
+        may_cut: false,
     }
 }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use eframe::egui::{Color32, Stroke, Ui};
 use fixedbitset::FixedBitSet;
 
+use crate::app::panes::junction_tree::measure::Colouring;
 use crate::app::state::highlight::{Highlight, Item};
 use crate::app::state::model::Model;
 use crate::app::state::progress::Progress;
-use crate::app::theme::{Palette, ink_on, log_share, size_colour};
+use crate::app::theme::{Palette, ink_on};
+use crate::app::widgets::colour_scale::ColourScale;
 use crate::app::widgets::graph_view::edge::{EdgeStyle, Line};
 use crate::app::widgets::graph_view::node::NodeStyle;
 use crate::graph::{CliqueId, SeparatorId};
@@ -28,10 +30,18 @@ pub struct TreeKey {
     /// Whether the user is stepping through the messages. If so, separators that no message has
     /// crossed yet are dimmed.
     stepping: bool,
+    /// The number that the colour of each clique shows.
+    values: Arc<Vec<Option<f64>>>,
+    colours: ColourScale,
 }
 
 impl TreeKey {
-    pub fn new(model: &Model, compiled: &CompiledNetwork, matches: Option<&FixedBitSet>) -> Self {
+    pub fn new(
+        model: &Model,
+        compiled: &CompiledNetwork,
+        matches: Option<&FixedBitSet>,
+        colouring: &Colouring,
+    ) -> Self {
         let tree = compiled.tree();
         let document = model.document.as_ref();
         let mut with_evidence = FixedBitSet::with_capacity(tree.cliques().len());
@@ -50,6 +60,8 @@ impl TreeKey {
             matches: matches.cloned(),
             progress: model.progress(),
             stepping: model.stepping.is_some(),
+            values: Arc::clone(colouring.values()),
+            colours: *colouring.scale(),
         }
     }
 
@@ -67,7 +79,10 @@ pub struct TreeStyle<'a> {
     background: Color32,
     label_background: Color32,
     label_ink: Color32,
-    max_separator_entries: u64,
+    /// Fill of a clique whose number is not known.
+    unknown: Color32,
+    /// Widths of separators, from 0 to 1.
+    widths: ColourScale,
     /// Whether cliques and separators that are not highlighted are dimmed.
     dims: bool,
 }
@@ -83,12 +98,15 @@ impl<'a> TreeStyle<'a> {
             model.selected(),
             Some(Item::Variable(_) | Item::Cliques(_) | Item::Separators(_) | Item::Messages(_))
         );
+        let separators = compiled.tree().separators().iter();
+        let entries = separators.map(|separator| separator.entries as f64);
         Self {
             palette: Palette::of(ui),
             background: ui.visuals().panel_fill,
             label_background: ui.visuals().extreme_bg_color,
             label_ink: ui.visuals().text_color(),
-            max_separator_entries: compiled.statistics().max_separator_entries,
+            unknown: ui.visuals().widgets.inactive.bg_fill,
+            widths: ColourScale::of(entries, true, true),
             dims: key.matches.is_some() || selects_several,
             key,
             compiled,
@@ -107,7 +125,8 @@ impl<'a> TreeStyle<'a> {
     /// The style of a clique.
     pub fn clique(&self, id: CliqueId) -> NodeStyle {
         let tree = self.compiled.tree();
-        let fill = size_colour(tree[id].entries, self.compiled.statistics().max_clique_entries);
+        let value = self.key.values.get(id.index()).copied().flatten();
+        let fill = value.map_or(self.unknown, |value| self.key.colours.colour(value));
         let ink = ink_on(fill);
         let faded = self.dims && !self.is_emphasised(id) && !self.key.hover.clique(id);
         let fade = |colour: Color32| {
@@ -138,7 +157,9 @@ impl<'a> TreeStyle<'a> {
     pub fn separator(&self, id: SeparatorId) -> EdgeStyle {
         let separator = &self.compiled.tree()[id];
         let (selection, hover) = (&self.key.selection, &self.key.hover);
-        let width = 1.2 + 4.3 * log_share(separator.entries, self.max_separator_entries);
+        let is_one_size = self.widths.low() >= self.widths.high();
+        let share = if is_one_size { 0.2 } else { self.widths.share(separator.entries as f64) };
+        let width = 1.2 + 4.3 * share;
         let selected = selection.separator(id) && self.key.matches.is_none();
         let mut style = EdgeStyle {
             width,

@@ -1,6 +1,7 @@
 //! The network as a picture, with the posterior of each variable when zoomed in.
 
 mod card;
+mod legend;
 mod picture;
 mod style;
 #[cfg(test)]
@@ -11,10 +12,11 @@ use std::sync::Arc;
 use eframe::egui::{
     self, RectAlign, Response, RichText, Sense, Stroke, StrokeKind, Tooltip, Ui, Vec2,
 };
+use fixedbitset::FixedBitSet;
 
 use crate::app::layout::from_file;
 use crate::app::panes::common::{
-    StateRow, bars_label, empty_state, fit_button, variable_menu, zoom_buttons,
+    Search, StateRow, bars_label, empty_state, fit_button, variable_menu, zoom_buttons,
 };
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::document::Document;
@@ -22,8 +24,8 @@ use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
 use crate::app::widgets::graph_view::chart::ChartRow;
 use crate::app::widgets::graph_view::{GraphCanvas, Target};
-use crate::app::widgets::targets;
-use crate::network::VariableId;
+use crate::app::widgets::{naming, targets};
+use crate::network::{Network, VariableId};
 use crate::numbers::{counted, thousands};
 
 use picture::{Edge, file_positions, picture};
@@ -36,6 +38,7 @@ pub struct NetworkPane {
     edges: Vec<Edge>,
     shown: Option<LayoutKey>,
     charts: Charts,
+    search: Search,
     /// The last value of [`Model::fit_serial`] that was seen; the network is fitted when it
     /// changes.
     fit_serial: u64,
@@ -61,10 +64,11 @@ struct LayoutKey {
 impl Default for NetworkPane {
     fn default() -> Self {
         Self {
-            canvas: GraphCanvas::new("network"),
+            canvas: GraphCanvas::new(),
             edges: Vec::new(),
             shown: None,
             charts: Charts::default(),
+            search: Search::default(),
             fit_serial: 0,
             last_selected: None,
             menu_variable: None,
@@ -83,6 +87,18 @@ impl NetworkPane {
         bars_label(ui, model);
         self.toolbar(ui, document, model.fill_edges, commands);
         self.update(ui, model, document);
+        let has_legend = model.fill_edges && document.compiled.is_some();
+        let gap = ui.spacing().item_spacing.y;
+        let legend = if has_legend { legend::HEIGHT + gap } else { 0.0 };
+        let size = egui::vec2(ui.available_width(), ui.available_height() - legend);
+        ui.allocate_ui(size, |ui| self.graph(ui, model, document, commands));
+        if has_legend {
+            legend::show(ui, document.network().is_bayesian());
+        }
+    }
+
+    /// Draws the network.
+    fn graph(&mut self, ui: &mut Ui, model: &Model, document: &Document, commands: &mut Commands) {
         let pointing = self.canvas.interact(ui);
         let item = |target| match target {
             Target::Node(index) => Some(Item::Variable(VariableId::new(index))),
@@ -98,8 +114,8 @@ impl NetworkPane {
             commands.push(ViewCommand::Select(item));
         }
         self.charts.update(ui, model, document);
-        let key = NetworkKey::new(model, document);
-        let style = NetworkStyle::new(ui, model, document, &self.charts);
+        let key = NetworkKey::new(model, document, self.search.matches());
+        let style = NetworkStyle::new(ui, model, document, &self.charts, self.search.matches());
         let edges = &self.edges;
         let response = self.canvas.draw(
             ui,
@@ -173,6 +189,13 @@ impl NetworkPane {
         commands: &mut Commands,
     ) {
         ui.horizontal(|ui| {
+            let labels = ("Find in the network", "Find variable");
+            let network = document.network();
+            if let Some(found) = self.search.show(ui, labels, |text| find(network, text)) {
+                self.canvas.centre_on(found);
+                let item = Item::Variable(VariableId::new(found));
+                commands.push(ViewCommand::Select(Some(item)));
+            }
             if fit_button(ui, "network") {
                 self.canvas.fit();
             }
@@ -185,11 +208,9 @@ impl NetworkPane {
                 commands.push(ViewCommand::ShowFillEdges(fill_edges));
             }
             edges.on_hover_text(
-                "Dashed: moral edges, between parents of the same child. Dotted: fill edges, which \
-                 make the graph chordal. The maximal cliques of this graph are the cliques of the \
-                 junction tree.",
+                "Moral edges connect parents of the same child. Fill edges make the graph chordal. \
+                 The maximal cliques of this graph are the cliques of the junction tree.",
             );
-            let network = document.network();
             if from_file::has_enough_positions(&file_positions(network)) {
                 let mut use_file = !self.prefer_layers;
                 ui.checkbox(&mut use_file, "Layout of the file").on_hover_text(
@@ -219,6 +240,9 @@ impl NetworkPane {
         let is_new = self.shown.as_ref().is_none_or(|shown| {
             shown.serial != document.serial || shown.from_file != wanted.from_file
         });
+        if self.shown.as_ref().is_none_or(|shown| shown.serial != document.serial) {
+            self.search = Search::default();
+        }
         if is_new || self.fit_serial != model.fit_serial {
             self.fit_serial = model.fit_serial;
             self.canvas.fit();
@@ -226,10 +250,18 @@ impl NetworkPane {
         if self.shown.as_ref() != Some(&wanted) {
             let size = ui.available_size().max(Vec2::splat(1.0));
             let aspect = (!wanted.from_file).then_some(size.x / size.y);
+            if is_new {
+                self.canvas.fit_at_once();
+            }
+            let moves = self.shown.as_ref().is_some_and(|shown| shown.serial == wanted.serial);
             self.shown = Some(wanted);
             let picture = picture(document.network(), compiled.map(|compiled| &**compiled), aspect);
             self.edges = picture.edges;
-            self.canvas.set_graph(picture.nodes, picture.lines);
+            let variables = || document.network().ids();
+            let places = self.canvas.centres(variables());
+            let origin = |variable| places.get(&variable).copied().filter(|_| moves);
+            let origins: Vec<_> = variables().map(origin).collect();
+            self.canvas.set_graph(picture.nodes, picture.lines, &origins);
         }
         let selected = model.selected();
         if self.last_selected.as_ref() != selected {
@@ -241,4 +273,15 @@ impl NetworkPane {
             }
         }
     }
+}
+
+/// The variables whose name or title contains `text`, which is in lower case.
+fn find(network: &Network, text: &str) -> FixedBitSet {
+    let contains = |name: &str| name.to_lowercase().contains(text);
+    let mut found = FixedBitSet::with_capacity(network.variables().len());
+    for id in network.ids() {
+        let title = naming::title(network, id);
+        found.set(id.index(), contains(network[id].name()) || title.is_some_and(contains));
+    }
+    found
 }

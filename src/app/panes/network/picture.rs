@@ -109,7 +109,12 @@ pub fn picture(
     let lines = edges.iter().zip(paths).map(placed_edge).collect();
     let placed_node = |((id, size), centre): ((VariableId, Vec2), Pos2)| {
         let name = network[id].name().to_owned();
-        let text = NodeText { brief: name, title: title(network, id), ..NodeText::default() };
+        let text = NodeText {
+            brief: vec![name],
+            may_cut: true,
+            title: title(network, id),
+            subtitle: String::new(),
+        };
         PlacedNode { centre, size, text }
     };
     let nodes = network.ids().zip(sizes).zip(centres).map(placed_node).collect();

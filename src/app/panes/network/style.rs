@@ -24,6 +24,8 @@ pub struct NetworkKey {
     selection: Highlight,
     hover: Highlight,
     charts: ChartKey,
+    /// Variables found by the search, if there is one.
+    matches: Option<FixedBitSet>,
 }
 
 /// Everything that the charts depend on.
@@ -60,8 +62,9 @@ impl ChartKey {
 }
 
 impl NetworkKey {
-    pub fn new(model: &Model, document: &Document) -> Self {
+    pub fn new(model: &Model, document: &Document, matches: Option<&FixedBitSet>) -> Self {
         Self {
+            matches: matches.cloned(),
             selection: model.selection.clone(),
             hover: model.hover.clone(),
             charts: ChartKey::new(model, document, None),
@@ -110,6 +113,8 @@ pub struct NetworkStyle<'a> {
     focused: Option<VariableId>,
     /// Parents and children of `focused`.
     relatives: FixedBitSet,
+    /// Variables found by the search, if there is one. Other variables are dimmed.
+    matches: Option<&'a FixedBitSet>,
     /// Whether a clique, separator or message is selected. If so, variables that are neither
     /// highlighted nor in `relatives` are dimmed.
     dims: bool,
@@ -121,7 +126,13 @@ pub struct NetworkStyle<'a> {
 const MAX_UNFADED_ARCS: usize = 200;
 
 impl<'a> NetworkStyle<'a> {
-    pub fn new(ui: &Ui, model: &'a Model, document: &'a Document, charts: &'a Charts) -> Self {
+    pub fn new(
+        ui: &Ui,
+        model: &'a Model,
+        document: &'a Document,
+        charts: &'a Charts,
+        matches: Option<&'a FixedBitSet>,
+    ) -> Self {
         let network = document.network();
         let variable = |item: Option<&Item>| match item {
             Some(&Item::Variable(variable)) => Some(variable),
@@ -148,6 +159,7 @@ impl<'a> NetworkStyle<'a> {
             model,
             document,
             charts,
+            matches,
             relatives,
             focused,
         }
@@ -170,7 +182,10 @@ impl<'a> NetworkStyle<'a> {
         let (selection, hover) = (&self.model.selection, &self.model.hover);
         let has_evidence = self.document.evidence.get(id).is_some();
         let highlighted = selection.variable(id) || hover.variable(id);
-        let faded = self.dims && !highlighted && !self.relatives.contains(id.index());
+        let faded = match self.matches {
+            Some(matches) => !matches.contains(id.index()) && !highlighted,
+            None => self.dims && !highlighted && !self.relatives.contains(id.index()),
+        };
         let fade = |colour: Color32| {
             if faded { colour.lerp_to_gamma(self.background, 0.65) } else { colour }
         };
@@ -197,6 +212,16 @@ impl<'a> NetworkStyle<'a> {
         }
     }
 
+    /// The style of an edge of this kind that nothing highlights, for the legend.
+    pub fn sample(ui: &Ui, edge: Edge) -> (Color32, Line) {
+        let palette = Palette::of(ui);
+        match edge {
+            Edge::Arc(..) => (palette.line, Line::Solid),
+            Edge::Moral(..) => (palette.moral, Line::Dashed),
+            Edge::Fill(..) => (palette.fill, Line::Dotted),
+        }
+    }
+
     /// The style of an edge.
     pub fn edge(&self, edge: Edge) -> EdgeStyle {
         let (from, to) = edge.ends();
@@ -210,26 +235,27 @@ impl<'a> NetworkStyle<'a> {
         };
         let (colour, line, arrow) = match edge {
             Edge::Arc(..) => (arc_colour, Line::Solid, Some(true)),
-            Edge::Moral(..) => (self.palette.collect, Line::Dashed, None),
-            Edge::Fill(..) => (self.palette.distribute, Line::Dotted, None),
+            Edge::Moral(..) => (self.palette.moral, Line::Dashed, None),
+            Edge::Fill(..) => (self.palette.fill, Line::Dotted, None),
         };
+        let is_arc = matches!(edge, Edge::Arc(..));
         let mut style = EdgeStyle {
-            width: 1.2,
+            width: if is_arc { 1.2 } else { 2.0 },
             colour,
             arrow,
             line,
             label: None,
-            faint: self.is_crowded,
+            faint: self.is_crowded && is_arc,
             on_top: false,
         };
         if self.dims && !inside {
             style.colour = style.colour.lerp_to_gamma(self.background, 0.5);
         }
         if touches || inside {
-            style.width = 2.2;
+            style.width = 2.4;
             style.faint = false;
             style.on_top = true;
-            if matches!(edge, Edge::Arc(..)) {
+            if is_arc {
                 style.colour = if inside { self.palette.selected } else { self.palette.hovered };
             }
         }

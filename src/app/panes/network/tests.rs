@@ -39,7 +39,7 @@ fn variables_are_drawn_at_the_positions_of_the_file_or_in_layers() {
     assert!(centre[0].x > centre[1].x && (centre[0].y - centre[1].y).abs() < 1e-3, "{centre:?}");
     assert!(centre[2].y > centre[1].y && (centre[2].x - centre[1].x).abs() < 1e-3, "{centre:?}");
     assert_eq!((lines[0].from, lines[0].to, lines[0].path.len()), (0, 1, 2));
-    assert_eq!((&*nodes[0].text.title, &*nodes[0].text.brief), ("a · The first", "a"));
+    assert_eq!((&*nodes[0].text.title, &*nodes[0].text.brief[0]), ("a · The first", "a"));
     assert_eq!(nodes[1].text.title, "b", "a title equal to the name is not repeated");
     let far = PLACED.replace("200 0 276 36", "1e300 0 1e300 36");
     let far = format::open_bytes("a.xdsl", far).unwrap().network;
@@ -58,7 +58,7 @@ fn layout_and_colours_of_the_file_are_used_and_its_layout_can_be_switched_off() 
         let mut pane = shown.borrow_mut();
         pane.show(ui, model, commands);
         let document = model.document.as_ref().unwrap();
-        let style = NetworkStyle::new(ui, model, document, &pane.charts);
+        let style = NetworkStyle::new(ui, model, document, &pane.charts, None);
         *seen.borrow_mut() = document.network().ids().map(|id| style.variable(id).fill).collect();
     });
     harness.run();
@@ -97,4 +97,40 @@ fn a_markov_network_has_an_edge_for_each_pair_of_variables_in_a_factor() {
     let mut harness = drive(&path, move |ui, model, commands| pane.show(ui, model, commands));
     harness.run();
     label_containing(&harness, "2 factors");
+}
+
+#[test]
+fn the_search_goes_through_variables_and_counts_them() {
+    let mut pane = NetworkPane::default();
+    let mut harness = drive("asia", move |ui, model, commands| pane.show(ui, model, commands));
+    harness.run();
+    harness.get_by_label("Find in the network").focus();
+    harness.run();
+    harness.get_by_label("Find in the network").type_text("s");
+    harness.run();
+    label_containing(&harness, "found");
+    harness.key_press(egui::Key::Enter);
+    harness.run();
+    label_containing(&harness, "1 of ");
+    let selected = harness.state().model.selected().cloned();
+    harness.key_press(egui::Key::Enter);
+    harness.run();
+    label_containing(&harness, "2 of ");
+    assert_ne!(harness.state().model.selected().cloned(), selected);
+}
+
+#[test]
+fn moral_and_fill_edges_have_a_legend() {
+    for shown in [false, true] {
+        let mut pane = NetworkPane::default();
+        let mut harness = drive("asia", move |ui, model, commands| {
+            let mut model = model.clone();
+            model.fill_edges = shown;
+            pane.show(ui, &model, commands);
+        });
+        harness.run();
+        for label in ["arc", "moral edge", "fill edge"] {
+            assert_eq!(harness.query_by_label(label).is_some(), shown, "{label}");
+        }
+    }
 }

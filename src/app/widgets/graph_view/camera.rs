@@ -8,9 +8,16 @@ const MARGIN: f32 = 14.0;
 /// Maximum zoom, in screen points per unit of the picture.
 const MAX_ZOOM: f32 = 6.0;
 
-/// Maximum zoom of a fitted picture, so that small graphs are not magnified much, in screen points
-/// per unit of the picture.
-const MAX_FITTED_ZOOM: f32 = 1.6;
+/// Zoom of a fitted picture, in screen points per unit of the picture, above which a picture is
+/// magnified only until it takes up [`MIN_FITTED_SHARE`] of its pane.
+const LARGE_ZOOM: f32 = 1.6;
+
+/// Share of the pane, in its longer direction, that a fitted picture takes up if its shape allows.
+const MIN_FITTED_SHARE: f32 = 0.6;
+
+/// How fast the camera glides: the share of the way that is left shrinks by a factor of e in this
+/// time, in seconds.
+const GLIDE_TIME: f32 = 0.06;
 
 /// Maps coordinates of a picture to coordinates of a pane.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,17 +38,25 @@ impl Camera {
     /// A camera that shows all of `bounds` in a pane of `size`.
     #[must_use]
     pub fn fitting(bounds: Rect, size: Vec2) -> Self {
-        Self::fitting_above(bounds, size, 0.0)
+        let available = (size - Vec2::splat(2.0 * MARGIN)).max(Vec2::splat(1.0));
+        let picture = bounds.size().max(Vec2::splat(1.0));
+        let share = if size.x >= size.y { size.x / picture.x } else { size.y / picture.y };
+        let largest = LARGE_ZOOM.max(MIN_FITTED_SHARE * share);
+        let zoom = (available / picture).min_elem().min(largest);
+        Self { centre: bounds.center(), zoom }
     }
 
-    /// As [`fitting`](Self::fitting), leaving the lowest `height` points of the pane free.
-    #[must_use]
-    pub fn fitting_above(bounds: Rect, size: Vec2, height: f32) -> Self {
-        let free = size - Vec2::new(0.0, height);
-        let available = (free - Vec2::splat(2.0 * MARGIN)).max(Vec2::splat(1.0));
-        let zoom =
-            (available / bounds.size().max(Vec2::splat(1.0))).min_elem().min(MAX_FITTED_ZOOM);
-        Self { centre: bounds.center() + Vec2::new(0.0, 0.5 * height / zoom), zoom }
+    /// Moves toward `goal`, where it would arrive with time. Returns whether it is there.
+    pub fn glide(&mut self, goal: &Self, seconds: f32, size: Vec2) -> bool {
+        let share = 1.0 - (-seconds / GLIDE_TIME).exp();
+        self.zoom *= (goal.zoom / self.zoom).powf(share);
+        self.centre = self.centre.lerp(goal.centre, share);
+        let far = (self.centre - goal.centre).length() * self.zoom > 0.5
+            || (self.zoom / goal.zoom - 1.0).abs() * size.max_elem() > 1.0;
+        if !far {
+            *self = *goal;
+        }
+        !far
     }
 
     /// Screen points per unit of the picture.
@@ -78,7 +93,7 @@ impl Camera {
     pub fn zoom_at(&mut self, rect: Rect, anchor: Pos2, factor: f32, bounds: Rect) {
         let fitted = Self::fitting(bounds, rect.size()).zoom;
         let fixed = self.to_picture(rect, anchor);
-        self.zoom = (self.zoom * factor).clamp((fitted * 0.5).min(MAX_ZOOM), MAX_ZOOM);
+        self.zoom = (self.zoom * factor).clamp((fitted * 0.5).min(MAX_ZOOM), MAX_ZOOM.max(fitted));
         self.centre = fixed - (anchor - rect.center()) / self.zoom;
     }
 
@@ -114,12 +129,22 @@ mod tests {
     }
 
     #[test]
-    fn a_fitted_picture_stays_above_the_bottom_margin() {
-        let camera = Camera::fitting_above(PICTURE, PANE.size(), 80.0);
-        let above = PANE.with_max_y(PANE.max.y - 80.0);
-        assert!(above.contains(camera.to_pane(PANE, PICTURE.min)));
-        assert!(above.contains(camera.to_pane(PANE, PICTURE.max)));
-        assert!(camera.to_pane(PANE, PICTURE.center()).distance(above.center()) < 1e-3);
+    fn a_small_picture_is_magnified_until_it_takes_up_half_of_the_pane() {
+        for size in [vec2(10.0, 6.0), vec2(300.0, 20.0), vec2(30.0, 40.0)] {
+            let camera =
+                Camera::fitting(Rect::from_min_size(Pos2::ZERO, size), vec2(1200.0, 620.0));
+            let shown = size * camera.zoom();
+            assert!(shown.x >= 600.0 || shown.y >= 590.0, "{shown:?}");
+        }
+    }
+
+    #[test]
+    fn a_gliding_camera_arrives() {
+        let goal = Camera::fitting(PICTURE, PANE.size());
+        let mut camera = Camera::default();
+        let arrived = (0..60).position(|_| camera.glide(&goal, 1.0 / 60.0, PANE.size()));
+        assert!(arrived.is_some_and(|frames| frames > 3), "{arrived:?}");
+        assert_eq!(camera, goal);
     }
 
     #[test]

@@ -1,114 +1,175 @@
-//! The canvas: a graph, a camera, and the cached shapes of what was drawn last.
+//! The canvas: a graph, a camera, and the triangles of what was drawn last.
 
+use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
-use eframe::egui::{self, Id, Pos2, Rect, Response, Sense, Ui, Vec2};
-use egui_graphs::{
-    Graph, GraphView, Layout, LayoutState, MetadataFrame, SettingsInteraction, SettingsNavigation,
-};
-use petgraph::Directed;
-use petgraph::stable_graph::{DefaultIx, EdgeIndex, NodeIndex};
+use eframe::egui::{self, Id, Painter, Pos2, Rect, Response, Sense, Shape, Ui, Vec2};
 
 use super::camera::Camera;
+use super::chunk::{CHUNK_SIZE, Chunk, ShapeTessellator, View};
 use super::edge::{EdgeShape, EdgeStyle};
-use super::node::{NodeShape, NodeStyle};
-use super::shape_cache::ShapeCache;
-use super::{PlacedEdge, PlacedNode};
+use super::labels::{self, LabelColours};
+use super::minimap::{self, MapColours, Minimap};
+use super::node::NodeStyle;
+use super::{Node, PlacedEdge, PlacedNode};
+use crate::app::layout;
 
 /// Minimum zoom when a node is brought to the centre, so that its text can be read.
 const READABLE_ZOOM: f32 = 0.9;
 
-type ShapeGraph = Graph<(), (), Directed, DefaultIx, NodeShape, EdgeShape>;
+/// How long nodes take to move to their new places, in seconds.
+const MOVE_TIME: f64 = 0.35;
+
+/// Width and height of the region around the pane for which items are drawn, as a multiple of those
+/// of the pane: how far the picture can be dragged before more items must be drawn.
+const DRAWN_REGION: f32 = 2.0;
 
 /// A picture of a graph.
 ///
-/// `K` holds everything that the styles depend on, except the graph and the theme. The picture is
-/// redrawn when this key, the graph, the camera, the pane or the theme changes.
+/// `K` holds everything that the styles depend on, except the graph and the theme. Styles are
+/// computed again when this key, the graph or the theme changes.
 pub struct GraphCanvas<K> {
-    name: &'static str,
-    pub(super) graph: ShapeGraph,
+    pub(super) nodes: Vec<Node>,
+    pub(super) edges: Vec<EdgeShape>,
+    /// Nodes that are labelled even if they are small, most important first.
+    labelled: Vec<usize>,
     pub(super) bounds: Rect,
     pub(super) camera: Camera,
+    /// Where the camera glides; `None` once it is there.
+    pub(super) camera_goal: Option<Camera>,
     /// Whether the whole picture is shown and follows the size of the pane.
     pub(super) fitted: bool,
-    /// Points at the bottom of the pane that a fitted picture does not use.
-    pub(super) bottom_margin: f32,
-    shape_cache: ShapeCache,
-    /// What the cached shapes show; `None` if the next frame must be redrawn in any case.
+    /// Whether the camera must jump, rather than glide, the next time the picture is fitted.
+    pub(super) jumps: bool,
+    /// Where nodes come from, until they have moved to their places.
+    motion: Option<Motion>,
+    edge_chunks: Vec<Chunk>,
+    /// Edges that are drawn above the others.
+    top_edges: Chunk,
+    node_chunks: Vec<Chunk>,
+    map: Minimap,
     drawn: Option<DrawnState<K>>,
     /// The id of the widget in the last frame.
     pub(super) response_id: Option<Id>,
     /// Where the picture is on the screen, as of the last call of `interact`.
     pub(super) rect: Rect,
-    /// The top left corner of the widget when the picture was last redrawn.
-    last_corner: Pos2,
     redraw_count: u64,
 }
 
-/// Everything that the cached shapes depend on.
-#[derive(PartialEq)]
+/// Where nodes were before the graph was replaced.
+struct Motion {
+    from: Vec<Pos2>,
+    /// In seconds, on the clock of the window; `None` until the first frame.
+    start: Option<f64>,
+}
+
+/// Everything that the triangles depend on.
 struct DrawnState<K> {
     key: K,
-    camera: Camera,
-    rect: Rect,
-    clip: Rect,
-    layer: egui::LayerId,
+    look: Look,
+    /// The part of the picture for which items were drawn.
+    region: Rect,
+}
+
+/// What makes all triangles invalid when it changes.
+#[derive(Clone, Copy, PartialEq)]
+struct Look {
+    zoom: f32,
     pixels_per_point: f32,
     dark: bool,
-    opacity: f32,
+    /// How full the font texture is, from 0 to 1. The share falls only when the toolkit starts a
+    /// new texture, which makes all text invalid.
+    atlas_fill: f32,
+}
+
+impl Look {
+    /// Whether triangles made for `self` can be shown in a frame with the look `now`.
+    fn suits(&self, now: &Self) -> bool {
+        *self == Self { atlas_fill: self.atlas_fill, ..*now } && now.atlas_fill >= self.atlas_fill
+    }
+}
+
+impl<K: PartialEq> Default for GraphCanvas<K> {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl<K: PartialEq> GraphCanvas<K> {
-    /// An empty picture. `name` is unique in the window.
+    /// An empty picture.
     #[must_use]
-    pub fn new(name: &'static str) -> Self {
+    pub fn new() -> Self {
         Self {
-            name,
-            graph: ShapeGraph::new(),
-            bounds: Rect::from_center_size(Pos2::ZERO, Vec2::splat(1.0)),
+            nodes: Vec::new(),
+            edges: Vec::new(),
+            labelled: Vec::new(),
+            bounds: layout::bounds(&[], &[]),
             camera: Camera::default(),
+            camera_goal: None,
             fitted: true,
-            bottom_margin: 0.0,
-            shape_cache: ShapeCache::default(),
+            jumps: true,
+            motion: None,
+            edge_chunks: Vec::new(),
+            top_edges: Chunk::default(),
+            node_chunks: Vec::new(),
+            map: Minimap::default(),
             drawn: None,
             response_id: None,
             rect: Rect::ZERO,
-            last_corner: Pos2::ZERO,
             redraw_count: 0,
         }
     }
 
-    /// Replaces the graph. The camera stays where it is.
+    /// Replaces the graph. The camera stays where it is. Nodes for which `origins` has a position
+    /// move from there to their places.
     ///
     /// # Panics
     /// If an edge refers to a node that does not exist.
-    pub fn set_graph(&mut self, nodes: Vec<PlacedNode>, edges: Vec<PlacedEdge>) {
-        let boxes = nodes.iter().map(|node| Rect::from_center_size(node.centre, node.size));
-        self.bounds = boxes
-            .reduce(Rect::union)
-            .unwrap_or_else(|| Rect::from_center_size(Pos2::ZERO, Vec2::splat(1.0)));
-        self.graph = ShapeGraph::new();
-        let indices: Vec<NodeIndex> = nodes
-            .into_iter()
-            .map(|placed| {
-                self.graph.add_node_custom((), |node| {
-                    node.set_location(placed.centre);
-                    let props = node.props().clone();
-                    let shape = node.display_mut();
-                    *shape = NodeShape::from(props);
-                    shape.size = placed.size;
-                    shape.text = Arc::new(placed.text);
-                })
-            })
-            .collect();
-        for placed in edges {
-            self.graph.add_edge_custom(indices[placed.from], indices[placed.to], (), |edge| {
-                let shape = edge.display_mut();
-                shape.set_path(placed.path.into());
-                shape.text = placed.text.into();
-            });
-        }
+    pub fn set_graph(
+        &mut self,
+        nodes: Vec<PlacedNode>,
+        edges: Vec<PlacedEdge>,
+        origins: &[Option<Pos2>],
+    ) {
+        let node = |PlacedNode { centre, size, text }| Node {
+            centre,
+            size,
+            text: Arc::new(text),
+            style: NodeStyle::default(),
+        };
+        self.nodes = nodes.into_iter().map(node).collect();
+        let edge = |placed: PlacedEdge| {
+            assert!(placed.from.max(placed.to) < self.nodes.len(), "an edge ends at a node");
+            EdgeShape::new((placed.from, placed.to), placed.path, &placed.text)
+        };
+        self.edges = edges.into_iter().map(edge).collect();
+        let boxes = self.nodes.iter().map(Node::rect);
+        self.bounds = boxes.reduce(Rect::union).unwrap_or_else(|| layout::bounds(&[], &[]));
+        let origin_of = |(index, node): (usize, &Node)| {
+            origins.get(index).copied().flatten().unwrap_or(node.centre)
+        };
+        let from: Vec<Pos2> = self.nodes.iter().enumerate().map(origin_of).collect();
+        let moves = from.iter().zip(&self.nodes).any(|(from, node)| *from != node.centre);
+        self.motion = moves.then_some(Motion { from, start: None });
+        let chunks = |count: usize| count.div_ceil(CHUNK_SIZE);
+        self.node_chunks.clear();
+        self.node_chunks.resize_with(chunks(self.nodes.len()), Chunk::default);
+        self.edge_chunks.clear();
+        self.edge_chunks.resize_with(chunks(self.edges.len()), Chunk::default);
+        self.top_edges = Chunk::default();
+        self.labelled.clear();
         self.drawn = None;
+    }
+
+    /// The centre of each node, by a key that identifies it.
+    pub fn centres<Q: Hash + Eq>(&self, keys: impl Iterator<Item = Q>) -> HashMap<Q, Pos2> {
+        keys.zip(&self.nodes).map(|(key, node)| (key, node.centre)).collect()
+    }
+
+    /// Sets which nodes are labelled even if they are too small for text, most important first.
+    pub fn set_labelled(&mut self, nodes: Vec<usize>) {
+        self.labelled = nodes;
     }
 
     /// Shows the whole picture, also when the pane is resized, until the camera is moved.
@@ -116,31 +177,35 @@ impl<K: PartialEq> GraphCanvas<K> {
         self.fitted = true;
     }
 
-    /// Keeps the lowest `height` points of the pane free while the picture is fitted.
-    pub fn set_bottom_margin(&mut self, height: f32) {
-        self.bottom_margin = height;
+    /// As [`fit`](Self::fit), but in the next frame rather than by gliding there.
+    pub fn fit_at_once(&mut self) {
+        self.fitted = true;
+        self.jumps = true;
     }
 
     /// Zooms around the centre of the pane.
     pub fn zoom_by(&mut self, factor: f32) {
         self.fitted = false;
-        self.camera.zoom_at(self.rect, self.rect.center(), factor, self.bounds);
+        let mut goal = self.camera_goal.unwrap_or(self.camera);
+        goal.zoom_at(self.rect, self.rect.center(), factor, self.bounds);
+        self.camera_goal = Some(goal);
     }
 
     /// Brings a node to the centre, large enough to read its text.
     pub fn centre_on(&mut self, node: usize) {
-        if let Some(node) = self.graph.node(NodeIndex::new(node)) {
+        if let Some(node) = self.nodes.get(node) {
             self.fitted = false;
-            self.camera.centre_on(node.location(), READABLE_ZOOM);
+            let mut goal = self.camera;
+            goal.centre_on(node.centre, READABLE_ZOOM);
+            self.camera_goal = Some(goal);
         }
     }
 
     /// Whether the centre of a node is in view.
     #[must_use]
     pub fn is_visible(&self, node: usize) -> bool {
-        self.graph
-            .node(NodeIndex::new(node))
-            .is_some_and(|node| self.rect.contains(self.camera.to_pane(self.rect, node.location())))
+        let in_view = |node: &Node| self.rect.contains(self.camera.to_pane(self.rect, node.centre));
+        self.nodes.get(node).is_some_and(in_view)
     }
 
     /// Whether the whole picture is shown and follows the size of its pane.
@@ -155,24 +220,14 @@ impl<K: PartialEq> GraphCanvas<K> {
         self.camera.zoom()
     }
 
-    /// Number of nodes that are at least partly in `area` of the screen.
-    #[must_use]
-    pub fn count_in(&self, area: Rect) -> usize {
-        let area = Rect::from_min_max(
-            self.camera.to_picture(self.rect, area.min),
-            self.camera.to_picture(self.rect, area.max),
-        );
-        self.graph.nodes_iter().filter(|(_, node)| node.display().rect().intersects(area)).count()
-    }
-
-    /// Number of frames that were redrawn rather than shown from the cache.
+    /// Number of chunks of triangles that were made since the canvas was created.
     #[must_use]
     pub fn redraw_count(&self) -> u64 {
         self.redraw_count
     }
 
     /// Draws the picture into the rest of `ui`. `node_style` and `edge_style` are called with the
-    /// index of every node and edge, but only if the picture must be redrawn.
+    /// index of every node and edge, but only if styles may have changed.
     pub fn draw(
         &mut self,
         ui: &mut Ui,
@@ -181,103 +236,195 @@ impl<K: PartialEq> GraphCanvas<K> {
         edge_style: impl FnMut(usize) -> EdgeStyle,
     ) -> Response {
         let rect = ui.available_rect_before_wrap();
-        let now = DrawnState {
-            key,
-            camera: self.camera,
-            rect,
-            clip: ui.clip_rect(),
-            layer: ui.layer_id(),
+        let (response, painter) = ui.allocate_painter(rect.size(), Sense::click_and_drag());
+        self.response_id = Some(response.id);
+        let look = Look {
+            zoom: self.camera.zoom(),
             pixels_per_point: ui.pixels_per_point(),
             dark: ui.visuals().dark_mode,
-            opacity: ui.opacity(),
+            atlas_fill: ui.fonts(|fonts| fonts.font_atlas_fill_ratio()),
         };
-        if self.drawn.as_ref() == Some(&now) && self.shape_cache.is_valid(ui) {
-            let (response, painter) = ui.allocate_painter(rect.size(), Sense::click_and_drag());
-            self.shape_cache.paint(&painter);
-            self.response_id = Some(response.id);
-            return response;
+        let progress = self.progress(ui);
+        let suits = self.drawn.as_ref().is_some_and(|drawn| drawn.look.suits(&look));
+        if !suits || progress.is_some() {
+            self.make_stale(|_| true);
         }
-        let response = self.redraw(ui, rect, node_style, edge_style);
-        self.response_id = Some(response.id);
-        // In its very first frame egui_graphs fits the picture itself, whatever the settings say.
-        // Such a frame is not cached, so that the next one is drawn with our camera.
-        let shown = MetadataFrame::new(Some(self.name.to_owned())).load(ui);
-        let pan = self.camera.pan(rect.size());
-        let is_ours = shown.zoom == self.camera.zoom() && (shown.pan - pan).length() < 0.01;
-        self.drawn = is_ours.then_some(now);
+        let same_theme = self.drawn.as_ref().is_some_and(|drawn| drawn.look.dark == look.dark);
+        if !same_theme || self.drawn.as_ref().is_none_or(|drawn| drawn.key != key) {
+            self.restyle(node_style, edge_style);
+        }
+        let part = |scale: f32| {
+            let half = rect.size() * scale / 2.0;
+            let corner = |sign: f32| self.camera.to_picture(rect, rect.center() + half * sign);
+            Rect::from_min_max(corner(-1.0), corner(1.0))
+        };
+        let mut region = part(DRAWN_REGION);
+        match &self.drawn {
+            Some(drawn) if drawn.region.contains_rect(part(1.0)) => region = drawn.region,
+            _ => self.make_stale(|chunk| !chunk.is_complete),
+        }
+        self.drawn = Some(DrawnState { key, look, region });
+        self.make_chunks(ui, &painter, rect, region, progress);
+        self.paint(ui, &painter, rect);
         response
     }
 
-    fn redraw(
+    /// Marks the chunks to which `which` applies.
+    fn make_stale(&mut self, which: impl Fn(&Chunk) -> bool) {
+        let chunks = self.edge_chunks.iter_mut().chain(&mut self.node_chunks);
+        for chunk in chunks.chain([&mut self.top_edges]) {
+            chunk.is_stale |= which(chunk);
+        }
+    }
+
+    /// How far nodes have moved to their places, from 0 to 1; `None` if they are there.
+    fn progress(&mut self, ui: &Ui) -> Option<f32> {
+        let motion = self.motion.as_mut()?;
+        let now = ui.input(|input| input.time);
+        let share = ((now - *motion.start.get_or_insert(now)) / MOVE_TIME) as f32;
+        ui.ctx().request_repaint();
+        if share >= 1.0 || ui.style().animation_time == 0.0 {
+            self.motion = None;
+            // This frame draws the final positions.
+            return Some(1.0);
+        }
+        Some(egui::emath::easing::cubic_out(share))
+    }
+
+    /// Computes all styles, and marks the chunks whose items change.
+    fn restyle(
         &mut self,
-        ui: &mut Ui,
-        rect: Rect,
         mut node_style: impl FnMut(usize) -> NodeStyle,
         mut edge_style: impl FnMut(usize) -> EdgeStyle,
-    ) -> Response {
-        self.redraw_count += 1;
-        for index in 0..self.graph.node_count() {
-            if let Some(node) = self.graph.node_mut(NodeIndex::new(index)) {
-                node.display_mut().style = node_style(index);
+    ) {
+        for (index, node) in self.nodes.iter_mut().enumerate() {
+            let style = node_style(index);
+            if style != node.style {
+                if style.fill != node.style.fill {
+                    self.map.forget();
+                }
+                node.style = style;
+                self.node_chunks[index / CHUNK_SIZE].is_stale = true;
             }
         }
-        for index in 0..self.graph.edge_count() {
-            if let Some(edge) = self.graph.edge_mut(EdgeIndex::new(index)) {
-                let style = edge_style(index);
-                edge.set_selected(style.on_top);
-                edge.display_mut().style = style;
+        for (index, edge) in self.edges.iter_mut().enumerate() {
+            let style = edge_style(index);
+            if style != edge.style {
+                self.top_edges.is_stale |= style.on_top || edge.style.on_top;
+                edge.style = style;
+                self.edge_chunks[index / CHUNK_SIZE].is_stale = true;
             }
         }
-        let name = Some(self.name.to_owned());
-        let mut meta = MetadataFrame::new(name.clone());
-        meta.zoom = self.camera.zoom();
-        // When the corner of its widget moves, egui_graphs shifts the pan by the same distance. The
-        // pan of the camera is relative to the corner already, so the shift is subtracted here.
-        meta.pan = self.camera.pan(rect.size()) - (rect.min - self.last_corner);
-        self.last_corner = rect.min;
-        meta.save(ui);
-        let navigation = SettingsNavigation::new()
-            .with_fit_to_screen_enabled(false)
-            .with_zoom_and_pan_enabled(false);
-        let graph = &mut self.graph;
-        self.shape_cache.record(ui, |ui| {
-            GraphView::<NoState, FixedLayout>::new()
-                .with_id(name.clone())
-                .with_navigations(&navigation)
-                .with_interactions(&SettingsInteraction::new())
-                .show(ui, graph)
-                .response
-        })
+    }
+
+    /// Where the origin of the picture is on the screen. In whole pixels, so that moved text and
+    /// lines stay sharp.
+    fn origin(&self, rect: Rect, pixels_per_point: f32) -> Vec2 {
+        let origin = rect.min.to_vec2() + self.camera.pan(rect.size());
+        (origin * pixels_per_point).round() / pixels_per_point
+    }
+
+    /// Makes the stale chunks, with the items in `region` of the picture.
+    fn make_chunks(
+        &mut self,
+        ui: &Ui,
+        painter: &Painter,
+        rect: Rect,
+        region: Rect,
+        progress: Option<f32>,
+    ) {
+        let origin = self.origin(rect, ui.pixels_per_point());
+        let zoom = self.camera.zoom();
+        let corner = |point: Pos2| (point.to_vec2() * zoom + origin).to_pos2();
+        let needed = Rect::from_min_max(corner(region.min), corner(region.max));
+        let view = View { painter, zoom, origin, needed };
+        let mut tessellator = ShapeTessellator::new(ui);
+        let mut made = 0;
+        let from = self.motion.as_ref().map(|motion| &motion.from).zip(progress);
+        let centre = |index: usize| match from {
+            Some((from, share)) => from[index].lerp(self.nodes[index].centre, share),
+            None => self.nodes[index].centre,
+        };
+        let add_edge = |edge: &EdgeShape, shapes: &mut Vec<Shape>| {
+            if from.is_none() {
+                return edge.add_shapes(&view, shapes);
+            }
+            edge.add_straight(&view, centre(edge.ends.0), centre(edge.ends.1), shapes);
+            true
+        };
+        let add_edges = |edges: &[EdgeShape], on_top: bool, shapes: &mut Vec<Shape>| {
+            let edges = edges.iter().filter(|edge| edge.style.on_top == on_top);
+            edges.fold(true, |complete, edge| add_edge(edge, shapes) && complete)
+        };
+        for (chunk, edges) in self.edge_chunks.iter_mut().zip(self.edges.chunks(CHUNK_SIZE)) {
+            if chunk.is_stale {
+                chunk.make(&view, &mut tessellator, |shapes| add_edges(edges, false, shapes));
+                made += 1;
+            }
+        }
+        if self.top_edges.is_stale {
+            let edges = &self.edges;
+            self.top_edges.make(&view, &mut tessellator, |shapes| add_edges(edges, true, shapes));
+            made += 1;
+        }
+        for (number, chunk) in self.node_chunks.iter_mut().enumerate() {
+            if !chunk.is_stale {
+                continue;
+            }
+            let first = number * CHUNK_SIZE;
+            let last = (first + CHUNK_SIZE).min(self.nodes.len());
+            chunk.make(&view, &mut tessellator, |shapes| {
+                (first..last).fold(true, |complete, index| {
+                    let node = &self.nodes[index];
+                    let drawn = match from {
+                        None => node.add_shapes(&view, shapes),
+                        Some(_) => node.at(centre(index)).add_shapes(&view, shapes),
+                    };
+                    drawn && complete
+                })
+            });
+            made += 1;
+        }
+        self.redraw_count += made;
+    }
+
+    fn paint(&mut self, ui: &Ui, painter: &Painter, rect: Rect) {
+        let origin = self.origin(rect, ui.pixels_per_point());
+        let chunks = self.edge_chunks.iter_mut().chain([&mut self.top_edges]);
+        for chunk in chunks.chain(&mut self.node_chunks) {
+            chunk.move_to(origin);
+        }
+        let edges = self.edge_chunks.iter().chain([&self.top_edges]);
+        edges.clone().for_each(|chunk| chunk.paint_areas(painter));
+        edges.for_each(|chunk| chunk.paint_texts(painter));
+        self.node_chunks.iter().for_each(|chunk| chunk.paint_areas(painter));
+        self.node_chunks.iter().for_each(|chunk| chunk.paint_texts(painter));
+        let visuals = ui.visuals();
+        if self.motion.is_none() {
+            let colours = LabelColours {
+                background: visuals.extreme_bg_color.gamma_multiply(0.9),
+                ink: visuals.strong_text_color(),
+                line: visuals.weak_text_color(),
+            };
+            let view = View { painter, zoom: self.camera.zoom(), origin, needed: rect };
+            let nodes = self.labelled.iter().filter_map(|&node| self.nodes.get(node));
+            labels::paint(painter, &view, rect, nodes, colours);
+        }
+        if let Some(area) = minimap::area(rect, self.bounds, &self.camera) {
+            let colours = MapColours {
+                background: visuals.extreme_bg_color,
+                line: visuals.weak_text_color(),
+                frame: visuals.strong_text_color(),
+            };
+            let (places, view) = ((rect, area), (self.bounds, &self.camera));
+            self.map.paint(painter, places, view, &self.nodes, colours);
+        }
     }
 }
 
-/// The state of [`FixedLayout`]: nothing.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct NoState;
-
-impl LayoutState for NoState {}
-
-/// An egui_graphs layout that leaves every node where it is.
-#[derive(Default)]
-struct FixedLayout;
-
-impl Layout<NoState> for FixedLayout {
-    fn from_state(_: NoState) -> impl Layout<NoState> {
-        Self
-    }
-
-    fn next<N, E, Ty, Ix, Dn, De>(&mut self, _: &mut Graph<N, E, Ty, Ix, Dn, De>, _: &Ui)
-    where
-        N: Clone,
-        E: Clone,
-        Ty: petgraph::EdgeType,
-        Ix: petgraph::stable_graph::IndexType,
-        Dn: egui_graphs::DisplayNode<N, E, Ty, Ix>,
-        De: egui_graphs::DisplayEdge<N, E, Ty, Ix, Dn>,
-    {
-    }
-
-    fn state(&self) -> NoState {
-        NoState
+impl Node {
+    /// The same node at another place.
+    fn at(&self, centre: Pos2) -> Self {
+        Self { centre, size: self.size, text: Arc::clone(&self.text), style: self.style.clone() }
     }
 }

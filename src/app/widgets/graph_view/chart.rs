@@ -3,7 +3,7 @@
 use eframe::egui::{FontId, Painter, Pos2, Rect, Shape, pos2, vec2};
 
 use crate::app::widgets::graph_view::canvas::GraphCanvas;
-use crate::app::widgets::graph_view::text::legible;
+use crate::app::widgets::graph_view::text::{MIN_TEXT_SIZE, font_size};
 use crate::app::widgets::state_bar::{BarColours, RowLayout, StateBar};
 
 /// Minimum height in points of a row that can be clicked. Lower rows are hard to hit.
@@ -39,7 +39,8 @@ impl Chart {
             node.max - vec2(CHART_MARGIN, CHART_BOTTOM) * zoom,
         );
         let height = room.height() / self.bars.len().max(1) as f32;
-        let font = legible((TEXT_SIZE * zoom).min(height * 0.85)).map(FontId::proportional);
+        let size = (TEXT_SIZE * zoom).min(height * 0.85);
+        let font = (height > MIN_TEXT_SIZE).then(|| FontId::proportional(font_size(size)));
         let label_width = self.label_width * zoom;
         (0..self.bars.len()).map(move |index| {
             let top = room.top() + height * index as f32;
@@ -76,13 +77,12 @@ impl<K: PartialEq> GraphCanvas<K> {
     pub fn chart_rows(&self) -> Vec<ChartRow> {
         let zoom = self.camera.zoom();
         let mut rows = Vec::new();
-        for (index, node) in self.graph.nodes_iter() {
-            let shape = node.display();
-            let Some(chart) = shape.style.chart.as_ref().filter(|_| shape.shows_chart(zoom)) else {
+        for (index, node) in self.nodes.iter().enumerate() {
+            let Some(chart) = node.style.chart.as_ref().filter(|_| node.shows_chart(zoom)) else {
                 continue;
             };
             let to_pane = |corner: Pos2| self.camera.to_pane(self.rect, corner);
-            let placed = shape.rect();
+            let placed = node.rect();
             let node_rect = Rect::from_min_max(to_pane(placed.min), to_pane(placed.max));
             if !node_rect.intersects(self.rect) {
                 continue;
@@ -90,7 +90,7 @@ impl<K: PartialEq> GraphCanvas<K> {
             for (row, layout) in chart.rows(node_rect, zoom).enumerate() {
                 let rect = layout.row.intersect(self.rect);
                 if layout.row.height() >= MIN_CLICKABLE_HEIGHT && rect.is_positive() {
-                    rows.push(ChartRow { node: index.index(), index: row, rect, node_rect });
+                    rows.push(ChartRow { node: index, index: row, rect, node_rect });
                 }
             }
         }

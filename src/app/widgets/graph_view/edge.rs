@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use eframe::egui::{Color32, CornerRadius, FontId, Pos2, Rect, Shape, Stroke, Vec2, vec2};
-use egui_graphs::{DisplayEdge, DrawContext, EdgeProps, Node};
-use petgraph::EdgeType;
-use petgraph::stable_graph::IndexType;
+use eframe::egui::{
+    Color32, CornerRadius, FontId, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2, vec2,
+};
 
-use crate::app::widgets::graph_view::node::NodeShape;
-use crate::app::widgets::graph_view::text::legible;
+use super::chunk::View;
+use super::text::font_size;
 
 /// Minimum length of a segment of a drawn curve, in points. Shorter segments take longer to draw
 /// and look no smoother.
 const MIN_SEGMENT: f32 = 4.0;
+
+/// Minimum zoom at which edges have labels. At a lower zoom they would hide the nodes.
+const MIN_LABEL_ZOOM: f32 = 0.45;
 
 /// The pattern of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +29,7 @@ pub enum Line {
 }
 
 /// The style of an edge.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct EdgeStyle {
     /// Width in points at zoom 1. It grows with the square root of the zoom, but a line is always
     /// wide enough to be seen. An edge of width 0 is not drawn.
@@ -47,46 +49,64 @@ pub struct EdgeStyle {
     pub on_top: bool,
 }
 
-/// An edge that egui_graphs can draw.
-#[derive(Clone, Debug)]
-pub struct EdgeShape {
+/// An edge in a picture, with the style that it was last given.
+pub(super) struct EdgeShape {
+    /// The indices of the nodes at its ends.
+    pub(super) ends: (usize, usize),
     /// The line in picture coordinates.
-    pub(super) path: Arc<[Pos2]>,
+    path: Vec<Pos2>,
     pub(super) bounds: Rect,
-    pub(super) text: Arc<str>,
+    text: Arc<str>,
+    /// Whether the path has corners. Then it runs along with other lines or turns round, and there
+    /// is no place for a label.
+    has_corners: bool,
     pub(super) style: EdgeStyle,
 }
 
-impl From<EdgeProps<()>> for EdgeShape {
-    fn from(_: EdgeProps<()>) -> Self {
-        let (path, text) = (Arc::from([]), Arc::from(""));
-        Self { path, bounds: Rect::NOTHING, text, style: EdgeStyle::default() }
+impl EdgeShape {
+    pub(super) fn new(ends: (usize, usize), path: Vec<Pos2>, text: &str) -> Self {
+        let bounds = Rect::from_points(&path);
+        let has_corners = has_corners(&path);
+        Self { ends, path, bounds, text: text.into(), has_corners, style: EdgeStyle::default() }
     }
-}
 
-impl<Ty: EdgeType, Ix: IndexType> DisplayEdge<(), (), Ty, Ix, NodeShape> for EdgeShape {
-    fn shapes(
-        &mut self,
-        _: &Node<(), (), Ty, Ix, NodeShape>,
-        _: &Node<(), (), Ty, Ix, NodeShape>,
-        context: &DrawContext,
-    ) -> Vec<Shape> {
-        let meta = context.meta;
-        let (min, max) = (
-            meta.canvas_to_screen_pos(self.bounds.min),
-            meta.canvas_to_screen_pos(self.bounds.max),
-        );
-        let on_screen = Rect::from_min_max(min, max).expand(10.0);
-        if self.style.width <= 0.0 || !on_screen.intersects(context.painter.clip_rect()) {
-            return Vec::new();
+    /// Adds the shapes of the edge. Returns whether it is where items must be drawn; otherwise it
+    /// is left out.
+    pub(super) fn add_shapes(&self, view: &View<'_>, shapes: &mut Vec<Shape>) -> bool {
+        if self.style.width <= 0.0 {
+            return true;
         }
-        let path = self.visible_path(|point| meta.canvas_to_screen_pos(point));
-        let strength = if self.style.faint { (meta.zoom * 2.0).clamp(0.3, 1.0) } else { 1.0 };
+        let (min, max) = (view.to_screen(self.bounds.min), view.to_screen(self.bounds.max));
+        if !Rect::from_min_max(min, max).expand(10.0).intersects(view.needed) {
+            return false;
+        }
+        let path = self.visible_path(|point| view.to_screen(point));
+        let middle = self.middle().map(|middle| view.to_screen(middle));
+        self.add_line(view, path, shapes);
+        self.label(view, middle, shapes);
+        true
+    }
+
+    /// Adds a straight line between two points of the picture in place of the path: while nodes
+    /// move, the path does not end at them.
+    pub(super) fn add_straight(
+        &self,
+        view: &View<'_>,
+        from: Pos2,
+        to: Pos2,
+        shapes: &mut Vec<Shape>,
+    ) {
+        if self.style.width > 0.0 {
+            self.add_line(view, vec![view.to_screen(from), view.to_screen(to)], shapes);
+        }
+    }
+
+    fn add_line(&self, view: &View<'_>, mut path: Vec<Pos2>, shapes: &mut Vec<Shape>) {
+        let strength = if self.style.faint { (view.zoom * 2.0).clamp(0.3, 1.0) } else { 1.0 };
         let colour = self.style.colour.gamma_multiply(strength);
-        let stroke = Stroke::new((self.style.width * meta.zoom.sqrt()).max(0.7), colour);
-        let mut shapes = Vec::with_capacity(3);
+        let stroke = Stroke::new((self.style.width * view.zoom.sqrt()).max(0.7), colour);
         if let Some(at_end) = self.style.arrow {
-            arrow_head(&path, at_end, stroke, meta.zoom, &mut shapes);
+            arrow_head(&mut path, at_end, stroke, view.zoom, shapes);
         }
         match self.style.line {
             Line::Solid if path.len() == 2 => {
@@ -95,29 +115,10 @@ impl<Ty: EdgeType, Ix: IndexType> DisplayEdge<(), (), Ty, Ix, NodeShape> for Edg
             Line::Solid => shapes.push(Shape::line(path, stroke)),
             Line::Dashed => shapes.extend(Shape::dashed_line(&path, stroke, 6.0, 4.0)),
             Line::Dotted => {
-                shapes.extend(Shape::dotted_line(&path, stroke.color, 5.0, stroke.width * 0.8));
+                let dots = Shape::dotted_line(&path, stroke.color, 5.0, stroke.width * 0.8);
+                shapes.extend(dots);
             }
         }
-        self.label(context, &mut shapes);
-        shapes
-    }
-
-    fn update(&mut self, _: &EdgeProps<()>) {}
-
-    fn is_inside(
-        &self,
-        _: &Node<(), (), Ty, Ix, NodeShape>,
-        _: &Node<(), (), Ty, Ix, NodeShape>,
-        point: Pos2,
-    ) -> bool {
-        self.distance(point) < 4.0
-    }
-}
-
-impl EdgeShape {
-    pub(super) fn set_path(&mut self, path: Arc<[Pos2]>) {
-        self.bounds = Rect::from_points(&path);
-        self.path = path;
     }
 
     /// Distance of `point` from the line, in picture coordinates; infinite for a path of fewer than
@@ -156,28 +157,41 @@ impl EdgeShape {
         path
     }
 
-    fn label(&self, context: &DrawContext, shapes: &mut Vec<Shape>) {
-        let (Some((background, text_colour)), Some(middle)) = (self.style.label, self.middle())
-        else {
+    /// Adds the label, if the line is long enough for it.
+    fn label(&self, view: &View<'_>, middle: Option<Pos2>, shapes: &mut Vec<Shape>) {
+        let (Some((background, colour)), Some(middle)) = (self.style.label, middle) else {
             return;
         };
-        let Some(size) = legible(8.5 * context.meta.zoom) else { return };
-        let galley = context.painter.layout_no_wrap(
-            self.text.to_string(),
-            FontId::proportional(size),
-            text_colour,
-        );
-        let centre = context.meta.canvas_to_screen_pos(middle);
-        let rect = Rect::from_center_size(centre, galley.size() + vec2(8.0, 2.0));
-        shapes.push(Shape::rect_filled(rect, CornerRadius::same(3), background));
-        shapes.push(Shape::rect_stroke(
-            rect,
-            CornerRadius::same(3),
-            Stroke::new(1.0, self.style.colour),
-            eframe::egui::StrokeKind::Middle,
-        ));
-        shapes.push(Shape::galley(centre - galley.size() / 2.0, galley, text_colour));
+        let (Some(&first), Some(&last)) = (self.path.first(), self.path.last()) else { return };
+        if view.zoom < MIN_LABEL_ZOOM || self.has_corners {
+            return;
+        }
+        let along = (last - first).abs() * view.zoom;
+        let size = font_size(8.5 * view.zoom);
+        if along.x < size * 2.0 && along.y < size * 1.6 {
+            return;
+        }
+        let font = FontId::proportional(size);
+        let galley = view.painter.layout_no_wrap(self.text.to_string(), font, colour);
+        let rect = Rect::from_center_size(middle, galley.size() + vec2(6.0, 0.0));
+        if along.x < rect.width() + 2.0 && along.y < rect.height() + 2.0 {
+            return;
+        }
+        let radius = CornerRadius::same(3);
+        let stroke = Stroke::new(1.0, self.style.colour);
+        shapes.push(Shape::rect_filled(rect, radius, background));
+        shapes.push(Shape::rect_stroke(rect, radius, stroke, StrokeKind::Middle));
+        shapes.push(Shape::galley(middle - galley.size() / 2.0, galley, colour));
     }
+}
+
+/// Whether `path` has sharper bends than a curve made of segments.
+fn has_corners(path: &[Pos2]) -> bool {
+    /// Cosine of the smallest angle of a corner: 30 degrees.
+    const CORNER: f32 = 0.866;
+    let steps = path.windows(2).map(|ends| ends[1] - ends[0]).filter(|step| step.length() > 0.1);
+    let directions: Vec<Vec2> = steps.map(Vec2::normalized).collect();
+    directions.windows(2).any(|pair| pair[0].dot(pair[1]) < CORNER)
 }
 
 fn distance_to_segment(point: Pos2, from: Pos2, to: Pos2) -> f32 {
@@ -187,20 +201,24 @@ fn distance_to_segment(point: Pos2, from: Pos2, to: Pos2) -> f32 {
     (towards - along * share).length()
 }
 
-/// Adds a filled arrow head with its tip at the end (or the start) of `path`.
-fn arrow_head(path: &[Pos2], at_end: bool, stroke: Stroke, zoom: f32, shapes: &mut Vec<Shape>) {
-    let pair = if at_end { path.last_chunk::<2>() } else { path.first_chunk::<2>() };
-    let Some(&[first, second]) = pair else { return };
+/// Adds a filled arrow head with its tip at the end (or the start) of `path`, and shortens the path
+/// so that it ends inside the arrow head: a wide line would cover the tip.
+fn arrow_head(path: &mut [Pos2], at_end: bool, stroke: Stroke, zoom: f32, shapes: &mut Vec<Shape>) {
+    let pair = if at_end { path.last_chunk_mut::<2>() } else { path.first_chunk_mut::<2>() };
+    let Some([first, second]) = pair else { return };
     let (tail, tip) = if at_end { (first, second) } else { (second, first) };
     let length = (7.0 * zoom + 1.5 * stroke.width).clamp(2.0, 16.0);
-    let direction = (tip - tail).normalized();
+    let direction = (*tip - *tail).normalized();
     let side: Vec2 = direction.rot90() * length * 0.42;
-    let base = tip - direction * length;
+    let base = *tip - direction * length;
     shapes.push(Shape::convex_polygon(
-        vec![tip, base + side, base - side],
+        vec![*tip, base + side, base - side],
         stroke.color,
         Stroke::NONE,
     ));
+    if tip.distance(*tail) > length {
+        *tip = base + direction * 0.5;
+    }
 }
 
 #[cfg(test)]
@@ -210,15 +228,24 @@ mod tests {
 
     #[test]
     fn the_distance_to_an_edge_is_the_distance_to_its_nearest_segment() {
-        let mut edge = EdgeShape {
-            path: Arc::from([]),
-            bounds: Rect::NOTHING,
-            text: Arc::from(""),
-            style: EdgeStyle::default(),
-        };
-        assert_eq!(edge.distance(pos2(0.0, 0.0)), f32::INFINITY);
-        edge.set_path(Arc::from([pos2(0.0, 0.0), pos2(10.0, 0.0), pos2(10.0, 10.0)]));
+        let edge = |path: &[Pos2]| EdgeShape::new((0, 1), path.to_vec(), "");
+        assert_eq!(edge(&[]).distance(pos2(0.0, 0.0)), f32::INFINITY);
+        let edge = edge(&[pos2(0.0, 0.0), pos2(10.0, 0.0), pos2(10.0, 10.0)]);
         assert_eq!(edge.distance(pos2(5.0, 3.0)), 3.0);
         assert_eq!(edge.distance(pos2(13.0, 14.0)), 5.0);
+    }
+
+    #[test]
+    fn the_tip_of_an_arrow_is_at_the_end_of_the_path_and_the_line_stops_before_it() {
+        for at_end in [true, false] {
+            let ends = [pos2(0.0, 0.0), pos2(100.0, 0.0)];
+            let (mut path, mut shapes) = (ends, Vec::new());
+            arrow_head(&mut path, at_end, Stroke::new(4.0, Color32::RED), 1.0, &mut shapes);
+            let Shape::Path(head) = &shapes[0] else { panic!("a polygon") };
+            let tip = usize::from(at_end);
+            assert_eq!(head.points[0], ends[tip]);
+            assert!(path[tip].distance(ends[tip]) > 5.0, "{path:?}");
+            assert_eq!(path[1 - tip], ends[1 - tip]);
+        }
     }
 }

@@ -5,7 +5,7 @@ use eframe::egui::{self, Pos2, Rect, Response, Ui, Vec2};
 use super::camera::Camera;
 use super::canvas::GraphCanvas;
 use super::edge::EdgeShape;
-use super::{Pointing, Target};
+use super::{Node, Pointing, Target, minimap};
 
 /// Zoom factor of one notch of the mouse wheel.
 pub(super) const ZOOM_PER_NOTCH: f32 = 1.15;
@@ -13,12 +13,11 @@ pub(super) const ZOOM_PER_NOTCH: f32 = 1.15;
 /// Points that egui scrolls per notch of the mouse wheel.
 const POINTS_PER_NOTCH: f32 = 40.0;
 
-/// Maximum distance at which the pointer hits a node or an edge, in points of the screen.
+/// Maximum distance at which the pointer hits an edge, in points of the screen.
 const TOLERANCE: f32 = 4.0;
 
-/// As [`TOLERANCE`], for nodes, in units of the picture; the smaller distance counts. Without this
-/// limit, nodes of a picture that is zoomed out would be hit far outside their boxes.
-const MAX_NODE_TOLERANCE: f32 = 12.0;
+/// Minimum width and height of the area in which the pointer hits a node, in points of the screen.
+const MIN_TARGET: f32 = 8.0;
 
 impl<K: PartialEq> GraphCanvas<K> {
     /// Moves the camera as the user asks, and finds what is under the pointer. Call this once a
@@ -29,21 +28,58 @@ impl<K: PartialEq> GraphCanvas<K> {
         // `draw` adds the widget later in this frame, but egui can already tell its response, from
         // where the widget was in the last frame.
         let response = self.response_id.and_then(|id| ui.ctx().read_response(id));
+        let map = minimap::area(rect, self.bounds, &self.camera);
         if let Some(response) = &response {
-            self.move_camera(ui, rect, response);
+            match map.filter(|map| is_pressed_in(ui, response, map.expand(4.0))) {
+                Some(map) => self.move_by_map(response, map),
+                None => self.move_camera(ui, rect, response),
+            }
         }
-        if self.fitted {
-            self.camera = Camera::fitting_above(self.bounds, rect.size(), self.bottom_margin);
-        }
+        self.glide(ui, rect);
         let hover = response.as_ref().filter(|response| response.hovered());
         let hovered = hover
             .and_then(Response::hover_pos)
+            .filter(|point| map.is_none_or(|map| !map.expand(4.0).contains(*point)))
             .and_then(|point| self.target_at(self.camera.to_picture(rect, point)));
-        let clicked = response.as_ref().is_some_and(Response::clicked).then_some(hovered);
+        let on_map = response.as_ref().and_then(Response::interact_pointer_pos);
+        let on_map = on_map.zip(map).is_some_and(|(point, map)| map.expand(4.0).contains(point));
+        let clicked = response
+            .as_ref()
+            .is_some_and(|response| response.clicked() && !on_map)
+            .then_some(hovered);
         if hovered.is_some() {
             ui.ctx().set_cursor_icon(egui::CursorIcon::PointingHand);
         }
         Pointing { rect, hovered, clicked }
+    }
+
+    /// Moves the camera toward its goal.
+    fn glide(&mut self, ui: &Ui, rect: Rect) {
+        if self.fitted {
+            let goal = Camera::fitting(self.bounds, rect.size());
+            self.camera_goal = (goal != self.camera).then_some(goal);
+        }
+        let Some(goal) = self.camera_goal else { return };
+        // The pane has its final size from the second frame on, and the first picture does not
+        // glide in.
+        let jumps = self.jumps || ui.style().animation_time == 0.0;
+        let seconds = ui.input(|input| input.stable_dt).min(0.05);
+        if jumps || self.camera.glide(&goal, seconds, rect.size()) {
+            self.camera = goal;
+            self.camera_goal = None;
+        } else {
+            ui.ctx().request_repaint();
+        }
+        self.jumps &= self.response_id.is_none();
+    }
+
+    /// Centres the picture on the point of the map that is pressed.
+    fn move_by_map(&mut self, response: &Response, map: Rect) {
+        if let Some(point) = response.interact_pointer_pos() {
+            self.fitted = false;
+            self.camera_goal = None;
+            self.camera.centre_on(minimap::to_picture(map, self.bounds, point), 0.0);
+        }
     }
 
     /// Moves the camera by drags, wheel and pinches. A double click on the background fits the
@@ -70,32 +106,45 @@ impl<K: PartialEq> GraphCanvas<K> {
         }
         if self.camera != before {
             self.fitted = false;
+            self.camera_goal = None;
             self.camera.keep_in_view(self.bounds, rect.size());
         }
     }
 
-    /// The node or edge at `point` of the picture: the nearest node within the tolerance, or else
-    /// the nearest edge within the tolerance.
+    /// The node or edge at `point` of the picture: the nearest node whose target area contains the
+    /// point, or else the nearest edge within the tolerance.
     fn target_at(&self, point: Pos2) -> Option<Target> {
         let tolerance = TOLERANCE / self.camera.zoom();
+        let target = Vec2::splat(MIN_TARGET / self.camera.zoom());
+        let hit = |node: &Node| {
+            Rect::from_center_size(node.centre, node.size.max(target)).contains(point)
+        };
         let node = self
-            .graph
-            .nodes_iter()
-            .map(|(index, node)| (node.display().rect().distance_to_pos(point), index))
-            .filter(|&(distance, _)| distance < tolerance.min(MAX_NODE_TOLERANCE))
+            .nodes
+            .iter()
+            .enumerate()
+            .filter(|(_, node)| hit(node))
+            .map(|(index, node)| (node.rect().distance_to_pos(point), index))
             .min_by(|a, b| a.0.total_cmp(&b.0));
         if let Some((_, index)) = node {
-            return Some(Target::Node(index.index()));
+            return Some(Target::Node(index));
         }
         let near = |edge: &EdgeShape| {
             edge.style.width > 0.0 && edge.bounds.expand(tolerance).contains(point)
         };
-        self.graph
-            .edges_iter()
-            .filter(|(_, edge)| near(edge.display()))
-            .map(|(index, edge)| (edge.display().distance(point), index))
+        self.edges
+            .iter()
+            .enumerate()
+            .filter(|(_, edge)| near(edge))
+            .map(|(index, edge)| (edge.distance(point), index))
             .filter(|&(distance, _)| distance < tolerance)
             .min_by(|a, b| a.0.total_cmp(&b.0))
-            .map(|(_, index)| Target::Edge(index.index()))
+            .map(|(_, index)| Target::Edge(index))
     }
+}
+
+/// Whether the primary button was pressed in `area` and is still down.
+fn is_pressed_in(ui: &Ui, response: &Response, area: Rect) -> bool {
+    response.is_pointer_button_down_on()
+        && ui.input(|input| input.pointer.press_origin()).is_some_and(|point| area.contains(point))
 }

@@ -1,24 +1,32 @@
 //! Pictures of graphs that can be zoomed, dragged and pointed at.
 //!
-//! egui_graphs does the drawing, with node and edge shapes of our own that are clipped to the pane
-//! and show less detail the smaller they are. Three things are done here instead:
+//! Nodes are boxes with text, edges are lines. They show less detail the smaller they are, and text
+//! that would be smaller than [`MIN_TEXT_SIZE`](text::MIN_TEXT_SIZE) is left out.
 //!
-//! * **Caching.** egui_graphs requests another frame after every frame that it draws. Therefore the
-//!   canvas calls egui_graphs only when something has changed, and shows the cached shapes in all
-//!   other frames. A window in which nothing happens is not redrawn at all.
+//! * **Drawing only what changed.** Turning shapes into triangles takes most of the time of a
+//!   frame. The triangles of a few dozen neighbouring items are kept in a [`chunk`], which is made
+//!   again only when the style of one of its items changes, or the zoom. Dragging the picture moves
+//!   the triangles. A window in which nothing happens is not redrawn at all.
 //! * **The camera.** The plain mouse wheel zooms at the pointer, a fitted picture stays fitted
-//!   while its pane is resized, and a picture cannot be dragged out of view.
-//! * **Hit testing.** What is under the pointer is known in every frame, cached frames included,
-//!   and thin or tiny shapes can be hit.
+//!   while its pane is resized, and a picture cannot be dragged out of view. While part of the
+//!   picture is out of view, a small map shows which.
+//! * **Hit testing.** What is under the pointer is known in every frame, and thin or tiny shapes
+//!   can be hit.
+//! * **Motion.** The camera glides to where it is sent, and nodes glide to their new places when
+//!   the graph is replaced.
 
 pub mod camera;
 mod canvas;
 pub mod chart;
+mod chunk;
 pub mod edge;
 mod interact;
+mod labels;
+mod minimap;
 pub mod node;
-mod shape_cache;
 mod text;
+
+use std::sync::Arc;
 
 use eframe::egui::{Pos2, Rect, Vec2};
 
@@ -67,6 +75,21 @@ pub struct Pointing {
     pub hovered: Option<Target>,
     /// What was clicked: `Some(None)` is a click on the background.
     pub clicked: Option<Option<Target>>,
+}
+
+/// A node in a picture, with the style that it was last given.
+struct Node {
+    centre: Pos2,
+    size: Vec2,
+    text: Arc<NodeText>,
+    style: node::NodeStyle,
+}
+
+impl Node {
+    /// The box, in picture coordinates.
+    fn rect(&self) -> Rect {
+        Rect::from_center_size(self.centre, self.size)
+    }
 }
 
 #[cfg(test)]

@@ -3,33 +3,44 @@
 use std::sync::Arc;
 
 use eframe::egui::{
-    Color32, CornerRadius, FontId, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2, pos2, vec2,
+    Color32, CornerRadius, FontId, Painter, Rect, Shape, Stroke, StrokeKind, Vec2, pos2, vec2,
 };
-use egui_graphs::{DisplayNode, DrawContext, NodeProps};
-use petgraph::EdgeType;
-use petgraph::stable_graph::IndexType;
 
-use crate::app::widgets::graph_view::chart::Chart;
-use crate::app::widgets::graph_view::text::{MIN_TEXT_SIZE, legible, wrapped};
+use super::Node;
+use super::chart::{CHART_TOP, Chart};
+use super::chunk::View;
+use super::text::{MIN_TEXT_SIZE, font_size, wrapped};
 use crate::app::widgets::short_text::one_line;
 
 /// Height in points below which a node is a plain rectangle without rounded corners, unless it has
 /// a ring or a thick outline.
-const MIN_ROUNDED_HEIGHT: f32 = 7.0;
+const MIN_ROUNDED_HEIGHT: f32 = 10.0;
 
 /// Text size of titles in picture coordinates.
 const TITLE_SIZE: f32 = 10.5;
 
+/// Text size of a short title in picture coordinates.
+const LARGE_TITLE_SIZE: f32 = 15.0;
+
 /// Text size of a title above a chart, in picture coordinates.
 const CHART_TITLE_SIZE: f32 = 11.0;
+
+/// Minimum zoom at which a node shows its chart. At this zoom the rows can be clicked, and there is
+/// room for the title.
+const MIN_CHART_ZOOM: f32 = 0.6;
+
+/// Height of a line of text as a multiple of the font size.
+const LINE_HEIGHT: f32 = 1.25;
 
 /// The text of a node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeText {
-    /// A word or number shown while the node is too small for its title.
-    pub brief: String,
-    /// Whether `brief` is a number. A number is never cut off, since part of it is another number.
-    pub is_number: bool,
+    /// What is shown while the node is too small for its title: the first of these texts that fits.
+    /// Each may have several lines.
+    pub brief: Vec<String>,
+    /// Whether the last text of `brief` is cut off if it does not fit. Part of a number is another
+    /// number, so numbers are not cut off.
+    pub may_cut: bool,
     /// The title, shown when it is large enough to read.
     pub title: String,
     /// A line below the title. The title may then take up two lines rather than one.
@@ -37,7 +48,7 @@ pub struct NodeText {
 }
 
 /// The style of a node.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeStyle {
     /// Background.
     pub fill: Color32,
@@ -55,83 +66,49 @@ pub struct NodeStyle {
     pub chart: Option<Arc<Chart>>,
 }
 
-/// A node that egui_graphs can draw.
-///
-/// egui_graphs clones both nodes of an edge whenever it draws the edge, so large parts are shared.
-#[derive(Clone, Debug)]
-pub struct NodeShape {
-    location: Pos2,
-    pub(super) size: Vec2,
-    pub(super) text: Arc<NodeText>,
-    pub(super) style: NodeStyle,
-}
-
-impl From<NodeProps<()>> for NodeShape {
-    fn from(props: NodeProps<()>) -> Self {
-        Self {
-            location: props.location(),
-            size: Vec2::splat(1.0),
-            text: Arc::default(),
-            style: NodeStyle::default(),
-        }
+impl Node {
+    /// Where the node is on the screen.
+    pub(super) fn on_screen(&self, view: &View<'_>) -> Rect {
+        Rect::from_center_size(
+            view.to_screen(self.centre),
+            (self.size * view.zoom).max(Vec2::splat(2.5)),
+        )
     }
-}
 
-impl NodeShape {
     /// Whether the title and the chart are large enough to be drawn at this `zoom`.
     pub(super) fn shows_chart(&self, zoom: f32) -> bool {
-        self.style.chart.is_some() && legible(CHART_TITLE_SIZE * zoom).is_some()
+        self.style.chart.is_some() && zoom >= MIN_CHART_ZOOM
     }
 
-    /// The box, in picture coordinates.
-    pub(super) fn rect(&self) -> Rect {
-        Rect::from_center_size(self.location, self.size)
-    }
-}
-
-impl<E: Clone, Ty: EdgeType, Ix: IndexType> DisplayNode<(), E, Ty, Ix> for NodeShape {
-    fn closest_boundary_point(&self, direction: Vec2) -> Pos2 {
-        let half = self.size / 2.0;
-        let reach =
-            |half: f32, along: f32| if along == 0.0 { f32::INFINITY } else { half / along.abs() };
-        let factor = reach(half.x, direction.x).min(reach(half.y, direction.y));
-        if factor.is_finite() { self.location + direction * factor } else { self.location }
-    }
-
-    fn shapes(&mut self, context: &DrawContext) -> Vec<Shape> {
-        let zoom = context.meta.zoom;
-        let centre = context.meta.canvas_to_screen_pos(self.location);
-        let rect = Rect::from_center_size(centre, (self.size * zoom).max(Vec2::splat(2.5)));
-        if !rect.expand(8.0).intersects(context.painter.clip_rect()) {
-            return Vec::new();
+    /// Adds the shapes of the node. Returns whether it is where items must be drawn; otherwise it
+    /// is left out.
+    pub(super) fn add_shapes(&self, view: &View<'_>, shapes: &mut Vec<Shape>) -> bool {
+        let rect = self.on_screen(view);
+        if !rect.expand(8.0).intersects(view.needed) {
+            return false;
         }
-        let mut shapes = Vec::with_capacity(4);
-        self.background(rect, zoom, &mut shapes);
-        self.text(context.painter, rect, zoom, &mut shapes);
+        self.background(rect, view.zoom, shapes);
+        match &self.style.chart {
+            Some(chart) if self.shows_chart(view.zoom) => {
+                self.title_and_chart(view, rect, chart, shapes);
+            }
+            Some(_) if can_hold_text(rect) => shapes.extend(self.brief(view.painter, rect)),
+            None if can_hold_text(rect) => self.title_or_brief(view, rect, shapes),
+            _ => {}
+        }
         if let Some(colour) = self.style.dot {
-            let radius = (4.0 * zoom).clamp(2.0, 6.0);
+            let radius = (4.0 * view.zoom).clamp(2.0, 6.0);
             let corner = rect.right_top() + vec2(-0.2, 0.2) * radius;
             shapes.push(Shape::circle_filled(corner, radius + 1.0, self.style.ink));
             shapes.push(Shape::circle_filled(corner, radius, colour));
         }
-        shapes
+        true
     }
 
-    fn update(&mut self, state: &NodeProps<()>) {
-        self.location = state.location();
-    }
-
-    fn is_inside(&self, point: Pos2) -> bool {
-        self.rect().contains(point)
-    }
-}
-
-impl NodeShape {
     /// Adds the box with its outline and, for the root of a tree, the ring.
     fn background(&self, rect: Rect, zoom: f32, shapes: &mut Vec<Shape>) {
         let NodeStyle { fill, outline, ring, .. } = &self.style;
-        let is_small = zoom * TITLE_SIZE < MIN_TEXT_SIZE;
-        let fill = self.style.small_fill.as_ref().filter(|_| is_small).unwrap_or(fill);
+        let fill = self.style.small_fill.as_ref().filter(|_| !can_hold_text(rect)).unwrap_or(fill);
         if rect.height() < MIN_ROUNDED_HEIGHT && outline.width < 1.5 && ring.is_none() {
             shapes.push(Shape::rect_filled(rect, CornerRadius::ZERO, *fill));
             return;
@@ -150,55 +127,50 @@ impl NodeShape {
         }
     }
 
-    /// Adds as much text as can be read: the title with the chart or the subtitle, or else the
-    /// brief text.
-    fn text(&self, painter: &Painter, rect: Rect, zoom: f32, shapes: &mut Vec<Shape>) {
-        if let Some(chart) = &self.style.chart {
-            if let Some(size) = legible(CHART_TITLE_SIZE * zoom) {
-                self.title_and_chart(painter, rect, zoom, size, chart, shapes);
-                return;
-            }
-        } else if let Some(size) = legible(TITLE_SIZE * zoom) {
-            self.title_and_subtitle(painter, rect, zoom, size, shapes);
-            return;
-        }
-        if !self.text.brief.is_empty() {
-            self.brief(painter, rect, shapes);
+    /// Adds the title with the subtitle if there is room, and otherwise the brief text.
+    fn title_or_brief(&self, view: &View<'_>, rect: Rect, shapes: &mut Vec<Shape>) {
+        // A short title is larger if there is room.
+        let letters = self.text.title.chars().count().max(1) as f32;
+        let fitting = ((rect.width() - 8.0) / (0.58 * letters)).min(rect.height() / 3.0);
+        let size = (TITLE_SIZE * view.zoom).max(fitting.min(LARGE_TITLE_SIZE * view.zoom));
+        let size = font_size(size);
+        let rows = if self.text.subtitle.is_empty() { 1.0 } else { 2.0 };
+        let is_large =
+            rect.height() >= (rows + 0.2) * LINE_HEIGHT * size && rect.width() >= 7.0 * size;
+        if is_large && !self.text.title.is_empty() {
+            self.title_and_subtitle(view.painter, rect, size, shapes);
+        } else {
+            shapes.extend(self.brief(view.painter, rect));
         }
     }
 
-    fn title_and_chart(
-        &self,
-        painter: &Painter,
-        rect: Rect,
-        zoom: f32,
-        size: f32,
-        chart: &Chart,
-        shapes: &mut Vec<Shape>,
-    ) {
+    fn title_and_chart(&self, view: &View<'_>, rect: Rect, chart: &Chart, shapes: &mut Vec<Shape>) {
         let ink = self.style.ink;
-        let (font, width) = (FontId::proportional(size), rect.width() - 8.0 * zoom);
-        let galley = one_line(painter, &self.text.title, font, ink, width);
+        let font = FontId::proportional(font_size(CHART_TITLE_SIZE * view.zoom));
+        let galley = one_line(view.painter, &self.text.title, font, ink, rect.width() - 4.0);
         let left = rect.center().x - galley.size().x / 2.0;
-        shapes.push(Shape::galley(pos2(left, rect.top() + 4.0 * zoom), galley, ink));
-        chart.paint(painter, rect, zoom, shapes);
+        let above = (CHART_TOP * view.zoom - galley.size().y) / 2.0;
+        shapes.push(Shape::galley(pos2(left, rect.top() + above.max(0.0)), galley, ink));
+        chart.paint(view.painter, rect, view.zoom, shapes);
     }
 
     fn title_and_subtitle(
         &self,
         painter: &Painter,
         rect: Rect,
-        zoom: f32,
         size: f32,
         shapes: &mut Vec<Shape>,
     ) {
         let NodeText { title, subtitle, .. } = &*self.text;
         let ink = self.style.ink;
-        let width = rect.width() - 8.0 * zoom;
-        let rows = if subtitle.is_empty() { 1 } else { 2 };
+        let width = rect.width() - 6.0;
+        let small = font_size(size * 0.9);
+        let lower_height = if subtitle.is_empty() { 0.0 } else { LINE_HEIGHT * small };
+        let rows = ((rect.height() - lower_height) / (LINE_HEIGHT * size)).floor().clamp(1.0, 2.0);
+        let rows = if subtitle.is_empty() { 1 } else { rows as usize };
         let upper = wrapped(painter, title, size, ink, width, rows);
-        let below = legible(9.5 * zoom).filter(|_| !subtitle.is_empty());
-        let lower = below.map(|size| wrapped(painter, subtitle, size, ink, width, 1));
+        let lower =
+            (!subtitle.is_empty()).then(|| wrapped(painter, subtitle, small, ink, width, 1));
         let height = upper.size().y + lower.as_ref().map_or(0.0, |galley| galley.size().y);
         let top = pos2(rect.center().x, rect.center().y - height / 2.0);
         let upper_height = upper.size().y;
@@ -210,22 +182,31 @@ impl NodeShape {
         }
     }
 
-    /// Adds the brief text as large as the box allows, or nothing if it would not be readable.
-    fn brief(&self, painter: &Painter, rect: Rect, shapes: &mut Vec<Shape>) {
-        let NodeText { brief, is_number, .. } = &*self.text;
+    /// The first brief text that fits the box, as large as the box allows.
+    pub(super) fn brief(&self, painter: &Painter, rect: Rect) -> Option<Shape> {
+        let NodeText { brief, may_cut, .. } = &*self.text;
         let ink = self.style.ink;
-        // Digits are about half as wide as they are high.
-        let fits = (rect.width() * 1.7 / brief.chars().count() as f32).min(rect.height() * 0.7);
-        let smallest = MIN_TEXT_SIZE.min(rect.height() * 0.7);
-        for size in [fits.min(14.0), smallest].into_iter().filter_map(legible) {
-            let galley = wrapped(painter, brief, size, ink, rect.width() - 2.0, 1);
-            // Words are cut off if they do not fit, but only if enough letters stay readable.
-            let worth_cutting = !is_number && size < 8.0 && rect.width() > 2.5 * size;
-            if !galley.elided || worth_cutting {
+        for (index, text) in brief.iter().enumerate() {
+            let lines = text.lines().count().max(1) as f32;
+            let longest = text.lines().map(|line| line.chars().count()).max().unwrap_or(1) as f32;
+            // Letters are about half as wide as they are high.
+            let wanted = (rect.width() * 1.6 / longest).min(rect.height() * 0.75 / lines);
+            let is_cut = *may_cut && index + 1 == brief.len();
+            let size = font_size(wanted.min(14.0));
+            if size * lines * 1.1 > rect.height() || (size > wanted * 1.4 && !is_cut) {
+                continue;
+            }
+            let galley = wrapped(painter, text, size, ink, rect.width() - 2.0, lines as usize);
+            if !galley.elided || (is_cut && rect.width() > 2.5 * size) {
                 let top = rect.center().y - galley.size().y / 2.0;
-                shapes.push(Shape::galley(pos2(rect.center().x, top), galley, ink));
-                break;
+                return Some(Shape::galley(pos2(rect.center().x, top), galley, ink));
             }
         }
+        None
     }
+}
+
+/// Whether a box on the screen is large enough for some text.
+pub(super) fn can_hold_text(rect: Rect) -> bool {
+    rect.height() >= 1.1 * MIN_TEXT_SIZE && rect.width() >= 1.4 * MIN_TEXT_SIZE
 }

@@ -29,13 +29,18 @@ fn fixture() -> Harness<'static, Fixture> {
         path: vec![pos2(from as f32 * 100.0, 0.0), pos2(to as f32 * 100.0, 0.0)],
         text: "edge".to_owned(),
     };
-    let mut canvas = GraphCanvas::new("test");
-    canvas.set_graph(vec![node(0.0), node(100.0), node(200.0)], vec![edge(0, 1), edge(1, 2)]);
+    let mut canvas = GraphCanvas::new();
+    canvas.set_graph(vec![node(0.0), node(100.0), node(200.0)], vec![edge(0, 1), edge(1, 2)], &[]);
     let state = Fixture { canvas, key: 0, pointing: None };
     let mut harness = Harness::builder().with_size(SIZE).build_ui_state(
         |ui, fixture: &mut Fixture| {
             fixture.pointing = Some(fixture.canvas.interact(ui));
-            let node = |_| NodeStyle { fill: egui::Color32::GRAY, ..NodeStyle::default() };
+            // Only the second box changes with the key.
+            let key = fixture.key;
+            let node = |index| NodeStyle {
+                fill: egui::Color32::from_gray(if index == 1 { 60 + key as u8 } else { 60 }),
+                ..NodeStyle::default()
+            };
             let edge = |_| EdgeStyle { width: 1.0, ..EdgeStyle::default() };
             fixture.canvas.draw(ui, fixture.key, node, edge);
         },
@@ -144,4 +149,98 @@ fn a_drag_moves_the_picture() {
     harness.run();
     let moved = screen(&harness, Pos2::ZERO) - before;
     assert!((moved - vec2(30.0, -10.0)).length() < 1.0, "{moved:?}");
+}
+
+#[test]
+fn a_small_drag_moves_what_was_drawn() {
+    let mut harness = fixture();
+    harness.drag_at(pos2(200.0, 250.0));
+    harness.step();
+    harness.hover_at(pos2(210.0, 240.0));
+    harness.run();
+    let redraws = harness.state().canvas.redraw_count();
+    harness.hover_at(pos2(235.0, 240.0));
+    harness.run();
+    harness.drop_at(pos2(235.0, 240.0));
+    harness.run();
+    assert_eq!(harness.state().canvas.redraw_count(), redraws);
+}
+
+#[test]
+fn only_items_near_a_changed_item_are_drawn_again() {
+    let mut harness = fixture();
+    let node = |index: usize| PlacedNode {
+        centre: pos2(index as f32 * 60.0, 0.0),
+        size: vec2(40.0, 20.0),
+        text: NodeText::default(),
+    };
+    let nodes = (0..10 * chunk::CHUNK_SIZE).map(node).collect();
+    harness.state_mut().canvas.set_graph(nodes, Vec::new(), &[]);
+    harness.run();
+    let redraws = harness.state().canvas.redraw_count();
+    harness.state_mut().key = 1;
+    harness.run();
+    assert_eq!(harness.state().canvas.redraw_count(), redraws + 1);
+}
+
+#[test]
+fn a_tiny_node_can_be_hit_within_four_points() {
+    let mut harness = fixture();
+    let node = |x: f32| PlacedNode {
+        centre: pos2(x, 0.0),
+        size: vec2(40.0, 20.0),
+        text: NodeText::default(),
+    };
+    let nodes = vec![node(0.0), node(5_000.0), node(100_000.0)];
+    harness.state_mut().canvas.set_graph(nodes, Vec::new(), &[]);
+    harness.run();
+    let centre = screen(&harness, pos2(5_000.0, 0.0));
+    for (offset, hit) in [(3.5, Some(Target::Node(1))), (4.5, None)] {
+        for direction in [vec2(1.0, 0.0), vec2(0.0, -1.0)] {
+            harness.hover_at(centre + direction * offset);
+            harness.run();
+            assert_eq!(pointing(&harness).hovered, hit, "{offset}");
+        }
+    }
+}
+
+#[test]
+fn nodes_move_to_their_new_places_and_then_the_window_rests() {
+    let mut harness = fixture();
+    let node = |x: f32| PlacedNode {
+        centre: pos2(x, 0.0),
+        size: vec2(40.0, 20.0),
+        text: NodeText::default(),
+    };
+    let origins = [Some(pos2(200.0, 50.0)), None];
+    harness.state_mut().canvas.set_graph(vec![node(0.0), node(100.0)], Vec::new(), &origins);
+    let redraws = harness.state().canvas.redraw_count();
+    // Panics if the window keeps requesting frames.
+    harness.run();
+    assert!(harness.state().canvas.redraw_count() > redraws + 2, "several frames show the motion");
+}
+
+#[test]
+fn a_map_shows_what_is_in_view_and_moves_the_camera() {
+    let mut harness = fixture();
+    let map = |harness: &Harness<'_, Fixture>| {
+        let canvas = &harness.state().canvas;
+        minimap::area(canvas.rect, canvas.bounds, &canvas.camera)
+    };
+    assert_eq!(map(&harness), None, "everything is in view");
+    harness.state_mut().canvas.zoom_by(4.0);
+    harness.run();
+    let area = map(&harness).expect("part of the picture is out of view");
+    let at = area.left_center() + vec2(2.0, 0.0);
+    harness.hover_at(at);
+    harness.step();
+    harness.drag_at(at);
+    harness.step();
+    assert_eq!(pointing(&harness).hovered, None, "the map covers the picture");
+    harness.drop_at(at);
+    harness.step();
+    assert_eq!(pointing(&harness).clicked, None);
+    harness.run();
+    let left = screen(&harness, Pos2::ZERO);
+    assert!(harness.state().canvas.rect.contains(left), "{left:?}");
 }

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use eframe::egui::text::{LayoutJob, TextFormat, TextWrapping};
 use eframe::egui::{Align, Color32, FontId, Galley, Painter};
 
-/// Minimum text size in points; smaller text cannot be read and is not drawn.
-pub const MIN_TEXT_SIZE: f32 = 6.5;
+/// Minimum text size in points. Smaller text cannot be read from the back of a room, and is not
+/// drawn.
+pub const MIN_TEXT_SIZE: f32 = 10.0;
 
-/// The font size for text of `size` points, or `None` if it would be too small to read.
+/// The font size for text of `size` points, or of [`MIN_TEXT_SIZE`] if that is larger.
 ///
 /// Sizes are whole points up to 40, so that zooming does not fill the font texture with every size
 /// in between.
 #[must_use]
-pub fn legible(size: f32) -> Option<f32> {
-    (size >= MIN_TEXT_SIZE).then(|| size.round().clamp(7.0, 40.0))
+pub fn font_size(size: f32) -> f32 {
+    size.round().clamp(MIN_TEXT_SIZE, 40.0)
 }
 
 /// `text` in letters of `size` points, wrapped into at most `rows` centred rows of `width` points.

@@ -1,0 +1,95 @@
+use eframe::egui::{Rect, Vec2};
+use egui_kittest::kittest::Queryable as _;
+
+use super::*;
+use crate::app::testing::{drive, label_containing, model};
+use crate::app::widgets::graph_view::camera::Camera;
+
+/// Networks of all sizes and shapes. Engine `sequential` propagates them in a moment.
+const SAMPLES_TO_DRAW: [&str; 8] =
+    ["asia", "cancer", "child", "insurance", "alarm", "hailfinder", "pigs", "munin4"];
+
+/// Sizes of the pane in a window of 1280x800 and of 1920x1080, without toolbar and legend.
+const PANES: [Vec2; 2] = [Vec2::new(668.0, 420.0), Vec2::new(1200.0, 640.0)];
+
+#[test]
+fn the_tree_of_every_sample_fills_half_of_its_pane_and_its_boxes_can_be_seen() {
+    for name in SAMPLES_TO_DRAW {
+        let model = model(name);
+        let compiled = model.compiled().unwrap();
+        for by_area in [true, false] {
+            let (nodes, edges) = picture(compiled, by_area);
+            assert_eq!(edges.len(), compiled.tree().separators().len());
+            let boxes: Vec<Rect> =
+                nodes.iter().map(|node| Rect::from_center_size(node.centre, node.size)).collect();
+            let bounds = boxes.iter().copied().reduce(Rect::union).unwrap();
+            for (index, a) in boxes.iter().enumerate() {
+                let overlaps = |b: &Rect| a.shrink(0.01).intersects(b.shrink(0.01));
+                assert!(!boxes[..index].iter().any(overlaps), "{name}: {a:?}");
+            }
+            let smallest = boxes.iter().map(|b| b.size().min_elem()).fold(f32::INFINITY, f32::min);
+            for pane in PANES {
+                let zoom = Camera::fitting(bounds, pane).zoom();
+                let shown = bounds.width() * zoom;
+                assert!(shown >= pane.x / 2.0, "{name}: {shown} of {}", pane.x);
+                assert!(smallest * zoom >= 4.0, "{name}: {}", smallest * zoom);
+            }
+        }
+    }
+}
+
+#[test]
+fn boxes_carry_the_number_and_the_size_of_their_clique() {
+    let model = model("asia");
+    let compiled = model.compiled().unwrap();
+    for (id, node) in compiled.tree().clique_ids().zip(picture(compiled, true).0) {
+        let size = short_size(compiled.tree()[id].entries);
+        assert_eq!(node.text.brief[0], format!("C{} {size}", id.index()));
+        assert!(node.text.subtitle.starts_with(&format!("C{} · ", id.index())));
+    }
+    let sizes: Vec<u64> = picture::largest(compiled)
+        .into_iter()
+        .map(|clique| compiled.tree().cliques()[clique].entries)
+        .collect();
+    assert!(sizes.windows(2).all(|pair| pair[0] >= pair[1]), "{sizes:?}");
+}
+
+#[test]
+fn larger_tables_have_larger_boxes_unless_the_user_switches_this_off() {
+    let model = model("child");
+    let compiled = model.compiled().unwrap();
+    let area = |by_area: bool, clique: usize| {
+        let size = picture(compiled, by_area).0[clique].size;
+        size.x * size.y
+    };
+    let cliques = compiled.tree().cliques();
+    let by_size = |&index: &usize| cliques[index].entries;
+    let large = (0..cliques.len()).max_by_key(by_size).unwrap();
+    let small = (0..cliques.len()).min_by_key(by_size).unwrap();
+    assert!(area(true, large) > 2.0 * area(true, small));
+    assert!(area(true, large) > 2.0 * area(false, large));
+}
+
+#[test]
+fn the_colours_can_show_time_and_the_share_of_zeros() {
+    let mut pane = JunctionTreePane::default();
+    let mut harness = drive("asia", move |ui, model, commands| {
+        pane.show(ui, model, commands);
+        let known = pane.colouring.values().iter().flatten().count();
+        ui.ctx().data_mut(|data| data.insert_temp("known".into(), known));
+    });
+    harness.run();
+    let cliques = harness.state().tree().cliques().len();
+    for name in ["time", "time per entry", "share of zeros", "table entries"] {
+        // The menu shows the current choice; its entries are drawn after it.
+        harness.get_by_role(egui::accesskit::Role::ComboBox).click();
+        harness.run();
+        harness.get_all_by_label(name).last().unwrap().click();
+        harness.run();
+        let known: usize = harness.ctx.data(|data| data.get_temp("known".into())).unwrap();
+        assert_eq!(known, cliques, "{name}");
+    }
+    harness.get_by_label("area").click();
+    harness.run();
+    label_containing(&harness, "log");
+}

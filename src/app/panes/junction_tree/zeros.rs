@@ -1,0 +1,133 @@
+//! Counting the zeros of clique tables that are zero whatever the evidence.
+
+use crate::graph::Clique;
+use crate::network::{Factor, VariableId};
+use crate::propagation::CompiledNetwork;
+
+/// Maximum number of entries of a table whose zeros are counted. A table of this size takes about a
+/// tenth of a second.
+const MAX_ENTRIES: usize = 1 << 22;
+
+/// Number of entries that are looked at in a frame before the next frame goes on.
+const ENTRIES_PER_FRAME: usize = 1 << 19;
+
+/// The share of zeros of each clique, as far as they have been counted.
+#[derive(Default)]
+pub struct Zeros {
+    /// The address that the counts belong to.
+    address: usize,
+    /// The share of zeros of the first cliques; `None` for tables that are too large.
+    shares: Vec<Option<f64>>,
+}
+
+impl Zeros {
+    /// Number of cliques whose zeros have been counted.
+    pub fn counted(&self) -> usize {
+        self.shares.len()
+    }
+
+    /// The share of zeros of each of `count` cliques; `None` where it is not known.
+    pub fn shares(&self, count: usize) -> Vec<Option<f64>> {
+        let mut shares = self.shares.clone();
+        shares.resize(count, None);
+        shares
+    }
+
+    /// Counts the zeros of some more cliques. `address` identifies the compiled network. Returns
+    /// whether there is more to count.
+    pub fn count(&mut self, compiled: &CompiledNetwork, address: usize) -> bool {
+        if self.address != address {
+            *self = Self { address, shares: Vec::new() };
+        }
+        let cliques = compiled.tree().cliques();
+        let has_zeros = |factor: &&Factor| factor.values().contains(&0.0);
+        let factors: Vec<&Factor> = compiled.network().factors().filter(has_zeros).collect();
+        let mut looked_at = 0;
+        while self.shares.len() < cliques.len() && looked_at < ENTRIES_PER_FRAME {
+            let (share, entries) = share_of_zeros(compiled, &factors, &cliques[self.shares.len()]);
+            self.shares.push(share);
+            looked_at += entries + factors.len();
+        }
+        self.shares.len() < cliques.len()
+    }
+}
+
+/// The share of entries of the clique's table that are zero because one of `factors` whose scope the
+/// clique contains is zero; `None` if the table is too large. Also returns the number of entries
+/// looked at.
+fn share_of_zeros(
+    compiled: &CompiledNetwork,
+    factors: &[&Factor],
+    clique: &Clique,
+) -> (Option<f64>, usize) {
+    let network = compiled.network();
+    let inside = |factor: &&Factor| {
+        factor.scope().iter().all(|variable| clique.variables.contains(variable))
+    };
+    let factors: Vec<&Factor> = factors.iter().copied().filter(inside).collect();
+    // Other variables multiply zeros and other entries alike.
+    let is_needed =
+        |variable: &&VariableId| factors.iter().any(|factor| factor.scope().contains(variable));
+    let scope: Vec<VariableId> = clique.variables.iter().filter(is_needed).copied().collect();
+    let cards: Vec<usize> = scope.iter().map(|&variable| network[variable].cardinality()).collect();
+    let entries = cards.iter().try_fold(1_usize, |product, &card| product.checked_mul(card));
+    let Some(entries) = entries.filter(|&entries| entries <= MAX_ENTRIES) else { return (None, 1) };
+    let strides: Vec<Vec<usize>> = factors
+        .iter()
+        .map(|factor| {
+            let stride = |variable: &VariableId| {
+                let place = factor.scope().iter().position(|other| other == variable);
+                place.map_or(0, |place| {
+                    let faster = &factor.scope()[place + 1..];
+                    faster.iter().map(|&other| network[other].cardinality()).product()
+                })
+            };
+            scope.iter().map(stride).collect()
+        })
+        .collect();
+    let mut states = vec![0; scope.len()];
+    let mut indices = vec![0; factors.len()];
+    let mut zeros = 0_usize;
+    for _ in 0..entries {
+        let is_zero = factors.iter().zip(&indices).any(|(factor, &i)| factor.values()[i] == 0.0);
+        zeros += usize::from(is_zero);
+        // The next state combination; the last variable changes fastest.
+        for place in (0..scope.len()).rev() {
+            states[place] += 1;
+            let wraps = states[place] == cards[place];
+            for (index, strides) in indices.iter_mut().zip(&strides) {
+                *index += strides[place];
+                *index -= if wraps { strides[place] * cards[place] } else { 0 };
+            }
+            if !wraps {
+                break;
+            }
+            states[place] = 0;
+        }
+    }
+    (Some(zeros as f64 / entries as f64), entries * factors.len().max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::testing;
+
+    #[test]
+    fn zeros_are_counted_in_every_clique() {
+        // In Asia, "either" is true exactly if "tub" or "lung" is: half of the entries of the
+        // clique of these three variables are zero.
+        let model = testing::model("asia");
+        let compiled = model.compiled().unwrap();
+        let mut zeros = Zeros::default();
+        while zeros.count(compiled, 1) {}
+        let cliques = compiled.tree().cliques();
+        let shares = zeros.shares(cliques.len());
+        let network = compiled.network();
+        for (clique, share) in cliques.iter().zip(shares) {
+            let names: Vec<&str> = clique.variables.iter().map(|&v| network[v].name()).collect();
+            let is_or = ["either", "tub", "lung"].iter().all(|name| names.contains(name));
+            assert_eq!(share, Some(if is_or { 0.5 } else { 0.0 }), "{names:?}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The triangles of neighbouring items, kept until one of the items changes.
+
+use std::sync::Arc;
+
+use eframe::egui::epaint::{Mesh, Tessellator};
+use eframe::egui::{Painter, Pos2, Rect, Shape, Ui, Vec2};
+
+/// Number of items of a chunk. With more, a change of one item costs more; with fewer, there are
+/// more chunks to copy in every frame.
+pub const CHUNK_SIZE: usize = 32;
+
+/// How a picture is mapped to the screen while its shapes are made.
+pub struct View<'a> {
+    /// For laying out text.
+    pub painter: &'a Painter,
+    /// Screen points per unit of the picture.
+    pub zoom: f32,
+    /// Where the origin of the picture is on the screen, in whole pixels.
+    pub origin: Vec2,
+    /// The part of the screen in which items must be drawn. Other items may be left out.
+    pub needed: Rect,
+}
+
+impl View<'_> {
+    /// Where `point` of the picture appears on the screen.
+    pub fn to_screen(&self, point: Pos2) -> Pos2 {
+        (point.to_vec2() * self.zoom + self.origin).to_pos2()
+    }
+}
+
+/// Turns shapes into triangles.
+pub struct ShapeTessellator(Tessellator);
+
+impl ShapeTessellator {
+    /// With the options of `ui`.
+    pub fn new(ui: &Ui) -> Self {
+        let mut options = ui.ctx().tessellation_options(|options| *options);
+        options.coarse_tessellation_culling = false;
+        options.prerasterized_discs = false;
+        Self(Tessellator::new(ui.pixels_per_point(), options, [1, 1], Vec::new()))
+    }
+}
+
+/// The triangles and the text of up to [`CHUNK_SIZE`] items.
+pub struct Chunk {
+    mesh: Arc<Mesh>,
+    /// Text, drawn after all triangles. The toolkit may rearrange its texture of glyphs in any
+    /// frame, so text is not turned into triangles here.
+    texts: Vec<Shape>,
+    /// [`View::origin`] when the chunk was made.
+    origin: Vec2,
+    /// Whether the chunk must be made again.
+    pub is_stale: bool,
+    /// Whether the chunk has all its items, including those that are out of view.
+    pub is_complete: bool,
+}
+
+impl Default for Chunk {
+    fn default() -> Self {
+        Self {
+            mesh: Arc::default(),
+            texts: Vec::new(),
+            origin: Vec2::ZERO,
+            is_stale: true,
+            is_complete: false,
+        }
+    }
+}
+
+impl Chunk {
+    /// Makes the chunk again. `add` adds the shapes of all its items, and returns whether it left
+    /// out none.
+    pub fn make(
+        &mut self,
+        view: &View<'_>,
+        tessellator: &mut ShapeTessellator,
+        add: impl FnOnce(&mut Vec<Shape>) -> bool,
+    ) {
+        let mut shapes = Vec::new();
+        self.is_complete = add(&mut shapes);
+        let (texts, areas): (Vec<Shape>, Vec<Shape>) =
+            shapes.into_iter().partition(|shape| matches!(shape, Shape::Text(_)));
+        let mut mesh = Mesh::default();
+        for shape in areas {
+            tessellator.0.tessellate_shape(shape, &mut mesh);
+        }
+        (self.mesh, self.texts) = (Arc::new(mesh), texts);
+        (self.origin, self.is_stale) = (view.origin, false);
+    }
+
+    /// Moves the chunk to where the picture is now.
+    pub fn move_to(&mut self, origin: Vec2) {
+        let delta = origin - self.origin;
+        if delta == Vec2::ZERO {
+            return;
+        }
+        self.origin = origin;
+        if !self.mesh.is_empty() {
+            Arc::make_mut(&mut self.mesh).translate(delta);
+        }
+        self.texts.iter_mut().for_each(|text| text.translate(delta));
+    }
+
+    /// Paints everything except text.
+    pub fn paint_areas(&self, painter: &Painter) {
+        if !self.mesh.is_empty() {
+            painter.add(Shape::Mesh(Arc::clone(&self.mesh)));
+        }
+    }
+
+    /// Paints the text.
+    pub fn paint_texts(&self, painter: &Painter) {
+        painter.extend(self.texts.iter().cloned());
+    }
+}

@@ -1,0 +1,100 @@
+//! A small map of the whole picture, shown while part of the picture is out of view.
+
+use std::sync::Arc;
+
+use eframe::egui::epaint::Mesh;
+use eframe::egui::{
+    Align2, CornerRadius, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2, vec2,
+};
+
+use super::Node;
+use super::camera::Camera;
+
+/// Largest width and height of the map, as a share of those of the pane.
+const MAX_SHARE: f32 = 0.24;
+
+/// Distance of the map from the edges of the pane, in points.
+const MARGIN: f32 = 8.0;
+
+/// Minimum width and height of a node on the map, in points.
+const MIN_NODE: f32 = 1.5;
+
+/// Where the map is on the screen; `None` while the whole picture is in view.
+pub(super) fn area(pane: Rect, bounds: Rect, camera: &Camera) -> Option<Rect> {
+    let visible = visible_part(pane, camera);
+    if visible.expand(1.0).contains_rect(bounds) || pane.width() < 160.0 || pane.height() < 120.0 {
+        return None;
+    }
+    let scale = (pane.size() * MAX_SHARE / bounds.size()).min_elem();
+    let size = (bounds.size() * scale).max(Vec2::splat(12.0));
+    Some(Align2::RIGHT_BOTTOM.align_size_within_rect(size, pane.shrink(MARGIN)))
+}
+
+/// The part of the picture that is in view.
+fn visible_part(pane: Rect, camera: &Camera) -> Rect {
+    Rect::from_min_max(camera.to_picture(pane, pane.min), camera.to_picture(pane, pane.max))
+}
+
+/// The point of the picture at `point` of the map.
+pub(super) fn to_picture(area: Rect, bounds: Rect, point: Pos2) -> Pos2 {
+    let share = (area.clamp(point) - area.min) / area.size();
+    bounds.min + share * bounds.size()
+}
+
+/// Colours of the map.
+#[derive(Clone, Copy, Debug)]
+pub struct MapColours {
+    /// Background.
+    pub background: eframe::egui::Color32,
+    /// The line around the map.
+    pub line: eframe::egui::Color32,
+    /// The line around the part that is in view.
+    pub frame: eframe::egui::Color32,
+}
+
+/// The nodes on the map, in coordinates from 0 to 1. Kept until a style changes.
+#[derive(Default)]
+pub(super) struct Minimap(Option<Arc<Mesh>>);
+
+impl Minimap {
+    /// Makes the map be drawn anew.
+    pub(super) fn forget(&mut self) {
+        self.0 = None;
+    }
+
+    /// Paints the map into `area`.
+    pub(super) fn paint(
+        &mut self,
+        painter: &Painter,
+        (pane, area): (Rect, Rect),
+        (bounds, camera): (Rect, &Camera),
+        nodes: &[Node],
+        colours: MapColours,
+    ) {
+        let frame = area.expand(4.0);
+        painter.rect_filled(frame, CornerRadius::same(3), colours.background.gamma_multiply(0.92));
+        let stroke = Stroke::new(1.0, colours.line);
+        painter.rect_stroke(frame, CornerRadius::same(3), stroke, StrokeKind::Middle);
+        let on_map = |point: Pos2| area.min + (point - bounds.min) / bounds.size() * area.size();
+        let mesh = self.0.get_or_insert_with(|| {
+            let mut mesh = Mesh::default();
+            for node in nodes {
+                let size = node.size / bounds.size() * area.size();
+                let size = size.max(Vec2::splat(MIN_NODE));
+                // Relative to the corner of the map, which may move.
+                let centre = on_map(node.centre) - area.min.to_vec2();
+                mesh.add_colored_rect(Rect::from_center_size(centre, size), node.style.fill);
+            }
+            Arc::new(mesh)
+        });
+        let mut mesh = Mesh::clone(mesh);
+        mesh.translate(area.min.to_vec2());
+        painter.add(Shape::mesh(mesh));
+        let visible = visible_part(pane, camera);
+        let visible = Rect::from_min_max(on_map(visible.min), on_map(visible.max));
+        let visible = visible.intersect(frame.shrink(1.0));
+        let visible = Rect::from_center_size(visible.center(), visible.size().max(vec2(3.0, 3.0)));
+        let stroke = Stroke::new(2.0, colours.frame);
+        painter.rect_stroke(visible, CornerRadius::same(1), stroke, StrokeKind::Middle);
+    }
+}
