@@ -64,7 +64,7 @@ fn scale(ui: &Ui, rect: Rect, measure: Measure, scale: &ColourScale) {
         painter.vline(x, bar.bottom()..=bar.bottom() + 2.0, (1.0, weak));
         let width = painter.layout_no_wrap(measure.text(value), font.clone(), weak).size().x;
         // Labels between the ends leave room for the label of the largest value.
-        let has_room = index == last || x + width / 2.0 + 4.0 < bar.right() - end / 2.0;
+        let has_room = index == last || x + width / 2.0 + 8.0 < bar.right() - end / 2.0;
         if x - width / 2.0 > taken + 4.0 && has_room {
             taken = x + width / 2.0;
             let below = pos2(x, bar.bottom() + 1.0);

@@ -22,6 +22,10 @@ const TITLE_SIZE: f32 = 10.5;
 /// Text size of a short title in picture coordinates.
 const LARGE_TITLE_SIZE: f32 = 15.0;
 
+/// Minimum zoom at which nodes without a chart show their titles. Without it, large nodes would show
+/// their titles while smaller ones next to them do not.
+const MIN_TITLE_ZOOM: f32 = 0.85;
+
 /// Text size of a title above a chart, in picture coordinates.
 const CHART_TITLE_SIZE: f32 = 11.0;
 
@@ -135,8 +139,9 @@ impl Node {
         let size = (TITLE_SIZE * view.zoom).max(fitting.min(LARGE_TITLE_SIZE * view.zoom));
         let size = font_size(size);
         let rows = if self.text.subtitle.is_empty() { 1.0 } else { 2.0 };
-        let is_large =
-            rect.height() >= (rows + 0.2) * LINE_HEIGHT * size && rect.width() >= 7.0 * size;
+        let is_large = view.zoom >= MIN_TITLE_ZOOM
+            && rect.height() >= (rows + 0.2) * LINE_HEIGHT * size
+            && rect.width() >= 6.0 * size;
         if is_large && !self.text.title.is_empty() {
             self.title_and_subtitle(view.painter, rect, size, shapes);
         } else {
