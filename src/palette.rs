@@ -1,8 +1,29 @@
 //! All colours of the program and what they mean, as plain sRGB values.
 //!
-//! [`DARK`] is for the window's dark theme, [`LIGHT`] for its light theme and for SVG files. Where
-//! colours must be told apart, they follow the set of Okabe and Ito (2008), whose colours people
-//! with any kind of colour vision can tell apart.
+//! [`DARK`] is for the window's dark theme, [`LIGHT`] for its light theme and for SVG files. Every
+//! meaning has a colour of its own, the same in every pane and figure:
+//!
+//! | meaning | hue |
+//! |---|---|
+//! | posterior | bluish green |
+//! | evidence | purple |
+//! | collect | blue |
+//! | distribute | orange |
+//! | what is being computed now | reddish pink |
+//! | kernel overhead: launches and copies | yellow |
+//! | execution of kernels | indigo |
+//! | engines | see [`ENGINE_SERIES`] |
+//! | size of a table | [`size_ramp`]: from dark blue through grey to yellow |
+//!
+//! Bluish green, blue, orange and yellow are hues of Okabe and Ito ("Color Universal Design",
+//! 2008), lightened for the dark theme and darkened for text on white. People with any kind of
+//! colour vision can tell them apart; Wong (Nature Methods 8, 2011) recommends them for figures,
+//! and they are the default of R. The other hues follow Tol's schemes "muted" and "bright" (2021).
+//! Tests simulate colour-blind vision.
+//!
+//! No meaning is told by colour alone: observed states have a dot, the direction of a message has
+//! an arrow or a word, beliefs so far are outlined, and the origin of a number has a marker and a
+//! word.
 
 /// Red, green and blue, in sRGB.
 pub type Rgb = [u8; 3];
@@ -24,8 +45,10 @@ pub struct Palette<C = Rgb> {
     pub stage: C,
     /// Waiting for a message.
     pub wait: C,
-    /// Launching kernels, and copying to and from the GPU.
+    /// Kernel overhead: launching kernels, and copying to and from the GPU.
     pub copy: C,
+    /// Execution of kernels.
+    pub execution: C,
     /// Outline of the selected item.
     pub selected: C,
     /// Outline of the item under the pointer.
@@ -42,8 +65,39 @@ pub struct Palette<C = Rgb> {
     pub error: C,
     /// A warning, and numbers that were recorded on another machine.
     pub warning: C,
-    /// The series of a figure, in the order of the legend.
-    pub series: [C; 7],
+    /// The engines in figures, at the indices in [`ENGINE_SERIES`]; then the series of figures
+    /// that have none of the meanings above, in the order of the legend.
+    pub series: [C; SERIES],
+}
+
+/// Number of colours for series of figures.
+pub const SERIES: usize = 11;
+
+/// Indices in [`Palette::series`] for the engines, in the order of their list: cpu, sequential,
+/// gpu, gpu-paper, reference.
+pub const ENGINE_SERIES: std::ops::Range<usize> = 0..5;
+
+/// What a series of a figure shows, as far as it decides the colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeriesColour {
+    /// Kernel overhead.
+    Overhead,
+    /// Execution of kernels.
+    Execution,
+    /// An index in [`Palette::series`].
+    Series(usize),
+}
+
+impl<C: Copy> Palette<C> {
+    /// The colour of a series.
+    #[must_use]
+    pub fn of_series(&self, colour: SeriesColour) -> C {
+        match colour {
+            SeriesColour::Overhead => self.copy,
+            SeriesColour::Execution => self.execution,
+            SeriesColour::Series(index) => self.series[index % SERIES],
+        }
+    }
 }
 
 impl<C> Palette<C> {
@@ -59,6 +113,7 @@ impl<C> Palette<C> {
             stage: convert(self.stage),
             wait: convert(self.wait),
             copy: convert(self.copy),
+            execution: convert(self.execution),
             selected: convert(self.selected),
             hovered: convert(self.hovered),
             moral: convert(self.moral),
@@ -72,34 +127,17 @@ impl<C> Palette<C> {
     }
 }
 
-/// Colours that have more than one meaning, for a dark background.
-mod dark {
-    use super::Rgb;
-
-    pub const BLUE: Rgb = [0x56, 0xa8, 0xe8];
-    pub const ORANGE: Rgb = [0xf0, 0x96, 0x3c];
-    pub const GREEN: Rgb = [0x2f, 0xb0, 0x88];
-}
-
-/// Colours that have more than one meaning, for a light background.
-mod light {
-    use super::Rgb;
-
-    pub const BLUE: Rgb = [0x1f, 0x77, 0xb4];
-    pub const ORANGE: Rgb = [0xd0, 0x6a, 0x0c];
-    pub const GREEN: Rgb = [0x14, 0x8a, 0x68];
-}
-
 /// The colours on a dark background.
 pub const DARK: Palette = Palette {
-    evidence: [0xff, 0xb0, 0x3a],
-    posterior: [0x4f, 0x9d, 0xe0],
-    prior: [0xb8, 0xc0, 0xc8],
-    collect: dark::BLUE,
-    distribute: dark::ORANGE,
-    stage: [0x7c, 0x86, 0x90],
+    evidence: [0xd7, 0x9b, 0xe0],
+    posterior: [0x2f, 0xb5, 0x8c],
+    prior: [0xf0, 0xf2, 0xf4],
+    collect: [0x56, 0xb4, 0xe9],
+    distribute: [0xe6, 0x9f, 0x00],
+    stage: [0x8f, 0x99, 0xa3],
     wait: [0x5c, 0x62, 0x6c],
-    copy: dark::GREEN,
+    copy: [0xf0, 0xe4, 0x42],
+    execution: [0x8a, 0x84, 0xe8],
     selected: [0xff, 0xff, 0xff],
     hovered: [0x9c, 0xe0, 0xff],
     moral: dark::GREEN,
@@ -109,26 +147,31 @@ pub const DARK: Palette = Palette {
     error: [0xff, 0x7b, 0x72],
     warning: [0xe3, 0xb3, 0x41],
     series: [
-        dark::BLUE,
-        dark::ORANGE,
-        dark::GREEN,
-        [0xd5, 0x84, 0xb8],
-        [0xf0, 0xdc, 0x50],
-        [0xe8, 0x5d, 0x3a],
+        [0xf2, 0xf4, 0xf6],
         [0x9a, 0xa4, 0xae],
+        [0xa6, 0xd8, 0x54],
+        [0xd8, 0x4a, 0x6a],
+        [0xc8, 0xa8, 0x78],
+        [0x5c, 0xc8, 0xc8],
+        [0xa0, 0x5c, 0x8c],
+        [0xdd, 0xcc, 0x77],
+        [0xf2, 0xa3, 0x8c],
+        [0xa8, 0x70, 0x5c],
+        [0x8f, 0x98, 0x3c],
     ],
 };
 
 /// The colours on a light background.
 pub const LIGHT: Palette = Palette {
-    evidence: [0xc0, 0x62, 0x00],
-    posterior: [0x2b, 0x7b, 0xc4],
-    prior: [0x50, 0x58, 0x60],
-    collect: light::BLUE,
-    distribute: light::ORANGE,
+    evidence: [0x8a, 0x46, 0xb4],
+    posterior: [0x00, 0x7f, 0x5c],
+    prior: [0x20, 0x28, 0x30],
+    collect: [0x00, 0x72, 0xb2],
+    distribute: [0xb8, 0x74, 0x00],
     stage: [0x8a, 0x94, 0x9e],
     wait: [0xb4, 0xbc, 0xc6],
-    copy: light::GREEN,
+    copy: [0xc8, 0xb4, 0x00],
+    execution: [0x40, 0x34, 0x9f],
     selected: [0x10, 0x14, 0x18],
     hovered: [0x00, 0x6d, 0xb0],
     moral: light::GREEN,
@@ -138,13 +181,17 @@ pub const LIGHT: Palette = Palette {
     error: [0xb4, 0x23, 0x18],
     warning: [0x8a, 0x5a, 0x00],
     series: [
-        light::BLUE,
-        light::ORANGE,
-        light::GREEN,
-        [0xa0, 0x4a, 0x86],
-        [0x94, 0x7a, 0x00],
-        [0xb8, 0x2e, 0x10],
-        [0x5c, 0x66, 0x70],
+        [0x10, 0x14, 0x18],
+        [0x78, 0x82, 0x8c],
+        [0x6a, 0xa2, 0x10],
+        [0x9c, 0x18, 0x40],
+        [0x9a, 0x6e, 0x38],
+        [0x1f, 0x7a, 0x7a],
+        [0x9a, 0x4a, 0x6a],
+        [0xa0, 0x8a, 0x30],
+        [0xc8, 0x5c, 0x44],
+        [0x3c, 0x5a, 0x3c],
+        [0x4e, 0x56, 0x08],
     ],
 };
 
@@ -218,6 +265,81 @@ pub fn value_ramp(share: f32, is_dark: bool) -> Rgb {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// `rgb` as seen with normal vision, without red cones, and without green cones, in CIELAB.
+    /// Matrices for linear RGB from Viénot, Brettel and Mollon (1999).
+    fn seen(rgb: Rgb) -> [[f64; 3]; 3] {
+        const NORMAL: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        const NO_RED: [[f64; 3]; 3] =
+            [[0.11238, 0.88762, 0.0], [0.11238, 0.88762, 0.0], [0.00401, -0.00401, 1.0]];
+        const NO_GREEN: [[f64; 3]; 3] =
+            [[0.29275, 0.70725, 0.0], [0.29275, 0.70725, 0.0], [-0.02234, 0.02234, 1.0]];
+        const TO_XYZ: [[f64; 3]; 3] =
+            [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]];
+        let times = |matrix: [[f64; 3]; 3], v: [f64; 3]| {
+            matrix.map(|row| row.iter().zip(v).map(|(a, b)| a * b).sum::<f64>().max(0.0))
+        };
+        let linear = rgb.map(|channel| (f64::from(channel) / 255.0).powf(2.2));
+        [NORMAL, NO_RED, NO_GREEN].map(|vision| {
+            let [x, y, z] = times(TO_XYZ, times(vision, linear));
+            let [x, y, z] = [x / 0.9505, y, z / 1.089].map(f64::cbrt);
+            [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+        })
+    }
+
+    /// The smallest distance of two colours in CIELAB over the kinds of vision in [`seen`].
+    fn distance(one: Rgb, other: Rgb) -> f64 {
+        let distances = seen(one)
+            .into_iter()
+            .zip(seen(other))
+            .map(|(a, b)| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt());
+        distances.fold(f64::INFINITY, f64::min)
+    }
+
+    #[test]
+    fn meanings_that_are_shown_together_differ_for_everybody() {
+        for palette in [DARK, LIGHT] {
+            let groups: [Vec<Rgb>; 4] = [
+                vec![palette.posterior, palette.evidence, palette.prior],
+                vec![palette.collect, palette.distribute, palette.active, palette.stage],
+                vec![palette.copy, palette.execution],
+                palette.series[ENGINE_SERIES].to_vec(),
+            ];
+            for group in groups {
+                for (index, &one) in group.iter().enumerate() {
+                    for &other in &group[index + 1..] {
+                        let distance = distance(one, other);
+                        assert!(distance >= 15.0, "{one:x?} and {other:x?}: {distance:.1}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_colour_has_two_meanings() {
+        for palette in [DARK, LIGHT] {
+            let mut all = vec![
+                palette.posterior,
+                palette.evidence,
+                palette.collect,
+                palette.distribute,
+                palette.copy,
+                palette.execution,
+                palette.active,
+            ];
+            all.extend(palette.series);
+            for (index, &one) in all.iter().enumerate() {
+                for &other in &all[index + 1..] {
+                    let [normal, ..] = seen(one);
+                    let [other_normal, ..] = seen(other);
+                    let squares = normal.iter().zip(other_normal).map(|(a, b)| (a - b) * (a - b));
+                    let distance = squares.sum::<f64>().sqrt();
+                    assert!(distance >= 10.0, "{one:x?} and {other:x?}: {distance:.1}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn larger_values_are_lighter_in_the_dark_theme_and_darker_in_the_light_theme() {

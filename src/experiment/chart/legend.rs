@@ -1,10 +1,17 @@
 //! Colours of series, and how the origin of numbers is shown without colour.
 
 use super::{Panel, Shape};
+use crate::engine::EngineInfo;
 use crate::experiment::Origin;
+use crate::palette::{ENGINE_SERIES, SERIES, SeriesColour};
+
+/// The label of kernel overhead in figures.
+pub const OVERHEAD: &str = "kernel overhead";
+/// The label of the execution of kernels in figures.
+pub const EXECUTION: &str = "execution";
 
 /// The legend of one or more panels. All series with the same label have the same colour, whatever
-/// their origin.
+/// their origin. A label with a meaning, such as an engine, has the same colour in every figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Legend {
     entries: Vec<LegendEntry>,
@@ -19,8 +26,8 @@ pub struct LegendEntry {
     pub origin: Origin,
     /// How the series is drawn; the stack of bars is always 0.
     pub shape: Shape,
-    /// Index of the colour of the series in the palette, modulo the number of colours there.
-    pub colour: usize,
+    /// The colour of the series in the palette.
+    pub colour: SeriesColour,
 }
 
 /// The symbol of a dot.
@@ -51,14 +58,14 @@ impl Legend {
     /// The legend of `panels`: each label once for each origin.
     #[must_use]
     pub fn of(panels: &[Panel]) -> Self {
-        let mut labels: Vec<&str> = Vec::new();
+        let mut colours: Vec<(&str, SeriesColour)> = Vec::new();
         let mut entries: Vec<LegendEntry> = Vec::new();
         for series in panels.iter().flat_map(|panel| &panel.series) {
-            let known = labels.iter().position(|label| *label == series.label);
-            let colour = known.unwrap_or_else(|| {
-                labels.push(&series.label);
-                labels.len() - 1
-            });
+            let known = colours.iter().find(|(label, _)| *label == series.label);
+            let colour = known.map_or_else(|| new_colour(&series.label, &colours), |known| known.1);
+            if known.is_none() {
+                colours.push((&series.label, colour));
+            }
             let is_same =
                 |entry: &LegendEntry| entry.label == series.label && entry.origin == series.origin;
             if !entries.iter().any(is_same) {
@@ -89,11 +96,37 @@ impl Legend {
         &self.entries
     }
 
-    /// Index of the colour of the series with this label; 0 if there is none.
+    /// The colour of the series with this label; that of the first series if there is none.
     #[must_use]
-    pub fn colour(&self, label: &str) -> usize {
+    pub fn colour(&self, label: &str) -> SeriesColour {
         let entry = self.entries.iter().find(|entry| entry.label == label);
-        entry.map_or(0, |entry| entry.colour)
+        entry.map_or(SeriesColour::Series(ENGINE_SERIES.end), |entry| entry.colour)
+    }
+}
+
+/// The colour of a series that is not in `taken` yet: that of its meaning, if this colour is free,
+/// or else the first free one of those without a meaning.
+fn new_colour(label: &str, taken: &[(&str, SeriesColour)]) -> SeriesColour {
+    let is_free = |colour: &SeriesColour| taken.iter().all(|(_, other)| other != colour);
+    let others = SERIES - ENGINE_SERIES.end;
+    let mut rest = (0..).map(|index| SeriesColour::Series(ENGINE_SERIES.end + index));
+    meaning(label).filter(is_free).or_else(|| rest.by_ref().take(others).find(is_free)).unwrap_or(
+        // More series than colours: the colours repeat.
+        SeriesColour::Series(ENGINE_SERIES.end + taken.len() % others),
+    )
+}
+
+/// The colour of what `label` means in every figure, if it has such a meaning.
+fn meaning(label: &str) -> Option<SeriesColour> {
+    match label {
+        OVERHEAD => Some(SeriesColour::Overhead),
+        EXECUTION => Some(SeriesColour::Execution),
+        _ => {
+            let first_word = label.split([' ', ',']).next()?;
+            let mut engines = EngineInfo::ALL.iter();
+            let engine = engines.position(|engine| engine.name == first_word)?;
+            Some(SeriesColour::Series(ENGINE_SERIES.start + engine))
+        }
     }
 }
 
@@ -142,9 +175,8 @@ mod tests {
     use super::*;
     use crate::experiment::{Axis, Series};
 
-    #[test]
-    fn a_label_has_one_colour_for_all_origins_and_panels() {
-        let panel = |series: &[(&str, Origin)]| Panel {
+    fn panel(series: &[(&str, Origin)]) -> Panel {
+        Panel {
             title: String::new(),
             x: Axis::linear(""),
             y: Axis::linear(""),
@@ -153,15 +185,42 @@ mod tests {
                 .map(|(label, origin)| Series::new(*label, *origin, Shape::Points, []))
                 .collect(),
             marks: Vec::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn a_meaning_has_its_colour_once_and_other_labels_get_the_rest() {
+        let labels = ["naive", OVERHEAD, "gpu f32, naive", "gpu f32, interleaved", EXECUTION];
+        let legend = Legend::of(&[panel(&labels.map(|label| (label, Origin::Exact)))]);
+        let first = ENGINE_SERIES.end;
+        let expected = [
+            SeriesColour::Series(first),
+            SeriesColour::Overhead,
+            SeriesColour::Series(2),
+            SeriesColour::Series(first + 1),
+            SeriesColour::Execution,
+        ];
+        assert_eq!(labels.map(|label| legend.colour(label)), expected);
+        let many: Vec<String> = (0..20).map(|index| index.to_string()).collect();
+        let many: Vec<_> = many.iter().map(|label| (label.as_str(), Origin::Exact)).collect();
+        for entry in Legend::of(&[panel(&many)]).entries() {
+            let SeriesColour::Series(index) = entry.colour else { panic!("{entry:?}") };
+            assert!((first..SERIES).contains(&index), "never the colour of an engine");
+        }
+    }
+
+    #[test]
+    fn a_label_has_one_colour_for_all_origins_and_panels() {
         let panels = [
             panel(&[("cpu", Origin::Live), ("gpu", Origin::Recorded)]),
             panel(&[("gpu", Origin::Paper), ("gpu", Origin::Paper)]),
         ];
         let legend = Legend::of(&panels);
         let lines: Vec<_> = legend.entries().iter().map(|e| (e.text(), e.colour)).collect();
-        let expected = [("cpu (live)", 0), ("gpu (recorded)", 1), ("gpu (paper)", 1)];
-        assert_eq!(lines, expected.map(|(text, colour)| (text.to_owned(), colour)));
+        let expected = [("cpu (live)", 0), ("gpu (recorded)", 2), ("gpu (paper)", 2)];
+        let expected =
+            expected.map(|(text, engine)| (text.to_owned(), SeriesColour::Series(engine)));
+        assert_eq!(lines, expected, "the positions in the list of engines");
         let second = legend.of_panel(&panels[1]);
         assert_eq!(second.entries(), &legend.entries()[2..]);
     }

@@ -22,4 +22,4 @@ pub use credits::Credit;
 pub use figure::{Axis, Figure, Mark, MarkPosition, Panel, Point, Scale, Series, Shape};
 pub use labels::{LabelBox, Placement, PointLabel, place_labels};
 pub use layout::{DotLayout, PanelLayout, PointRef};
-pub use legend::{Legend, LegendEntry, LineStyle, Marker, label_with_origin};
+pub use legend::{EXECUTION, Legend, LegendEntry, LineStyle, Marker, OVERHEAD, label_with_origin};

@@ -11,7 +11,7 @@ use std::fmt::Write;
 use self::figure::FigureLayout;
 use super::Record;
 use crate::numbers::wrapped;
-use crate::palette::{self, svg};
+use crate::palette::{self, SeriesColour, svg};
 
 /// Space around everything and between panels, in pixels.
 const MARGIN: f64 = 16.0;
@@ -80,9 +80,8 @@ fn text_width(text: &str, font_size: f64) -> f64 {
     0.56 * font_size * text.chars().count() as f64
 }
 
-/// The colour of series `index`, as SVG writes it.
-fn series_colour(index: usize) -> String {
-    let series = palette::LIGHT.series;
-    let [red, green, blue] = series[index % series.len()];
+/// The colour of a series, as SVG writes it.
+fn series_colour(colour: SeriesColour) -> String {
+    let [red, green, blue] = palette::LIGHT.of_series(colour);
     format!("#{red:02x}{green:02x}{blue:02x}")
 }

@@ -6,14 +6,14 @@ use egui_plot::{LineStyle as PlotLineStyle, MarkerShape};
 use crate::app::theme::Palette;
 use crate::experiment::Origin;
 use crate::experiment::chart::{Legend, LegendEntry, LineStyle, Marker, Shape};
+use crate::palette::SeriesColour;
 
 /// Size of the sample of a series in a legend, in points.
 const SAMPLE: egui::Vec2 = egui::vec2(16.0, 11.0);
 
-/// The colour of series `index` in the theme of `ui`.
-pub(super) fn series_colour(ui: &Ui, index: usize) -> Color32 {
-    let series = Palette::of(ui).series;
-    series[index % series.len()]
+/// The colour of a series in the theme of `ui`.
+pub(super) fn series_colour(ui: &Ui, colour: SeriesColour) -> Color32 {
+    Palette::of(ui).of_series(colour)
 }
 
 /// Draws a legend in one line, or in several if there is too little room.
