@@ -1,6 +1,7 @@
 //! Figure 7: kernel overhead and execution time.
 
 use crate::engine::{EngineInfo, GPU};
+use crate::experiment::chart::{EXECUTION, OVERHEAD};
 use crate::experiment::paper;
 use crate::experiment::runs::{bars, dots};
 use crate::experiment::source::{EngineConfig, TimeSource, on_gpu};
@@ -114,7 +115,7 @@ fn engine_panels(
     };
     let names = || trees.iter().map(|tree| tree.name.as_str());
     let stack = |overhead: Vec<Option<f64>>, execution: Vec<Option<f64>>| -> Vec<Series> {
-        vec![bars("kernel overhead", origin, 0, overhead), bars("execution", origin, 0, execution)]
+        vec![bars(OVERHEAD, origin, 0, overhead), bars(EXECUTION, origin, 0, execution)]
     };
     let ms = stack(
         number(&|run| Some(run.overhead_us.unwrap_or(0.0) / 1e3)),
@@ -130,7 +131,7 @@ fn engine_panels(
             let printed = paper::OVERHEAD_SHARES.iter().find(|(name, _)| *name == tree.name);
             printed.map(|(_, share)| 100.0 * share)
         });
-        shares.push(dots("kernel overhead", Origin::Paper, printed));
+        shares.push(dots(OVERHEAD, Origin::Paper, printed));
         shares.retain(|series| !series.points.is_empty());
     }
     let panel = |title: String, label: &str, series| Panel {

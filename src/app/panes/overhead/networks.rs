@@ -5,7 +5,7 @@ use eframe::egui::Ui;
 use super::on_gpus;
 use crate::app::state::model::{MeasuredOverhead, Model};
 use crate::app::state::recordings::RecordedRunRef;
-use crate::experiment::chart::PointRef;
+use crate::experiment::chart::{EXECUTION, OVERHEAD, PointRef};
 use crate::experiment::{Axis, Origin, Panel, Series, Shape};
 use crate::numbers;
 
@@ -90,8 +90,8 @@ pub(super) fn panel(model: &Model, engine: &str, as_share: bool) -> Panel {
             let shape = Shape::Bars { stack };
             let overhead = bars.iter().map(|bar| (bar.category, bar.overhead));
             let execution = bars.iter().map(|bar| (bar.category, bar.execution));
-            series.push(Series::new("kernel overhead", origin, shape, overhead));
-            series.push(Series::new("execution", origin, shape, execution));
+            series.push(Series::new(OVERHEAD, origin, shape, overhead));
+            series.push(Series::new(EXECUTION, origin, shape, execution));
         }
     }
     let label = if as_share { "Share of the time, %" } else { "Time of a propagation, µs" };
