@@ -1,0 +1,129 @@
+//! Maximised panes, the view for projectors, the keyboard and narrow windows, without a display.
+#![cfg(feature = "app")]
+
+mod common;
+
+use cliquescope::app::state::command::{EngineCommand, ViewCommand};
+use cliquescope::app::state::pane::Pane;
+use cliquescope::app::{Settings, Workbench};
+use cliquescope::format::NetworkSource;
+use cliquescope::graph::Triangulation;
+use common::window::{open, settle};
+use eframe::egui::{Key, Modifiers, Vec2};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable;
+
+fn maximised(harness: &Harness<'_, Workbench>) -> Option<Pane> {
+    harness.state().model().maximised
+}
+
+#[test]
+fn a_double_click_on_a_tab_lets_its_pane_fill_the_window() {
+    let mut harness = open("asia");
+    let width = |harness: &Harness<'_, Workbench>| {
+        let bar = harness.get_by_label_contains("Network: yes of xray");
+        bar.rect().width()
+    };
+    let before = width(&harness);
+    for _ in 0..2 {
+        harness.get_by_label("Network").click();
+        harness.step();
+    }
+    harness.run_steps(3);
+    assert_eq!(maximised(&harness), Some(Pane::Network));
+    assert!(harness.query_by_label("Timeline").is_none(), "the other panes are hidden");
+    assert!(width(&harness) > 1.3 * before, "the network is fitted into the larger pane");
+    harness.get_by_label("Restore").click();
+    harness.run_steps(3);
+    assert_eq!(maximised(&harness), None);
+    harness.get_by_label("Timeline");
+    assert!((width(&harness) - before).abs() < 1.0);
+    // A command that shows another pane restores the layout.
+    let ctx = harness.ctx.clone();
+    harness.state_mut().run_command(&ctx, ViewCommand::ToggleMaximised(Pane::Variables));
+    harness.run_steps(2);
+    harness.state_mut().run_command(&ctx, ViewCommand::Show(Pane::Messages));
+    harness.run_steps(3);
+    assert_eq!(maximised(&harness), None);
+}
+
+#[test]
+fn the_view_for_projectors_is_large_has_no_chrome_and_is_not_stored() {
+    let mut harness = open("asia");
+    harness.key_press_modifiers(Modifiers::SHIFT, Key::F11);
+    harness.run_steps(4);
+    assert_eq!(harness.ctx.zoom_factor(), 1.5);
+    for hidden in ["File", "View", "Triangulation"] {
+        assert!(harness.query_by_label(hidden).is_none(), "{hidden}");
+    }
+    assert_eq!(harness.state().settings().zoom, 1.0, "the next run begins as usual");
+    harness.get_by_label("Leave projector").click();
+    harness.run_steps(4);
+    assert_eq!(harness.ctx.zoom_factor(), 1.0);
+    harness.get_by_label("File");
+}
+
+#[test]
+fn one_key_leads_to_the_states_and_space_observes() {
+    let mut harness = open("asia");
+    harness.key_press(Key::E);
+    harness.run_steps(3);
+    harness.key_press(Key::Space);
+    settle(&mut harness);
+    let document = harness.state().model().document.as_ref().expect("a network is open");
+    let first = document.network().ids().next().expect("a variable");
+    assert_eq!(document.evidence.observed(first), Some(0));
+    harness.get_by_label("xray").click();
+    harness.run_steps(3);
+    harness.key_press(Key::E);
+    harness.run_steps(3);
+    harness.key_press(Key::Space);
+    settle(&mut harness);
+    let document = harness.state().model().document.as_ref().expect("a network is open");
+    let xray = document.network().find("xray").expect("a variable of asia");
+    assert_eq!(document.evidence.observed(xray), Some(0), "the selected variable comes first");
+}
+
+#[test]
+fn the_palette_shows_keys() {
+    let mut harness = open("asia");
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::P);
+    harness.run_steps(3);
+    harness.get_by_label_contains("Undo");
+    assert!(harness.query_all_by_label_contains("Ctrl+Z").next().is_some());
+}
+
+#[test]
+fn the_menu_says_that_improving_the_tree_changes_the_triangulation() {
+    let mut harness = open("asia");
+    harness.get_by_label("Tree").click();
+    harness.run_steps(3);
+    harness.get_by_label("Improve the tree");
+    harness.key_press(Key::Escape);
+    harness.run_steps(3);
+    let ctx = harness.ctx.clone();
+    let other = Triangulation::ALL.into_iter().find(|method| *method != Triangulation::Auto);
+    let other = other.expect("another triangulation");
+    harness.state_mut().run_command(&ctx, EngineCommand::SetTriangulation(other));
+    settle(&mut harness);
+    harness.get_by_label("Tree").click();
+    harness.run_steps(3);
+    harness.get_by_label("Improve the tree with triangulation auto");
+}
+
+#[test]
+fn in_a_narrow_window_no_text_of_the_status_line_is_cut() {
+    let mut workbench = Workbench::new(Settings::default(), || {});
+    workbench.open(NetworkSource::Named("munin4".to_owned()), Vec::new());
+    let size = Vec2::new(800.0, 600.0);
+    let mut harness = Harness::builder()
+        .with_size(size)
+        .build_ui_state(|ui, workbench: &mut Workbench| workbench.show(ui), workbench);
+    settle(&mut harness);
+    for name in ["network", "engine", "largest clique", "entries", "ln P(e)", "propagation"] {
+        for node in harness.query_all_by_label(name) {
+            let rect = node.rect();
+            assert!(rect.right() <= size.x && rect.bottom() <= size.y, "{name}: {rect:?}");
+        }
+    }
+}
