@@ -107,7 +107,9 @@ fn plan_controls(
 
 /// Says so while slow motion passes time without messages faster.
 fn skipped_time(ui: &mut Ui, stepping: &Stepping, document: Option<&Document>) {
-    let Some(gap) = stepping.skipped(document) else { return };
+    let Some(gap) = stepping.skipped(document).filter(|_| stepping.player.is_playing()) else {
+        return;
+    };
     let length = numbers::nanoseconds((gap.end - gap.start).round());
     let text = RichText::new(format!("▶▶ skipping {length} without messages"));
     ui.label(text.strong().color(Palette::of(ui).active)).on_hover_text(

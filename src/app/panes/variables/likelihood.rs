@@ -2,7 +2,7 @@
 
 use eframe::egui::{self, ScrollArea, Slider, SliderClamping, Ui, WidgetInfo};
 
-use crate::app::state::command::{Commands, EvidenceCommand, ViewCommand};
+use crate::app::state::command::{Command, Commands, EvidenceCommand, ViewCommand};
 use crate::app::state::document::Document;
 use crate::app::widgets::short_text::one_line;
 use crate::app::widgets::state_bar::small_font;
@@ -98,7 +98,7 @@ impl LikelihoodSliders {
         weights: &[f64],
         state: usize,
         value: f64,
-    ) -> Option<crate::app::state::command::Command> {
+    ) -> Option<Command> {
         let mut weights: Box<[f64]> = weights.into();
         weights[state] = if value.is_finite() { value.max(0.0) } else { 0.0 };
         let is_usable = weights.iter().any(|&weight| weight > 0.0);
