@@ -4,7 +4,9 @@
 mod common;
 
 use cliquescope::app::Workbench;
+use cliquescope::app::state::command::ViewCommand;
 use cliquescope::app::state::highlight::Item;
+use cliquescope::app::state::pane::Pane;
 use cliquescope::graph::CliqueId;
 use common::window::{open, settle};
 use eframe::egui::{
@@ -137,7 +139,12 @@ fn a_click_on_a_bar_of_the_network_enters_evidence() {
 #[test]
 fn states_have_a_menu_in_the_network_and_in_the_list() {
     let mut harness = open("child");
-    harness.get_by_label("Disease").click();
+    let ctx = harness.ctx.clone();
+    let network = harness.state().model().document.as_ref().expect("an open network").network();
+    let disease = network.find("Disease").expect("a variable of child");
+    let select = ViewCommand::Select(Some(Item::Variable(disease)));
+    harness.state_mut().run_command(&ctx, select);
+    harness.state_mut().run_command(&ctx, ViewCommand::ToggleMaximised(Pane::Network));
     harness.run_steps(5);
     for state in ["Network: PFC of Disease", "Network: TGA of Disease"] {
         harness.get_by_label_contains(state).click_secondary();
@@ -147,6 +154,8 @@ fn states_have_a_menu_in_the_network_and_in_the_list() {
         settle(&mut harness);
     }
     assert_eq!(weights(&harness, "Disease"), Some(vec![0.0, 0.0, 1.0, 1.0, 1.0, 1.0]));
+    harness.state_mut().run_command(&ctx, ViewCommand::Restore);
+    harness.run_steps(5);
     harness.get_by_label_contains("Disease = PFC").click_secondary();
     harness.run_steps(3);
     harness.get_by_label_contains("Allow PFC").click();

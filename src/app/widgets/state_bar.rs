@@ -97,6 +97,21 @@ impl BarColours {
     }
 }
 
+impl BarColours {
+    /// These colours, mixed with `share` of `background`.
+    #[must_use]
+    pub fn towards(&self, background: Color32, share: f32) -> Self {
+        let mix = |colour: Color32| colour.lerp_to_gamma(background, share);
+        Self {
+            ink: mix(self.ink),
+            track: mix(self.track),
+            posterior: mix(self.posterior),
+            evidence: mix(self.evidence),
+            prior: mix(self.prior),
+        }
+    }
+}
+
 /// Where the parts of a row are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowLayout {

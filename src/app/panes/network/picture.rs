@@ -17,11 +17,11 @@ const MAX_BAR_ROWS: usize = 8;
 /// Height of the row of a bar.
 const BAR_HEIGHT: f32 = 12.0;
 /// Minimum width of a bar at probability one. With a smaller width, 5% and 6% look the same.
-const MIN_BAR_WIDTH: f32 = 54.0;
+const MIN_BAR_WIDTH: f32 = 50.0;
 /// Maximum width of a box on account of its title.
 const MAX_WIDTH: f32 = 160.0;
 /// Approximate width of a letter in the name of a state.
-const LETTER_WIDTH: f32 = 4.9;
+const LETTER_WIDTH: f32 = 5.3;
 /// Maximum width of the names of states. Longer names are shortened.
 const MAX_LABEL_WIDTH: f32 = 62.0;
 

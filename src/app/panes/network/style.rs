@@ -77,6 +77,8 @@ impl NetworkKey {
 pub struct Charts {
     key: Option<ChartKey>,
     charts: Vec<Arc<Chart>>,
+    /// The same charts in weaker colours.
+    faded: Vec<Arc<Chart>>,
 }
 
 impl Charts {
@@ -95,6 +97,11 @@ impl Charts {
             Arc::new(Chart { bars, colours, label_width: label_width(network, variable) })
         };
         self.charts = network.ids().map(chart).collect();
+        let fade = |chart: &Arc<Chart>| {
+            let colours = chart.colours.towards(ui.visuals().panel_fill, CHART_FADING);
+            Arc::new(Chart { colours, ..(**chart).clone() })
+        };
+        self.faded = self.charts.iter().map(fade).collect();
         self.key = Some(key);
     }
 }
@@ -121,6 +128,10 @@ pub struct NetworkStyle<'a> {
     /// Whether there are so many arcs that they fade when zoomed out.
     is_crowded: bool,
 }
+
+/// How far the charts of variables that do not belong to the selection fade, from 0 to 1. With more,
+/// their numbers are hard to read; with less, the selection does not stand out.
+const CHART_FADING: f32 = 0.45;
 
 /// Number of arcs above which they fade when zoomed out.
 const MAX_UNFADED_ARCS: usize = 200;
@@ -201,6 +212,7 @@ impl<'a> NetworkStyle<'a> {
             Stroke::new(1.0, fade(self.palette.line))
         };
         let (fill, small_fill) = self.fills(id);
+        let charts = if faded { &self.charts.faded } else { &self.charts.charts };
         NodeStyle {
             fill: fade(fill),
             small_fill: Some(fade(if has_evidence { self.palette.evidence } else { small_fill })),
@@ -208,7 +220,7 @@ impl<'a> NetworkStyle<'a> {
             outline,
             ring: None,
             dot: has_evidence.then_some(self.palette.evidence),
-            chart: self.charts.charts.get(id.index()).filter(|_| !faded).cloned(),
+            chart: charts.get(id.index()).cloned(),
         }
     }
 

@@ -28,6 +28,10 @@ use rows::{HEADING_HEIGHT, STATE_HEIGHT};
 /// Maximum total number of states for which all variables are expanded when a network is opened.
 const MAX_STATES_EXPANDED: usize = 60;
 
+/// Minimum width in points of the search field. If less is left next to the buttons, the field gets
+/// a row of its own.
+const MIN_SEARCH_WIDTH: f32 = 90.0;
+
 /// Minimum height of the list in points, however much evidence there is.
 const MIN_LIST_HEIGHT: f32 = 60.0;
 
@@ -58,7 +62,7 @@ impl VariablesPane {
         };
         self.reset_for_another_document(document);
         if bars_label(ui, model).is_none() {
-            ui.weak("Click a state to observe it. Click it again to retract it.");
+            ui.weak("Click a state to observe or retract it.");
         }
         self.toolbar(ui, document.network());
         let shown = self.matching(document.network());
@@ -102,6 +106,7 @@ impl VariablesPane {
     }
 
     fn toolbar(&mut self, ui: &mut Ui, network: &Network) {
+        let mut is_searched = false;
         ui.horizontal(|ui| {
             if ui.button("Expand all").on_hover_text("Show the states of all variables").clicked() {
                 self.expanded = network.ids().collect();
@@ -109,16 +114,26 @@ impl VariablesPane {
             if ui.button("Collapse all").clicked() {
                 self.expanded.clear();
             }
-            let width = ui.available_width();
-            let count = network.variables().len();
-            let hint = format!("Search {}", numbers::counted(count, "variable", "variables"));
-            let edit = egui::TextEdit::singleline(&mut self.search).hint_text(hint);
-            let response = ui.add_sized([width, ui.spacing().interact_size.y], edit);
-            response.widget_info(|| {
-                egui::WidgetInfo::labeled(egui::WidgetType::TextEdit, true, "Search variables")
-            });
+            if ui.available_width() >= MIN_SEARCH_WIDTH {
+                self.search_field(ui, network);
+                is_searched = true;
+            }
         });
+        if !is_searched {
+            self.search_field(ui, network);
+        }
         ui.add_space(2.0);
+    }
+
+    /// Draws the search field into the rest of the row.
+    fn search_field(&mut self, ui: &mut Ui, network: &Network) {
+        let size = [ui.available_width(), ui.spacing().interact_size.y];
+        let count = network.variables().len();
+        let hint = format!("Search {}", numbers::counted(count, "variable", "variables"));
+        let edit = egui::TextEdit::singleline(&mut self.search).hint_text(hint);
+        ui.add_sized(size, edit).widget_info(|| {
+            egui::WidgetInfo::labeled(egui::WidgetType::TextEdit, true, "Search variables")
+        });
     }
 
     /// The variables for which the name, or the name of a state, contains the search text.

@@ -16,9 +16,9 @@ pub const CHART_MARGIN: f32 = 6.0;
 /// Distance of the chart from the lower edge of its node, in picture coordinates.
 pub const CHART_BOTTOM: f32 = 5.0;
 /// Width of the numbers in picture coordinates: room for `>99.9%`.
-pub const NUMBER_WIDTH: f32 = 34.0;
+pub const NUMBER_WIDTH: f32 = 36.0;
 /// Text size of a row in picture coordinates, unless the row is lower.
-const TEXT_SIZE: f32 = 9.0;
+const TEXT_SIZE: f32 = 10.0;
 
 /// A bar chart in a node.
 #[derive(Clone, Debug, PartialEq)]
