@@ -49,7 +49,7 @@ done
 
 # The first byte selects the format, by its index in CaseFormat::ALL.
 index=0
-for extension in json csv hcs dat cas evid; do
+for extension in json jsonl csv hcs dat cas evid; do
     { printf "\\x0$index"; cat "$fixtures/small.$extension"; } >"$seeds/evidence/$extension"
     index=$((index + 1))
 done

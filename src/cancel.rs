@@ -22,6 +22,12 @@ impl CancelToken {
         Self::default()
     }
 
+    /// The flag itself, for a signal handler, which may only set a flag.
+    #[must_use]
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+
     /// Asks the work to stop.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);

@@ -192,7 +192,7 @@ fn errors_give_the_position_and_the_reason() {
             "a.csv:1:1: no column of the header (x, y) is a variable; variables are rain, wind, very cold, hail, odd",
         ),
         ("a.csv", " \n", "a.csv:1:1: the file is empty, expected a header with names of variables"),
-        ("a.csv", "rain,wind\nyes,\"low\n", "a.csv:2:5: this quote is not closed"),
+        ("a.csv", "rain,wind\nyes,\"low\n", "a.csv:2:5: case 1: this quote is not closed"),
         (
             "a.cas",
             "rain\n#2\n",

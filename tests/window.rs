@@ -9,6 +9,7 @@ use cliquescope::app::state::command::{
 };
 use cliquescope::app::state::document::Document;
 use cliquescope::app::state::highlight::Item;
+use cliquescope::app::state::long_case_file::LongCaseFile;
 use cliquescope::app::state::pane::Pane;
 use cliquescope::app::{Settings, Workbench};
 use cliquescope::cancel::CancelToken;
@@ -663,6 +664,49 @@ fn cases_are_answered_while_visible_and_can_be_saved_and_loaded() {
     for name in ["two 1", "two 2", "smoker"] {
         harness.get_by_label(&format!("Recall {name}"));
     }
+}
+
+#[test]
+fn the_cases_of_a_long_file_are_read_as_they_are_shown() {
+    let folder = tempfile::tempdir().expect("a folder for a test");
+    let path = folder.path().join("many.csv");
+    let row = |number: usize| match number {
+        4 => "maybe,\n".to_owned(),
+        _ => format!("{},{}\n", ["yes", "no"][number % 2], ["", "yes"][number % 3 % 2]),
+    };
+    let rows: String = (1..=3000).map(row).collect();
+    std::fs::write(&path, format!("smoke,xray\n{rows}")).expect("a writable folder");
+    let mut harness = open("asia");
+    let ctx = harness.ctx.clone();
+    harness.state_mut().run_command(&ctx, CaseFileCommand::LoadEvidence(path.clone()));
+    fn file(workbench: &Workbench) -> Option<&LongCaseFile> {
+        workbench.model().document.as_ref()?.long_case_file.as_ref()
+    }
+    let is_read =
+        |workbench: &Workbench| file(workbench).is_some_and(|file| file.case(0).is_some());
+    wait_for(&mut harness, is_read);
+    settle(&mut harness);
+    assert_eq!(evidence_count(&harness), 2, "the first case was entered");
+    harness.get_by_label("3,000 cases");
+    harness.get_by_label("Enter case 2 of the file").click();
+    settle(&mut harness);
+    assert_eq!(evidence_count(&harness), 1);
+    harness.get_by_label_contains("no state 'maybe'");
+    harness.get_by_label("Add case 3 of the file").click();
+    harness.run_steps(3);
+    harness.get_by_label("Recall many 3");
+    // Cases far away are read when they are wanted, and the last range that was wanted is shown.
+    for range in [1000..1010, 2000..2010, 2990..3000] {
+        harness.state_mut().run_command(&ctx, CaseFileCommand::ReadCases(range));
+    }
+    wait_for(&mut harness, |workbench| file(workbench).is_some_and(|file| file.has(&(2990..3000))));
+    harness.state_mut().run_command(&ctx, CaseFileCommand::AddCase(2999));
+    harness.run_steps(3);
+    harness.get_by_label("Recall many 3000");
+    std::fs::write(&path, "smoke\nyes\n").expect("a writable folder");
+    harness.state_mut().run_command(&ctx, CaseFileCommand::ReadCases(0..10));
+    wait_for(&mut harness, |workbench| file(workbench).is_none());
+    assert_eq!(harness.query_all_by_label("3,000 cases").count(), 0);
 }
 
 /// A dropped file as the windowing system delivers it.

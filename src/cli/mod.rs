@@ -1,7 +1,7 @@
 //! The command line: opens the window or runs a command. Each command has a module.
 //!
 //! Exit codes: 0 for success, 1 if the command or one of its cases failed, 2 if the command line
-//! cannot be parsed.
+//! cannot be parsed, 130 if a query was interrupted.
 
 mod bench;
 mod convert;

@@ -1,9 +1,8 @@
 //! Options that several commands share.
 
 use std::fmt::Display;
-use std::io::Read;
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +10,8 @@ use std::time::Duration;
 use clap::builder::PossibleValuesParser;
 use cliquescope::cancel::CancelToken;
 use cliquescope::engine::{self, Engine, MappingLayout, Optimisation, Optimisations, PaperOptions};
-use cliquescope::format::{self, ReadNetwork, cases};
+use cliquescope::format::cases::{CaseError, CaseReader, ReadCase};
+use cliquescope::format::{self, ReadNetwork};
 use cliquescope::graph::{Triangulation, TriangulationOptions};
 use cliquescope::network::{Evidence, Network};
 use cliquescope::potential::Precision;
@@ -207,32 +207,37 @@ pub fn evidence(network: &Network, findings: &[String]) -> Result<Evidence, Stri
     Ok(evidence)
 }
 
-/// The cases in `file`, each with its name if it has one. The file `-` is standard input. Without a
-/// file, there is one case without evidence.
-pub fn cases(
-    network: &Network,
-    file: Option<&PathBuf>,
-) -> Result<Vec<(Option<String>, Evidence)>, String> {
-    let Some(file) = file else { return Ok(vec![(None, Evidence::none())]) };
-    let (title, read) = if file == Path::new("-") {
-        let (title, mut bytes) = ("standard input".to_owned(), Vec::new());
-        let outcome = std::io::stdin().read_to_end(&mut bytes);
-        outcome.map_err(|error| format!("{title}: {error}"))?;
-        let read = cases::read(&title, bytes, network);
-        (title, read)
+/// A reader of the cases in `file`. The file `-` is standard input.
+pub fn case_reader(
+    network: &Arc<Network>,
+    file: &Path,
+) -> Result<CaseReader<Arc<Network>>, String> {
+    let network = Arc::clone(network);
+    let reader = if file == Path::new("-") {
+        CaseReader::new("standard input", std::io::stdin(), network)
     } else {
-        (file.display().to_string(), cases::read_file(file, network))
+        CaseReader::open(file, network)
     };
-    let read = read.map_err(|error| error.to_string())?;
-    for warning in &read.warnings {
+    reader.map_err(|error| error.to_string())
+}
+
+/// All cases in `file`, as [`case_reader`] reads them. Prints warnings.
+pub fn cases(network: &Arc<Network>, file: &Path) -> Result<Vec<Evidence>, String> {
+    let mut reader = case_reader(network, file)?;
+    let case = |case: Result<ReadCase, CaseError>| case.and_then(|case| case.evidence);
+    let cases: Result<Vec<Evidence>, CaseError> = reader.by_ref().map(case).collect();
+    let cases = cases.map_err(|error| error.to_string())?;
+    for warning in reader.take_warnings() {
         output::note(&format!("warning: {warning}"));
     }
-    if read.cases.is_empty() {
-        output::note(&format!("warning: {title}: no cases in the file"));
+    if cases.is_empty() {
+        output::note(&format!("warning: {}: {NO_CASES}", reader.file()));
     }
-    let names = read.names.into_iter().chain(std::iter::repeat(None));
-    Ok(names.zip(read.cases).collect())
+    Ok(cases)
 }
+
+/// The warning about a file without cases.
+pub const NO_CASES: &str = "no cases in the file";
 
 /// Parses a width and height in points, such as `1440x900`.
 pub fn size(text: &str) -> Result<(f32, f32), String> {

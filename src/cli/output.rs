@@ -1,5 +1,6 @@
 //! Output to the terminal.
 
+use std::borrow::Cow;
 use std::io::{ErrorKind, Write};
 
 use serde::Serialize;
@@ -26,6 +27,15 @@ pub fn print_json(value: &impl Serialize) -> Result<(), String> {
 /// Writes a line to standard error. Errors are ignored: there is nowhere else to report them.
 pub fn note(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
+/// `text` as a cell of CSV (RFC 4180), in quotes if necessary.
+pub fn csv_cell(text: &str) -> Cow<'_, str> {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\"")).into()
+    } else {
+        text.into()
+    }
 }
 
 /// The alignment of a column.

@@ -41,8 +41,8 @@ pub use interface::{BatchAnswers, Engine, GpuPropagator, Propagator};
 use load::admit_with;
 use load::{admit, check_precision, forecast, too_many_entries};
 pub use options::{LoadOptions, MappingLayout, PaperOptions, SECTOR, WARP, sectors};
+pub use query::{CaseQuery, propagate, propagate_batch, query, query_cases};
 use query::{one_at_a_time, rerun_impossible};
-pub use query::{propagate, propagate_batch, query, query_cases};
 pub use sequential::{Beliefs, MessageDetail, Stepper};
 
 /// The engines of this build, whether or not they can run on this machine. The default comes first.

@@ -15,10 +15,10 @@ use crate::propagation::{
 
 /// The posteriors of all variables of `network` given `evidence`.
 ///
-/// Compiles what the evidence leaves of the network, loads it into the default engine and propagates
-/// once. The tree and the form of the engine are chosen for a single propagation. For several
-/// queries of one network, compile and load the network once and call [`propagate`] for each set of
-/// evidence, or call [`query_cases`].
+/// Compiles what the evidence leaves of the network, loads it into the default engine and
+/// propagates once. The tree and the form of the engine are chosen for a single propagation. For
+/// several queries of one network, compile and load the network once and call [`propagate`] for
+/// each set of evidence, or call [`query_cases`].
 ///
 /// # Errors
 /// If what the evidence leaves of the network needs more than half of the available memory, if a
@@ -58,103 +58,182 @@ pub fn query_cases(
     cancel: &CancelToken,
 ) -> Result<Vec<Result<Posteriors, QueryError>>, QueryError> {
     let load = LoadOptions { runs: u32::try_from(cases.len()).unwrap_or(u32::MAX), ..*load };
-    let query = Query { engine, network, compile, load, cancel };
-    let watch = Watch::untimed(cancel.clone());
-    let error = match query.prepare(cases) {
-        Ok((compiled, mut propagator)) => {
-            let answers = propagate_batch(&mut *propagator, &compiled, cases, &watch)?;
-            let answer = |answer: Result<_, ImpossibleEvidence>| {
-                answer.map_err(|impossible| PropagationError::from(impossible).into())
-            };
-            return Ok(answers.into_iter().map(answer).collect());
-        }
-        Err(QueryError::Load(error @ LoadError::TooLarge(_))) if query.can_leave_out() => error,
-        Err(error) => return Err(error),
-    };
-    let mut answers = Vec::with_capacity(cases.len());
-    for case in cases {
-        match query.answer_by_itself(case, cases, &error, &watch) {
-            Err(QueryError::Propagation(PropagationError::Cancelled(cancelled))) => {
-                return Err(cancelled.into());
-            }
-            answer => answers.push(answer),
-        }
-    }
-    let is_refused = |answer: &Result<_, _>| matches!(answer, Err(QueryError::Load(_)));
-    if answers.iter().all(is_refused) { Err(error.into()) } else { Ok(answers) }
+    CaseQuery::new(engine, network, compile, &load, cancel).answer(cases)
 }
 
-/// A network to query, and how.
-struct Query<'a> {
+/// Answers the cases of one network, one block of cases after another, so that not all of them need
+/// to be in memory.
+///
+/// The network is compiled and loaded for the first block, as [`query_cases`] says, and again if a
+/// later block does not observe the variables that the earlier blocks observed.
+pub struct CaseQuery<'a> {
     engine: &'a dyn Engine,
     network: &'a Arc<Network>,
     compile: &'a CompileOptions,
     load: LoadOptions,
     cancel: &'a CancelToken,
+    /// The network without the variables that all cases so far observe, if it could be loaded.
+    prepared: Option<Prepared>,
+    /// The last attempt to leave variables out that left too large a network.
+    refused: Option<Refusal>,
+    /// Whether a block had an answer.
+    has_answered: bool,
 }
 
 /// A compiled network with a propagator that has loaded it.
 type Prepared = (Arc<CompiledNetwork>, Box<dyn Propagator>);
 
-impl Query<'_> {
+/// The variables without which a network is too large, and the error.
+type Refusal = (Vec<VariableId>, LoadError);
+
+impl<'a> CaseQuery<'a> {
+    /// Cases of `network` for `engine`. The number of runs in `load` is the expected number of
+    /// cases in all blocks; `compile.observed` and the number of runs in `compile` are ignored.
+    /// `cancel` stops the query.
+    #[must_use]
+    pub fn new(
+        engine: &'a dyn Engine,
+        network: &'a Arc<Network>,
+        compile: &'a CompileOptions,
+        load: &LoadOptions,
+        cancel: &'a CancelToken,
+    ) -> Self {
+        let (prepared, refused, has_answered) = (None, None, false);
+        Self { engine, network, compile, load: *load, cancel, prepared, refused, has_answered }
+    }
+
+    /// The posteriors of all variables given each of `cases`, in their order.
+    ///
+    /// # Errors
+    /// If no case of the first block can be answered because the engine cannot load what the
+    /// evidence leaves of the network, or once the query was cancelled, or if the GPU failed. An
+    /// error that concerns one case is an error only in its own answer.
+    ///
+    /// # Panics
+    /// If a case names variables or states that the network does not have.
+    pub fn answer(
+        &mut self,
+        cases: &[Evidence],
+    ) -> Result<Vec<Result<Posteriors, QueryError>>, QueryError> {
+        if cases.is_empty() {
+            return Ok(Vec::new());
+        }
+        let watch = Watch::untimed(self.cancel.clone());
+        let refused = self.prepare(cases)?;
+        if let (None, Some((compiled, propagator))) = (&refused, &mut self.prepared) {
+            let answers = propagate_batch(&mut **propagator, compiled, cases, &watch)?;
+            let answer = |answer: Result<_, ImpossibleEvidence>| {
+                answer.map_err(|impossible| PropagationError::from(impossible).into())
+            };
+            self.has_answered = true;
+            return Ok(answers.into_iter().map(answer).collect());
+        }
+        let Some((tried, error)) = refused else { return Err(Cancelled.into()) };
+        let mut answers = Vec::with_capacity(cases.len());
+        for case in cases {
+            match self.answer_by_itself(case, &tried, &error, &watch) {
+                Err(QueryError::Propagation(PropagationError::Cancelled(cancelled))) => {
+                    return Err(cancelled.into());
+                }
+                answer => answers.push(answer),
+            }
+        }
+        let is_refused = |answer: &Result<_, _>| matches!(answer, Err(QueryError::Load(_)));
+        self.has_answered |= !answers.iter().all(is_refused);
+        if self.has_answered { Ok(answers) } else { Err(error.into()) }
+    }
+
+    /// Compiles and loads the network so that `cases` can be propagated, unless this is done
+    /// already. If it is too large even without the variables that all cases observe, returns these
+    /// variables and the error.
+    fn prepare(&mut self, cases: &[Evidence]) -> Result<Option<Refusal>, QueryError> {
+        let admits = |(compiled, _): &Prepared| cases.iter().all(|case| compiled.admits(case));
+        if self.prepared.as_ref().is_some_and(admits) {
+            return Ok(None);
+        }
+        let by_block = if self.can_leave_out() { observed_by_all(cases) } else { Vec::new() };
+        let mut by_all = by_block.clone();
+        // A tree that suits the earlier blocks too is not rebuilt for every block.
+        if let Some((earlier, _)) = self.prepared.take() {
+            by_all.retain(|variable| earlier.observed().contains(variable));
+        }
+        for observed in [by_all, by_block] {
+            if let Some((tried, _)) = &self.refused
+                && observed.iter().all(|variable| tried.contains(variable))
+            {
+                continue;
+            }
+            match self.prepared_given(observed.clone()) {
+                Err(QueryError::Load(error @ LoadError::TooLarge(_))) if self.can_leave_out() => {
+                    self.refused = Some((observed, error));
+                }
+                prepared => {
+                    self.prepared = Some(prepared?);
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(self.refused.clone())
+    }
+
     /// Whether observed variables may be left out of the network.
     fn can_leave_out(&self) -> bool {
         self.engine.info().capabilities.observed && self.load.form != Some(Form::Tables)
     }
 
-    /// Compiles and loads the network so that `cases` can be propagated: without the variables that
-    /// all of them observe, or the whole network if it is forecast to answer them sooner.
-    fn prepare(&self, cases: &[Evidence]) -> Result<Prepared, QueryError> {
-        let observed = if self.can_leave_out() { observed_by_all(cases) } else { Vec::new() };
-        let part = self.compiled(observed)?;
-        if part.observed().is_empty() || cases.len() == 1 {
-            return self.loaded(part);
+    /// Compiles and loads the network without the `observed` variables, or the whole network if it
+    /// is forecast to answer all cases sooner.
+    fn prepared_given(&self, observed: Vec<VariableId>) -> Result<Prepared, QueryError> {
+        let part = self.compiled(observed, self.load.runs)?;
+        if part.observed().is_empty() || self.load.runs == 1 {
+            return self.loaded(part, self.load.runs);
         }
         let (precision, memory, runs) = (self.load.precision, self.load.memory, self.load.runs);
         let forecast = self.engine.forecast(&part, precision);
         let time = forecast.fastest_form(memory, runs).map_or(0.0, |form| form.total_ns(runs));
         // Compiling the whole network would take at least as long as compiling this part.
         if forecast.fits(memory) && time <= part.elapsed().as_nanos() as f64 {
-            return self.loaded(part);
+            return self.loaded(part, runs);
         }
-        let whole = self.compiled(Vec::new())?;
+        let whole = self.compiled(Vec::new(), runs)?;
         let forecast_whole = self.engine.forecast(&whole, precision);
         let is_faster = |form: FormForecast| form.total_ns(runs) < time;
         let use_whole = forecast_whole.fits(memory)
             && (!forecast.fits(memory)
                 || forecast_whole.fastest_form(memory, runs).is_some_and(is_faster));
-        self.loaded(if use_whole { whole } else { part })
+        self.loaded(if use_whole { whole } else { part }, runs)
     }
 
-    /// Answers `case` with a junction tree of its own. `error` says why there is none for all of
-    /// `cases`.
+    /// Answers `case` with a junction tree of its own. `error` says why there is none without the
+    /// variables that were `tried` for all cases.
     fn answer_by_itself(
         &self,
         case: &Evidence,
-        cases: &[Evidence],
+        tried: &[VariableId],
         error: &LoadError,
         watch: &Watch,
     ) -> Result<Posteriors, QueryError> {
         let observed = case.observed_variables();
         // These trees were tried already.
-        if observed.is_empty() || observed == observed_by_all(cases) {
+        if observed.is_empty() || observed == tried {
             return Err(error.clone().into());
         }
-        let load = LoadOptions { runs: 1, ..self.load };
-        let query = Query { load, ..*self };
-        let (compiled, mut propagator) = query.loaded(query.compiled(observed)?)?;
+        let (compiled, mut propagator) = self.loaded(self.compiled(observed, 1)?, 1)?;
         Ok(propagate(&mut *propagator, &compiled, case, watch)?)
     }
 
-    fn compiled(&self, observed: Vec<VariableId>) -> Result<Arc<CompiledNetwork>, Cancelled> {
-        let triangulation =
-            TriangulationOptions { runs: self.load.runs, ..self.compile.triangulation.clone() };
+    fn compiled(
+        &self,
+        observed: Vec<VariableId>,
+        runs: u32,
+    ) -> Result<Arc<CompiledNetwork>, Cancelled> {
+        let triangulation = TriangulationOptions { runs, ..self.compile.triangulation.clone() };
         let options = CompileOptions { triangulation, observed };
         compile(Arc::clone(self.network), &options, self.cancel).map(Arc::new)
     }
 
-    fn loaded(&self, compiled: Arc<CompiledNetwork>) -> Result<Prepared, QueryError> {
-        let propagator = self.engine.load(&compiled, &self.load)?;
+    fn loaded(&self, compiled: Arc<CompiledNetwork>, runs: u32) -> Result<Prepared, QueryError> {
+        let propagator = self.engine.load(&compiled, &LoadOptions { runs, ..self.load })?;
         Ok((compiled, propagator))
     }
 }

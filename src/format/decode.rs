@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{self, Cursor, Read, Write};
 use std::path::Path;
 
 use flate2::Compression;
@@ -68,6 +68,95 @@ fn read_limited(
     Ok(bytes)
 }
 
+/// The bytes of a text that is too large to be read at once: unpacked if `source` is gzip, and in
+/// UTF-8 if it is UTF-16, which is recognised as [`text`] says. Latin-1, byte order marks and
+/// padding are left as they are.
+pub(super) fn stream(source: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let (head, source) = peek(source, 2)?;
+    if head == [0x1f, 0x8b] {
+        decoded(Unpacker(MultiGzDecoder::new(source)))
+    } else {
+        decoded(source)
+    }
+}
+
+/// Whether [`stream`] leaves a text unchanged that begins with the four bytes `head`.
+pub(super) fn is_plain(head: &[u8]) -> bool {
+    !head.starts_with(&[0x1f, 0x8b]) && utf16_unit(head).is_none()
+}
+
+/// The function that converts two bytes to a code unit, if a text that begins with the four bytes
+/// `head` is UTF-16.
+fn utf16_unit(head: &[u8]) -> Option<fn([u8; 2]) -> u16> {
+    match head {
+        [0xff, 0xfe, ..] | [1..=255, 0, 1..=255, 0, ..] => Some(u16::from_le_bytes),
+        [0xfe, 0xff, ..] | [0, 1..=255, 0, 1..=255, ..] => Some(u16::from_be_bytes),
+        _ => None,
+    }
+}
+
+/// `source` in UTF-8 if it is UTF-16, otherwise unchanged.
+fn decoded(source: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let (head, source) = peek(source, 4)?;
+    Ok(match utf16_unit(&head) {
+        Some(unit) => {
+            Box::new(FromUtf16 { source, unit, bytes: Vec::new(), text: Cursor::default() })
+        }
+        None => Box::new(source),
+    })
+}
+
+/// The first bytes of `source`, at most `count`, and a reader of all its bytes.
+fn peek(mut source: impl Read + Send, count: u64) -> io::Result<(Vec<u8>, impl Read + Send)> {
+    let mut head = Vec::new();
+    source.by_ref().take(count).read_to_end(&mut head)?;
+    Ok((head.clone(), Cursor::new(head).chain(source)))
+}
+
+/// Unpacks gzip, and says so in errors.
+struct Unpacker<R>(MultiGzDecoder<R>);
+
+impl<R: Read> Read for Unpacker<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let damaged =
+            |error: io::Error| io::Error::new(error.kind(), format!("damaged gzip: {error}"));
+        self.0.read(bytes).map_err(damaged)
+    }
+}
+
+/// Converts UTF-16 to UTF-8 as it is read, as [`utf16`] does for a whole text.
+struct FromUtf16<R> {
+    source: R,
+    /// Converts two bytes to a code unit.
+    unit: fn([u8; 2]) -> u16,
+    /// Bytes that are not decoded yet: an odd byte, or the first half of a surrogate pair.
+    bytes: Vec<u8>,
+    /// What is decoded.
+    text: Cursor<Vec<u8>>,
+}
+
+impl<R: Read> Read for FromUtf16<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let count = self.text.read(bytes)?;
+            if count > 0 || bytes.is_empty() {
+                return Ok(count);
+            }
+            let is_end = self.source.by_ref().take(1 << 14).read_to_end(&mut self.bytes)? == 0;
+            let pairs = self.bytes.chunks_exact(2).map(|pair| (self.unit)([pair[0], pair[1]]));
+            let mut units: Vec<u16> = pairs.collect();
+            if !is_end && units.last().is_some_and(|unit| (0xd800..0xdc00).contains(unit)) {
+                units.pop();
+            }
+            if units.is_empty() && is_end {
+                return Ok(0);
+            }
+            self.bytes.drain(..2 * units.len());
+            self.text = Cursor::new(String::from_utf16_lossy(&units).into_bytes());
+        }
+    }
+}
+
 /// Compresses `bytes` with gzip, at its best compression.
 #[must_use]
 pub fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -89,12 +178,8 @@ pub(super) fn without_gz(name: &str) -> &str {
 /// Latin-1, which accepts any bytes and occurs in files of the 1990s. Removes the byte order marks
 /// at the start and, except from UTF-16, [`PADDING`] at the end.
 pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
-    match bytes {
-        [0xff, 0xfe, rest @ ..] => return utf16(rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => return utf16(rest, u16::from_be_bytes),
-        [1..=255, 0, 1..=255, 0, ..] => return utf16(bytes, u16::from_le_bytes),
-        [0, 1..=255, 0, 1..=255, ..] => return utf16(bytes, u16::from_be_bytes),
-        _ => {}
+    if let Some(unit) = utf16_unit(bytes) {
+        return utf16(bytes, unit);
     }
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text.trim_start_matches(MARK).trim_end_matches(PADDING)),
@@ -114,7 +199,7 @@ const MARK: char = '\u{feff}';
 
 /// The characters that DOS programs append to a text: the end-of-file character, and zeros that
 /// fill the last block.
-const PADDING: [char; 2] = ['\u{1a}', '\0'];
+pub(super) const PADDING: [char; 2] = ['\u{1a}', '\0'];
 
 /// Decodes UTF-16. Unpaired surrogates become replacement characters; an odd last byte is ignored.
 /// `unit` converts two bytes to a code unit.
@@ -160,6 +245,28 @@ mod tests {
         assert_eq!(text(b"\xff\xfea\0\0\xd8b\0c"), "a\u{fffd}b");
         assert_eq!(text(b"\xff\xfe"), "");
         assert_eq!(text(&little("\u{feff}\u{feff}net")), "net", "marked twice");
+    }
+
+    #[test]
+    fn a_text_is_unpacked_and_decoded_as_it_is_read() {
+        let streamed = |bytes: Vec<u8>| {
+            let mut text = String::new();
+            stream(Cursor::new(bytes)).unwrap().read_to_string(&mut text).map(|_| text)
+        };
+        // The surrogate pairs are at odd positions, so one of them is cut between two reads.
+        let long = format!("x{}", "\u{1f600}".repeat(10_000));
+        let units = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<_>>();
+        assert_eq!(streamed(units(&format!("ab{long}"))).unwrap(), format!("ab{long}"));
+        assert_eq!(streamed(units("\u{feff}y")).unwrap(), "\u{feff}y");
+        assert_eq!(streamed(b"\xff\xfea\0\0\xd8".to_vec()).unwrap(), "\u{feff}a\u{fffd}");
+        assert_eq!(streamed(gzip(&units("ab\n"))).unwrap(), "ab\n");
+        assert_eq!(
+            (streamed(b"a".to_vec()).unwrap(), streamed(vec![]).unwrap()),
+            ("a".into(), "".into())
+        );
+        let mut damaged = gzip(b"network");
+        damaged.truncate(15);
+        assert!(streamed(damaged).unwrap_err().to_string().starts_with("damaged gzip: "));
     }
 
     #[test]

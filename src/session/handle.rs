@@ -106,6 +106,20 @@ impl Session {
         Job::start(name, cancel, measure, self.waker())
     }
 
+    /// Runs `work` on a new thread called `name`. `cancel` must be the token by which `work` can be
+    /// stopped.
+    ///
+    /// # Panics
+    /// If the operating system cannot start a thread.
+    pub fn start_job<T: Send + 'static>(
+        &self,
+        name: &str,
+        cancel: CancelToken,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Job<T> {
+        Job::start(name, cancel, work, self.waker())
+    }
+
     /// A function that any thread can call to wake the window.
     pub fn waker(&self) -> impl Fn() + Send + Sync + 'static {
         let reporter = self.reporter.clone();

@@ -1,48 +1,111 @@
 //! Writing a file so that a crash leaves the old content or the new, never a mixture.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::path::Path;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-/// Replaces the content of the file at `path` with `bytes`, or creates the file.
-///
-/// The bytes go to a temporary file in the same folder, which then takes the name and the
-/// permissions of the old file. A symbolic link to a file stays a link, and the file is replaced. A
-/// pipe or a device is written to directly.
+/// Replaces the content of the file at `path` with `bytes`, or creates the file, as [`NewFile`]
+/// does.
 ///
 /// # Errors
 /// If `path` is a folder, or the operating system reports an error. A regular file at `path` is
 /// then unchanged.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // Replace the file that a link points to, not the link.
-    let target = match fs::canonicalize(path) {
-        Ok(target) => target,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
-        Err(error) => return Err(error),
-    };
-    let old = fs::metadata(&target).ok();
-    if let Some(old) = &old {
-        if old.is_dir() {
-            return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
-        }
-        if !old.is_file() {
-            return OpenOptions::new().write(true).open(&target)?.write_all(bytes);
-        }
-        // Renaming needs permission for the folder only, but must not replace a write-protected
-        // file.
-        OpenOptions::new().write(true).open(&target)?;
-    }
-    let mut file = create_temporary(&target)?;
+    let mut file = NewFile::create(path)?;
     file.write_all(bytes)?;
-    if let Some(old) = old {
-        file.as_file().set_permissions(old.permissions())?;
+    file.finish()
+}
+
+/// The new content of a file, which is written a part at a time.
+///
+/// The bytes go to a temporary file in the same folder, which takes the name and the permissions of
+/// the old file when it is [finished](Self::finish). If it is dropped before, the old file stays. A
+/// symbolic link to a file stays a link, and the file is replaced. A pipe or a device is written to
+/// directly.
+pub struct NewFile {
+    destination: Destination,
+}
+
+enum Destination {
+    /// A pipe or a device.
+    Direct(File),
+    Temporary {
+        file: NamedTempFile,
+        target: PathBuf,
+        permissions: Option<Permissions>,
+    },
+}
+
+impl NewFile {
+    /// Starts to write the file at `path`.
+    ///
+    /// # Errors
+    /// If `path` is a folder or cannot be written, or its folder does not exist.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        // Replace the file that a link points to, not the link.
+        let target = match fs::canonicalize(path) {
+            Ok(target) => target,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
+            Err(error) => return Err(error),
+        };
+        let old = fs::metadata(&target).ok();
+        if let Some(old) = &old {
+            if old.is_dir() {
+                return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
+            }
+            // Renaming needs permission for the folder only, but must not replace a write-protected
+            // file.
+            let file = OpenOptions::new().write(true).open(&target)?;
+            if !old.is_file() {
+                return Ok(Self { destination: Destination::Direct(file) });
+            }
+        }
+        let file = create_temporary(&target)?;
+        let permissions = old.map(|old| old.permissions());
+        Ok(Self { destination: Destination::Temporary { file, target, permissions } })
     }
-    // Without this, the new name could reach the disk before the content.
-    file.as_file().sync_all()?;
-    file.persist(&target)?;
-    Ok(())
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// If the operating system reports an error. A regular file of this name is then unchanged.
+    pub fn finish(self) -> io::Result<()> {
+        let Destination::Temporary { file, target, permissions } = self.destination else {
+            return Ok(());
+        };
+        if let Some(permissions) = permissions {
+            file.as_file().set_permissions(permissions)?;
+        }
+        // Without this, the new name could reach the disk before the content.
+        file.as_file().sync_all()?;
+        file.persist(&target)?;
+        Ok(())
+    }
+
+    /// Shortens the file to its first `length` bytes. Has no effect on a pipe or a device.
+    ///
+    /// # Errors
+    /// If the operating system reports an error.
+    pub fn truncate(&mut self, length: u64) -> io::Result<()> {
+        let Destination::Temporary { file, .. } = &mut self.destination else { return Ok(()) };
+        file.as_file().set_len(length)?;
+        file.seek(SeekFrom::Start(length)).map(|_| ())
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.destination {
+            Destination::Direct(file) => file.write(bytes),
+            Destination::Temporary { file, .. } => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Creates the folder at `path` and its parents, unless they exist.
@@ -98,6 +161,22 @@ mod tests {
         write_atomically(&path, b"two").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(names(folder.path()), ["a.json"]);
+    }
+
+    #[test]
+    fn a_file_takes_its_name_when_it_is_finished_and_can_be_shortened() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        write_atomically(&path, b"old").unwrap();
+        let mut file = NewFile::create(&path).unwrap();
+        file.write_all(b"one\ntwo\nthr").unwrap();
+        file.truncate(8).unwrap();
+        file.write_all(b"three\n").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        file.finish().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"one\ntwo\nthree\n");
+        drop(NewFile::create(&path).unwrap());
+        assert_eq!(names(folder.path()), ["a.csv"]);
     }
 
     #[test]

@@ -14,7 +14,8 @@ const LARGEST_CYCLE: usize = 6;
 const UNSAFE_ALLOWED: [&str; 2] = ["engine/cuda/", "engine/simd.rs"];
 
 /// Files and folders in which threads may be started.
-const THREADS_ALLOWED: [&str; 4] = ["session/", "store/", "engine/", "app/shell/file_dialog.rs"];
+const THREADS_ALLOWED: [&str; 5] =
+    ["session/", "store/", "engine/", "app/shell/file_dialog.rs", "cli/query/pipeline.rs"];
 
 /// Files and folders that may run work on the threads of rayon.
 const RAYON_ALLOWED: [&str; 2] = ["engine/", "graph/search.rs"];

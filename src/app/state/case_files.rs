@@ -1,18 +1,21 @@
 //! Loads evidence and cases from files, and saves them.
 
+use std::fs::Metadata;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::app::state::case_store::CaseStore;
-use crate::app::state::cases;
+use crate::app::state::cases::{self, MAX_CASES};
 use crate::app::state::core::Core;
 use crate::app::state::document::Document;
 use crate::app::state::evidence;
 use crate::app::state::history::History;
+use crate::app::state::long_case_reader::{self, LongCaseReader};
 use crate::app::state::pane::Pane;
 use crate::app::state::pane_layout;
 use crate::format::NetworkOrigin;
-use crate::format::cases::{CaseFile, CaseFormat, read_file, write_file};
-use crate::network::Evidence;
+use crate::format::cases::{CaseError, CaseFormat, CaseReader, ReadCase, write_file};
+use crate::network::{Evidence, Network};
 
 /// A command about files of evidence or cases.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,8 +25,17 @@ pub enum CaseFileCommand {
     LoadEvidence(PathBuf),
     /// Save the current evidence to this file.
     SaveEvidence(PathBuf),
-    /// Add the cases of this file to the list.
+    /// Add the cases of this file to the list, or show the file next to the list if it has too
+    /// many.
     OpenCases(PathBuf),
+    /// Read cases of the file next to the list; these are counted from zero.
+    ReadCases(Range<usize>),
+    /// Enter the evidence of a case of that file.
+    EnterCase(usize),
+    /// Add a case of that file to the list.
+    AddCase(usize),
+    /// Close that file.
+    CloseFile,
     /// Save all listed cases to this file.
     SaveCases(PathBuf),
 }
@@ -33,15 +45,22 @@ pub(crate) fn apply(
     core: &mut Core,
     history: &mut History,
     store: &mut CaseStore,
+    long_files: &mut LongCaseReader,
     command: CaseFileCommand,
 ) {
     match command {
-        CaseFileCommand::LoadEvidence(path) => load_evidence(core, history, store, &path),
-        CaseFileCommand::OpenCases(path) => {
-            if let Some(file) = read(core, &path) {
-                cases::add(core, store, with_names(&path, file));
-            }
+        CaseFileCommand::LoadEvidence(path) => {
+            load_evidence(core, history, store, long_files, &path);
         }
+        CaseFileCommand::OpenCases(path) => match read_short(core, &path) {
+            Short::Cases(named) => cases::add(core, store, named),
+            Short::TooLong => long_files.open(core, &path, false),
+            Short::Failed => {}
+        },
+        CaseFileCommand::ReadCases(range) => long_files.read(core, range),
+        CaseFileCommand::EnterCase(index) => LongCaseReader::enter(core, history, index),
+        CaseFileCommand::AddCase(index) => LongCaseReader::add(core, store, index),
+        CaseFileCommand::CloseFile => long_files.close(core),
         CaseFileCommand::SaveEvidence(path) => {
             let Some(document) = &core.model.document else { return };
             let evidence = document.evidence.clone();
@@ -57,34 +76,78 @@ pub(crate) fn apply(
     }
 }
 
-fn load_evidence(core: &mut Core, history: &mut History, store: &mut CaseStore, path: &Path) {
-    let Some(file) = read(core, path) else { return };
-    let Some(first) = file.cases.first().cloned() else { return };
-    let count = file.cases.len();
+fn load_evidence(
+    core: &mut Core,
+    history: &mut History,
+    store: &mut CaseStore,
+    long_files: &mut LongCaseReader,
+    path: &Path,
+) {
+    let named = match read_short(core, path) {
+        Short::Cases(named) => named,
+        Short::TooLong => return long_files.open(core, path, true),
+        Short::Failed => return,
+    };
+    let Some((_, first)) = named.first().cloned() else { return };
+    let count = named.len();
     if count > 1 {
-        cases::add(core, store, with_names(path, file));
+        cases::add(core, store, named);
         pane_layout::show_pane(&mut core.layout, Pane::Cases);
         core.notices.info(&format!("The first of {count} cases was entered"));
     }
     evidence::change(core, history, |evidence| *evidence = first);
 }
 
-/// Reads the cases of a file, and shows warnings and errors to the user. `None` after an error.
-fn read(core: &mut Core, path: &Path) -> Option<CaseFile> {
+/// Maximum size in bytes of a file that is read while the window waits. This takes less time than a
+/// frame; longer files are read by a job of the session.
+const SHORT_BYTES: u64 = 1 << 16;
+
+/// What was read of a file.
+enum Short {
+    /// All its cases without mistakes, and their names.
+    Cases(Vec<(String, Evidence)>),
+    /// Nothing: the file is too long to be read while the window waits, or has more cases than the
+    /// list can hold.
+    TooLong,
+    /// Nothing, because of an error that the user was shown.
+    Failed,
+}
+
+/// Reads the cases of a file if the file is short. Shows warnings and errors to the user.
+fn read_short(core: &mut Core, path: &Path) -> Short {
     let Some(document) = &core.model.document else {
         core.notices.error("Open a network before its evidence");
-        return None;
+        return Short::Failed;
     };
-    match read_file(path, document.network()) {
-        Ok(file) => {
-            file.warnings.iter().for_each(|warning| core.notices.warning(warning));
-            Some(file)
-        }
+    let is_compressed = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("gz"));
+    // To open a pipe may take forever.
+    let is_long = |metadata: Metadata| !metadata.is_file() || metadata.len() > SHORT_BYTES;
+    if is_compressed || path.metadata().is_ok_and(is_long) {
+        return Short::TooLong;
+    }
+    match read_cases(path, document.network()) {
         Err(error) => {
             core.notices.error(&error.to_string());
-            None
+            Short::Failed
+        }
+        Ok(None) => Short::TooLong,
+        Ok(Some((cases, warnings))) => {
+            warnings.iter().for_each(|warning| core.notices.warning(warning));
+            Short::Cases(long_case_reader::without_mistakes(core, path, &cases))
         }
     }
+}
+
+/// All cases in the file at `path` with the warnings of the reader; `None` if there are more than
+/// [`MAX_CASES`].
+fn read_cases(
+    path: &Path,
+    network: &Network,
+) -> Result<Option<(Vec<ReadCase>, Vec<String>)>, CaseError> {
+    let mut reader = CaseReader::open(path, network)?;
+    let cases: Vec<ReadCase> =
+        reader.by_ref().take(MAX_CASES + 1).collect::<Result<_, CaseError>>()?;
+    Ok((cases.len() <= MAX_CASES).then(|| (cases, reader.take_warnings())))
 }
 
 /// Writes `evidence`, one element per case, to `path`, unless the open network was read from that
@@ -107,7 +170,7 @@ fn write(core: &mut Core, path: &Path, evidence: &[Evidence], names: &[String]) 
             let text = format!("Saved {shown} as {json}, because its extension is unknown");
             core.notices.info(&text);
         }
-        Some(format) if format != CaseFormat::Json && !names.is_empty() => {
+        Some(format) if !format.has_names() && !names.is_empty() => {
             let format = format.name();
             core.notices.warning(&format!(
                 "Saved {shown} without the names of the cases: {format} cannot store them, \
@@ -122,16 +185,4 @@ fn write(core: &mut Core, path: &Path, evidence: &[Evidence], names: &[String]) 
 fn is_file_of(document: &Document, path: &Path) -> bool {
     let NetworkOrigin::File(own) = &document.read.origin else { return false };
     matches!((own.canonicalize(), path.canonicalize()), (Ok(own), Ok(path)) if own == path)
-}
-
-/// The cases of the file at `path`, each with a name. Cases without a name are named after the
-/// file.
-fn with_names(path: &Path, file: CaseFile) -> Vec<(String, Evidence)> {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let has_several = file.cases.len() > 1;
-    let with_name = |(index, (name, case)): (usize, (Option<String>, Evidence))| {
-        let default = || if has_several { format!("{stem} {}", index + 1) } else { stem.clone() };
-        (name.unwrap_or_else(default), case)
-    };
-    file.names.into_iter().zip(file.cases).enumerate().map(with_name).collect()
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::app::state::case::Case;
 use crate::app::state::kept_run::KeptRun;
+use crate::app::state::long_case_file::LongCaseFile;
 use crate::app::state::recordings::RecordedRunRef;
 use crate::engine::ImpossibleEvidence;
 use crate::format::NetworkSource;
@@ -31,6 +32,8 @@ pub struct Document {
     pub evidence: Evidence,
     /// The named cases of this network, in the order of the list on screen.
     pub cases: Vec<Case>,
+    /// The file of cases that is open next to the list.
+    pub long_case_file: Option<LongCaseFile>,
     /// The propagation without evidence.
     pub prior: Option<Arc<Propagation>>,
     /// The newest propagation, which may be [stale](Self::is_stale).
@@ -94,6 +97,7 @@ impl Document {
             compiled: None,
             evidence,
             cases: Vec::new(),
+            long_case_file: None,
             prior: None,
             result: None,
             recorded: Vec::new(),

@@ -22,6 +22,8 @@ pub mod improvement;
 pub mod kept_run;
 pub mod left_evidence;
 pub mod lessons;
+pub mod long_case_file;
+pub(crate) mod long_case_reader;
 pub mod model;
 pub(crate) mod named_finding;
 pub(crate) mod network_location;

@@ -9,12 +9,14 @@ use crate::app::state::{case_files, cases, evidence, improvement, stepping_contr
 impl Workbench {
     /// Applies `command` to the features that it concerns.
     pub(super) fn apply(&mut self, ctx: &egui::Context, command: Command) {
-        let Self { core, history, case_store, .. } = self;
+        let Self { core, history, case_store, long_case_reader, .. } = self;
         match command {
             Command::Evidence(command) => evidence::apply(core, history, command),
             Command::History(command) => undo::apply(core, history, case_store, command),
             Command::Case(command) => cases::apply(core, history, case_store, command),
-            Command::CaseFile(command) => case_files::apply(core, history, case_store, command),
+            Command::CaseFile(command) => {
+                case_files::apply(core, history, case_store, long_case_reader, command);
+            }
             Command::Document(command) => self.apply_to_document(command),
             Command::Engine(command) => self.apply_to_engine(command),
             Command::Tree(command) => improvement::apply(core, command),

@@ -32,6 +32,7 @@ use crate::app::state::highlight::{Highlight, Item};
 use crate::app::state::history::History;
 use crate::app::state::left_evidence::LeftEvidence;
 use crate::app::state::lessons::Course;
+use crate::app::state::long_case_reader::LongCaseReader;
 use crate::app::state::model::Model;
 use crate::app::state::named_finding::NamedFinding;
 use crate::app::state::notices::Notices;
@@ -50,6 +51,7 @@ pub struct Workbench {
     core: Core,
     history: History,
     case_store: CaseStore,
+    long_case_reader: LongCaseReader,
     experiments: ExperimentRunner,
     recovery: Recovery,
     explanations: Explanations,
@@ -82,6 +84,7 @@ impl Workbench {
             },
             history: History::default(),
             case_store: CaseStore::default(),
+            long_case_reader: LongCaseReader::default(),
             experiments: ExperimentRunner::default(),
             recovery: Recovery::default(),
             explanations: Explanations::new(Explainer::new(move || wake_explainer())),

@@ -18,6 +18,7 @@ impl Workbench {
     pub(super) fn receive_updates(&mut self) {
         self.explanations.receive(&mut self.core.model);
         self.experiments.receive(&mut self.core.model.experiments);
+        self.long_case_reader.receive(&mut self.core, &mut self.history, &mut self.case_store);
         let updates: Vec<(u64, Update)> = self.core.requests.session.updates().collect();
         for (serial, update) in updates {
             let opening = self.core.requests.opening.as_ref().map(|opening| opening.serial);

@@ -1,10 +1,11 @@
 //! The cases to propagate.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cliquescope::engine::{self, LoadOptions, RunError};
-use cliquescope::network::Evidence;
+use cliquescope::format::cases::{CaseError, ReadCase};
+use cliquescope::network::{Evidence, Network, Variable};
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, MemoryLimit};
 use rand::SeedableRng;
@@ -12,7 +13,7 @@ use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
 use super::changes::failure;
-use crate::cli::options;
+use crate::cli::{options, output};
 
 #[derive(clap::Args)]
 pub struct CaseArgs {
@@ -48,7 +49,47 @@ pub struct DrawParameters {
     seed: u64,
 }
 
+/// Maximum size in bytes of the evidence and the posteriors of a block, unless it has only
+/// [`MIN_BLOCK`] cases.
+const BLOCK_BYTES: usize = 128 << 20;
+
+/// Minimum number of cases in a block, so that an engine on a GPU has enough cases for its threads.
+const MIN_BLOCK: usize = 1024;
+
+/// Maximum number of cases in a block. Larger blocks are not faster per case.
+const MAX_BLOCK: usize = 1 << 16;
+
 impl CaseArgs {
+    /// The file to read in blocks, if the cases come from a file that can be read repeatedly.
+    pub fn file(&self) -> Option<&Path> {
+        self.evidence_file.as_deref().filter(|&file| file != Path::new("-"))
+    }
+
+    /// The cases of `file` in blocks, so that its length does not matter.
+    ///
+    /// # Errors
+    /// If the file cannot be read. A mistake in a case is the error of its block.
+    pub fn blocks(
+        network: &Arc<Network>,
+        file: &Path,
+    ) -> Result<impl Iterator<Item = Result<Vec<Evidence>, String>>, String> {
+        let mut reader = options::case_reader(network, file)?;
+        let states: usize = network.variables().iter().map(Variable::cardinality).sum();
+        // A finding takes about 64 bytes of a tree.
+        let case_bytes = states * size_of::<f64>() + network.variables().len() * 64 + 256;
+        let size = (BLOCK_BYTES / case_bytes).clamp(MIN_BLOCK, MAX_BLOCK);
+        Ok(std::iter::from_fn(move || {
+            let case = |case: Result<ReadCase, CaseError>| case.and_then(|case| case.evidence);
+            let block: Result<Vec<Evidence>, CaseError> =
+                reader.by_ref().take(size).map(case).collect();
+            for warning in reader.take_warnings() {
+                output::note(&format!("warning: {warning}"));
+            }
+            let block = block.map_err(|error| error.to_string());
+            (block != Ok(Vec::new())).then_some(block)
+        }))
+    }
+
     /// The cases, and the parameters with which they were drawn if they are random.
     ///
     /// Cases of a Markov network are drawn by propagation, which uses at most `memory`.
@@ -59,8 +100,11 @@ impl CaseArgs {
     ) -> Result<(Vec<Evidence>, Option<DrawParameters>), String> {
         let network = compiled.network();
         let Some(observed) = self.observed else {
-            let read = options::cases(network, self.evidence_file.as_ref())?;
-            return Ok((read.into_iter().map(|(_, case)| case).collect(), None));
+            let cases = match &self.evidence_file {
+                Some(file) => options::cases(network, file)?,
+                None => vec![Evidence::none()],
+            };
+            return Ok((cases, None));
         };
         let variables = (observed * network.variables().len() as f64).round() as usize;
         let mut rng = Pcg64Mcg::seed_from_u64(self.case_seed);

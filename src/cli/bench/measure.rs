@@ -1,5 +1,6 @@
 //! Times propagations.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use cliquescope::cancel::CancelToken;
@@ -139,46 +140,72 @@ pub struct OneAtATime {
     pub largest_deviation: f64,
 }
 
-/// Times `repeat` propagations of all cases together, after one for warming up. For comparison,
-/// also propagates the first cases one at a time; each of these propagations may reuse results of
-/// the one before.
-pub fn batch(
+/// Times `repeat` propagations of all cases together, after one for warming up. The cases come in
+/// `blocks`, each of which is propagated as often; a time is the sum over all blocks. For
+/// comparison, also propagates the first cases one at a time; each of these propagations may reuse
+/// results of the one before.
+pub fn batch<'c>(
     propagator: &mut dyn Propagator,
-    cases: &[Evidence],
+    blocks: impl Iterator<Item = Result<Cow<'c, [Evidence]>, String>>,
     repeat: u32,
 ) -> Result<Batch, String> {
     let watch = Watch::untimed(CancelToken::new());
-    let mut times = Vec::with_capacity(repeat as usize + 1);
-    let mut answers = Vec::new();
-    for _ in 0..=repeat {
-        propagator.forget();
-        let started = Instant::now();
-        let found = propagator.run_batch(cases, &watch).map_err(|error| error.to_string())?;
-        times.push(started.elapsed());
-        answers = found;
+    let mut times = vec![Duration::ZERO; repeat as usize];
+    let (mut cases, mut impossible) = (0, 0);
+    let mut alone = None;
+    for block in blocks {
+        let block = block?;
+        let run = |propagator: &mut dyn Propagator| {
+            propagator.forget();
+            let started = Instant::now();
+            let answers = propagator.run_batch(&block, &watch);
+            let elapsed = started.elapsed();
+            answers.map(|answers| (elapsed, answers)).map_err(|error| error.to_string())
+        };
+        let (_, mut answers) = run(propagator)?;
+        for time in &mut times {
+            let elapsed;
+            (elapsed, answers) = run(propagator)?;
+            *time += elapsed;
+        }
+        cases += block.len();
+        impossible += answers.iter().filter(|answer| answer.is_err()).count();
+        if alone.is_none() {
+            alone = Some(one_at_a_time(propagator, &block, &answers, &watch)?);
+        }
     }
-    times.remove(0);
     let batch_ms = spread(&times);
+    let nothing = OneAtATime { cases: 0, cases_per_second: 0.0, largest_deviation: 0.0 };
+    Ok(Batch {
+        cases,
+        impossible,
+        batch_ms,
+        cases_per_second: cases as f64 / batch_ms.median * 1e3,
+        one_at_a_time: alone.unwrap_or(nothing),
+    })
+}
+
+/// Propagates the first of `cases` one at a time, and compares with their `answers`.
+fn one_at_a_time(
+    propagator: &mut dyn Propagator,
+    cases: &[Evidence],
+    answers: &[Result<Posteriors, RunError>],
+    watch: &Watch,
+) -> Result<OneAtATime, String> {
     let first = &cases[..cases.len().min(SINGLE_CASES)];
     propagator.forget();
     let mut elapsed = Duration::ZERO;
     let mut largest_deviation: f64 = 0.0;
-    for (case, answer) in first.iter().zip(&answers) {
+    for (case, answer) in first.iter().zip(answers) {
         let started = Instant::now();
-        let single = propagator.run(case, &watch);
+        let single = propagator.run(case, watch);
         elapsed += started.elapsed();
         largest_deviation = largest_deviation.max(deviation(answer, &single)?);
     }
-    Ok(Batch {
-        cases: cases.len(),
-        impossible: answers.iter().filter(|answer| answer.is_err()).count(),
-        batch_ms,
-        cases_per_second: cases.len() as f64 / batch_ms.median * 1e3,
-        one_at_a_time: OneAtATime {
-            cases: first.len(),
-            cases_per_second: first.len() as f64 / elapsed.as_secs_f64(),
-            largest_deviation,
-        },
+    Ok(OneAtATime {
+        cases: first.len(),
+        cases_per_second: first.len() as f64 / elapsed.as_secs_f64(),
+        largest_deviation,
     })
 }
 

@@ -5,6 +5,7 @@ mod changes;
 mod measure;
 mod record;
 
+use std::borrow::Cow;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,7 +60,8 @@ pub struct Args {
     #[command(flatten)]
     cases: CaseArgs,
 
-    /// Propagate all cases together, and compare the cases per second with one propagation per case
+    /// Propagate all cases together, and compare the cases per second with one propagation per
+    /// case. A file of cases is read in blocks, and the times of its blocks are added up
     #[arg(long)]
     batch: bool,
 
@@ -116,6 +118,7 @@ struct Prepared {
     title: String,
     /// Time for reading the file.
     load: Duration,
+    /// Empty if a file of cases is read in blocks.
     cases: Vec<Evidence>,
     drawn: Option<cases::DrawParameters>,
     compiled: Arc<CompiledNetwork>,
@@ -126,7 +129,10 @@ fn prepare(args: &Args, spec: &str) -> Result<Prepared, String> {
     let read = options::open(spec)?;
     let load = started.elapsed();
     let compiled = args.compile.compile(&read.network, options::COMPILE_RUNS)?;
-    let (cases, drawn) = args.cases.of(&compiled, args.compile.memory())?;
+    let (cases, drawn) = match args.cases.file() {
+        Some(_) if args.batch => (Vec::new(), None),
+        _ => args.cases.of(&compiled, args.compile.memory())?,
+    };
     Ok(Prepared { title: read.origin.title(), load, cases, drawn, compiled })
 }
 
@@ -170,7 +176,11 @@ fn bench_engine(
     let mut bench =
         EngineBench::new(args, prepared, engine, &options, compiled, propagator, started);
     if args.batch {
-        output::note(&format!("{label}, {} cases together", cases.len()));
+        let cases = match args.cases.file() {
+            Some(file) => format!("the cases of {}", file.display()),
+            None => format!("{} cases", cases.len()),
+        };
+        output::note(&format!("{label}, {cases} together"));
         match bench.batch() {
             Ok(record) => records.push(record),
             Err(error) => fail(records, title, Some(engine.name()), None, error),
@@ -265,7 +275,17 @@ impl<'a> EngineBench<'a> {
 
     /// Times the propagation of all cases together.
     fn batch(&mut self) -> Result<Record, String> {
-        let batch = measure::batch(&mut *self.propagator, &self.prepared.cases, self.args.repeat)?;
+        let (propagator, repeat) = (&mut *self.propagator, self.args.repeat);
+        let batch = match self.args.cases.file() {
+            Some(file) => {
+                let blocks = CaseArgs::blocks(self.compiled.network(), file)?;
+                measure::batch(propagator, blocks.map(|block| block.map(Cow::Owned)), repeat)?
+            }
+            None => {
+                let all = Ok(Cow::Borrowed(&self.prepared.cases[..]));
+                measure::batch(propagator, std::iter::once(all), repeat)?
+            }
+        };
         let (info, peak_bytes) = (self.info.clone(), self.propagator.peak_bytes());
         Ok(Record::Batch(BatchRecord { info, batch, peak_bytes }))
     }

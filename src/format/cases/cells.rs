@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr;
+
 use crate::format::FormatError;
 use crate::format::source::SourceText;
 
@@ -30,6 +32,17 @@ pub(super) struct Rows<'t> {
     /// The text that starts a line comment, if the format has comments.
     comment: Option<&'static str>,
     offset: usize,
+    /// The byte offset at which the current line ends: of its line feed, or of the end of the text.
+    line_end: usize,
+}
+
+/// Why a row cannot be split into cells.
+#[derive(Debug)]
+pub(super) enum RowError {
+    /// A quote is open at the end of the text.
+    Unclosed(FormatError),
+    /// Another mistake.
+    Malformed(FormatError),
 }
 
 impl<'t> Rows<'t> {
@@ -39,28 +52,32 @@ impl<'t> Rows<'t> {
         separator: Separator,
         comment: Option<&'static str>,
     ) -> Self {
-        Self { source, separator, comment, offset: 0 }
+        Self { source, separator, comment, offset: 0, line_end: 0 }
     }
 
     /// The next row, of at least one cell; `None` at the end. A quoted cell may span several lines.
-    pub fn next_row(&mut self) -> Result<Option<Vec<Cell<'t>>>, FormatError> {
+    pub fn next_row(&mut self) -> Result<Option<Vec<Cell<'t>>>, RowError> {
         loop {
-            let line = self.line();
-            let start = line.trim_start();
-            let comment = self.comment.is_some_and(|comment| start.starts_with(comment));
-            if start.is_empty() || comment {
-                if self.offset + line.len() >= self.source.text.len() {
+            self.find_line_end();
+            if is_skipped(self.line(), self.comment) {
+                if self.line_end >= self.source.text.len() {
                     return Ok(None);
                 }
-                self.offset += line.len() + 1;
+                self.offset = self.line_end + 1;
                 continue;
             }
             return self.row().map(Some);
         }
     }
 
+    /// The byte offset after the row that was read last; after a malformed row, the offset after
+    /// the line with the mistake.
+    pub fn end_of_row(&self) -> usize {
+        (self.line_end + 1).min(self.source.text.len())
+    }
+
     /// The row that begins here.
-    fn row(&mut self) -> Result<Vec<Cell<'t>>, FormatError> {
+    fn row(&mut self) -> Result<Vec<Cell<'t>>, RowError> {
         let mut cells = Vec::new();
         loop {
             self.skip_blanks();
@@ -82,21 +99,23 @@ impl<'t> Rows<'t> {
             let message = format!(
                 "expected a separator or the end of the row after a closing quote, found '{found}'"
             );
-            return Err(self.source.error(self.offset, message));
+            return Err(RowError::Malformed(self.source.error(self.offset, message)));
         }
-        self.offset += self.line().len() + 1;
-        self.offset = self.offset.min(self.source.text.len());
+        self.offset = self.end_of_row();
         Ok(cells)
     }
 
     /// A cell in double quotes. Two consecutive quotes inside it stand for one.
-    fn quoted(&mut self) -> Result<Cell<'t>, FormatError> {
+    fn quoted(&mut self) -> Result<Cell<'t>, RowError> {
         let start = self.offset;
         let inside = start + 1;
         let mut end = inside;
         loop {
             match self.source.text[end..].find('"') {
-                None => return Err(self.source.error(start, "this quote is not closed")),
+                None => {
+                    let error = self.source.error(start, "this quote is not closed");
+                    return Err(RowError::Unclosed(error));
+                }
                 Some(quote) => end += quote,
             }
             if !self.source.text[end + 1..].starts_with('"') {
@@ -105,6 +124,9 @@ impl<'t> Rows<'t> {
             end += 2;
         }
         self.offset = end + 1;
+        if self.offset > self.line_end {
+            self.find_line_end();
+        }
         let text = &self.source.text[inside..end];
         let text = if text.contains('"') { text.replace("\"\"", "\"").into() } else { text.into() };
         Ok(Cell { text, offset: start })
@@ -123,11 +145,11 @@ impl<'t> Rows<'t> {
         };
         let group_end = close.and_then(|close| line.find(close)).map_or(0, |end| end + 1);
         let after = &line[group_end..];
-        let ends = |c: char| match self.separator {
-            Separator::Character(separator) => c == separator,
-            Separator::Space => c.is_whitespace(),
+        let length = match self.separator {
+            Separator::Character(separator) => after.find(separator),
+            Separator::Space => after.find(char::is_whitespace),
         };
-        let mut end = group_end + after.find(ends).unwrap_or(after.len());
+        let mut end = group_end + length.unwrap_or(after.len());
         if let Some(start) = self.comment.and_then(|comment| line[group_end..end].find(comment)) {
             end = group_end + start;
         }
@@ -148,8 +170,8 @@ impl<'t> Rows<'t> {
             Separator::Character(separator) => (c == ' ' || c == '\t') && c != separator,
             Separator::Space => c.is_whitespace() && c != '\n',
         };
-        let rest = self.rest();
-        self.offset += rest.len() - rest.trim_start_matches(blank).len();
+        let line = self.line();
+        self.offset += line.len() - line.trim_start_matches(blank).len();
     }
 
     fn rest(&self) -> &'t str {
@@ -158,9 +180,19 @@ impl<'t> Rows<'t> {
 
     /// The rest of the line, without the line feed.
     fn line(&self) -> &'t str {
-        let rest = self.rest();
-        &rest[..rest.find('\n').unwrap_or(rest.len())]
+        &self.source.text[self.offset..self.line_end]
     }
+
+    fn find_line_end(&mut self) {
+        let rest = self.rest();
+        self.line_end = self.offset + memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+    }
+}
+
+/// Whether `line` holds no row: it is empty or a comment.
+pub(super) fn is_skipped(line: &str, comment: Option<&str>) -> bool {
+    let start = line.trim_start();
+    start.is_empty() || comment.is_some_and(|comment| start.starts_with(comment))
 }
 
 /// `text` as a cell, in quotes if it might otherwise not be read back unchanged.
@@ -235,7 +267,9 @@ mod tests {
             loop {
                 match rows.next_row() {
                     Ok(row) => assert!(row.is_some(), "no mistake in {text}"),
-                    Err(error) => return error.to_string(),
+                    Err(RowError::Unclosed(error) | RowError::Malformed(error)) => {
+                        return error.to_string();
+                    }
                 }
             }
         };

@@ -43,13 +43,7 @@ pub(super) fn read(source: SourceText<'_>, network: &Network) -> Result<Vec<Evid
     } else if let Some(cases) = split(&all[1..], first) {
         cases
     } else {
-        let (following, offset) = (all.len() - 1, all[0].1);
-        let message = format!(
-            "found {} after the number of findings, {first}; expected two for each finding: \
-             the indices of the variable and the state",
-            counted(following, "number", "numbers")
-        );
-        return Err(source.error(offset, message).into());
+        return Err(wrong_count(source, &all).into());
     };
     let several = cases.len() > 1;
     let read = |(index, numbers): (usize, &&[PlacedInteger])| {
@@ -57,6 +51,41 @@ pub(super) fn read(source: SourceText<'_>, network: &Network) -> Result<Vec<Evid
         case.map_err(|error| if several { error.in_case(index + 1) } else { error })
     };
     cases.iter().enumerate().map(read).collect()
+}
+
+/// Whether `lines` begin as a file does that has the number of cases on its first line and then one
+/// case per line. A file of this layout can be read line by line.
+pub(super) fn has_case_per_line(lines: &str) -> bool {
+    let mut lines = lines.lines().filter(|line| !line.trim().is_empty());
+    let mut numbers = || lines.next()?.split_whitespace().map(|word| word.parse().ok()).collect();
+    let (first, second): (Option<Vec<usize>>, Option<Vec<usize>>) = (numbers(), numbers());
+    let is_complete =
+        |numbers: Vec<usize>| numbers.len().checked_sub(1) == numbers[0].checked_mul(2);
+    first.is_some_and(|numbers| numbers.len() == 1) && second.is_some_and(is_complete)
+}
+
+/// Reads the case in `source`, a line.
+pub(super) fn read_line(
+    source: SourceText<'_>,
+    network: &Network,
+) -> Result<Evidence, FormatError> {
+    let numbers = numbers(source)?.concat();
+    let findings = numbers.first().map_or(0, |&(first, _)| first);
+    if findings.checked_mul(2) != Some(numbers.len().saturating_sub(1)) {
+        return Err(wrong_count(source, &numbers));
+    }
+    case(source, network, numbers.get(1..).unwrap_or_default())
+}
+
+/// The error for a case that has too many or too few numbers.
+fn wrong_count(source: SourceText<'_>, numbers: &[PlacedInteger]) -> FormatError {
+    let (first, offset) = numbers[0];
+    let message = format!(
+        "found {} after the number of findings, {first}; expected two for each finding: \
+         the indices of the variable and the state",
+        counted(numbers.len() - 1, "number", "numbers")
+    );
+    source.error(offset, message)
 }
 
 /// The numbers of each line that is not empty.

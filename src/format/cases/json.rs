@@ -2,52 +2,224 @@
 //!
 //! A case is an object with optional keys, `{"name": NAME, "evidence": {VARIABLE: STATE},
 //! "likelihood": {VARIABLE: [numbers in state order]}}`; a file holds one case or an array of
-//! cases. If a variable is both observed and given a likelihood, the weights of all states but the
-//! observed one are set to zero, so that ln P(e) counts both findings.
+//! cases, or in the format JSON lines one case per line. Each case is read by itself, so that a
+//! file of any length can be read. If a variable is both observed and given a likelihood, the
+//! weights of all states but the observed one are set to zero, so that ln P(e) counts both
+//! findings.
 
 use std::fmt;
 
-use serde::de::{
-    Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor,
-};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::error::Category;
 use serde_json::{Map, Value, json};
 
-use crate::format::cases::CaseError;
+use crate::format::FormatError;
+use crate::format::cases::input::Input;
+use crate::format::cases::{CaseError, CaseFormat};
+use crate::format::source::SourceText;
 use crate::network::{Evidence, EvidenceError, Finding, Network};
 
 /// A case and its name, if it has one.
 pub(super) type NamedCase = (Option<String>, Evidence);
 
-/// Reads the cases in `text`, the content of `file`, with their names.
+/// How the cases of a file are arranged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arrangement {
+    /// A single object.
+    Object,
+    /// An array of objects.
+    Array,
+    /// One object per line.
+    Lines,
+}
+
+impl Arrangement {
+    /// The arrangement of the JSON text in `input`; moves over the bracket that opens an array.
+    pub fn open(input: &mut Input, format: CaseFormat) -> Result<Self, CaseError> {
+        let expected = "expected a case (an object) or an array of cases";
+        match input.skip_white_space()? {
+            _ if format == CaseFormat::JsonLines => Ok(Self::Lines),
+            None => {
+                let message = format!("the file is empty, {expected}");
+                Err(CaseError::without_place(input.file(), message))
+            }
+            Some(b'{') => Ok(Self::Object),
+            Some(b'[') => {
+                input.skip(1);
+                Ok(Self::Array)
+            }
+            Some(_) => {
+                let found = input.text(1).into_owned();
+                Err(input.error(0, format!("{expected}, found '{found}'")))
+            }
+        }
+    }
+
+    /// Finds the next case, and moves to its beginning. `number` is the number of cases before it.
+    /// `None` after the last case.
+    ///
+    /// # Errors
+    /// If there is no case where one is expected.
+    pub fn find_case(self, input: &mut Input, number: usize) -> Result<Option<Found>, CaseError> {
+        let next = input.skip_white_space()?;
+        match (self, next) {
+            (Self::Lines | Self::Object, None) if number > 0 || self == Self::Lines => Ok(None),
+            (Self::Lines, _) => {
+                let length = input.line_end(0)?;
+                Ok(Some(Found { length, is_complete: true }))
+            }
+            (Self::Object, _) if number == 0 => find_value(input).map(Some),
+            (Self::Array, Some(b']')) => {
+                input.skip(1);
+                match input.skip_white_space()? {
+                    None => Ok(None),
+                    Some(_) => Err(input.error(0, TRAILING)),
+                }
+            }
+            (Self::Array, Some(b',')) if number > 0 => {
+                input.skip(1);
+                input.skip_white_space()?;
+                find_value(input).map(Some)
+            }
+            (Self::Array, Some(_)) if number == 0 => find_value(input).map(Some),
+            (Self::Array, Some(_)) => Err(input.error(0, "expected ',' or ']' after a case")),
+            (Self::Array, None) => Err(input.error(0, INCOMPLETE)),
+            (Self::Object, _) => Err(input.error(0, TRAILING)),
+        }
+    }
+}
+
+/// A case at the beginning of the input.
+#[derive(Clone, Copy)]
+pub(super) struct Found {
+    /// Its length in bytes.
+    pub length: usize,
+    /// Whether it is complete: the text does not end inside it.
+    pub is_complete: bool,
+}
+
+/// The message for text after the end of the JSON.
+const TRAILING: &str = "trailing characters";
+
+/// The message for a text that ends too early.
+const INCOMPLETE: &str = "the file ends before the JSON is complete";
+
+/// Whether the text at the beginning of `input` is an object that is followed by another one on a
+/// later line. Only the part of the text in memory is examined.
+pub(super) fn is_lines(input: &Input) -> bool {
+    let bytes = input.rest();
+    let mut scanner = Scanner::default();
+    let Some(length) = scanner.value_end(bytes) else { return false };
+    let rest = bytes[length..].trim_ascii_start();
+    let between = &bytes[length..bytes.len() - rest.len()];
+    between.contains(&b'\n') && rest.starts_with(b"{")
+}
+
+/// The JSON value at the beginning of `input`.
+fn find_value(input: &mut Input) -> Result<Found, CaseError> {
+    let mut scanner = Scanner::default();
+    let found = loop {
+        if let Some(length) = scanner.value_end(input.rest()) {
+            break Found { length, is_complete: true };
+        }
+        if !input.fill()? {
+            break Found { length: input.rest().len(), is_complete: false };
+        }
+    };
+    if found.length > 0 {
+        return Ok(found);
+    }
+    Err(match input.rest().first() {
+        None => input.error(0, INCOMPLETE),
+        Some(&byte) => input.error(0, format!("expected a case, found '{}'", char::from(byte))),
+    })
+}
+
+/// Finds the end of a JSON value without checking the value.
+#[derive(Default)]
+struct Scanner {
+    /// Number of bytes that were examined.
+    examined: usize,
+    /// Number of open braces and brackets.
+    depth: usize,
+    is_in_string: bool,
+    is_escaped: bool,
+}
+
+impl Scanner {
+    /// The length of the value at the beginning of `bytes`; `None` if it is not complete. A later
+    /// call may have more bytes, and continues where the earlier one ended.
+    fn value_end(&mut self, bytes: &[u8]) -> Option<usize> {
+        while let Some(&byte) = bytes.get(self.examined) {
+            let is_end = match byte {
+                _ if std::mem::take(&mut self.is_escaped) => false,
+                b'\\' if self.is_in_string => {
+                    self.is_escaped = true;
+                    false
+                }
+                b'"' => {
+                    self.is_in_string = !self.is_in_string;
+                    false
+                }
+                _ if self.is_in_string => false,
+                b'{' | b'[' => {
+                    self.depth += 1;
+                    false
+                }
+                b'}' | b']' if self.depth > 1 => {
+                    self.depth -= 1;
+                    false
+                }
+                b'}' | b']' if self.depth == 1 => return Some(self.examined + 1),
+                b'}' | b']' | b',' => self.depth == 0,
+                _ => false,
+            };
+            if is_end {
+                return Some(self.examined);
+            }
+            self.examined += 1;
+        }
+        None
+    }
+}
+
+/// Reads the case in `source`, an object.
 ///
 /// # Errors
 /// If the text is not JSON, has an unknown or repeated key, names a variable or state that
 /// `network` does not have, or gives weights that are not a likelihood.
-pub(super) fn read(file: &str, text: &str, network: &Network) -> Result<Vec<NamedCase>, CaseError> {
-    if text.trim().is_empty() {
-        let message = "the file is empty, expected a case (an object) or an array of cases";
-        return Err(CaseError::without_place(file, message));
-    }
-    let mut case = None;
-    let mut json = serde_json::Deserializer::from_str(text);
-    let result = Cases { network, case: &mut case }
-        .deserialize(&mut json)
-        .and_then(|cases| json.end().map(|()| cases));
+pub(super) fn read_case(
+    source: SourceText<'_>,
+    network: &Network,
+    arrangement: Arrangement,
+) -> Result<NamedCase, FormatError> {
+    // An error at the end of the text is then at the end of its last line.
+    let mut json = serde_json::Deserializer::from_str(source.text.trim_end());
+    let result = Case { network }.deserialize(&mut json).and_then(|case| json.end().map(|()| case));
     result.map_err(|error| {
-        let place = (error.line() > 0).then(|| (error.line(), error.column()));
         // serde_json ends its messages with the place; here it comes first.
-        let message = error.to_string();
-        let end = format!(" at line {} column {}", error.line(), error.column());
+        let (line, column, message) = (error.line(), error.column(), error.to_string());
+        let end = format!(" at line {line} column {column}");
         let message = match error.classify() {
-            Category::Eof => "the file ends before the JSON is complete".to_owned(),
+            Category::Eof if arrangement == Arrangement::Lines => {
+                "the line ends before the JSON is complete".to_owned()
+            }
+            Category::Eof => INCOMPLETE.to_owned(),
             _ => message.strip_suffix(&end).unwrap_or(&message).to_owned(),
         };
-        CaseError { file: file.to_owned(), case, place, message }
+        let (line, column) = (line.max(1), column.max(1));
+        FormatError { file: source.file.to_owned(), line, column, message }
     })
 }
 
-/// The content of a file with `cases`, which [`read`] reads back: one case as an object, any other
+/// The content of a file with `cases`, one per line. `names` are the names of the first cases.
+pub(super) fn write_lines(network: &Network, cases: &[Evidence], names: &[String]) -> String {
+    let names = names.iter().map(Some).chain(std::iter::repeat(None));
+    let line = |(case, name)| format!("{}\n", case_value(network, case, name));
+    cases.iter().zip(names).map(line).collect()
+}
+
+/// The content of a file with `cases`, which is read back: one case as an object, any other
 /// number as an array. `names` are the names of the first cases.
 pub(super) fn write(network: &Network, cases: &[Evidence], names: &[String]) -> String {
     let names = names.iter().map(Some).chain(std::iter::repeat(None));
@@ -78,51 +250,6 @@ fn case_value(network: &Network, case: &Evidence, name: Option<&String>) -> Valu
         value.insert("name".to_owned(), json!(name));
     }
     Value::Object(value)
-}
-
-/// Reads one case or an array of cases. Findings are checked while they are read: their line and
-/// column are not known later.
-struct Cases<'a> {
-    network: &'a Network,
-    /// The number of the current case, counted from one, for errors.
-    case: &'a mut Option<usize>,
-}
-
-impl<'de> DeserializeSeed<'de> for Cases<'_> {
-    type Value = Vec<NamedCase>;
-
-    fn deserialize<D: Deserializer<'de>>(
-        self,
-        deserializer: D,
-    ) -> Result<Vec<NamedCase>, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Cases<'_> {
-    type Value = Vec<NamedCase>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a case (an object) or an array of cases")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<NamedCase>, A::Error> {
-        *self.case = Some(1);
-        Ok(vec![Case { network: self.network }.visit_map(map)?])
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<NamedCase>, A::Error> {
-        let mut cases = Vec::new();
-        loop {
-            *self.case = Some(cases.len() + 1);
-            match seq.next_element_seed(Case { network: self.network })? {
-                Some(case) => cases.push(case),
-                None => break,
-            }
-        }
-        *self.case = None;
-        Ok(cases)
-    }
 }
 
 /// Reads one case.
@@ -261,31 +388,36 @@ impl<'de> Deserialize<'de> for StateLabel {
 mod tests {
     use super::*;
     use crate::format;
+    use crate::format::cases::{self, CaseFile};
 
     fn asia() -> std::sync::Arc<Network> {
         format::sample("asia").unwrap().open().network
     }
 
-    fn cases(text: &str) -> Vec<Evidence> {
-        read("e", text, &asia()).unwrap().into_iter().map(|(_, case)| case).collect()
+    fn read(file: &str, text: &str) -> Result<CaseFile, CaseError> {
+        cases::read(file, text, &asia())
+    }
+
+    fn read_cases(text: &str) -> Vec<Evidence> {
+        read("e.json", text).unwrap().cases
     }
 
     fn refused(text: &str) -> String {
-        read("e.json", text, &asia()).unwrap_err().to_string()
+        read("e.json", text).unwrap_err().to_string()
     }
 
     #[test]
     fn one_case_and_several_are_read() {
         let network = asia();
-        let one = cases(r#"{"evidence": {"smoke": "no"}}"#);
+        let one = read_cases(r#"{"evidence": {"smoke": "no"}}"#);
         assert_eq!(one.len(), 1);
         assert_eq!(one[0].observed(network.find("smoke").unwrap()), Some(1));
         let text = r#"[{}, {"likelihood": {"tub": [1, 0.5]}}]"#;
-        let several = cases(text);
+        let several = read_cases(text);
         assert!(several[0].is_empty());
         let tub = several[1].get(network.find("tub").unwrap()).unwrap();
         assert_eq!(tub, &Finding::Likelihood([1.0, 0.5].into()));
-        assert_eq!(cases("[]"), []);
+        assert_eq!(read_cases("[]"), []);
     }
 
     #[test]
@@ -295,7 +427,7 @@ mod tests {
             r#"{"evidence": {"tub": "no"}, "likelihood": {"tub": [1, 0.5]}}"#,
             r#"{"likelihood": {"tub": [1, 0.5]}, "evidence": {"tub": "no"}}"#,
         ] {
-            let case = &cases(text)[0];
+            let case = &read_cases(text)[0];
             let tub = case.get(network.find("tub").unwrap()).unwrap();
             assert_eq!(tub, &Finding::Likelihood([0.0, 0.5].into()));
         }
@@ -324,6 +456,11 @@ mod tests {
             (r#"{"evidence": {"tub": 0}}"#, "integer `0`, expected the label of a state"),
             (r#"{"evidence": []}"#, "expected an object of variables"),
             ("[3]", "case 1: invalid type: integer `3`, expected a case"),
+            ("[{}, ]", "e.json:1:6: expected a case, found ']'"),
+            ("[{} {}]", "e.json:1:5: expected ',' or ']' after a case"),
+            ("[{},", "the file ends before the JSON is complete"),
+            ("[{}", "the file ends before the JSON is complete"),
+            ("[{}] 1", "e.json:1:6: trailing characters"),
             ("3", "expected a case (an object) or an array of cases"),
             (" \n", "e.json: the file is empty, expected a case"),
             (
@@ -342,14 +479,20 @@ mod tests {
         let network = asia();
         let text = r#"[{"evidence": {"smoke": "no", "asia": "yes"},
                         "likelihood": {"tub": [4.444444444444444e104, 0.30000000000000004]}}, {}]"#;
-        let read_cases = cases(text);
-        assert_eq!(cases(&write(&network, &read_cases, &[])), read_cases);
-        let one = &read_cases[..1];
+        let written = read_cases(text);
+        assert_eq!(read_cases(&write(&network, &written, &[])), written);
+        let one = &written[..1];
         assert!(write(&network, one, &[]).starts_with('{'));
-        assert_eq!(cases(&write(&network, one, &[])), one);
+        assert_eq!(read_cases(&write(&network, one, &[])), one);
         assert_eq!(write(&network, &[], &[]), "[]\n");
-        let named = write(&network, &read_cases, &["a \"smoker\"".to_owned()]);
-        let names = read("e", &named, &network).unwrap().into_iter().map(|(name, _)| name);
-        assert_eq!(names.collect::<Vec<_>>(), [Some("a \"smoker\"".to_owned()), None]);
+        let named = write(&network, &written, &["a \"smoker\"".to_owned()]);
+        let names = [Some("a \"smoker\"".to_owned()), None];
+        assert_eq!(read("e.json", &named).unwrap().names, names);
+        let lines = write_lines(&network, &written, &["a \"smoker\"".to_owned()]);
+        assert_eq!(lines.lines().count(), 2);
+        for file in ["e.jsonl", "standard input"] {
+            let read = read(file, &lines).unwrap();
+            assert_eq!((read.cases, &read.names[..]), (written.clone(), &names[..]));
+        }
     }
 }

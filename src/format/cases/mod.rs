@@ -3,6 +3,7 @@
 //! | format | extensions | cases | likelihoods |
 //! |---|---|---|---|
 //! | JSON, defined here | `json` | any number | yes |
+//! | JSON lines, one case per line | `jsonl`, `ndjson` | any number | yes |
 //! | CSV, one case per row | `csv`, `tsv` | any number | yes, as Netica writes them |
 //! | Hugin case | `hcs` | one | yes |
 //! | Hugin data | `dat` | any number | no |
@@ -13,12 +14,19 @@
 //! Only the columns of a table may have unknown names: tables also have columns of numbers and
 //! comments. Such columns are ignored with a warning; columns that only number the cases are
 //! ignored without one.
+//!
+//! [`CaseReader`] reads one case after another and keeps only a part of the file in memory, so a
+//! file can have any length. [`read`] reads all cases of a short file, and [`CaseIndex`] reads any
+//! of the cases of a long one.
 
 mod cells;
 mod error;
 mod evid;
 mod hcs;
+mod index;
+mod input;
 mod json;
+mod reader;
 mod table;
 mod value;
 
@@ -26,8 +34,10 @@ use std::path::Path;
 
 pub use error::CaseError;
 
+pub use index::CaseIndex;
+pub use reader::{CaseReader, ReadCase};
+
 use crate::format::decode;
-use crate::format::source::SourceText;
 use crate::network::{Evidence, Network};
 
 /// The file formats of evidence. Each can be read and written.
@@ -36,6 +46,8 @@ pub enum CaseFormat {
     /// JSON of this program: `{"name": NAME, "evidence": {VARIABLE: STATE}, "likelihood":
     /// {VARIABLE: [weights]}}`, all keys optional, or an array of such objects.
     Json,
+    /// The same objects, one per line.
+    JsonLines,
     /// A table whose header names variables, with one case per row.
     Csv,
     /// One finding per line: `name: "label"`.
@@ -53,7 +65,7 @@ pub enum CaseFormat {
 pub struct CaseFile {
     /// The evidence of each case, in the order of the file.
     pub cases: Vec<Evidence>,
-    /// The name of each case; only JSON has names.
+    /// The name of each case; only JSON and JSON lines have names.
     pub names: Vec<Option<String>>,
     /// Warnings about ignored columns, for the user.
     pub warnings: Vec<String>,
@@ -63,14 +75,22 @@ pub struct CaseFile {
 
 impl CaseFormat {
     /// All formats.
-    pub const ALL: [Self; 6] =
-        [Self::Json, Self::Csv, Self::HuginCase, Self::HuginData, Self::Netica, Self::Uai];
+    pub const ALL: [Self; 7] = [
+        Self::Json,
+        Self::JsonLines,
+        Self::Csv,
+        Self::HuginCase,
+        Self::HuginData,
+        Self::Netica,
+        Self::Uai,
+    ];
 
     /// The name of the format.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Json => "JSON",
+            Self::JsonLines => "JSON lines",
             Self::Csv => "CSV",
             Self::HuginCase => "Hugin case",
             Self::HuginData => "Hugin data",
@@ -79,11 +99,18 @@ impl CaseFormat {
         }
     }
 
+    /// Whether cases can have names in this format.
+    #[must_use]
+    pub fn has_names(self) -> bool {
+        matches!(self, Self::Json | Self::JsonLines)
+    }
+
     /// The file extensions of the format, without the dot, the usual one first.
     #[must_use]
     pub fn extensions(self) -> &'static [&'static str] {
         match self {
             Self::Json => &["json"],
+            Self::JsonLines => &["jsonl", "ndjson"],
             Self::Csv => &["csv", "tsv"],
             Self::HuginCase => &["hcs"],
             Self::HuginData => &["dat"],
@@ -101,8 +128,8 @@ impl CaseFormat {
         Self::ALL.into_iter().find(|format| format.extensions().contains(&extension.as_str()))
     }
 
-    /// The format of a file called `file` with this `text`. A known extension decides, so that
-    /// mistakes are reported in terms of that format; otherwise the text decides.
+    /// The format of a file called `file` that begins with `text`. A known extension decides, so
+    /// that mistakes are reported in terms of that format; otherwise the text decides.
     fn detect(file: &str, text: &str) -> Self {
         Self::by_extension(file).unwrap_or_else(|| {
             let start = text.trim_start();
@@ -133,7 +160,7 @@ pub fn read(
     bytes: impl Into<Vec<u8>>,
     network: &Network,
 ) -> Result<CaseFile, CaseError> {
-    read_unpacked(file, &decode::unpack_all(file, bytes.into())?, network)
+    read_unpacked(file, decode::unpack_all(file, bytes.into())?, network)
 }
 
 /// Reads the cases in the file at `path`.
@@ -141,29 +168,18 @@ pub fn read(
 /// # Errors
 /// As [`read`], and if the file cannot be read.
 pub fn read_file(path: &Path, network: &Network) -> Result<CaseFile, CaseError> {
-    read_unpacked(&path.display().to_string(), &decode::read_path(path)?, network)
+    read_unpacked(&path.display().to_string(), decode::read_path(path)?, network)
 }
 
-fn read_unpacked(file: &str, bytes: &[u8], network: &Network) -> Result<CaseFile, CaseError> {
-    let text = decode::text(bytes);
-    let format = CaseFormat::detect(file, &text);
-    let source = SourceText { file, text: &text };
-    let mut warnings = Vec::new();
-    let mut names = Vec::new();
-    let cases: Vec<Evidence> = match format {
-        CaseFormat::Json => {
-            let cases;
-            (names, cases) = json::read(file, &text, network)?.into_iter().unzip();
-            cases
-        }
-        CaseFormat::Csv | CaseFormat::HuginData | CaseFormat::Netica => {
-            table::read(source, format, network, &mut warnings)?
-        }
-        CaseFormat::HuginCase => vec![hcs::read(source, network)?],
-        CaseFormat::Uai => evid::read(source, network)?,
-    };
-    names.resize(cases.len(), None);
-    Ok(CaseFile { cases, names, warnings, format })
+fn read_unpacked(file: &str, bytes: Vec<u8>, network: &Network) -> Result<CaseFile, CaseError> {
+    let mut reader = CaseReader::new(file, std::io::Cursor::new(bytes), network)?;
+    let (mut cases, mut names) = (Vec::new(), Vec::new());
+    for case in &mut reader {
+        let case = case?;
+        cases.push(case.evidence?);
+        names.push(case.name);
+    }
+    Ok(CaseFile { cases, names, warnings: reader.take_warnings(), format: reader.format() })
 }
 
 /// The content of a file in `format` with `cases`, which [`read`] reads back.
@@ -173,6 +189,7 @@ fn read_unpacked(file: &str, bytes: &[u8], network: &Network) -> Result<CaseFile
 pub fn write(format: CaseFormat, network: &Network, cases: &[Evidence]) -> Result<String, String> {
     match format {
         CaseFormat::Json => Ok(json::write(network, cases, &[])),
+        CaseFormat::JsonLines => Ok(json::write_lines(network, cases, &[])),
         CaseFormat::Csv | CaseFormat::HuginData | CaseFormat::Netica => {
             table::write(format, network, cases)
         }
@@ -183,7 +200,8 @@ pub fn write(format: CaseFormat, network: &Network, cases: &[Evidence]) -> Resul
 
 /// Writes `cases` to the file at `path`, in the format of its extension, or in JSON if the
 /// extension is unknown. The text is not compressed, even if the file ends in `.gz`. `names` are
-/// the names of the first cases; only JSON keeps them, and there may be fewer names than cases.
+/// the names of the first cases; only JSON and JSON lines keep them, and there may be fewer names
+/// than cases.
 ///
 /// # Errors
 /// If the format cannot hold the cases, or the file cannot be written. The file is then unchanged.
@@ -196,6 +214,7 @@ pub fn write_file(
     let file = path.display().to_string();
     let text = match CaseFormat::by_extension(&file).unwrap_or(CaseFormat::Json) {
         CaseFormat::Json => Ok(json::write(network, cases, names)),
+        CaseFormat::JsonLines => Ok(json::write_lines(network, cases, names)),
         format => write(format, network, cases),
     };
     let text = text.map_err(|message| CaseError::without_place(&file, message))?;

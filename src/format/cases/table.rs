@@ -8,8 +8,14 @@
 //! Sources: "Case File Format" and "Case Files with Uncertain Values" in the Netica manual
 //! (norsys.com); "Data files" in the HUGIN API reference manual.
 
-use super::cells::{Cell, Rows, Separator, quote_where_needed};
+use std::sync::Arc;
+
+use memchr::memchr;
+
+use super::cells::{Cell, RowError, Rows, Separator, is_skipped, quote_where_needed};
+use super::input::{Input, Place};
 use super::{CaseError, CaseFormat, value};
+use crate::format::FormatError;
 use crate::format::source::SourceText;
 use crate::network::{Evidence, Finding, Network, VariableId};
 use crate::numbers::counted;
@@ -43,54 +49,177 @@ fn comment(format: CaseFormat) -> Option<&'static str> {
     }
 }
 
-/// Reads the cases of a table, and adds warnings about ignored columns to `warnings`.
-pub(super) fn read(
-    source: SourceText<'_>,
+/// A table after its header: how its rows are split and what its columns are.
+#[derive(Clone)]
+pub(super) struct Table {
     format: CaseFormat,
-    network: &Network,
-    warnings: &mut Vec<String>,
-) -> Result<Vec<Evidence>, CaseError> {
-    let separator = separator(source, format, network);
-    let mut rows = Rows::new(source, separator, comment(format));
-    let Some(mut header) = rows.next_row()? else {
-        let message = "the file is empty, expected a header with names of variables";
-        return Err(source.error(0, message).into());
-    };
-    split_off_count(&mut header);
-    let columns = columns(source, format, network, &header, warnings)?;
-    let mut cases = Vec::new();
-    let mut count_column = None;
-    while let Some(row) = rows.next_row()? {
-        let number = cases.len() + 1;
-        let case = self::case(source, format, network, &columns, &row, &mut count_column);
-        cases.push(case.map_err(|error| error.in_case(number))?);
+    separator: Separator,
+    columns: Arc<[ColumnKind]>,
+    /// Whether a warning about counts was given.
+    has_warned: bool,
+}
+
+impl Table {
+    /// Reads the header of the table in `input`, and adds warnings about ignored columns to
+    /// `warnings`.
+    pub fn open(
+        input: &mut Input,
+        format: CaseFormat,
+        network: &Network,
+        warnings: &mut Vec<String>,
+    ) -> Result<Self, CaseError> {
+        let separator = separator(input, format, network)?;
+        let place = skip_to_row(input, comment(format))?;
+        let header = row(input, separator, comment(format), |source, cells| {
+            let mut header = cells?;
+            split_off_count(&mut header);
+            columns(source, format, network, &header, warnings)
+        })?;
+        let Some(columns) = header else {
+            let message = "the file is empty, expected a header with names of variables";
+            return Err(CaseError { place: Some((1, 1)), ..input.error(0, message) });
+        };
+        let columns = columns.map_err(|error| place.absolute(error))?.into();
+        Ok(Self { format, separator, columns, has_warned: false })
     }
-    if let Some(name) = count_column {
-        warnings.push(format!(
-            "{}: column '{name}' counts equal cases and was ignored: each row is one case",
-            source.file
-        ));
+
+    /// Reads the next row: its line, and its case or what is wrong with it. `None` at the end of
+    /// the table. A count other than one causes a warning, but only once.
+    pub fn next_case(
+        &mut self,
+        input: &mut Input,
+        network: &Network,
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<(usize, Result<Evidence, CaseError>)>, CaseError> {
+        let comment = comment(self.format);
+        let place = skip_to_row(input, comment)?;
+        let mut count_column = None;
+        let case = row(input, self.separator, comment, |source, cells| {
+            let (format, columns) = (self.format, &self.columns);
+            case(source, format, network, columns, &cells?, &mut count_column)
+        })?;
+        if let Some(name) = count_column
+            && !std::mem::replace(&mut self.has_warned, true)
+        {
+            warnings.push(format!(
+                "{}: column '{name}' counts equal cases and was ignored: each row is one case",
+                input.file()
+            ));
+        }
+        let absolute = |error| CaseError::from(place.absolute(error));
+        Ok(case.map(|case| (place.line, case.map_err(absolute))))
     }
-    Ok(cases)
+
+    /// Moves over the next row without reading its cells. `false` at the end of the table.
+    pub fn skip_case(&self, input: &mut Input) -> Result<bool, CaseError> {
+        let comment = comment(self.format);
+        skip_to_row(input, comment)?;
+        let end = input.line_end(0)?;
+        // Without quotes, a row is a line.
+        if memchr(b'"', &input.rest()[..end]).is_none() {
+            input.skip(end);
+        } else {
+            row(input, self.separator, comment, |_, _| ())?;
+        }
+        Ok(end > 0)
+    }
+}
+
+/// Skips empty lines and comments. Returns the position of the next row.
+fn skip_to_row(input: &mut Input, comment: Option<&str>) -> Result<Place, CaseError> {
+    loop {
+        let end = input.line_end(0)?;
+        // No comment begins with a letter or a digit.
+        let is_row = input.rest().first().is_none_or(u8::is_ascii_alphanumeric);
+        if is_row || !is_skipped(&input.text(end), comment) {
+            return Ok(input.place());
+        }
+        input.skip(end);
+    }
+}
+
+/// Maximum size in bytes of a row that spans several lines. If a quote is still open after as many
+/// bytes, it was probably never closed, and the following lines are rows.
+const MAX_LINES: usize = 1 << 20;
+
+/// As [`peek_row`], and moves over the row.
+fn row<T>(
+    input: &mut Input,
+    separator: Separator,
+    comment: Option<&'static str>,
+    read: impl FnMut(SourceText<'_>, Result<Vec<Cell<'_>>, FormatError>) -> T,
+) -> Result<Option<T>, CaseError> {
+    let Some((value, length)) = peek_row(input, separator, comment, read)? else { return Ok(None) };
+    input.skip(length);
+    Ok(Some(value))
+}
+
+/// Calls `read` with the cells of the row at the beginning of `input`, or with what is wrong with
+/// them. Positions are relative to the beginning of the row. Also returns the length of the row in
+/// bytes. `None` at the end of the text. If a quote is not closed, the row ends with its line.
+fn peek_row<T>(
+    input: &mut Input,
+    separator: Separator,
+    comment: Option<&'static str>,
+    mut read: impl FnMut(SourceText<'_>, Result<Vec<Cell<'_>>, FormatError>) -> T,
+) -> Result<Option<(T, usize)>, CaseError> {
+    let first_line = input.line_end(0)?;
+    let (mut end, mut lines) = (first_line, 1);
+    while end > 0 {
+        // A quoted cell may go on in more lines. Their number is doubled, so that a long cell is
+        // not read again for each of its lines.
+        let mut longer = end;
+        if end < MAX_LINES && memchr(b'"', &input.rest()[..end]).is_some() {
+            for _ in 0..lines {
+                longer = input.line_end(longer)?;
+            }
+            lines *= 2;
+        }
+        let text = input.text(end);
+        let source = SourceText { file: input.file(), text: &text };
+        let mut rows = Rows::new(source, separator, comment);
+        let cells = match rows.next_row() {
+            Err(RowError::Unclosed(_)) if longer > end => {
+                end = longer;
+                continue;
+            }
+            Err(RowError::Unclosed(error)) => {
+                return Ok(Some((read(source, Err(error)), first_line)));
+            }
+            Err(RowError::Malformed(error)) => Err(error),
+            Ok(row) => Ok(row.unwrap_or_default()),
+        };
+        let length = input.byte_length(&text[..rows.end_of_row()]);
+        return Ok(Some((read(source, cells), length)));
+    }
+    Ok(None)
 }
 
 /// Infers the separator: the one that finds the largest number of variables in the header.
-fn separator(source: SourceText<'_>, format: CaseFormat, network: &Network) -> Separator {
+fn separator(
+    input: &mut Input,
+    format: CaseFormat,
+    network: &Network,
+) -> Result<Separator, CaseError> {
     use Separator::{Character, Space};
     let candidates = match format {
         CaseFormat::Csv => [Character(','), Character(';'), Character('\t'), Space],
         _ => [Space, Character('\t'), Character(','), Character(';')],
     };
-    let known_names = |separator: Separator| {
-        let header = Rows::new(source, separator, comment(format)).next_row();
-        let mut cells = header.ok().flatten().unwrap_or_default();
-        split_off_count(&mut cells);
-        cells.iter().filter(|cell| network.find(&cell.text).is_some()).count()
-    };
-    // `max_by_key` returns the last of several maxima; in reverse order that is the first of the
-    // best candidates.
-    let best = candidates.into_iter().rev().max_by_key(|&separator| known_names(separator));
-    best.expect("there are four candidates")
+    skip_to_row(input, comment(format))?;
+    let mut best = (candidates[0], 0);
+    for separator in candidates {
+        let known = peek_row(input, separator, comment(format), |_, cells| {
+            let mut cells = cells.unwrap_or_default();
+            split_off_count(&mut cells);
+            cells.iter().filter(|cell| network.find(&cell.text).is_some()).count()
+        })?;
+        let known = known.map_or(0, |(known, _)| known);
+        if known > best.1 {
+            best = (separator, known);
+        }
+    }
+    Ok(best.0)
 }
 
 /// Splits a first cell `# name` in two: a space may follow `#` whatever the separator is.
@@ -113,7 +242,7 @@ fn columns(
     network: &Network,
     header: &[Cell<'_>],
     warnings: &mut Vec<String>,
-) -> Result<Vec<ColumnKind>, CaseError> {
+) -> Result<Vec<ColumnKind>, FormatError> {
     let mut columns = Vec::with_capacity(header.len());
     let mut unknown = Vec::new();
     let mut seen = vec![false; network.variables().len()];
@@ -123,7 +252,7 @@ fn columns(
             Some(variable) => {
                 if std::mem::replace(&mut seen[variable.index()], true) {
                     let message = format!("column '{name}' occurs twice");
-                    return Err(source.error(cell.offset, message).into());
+                    return Err(source.error(cell.offset, message));
                 }
                 ColumnKind::Variable(variable)
             }
@@ -142,7 +271,7 @@ fn columns(
             listed(network.variables().iter().map(|variable| variable.name()))
         );
         let offset = header.first().map_or(0, |cell| cell.offset);
-        return Err(source.error(offset, message).into());
+        return Err(source.error(offset, message));
     }
     // A first column without a name is a row number.
     if format == CaseFormat::Csv && unknown.first() == Some(&"") && header[0].text.is_empty() {
@@ -179,7 +308,7 @@ fn case(
     columns: &[ColumnKind],
     row: &[Cell<'_>],
     count_column: &mut Option<String>,
-) -> Result<Evidence, CaseError> {
+) -> Result<Evidence, FormatError> {
     if row.len() != columns.len() {
         let message = format!(
             "the row has {}, expected {}",
@@ -187,7 +316,7 @@ fn case(
             columns.len()
         );
         let offset = row.get(columns.len()).or(row.first()).map_or(0, |cell| cell.offset);
-        return Err(source.error(offset, message).into());
+        return Err(source.error(offset, message));
     }
     let mut evidence = Evidence::none();
     for (column, cell) in columns.iter().zip(row) {

@@ -1,6 +1,7 @@
 //! Cases: evidence saved under a name, and the posteriors of all cases side by side.
 
 mod differences;
+mod long_file;
 
 use std::collections::BTreeSet;
 
@@ -17,6 +18,7 @@ use crate::engine::QueryError;
 use crate::numbers::counted;
 
 use differences::Comparison;
+use long_file::LongFileView;
 
 /// Maximum number of findings in the tooltip of a case.
 const MAX_FINDINGS: usize = 12;
@@ -31,6 +33,7 @@ pub struct CasesPane {
     comparison: Comparison,
     /// Cases that are left out of the comparison.
     hidden: BTreeSet<u64>,
+    long_file: LongFileView,
 }
 
 impl CasesPane {
@@ -43,6 +46,15 @@ impl CasesPane {
         let width = (0.3 * ui.available_width()).clamp(150.0, 300.0);
         Panel::left("cases").default_size(width).min_size(140.0).show(ui, |ui| {
             self.save_controls(ui, commands);
+            if let Some(file) = &document.long_case_file {
+                let height = 0.6 * ui.available_height();
+                Panel::bottom("file of cases").resizable(true).default_size(height).show(
+                    ui,
+                    |ui| {
+                        self.long_file.show(ui, document, file, commands);
+                    },
+                );
+            }
             self.list(ui, document, commands);
         });
         let frame = egui::Frame::NONE.inner_margin(egui::Margin { left: 8, ..Default::default() });

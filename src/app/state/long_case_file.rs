@@ -1,0 +1,56 @@
+//! The open file of cases of a document, which has more cases than the list can hold.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::format::cases::{CaseIndex, ReadCase};
+
+/// The open file of cases of a document.
+#[derive(Clone, Debug)]
+pub struct LongCaseFile {
+    /// The file.
+    pub path: PathBuf,
+    /// The cases of the file; `None` until all were found.
+    pub index: Option<Arc<CaseIndex>>,
+    /// Number of cases found so far.
+    pub(crate) found: Arc<AtomicUsize>,
+    /// The position in the file of the first of `cases`, counted from zero.
+    pub(crate) first: usize,
+    /// The cases that were read last.
+    pub(crate) cases: Arc<[ReadCase]>,
+}
+
+impl LongCaseFile {
+    /// A file in which no case was found yet.
+    pub(crate) fn new(path: &Path) -> Self {
+        let (found, cases) = (Arc::default(), Arc::default());
+        Self { path: path.to_owned(), index: None, found, first: 0, cases }
+    }
+
+    /// Number of cases found so far.
+    #[must_use]
+    pub fn found(&self) -> usize {
+        self.index.as_ref().map_or_else(|| self.found.load(Ordering::Relaxed), |index| index.len())
+    }
+
+    /// The case at `index`, counted from zero, if it has been read.
+    #[must_use]
+    pub fn case(&self, index: usize) -> Option<&ReadCase> {
+        self.cases.get(index.checked_sub(self.first)?)
+    }
+
+    /// Whether all cases in `range` have been read.
+    #[must_use]
+    pub fn has(&self, range: &Range<usize>) -> bool {
+        (self.first..=self.first + self.cases.len()).contains(&range.start)
+            && range.end <= self.first + self.cases.len()
+    }
+
+    /// The name of the file without its folder.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}

@@ -1,0 +1,424 @@
+//! The answers as text, JSON, JSON lines or CSV.
+
+use std::fmt::Write;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use cliquescope::engine::{PropagationError, QueryError};
+use cliquescope::network::{Evidence, Finding, Network};
+use cliquescope::propagation::Posteriors;
+use serde_json::Value;
+
+use super::blocks::Row;
+use crate::cli::output::{Align, Table, csv_cell};
+
+/// A format of the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputFormat {
+    /// A table for each case, for people.
+    Text,
+    /// One object with an array of all cases.
+    Json,
+    /// An object per line, one for each case.
+    JsonLines,
+    /// A header, and a row for each case with a column for each state.
+    Csv,
+}
+
+impl OutputFormat {
+    /// The format with the extension of `file`, ignoring case.
+    pub fn by_extension(file: &str) -> Option<Self> {
+        file.rsplit_once('.').and_then(|(_, extension)| extension.parse().ok())
+    }
+}
+
+impl FromStr for OutputFormat {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name.to_ascii_lowercase().as_str() {
+            "text" | "txt" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
+            "jsonl" | "ndjson" => Ok(Self::JsonLines),
+            "csv" => Ok(Self::Csv),
+            _ => Err("expected text, json, jsonl or csv".to_owned()),
+        }
+    }
+}
+
+/// What all answers have in common.
+pub struct Context {
+    pub network: Arc<Network>,
+    /// The title of the network.
+    pub title: String,
+    pub engine: &'static str,
+    pub precision: String,
+    /// Whether there are several cases, which are numbered in text.
+    pub has_several: bool,
+    /// Whether CSV has a column of names.
+    pub has_names: bool,
+}
+
+/// Writes answers in one format. Everything that is the same in each answer is written once, when
+/// this is made.
+pub struct Formatter {
+    format: OutputFormat,
+    context: Context,
+    /// What comes before the answers.
+    pub header: String,
+    /// What comes after the answers.
+    pub footer: &'static str,
+    /// For each state of each variable: what comes before its probability.
+    prefixes: Vec<String>,
+    /// What comes after the last probability.
+    suffix: &'static str,
+    is_first: bool,
+    number: zmij::Buffer,
+}
+
+impl Formatter {
+    /// A formatter of answers.
+    pub fn new(format: OutputFormat, context: Context) -> Self {
+        let network = &context.network;
+        let (prefixes, suffix) = match format {
+            OutputFormat::Text => (text_prefixes(network), "\n"),
+            OutputFormat::Json | OutputFormat::JsonLines => json_prefixes(network),
+            OutputFormat::Csv => {
+                let states = network.variables().iter().map(|variable| variable.cardinality());
+                (vec![",".to_owned(); states.sum()], ",\n")
+            }
+        };
+        let quoted = |text: &str| Value::from(text).to_string();
+        let (header, footer) = match format {
+            OutputFormat::Text | OutputFormat::JsonLines => (String::new(), ""),
+            OutputFormat::Json => {
+                let (title, engine) = (quoted(&context.title), quoted(context.engine));
+                let precision = quoted(&context.precision);
+                let mut header = format!("{{\"network\":{title},\"engine\":{engine},");
+                let _ = write!(header, "\"precision\":{precision},\"cases\":[");
+                (header, "]}\n")
+            }
+            OutputFormat::Csv => (csv_header(network, context.has_names), ""),
+        };
+        let number = zmij::Buffer::new();
+        Self { format, context, header, footer, prefixes, suffix, is_first: true, number }
+    }
+
+    /// Appends to `text` the answer to the case `row`: the posteriors, or why there are none.
+    /// `evidence` is missing if the case could not be read.
+    pub fn append(
+        &mut self,
+        text: &mut String,
+        row: &Row,
+        evidence: Option<&Evidence>,
+        answer: Result<&Posteriors, Failure<'_>>,
+    ) {
+        let is_first = std::mem::replace(&mut self.is_first, false);
+        match self.format {
+            OutputFormat::Text => self.append_text(text, row, evidence, answer, is_first),
+            OutputFormat::Csv => self.append_csv(text, row, answer),
+            OutputFormat::Json => {
+                text.push_str(if is_first { "{" } else { ",{" });
+                self.append_json(text, row, answer);
+                text.push('}');
+            }
+            OutputFormat::JsonLines => {
+                let _ = write!(text, "{{\"case\":{}", row.number);
+                if let Some(line) = row.line {
+                    let _ = write!(text, ",\"line\":{line}");
+                }
+                text.push(',');
+                self.append_json(text, row, answer);
+                text.push_str("}\n");
+            }
+        }
+    }
+
+    /// Appends the members of an object.
+    fn append_json(
+        &mut self,
+        text: &mut String,
+        row: &Row,
+        answer: Result<&Posteriors, Failure<'_>>,
+    ) {
+        if let Some(name) = &row.name {
+            let _ = write!(text, "\"name\":{},", Value::from(name.as_str()));
+        }
+        match answer {
+            Err(failure) => {
+                let _ = write!(text, "\"error\":{}", Value::from(failure.to_string()));
+            }
+            Ok(posteriors) => {
+                text.push_str("\"ln_p_evidence\":");
+                self.push_number(text, posteriors.ln_p_evidence(), "null");
+                text.push_str(",\"posteriors\":{");
+                self.push_values(text, posteriors, "null");
+            }
+        }
+    }
+
+    fn append_csv(
+        &mut self,
+        text: &mut String,
+        row: &Row,
+        answer: Result<&Posteriors, Failure<'_>>,
+    ) {
+        let _ = write!(text, "{}", row.number);
+        if self.context.has_names {
+            text.push(',');
+            text.push_str(&csv_cell(row.name.as_deref().unwrap_or("")));
+        }
+        text.push(',');
+        match answer {
+            Err(failure) => {
+                text.extend(std::iter::repeat_n(',', self.prefixes.len() + 1));
+                text.push_str(&csv_cell(&failure.to_string()));
+                text.push('\n');
+            }
+            Ok(posteriors) => {
+                self.push_number(text, posteriors.ln_p_evidence(), "");
+                self.push_values(text, posteriors, "");
+            }
+        }
+    }
+
+    fn append_text(
+        &self,
+        text: &mut String,
+        row: &Row,
+        evidence: Option<&Evidence>,
+        answer: Result<&Posteriors, Failure<'_>>,
+        is_first: bool,
+    ) {
+        let network = &self.context.network;
+        if self.context.has_several || row.name.is_some() {
+            let separator = if is_first { "" } else { "\n" };
+            let name = row.name.as_ref().map_or_else(String::new, |name| format!(": {name}"));
+            let _ = writeln!(text, "{separator}case {}{name}", row.number);
+        }
+        for (variable, finding) in evidence.into_iter().flat_map(Evidence::iter) {
+            let variable = &network[variable];
+            let _ = match finding {
+                Finding::Observed(state) => {
+                    writeln!(text, "observed    {}={}", variable.name(), variable.states()[*state])
+                }
+                Finding::Likelihood(weights) => {
+                    writeln!(text, "likelihood  {} {weights:?}", variable.name())
+                }
+            };
+        }
+        let posteriors = match answer {
+            Ok(posteriors) => posteriors,
+            Err(failure) => {
+                let _ = writeln!(text, "{}", failure.summary());
+                return;
+            }
+        };
+        let ln = posteriors.ln_p_evidence();
+        // In a Markov network the joint distribution is not normalised.
+        let name = if network.is_bayesian() { "P(e)" } else { "Z(e)" };
+        let _ = writeln!(text, "ln {name}     {ln:.9}\n{name}        {}\n", probability(ln));
+        text.push_str(&self.prefixes[0]);
+        for (prefix, p) in self.prefixes[1..].iter().zip(posteriors.values()) {
+            let _ = write!(text, "{prefix}{p:.9}");
+        }
+        text.push_str(self.suffix);
+    }
+
+    /// Appends all probabilities.
+    fn push_values(&mut self, text: &mut String, posteriors: &Posteriors, missing: &str) {
+        for (index, &p) in posteriors.values().iter().enumerate() {
+            text.push_str(&self.prefixes[index]);
+            self.push_number(text, p, missing);
+        }
+        text.push_str(self.suffix);
+    }
+
+    /// Appends the shortest decimal that is read back as `number`, or `missing` if it is not
+    /// finite.
+    fn push_number(&mut self, text: &mut String, number: f64, missing: &str) {
+        text.push_str(if number.is_finite() { self.number.format_finite(number) } else { missing });
+    }
+}
+
+/// Why a case has no answer.
+#[derive(Clone, Copy)]
+pub enum Failure<'a> {
+    /// The case could not be read.
+    Unreadable(&'a str),
+    /// The engine has no answer.
+    Unanswered(&'a QueryError),
+}
+
+impl Failure<'_> {
+    /// The failure in one or two words.
+    fn summary(self) -> &'static str {
+        match self {
+            Self::Unreadable(_) => "not read",
+            Self::Unanswered(QueryError::Propagation(PropagationError::Impossible(_))) => {
+                "impossible"
+            }
+            Self::Unanswered(_) => "no answer",
+        }
+    }
+}
+
+impl std::fmt::Display for Failure<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unreadable(message) => f.write_str(message),
+            Self::Unanswered(error) => error.fmt(f),
+        }
+    }
+}
+
+/// The parts of the table of all posteriors: the headings, then what is before each probability.
+fn text_prefixes(network: &Network) -> Vec<String> {
+    // Stands for a probability, which is written with as many characters, and is part of no name.
+    const PROBABILITY: &str =
+        "\u{e000}\u{e000}.\u{e000}\u{e000}\u{e000}\u{e000}\u{e000}\u{e000}\u{e000}\u{e000}";
+    let mut table = Table::new([Align::Left, Align::Left, Align::Right]);
+    table.row(["variable", "state", "P(state | e)"]);
+    for variable in network.variables() {
+        for state in variable.states() {
+            table.row([variable.name(), state, PROBABILITY]);
+        }
+    }
+    let table = table.to_string();
+    let (headings, rows) = table.split_once('\n').unwrap_or((&table, ""));
+    let mut prefixes = vec![headings.to_owned()];
+    let mut before = "\n".to_owned();
+    // A name may contain a line feed, so the rows are not split into lines.
+    for part in rows.split_inclusive(PROBABILITY) {
+        if let Some(prefix) = part.strip_suffix(PROBABILITY) {
+            prefixes.push(before + prefix);
+            before = String::new();
+        }
+    }
+    prefixes
+}
+
+/// The keys of the JSON object of all posteriors, and what ends this object.
+fn json_prefixes(network: &Network) -> (Vec<String>, &'static str) {
+    let mut prefixes = Vec::new();
+    let mut before = "";
+    for variable in network.variables() {
+        let name = Value::from(variable.name());
+        for (index, state) in variable.states().iter().enumerate() {
+            let state = Value::from(state.as_str());
+            prefixes.push(match index {
+                0 => format!("{before}{name}:{{{state}:"),
+                _ => format!(",{state}:"),
+            });
+        }
+        before = "},";
+    }
+    (prefixes, if before.is_empty() { "}" } else { "}}" })
+}
+
+/// The header of the CSV output.
+fn csv_header(network: &Network, has_names: bool) -> String {
+    let mut header = "case,".to_owned();
+    header.push_str(if has_names { "name," } else { "" });
+    header.push_str("ln_p_evidence,");
+    for variable in network.variables() {
+        for state in variable.states() {
+            header.push_str(&csv_cell(&format!("{}={state}", variable.name())));
+            header.push(',');
+        }
+    }
+    header.push_str("error\n");
+    header
+}
+
+/// exp(`ln`) in decimal, even where it is outside the range of f64.
+fn probability(ln: f64) -> String {
+    let p = ln.exp();
+    if p == 0.0 || p.is_subnormal() || p.is_infinite() {
+        let log10 = ln / std::f64::consts::LN_10;
+        return format!("{:.5}e{}", 10_f64.powf(log10 - log10.floor()), log10.floor());
+    }
+    if (1e-4..1e6).contains(&p) { format!("{p:.9}") } else { format!("{p:.5e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use cliquescope::engine;
+    use cliquescope::format;
+
+    use super::*;
+
+    /// The output in `format` for a case of Cancer and one that could not be read, without header.
+    fn output(format: OutputFormat) -> String {
+        let network = format::sample("cancer").unwrap().open().network;
+        let context = Context {
+            network: Arc::clone(&network),
+            title: "can\"cer".to_owned(),
+            engine: "cpu",
+            precision: "f64".to_owned(),
+            has_several: true,
+            has_names: true,
+        };
+        let mut formatter = Formatter::new(format, context);
+        let mut text = formatter.header.clone();
+        let posteriors = engine::query(&network, &Evidence::none()).unwrap();
+        let row = Row { number: 1, line: Some(2), name: Some("a,b".to_owned()), error: None };
+        formatter.append(&mut text, &row, Some(&Evidence::none()), Ok(&posteriors));
+        let row = Row { number: 2, line: None, name: None, error: None };
+        formatter.append(&mut text, &row, None, Err(Failure::Unreadable("no \"x\", ever")));
+        text + formatter.footer
+    }
+
+    #[test]
+    fn json_has_all_cases_in_one_object() {
+        let value: Value = serde_json::from_str(&output(OutputFormat::Json)).unwrap();
+        assert_eq!(value["network"], "can\"cer");
+        let cases = value["cases"].as_array().unwrap();
+        assert_eq!(cases.len(), 2);
+        assert_eq!(cases[0]["name"], "a,b");
+        let smoker = &cases[0]["posteriors"]["Smoker"];
+        assert!((smoker["True"].as_f64().unwrap() - 0.3).abs() < 1e-12);
+        assert_eq!(cases[1], serde_json::json!({"error": "no \"x\", ever"}));
+    }
+
+    #[test]
+    fn json_lines_number_the_cases() {
+        let text = output(OutputFormat::JsonLines);
+        let lines: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!((&lines[0]["case"], &lines[0]["line"]), (&1.into(), &2.into()));
+        assert_eq!(lines[1], serde_json::json!({"case": 2, "error": "no \"x\", ever"}));
+        assert_eq!(lines.len(), 2);
+    }
+
+    #[test]
+    fn csv_has_a_column_for_each_state() {
+        let text = output(OutputFormat::Csv);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("case,name,ln_p_evidence,Pollution=low,"), "{}", lines[0]);
+        assert!(lines[0].ends_with(",error"));
+        assert!(lines[1].starts_with("1,\"a,b\",") && lines[1].ends_with(','), "{}", lines[1]);
+        let commas = lines[0].matches(',').count();
+        assert_eq!(lines[1].matches(',').count(), commas + 1, "one is inside quotes");
+        assert_eq!(lines[2], format!("2,{}\"no \"\"x\"\", ever\"", ",".repeat(commas - 1)));
+    }
+
+    #[test]
+    fn text_aligns_the_probabilities() {
+        let text = output(OutputFormat::Text);
+        let table: Vec<&str> =
+            text.lines().skip_while(|line| !line.starts_with("variable")).take(11).collect();
+        let ends: Vec<usize> = table.iter().map(|line| line.len()).collect();
+        assert!(ends.iter().all(|&end| end == ends[0]), "{text}");
+        assert!(table[3].starts_with("Smoker ") && table[3].ends_with(" 0.300000000"), "{text}");
+        assert!(text.ends_with("\n\ncase 2\nnot read\n"), "{text}");
+    }
+
+    #[test]
+    fn probabilities_outside_the_range_of_f64_are_written() {
+        assert_eq!(probability(0.0), "1.000000000");
+        assert_eq!(probability(-20.0), "2.06115e-9");
+        assert_eq!(probability(-1000.0), "5.07596e-435");
+        assert_eq!(probability(1000.0), "1.97007e434");
+    }
+}

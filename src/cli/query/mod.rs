@@ -1,0 +1,271 @@
+//! `cliquescope query`: computes the posteriors of all variables.
+//!
+//! Cases are read, answered and written in blocks, by three threads, so that a file of cases can
+//! have any length. Answers are written in the order of the cases.
+
+mod answers;
+mod blocks;
+mod pipeline;
+mod report;
+mod writer;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use cliquescope::cancel::CancelToken;
+use cliquescope::engine::{self, CaseQuery, LoadOptions, PropagationError, QueryError};
+use cliquescope::potential::Precision;
+use cliquescope::propagation::Form;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag::{register, register_conditional_shutdown};
+
+use super::Outcome;
+use super::options::{self, CompileArgs, PaperArgs, WithoutArgs};
+use answers::{Context, Formatter, OutputFormat};
+use blocks::{Block, Blocks};
+use report::Report;
+use writer::{AnswerWriter, AnsweredBlock};
+
+/// Exit code after an interruption by Ctrl+C: 128 and the number of the signal, as shells have it.
+const INTERRUPTED: u8 = 130;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Path of a file, or name of a sample
+    network: String,
+
+    /// Observe a variable in a state; can be repeated. Applies to every case of an evidence file
+    /// and replaces the case's own finding on the variable
+    #[arg(long, value_name = "VAR=STATE", value_parser = options::finding)]
+    evidence: Vec<String>,
+
+    /// File of cases: JSON, JSON lines, CSV, Hugin's .hcs or .dat, Netica's .cas or UAI's .evid; -
+    /// is standard input. JSON is one object {"name": NAME, "evidence": {VAR: STATE}, "likelihood":
+    /// {VAR: [...]}}, all keys optional, or an array of such objects; JSON lines is one object per
+    /// line. A table has a header of variables and a row per case; an empty cell or * means that
+    /// the variable is not observed. A case with a mistake is reported, and the others are answered
+    #[arg(long, value_name = "FILE")]
+    evidence_file: Option<PathBuf>,
+
+    /// Stop at the first case that has a mistake or no answer
+    #[arg(long)]
+    strict: bool,
+
+    /// Engine to propagate with
+    #[arg(long, value_parser = options::engine_names())]
+    #[arg(default_value = engine::default_engine().name())]
+    engine: String,
+
+    /// Number type of the tables, f32 or f64 [default: the engine's default]
+    #[arg(long)]
+    precision: Option<Precision>,
+
+    /// Threads that the engine may use [default: all that the machine has]
+    #[arg(long, value_name = "N", value_parser = options::whole(1..=u16::MAX))]
+    threads: Option<u16>,
+
+    /// Form in which engine cpu holds the network, tables or table-free [default: the
+    /// form that is forecast to be faster]
+    #[arg(long)]
+    form: Option<Form>,
+
+    #[command(flatten)]
+    compile: CompileArgs,
+
+    #[command(flatten)]
+    paper: PaperArgs,
+
+    #[command(flatten)]
+    without: WithoutArgs,
+
+    /// File to write the answers to [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Format of the answers: text, json (one object with all cases), jsonl (one object per line)
+    /// or csv (a column for each state) [default: by the extension of the output file, else text]
+    #[arg(long)]
+    format: Option<OutputFormat>,
+
+    /// Write JSON, as --format json does
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+
+    /// Replace the output file if it exists
+    #[arg(long, requires = "output")]
+    force: bool,
+}
+
+impl Args {
+    fn output_format(&self) -> Result<OutputFormat, String> {
+        match (&self.output, self.format) {
+            _ if self.json => Ok(OutputFormat::Json),
+            (_, Some(format)) => Ok(format),
+            (None, None) => Ok(OutputFormat::Text),
+            (Some(file), None) => {
+                OutputFormat::by_extension(&file.to_string_lossy()).ok_or_else(|| {
+                    let file = file.display();
+                    format!(
+                        "{file}: unknown extension; use .txt, .json, .jsonl or .csv, or --format"
+                    )
+                })
+            }
+        }
+    }
+
+    /// Checks that the output file may be written.
+    fn check_output(&self) -> Result<(), String> {
+        let Some(output) = &self.output else { return Ok(()) };
+        let target = output.canonicalize().ok();
+        let is_same = |input: &Path| target.is_some() && input.canonicalize().ok() == target;
+        let name = output.display();
+        if self.evidence_file.as_deref().is_some_and(is_same) || is_same(Path::new(&self.network)) {
+            return Err(format!("{name} is an input: choose another file for the output"));
+        }
+        if output.is_file() && !self.force {
+            return Err(format!("{name} already exists; use --force to replace it"));
+        }
+        Ok(())
+    }
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let engine = options::engine(&args.engine)?;
+    let precision = options::precision(engine, args.precision);
+    let format = args.output_format()?;
+    args.check_output()?;
+    let read = options::open(&args.network)?;
+    let network = &read.network;
+    let shared = options::evidence(network, &args.evidence)?;
+    let mut blocks = Blocks::open(args.evidence_file.as_deref(), network, shared)?;
+    let mut report = Report::new(blocks.file(), args.output.is_some());
+    let first = blocks.next_block().unwrap_or_default();
+    let context = Context {
+        network: Arc::clone(network),
+        title: read.origin.title(),
+        engine: engine.name(),
+        precision: precision.to_string(),
+        has_several: first.rows.len() > 1 || !first.is_last,
+        has_names: blocks.has_names(),
+    };
+    let writer = AnswerWriter::new(Formatter::new(format, context), args.output.as_deref())?;
+
+    let runs = first.expected_cases();
+    let load = LoadOptions {
+        precision,
+        threads: options::threads(args.threads),
+        memory: args.compile.memory(),
+        paper: args.paper.options(),
+        runs,
+        form: args.form,
+        optimisations: args.without.optimisations(),
+    };
+    let (compile, cancel) = (args.compile.options(runs)?, CancelToken::new());
+    stop_on_signals(&cancel);
+    let query = CaseQuery::new(engine, network, &compile, &load, &cancel);
+    let mut work = Work { query, is_strict: args.strict, failure: None, report: &mut report };
+    let mut first = Some(first);
+    let mut writer = pipeline::run(
+        move || first.take().or_else(|| blocks.next_block()),
+        |block| work.answer(block),
+        writer,
+        AnswerWriter::write,
+        &cancel,
+    );
+    let failure = work.failure.take();
+    if let Some(failure) = &failure
+        && writer.cases == 0
+    {
+        return Err(failure.clone());
+    }
+    let written = writer.finish();
+    report.finish();
+    let count = cliquescope::numbers::counted(writer.cases, "case", "cases");
+    if cancel.is_cancelled() {
+        report.note(&format!("interrupted: the answers to the first {count} were written"));
+        return written.map(|()| ExitCode::from(INTERRUPTED));
+    }
+    match written.err().or(failure) {
+        Some(failure) => {
+            Err(format!("{failure}; stopped: the answers to the first {count} were written"))
+        }
+        None if report.failed > 0 => Ok(ExitCode::FAILURE),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Sets `cancel` when the user presses Ctrl+C or the program is asked to end. The second time, the
+/// program ends at once.
+fn stop_on_signals(cancel: &CancelToken) {
+    for signal in [SIGINT, SIGTERM] {
+        let flag = cancel.flag();
+        // The order matters: the first handler acts only if the second one has set the flag before.
+        // If a handler cannot be set, the signal ends the program at once, as it does by default.
+        let _ = register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&flag))
+            .and_then(|_| register(signal, flag));
+    }
+}
+
+/// The middle stage: answers blocks, and reports cases that failed.
+struct Work<'a> {
+    query: CaseQuery<'a>,
+    is_strict: bool,
+    /// Why the work ended early, if it did.
+    failure: Option<String>,
+    report: &'a mut Report,
+}
+
+impl Work<'_> {
+    fn answer(&mut self, mut block: Block) -> ControlFlow<Option<AnsweredBlock>, AnsweredBlock> {
+        self.report.warn(&block.warnings);
+        if block.is_last && block.rows.is_empty() && block.failure.is_none() {
+            self.report.warn_if_no_cases();
+        }
+        let mut answers = match self.query.answer(&block.evidence) {
+            Ok(answers) => answers,
+            Err(QueryError::Propagation(PropagationError::Cancelled(_))) => {
+                return ControlFlow::Break(None);
+            }
+            Err(error) => {
+                self.failure = Some(error.to_string());
+                return ControlFlow::Break(None);
+            }
+        };
+        let mut answered = 0;
+        let mut stop_at = None;
+        for (index, row) in block.rows.iter().enumerate() {
+            let failure = match &row.error {
+                Some(error) => Some(error.clone()),
+                None => {
+                    answered += 1;
+                    answers[answered - 1].as_ref().err().map(ToString::to_string)
+                }
+            };
+            let Some(failure) = failure else { continue };
+            self.report.fail(row, &failure);
+            if self.is_strict {
+                answered -= usize::from(row.error.is_none());
+                stop_at = Some(index);
+                break;
+            }
+        }
+        if let Some(end) = stop_at {
+            block.rows.truncate(end);
+            block.evidence.truncate(answered);
+            answers.truncate(answered);
+        }
+        self.report.advance(block.rows.len(), block.share_read);
+        self.failure = match stop_at {
+            Some(_) => Some("stopped at the first failure, as --strict demands".to_owned()),
+            None => block.failure.take(),
+        };
+        let has_rows = !block.rows.is_empty();
+        let block = AnsweredBlock { block, answers };
+        match self.failure {
+            Some(_) => ControlFlow::Break(has_rows.then_some(block)),
+            None => ControlFlow::Continue(block),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What the query tells the user on standard error: failed cases, and the progress on a terminal.
+
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use cliquescope::clock::Instant;
+use cliquescope::numbers::{counted, thousands};
+
+use super::blocks::Row;
+use crate::cli::{options, output};
+
+/// Maximum number of failed cases that are listed. The output marks all of them.
+const MAX_LISTED: usize = 100;
+
+/// Time between two updates of the progress.
+const INTERVAL: Duration = Duration::from_millis(200);
+
+/// Counts cases, lists those that failed, and shows the progress.
+pub struct Report {
+    /// The file of the cases, as the user named it.
+    file: Option<String>,
+    /// Number of cases, of which `failed` have no answer.
+    pub cases: usize,
+    pub failed: usize,
+    progress: Progress,
+}
+
+impl Report {
+    /// A report on the cases in `file`. The progress is shown if standard error is a terminal, and
+    /// the answers do not go to the terminal.
+    pub fn new(file: Option<&str>, is_file_written: bool) -> Self {
+        let is_shown = std::io::stderr().is_terminal()
+            && file.is_some()
+            && (is_file_written || !std::io::stdout().is_terminal());
+        let progress = Progress { is_shown, started: Instant::now(), shown: None };
+        Self { file: file.map(str::to_owned), cases: 0, failed: 0, progress }
+    }
+
+    /// Prints a line.
+    pub fn note(&mut self, line: &str) {
+        self.progress.clear();
+        output::note(line);
+    }
+
+    /// Prints warnings of the reader.
+    pub fn warn(&mut self, warnings: &[String]) {
+        warnings.iter().for_each(|warning| self.note(&format!("warning: {warning}")));
+    }
+
+    /// Prints a warning if no case was counted.
+    pub fn warn_if_no_cases(&mut self) {
+        if self.cases == 0
+            && let Some(file) = &self.file
+        {
+            let warning = format!("{file}: {}", options::NO_CASES);
+            self.warn(&[warning]);
+        }
+    }
+
+    /// Counts a failed case, and prints why it failed unless too many were printed already.
+    /// `message` names the file and the line if the case could not be read.
+    pub fn fail(&mut self, row: &Row, message: &str) {
+        self.failed += 1;
+        if self.failed > MAX_LISTED {
+            return;
+        }
+        let place = match (&self.file, row.line) {
+            _ if row.error.is_some() => String::new(),
+            (Some(file), Some(line)) => format!("{file}:{line}: case {}: ", row.number),
+            (Some(file), None) => format!("{file}: case {}: ", row.number),
+            (None, _) => String::new(),
+        };
+        self.note(&format!("error: {place}{message}"));
+    }
+
+    /// Counts cases and updates the progress. `share` is the share of the file that was read.
+    pub fn advance(&mut self, cases: usize, share: Option<f64>) {
+        self.cases += cases;
+        self.progress.update(self.cases, share);
+    }
+
+    /// Prints how many cases failed, if any did, and removes the progress.
+    pub fn finish(&mut self) {
+        self.progress.clear();
+        if self.failed > 0 && self.cases > 1 {
+            let (failed, cases) = (thousands(self.failed as u64), thousands(self.cases as u64));
+            let listed = match self.failed > MAX_LISTED {
+                true => format!("; the first {MAX_LISTED} are listed, and the output has all"),
+                false => String::new(),
+            };
+            self.note(&format!("error: {failed} of {cases} cases have no answer{listed}"));
+        }
+    }
+}
+
+/// A line on the terminal that is overwritten.
+struct Progress {
+    is_shown: bool,
+    started: Instant,
+    /// When the line was written last; `None` if there is no line.
+    shown: Option<Instant>,
+}
+
+impl Progress {
+    fn update(&mut self, cases: usize, share: Option<f64>) {
+        let is_due = self.shown.is_none_or(|shown| shown.elapsed() >= INTERVAL);
+        if self.is_shown && is_due && self.started.elapsed() >= INTERVAL {
+            let line = progress_line(cases, share, self.started.elapsed());
+            let _ = write!(std::io::stderr().lock(), "\r{line}\x1b[K");
+            self.shown = Some(Instant::now());
+        }
+    }
+
+    fn clear(&mut self) {
+        if self.shown.take().is_some() {
+            let _ = write!(std::io::stderr().lock(), "\r\x1b[K");
+        }
+    }
+}
+
+/// The progress after `elapsed`.
+fn progress_line(cases: usize, share: Option<f64>, elapsed: Duration) -> String {
+    let share = share.map_or_else(String::new, |share| format!(", {:.0}%", 100.0 * share));
+    let rate = thousands((cases as f64 / elapsed.as_secs_f64()) as u64);
+    format!("{}{share}, {rate} per second", counted(cases, "case", "cases"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_progress_has_the_share_only_if_it_is_known() {
+        let elapsed = Duration::from_secs(2);
+        let line = progress_line(400_000, Some(0.254), elapsed);
+        assert_eq!(line, "400,000 cases, 25%, 200,000 per second");
+        assert_eq!(progress_line(1, None, elapsed), "1 case, 0 per second");
+    }
+}

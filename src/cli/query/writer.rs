@@ -1,0 +1,125 @@
+//! Where the answers go: standard output, or a file.
+
+use std::io::{ErrorKind, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use cliquescope::engine::QueryError;
+use cliquescope::propagation::Posteriors;
+use cliquescope::store::NewFile;
+
+use super::answers::{Failure, Formatter};
+use super::blocks::Block;
+
+/// A block with the answer to each case that could be read.
+pub struct AnsweredBlock {
+    pub block: Block,
+    pub answers: Vec<Result<Posteriors, QueryError>>,
+}
+
+/// Writes answers. A file gets its name when it is finished, and has no part of an answer.
+pub struct AnswerWriter {
+    formatter: Formatter,
+    output: Output,
+    text: String,
+    /// Number of cases and bytes that were written.
+    pub cases: usize,
+    bytes: u64,
+    has_begun: bool,
+    /// Why no more can be written; empty if the reader of standard output has gone.
+    failure: Option<String>,
+}
+
+enum Output {
+    Standard,
+    File(Box<NewFile>, String),
+}
+
+impl AnswerWriter {
+    /// A writer to the file at `path`, or to standard output. Writes nothing yet.
+    pub fn new(formatter: Formatter, path: Option<&Path>) -> Result<Self, String> {
+        let output = match path {
+            None => Output::Standard,
+            Some(path) => {
+                let name = path.display().to_string();
+                let file = NewFile::create(path).map_err(|error| format!("{name}: {error}"))?;
+                Output::File(Box::new(file), name)
+            }
+        };
+        let (text, failure) = (String::new(), None);
+        Ok(Self { formatter, output, text, cases: 0, bytes: 0, has_begun: false, failure })
+    }
+
+    /// Writes the answers of a block. Breaks if no more can be written.
+    pub fn write(&mut self, AnsweredBlock { block, answers }: AnsweredBlock) -> ControlFlow<()> {
+        self.begin();
+        let mut answered = block.evidence.iter().zip(&answers);
+        for row in &block.rows {
+            let (evidence, answer) = match &row.error {
+                Some(error) => (None, Err(Failure::Unreadable(error))),
+                None => {
+                    let (evidence, answer) = answered.next().expect("an answer for each row");
+                    (Some(evidence), answer.as_ref().map_err(Failure::Unanswered))
+                }
+            };
+            self.formatter.append(&mut self.text, row, evidence, answer);
+        }
+        self.flush(block.rows.len())
+    }
+
+    /// Writes what comes after the answers, and gives the file its name. Returns an error if not
+    /// all could be written; the file then has the answers of the first [`cases`](Self::cases).
+    pub fn finish(&mut self) -> Result<(), String> {
+        self.begin();
+        self.text.push_str(self.formatter.footer);
+        let _ = self.flush(0);
+        if let Output::File(file, name) = std::mem::replace(&mut self.output, Output::Standard)
+            && let Err(error) = file.finish()
+        {
+            self.cases = 0;
+            return Err(format!("{name}: {error}"));
+        }
+        self.failure.take().filter(|failure| !failure.is_empty()).map_or(Ok(()), Err)
+    }
+
+    fn begin(&mut self) {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.text.push_str(&self.formatter.header);
+        }
+    }
+
+    /// Writes the text of `cases`.
+    fn flush(&mut self, cases: usize) -> ControlFlow<()> {
+        let text = std::mem::take(&mut self.text);
+        let bytes = text.as_bytes();
+        let outcome = match &mut self.output {
+            Output::Standard => {
+                let mut out = std::io::stdout().lock();
+                out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| {
+                    match error.kind() {
+                        ErrorKind::BrokenPipe => String::new(),
+                        _ => format!("standard output: {error}"),
+                    }
+                })
+            }
+            Output::File(file, name) => file.write_all(bytes).map_err(|error| {
+                // What was written of this block is not complete.
+                let _ = file.truncate(self.bytes);
+                format!("{name}: {error}")
+            }),
+        };
+        match outcome {
+            Ok(()) => {
+                self.cases += cases;
+                self.bytes += bytes.len() as u64;
+                self.text = text;
+                self.text.clear();
+                ControlFlow::Continue(())
+            }
+            Err(failure) => {
+                self.failure.get_or_insert(failure);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}
