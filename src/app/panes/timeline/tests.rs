@@ -212,8 +212,8 @@ fn the_panel_groups_by_thread_sender_and_receiver() {
     harness.get_by_label("Sender").click();
     harness.run();
     let root = harness.state().tree().root();
-    let name = naming::clique(harness.state().model.compiled().unwrap(), root);
-    harness.get_by_label(&name).click();
+    // The name may be cut at the end.
+    label_containing(&harness, &format!("{} {{", naming::clique_id(root))).click();
     harness.run();
     assert_eq!(harness.state().model.selected(), Some(&Item::Clique(root)));
 }
