@@ -195,7 +195,10 @@ impl Drawing<'_> {
                     self.palette.distribute,
                     distribute / (collect + distribute).max(f32::EPSILON),
                 );
-                let mixed = messages.lerp_to_gamma(self.palette.stage, work / all);
+                // In rows of launches, all other work is launches.
+                let is_launching = self.scene.kind.launch.is_some();
+                let other = if is_launching { self.palette.copy } else { self.palette.stage };
+                let mixed = messages.lerp_to_gamma(other, work / all);
                 // Even the smallest coverage must be visible on the background.
                 let strength = 0.35 + 0.65 * all.min(1.0);
                 let lit = if self.scene.lit { UNLIT } else { 1.0 };

@@ -130,9 +130,15 @@ impl TimelinePane {
                 ui.separator();
             }
             let path = &scene.layout.critical_path;
+            let consequence = if scene.kind.on_gpu && scene.kind.launch.is_none() {
+                "On this engine, messages overlap those that they need, so the messages can take \
+                 less."
+            } else {
+                "With these durations, no number of threads makes the messages take less."
+            };
             let hint = format!(
                 "The longest chain of messages that need one another: {}, {} of the propagation. \
-                 With these durations, no number of threads makes the messages take less.",
+                 {consequence}",
                 numbers::counted(path.messages.len(), "message", "messages"),
                 numbers::share(path.duration.as_nanos() as f64, scene.total)
             );

@@ -69,7 +69,7 @@ impl TimelinePane {
     }
 
     /// Handles keys if the timeline has the focus, or if the pointer is over the timeline and no
-    /// other widget has the focus. `rect` is the timeline, which is scrolled into view when a key
+    /// text field has the focus. `rect` is the timeline, which is scrolled into view when a key
     /// selects a message.
     pub(super) fn handle_keys(
         &mut self,
@@ -90,11 +90,12 @@ impl TimelinePane {
             let filter = EventFilter { horizontal_arrows: true, ..EventFilter::default() };
             ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
         }
-        let focus_elsewhere =
-            !response.has_focus() && ui.memory(|memory| memory.focused().is_some());
-        if focus_elsewhere {
+        // A text field takes all keys. Other widgets that have the focus take only the arrow keys.
+        if ui.ctx().text_edit_focused() {
             return;
         }
+        let focus_elsewhere =
+            !response.has_focus() && ui.memory(|memory| memory.focused().is_some());
         // Escape and F are also global shortcuts, whose key presses may be consumed before this
         // runs. `key_down` and `fit` still see them.
         if ui.input(|input| input.key_down(Key::Escape)) {
@@ -109,7 +110,7 @@ impl TimelinePane {
                 i64::from(input.key_pressed(forth)) - i64::from(input.key_pressed(back))
             })
         };
-        let in_order = pressed(Key::ArrowLeft, Key::ArrowRight);
+        let in_order = if focus_elsewhere { 0 } else { pressed(Key::ArrowLeft, Key::ArrowRight) };
         let in_row = pressed(Key::Comma, Key::Period);
         let next = if in_order != 0 {
             next_in_trace(scene, in_order)
