@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use eframe::egui::{FontId, Pos2, Rect, RichText, Sense, Ui, UiBuilder, WidgetInfo, WidgetType};
+use eframe::egui::{
+    Align, FontId, Layout, Pos2, Rect, RichText, Sense, Ui, UiBuilder, WidgetInfo, WidgetType,
+};
 use egui_extras::{Column, TableBuilder};
 
 use super::alignment::{Alignment, Change, Pair};
@@ -186,8 +188,8 @@ fn summary(ui: &mut Ui, alignment: &Alignment) {
     ui.horizontal_wrapped(|ui| {
         let aligned = numbers::counted(alignment.pairs.len(), "message", "messages");
         ui.label(RichText::new(format!("{aligned} in both")).strong());
-        ui.label(format!("▲ {} slower", count(slower)));
-        ui.label(format!("▼ {} faster", count(faster)));
+        ui.label(format!("⏶ {} slower", count(slower)));
+        ui.label(format!("⏷ {} faster", count(faster)));
         ui.weak("by more than a tenth;");
         let (first, second) = (alignment.only_first.len(), alignment.only_second.len());
         ui.weak(format!("{} only kept, {} only now", count(first), count(second)));
@@ -227,7 +229,10 @@ fn messages_table(
     table.body(|body| {
         body.rows(table::ROW_HEIGHT, pairs.len(), |mut row| {
             let pair = pairs[row.index()];
-            row.col(|ui| message_link(ui, compiled, pair.second, commands));
+            row.col(|ui| {
+                let layout = Layout::left_to_right(Align::Center);
+                ui.with_layout(layout, |ui| message_link(ui, compiled, pair.second, commands));
+            });
             number(&mut row, numbers::nanoseconds(pair.first_time));
             number(&mut row, numbers::nanoseconds(pair.second_time));
             number(&mut row, change_text(pair));
@@ -252,7 +257,7 @@ fn message_link(
     }
 }
 
-/// The change of a message: `▲ 2.5×` if it took 2.5 times as long, `▼ 2.5×` if it took as many
+/// The change of a message: `⏶ 2.5×` if it took 2.5 times as long, `⏷ 2.5×` if it took as many
 /// times less, `=` if it took about as long.
 fn change_text(pair: Pair) -> String {
     let (long, short) = match pair.change() {
@@ -260,6 +265,6 @@ fn change_text(pair: Pair) -> String {
         Change::Faster => (pair.first_time, pair.second_time),
         Change::Same => return "=".to_owned(),
     };
-    let mark = if pair.change() == Change::Slower { "▲" } else { "▼" };
+    let mark = if pair.change() == Change::Slower { "⏶" } else { "⏷" };
     format!("{mark} {}×", numbers::short(long / short.max(1.0)))
 }

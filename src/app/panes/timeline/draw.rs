@@ -277,8 +277,8 @@ impl Drawing<'_> {
         for slice in seen {
             let change = slice.message().and_then(|id| changes.get(id.index()).copied().flatten());
             let (line, text, align) = match change {
-                Some(Change::Slower) => (y_range.min..=y_range.min + 3.0, "▲", Align2::LEFT_TOP),
-                Some(Change::Faster) => (y_range.max - 3.0..=y_range.max, "▼", Align2::LEFT_BOTTOM),
+                Some(Change::Slower) => (y_range.min..=y_range.min + 3.0, "⏶", Align2::LEFT_TOP),
+                Some(Change::Faster) => (y_range.max - 3.0..=y_range.max, "⏷", Align2::LEFT_BOTTOM),
                 _ => continue,
             };
             let (from, to) = (self.geometry.x(slice.start), self.geometry.x(slice.end));

@@ -48,7 +48,7 @@ use rows::Grouping;
 use slices::Slice;
 
 /// Width in points of the panel of sums.
-const PANEL_WIDTH: f32 = 340.0;
+const PANEL_WIDTH: f32 = 440.0;
 /// Minimum width in points of the chart next to the panel of sums. In a narrower pane, the panel is
 /// below the chart.
 const MIN_CHART_WIDTH: f32 = 320.0;

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use eframe::egui::{
-    Rangef, Rect, RichText, Sense, StrokeKind, Ui, WidgetInfo, WidgetType, pos2, vec2,
+    Align, Layout, Rangef, Rect, RichText, Sense, StrokeKind, Ui, WidgetInfo, WidgetType, pos2,
+    vec2,
 };
 use egui_extras::{Column, TableBuilder};
 
@@ -110,7 +111,10 @@ fn table(
     table.body(|body| {
         body.rows(table::ROW_HEIGHT, sums.len(), |mut row| {
             let sum = sums[row.index()];
-            row.col(|ui| name(ui, scene, sum, commands));
+            row.col(|ui| {
+                let layout = Layout::left_to_right(Align::Center);
+                ui.with_layout(layout, |ui| name(ui, scene, sum, commands));
+            });
             number(&mut row, numbers::thousands(sum.count as u64));
             number(&mut row, numbers::nanoseconds(sum.total.round()));
             number(&mut row, numbers::nanoseconds(sum.mean().round()));

@@ -342,7 +342,7 @@ fn a_kept_run_is_compared_with_another_message_by_message() {
     label_containing(&harness, "Run to compare, kept: sequential f64");
     label_containing(&harness, "Run to compare, now: gpu f32");
     label_containing(&harness, &format!("{messages} messages in both"));
-    let (slower, faster) = ("▲ ", "▼ ");
+    let (slower, faster) = ("⏶ ", "⏷ ");
     label_containing(&harness, slower);
     label_containing(&harness, faster);
     harness.get_by_label("Compare").click();
