@@ -1,7 +1,7 @@
 //! Drawings of rooted trees: in levels from the top or from the left, or packed into rectangles.
 //!
 //! A tree has one drawing, whatever the shape of the pane: a drawing that changed with its pane
-//! would be hard to recognise. It is made for a pane that is [`ASPECT`] times as wide as high.
+//! would be hard to recognise. It is made for a pane that is 1.6 times as wide as high.
 
 mod contour;
 mod levels;

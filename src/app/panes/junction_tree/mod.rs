@@ -1,11 +1,9 @@
 //! The junction tree as a picture.
 //!
-//! A box is a clique; its colour shows the size of its table or another [`Measure`]. A line is a
+//! A box is a clique; its colour shows the size of its table or another measure. A line is a
 //! separator; its width shows the logarithm of the size of its table. Items that are selected or
 //! hovered in any pane are highlighted here, and the messages of a running propagation are shown as
 //! they are computed.
-//!
-//! [`Measure`]: measure::Measure
 
 mod card;
 mod legend;

@@ -163,6 +163,7 @@ impl<K: PartialEq> GraphCanvas<K> {
     }
 
     /// The centre of each node, by a key that identifies it.
+    #[must_use]
     pub fn centres<Q: Hash + Eq>(&self, keys: impl Iterator<Item = Q>) -> HashMap<Q, Pos2> {
         keys.zip(&self.nodes).map(|(key, node)| (key, node.centre)).collect()
     }

@@ -1,10 +1,10 @@
 //! Pictures of graphs that can be zoomed, dragged and pointed at.
 //!
 //! Nodes are boxes with text, edges are lines. They show less detail the smaller they are, and text
-//! that would be smaller than [`MIN_TEXT_SIZE`](text::MIN_TEXT_SIZE) is left out.
+//! that would be smaller than 10 points is left out.
 //!
 //! * **Drawing only what changed.** Turning shapes into triangles takes most of the time of a
-//!   frame. The triangles of a few dozen neighbouring items are kept in a [`chunk`], which is made
+//!   frame. The triangles of a few dozen neighbouring items are kept in a chunk, which is made
 //!   again only when the style of one of its items changes, or the zoom. Dragging the picture moves
 //!   the triangles. A window in which nothing happens is not redrawn at all.
 //! * **The camera.** The plain mouse wheel zooms at the pointer, a fitted picture stays fitted
