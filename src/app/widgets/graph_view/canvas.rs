@@ -283,12 +283,12 @@ impl<K: PartialEq> GraphCanvas<K> {
         let motion = self.motion.as_mut()?;
         let now = ui.input(|input| input.time);
         let share = ((now - *motion.start.get_or_insert(now)) / MOVE_TIME) as f32;
-        ui.ctx().request_repaint();
         if share >= 1.0 || ui.style().animation_time == 0.0 {
             self.motion = None;
             // This frame draws the final positions.
             return Some(1.0);
         }
+        ui.ctx().request_repaint();
         Some(egui::emath::easing::cubic_out(share))
     }
 

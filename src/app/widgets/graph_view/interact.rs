@@ -63,7 +63,7 @@ impl<K: PartialEq> GraphCanvas<K> {
         // The pane has its final size from the second frame on, and the first picture does not
         // glide in.
         let jumps = self.jumps || ui.style().animation_time == 0.0;
-        let seconds = ui.input(|input| input.stable_dt).min(0.05);
+        let seconds = ui.input(|input| input.stable_dt);
         if jumps || self.camera.glide(&goal, seconds, rect.size()) {
             self.camera = goal;
             self.camera_goal = None;
