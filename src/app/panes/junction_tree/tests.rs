@@ -4,19 +4,34 @@ use egui_kittest::kittest::Queryable as _;
 use super::*;
 use crate::app::testing::{drive, label_containing, model};
 use crate::app::widgets::graph_view::camera::Camera;
-
-/// Networks of all sizes and shapes. Engine `sequential` propagates them in a moment.
-const SAMPLES_TO_DRAW: [&str; 8] =
-    ["asia", "cancer", "child", "insurance", "alarm", "hailfinder", "pigs", "munin4"];
+use crate::cancel::CancelToken;
+use crate::format;
+use crate::propagation::{CompileOptions, compile};
 
 /// Sizes of the pane in a window of 1280x800 and of 1920x1080, without toolbar and legend.
 const PANES: [Vec2; 2] = [Vec2::new(668.0, 420.0), Vec2::new(1200.0, 640.0)];
 
 #[test]
 fn the_tree_of_every_sample_fills_half_of_its_pane_and_its_boxes_can_be_seen() {
-    for name in SAMPLES_TO_DRAW {
-        let model = model(name);
-        let compiled = model.compiled().unwrap();
+    let samples = [
+        "alarm",
+        "asia",
+        "barley",
+        "cancer",
+        "child",
+        "diabetes",
+        "insurance",
+        "mildew",
+        "munin2",
+        "munin3",
+        "munin4",
+        "pigs",
+        "water",
+    ];
+    for name in samples {
+        let network = format::open(name).unwrap().network;
+        let compiled = compile(network, &CompileOptions::default(), &CancelToken::new());
+        let compiled = &compiled.expect("not cancelled");
         for by_area in [true, false] {
             let (nodes, edges) = picture(compiled, by_area);
             assert_eq!(edges.len(), compiled.tree().separators().len());
