@@ -12,6 +12,11 @@ use crate::network::Network;
 /// the constant is wrong, only speed changes.
 pub const MIN_PARALLEL_ENTRIES: usize = 150_000;
 
+/// Minimum number of entries of a separator whose messages several threads permute, divide and
+/// rescale. Each thread takes half as many entries at a time, a few times as much work as waking a
+/// thread. If it is wrong, only speed and memory change.
+pub const MIN_SHARED_ENTRIES: usize = 1 << 16;
+
 /// The threads and limits of one propagation.
 #[derive(Clone, Copy)]
 pub struct ExecutionContext<'a> {

@@ -2,7 +2,8 @@
 
 use crate::engine::cpu::tables::multiply::MAX_FACTORS;
 use crate::engine::cpu::tables::sparsity::MAX_GAP;
-use crate::engine::cpu::tree::rows::{ROW_HEAD, parts};
+use crate::engine::cpu::tree::division::max_copied_entries;
+use crate::engine::cpu::tree::rows::ROW_HEAD;
 use crate::engine::cpu::tree::structure::Structure;
 
 /// An upper bound on the memory of a tree and of one propagation in it.
@@ -30,10 +31,10 @@ impl Footprint {
             let below: usize = port_entries().skip(ports_above).sum();
             table_bytes += entries * width;
             // An entry of a separator above takes 32 bytes: `unmasked`, `down` and `mask` take 8
-            // each, the permutation and the entry map 4 each. An entry below takes 20: `up` and
+            // each, the permutation 4, and the inverse permutation or the entry map 4. An entry below takes 20: `up` and
             // `beliefs` take 8 each, the entry map 4. Counting 24 leaves room for dummy entries.
             held_bytes += words * 4 + above * 32 + below * 24;
-            held_bytes += (parts(entries, below) - 1) * below * 8;
+            held_bytes += max_copied_entries(entries, below) * 8;
             if removes_zeros {
                 let sparse_words = (rows + entries / MAX_GAP) * (ROW_HEAD + layout.ports.len());
                 removal_bytes = removal_bytes.max(entries * width + sparse_words * 4);

@@ -46,6 +46,8 @@
 //! * *stale*: said of a message or belief that must be computed again for the new evidence.
 //! * *factored table*: a clique's table that is kept as a product of smaller tables. Each smaller
 //!   table is the product of the factors in one *factor group* ([`factored`](tables::factored)).
+//! * *part* of a table: consecutive rows that one thread sums while others sum other parts
+//!   ([`division`](tree::division)).
 //! * *forks*: whether a function may share its work with other threads.
 //!
 //! # Numbers

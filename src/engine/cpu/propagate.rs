@@ -140,16 +140,28 @@ impl<T: Real> Shared<T> {
         let threads = context.threads.filter(|_| state.work() >= MIN_PARALLEL_ENTRIES);
         let report = Report { watch, messages };
         let pass = PassContext { filled, report, forks: threads.is_some(), is_boolean: false };
-        let mut propagate = || -> Result<f64, RunError> {
+        let is_full_tree = messages.is_some();
+        let mut propagate = || -> Result<Posteriors, RunError> {
             watch.stage_with_clock(Stage::Collect, from, |from| {
                 state.whole().collect_all(&pass, from)
             })?;
             watch.stage_with_clock(Stage::Distribute, from, |from| {
                 state.whole().distribute_all(&pass, from)
             })?;
-            state.ln_p_evidence(filled)
+            let ln_p_evidence = state.ln_p_evidence(filled)?;
+            let made_entries = (!is_full_tree).then_some(made_entries);
+            if let Some(messages) = messages {
+                watch.note_processed(|| messages.processed().to_vec());
+            }
+            watch.note_savings(savings(&self.compiled, &filled.tree, state, made_entries));
+            watch.check()?;
+            let is_certain = evidence.is_empty() && network.is_bayesian();
+            let ln_p_evidence = if is_certain { 0.0 } else { ln_constant + ln_p_evidence };
+            Ok(watch.stage_with_clock(Stage::Read, from, |_| {
+                state.posteriors(network, &filled.tree, evidence, ln_p_evidence)
+            }))
         };
-        let ln_p_evidence = match threads {
+        match threads {
             Some(threads) => {
                 let asked = watch.worker_clock();
                 threads.install(|| {
@@ -158,18 +170,7 @@ impl<T: Real> Shared<T> {
                 })
             }
             None => propagate(),
-        }?;
-        let made_entries = messages.is_none().then_some(made_entries);
-        if let Some(messages) = messages {
-            watch.note_processed(|| messages.processed().to_vec());
         }
-        watch.note_savings(savings(&self.compiled, &filled.tree, state, made_entries));
-        watch.check()?;
-        let is_certain = evidence.is_empty() && network.is_bayesian();
-        let ln_p_evidence = if is_certain { 0.0 } else { ln_constant + ln_p_evidence };
-        Ok(watch.stage_with_clock(Stage::Read, from, |_| {
-            state.posteriors(network, &filled.tree, evidence, ln_p_evidence)
-        }))
     }
 }
 

@@ -15,7 +15,7 @@
 
 use crate::engine::cpu::pass::kernel::{FromParent, Inputs, RowBuffer};
 use crate::engine::cpu::tables::factored::{FactoredTable, MAX_STREAMS};
-use crate::engine::cpu::tree::rows::ParentPort;
+use crate::engine::cpu::tree::rows::{ParentPort, SumWord};
 use crate::engine::simd::simd_dispatch;
 
 /// Number of entries in the shortest loop step of fixed length. Sums have twice as many partial
@@ -56,8 +56,8 @@ simd_dispatch!(
     (
         rows: FactoredRows<'_>,
         from_parent: FromParent<'_>,
-        scalars: &[u32],
-        vectors: &[u32],
+        scalars: &[SumWord],
+        vectors: &[SumWord],
         buffer: &mut RowBuffer,
         sums: &mut [f64]
     )
@@ -153,8 +153,8 @@ fn collect_streams<const N: usize>(
 fn distribute_rows(
     rows: FactoredRows<'_>,
     from_parent: FromParent<'_>,
-    scalars: &[u32],
-    vectors: &[u32],
+    scalars: &[SumWord],
+    vectors: &[SumWord],
     buffer: &mut RowBuffer,
     sums: &mut [f64],
 ) {
@@ -182,7 +182,7 @@ fn distribute_streams<const N: usize>(
     columns: [Column<'_>; N],
     others: &[Column<'_>],
     from_parent: Option<Column<'_>>,
-    (scalars, vectors): (&[u32], &[u32]),
+    (scalars, vectors): (&[SumWord], &[SumWord]),
     buffer: &mut RowBuffer,
     sums: &mut [f64],
 ) {
@@ -195,11 +195,11 @@ fn distribute_streams<const N: usize>(
         // added to a single table.
         if others.is_empty() && vectors.is_empty() {
             let sum = factor * sum_products(streams, length);
-            scalars.iter().for_each(|&word| sums[row[word as usize] as usize] += sum);
+            scalars.iter().for_each(|word| sums[word.at(row)] += sum);
             continue;
         }
         if let ([], [word], []) = (others, vectors, scalars) {
-            let at = row[*word as usize] as usize;
+            let at = word.at(row);
             add_products(streams, factor, &mut sums[at..at + length]);
             continue;
         }
@@ -207,12 +207,12 @@ fn distribute_streams<const N: usize>(
         write_products(streams, factor, buffer);
         multiply_by(others, row, buffer);
         for &word in vectors {
-            let at = row[word as usize] as usize;
+            let at = word.at(row);
             add_products([&*buffer], 1.0, &mut sums[at..at + length]);
         }
         if !scalars.is_empty() {
             let sum = sum_products([&*buffer], length);
-            scalars.iter().for_each(|&word| sums[row[word as usize] as usize] += sum);
+            scalars.iter().for_each(|word| sums[word.at(row)] += sum);
         }
     }
 }

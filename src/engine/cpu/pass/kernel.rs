@@ -6,7 +6,7 @@
 //! [`rows`](crate::engine::cpu::tree::rows) for the words of a row.
 
 use crate::engine::cpu::tree::layout::MAX_ROW_ENTRIES;
-use crate::engine::cpu::tree::rows::ParentPort;
+use crate::engine::cpu::tree::rows::{ParentPort, SumWord};
 use crate::engine::cpu::vector::{add, dot, dot3, sum};
 use crate::engine::simd::simd_dispatch;
 use crate::potential::Entry;
@@ -70,14 +70,14 @@ simd_dispatch!(
     ///            values[x] * message from the parent at x * product of the inputs at x
     /// ```
     ///
-    /// `scalars` and `vectors` are the positions of the words of a row that point into `sums`.
+    /// `scalars` and `vectors` are the words of a row that point into `sums`.
     pub distribute<Entry>, distribute_rows,
     (
         rows: Rows<'_, T>,
         inputs: Inputs<'_>,
         from_parent: FromParent<'_>,
-        scalars: &[u32],
-        vectors: &[u32],
+        scalars: &[SumWord],
+        vectors: &[SumWord],
         buffer: &mut RowBuffer,
         sums: &mut [f64]
     )
@@ -135,8 +135,8 @@ fn distribute_rows<T: Entry>(
     rows: Rows<'_, T>,
     inputs: Inputs<'_>,
     from_parent: FromParent<'_>,
-    scalars: &[u32],
-    vectors: &[u32],
+    scalars: &[SumWord],
+    vectors: &[SumWord],
     buffer: &mut RowBuffer,
     sums: &mut [f64],
 ) {
@@ -151,13 +151,13 @@ fn distribute_rows<T: Entry>(
         let buffer = &mut buffer[..values.len()];
         multiply(values, factor, along, row, inputs.vectors, inputs.table, buffer);
         for &word in vectors {
-            let at = row[word as usize] as usize;
+            let at = word.at(row);
             add(&mut sums[at..at + values.len()], buffer);
         }
         if !scalars.is_empty() {
             let sum = sum(buffer);
             for &word in scalars {
-                sums[row[word as usize] as usize] += sum;
+                sums[word.at(row)] += sum;
             }
         }
     }

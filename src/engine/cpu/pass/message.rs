@@ -19,20 +19,29 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
+
+use crate::engine::cpu::context::MIN_SHARED_ENTRIES;
 use crate::engine::cpu::pass::factored_kernel::{self, FactoredRows};
-use crate::engine::cpu::pass::kernel::{self, FromParent, Inputs, RowBuffer, Rows};
+use crate::engine::cpu::pass::kernel::{self, Inputs, RowBuffer, Rows};
+use crate::engine::cpu::pass::report::Helpers;
 use crate::engine::cpu::tables::table::CliqueTable;
+use crate::engine::cpu::tree::division::TableDivision;
 use crate::engine::cpu::tree::layout::MAX_ROW_ENTRIES;
 use crate::engine::cpu::tree::nodes::Node;
-use crate::engine::cpu::tree::rows::{ParentPort, PortWords, RowBlock};
-use crate::engine::cpu::vector::{keep_in_range, largest};
+use crate::engine::cpu::tree::rows::{ParentPort, PortWords};
+use crate::engine::cpu::vector::{NEAR_ONE, keep_in_range, larger, largest};
 use crate::engine::simd::simd_dispatch;
-use crate::potential::{Entry, ratio};
+use crate::potential::{Entry, Real, ratio};
 
 thread_local! {
     /// A buffer per thread for the products of a row.
-    static ROW: RefCell<RowBuffer> = const { RefCell::new([0.0; MAX_ROW_ENTRIES]) };
+    pub static ROW: RefCell<RowBuffer> = const { RefCell::new([0.0; MAX_ROW_ENTRIES]) };
 }
+
+/// Number of entries of a separator that a thread takes at a time.
+pub const SHARED_PART: usize = MIN_SHARED_ENTRIES / 2;
 
 /// A clique and its table.
 #[derive(Debug)]
@@ -66,24 +75,64 @@ pub fn collect<T: Entry>(
     mask: Option<&[f64]>,
     unmasked: &mut [f64],
     up: &mut [f64],
-    forks: bool,
+    helpers: Helpers<'_>,
 ) -> Option<i32> {
     let Clique { node, table, skips_zeros } = clique;
-    let port = node.port.expect("the root sends no message up");
-    unmasked.fill(0.0);
     let (scalars, vectors) = (&*ports.scalars, &*ports.vectors);
     let inputs = Inputs { table: below, scalars, vectors, skips_zeros };
-    let skipped = mask.filter(|_| skips_zeros);
-    if forks && node.blocks.len() > 1 {
-        collect_blocks(clique, &node.blocks, inputs, skipped, unmasked, 0);
-    } else {
-        collect_rows(clique, &node.words, inputs, port, skipped, unmasked);
-    }
-    let mut largest = 0.0;
-    remove_impossible(mask, unmasked, &mut largest);
-    let scale = keep_in_range(unmasked, largest)?;
-    send_up(node, unmasked, mask, up);
+    // Sums `rows` onto the entries of the separator from `start` on, and returns the largest.
+    let sum = |rows: Range<usize>, start: usize, unmasked: &mut [f64]| {
+        let mut port = node.port.expect("the root sends no message up");
+        port.start = start;
+        let mask = mask.map(|mask| &mask[start..start + unmasked.len()]);
+        let words = &node.words[rows.start * node.stride..rows.end * node.stride];
+        unmasked.fill(0.0);
+        let skipped = mask.filter(|_| skips_zeros);
+        collect_rows(clique, words, inputs, port, skipped, unmasked);
+        let mut largest = 0.0;
+        remove_impossible(mask, unmasked, &mut largest);
+        largest
+    };
+    let largest = match &*node.parts_up.tables {
+        [TableDivision::Divided(ranges)] if helpers.forks => {
+            let tables = split(unmasked, ranges);
+            let parts = node.parts_up.parts.par_iter().zip(ranges).zip(tables);
+            let part = |((rows, range), table): ((&Range<usize>, &Range<usize>), &mut [f64])| {
+                helpers.part(|| sum(rows.clone(), range.start, table))
+            };
+            parts.map(part).reduce(|| 0.0, larger)
+        }
+        _ => sum(0..node.row_count(), 0, unmasked),
+    };
+    let scale = rescale(unmasked, largest, helpers)?;
+    send_up(node, unmasked, mask, up, helpers);
     Some(table.exponent - scale)
+}
+
+/// The consecutive slices of `table` with the lengths of `ranges`.
+pub fn split<'a>(mut table: &'a mut [f64], ranges: &[Range<usize>]) -> Vec<&'a mut [f64]> {
+    let slice = |range: &Range<usize>| {
+        let (slice, rest) = std::mem::take(&mut table).split_at_mut(range.len());
+        table = rest;
+        slice
+    };
+    ranges.iter().map(slice).collect()
+}
+
+/// Whether threads share the work at the entries of a separator.
+fn shares(entries: usize, helpers: Helpers<'_>) -> bool {
+    helpers.forks && entries >= MIN_SHARED_ENTRIES
+}
+
+/// Brings `values` into range, as [`keep_in_range`] does, if the largest is `largest`.
+fn rescale(values: &mut [f64], largest: f64, helpers: Helpers<'_>) -> Option<i32> {
+    let scale = largest.scale_exponent()?;
+    if NEAR_ONE.contains(&scale) || !shares(values.len(), helpers) {
+        return keep_in_range(values, largest);
+    }
+    let parts = values.par_chunks_mut(SHARED_PART);
+    parts.for_each(|part| helpers.part(|| _ = keep_in_range(part, largest)));
+    Some(scale)
 }
 
 simd_dispatch!(
@@ -127,33 +176,6 @@ fn collect_rows<T: Entry>(
     });
 }
 
-/// Sums the rows of `blocks` on several threads. `unmasked` begins with entry number `start` of the
-/// separator, and the blocks touch no earlier entry. `mask` begins with entry 0.
-fn collect_blocks<T: Entry>(
-    clique: Clique<'_, T>,
-    blocks: &[RowBlock],
-    inputs: Inputs<'_>,
-    mask: Option<&[f64]>,
-    unmasked: &mut [f64],
-    start: usize,
-) {
-    let node = clique.node;
-    if let [block] = blocks {
-        let mut port = node.port.expect("the root sends no message up");
-        port.start = start;
-        let mask = mask.map(|mask| &mask[start..]);
-        collect_rows(clique, &node.words[block.words.clone()], inputs, port, mask, unmasked);
-        return;
-    }
-    let (left, right) = blocks.split_at(blocks.len() / 2);
-    let middle = right[0].above;
-    let (before, after) = unmasked.split_at_mut(middle - start);
-    rayon::join(
-        || collect_blocks(clique, left, inputs, mask, before, start),
-        || collect_blocks(clique, right, inputs, mask, after, middle),
-    );
-}
-
 /// Writes `mask`, the findings at the separator, into `up` in the parent's order. This is the
 /// message to the parent if `unmasked` is one everywhere.
 pub fn send_findings(node: &Node, mask: &[f64], up: &mut [f64]) {
@@ -164,13 +186,51 @@ pub fn send_findings(node: &Node, mask: &[f64], up: &mut [f64]) {
 }
 
 /// Writes the message to the parent, `unmasked` times `mask`, into `up` in the parent's order.
-pub fn send_up(node: &Node, unmasked: &[f64], mask: Option<&[f64]>, up: &mut [f64]) {
-    send_permuted(node.permutation.as_deref(), unmasked, mask, up);
+pub fn send_up(
+    node: &Node,
+    unmasked: &[f64],
+    mask: Option<&[f64]>,
+    up: &mut [f64],
+    helpers: Helpers<'_>,
+) {
+    let can_share = node.permutation.is_some() == node.inverse.is_some();
+    if !can_share || !shares(up.len(), helpers) {
+        return send_permuted(node.permutation.as_deref(), unmasked, mask, up);
+    }
+    let parts = up.par_chunks_mut(SHARED_PART).enumerate();
+    parts.for_each(|(number, part)| {
+        let start = number * SHARED_PART;
+        let range = start..start + part.len();
+        helpers.part(|| match &node.inverse {
+            None => {
+                let mask = mask.map(|mask| &mask[range.clone()]);
+                send_permuted(None, &unmasked[range], mask, part);
+            }
+            Some(inverse) => gather_permuted(&inverse[range], unmasked, mask, part),
+        });
+    });
+}
+
+simd_dispatch!(
+    /// Writes `unmasked` times `mask` into `up`, entry i from position `inverse[i]`.
+    gather_permuted, gather_entries,
+    (inverse: &[u32], unmasked: &[f64], mask: Option<&[f64]>, up: &mut [f64])
+);
+
+#[inline(always)]
+fn gather_entries(inverse: &[u32], unmasked: &[f64], mask: Option<&[f64]>, up: &mut [f64]) {
+    let entries = up.iter_mut().zip(inverse);
+    match mask {
+        None => entries.for_each(|(up, &from)| *up = unmasked[from as usize]),
+        Some(mask) => {
+            entries.for_each(|(up, &from)| *up = unmasked[from as usize] * mask[from as usize]);
+        }
+    }
 }
 
 simd_dispatch!(
     /// Writes `unmasked` times `mask` into `up`, entry i at position `permutation[i]`.
-    send_permuted, send_entries,
+    pub send_permuted, send_entries,
     (permutation: Option<&[u32]>, unmasked: &[f64], mask: Option<&[f64]>, up: &mut [f64])
 );
 
@@ -199,11 +259,33 @@ fn send_entries(
 
 /// Fills `down`, the message from the parent, from the parent's `belief` and this clique's
 /// `unmasked`. `None` means that `unmasked` is one everywhere.
-pub fn receive(node: &Node, belief: &[f64], unmasked: Option<&[f64]>, down: &mut [f64]) {
-    let mut largest = 0.0;
-    receive_permuted(node.permutation.as_deref(), belief, unmasked, down, &mut largest);
+pub fn receive(
+    node: &Node,
+    belief: &[f64],
+    unmasked: Option<&[f64]>,
+    down: &mut [f64],
+    helpers: Helpers<'_>,
+) {
+    let permutation = node.permutation.as_deref();
+    // Fills the entries of `down` from `start` on, and returns the largest.
+    let fill = |start: usize, down: &mut [f64]| {
+        let range = start..start + down.len();
+        let belief = if permutation.is_some() { belief } else { &belief[range.clone()] };
+        let permutation = permutation.map(|order| &order[range.clone()]);
+        let mut largest = 0.0;
+        let unmasked = unmasked.map(|unmasked| &unmasked[range]);
+        receive_permuted(permutation, belief, unmasked, down, &mut largest);
+        largest
+    };
+    let largest = if shares(down.len(), helpers) {
+        let parts = down.par_chunks_mut(SHARED_PART).enumerate();
+        let parts = parts.map(|(number, part)| helpers.part(|| fill(number * SHARED_PART, part)));
+        parts.reduce(|| 0.0, larger)
+    } else {
+        fill(0, down)
+    };
     // The exponent is dropped: it is common to all entries, and posteriors are normalised.
-    let _ = keep_in_range(down, largest);
+    let _ = rescale(down, largest, helpers);
 }
 
 simd_dispatch!(
@@ -237,82 +319,4 @@ fn receive_entries(
         down.iter_mut().zip(unmasked).for_each(|(down, &entry)| *down = ratio(*down, entry));
     }
     *max_entry = largest(down, None);
-}
-
-/// Fills `beliefs`, the tables of the separators to the children and of the private variables.
-///
-/// `ports` are first all ports below, and then the active ones. `below` has the messages from the
-/// children and the weights, and `down` the message from the parent. A large table is summed in
-/// parts, all but the first in `scratch`. The number of threads changes neither the parts nor any
-/// bit of the sums.
-pub fn distribute<T: Entry>(
-    clique: Clique<'_, T>,
-    ports: (&PortWords, &PortWords),
-    below: &[f64],
-    down: &[f64],
-    beliefs: &mut [f64],
-    scratch: &mut [f64],
-    forks: bool,
-) {
-    let parts = 1 + scratch.len() / beliefs.len();
-    let pass = DownwardPass { clique, ports, below, down, forks };
-    pass.sum(0..clique.node.row_count(), parts, beliefs, scratch);
-}
-
-/// A pass over a table on the way down.
-struct DownwardPass<'a, T> {
-    clique: Clique<'a, T>,
-    ports: (&'a PortWords, &'a PortWords),
-    below: &'a [f64],
-    down: &'a [f64],
-    forks: bool,
-}
-
-impl<T: Entry> DownwardPass<'_, T> {
-    /// Sums `rows` into `beliefs` in a number of `parts`. The first half of the parts is summed
-    /// into `beliefs`, and the second half into `scratch`, on another thread if the pass `forks`.
-    /// Then the second sum is added to the first. `scratch` has room for `parts - 1` sums.
-    fn sum(&self, rows: Range<usize>, parts: usize, beliefs: &mut [f64], scratch: &mut [f64]) {
-        if parts == 1 {
-            self.sum_rows(rows, beliefs);
-            return;
-        }
-        let left = parts / 2;
-        let middle = rows.start + rows.len() * left / parts;
-        let (scratch, right_scratch) = scratch.split_at_mut(beliefs.len() * (left - 1));
-        let (right, right_scratch) = right_scratch.split_at_mut(beliefs.len());
-        if self.forks {
-            rayon::join(
-                || self.sum(rows.start..middle, left, beliefs, scratch),
-                || self.sum(middle..rows.end, parts - left, right, right_scratch),
-            );
-        } else {
-            self.sum(rows.start..middle, left, beliefs, scratch);
-            self.sum(middle..rows.end, parts - left, right, right_scratch);
-        }
-        beliefs.iter_mut().zip(right).for_each(|(sum, part)| *sum += *part);
-    }
-
-    /// Sums `rows` into `beliefs` on this thread.
-    fn sum_rows(&self, rows: Range<usize>, beliefs: &mut [f64]) {
-        beliefs.fill(0.0);
-        let Clique { node, table, skips_zeros } = self.clique;
-        let (all, active) = self.ports;
-        let (scalars, vectors) = (&*active.scalars, &*active.vectors);
-        let inputs = Inputs { table: self.below, scalars, vectors, skips_zeros };
-        let from_parent: FromParent<'_> = node.port.map(|port| (port, self.down));
-        let stride = node.stride;
-        let words = &node.words[rows.start * stride..rows.end * stride];
-        let (scalars, vectors) = (&*all.scalars, &*all.vectors);
-        ROW.with_borrow_mut(|row| match &table.factored {
-            Some(table) => {
-                let rows = FactoredRows { words, stride, table, inputs };
-                factored_kernel::distribute(rows, from_parent, scalars, vectors, row, beliefs);
-            }
-            None => {
-                let rows = Rows { words, stride, values: &table.values };
-                kernel::distribute(rows, inputs, from_parent, scalars, vectors, row, beliefs);
-            }
-        });
-    }
 }

@@ -2,7 +2,7 @@
 
 use crate::cancel::Cancelled;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
-use crate::propagation::{MessageId, Phase, TimingHint, Watch, WorkerClock};
+use crate::propagation::{Activity, MessageId, Phase, TimingHint, Watch, WorkerClock};
 
 /// Messages are timed together until their forecast times add up to this, in nanoseconds, so that
 /// reading the clock takes little time compared with passing the messages. If it is wrong, only the
@@ -78,6 +78,18 @@ pub struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
+    /// The threads that help with the message between `clique` and its parent in `phase`, or with
+    /// the root, if the pass `forks`.
+    pub fn helpers(self, clique: usize, phase: Phase, forks: bool) -> Helpers<'a> {
+        let activity = self.messages.filter(|_| forks).map(|messages| {
+            let found = messages.by_clique.get(clique).copied().flatten();
+            found.map_or(Activity::HelpRoot, |(collect, distribute, _)| {
+                Activity::Help(if phase == Phase::Collect { collect } else { distribute })
+            })
+        });
+        Helpers { watch: self.watch, activity, worker: worker(), forks }
+    }
+
     /// A timer for this thread, whose first message begins now.
     pub fn timer(self) -> MessageTimer<'a> {
         self.timer_from(self.watch.worker_clock())
@@ -86,6 +98,31 @@ impl<'a> Report<'a> {
     /// A timer for this thread, whose first message begins at `from`.
     pub fn timer_from(self, from: WorkerClock) -> MessageTimer<'a> {
         MessageTimer { report: self, worker: worker(), from }
+    }
+}
+
+/// Shares the work of one message, or of the root, with other threads, and reports what they do.
+#[derive(Clone, Copy)]
+pub struct Helpers<'a> {
+    watch: &'a Watch,
+    /// What a thread that helps does; `None` if it is not reported.
+    activity: Option<Activity>,
+    /// The number of the thread whose work it is.
+    worker: u32,
+    /// Whether there are threads to share the work with.
+    pub forks: bool,
+}
+
+impl Helpers<'_> {
+    /// Runs `work`, a part of the shared work, on this thread.
+    #[inline]
+    pub fn part<R>(self, work: impl FnOnce() -> R) -> R {
+        match self.activity {
+            Some(activity) if worker() != self.worker => {
+                self.watch.activity(activity, worker(), work)
+            }
+            _ => work(),
+        }
     }
 }
 

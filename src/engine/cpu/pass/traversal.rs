@@ -8,8 +8,8 @@
 //! Cliques are numbered in preorder, so the cliques of a subtree are consecutive, and so are their
 //! tables in each region. The messages of a subtree are therefore slices of the [`State`], and
 //! `split_at_mut` divides the state between threads without a lock. The work is divided by
-//! subtrees, and in large tables by blocks or parts that do not depend on the number of threads. So
-//! this number changes no bit of the result.
+//! subtrees, and in large tables by [parts](crate::engine::cpu::tree::division) that do not depend on
+//! the number of threads. So this number changes no bit of the result.
 //!
 //! [`State`]: crate::engine::cpu::pass::state::State
 
@@ -17,6 +17,7 @@ use std::ops::Range;
 
 use crate::engine::RunError;
 use crate::engine::cpu::pass::clique_state::CliqueState;
+use crate::engine::cpu::pass::downward;
 use crate::engine::cpu::pass::message::{self, Clique};
 use crate::engine::cpu::pass::report::{self, MessageTimer, Report};
 use crate::engine::cpu::tables::filled::FilledTree;
@@ -236,8 +237,8 @@ impl StatePart<'_> {
             let unmasked = &mut self.unmasked[..node.above.len()];
             let clique = context.clique(self.first);
             let ports = &state.active;
-            let own_exponent =
-                message::collect(clique, ports, below, mask, unmasked, up, context.forks);
+            let helpers = context.report.helpers(self.first, Phase::Collect, context.forks);
+            let own_exponent = message::collect(clique, ports, below, mask, unmasked, up, helpers);
             exponent += i64::from(own_exponent.ok_or(RunError::Impossible)?);
             if context.is_boolean {
                 to_boolean(unmasked);
@@ -316,7 +317,8 @@ impl StatePart<'_> {
         let node = &context.filled.tree.nodes[self.first];
         let unmasked = self.cliques[0].is_needed.then(|| &self.unmasked[..node.above.len()]);
         let down = &mut self.down[..node.above.len()];
-        message::receive(node, belief, unmasked, down);
+        let helpers = context.report.helpers(self.first, Phase::Distribute, context.forks);
+        message::receive(node, belief, unmasked, down, helpers);
         if context.is_boolean {
             to_boolean(down);
         }
@@ -331,7 +333,8 @@ impl StatePart<'_> {
             let scratch = &mut self.scratch[..node.scratch.len()];
             let ports = (&state.ports, &state.active);
             let clique = context.clique(self.first);
-            message::distribute(clique, ports, below, down, beliefs, scratch, context.forks);
+            let helpers = context.report.helpers(self.first, Phase::Distribute, context.forks);
+            downward::distribute(clique, ports, below, down, beliefs, scratch, helpers);
         }
     }
 }

@@ -125,7 +125,8 @@ impl Transfer<'_> {
             if self.copies_message(child) {
                 let node = &nodes[child];
                 let up = &mut up[node.in_parent.start - below..node.in_parent.end - below];
-                message::send_up(node, &unmasked[node.above.clone()], None, up);
+                let unmasked = &unmasked[node.above.clone()];
+                message::send_permuted(node.permutation.as_deref(), unmasked, None, up);
             }
         }
     }

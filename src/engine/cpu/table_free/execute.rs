@@ -154,11 +154,23 @@ fn run_nest(
         parts.into_iter().enumerate().try_for_each(work)?;
     }
     for (table, copies) in copied.into_iter().zip(copies) {
-        copies.chunks_exact(table.len()).for_each(|copy| add(table, copy));
+        let entries = table.len();
+        let add_up = |(number, part): (usize, &mut [f64])| {
+            let range = number * ADDED_PART..number * ADDED_PART + part.len();
+            copies.chunks_exact(entries).for_each(|copy| add(part, &copy[range.clone()]));
+        };
+        if forks && copies.len() >= 2 * PART {
+            table.par_chunks_mut(ADDED_PART).enumerate().for_each(add_up);
+        } else {
+            table.chunks_mut(ADDED_PART).enumerate().for_each(add_up);
+        }
         buffers.put(copies);
     }
     Ok(())
 }
+
+/// Number of entries of an output in which a thread adds up all copies at a time.
+const ADDED_PART: usize = 1 << 10;
 
 /// The parts of an output that a chunk writes, in order.
 type Runs<'a> = Vec<&'a mut [f64]>;

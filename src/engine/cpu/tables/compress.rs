@@ -57,6 +57,7 @@ impl Tree {
     /// which is then moved to the end of these tables.
     fn compress_below(&mut self, clique: usize, end: &mut usize) {
         let first = *end;
+        let mut tables = Vec::new();
         for number in 0..self.nodes[clique].is_vector.len() {
             let node = &self.nodes[clique];
             let child = node.children.get(number).copied();
@@ -72,6 +73,7 @@ impl Tree {
             let dummy = usize::from(child.is_some() && map.is_compressed());
             let range = *end..*end + map.position(port.len()) + dummy;
             *end = range.end;
+            tables.push(range.start - first..range.end - first);
             let node = &mut self.nodes[clique];
             for row in node.words.chunks_exact_mut(node.stride) {
                 let position = map.position(row[word] as usize - port.start);
@@ -85,7 +87,7 @@ impl Tree {
                 None => (node.private, node.private_map) = (Some(range), map),
             }
         }
-        self.nodes[clique].below = first..*end;
+        (self.nodes[clique].below, self.nodes[clique].tables) = (first..*end, tables);
     }
 
     /// Adapts the permutation of the separator above `clique` to the entries that the tables at its
@@ -104,6 +106,7 @@ impl Tree {
         };
         let entries = (0..node.full_separator).filter(|&entry| own.holds(entry));
         node.permutation = Some(entries.map(|entry| position(entry) as u32).collect());
+        node.inverse = None;
     }
 }
 

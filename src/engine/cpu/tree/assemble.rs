@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
-use crate::engine::cpu::context::{MIN_PARALLEL_ENTRIES, TableInputs};
+use crate::engine::cpu::context::{MIN_PARALLEL_ENTRIES, MIN_SHARED_ENTRIES, TableInputs};
 use crate::engine::cpu::tree::layout::Layout;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::engine::cpu::tree::places::{BeliefTable, VariablePlaces};
@@ -69,7 +69,7 @@ impl Structure {
     }
 
     /// Writes the rows of the cliques for which a list of factor groups is given, and divides the
-    /// rows into blocks. Works on `threads` if there are many words to write.
+    /// rows into parts. Works on `threads` if there are many words to write.
     fn add_rows(
         &self,
         nodes: &mut [Node],
@@ -132,7 +132,16 @@ impl Structure {
         node.above = above..above + separator_entries;
         node.in_parent = in_parent[clique].clone();
         node.permutation = parent.and_then(|parent| self.permutation(clique, parent));
+        node.inverse =
+            node.permutation.as_deref().filter(|p| p.len() >= MIN_SHARED_ENTRIES).map(inverse);
         (node.below, node.private) = self.ranges_below(clique, below, in_parent);
+        let ports = self.layouts[clique].ports[ports_above..].iter();
+        let ends = ports.scan(0, |end, port| {
+            let start = *end;
+            *end += port.scope.entries();
+            Some(start..*end)
+        });
+        node.tables = ends.collect();
         node.message_is_one = false;
         (node, groups)
     }
@@ -238,4 +247,13 @@ impl Structure {
             }
         }
     }
+}
+
+/// The inverse of `permutation`.
+fn inverse(permutation: &[u32]) -> Box<[u32]> {
+    let mut inverse = vec![0; permutation.len()].into_boxed_slice();
+    for (from, &to) in permutation.iter().enumerate() {
+        inverse[to as usize] = from as u32;
+    }
+    inverse
 }

@@ -12,6 +12,8 @@
 //! permuted when they are sent. This costs one indexed access per separator entry, which is little
 //! because separators are small compared with cliques.
 
+use std::cmp::Reverse;
+
 use crate::lowering::{Optimisation, Optimisations};
 use crate::network::{Network, VariableId};
 use crate::potential::Scope;
@@ -19,6 +21,10 @@ use crate::potential::Scope;
 /// Maximum number of entries of a row, so that a row and its inputs fit in the L1 cache. If it is
 /// wrong, only speed changes (and last bits of results).
 pub const MAX_ROW_ENTRIES: usize = 1024;
+
+/// Groups of variables are ordered for [`division`](super::division) until the rows can be cut at
+/// this many positions. With fewer, large tables have too few parts to occupy all threads.
+const MIN_CUTS: usize = 32;
 
 /// The order of a clique's variables, and of the variables of each of its ports.
 #[derive(Debug)]
@@ -46,9 +52,9 @@ impl Layout {
     /// The layout of a clique of `variables`. Each of `ports` is a subset of these variables; the
     /// port to the parent must come first, if there is one.
     ///
-    /// Among the slow groups, those in the first port are the slowest. Distant rows then meet
-    /// different entries of the separator above, which is what
-    /// [`row_blocks`](super::rows::row_blocks) needs.
+    /// Among the slow groups, those in the first port are the slowest, and among these, those that
+    /// are in the largest tables. Distant rows then meet different entries of the separator above
+    /// and of the largest separators below, which is what [`division`](super::division) needs.
     pub fn new(
         network: &Network,
         variables: &[VariableId],
@@ -59,7 +65,25 @@ impl Layout {
         let mut groups = groups(network, variables, ports, merges);
         let largest = (0..groups.len()).max_by_key(|&g| (groups[g].entries, g));
         let inner = largest.map(|group| groups.remove(group));
+        let entries = |port: &[VariableId]| -> usize {
+            port.iter().map(|&variable| network[variable].cardinality()).product()
+        };
+        let sizes: Vec<usize> = ports.iter().map(|port| entries(port)).collect();
         groups.sort_by_key(|group| group.ports.first().is_none_or(|&port| port != 0));
+        let in_first = groups.partition_point(|group| group.ports.first() == Some(&0));
+        // A few groups make enough parts. The order of the others is kept, because it decides how
+        // far apart the entries are that consecutive rows touch.
+        let held = |group: &Group| -> usize { group.ports.iter().map(|&port| sizes[port]).sum() };
+        let mut cuts = 1;
+        for slowest in 0..in_first {
+            if cuts >= MIN_CUTS {
+                break;
+            }
+            let rest = slowest..in_first;
+            let most = rest.max_by_key(|&g| (held(&groups[g]), Reverse(g))).unwrap_or(slowest);
+            groups[slowest..=most].rotate_right(1);
+            cuts *= groups[slowest].entries;
+        }
         let scope = |is_included: &dyn Fn(&Group) -> bool| {
             let included = groups.iter().chain(&inner).filter(|group| is_included(group));
             Scope::of(network, included.flat_map(|group| group.variables.iter().copied()))

@@ -15,6 +15,8 @@
 //!   execution of the innermost loop. In the table at a port, the entries for the same states are
 //!   those that the row *meets*. [`rows`] describes a row by a few *words* of 32 bits, which give
 //!   the positions of the row's own entries and of the entries that it meets.
+//! * The rows of a large table are divided into *parts*, which several threads sum at the same time
+//!   ([`division`]).
 //! * The table of a separator is stored twice, once in the index order of each end. The two regions
 //!   of memory are *above* (toward parents) and *below* (toward children). [`nodes`] has the
 //!   ranges.
@@ -28,10 +30,11 @@
 //!
 //! [`reduce`] finds a *reduced tree*: a tree of only the unobserved variables.
 //!
-//! Read `structure`, `layout`, `rows`, `nodes` and `places`; then `assemble`, which builds the
-//! nodes and places; then `entry_map`, `fan_out` and `reduce`.
+//! Read `structure`, `layout`, `rows`, `division`, `nodes` and `places`; then `assemble`, which
+//! builds the nodes and places; then `entry_map`, `fan_out` and `reduce`.
 
 pub mod assemble;
+pub mod division;
 pub mod entry_map;
 mod fan_out;
 pub mod layout;

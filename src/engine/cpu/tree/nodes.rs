@@ -3,9 +3,10 @@
 
 use std::ops::Range;
 
+use crate::engine::cpu::tree::division::{Division, TargetTable};
 use crate::engine::cpu::tree::entry_map::{EntryMap, EntryStates};
 use crate::engine::cpu::tree::places::VariablePlaces;
-use crate::engine::cpu::tree::rows::{ParentPort, ROW_HEAD, RowBlock, parts, row_blocks};
+use crate::engine::cpu::tree::rows::{ParentPort, ROW_HEAD};
 use crate::lowering::{Optimisation, Optimisations};
 use crate::network::VariableId;
 
@@ -24,7 +25,8 @@ pub struct Tree {
     pub below: usize,
     /// Number of entries of the region above.
     pub above: usize,
-    /// Number of entries of the scratch memory in which large tables are summed in parts.
+    /// Number of entries of the scratch memory for copies of the tables that large tables are summed
+    /// onto.
     pub scratch: usize,
     /// The optimisations to apply in this tree.
     pub optimisations: Optimisations,
@@ -52,9 +54,14 @@ pub struct Node {
     /// For each entry of [`above`](Self::above), the entry of [`in_parent`](Self::in_parent) with
     /// the same states. `None` means that every entry has the same position in both.
     pub permutation: Option<Box<[u32]>>,
+    /// The inverse of the permutation, for a separator so large that threads share its messages and
+    /// whose two tables hold the same entries.
+    pub inverse: Option<Box<[u32]>>,
     /// The tables of the ports toward children and then of the private variables, in the region
     /// below. Offsets in rows count from its start.
     pub below: Range<usize>,
+    /// The ranges of these tables, counted as offsets in rows.
+    pub tables: Vec<Range<usize>>,
     /// The table of the private variables, in the region below; `None` if there are no private
     /// variables.
     pub private: Option<Range<usize>>,
@@ -76,11 +83,12 @@ pub struct Node {
     /// Whether the message to the parent is one everywhere if the subtree has no evidence, because
     /// every table in the subtree sums to one over a variable that is only in the subtree.
     pub message_is_one: bool,
-    /// The range of scratch memory in which a large table is summed in parts on the way down.
+    /// The range of scratch memory for copies of tables on the way down.
     pub scratch: Range<usize>,
-    /// The blocks of rows of a large table, for the way up; empty if the table is not large or the
-    /// clique is the root.
-    pub blocks: Vec<RowBlock>,
+    /// The parts in which the rows are summed on the way up.
+    pub parts_up: Division,
+    /// The parts in which the rows are summed on the way down.
+    pub parts_down: Division,
     /// The words of all rows.
     pub words: Vec<u32>,
     /// Number of words of one row.
@@ -99,20 +107,37 @@ impl Node {
         self.words.len() / self.stride
     }
 
-    /// Divides the rows of a large table into blocks if that is one of the `optimisations`. The
-    /// root has no blocks, because it sends no message up.
+    /// Divides the rows of a large table into parts, for both directions, if that is one of the
+    /// `optimisations`. On the way up, no tables are copied: the layout makes sure that most
+    /// separators to parents can be divided.
     pub fn divide_rows(&mut self, optimisations: Optimisations) {
         if !optimisations.has(Optimisation::DividedContractions) {
             return;
         }
-        let blocks = |port| row_blocks(&self.words, self.stride, port, self.entries);
-        self.blocks = self.port.map(blocks).unwrap_or_default();
+        let above = self.port.map(|port| TargetTable {
+            word: port.word,
+            range: 0..self.above.len(),
+            is_vector: port.is_vector,
+        });
+        let divide = |tables: &[TargetTable], may_copy| {
+            Division::new(&self.words, self.stride, tables, self.entries, may_copy)
+        };
+        let parts_up = above.map(|table| divide(&[table], false)).unwrap_or_default();
+        let below = self.tables.iter().zip(&self.is_vector).enumerate();
+        let below = below.map(|(number, (range, &is_vector))| TargetTable {
+            word: self.word(number) as usize,
+            range: range.clone(),
+            is_vector,
+        });
+        let parts_down = divide(&below.collect::<Vec<_>>(), true);
+        (self.parts_up, self.parts_down) = (parts_up, parts_down);
     }
 
-    /// Bytes of the rows, the permutation, the maps and the states of separator entries.
+    /// Bytes of the rows, the permutations, the maps and the states of separator entries.
     fn bytes(&self) -> usize {
         size_of_val::<[u32]>(&self.words)
             + self.permutation.as_ref().map_or(0, |p| size_of_val::<[u32]>(p))
+            + self.inverse.as_ref().map_or(0, |p| size_of_val::<[u32]>(p))
             + self.above_map.bytes()
             + self.above_states.bytes()
             + self.in_parent_map.bytes()
@@ -131,10 +156,10 @@ impl Tree {
     /// subtree. Call this whenever tables or rows have changed.
     pub fn update_work(&mut self) {
         self.scratch = 0;
-        let divides = self.optimisations.has(Optimisation::DividedContractions);
         for node in &mut self.nodes {
-            let parts = if divides { parts(node.entries, node.below.len()) } else { 1 };
-            node.scratch = self.scratch..self.scratch + (parts - 1) * node.below.len();
+            let copied = node.parts_down.copied_entries(&node.tables);
+            let copies = node.parts_down.parts.len() * copied;
+            node.scratch = self.scratch..self.scratch + copies;
             self.scratch = node.scratch.end;
             node.work = node.entries + node.words.len() + node.above.len();
         }

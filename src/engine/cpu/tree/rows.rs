@@ -26,18 +26,11 @@
 //! `[20, 4, 5, 8]`: its entries are 20 to 23, and it meets entry 5 of the separator to the parent
 //! and entries 8 to 11 of the separator to the child.
 
-use std::ops::Range;
-
 use crate::engine::cpu::tree::layout::{Layout, MAX_ROW_ENTRIES};
 use crate::potential::{Scope, write_mapping};
 
 /// Number of words of a row before the words of the ports.
 pub const ROW_HEAD: usize = 2;
-
-/// Minimum number of entries of a block of rows, except the last block. A table with less than
-/// twice as many entries is not divided. Tuned on the paper's eight networks; if it is wrong, only
-/// speed changes (and, because [`parts`] uses it, last bits of results).
-const BLOCK_ENTRIES: usize = 32_768;
 
 /// The port to the parent, as rows see it.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +69,39 @@ impl PortWords {
     }
 }
 
+/// A word of a row, and the position that it has in a part of the table that it points into.
+#[derive(Clone, Copy, Debug)]
+pub struct SumWord {
+    /// The position of the word in a row.
+    pub word: u32,
+    /// What to subtract from the word.
+    pub shift: u32,
+}
+
+impl SumWord {
+    /// The position that `row` has in the part.
+    #[inline(always)]
+    pub fn at(self, row: &[u32]) -> usize {
+        (row[self.word as usize] - self.shift) as usize
+    }
+}
+
+/// The words of a row that point into the tables onto which the row is summed.
+#[derive(Debug, Default)]
+pub struct SumWords {
+    /// As [`PortWords::scalars`].
+    pub scalars: Vec<SumWord>,
+    /// As [`PortWords::vectors`].
+    pub vectors: Vec<SumWord>,
+}
+
+impl SumWords {
+    /// Adds a word.
+    pub fn push(&mut self, word: SumWord, is_vector: bool) {
+        if is_vector { &mut self.vectors } else { &mut self.scalars }.push(word);
+    }
+}
+
 /// The table of one factor group of a factored table, as rows see it.
 pub struct GroupPort {
     /// The table's variables in index order.
@@ -84,17 +110,6 @@ pub struct GroupPort {
     pub start: usize,
     /// Whether the table holds the fastest group of variables.
     pub is_vector: bool,
-}
-
-/// Consecutive rows of a large table. No two blocks of a table touch the same entry of the
-/// separator above, so they can be summed on different threads.
-#[derive(Debug, PartialEq, Eq)]
-pub struct RowBlock {
-    /// The words that describe the rows.
-    pub words: Range<usize>,
-    /// The rows touch no separator entry before this one. No earlier block touches this entry or a
-    /// later one.
-    pub above: usize,
 }
 
 /// Writes the rows of a full table into `words`: one for each run along the fastest group, or
@@ -131,42 +146,4 @@ pub fn write_rows(layout: &Layout, has_parent: bool, groups: &[GroupPort], words
             }
         }
     }
-}
-
-/// Divides the rows of a table of `entries` into blocks, at positions where no entry of the
-/// separator above is touched both before and after. Empty if the table is small.
-pub fn row_blocks(words: &[u32], stride: usize, port: ParentPort, entries: usize) -> Vec<RowBlock> {
-    if entries < 2 * BLOCK_ENTRIES {
-        return Vec::new();
-    }
-    let rows = || words.chunks_exact(stride);
-    let first_touched = |row: &[u32]| row[port.word] as usize;
-    // By row: the first separator entry that this row or a later one touches.
-    let mut touched_from: Vec<usize> = rows().map(first_touched).collect();
-    for row in (1..touched_from.len()).rev() {
-        touched_from[row - 1] = touched_from[row - 1].min(touched_from[row]);
-    }
-    let mut blocks = vec![RowBlock { words: 0..0, above: 0 }];
-    // The entries of the current block, and the end of the separator entries touched so far.
-    let (mut block_entries, mut touched_end) = (0, 0);
-    for (number, row) in rows().enumerate() {
-        let position = number * stride;
-        if block_entries >= BLOCK_ENTRIES && touched_end <= touched_from[number] {
-            block_entries = 0;
-            blocks.push(RowBlock { words: position..position, above: touched_from[number] });
-        }
-        let met_entries = if port.is_vector { row[1] as usize } else { 1 };
-        touched_end = touched_end.max(first_touched(row) + met_entries);
-        block_entries += row[1] as usize;
-        let last = blocks.len() - 1;
-        blocks[last].words.end = position + stride;
-    }
-    blocks
-}
-
-/// The number of parts, at most 8, in which a table of `entries` is summed on the way down onto
-/// tables with `below` entries in total. If there are several parts, each has at least eight times
-/// as many entries as these tables, so that adding up the parts afterwards costs little.
-pub fn parts(entries: usize, below: usize) -> usize {
-    (entries / (8 * below).max(BLOCK_ENTRIES)).clamp(1, 8)
 }

@@ -1,0 +1,175 @@
+//! The pass over a clique's table on the way down, in parts that threads share.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
+
+use crate::engine::cpu::pass::factored_kernel::{self, FactoredRows};
+use crate::engine::cpu::pass::kernel::{self, FromParent, Inputs, Rows};
+use crate::engine::cpu::pass::message::{Clique, ROW, SHARED_PART, split};
+use crate::engine::cpu::pass::report::Helpers;
+use crate::engine::cpu::tree::division::TableDivision;
+use crate::engine::cpu::tree::rows::{PortWords, SumWord, SumWords};
+use crate::engine::cpu::vector::add;
+use crate::potential::Entry;
+
+/// Number of entries up to which a thread that works alone adds to tables directly, because they
+/// stay in its cache. It sums larger ones in parts. If it is wrong, only speed changes.
+const MAX_DIRECT: usize = 1 << 16;
+
+thread_local! {
+    /// A buffer per thread for the sums of a part of a table.
+    static SUMS: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Fills `beliefs`, the tables of the separators to the children and of the private variables.
+///
+/// `ports` are first all ports below, and then the active ones. `below` has the messages from the
+/// children and the weights, and `down` the message from the parent. A large table is summed in
+/// parts, with copies of some tables in `scratch`. The number of threads changes neither the parts
+/// nor any bit of the sums.
+pub fn distribute<T: Entry>(
+    clique: Clique<'_, T>,
+    ports: (&SumWords, &PortWords),
+    below: &[f64],
+    down: &[f64],
+    beliefs: &mut [f64],
+    scratch: &mut [f64],
+    helpers: Helpers<'_>,
+) {
+    let (all, active) = ports;
+    let pass = DownwardPass { clique, active, below, down, helpers };
+    let parts = &clique.node.parts_down.parts;
+    let is_direct = scratch.is_empty() && !helpers.forks && beliefs.len() <= MAX_DIRECT;
+    if parts.is_empty() || is_direct {
+        // Sums without copies are the same in parts and in one.
+        beliefs.fill(0.0);
+        pass.sum_rows(0..clique.node.row_count(), all, beliefs);
+    } else {
+        pass.sum_parts(beliefs, scratch);
+    }
+}
+
+/// A pass over a table on the way down.
+struct DownwardPass<'a, T> {
+    clique: Clique<'a, T>,
+    active: &'a PortWords,
+    below: &'a [f64],
+    down: &'a [f64],
+    helpers: Helpers<'a>,
+}
+
+impl<T: Entry> DownwardPass<'_, T> {
+    /// Sums all rows into `beliefs`, in parts. The copies of tables that are not divided are in
+    /// `scratch`, part by part.
+    fn sum_parts(&self, beliefs: &mut [f64], scratch: &mut [f64]) {
+        let (node, forks) = (self.clique.node, self.helpers.forks);
+        let division = &node.parts_down;
+        let copied = scratch.len() / division.parts.len();
+        // By part, then by table: the entries that the part writes.
+        let mut targets: Vec<Vec<&mut [f64]>> = Vec::new();
+        targets.resize_with(division.parts.len(), || Vec::with_capacity(node.tables.len()));
+        let mut copied_tables: Vec<&mut [f64]> = Vec::new();
+        let mut copies = split_equally(scratch, copied, division.parts.len());
+        for (table, division) in split(beliefs, &node.tables).into_iter().zip(&division.tables) {
+            match division {
+                TableDivision::Divided(ranges) => {
+                    let slices = split(table, ranges).into_iter();
+                    targets.iter_mut().zip(slices).for_each(|(target, slice)| target.push(slice));
+                }
+                TableDivision::Copied => {
+                    for (target, copies) in targets.iter_mut().zip(&mut copies) {
+                        let (copy, rest) = std::mem::take(copies).split_at_mut(table.len());
+                        *copies = rest;
+                        target.push(copy);
+                    }
+                    copied_tables.push(table);
+                }
+            }
+        }
+        let part = |(number, target): (usize, Vec<&mut [f64]>)| {
+            self.helpers.part(|| self.sum_part(number, target));
+        };
+        if forks {
+            targets.into_par_iter().enumerate().for_each(part);
+        } else {
+            targets.into_iter().enumerate().for_each(part);
+        }
+        let mut start = 0;
+        for table in copied_tables {
+            let end = start + table.len();
+            let copies = || scratch.chunks_exact(copied).map(|copies| &copies[start..end]);
+            let add_up = |(number, entries): (usize, &mut [f64])| {
+                let range = number * SHARED_PART..number * SHARED_PART + entries.len();
+                entries.fill(0.0);
+                copies().for_each(|copy| add(entries, &copy[range.clone()]));
+            };
+            if forks {
+                let parts = table.par_chunks_mut(SHARED_PART).enumerate();
+                parts.for_each(|part| self.helpers.part(|| add_up(part)));
+            } else {
+                table.chunks_mut(SHARED_PART).enumerate().for_each(add_up);
+            }
+            start = end;
+        }
+    }
+
+    /// Sums part `number` on this thread. `target` has, by table, the entries that the part writes.
+    fn sum_part(&self, number: usize, target: Vec<&mut [f64]>) {
+        let node = self.clique.node;
+        let mut words = SumWords::default();
+        let mut end = 0;
+        for (table, range) in node.tables.iter().enumerate() {
+            let start = match &node.parts_down.tables[table] {
+                TableDivision::Divided(ranges) => ranges[number].start,
+                TableDivision::Copied => range.start,
+            };
+            // The entries before `start` are those of earlier tables, or of earlier parts, so they
+            // are at least as many as those before `end`.
+            let shift = (start - end) as u32;
+            words.push(SumWord { word: node.word(table), shift }, node.is_vector[table]);
+            end += target[table].len();
+        }
+        let rows = node.parts_down.parts[number].clone();
+        SUMS.with_borrow_mut(|sums| {
+            sums.clear();
+            sums.resize(end, 0.0);
+            self.sum_rows(rows, &words, sums);
+            let mut rest = &**sums;
+            for entries in target {
+                let (own, after) = rest.split_at(entries.len());
+                entries.copy_from_slice(own);
+                rest = after;
+            }
+        });
+    }
+
+    /// Adds the sums of `rows` to `sums`, which `words` point into, on this thread.
+    fn sum_rows(&self, rows: Range<usize>, words: &SumWords, sums: &mut [f64]) {
+        let Clique { node, table, skips_zeros } = self.clique;
+        let active = self.active;
+        let (scalars, vectors) = (&*active.scalars, &*active.vectors);
+        let inputs = Inputs { table: self.below, scalars, vectors, skips_zeros };
+        let from_parent: FromParent<'_> = node.port.map(|port| (port, self.down));
+        let stride = node.stride;
+        let row_words = &node.words[rows.start * stride..rows.end * stride];
+        let (scalars, vectors) = (&*words.scalars, &*words.vectors);
+        ROW.with_borrow_mut(|row| match &table.factored {
+            Some(table) => {
+                let rows = FactoredRows { words: row_words, stride, table, inputs };
+                factored_kernel::distribute(rows, from_parent, scalars, vectors, row, sums);
+            }
+            None => {
+                let rows = Rows { words: row_words, stride, values: &table.values };
+                kernel::distribute(rows, inputs, from_parent, scalars, vectors, row, sums);
+            }
+        });
+    }
+}
+
+/// `count` consecutive slices of `table` with `entries` each.
+fn split_equally(table: &mut [f64], entries: usize, count: usize) -> Vec<&mut [f64]> {
+    split(table, &vec![0..entries; count])
+}
