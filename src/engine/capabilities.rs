@@ -136,8 +136,8 @@ pub static GPU: EngineInfo = EngineInfo {
         paper_options: false,
         batch: true,
         parallel: false,
-        any_size: false,
-        observed: false,
+        any_size: true,
+        observed: true,
         precisions: SINGLE,
     },
 };

@@ -4,7 +4,7 @@
 //! entry once. The product of many factors, as in a Markov network, may be out of range even though
 //! its entries are close to each other. A common power of two is then returned separately.
 
-use crate::network::{FactorId, Network};
+use crate::network::{Evidence, Factor, FactorId, Network, VariableId};
 use crate::potential::{Odometer, Real, Scope};
 use crate::propagation::CompiledNetwork;
 
@@ -14,6 +14,25 @@ use crate::propagation::CompiledNetwork;
 /// single precision. With a smaller limit, more products would take the slower path; with a larger
 /// one, entries could lose precision.
 const MAX_DIRECT_EXPONENT: f64 = 96.0;
+
+/// The entries of `factor` for the observed states, as a table over `variables`, which are the
+/// other variables of the factor with more than one state.
+pub(super) fn restricted(
+    network: &Network,
+    factor: &Factor,
+    variables: impl Iterator<Item = VariableId>,
+    evidence: &Evidence,
+) -> Vec<f64> {
+    let stored = Scope::of(network, factor.scope().iter().copied());
+    let observed = factor.scope().iter().filter_map(|&v| {
+        let axis = stored.axis(v)?;
+        Some(evidence.observed(v)? * axis.stride)
+    });
+    let first: usize = observed.sum();
+    let wanted = Scope::of(network, variables);
+    let entries = wanted.entries();
+    Odometer::new(&wanted, &stored).take(entries).map(|at| factor.values()[first + at]).collect()
+}
 
 /// A product of factors over a scope.
 pub(super) struct FactorProduct<'a> {

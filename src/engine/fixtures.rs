@@ -56,6 +56,15 @@ pub(in crate::engine) fn networks() -> Vec<(Arc<CompiledNetwork>, Vec<Evidence>)
     with_cases.chain([unlikely()]).map(compiled).collect()
 }
 
+/// `count` random cases, each with a fifth of the variables observed.
+#[cfg(feature = "cuda")]
+pub(in crate::engine) fn random_cases(compiled: &CompiledNetwork, count: usize) -> Vec<Evidence> {
+    let mut rng = Pcg64Mcg::seed_from_u64(20);
+    let network = compiled.network();
+    let draw = |_| Evidence::drawn(network, network.variables().len() / 5, &mut rng);
+    (0..count).map(draw).collect()
+}
+
 /// A network in which one effect needs all six causes, with evidence that makes each cause very
 /// unlikely.
 fn unlikely() -> (Arc<Network>, Vec<Evidence>) {

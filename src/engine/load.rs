@@ -58,21 +58,8 @@ pub(super) fn admit(
     compiled: &CompiledNetwork,
     options: &LoadOptions,
 ) -> Result<u64, LoadError> {
-    admit_with(engine, options, || engine.forecast(compiled, options.precision))
-}
-
-/// As [`admit`], for an engine that keeps what it computes for the forecast. `forecast` returns the
-/// engine's forecast, and is called only if the engine supports the precision.
-///
-/// # Errors
-/// As [`admit`].
-pub(super) fn admit_with(
-    engine: &dyn Engine,
-    options: &LoadOptions,
-    forecast: impl FnOnce() -> Forecast,
-) -> Result<u64, LoadError> {
     check_precision(engine, options.precision)?;
-    let forecast = forecast();
+    let forecast = engine.forecast(compiled, options.precision);
     let bytes = forecast.bytes;
     forecast.check(options.memory)?;
     Ok(bytes)

@@ -37,8 +37,6 @@ pub use diagnosis::ImpossibleEvidence;
 pub use draw::draw;
 pub use error::{LoadError, PropagationError, QueryError, RunError};
 pub use interface::{BatchAnswers, Engine, GpuPropagator, Propagator};
-#[cfg(feature = "cuda")]
-use load::admit_with;
 use load::{admit, check_precision, forecast, too_many_entries};
 pub use options::{LoadOptions, MappingLayout, PaperOptions, SECTOR, WARP, sectors};
 pub use query::{CaseQuery, propagate, propagate_batch, query, query_cases};
@@ -52,7 +50,7 @@ pub fn all() -> &'static [&'static dyn Engine] {
         &cpu::Cpu,
         &sequential::Sequential,
         #[cfg(feature = "cuda")]
-        &cuda::GpuPersistent,
+        &cuda::GpuEngine,
         #[cfg(feature = "cuda")]
         &cuda::GpuPaper,
         &reference::Reference,

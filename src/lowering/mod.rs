@@ -27,6 +27,7 @@ mod nest;
 mod optimisations;
 mod pattern;
 mod program;
+mod rows;
 mod step;
 mod tree;
 
@@ -35,5 +36,6 @@ pub use nest::{Contraction, LoopNest};
 pub use optimisations::{Optimisation, Optimisations};
 pub use pattern::{Block, Pattern};
 pub use program::{PlannedStep, Program};
+pub use rows::{RowLimits, RowNest, widened};
 pub use step::{Group, Step};
 pub use tree::{LoweredClique, LoweredTree, Operand};

@@ -200,6 +200,15 @@ impl CompiledNetwork {
         &self.observed
     }
 
+    /// The least evidence that can be propagated with this tree: observations of the
+    /// [observed](Self::observed) variables, in their first states.
+    #[must_use]
+    pub fn least_evidence(&self) -> Evidence {
+        let mut evidence = Evidence::none();
+        self.observed.iter().for_each(|&v| evidence.observe(&self.network, v, 0));
+        evidence
+    }
+
     /// Whether `evidence` observes all [observed](Self::observed) variables, so that it can be
     /// propagated with this tree.
     #[must_use]

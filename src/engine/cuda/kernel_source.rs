@@ -43,11 +43,17 @@ pub(super) fn assert_constants(kernel: &str, expected: &[(&str, f64)]) {
 /// Checks that a kernel has exactly one shared struct, and that the struct has the layout
 /// `expected`.
 pub(super) fn assert_layout(kernel: &str, expected: Layout) {
+    assert_layouts(kernel, vec![expected]);
+}
+
+/// Checks that the shared structs of a kernel have exactly the layouts `expected`, in this order.
+pub(super) fn assert_layouts(kernel: &str, expected: Vec<Layout>) {
+    let described = expected.into_iter().map(|Layout { name, size, fields }| {
+        let fields = fields.into_iter().map(|(name, offset)| (name.to_owned(), offset));
+        (name.to_owned(), size, fields.collect())
+    });
     let source = read_source(kernel);
-    let structs = shared_structs(&source);
-    let fields = expected.fields.iter().map(|&(name, offset)| (name.to_owned(), offset));
-    let expected = (expected.name.to_owned(), expected.size, fields.collect());
-    assert_eq!(structs, [expected], "{kernel}.cu");
+    assert_eq!(shared_structs(&source), described.collect::<Vec<Struct>>(), "{kernel}.cu");
 }
 
 fn read_source(kernel: &str) -> String {

@@ -3,7 +3,7 @@
 /// For each PTX file the path of its source in kernels/ without extension, the minimum compute
 /// capability times ten, and the text.
 #[cfg(test)]
-const ALL: [(&str, u32, &str); 7] = [
+const ALL: [(&str, u32, &str); 8] = [
     ("batch", 70, BATCH),
     ("empty", 70, EMPTY),
     ("paper/initialise", 70, PAPER_INITIALISE),
@@ -11,6 +11,7 @@ const ALL: [(&str, u32, &str); 7] = [
     ("paper/message", 70, PAPER_MESSAGE),
     ("persistent", 70, PERSISTENT),
     ("persistent", 80, PERSISTENT_80),
+    ("table_free", 70, TABLE_FREE),
 ];
 
 pub(super) const BATCH: &str = include_str!("../../../kernels/batch.ptx");
@@ -18,6 +19,8 @@ pub(super) const EMPTY: &str = include_str!("../../../kernels/empty.ptx");
 pub(super) const PAPER_INITIALISE: &str = include_str!("../../../kernels/paper/initialise.ptx");
 pub(super) const PAPER_MARGINALS: &str = include_str!("../../../kernels/paper/marginals.ptx");
 pub(super) const PAPER_MESSAGE: &str = include_str!("../../../kernels/paper/message.ptx");
+
+pub(super) const TABLE_FREE: &str = include_str!("../../../kernels/table_free.ptx");
 
 pub(super) const PERSISTENT: &str = include_str!("../../../kernels/persistent.ptx");
 /// The same kernels for GPUs of compute capability 8.0 or higher.

@@ -13,17 +13,19 @@
 
 mod batch;
 mod device;
+mod engine;
 #[cfg(test)]
 mod kernel_source;
 mod kernels;
 mod paper;
 mod persistent;
+mod table_free;
 
 #[cfg(test)]
 use super::fixtures;
 pub use device::GpuInfo;
+pub use engine::GpuEngine;
 pub use paper::GpuPaper;
-pub use persistent::GpuPersistent;
 
 /// The time of one kernel launch on this machine's GPU, which is τ in section 3.4 of Zheng,
 /// Mengshoel and Chong; `None` if there is no GPU, or if the driver reports an error.

@@ -20,14 +20,14 @@ use std::f64::consts::LN_2;
 use std::sync::Arc;
 
 use crate::engine::cpu::pass::report::worker;
+use crate::engine::factors::restricted;
 use crate::engine::simd::Baseline;
 use crate::engine::threads::Threads;
 use crate::engine::{Propagator, RunError};
 use crate::lowering::{
     AxisSet, LoweredClique, Operand, Optimisation, Optimisations, PlannedStep, Program,
 };
-use crate::network::{Evidence, Factor, Finding, Network, VariableId};
-use crate::potential::{Odometer, Scope};
+use crate::network::{Evidence, Finding, Network, VariableId};
 use crate::propagation::{
     Activity, CompiledNetwork, Form, MessageId, Posteriors, Savings, Stage, Watch,
 };
@@ -41,7 +41,7 @@ pub struct TableFree {
     threads: Option<Threads>,
     /// The forecast memory in bytes.
     bytes: u64,
-    /// The program of the [least evidence](least_evidence), with this evidence.
+    /// The program of the [least evidence](CompiledNetwork::least_evidence), with this evidence.
     least: (Evidence, Program),
     /// The program of the last run with other evidence, and the evidence that it was made for.
     program: Option<(Evidence, Program)>,
@@ -72,7 +72,7 @@ impl TableFree {
         let threads = (threads > 1).then(|| Threads::new(threads)).flatten();
         let keeps = optimisations.has(Optimisation::PooledMemory);
         let buffers = Buffers::new(bytes.saturating_sub(WORKSPACE_BYTES), keeps);
-        let evidence = least_evidence(&compiled);
+        let evidence = compiled.least_evidence();
         let program = Program::new(&compiled, &evidence, optimisations);
         let least = (evidence, program);
         let unknown = |_| Restricted { values: Vec::new(), exponent: 0, is_restricted: true };
@@ -162,18 +162,10 @@ impl Propagator for TableFree {
     }
 }
 
-/// Evidence on no other variables than those that all evidence observes: none, unless `compiled` is
-/// for given observations. The states do not matter.
-fn least_evidence(compiled: &CompiledNetwork) -> Evidence {
-    let mut evidence = Evidence::none();
-    compiled.observed().iter().for_each(|&v| evidence.observe(compiled.network(), v, 0));
-    evidence
-}
-
 /// The memory that a propagation of `compiled` needs at most, in bytes, and its forecast work in
-/// products of entries, both for the [least evidence](least_evidence).
+/// products of entries, both for the [least evidence](CompiledNetwork::least_evidence).
 pub fn forecast(compiled: &CompiledNetwork) -> (u64, f64) {
-    let program = Program::new(compiled, &least_evidence(compiled), Optimisations::default());
+    let program = Program::new(compiled, &compiled.least_evidence(), Optimisations::default());
     let bytes = (program.peak_entries() as u64).saturating_mul(8);
     (bytes.saturating_add(WORKSPACE_BYTES), program.work())
 }
@@ -240,7 +232,7 @@ impl<'a> Pass<'a> {
                 let is_restricted = factor.scope().iter().any(is_observed);
                 if is_restricted || kept.is_restricted {
                     let variables = axes.iter().map(|axis| clique.variables[axis]);
-                    let values = restrict(self.network, factor, variables, self.evidence);
+                    let values = restricted(self.network, factor, variables, self.evidence);
                     *kept = Restricted { values, exponent: 0, is_restricted };
                     let scale = rescale(&mut kept.values, self.resources.forks);
                     kept.exponent = -i64::from(scale.ok_or(RunError::Impossible)?);
@@ -397,23 +389,4 @@ impl<'a> Pass<'a> {
             None => self.watch.activity(Activity::Root, worker(), || work(self)),
         }
     }
-}
-
-/// The entries of `factor` for the observed states, as a table over `variables`, which are the
-/// other variables of the factor with more than one state.
-fn restrict(
-    network: &Network,
-    factor: &Factor,
-    variables: impl Iterator<Item = VariableId>,
-    evidence: &Evidence,
-) -> Vec<f64> {
-    let stored = Scope::of(network, factor.scope().iter().copied());
-    let observed = factor.scope().iter().filter_map(|&v| {
-        let axis = stored.axis(v)?;
-        Some(evidence.observed(v)? * axis.stride)
-    });
-    let first: usize = observed.sum();
-    let wanted = Scope::of(network, variables);
-    let entries = wanted.entries();
-    Odometer::new(&wanted, &stored).take(entries).map(|at| factor.values()[first + at]).collect()
 }

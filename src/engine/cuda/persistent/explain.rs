@@ -7,6 +7,7 @@
 
 use super::tests::{PAPER_NETWORKS, program, sample};
 use super::*;
+use crate::engine::cuda::device::device;
 use crate::engine::cuda::device::tests::has_gpu;
 
 /// Number of runs per network; the shortest is printed.

@@ -1,4 +1,4 @@
-//! Engine `gpu`: a whole propagation in one launch of a persistent kernel, tuned for speed.
+//! The form of engine `gpu` with tables: a whole propagation in one launch of a persistent kernel.
 //!
 //! Preparing a network: [`operations`] writes a propagation as sums of products that depend on one
 //! another, and [`shortcuts`] shortens the critical path through these operations. [`tables`] fills
@@ -33,79 +33,79 @@ use self::propagator::PersistentPropagator;
 use self::state_layout::StateLayout;
 use self::words::Results;
 use self::work_items::{Granularity, WorkItems};
-use super::device::device;
+use super::device::Device;
 use crate::engine::factors::smallest_nonzero;
-use crate::engine::{
-    Engine, EngineInfo, GPU, LoadError, LoadOptions, Propagator, RunError, too_many_entries,
-};
-use crate::potential::Precision;
-use crate::propagation::{CompiledNetwork, Forecast, TooLarge};
+use crate::engine::{LoadOptions, Propagator, RunError, too_many_entries};
+use crate::propagation::{CompiledNetwork, Form, FormForecast};
+use cudarc::driver::DriverError;
 
 /// Maximum number of blocks of a launch. Each block has a list of work items, so this bounds the
 /// memory that the forecast counts for lists. An H200 runs 792 blocks at once.
 const MAX_BLOCKS: usize = 4096;
 
-/// The engine `gpu`.
-pub struct GpuPersistent;
+/// Forecast time of loading in nanoseconds per table entry, on one core: a rough figure from the
+/// paper's eight networks. Like the next two constants, it decides between the engine's two forms;
+/// if it is wrong, the slower form may be taken.
+const LOAD_ENTRY_NS: f64 = 60.0;
 
-impl Engine for GpuPersistent {
-    fn info(&self) -> &'static EngineInfo {
-        &GPU
+/// Forecast time of a propagation in nanoseconds per table entry, on an H200.
+const TABLE_ENTRY_NS: f64 = 0.005;
+
+/// Forecast time of a propagation of a tiny network in nanoseconds, on an H200.
+const RUN_NS: f64 = 20_000.0;
+
+/// The operations of a network that this form supports.
+pub(super) struct Prepared {
+    operations: Operations,
+}
+
+impl Prepared {
+    /// The operations of `compiled`.
+    ///
+    /// # Errors
+    /// The reason if this form does not support the network, as a clause after "but".
+    pub fn new(compiled: &CompiledNetwork) -> Result<Self, String> {
+        match unsupported(compiled) {
+            Some(reason) => Err(reason),
+            None => Ok(Self { operations: operations(compiled) }),
+        }
     }
 
-    fn availability(&self) -> Result<(), String> {
-        device().map(|_| ())
+    /// The forecast of this form.
+    pub fn forecast(&self, compiled: &CompiledNetwork) -> FormForecast {
+        let entries = compiled.statistics().total_clique_entries as f64;
+        FormForecast {
+            form: Form::Tables,
+            bytes: bytes(compiled, &self.operations),
+            load_ns: LOAD_ENTRY_NS * entries,
+            run_ns: RUN_NS + TABLE_ENTRY_NS * entries,
+        }
     }
 
-    fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
-        self.forecast_and_keep(compiled, precision, &mut None)
-    }
-
-    fn load(
-        &self,
+    /// Loads the network onto the GPU; `None` if its messages or work items have more entries than
+    /// the records can number. `bytes`: the forecast memory.
+    pub fn load(
+        self,
         compiled: &Arc<CompiledNetwork>,
+        device: &'static Device,
+        bytes: u64,
         options: &LoadOptions,
-    ) -> Result<Box<dyn Propagator>, LoadError> {
-        let engine = self.name();
-        let device = device().map_err(|reason| LoadError::Unavailable { engine, reason })?;
-        let mut operations = None;
-        let bytes = crate::engine::admit_with(self, options, || {
-            self.forecast_and_keep(compiled, options.precision, &mut operations)
-        })?;
-        let operations = operations.expect("the forecast of a supported network made them");
-        let Some((mut program, exponent)) = Program::new(compiled, operations) else {
-            let reason = "its messages or work items have more entries than this engine can number"
-                .to_owned();
-            let forecast = Forecast::unsupported(engine, options.precision, compiled, reason);
-            return Err(TooLarge { forecast: Box::new(forecast), limit: options.memory }.into());
+    ) -> Result<Option<Box<dyn Propagator>>, DriverError> {
+        let Some((mut program, exponent)) = Program::new(compiled, self.operations) else {
+            return Ok(None);
         };
-        let gpu =
-            Gpu::load(device, &program).map_err(|error| device.refusal(engine, bytes, &error))?;
+        let executor = Gpu::load(device, &program)?;
         // The records have been copied to the GPU.
         program.items.records = Vec::new();
-        Ok(Box::new(PersistentPropagator {
+        Ok(Some(Box::new(PersistentPropagator {
             compiled: Arc::clone(compiled),
             program,
             exponent,
-            executor: gpu,
+            executor,
             bytes,
             options: *options,
             batch: None,
-        }))
-    }
-}
-
-impl GpuPersistent {
-    /// The forecast. Stores the operations that were computed for it in `made`, unless the network
-    /// is unsupported.
-    fn forecast_and_keep(
-        &self,
-        compiled: &CompiledNetwork,
-        precision: Precision,
-        made: &mut Option<Operations>,
-    ) -> Forecast {
-        let bytes = || bytes(compiled, made.insert(operations(compiled)));
-        crate::engine::forecast(self, compiled, precision, unsupported(compiled), bytes)
+        })))
     }
 }
 

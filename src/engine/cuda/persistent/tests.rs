@@ -3,13 +3,17 @@ use super::schedule::Schedule;
 use super::twin::Twin;
 use super::*;
 use crate::cancel::{CancelToken, Cancelled};
+use crate::engine::Engine;
+use crate::engine::cuda::GpuEngine;
 use crate::engine::cuda::device::tests::has_gpu;
 use crate::engine::cuda::fixtures::{
     assert_agrees_with_sequential, assert_agrees_with_twin, assert_near, load_options, networks,
+    random_cases,
 };
 use crate::engine::cuda::kernel_source::assert_constants;
 use crate::graph::{CliqueId, JunctionTree};
 use crate::network::{Evidence, Factor, Network, Variable, VariableId};
+use crate::potential::Precision;
 use crate::propagation::{CompileOptions, Watch, compile};
 
 /// Number of blocks that are resident at the same time on an H200.
@@ -17,6 +21,12 @@ const BLOCKS_OF_AN_H200: usize = 792;
 
 pub(super) fn program(compiled: &CompiledNetwork) -> (Program, i64) {
     Program::new(compiled, operations(compiled)).unwrap()
+}
+
+/// Engine `gpu` in the form with tables.
+fn load(compiled: &Arc<CompiledNetwork>) -> Box<dyn Propagator> {
+    let options = LoadOptions { form: Some(Form::Tables), ..load_options(Precision::F32) };
+    GpuEngine.load(compiled, &options).unwrap()
 }
 
 fn twin(compiled: &Arc<CompiledNetwork>, blocks: usize) -> PersistentPropagator<Twin> {
@@ -43,15 +53,6 @@ pub(super) const PAPER_NETWORKS: [&str; 8] =
 pub(super) fn sample(name: &str) -> Arc<CompiledNetwork> {
     let network = crate::format::sample(name).unwrap().open().network;
     Arc::new(compile(network, &CompileOptions::default(), &CancelToken::new()).unwrap())
-}
-
-/// `count` random cases, each with a fifth of the variables observed.
-fn random_cases(compiled: &CompiledNetwork, count: usize) -> Vec<Evidence> {
-    use rand::SeedableRng;
-    let mut rng = rand_pcg::Pcg64Mcg::seed_from_u64(20);
-    let network = compiled.network();
-    let draw = |_| Evidence::drawn(network, network.variables().len() / 5, &mut rng);
-    (0..count).map(draw).collect()
 }
 
 #[test]
@@ -116,8 +117,7 @@ fn numbers_outside_the_range_of_a_word_are_refused() {
         "numbers in its messages can be as large as 2^597947 or as small as 2^-597947; \
          the limits are 2^524000 and 2^-524000"
     );
-    let forecast = GpuPersistent.forecast(&compiled(600), Precision::F32);
-    assert_eq!(forecast.unsupported, Some(reason));
+    assert_eq!(Prepared::new(&compiled(600)).err(), Some(reason));
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_batch_agrees_with_single_runs_and_can_be_cancelled() {
     }
     for (compiled, cases) in networks() {
         let many: Vec<Evidence> = cases.iter().cycle().take(MIN_BATCH + 5).cloned().collect();
-        let mut engine = GpuPersistent.load(&compiled, &load_options(Precision::F32)).unwrap();
+        let mut engine = load(&compiled);
         let watch = Watch::untimed(CancelToken::new());
         let answers = engine.run_batch(&many, &watch).unwrap();
         assert_eq!(answers.len(), many.len());
@@ -298,7 +298,7 @@ fn the_gpu_agrees_with_the_sequential_engine_on_the_papers_networks() {
     for name in PAPER_NETWORKS {
         let compiled = sample(name);
         let cases = random_cases(&compiled, 20);
-        let mut gpu = GpuPersistent.load(&compiled, &load_options(Precision::F32)).unwrap();
+        let mut gpu = load(&compiled);
         assert_agrees_with_sequential(&compiled, &cases, &mut *gpu);
         let run =
             |gpu: &mut dyn Propagator| gpu.run(&cases[0], &Watch::untimed(CancelToken::new()));
@@ -313,7 +313,7 @@ fn the_gpu_agrees_with_the_twin() {
         return;
     }
     for (compiled, cases) in networks() {
-        let mut gpu = GpuPersistent.load(&compiled, &load_options(Precision::F32)).unwrap();
+        let mut gpu = load(&compiled);
         assert_agrees_with_twin(&compiled, &cases, gpu.as_mut(), &mut twin(&compiled, 16));
     }
 }

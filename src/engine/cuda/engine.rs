@@ -1,0 +1,126 @@
+//! Engine `gpu`, and the choice between its two forms.
+
+use std::sync::Arc;
+
+use super::device::device;
+use super::{persistent, table_free};
+use crate::engine::{Engine, EngineInfo, GPU, LoadError, LoadOptions, Propagator, check_precision};
+use crate::potential::Precision;
+use crate::propagation::{CompiledNetwork, Forecast, Form, FormForecast, TooLarge};
+
+/// The engine `gpu`.
+pub struct GpuEngine;
+
+/// A network with more table entries than this is not loaded with tables: the tables' records would
+/// take seconds to make and many times the memory of the entries. If it is wrong, the slower form
+/// may be taken.
+const MAX_TABLE_ENTRIES: u64 = 1 << 26;
+
+/// The form without tables is ruled out if one propagation is forecast to take longer than this.
+const MAX_HOURS: f64 = 24.0;
+
+/// The forms in which the engine can hold a network, and what was computed to forecast them.
+#[derive(Default)]
+struct Forms {
+    tables: Option<(FormForecast, persistent::Prepared)>,
+    table_free: Option<(FormForecast, table_free::Prepared)>,
+    /// Why the form with tables does not support the network; empty if it does.
+    reason: String,
+}
+
+impl Forms {
+    /// The forms for `compiled`, or only `form` if it is given.
+    fn new(compiled: &CompiledNetwork, form: Option<Form>) -> Self {
+        let mut forms = Self::default();
+        let entries = compiled.statistics().total_clique_entries;
+        if !compiled.observed().is_empty() {
+            "it cannot use tables for a junction tree that was built for given evidence"
+                .clone_into(&mut forms.reason);
+        } else if entries > MAX_TABLE_ENTRIES {
+            "it has too many table entries".clone_into(&mut forms.reason);
+        } else if form != Some(Form::TableFree) {
+            match persistent::Prepared::new(compiled) {
+                Ok(prepared) => forms.tables = Some((prepared.forecast(compiled), prepared)),
+                Err(reason) => forms.reason = reason,
+            }
+        }
+        let max_ns = MAX_HOURS * 3.6e12;
+        // Each entry takes part in at least one product of each pass. Checked first, because the
+        // plan of larger contractions would itself be large.
+        let least_ns = 2.0 * table_free::PRODUCT_NS * entries as f64;
+        let is_chosen = form != Some(Form::Tables) || forms.tables.is_none();
+        if is_chosen && least_ns <= max_ns {
+            let prepared = table_free::Prepared::new(compiled);
+            let forecast = prepared.map(|prepared| (prepared.forecast(), prepared));
+            forms.table_free = forecast.filter(|(forecast, _)| forecast.run_ns <= max_ns);
+        }
+        forms
+    }
+
+    /// The forecast for engine `gpu` with these forms.
+    fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
+        let tables = self.tables.as_ref().map(|(forecast, _)| *forecast);
+        let table_free = self.table_free.as_ref().map(|(forecast, _)| *forecast);
+        let forms: Vec<FormForecast> = tables.into_iter().chain(table_free).collect();
+        if forms.is_empty() {
+            let reason = match &*self.reason {
+                "" => format!("one propagation would take more than {MAX_HOURS} hours"),
+                reason => reason.to_owned(),
+            };
+            return Forecast::unsupported(GPU.name, precision, compiled, reason);
+        }
+        Forecast::new(GPU.name, precision, compiled, 0).with_forms(forms)
+    }
+}
+
+impl Engine for GpuEngine {
+    fn info(&self) -> &'static EngineInfo {
+        &GPU
+    }
+
+    fn availability(&self) -> Result<(), String> {
+        device().map(|_| ())
+    }
+
+    fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
+        Forms::new(compiled, None).forecast(compiled, precision)
+    }
+
+    fn load(
+        &self,
+        compiled: &Arc<CompiledNetwork>,
+        options: &LoadOptions,
+    ) -> Result<Box<dyn Propagator>, LoadError> {
+        let engine = self.name();
+        let device = device().map_err(|reason| LoadError::Unavailable { engine, reason })?;
+        check_precision(self, options.precision)?;
+        let forms = Forms::new(compiled, options.form);
+        let forecast = forms.forecast(compiled, options.precision);
+        let Some(form) = forecast.fastest_form(options.memory, options.runs) else {
+            return Err(forecast.check(options.memory).expect_err("no form fits").into());
+        };
+        let refuse = |error| device.refusal(engine, form.bytes, &error);
+        match (form.form, forms) {
+            (Form::Tables, Forms { tables: Some((_, prepared)), .. }) => {
+                match prepared.load(compiled, device, form.bytes, options).map_err(refuse)? {
+                    Some(propagator) => Ok(propagator),
+                    None => {
+                        let reason = "its messages or work items have more entries than this \
+                                      engine can number";
+                        let forecast = Forecast::unsupported(
+                            engine,
+                            options.precision,
+                            compiled,
+                            reason.to_owned(),
+                        );
+                        Err(TooLarge { forecast: Box::new(forecast), limit: options.memory }.into())
+                    }
+                }
+            }
+            (Form::TableFree, Forms { table_free: Some((_, prepared)), .. }) => {
+                Ok(prepared.load(compiled, device, form.bytes).map_err(refuse)?)
+            }
+            _ => unreachable!("the forecast lists the forms that were prepared"),
+        }
+    }
+}

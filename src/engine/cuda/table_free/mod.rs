@@ -1,0 +1,109 @@
+//! The form of engine `gpu` without tables of cliques, for junction trees of any size.
+//!
+//! As in engine `cpu`, the table of a clique is never stored: [`lowering`](crate::lowering) plans
+//! the contractions of a propagation, and the GPU computes each in a launch of its own. [`plan`]
+//! turns the contractions into launches and [`records`], [`propagator`] restricts the factors to
+//! the evidence and reads the results, and [`gpu`] launches `kernels/table_free.cu`. In tests,
+//! [`twin`] does the same as the kernels on the CPU.
+//!
+//! Numbers are in single precision, scaled by powers of two that the kernels choose. Posteriors and
+//! P(e) are summed in double precision.
+
+mod gpu;
+mod plan;
+mod propagator;
+mod records;
+#[cfg(test)]
+mod twin;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use self::gpu::Gpu;
+use self::plan::{Launch, Plan};
+use self::propagator::TableFreePropagator;
+use super::device::Device;
+use crate::engine::{Propagator, RunError};
+use crate::lowering::{Optimisations, Program};
+use crate::propagation::{CompiledNetwork, Form, FormForecast};
+use cudarc::driver::DriverError;
+
+/// Forecast time of a product of entries in nanoseconds, on an H200. A rough figure: if it is
+/// wrong, the slower form may be taken.
+pub(super) const PRODUCT_NS: f64 = 0.002;
+
+/// Forecast time of a launch in nanoseconds, for the same purpose.
+const LAUNCH_NS: f64 = 3_000.0;
+
+/// The program of a network for the evidence that every case has, and its plan.
+pub(super) struct Prepared {
+    program: Program,
+    plan: Plan,
+}
+
+impl Prepared {
+    /// What `compiled` needs for this form; `None` if a clique has more large tables, or more
+    /// entries, than the kernels can number.
+    pub fn new(compiled: &CompiledNetwork) -> Option<Self> {
+        let program = Program::new(compiled, &compiled.least_evidence(), Optimisations::default());
+        let plan = Plan::new(&program)?;
+        Some(Self { program, plan })
+    }
+
+    /// The forecast of this form.
+    pub fn forecast(&self) -> FormForecast {
+        let operands = self.plan.operand_entries;
+        FormForecast {
+            form: Form::TableFree,
+            // The host holds the operands twice, in double and in single precision.
+            bytes: self.plan.bytes() + 12 * operands,
+            load_ns: 0.0,
+            run_ns: PRODUCT_NS * self.program.work() + LAUNCH_NS * self.plan.launches.len() as f64,
+        }
+    }
+
+    /// Loads the network onto the GPU.
+    pub fn load(
+        self,
+        compiled: &Arc<CompiledNetwork>,
+        device: &'static Device,
+        bytes: u64,
+    ) -> Result<Box<dyn Propagator>, DriverError> {
+        let gpu = Gpu::load(device, &self.plan)?;
+        Ok(Box::new(TableFreePropagator::new(Arc::clone(compiled), self, gpu, bytes)))
+    }
+}
+
+/// Runs the launches of a plan on the GPU, or in tests on the CPU twin.
+trait Executor: Send {
+    /// Replaces the plan. Tables keep their memory only within a plan.
+    fn set_plan(&mut self, plan: &Plan) -> Result<(), RunError>;
+
+    /// Copies the operands to the start of the buffer of all tables.
+    fn set_operands(&mut self, operands: &[f32]) -> Result<(), RunError>;
+
+    /// Forgets the largest entries of the last run.
+    fn start(&mut self) -> Result<(), RunError>;
+
+    /// Enqueues a launch of the plan.
+    fn launch(&mut self, launch: &Launch) -> Result<(), RunError>;
+
+    /// Waits until all launches have ended.
+    fn wait(&mut self) -> Result<(), RunError>;
+
+    /// The largest entry of each table, by number, and the sum of each reading.
+    fn results(&mut self) -> Result<(Vec<f32>, Vec<f64>), RunError>;
+
+    /// Enqueues a mark of the time.
+    fn mark(&mut self) -> Result<(), RunError>;
+
+    /// The times of all marks since the first, in order, and forgets them.
+    fn take_marks(&mut self) -> Result<Vec<Duration>, RunError>;
+
+    /// The time of as many launches of an empty kernel as `plan` has launches, with the copies of a
+    /// propagation; `None` in the twin, and if the driver fails.
+    fn empty_run(&mut self, plan: &Plan) -> Option<Duration>;
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,264 @@
+//! A network loaded into engine `gpu` without tables: evidence in, posteriors out.
+
+use std::f64::consts::LN_2;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::plan::{OperandTable, Plan};
+use super::{Executor, Prepared};
+use crate::engine::factors::restricted;
+use crate::engine::{GpuPropagator, Propagator, RunError};
+use crate::lowering::{Operand, Optimisations, Program};
+use crate::network::{Evidence, Finding, Network, VariableId};
+use crate::propagation::{CompiledNetwork, Form, Phase, Posteriors, Savings, Stage, Watch};
+use crate::statistics::median_duration;
+
+/// After launches of this much work, the host waits for the GPU, so that a cancelled propagation
+/// ends within about a second.
+const MAX_ENQUEUED: u64 = 1 << 33;
+
+/// A compiled network on the GPU, without tables of cliques.
+pub(super) struct TableFreePropagator<E> {
+    compiled: Arc<CompiledNetwork>,
+    executor: E,
+    bytes: u64,
+    /// The evidence for which `prepared` was planned: the same variables have findings.
+    planned: Evidence,
+    pub(super) prepared: Prepared,
+    /// The evidence whose operands are on the GPU, and their exponents.
+    entered: Option<(Evidence, Vec<i64>)>,
+}
+
+impl<E: Executor> TableFreePropagator<E> {
+    /// A propagator for `compiled`, whose plan for the least evidence `executor` has.
+    pub(super) fn new(
+        compiled: Arc<CompiledNetwork>,
+        prepared: Prepared,
+        executor: E,
+        bytes: u64,
+    ) -> Self {
+        let planned = compiled.least_evidence();
+        Self { compiled, executor, bytes, planned, prepared, entered: None }
+    }
+
+    /// Plans for the variables that have findings in `evidence`, unless the plan serves already.
+    fn plan(&mut self, evidence: &Evidence) -> Result<(), RunError> {
+        if Program::serves(&self.planned, evidence) {
+            return Ok(());
+        }
+        let program = Program::new(&self.compiled, evidence, Optimisations::default());
+        let too_many = || {
+            let reason = "a clique has more tables or entries than the kernels can number";
+            RunError::Device(reason.to_owned())
+        };
+        let plan = Plan::new(&program).ok_or_else(too_many)?;
+        self.entered = None;
+        self.executor.set_plan(&plan)?;
+        self.prepared = Prepared { program, plan };
+        self.planned = evidence.clone();
+        Ok(())
+    }
+
+    /// Restricts the factors to the evidence, and copies them and the likelihoods to the GPU.
+    fn enter(&mut self, evidence: &Evidence) -> Result<(), RunError> {
+        if self.entered.as_ref().is_some_and(|(entered, _)| entered == evidence) {
+            return Ok(());
+        }
+        let network = self.compiled.network();
+        let plan = &self.prepared.plan;
+        let mut numbers: Vec<f32> = Vec::with_capacity(plan.operand_entries as usize);
+        let mut exponents = Vec::with_capacity(plan.operands.len());
+        for operand in &plan.operands {
+            let values = operand_values(network, operand, evidence);
+            let exponent = largest_exponent(&values).ok_or(RunError::Impossible)?;
+            numbers.extend(values.iter().map(|value| scaled(*value, -exponent) as f32));
+            exponents.push(i64::from(exponent));
+        }
+        self.executor.set_operands(&numbers)?;
+        self.entered = Some((evidence.clone(), exponents));
+        Ok(())
+    }
+
+    /// Enqueues all launches. With `marks`, the time is marked before the first and after the
+    /// launches of each clique.
+    fn launch(&mut self, watch: &Watch, marks: bool) -> Result<(), RunError> {
+        self.executor.start()?;
+        if marks {
+            self.executor.mark()?;
+        }
+        let plan = &self.prepared.plan;
+        let mut enqueued = 0_u64;
+        for clique in &plan.cliques {
+            enqueued = enqueued.saturating_add(clique.work);
+            if enqueued > MAX_ENQUEUED {
+                self.executor.wait()?;
+                enqueued = clique.work;
+            }
+            watch.check()?;
+            for launch in &plan.launches[clique.launches.clone()] {
+                self.executor.launch(launch)?;
+            }
+            if marks {
+                self.executor.mark()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the results and converts them to posteriors.
+    fn read(&mut self, evidence: &Evidence) -> Result<Posteriors, RunError> {
+        let (largest, sums) = self.executor.results()?;
+        let plan = &self.prepared.plan;
+        let network = self.compiled.network();
+        let mut exponents = self.entered.as_ref().map_or_else(Vec::new, |(_, e)| e.clone());
+        exponents.resize(plan.sources.len(), 0);
+        for &number in &plan.computed {
+            let sources = &plan.sources[number as usize];
+            let inputs: i64 = sources.inputs.iter().map(|&input| exponents[input as usize]).sum();
+            // A table of zeros is not scaled.
+            let scale = largest_exponent(&[f64::from(largest[number as usize])]).unwrap_or(0);
+            exponents[number as usize] = inputs + i64::from(scale - sources.head);
+        }
+        let (total, table) = &plan.total;
+        let total: f64 = sums[total.clone()].iter().sum();
+        if total <= 0.0 {
+            return Err(RunError::Impossible);
+        }
+        let is_certain = evidence.is_empty() && network.is_bayesian();
+        let ln_total = total.ln() + exponents[*table as usize] as f64 * LN_2;
+        let ln_p_evidence = if is_certain { 0.0 } else { ln_total };
+        let mut read = vec![None; network.variables().len()];
+        for (variable, readings) in &plan.posteriors {
+            read[variable.index()] = Some(readings.clone());
+        }
+        Ok(Posteriors::new(network, ln_p_evidence, |variable: VariableId, states| {
+            if let Some(state) = evidence.observed(variable) {
+                states[state] = 1.0;
+            } else if let Some(readings) = &read[variable.index()] {
+                let sums = &sums[readings.clone()];
+                let parts = sums.chunks_exact(sums.len() / states.len());
+                for (state, parts) in states.iter_mut().zip(parts) {
+                    *state = parts.iter().sum();
+                }
+            } else {
+                states.fill(1.0);
+            }
+        }))
+    }
+
+    /// Notes in `watch` when the GPU computed each message, and the stages. The GPU's first launch
+    /// is taken to begin at `launched`.
+    fn trace(&mut self, watch: &Watch, launched: Duration) -> Result<(), RunError> {
+        let marks = self.executor.take_marks()?;
+        let mut bounds = [None::<(Duration, Duration)>; 2];
+        for (clique, times) in self.prepared.plan.cliques.iter().zip(marks.windows(2)) {
+            let (start, end) = (launched + times[0], launched + times[1]);
+            if let Some(message) = clique.message {
+                watch.note_message(message, 0, Duration::ZERO, start, end);
+            }
+            let bounds = &mut bounds[usize::from(clique.phase == Phase::Distribute)];
+            *bounds = Some((bounds.map_or(start, |(first, _)| first), end));
+        }
+        for (stage, bounds) in [Stage::Collect, Stage::Distribute].into_iter().zip(bounds) {
+            if let Some((start, end)) = bounds {
+                watch.note_stage(stage, start, end);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<E: Executor> Propagator for TableFreePropagator<E> {
+    fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
+        watch.check()?;
+        assert!(
+            self.compiled.admits(evidence),
+            "the evidence does not observe the variables without which the network was compiled"
+        );
+        watch.stage(Stage::Initialise, || {
+            self.plan(evidence)?;
+            self.enter(evidence)
+        })?;
+        let marks = watch.times_messages();
+        let launched = watch.elapsed();
+        let launches = self.launch(watch, marks);
+        if launches.is_err() {
+            // What was enqueued must not run into the next propagation.
+            self.executor.wait()?;
+            self.executor.take_marks()?;
+        }
+        launches?;
+        let posteriors = self.read(evidence);
+        // Reading the marks is not part of the propagation.
+        watch.note_end();
+        if marks {
+            self.trace(watch, launched)?;
+        }
+        let tree = &self.prepared.program.tree;
+        let skipped = tree.iter().filter(|clique| clique.message_is_one).count();
+        watch.note_savings(Savings { messages_skipped: skipped, ..Savings::default() });
+        posteriors
+    }
+
+    fn forget(&mut self) {
+        self.entered = None;
+    }
+
+    fn peak_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn form(&self) -> Option<Form> {
+        Some(Form::TableFree)
+    }
+
+    fn gpu(&mut self) -> Option<&mut dyn GpuPropagator> {
+        Some(self)
+    }
+}
+
+impl<E: Executor> GpuPropagator for TableFreePropagator<E> {
+    fn launch_overhead(&mut self, repeat: u32) -> Option<Duration> {
+        let plan = &self.prepared.plan;
+        // The first run warms up.
+        self.executor.empty_run(plan)?;
+        let times = (0..repeat.max(1)).map(|_| self.executor.empty_run(plan));
+        median_duration(times.collect::<Option<Vec<_>>>()?)
+    }
+}
+
+/// The entries of an operand for the evidence, in the index order of its table.
+fn operand_values(network: &Network, operand: &OperandTable, evidence: &Evidence) -> Vec<f64> {
+    match operand.operand {
+        Operand::Factor(factor) => {
+            let variables = operand.variables.iter().copied();
+            restricted(network, network.factor(factor), variables, evidence)
+        }
+        Operand::Likelihood(variable) => {
+            let finding = evidence.iter().find(|(other, _)| *other == variable);
+            match finding {
+                Some((_, Finding::Likelihood(weights))) => weights.to_vec(),
+                _ => unreachable!("the plan lists findings of the evidence"),
+            }
+        }
+        Operand::Message(_) => unreachable!("a message is not an operand"),
+    }
+}
+
+/// The largest e for which 2^e is at most the largest of `values`; `None` if all are zero.
+fn largest_exponent(values: &[f64]) -> Option<i32> {
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    // The exponent of a normal number. A subnormal number is first brought into range.
+    let exponent = |value: f64| (value.to_bits() >> 52 & 0x7ff) as i32 - 1023;
+    match largest {
+        0.0 => None,
+        x if x < f64::MIN_POSITIVE => Some(exponent(x * 2_f64.powi(64)) - 64),
+        x => Some(exponent(x)),
+    }
+}
+
+/// `value` times 2^`exponent`, where the result is at most two.
+fn scaled(value: f64, exponent: i32) -> f64 {
+    // In two steps, because the power may be out of range.
+    value * 2_f64.powi(exponent / 2) * 2_f64.powi(exponent - exponent / 2)
+}

@@ -1,0 +1,218 @@
+//! Does on the CPU what the kernels of `kernels/table_free.cu` do on the GPU, over the same buffers
+//! and records. Sums of a block are in another order.
+
+use std::time::Duration;
+
+use super::plan::{Launch, Plan, Table};
+use super::records::{Contraction, Reading};
+use super::{Executor, RunError};
+
+/// The buffers that the kernels read and write.
+#[derive(Default)]
+pub(super) struct Twin {
+    records: Vec<Contraction>,
+    numbers: Vec<u64>,
+    offsets: Vec<u32>,
+    readings: Vec<Reading>,
+    tables: Vec<f32>,
+    largest: Vec<f32>,
+    sums: Vec<f64>,
+    marks: usize,
+}
+
+impl Twin {
+    pub fn new(plan: &Plan) -> Self {
+        let mut twin = Self::default();
+        twin.set_plan(plan).expect("the twin does not fail");
+        twin
+    }
+
+    /// The lists of the digits of `contraction`: of tiles and of steps.
+    fn digits(&self, c: &Contraction) -> [&[u64]; 2] {
+        let first = (c.numbers + 2 * c.inputs) as usize;
+        let length = |digits: u32| (digits * (1 + c.inputs)) as usize;
+        let (rows, runs) = (length(c.row_digits), length(c.run_digits));
+        [&self.numbers[first..first + rows], &self.numbers[first + rows..first + rows + runs]]
+    }
+
+    /// The entry of an input for a tile, a row of the tile, a step and a place in the inner run.
+    fn entry(&self, c: &Contraction, input: u32, at: [u32; 4]) -> usize {
+        let [tile, row, step, place] = at;
+        let lists = self.numbers[(c.numbers + c.inputs + input) as usize];
+        let [row_digits, run_digits] = self.digits(c);
+        let mut entry = self.numbers[(c.numbers + input) as usize];
+        entry += offset_of(tile, row_digits, c.inputs, input);
+        entry += u64::from(self.offsets[lists as u32 as usize + row as usize]);
+        entry += offset_of(step, run_digits, c.inputs, input);
+        if input < c.varying {
+            entry += u64::from(self.offsets[(lists >> 32) as usize + place as usize]);
+        }
+        entry as usize
+    }
+
+    fn contract(&mut self, record: u32, blocks: u32) {
+        let c = self.records[record as usize];
+        let parts = c.rows.div_ceil(c.part);
+        assert!(c.part <= super::records::THREADS * super::records::ROWS_PER_THREAD as u32);
+        assert!(c.varying * c.run <= super::records::MAX_RUN_OFFSETS as u32);
+        for tile in 0..blocks / parts {
+            for row in 0..c.rows {
+                let mut sum = 0.0_f64;
+                for step in 0..c.steps {
+                    let mut inner = 0.0_f32;
+                    for place in 0..c.run {
+                        let mut product = 2_f32.powi(c.head);
+                        for input in 0..c.varying {
+                            product *= self.tables[self.entry(&c, input, [tile, row, step, place])];
+                        }
+                        inner += product;
+                    }
+                    for input in c.varying..c.summed {
+                        inner *= self.tables[self.entry(&c, input, [tile, row, step, 0])];
+                    }
+                    sum += f64::from(inner);
+                }
+                let mut sum = sum as f32;
+                for input in c.summed..c.inputs {
+                    sum *= self.tables[self.entry(&c, input, [tile, row, 0, 0])];
+                }
+                self.put(&c, u64::from(tile) * u64::from(c.rows) + u64::from(row), sum);
+            }
+        }
+    }
+
+    fn sum_rows(&mut self, record: u32, blocks: u32) {
+        let c = self.records[record as usize];
+        assert_eq!(c.inputs, 1);
+        for block in 0..blocks {
+            let (tile, row) = (block / c.rows, block % c.rows);
+            let places = (0..c.steps).flat_map(|step| (0..c.run).map(move |place| (step, place)));
+            let entry = |(step, place)| self.tables[self.entry(&c, 0, [tile, row, step, place])];
+            let sum: f64 = places.map(|at| f64::from(entry(at))).sum();
+            self.put(&c, u64::from(block), sum as f32);
+        }
+    }
+
+    fn put(&mut self, c: &Contraction, row: u64, sum: f32) {
+        assert!(sum < 2_f32.powi(126), "the head of products is too large");
+        self.tables[(c.output + row) as usize] = sum;
+        self.note_largest(c.result, sum);
+    }
+
+    fn note_largest(&mut self, number: u32, value: f32) {
+        let largest = &mut self.largest[number as usize];
+        *largest = largest.max(value);
+    }
+
+    fn rescale(&mut self, table: Table) {
+        let largest = self.largest[table.number as usize];
+        if largest > 0.0 {
+            let exponent = (largest.to_bits() >> 23).max(1) as i32 - 127;
+            for entry in &mut self.tables[table.first as usize..][..table.entries as usize] {
+                *entry *= 2_f32.powi(-exponent);
+            }
+        }
+    }
+
+    fn divide(&mut self, belief: Table, message: Table, has_message: bool) {
+        assert_eq!(belief.entries, message.entries);
+        for entry in 0..message.entries {
+            let mut quotient = self.tables[(belief.first + entry) as usize];
+            let before = self.tables[(message.first + entry) as usize];
+            if has_message {
+                quotient = if before < f32::MIN_POSITIVE { 0.0 } else { quotient / before };
+            }
+            self.tables[(message.first + entry) as usize] = quotient;
+            self.note_largest(message.number, quotient);
+        }
+    }
+
+    fn read(&mut self, number: usize) {
+        let r = self.readings[number];
+        let entry = |i: u64| {
+            let at = i / r.stride * r.stride * u64::from(r.states)
+                + u64::from(r.state) * r.stride
+                + i % r.stride;
+            f64::from(self.tables[(r.table + at) as usize])
+        };
+        self.sums[number] = (r.begin..r.end).map(entry).sum();
+    }
+}
+
+impl Executor for Twin {
+    fn set_plan(&mut self, plan: &Plan) -> Result<(), RunError> {
+        // NaN: if an entry is read before it is written, the result is NaN and the test fails.
+        *self = Self {
+            records: plan.records.clone(),
+            numbers: plan.numbers.clone(),
+            offsets: plan.offsets.clone(),
+            readings: plan.readings.clone(),
+            tables: vec![f32::NAN; plan.entries as usize],
+            largest: vec![0.0; plan.sources.len()],
+            sums: vec![f64::NAN; plan.readings.len()],
+            marks: 0,
+        };
+        Ok(())
+    }
+
+    fn set_operands(&mut self, operands: &[f32]) -> Result<(), RunError> {
+        self.tables[..operands.len()].copy_from_slice(operands);
+        Ok(())
+    }
+
+    fn start(&mut self) -> Result<(), RunError> {
+        self.largest.fill(0.0);
+        Ok(())
+    }
+
+    fn launch(&mut self, launch: &Launch) -> Result<(), RunError> {
+        match *launch {
+            Launch::Contract { record, varying, blocks } => {
+                assert_eq!(varying, self.records[record as usize].varying);
+                self.contract(record, blocks);
+            }
+            Launch::SumRows { record, blocks } => self.sum_rows(record, blocks),
+            Launch::Rescale { table } => self.rescale(table),
+            Launch::Divide { belief, message, has_message } => {
+                self.divide(belief, message, has_message);
+            }
+            Launch::Read { first, count } => {
+                (first..first + count).for_each(|number| self.read(number as usize));
+            }
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    fn results(&mut self) -> Result<(Vec<f32>, Vec<f64>), RunError> {
+        Ok((self.largest.clone(), self.sums.clone()))
+    }
+
+    fn mark(&mut self) -> Result<(), RunError> {
+        self.marks += 1;
+        Ok(())
+    }
+
+    fn take_marks(&mut self) -> Result<Vec<Duration>, RunError> {
+        let marks = std::mem::take(&mut self.marks);
+        Ok((0..marks).map(|mark| Duration::from_micros(mark as u64)).collect())
+    }
+
+    fn empty_run(&mut self, _: &Plan) -> Option<Duration> {
+        None
+    }
+}
+
+/// The offset of an input for a number with these digits.
+fn offset_of(mut number: u32, digits: &[u64], inputs: u32, input: u32) -> u64 {
+    let mut offset = 0;
+    for digit in digits.chunks_exact(1 + inputs as usize) {
+        let states = digit[0] as u32;
+        offset += u64::from(number % states) * digit[1 + input as usize];
+        number /= states;
+    }
+    offset
+}
