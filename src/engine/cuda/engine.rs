@@ -118,7 +118,7 @@ impl Engine for GpuEngine {
                 }
             }
             (Form::TableFree, Forms { table_free: Some((_, prepared)), .. }) => {
-                Ok(prepared.load(compiled, device, form.bytes).map_err(refuse)?)
+                Ok(prepared.load(compiled, device, form.bytes, options).map_err(refuse)?)
             }
             _ => unreachable!("the forecast lists the forms that were prepared"),
         }

@@ -23,7 +23,7 @@ use self::gpu::Gpu;
 use self::plan::{Launch, Plan};
 use self::propagator::TableFreePropagator;
 use super::device::Device;
-use crate::engine::{Propagator, RunError};
+use crate::engine::{LoadOptions, Propagator, RunError};
 use crate::lowering::{Optimisations, Program};
 use crate::propagation::{CompiledNetwork, Form, FormForecast};
 use cudarc::driver::DriverError;
@@ -68,9 +68,10 @@ impl Prepared {
         compiled: &Arc<CompiledNetwork>,
         device: &'static Device,
         bytes: u64,
+        options: &LoadOptions,
     ) -> Result<Box<dyn Propagator>, DriverError> {
         let gpu = Gpu::load(device, &self.plan)?;
-        Ok(Box::new(TableFreePropagator::new(Arc::clone(compiled), self, gpu, bytes)))
+        Ok(Box::new(TableFreePropagator::new(Arc::clone(compiled), self, gpu, bytes, *options)))
     }
 }
 

@@ -7,15 +7,23 @@ use std::time::Duration;
 use super::plan::{OperandTable, Plan};
 use super::{Executor, Prepared};
 use crate::engine::factors::restricted;
-use crate::engine::{GpuPropagator, Propagator, RunError};
+use crate::engine::{GpuPropagator, LoadOptions, Propagator, RunError, default_engine};
 use crate::lowering::{Operand, Optimisations, Program};
 use crate::network::{Evidence, Finding, Network, VariableId};
+use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Form, Phase, Posteriors, Savings, Stage, Watch};
 use crate::statistics::median_duration;
 
 /// After launches of this much work, the host waits for the GPU, so that a cancelled propagation
 /// ends within about a second.
 const MAX_ENQUEUED: u64 = 1 << 33;
+
+/// If the largest sum of products is less than 2 to the power of minus this number of the largest
+/// possible one, the factors or messages contradict each other so strongly that entries which
+/// matter may have been rounded to zero. Entries are accurate down to 2^-126 of the largest, so
+/// what was rounded is then below 2^-26 of the largest sum. A larger number would let errors pass;
+/// a smaller one would send more cases to the CPU.
+const MAX_CONTRADICTION: i32 = 100;
 
 /// A compiled network on the GPU, without tables of cliques.
 pub(super) struct TableFreePropagator<E> {
@@ -27,6 +35,10 @@ pub(super) struct TableFreePropagator<E> {
     pub(super) prepared: Prepared,
     /// The evidence whose operands are on the GPU, and their exponents.
     entered: Option<(Evidence, Vec<i64>)>,
+    options: LoadOptions,
+    /// Engine `cpu` in double precision, for cases beyond the range of single precision; `None`
+    /// until there is such a case.
+    in_double: Option<Box<dyn Propagator>>,
 }
 
 impl<E: Executor> TableFreePropagator<E> {
@@ -36,9 +48,11 @@ impl<E: Executor> TableFreePropagator<E> {
         prepared: Prepared,
         executor: E,
         bytes: u64,
+        options: LoadOptions,
     ) -> Self {
         let planned = compiled.least_evidence();
-        Self { compiled, executor, bytes, planned, prepared, entered: None }
+        let (entered, in_double) = (None, None);
+        Self { compiled, executor, bytes, planned, prepared, entered, options, in_double }
     }
 
     /// Plans for the variables that have findings in `evidence`, unless the plan serves already.
@@ -105,10 +119,18 @@ impl<E: Executor> TableFreePropagator<E> {
         Ok(())
     }
 
-    /// Waits for the results and converts them to posteriors.
-    fn read(&mut self, evidence: &Evidence) -> Result<Posteriors, RunError> {
+    /// Waits for the results and converts them to posteriors; `None` if the case is beyond the range
+    /// of single precision.
+    fn read(&mut self, evidence: &Evidence) -> Result<Option<Posteriors>, RunError> {
         let (largest, sums) = self.executor.results()?;
         let plan = &self.prepared.plan;
+        let is_in_range = |&number: &u32| {
+            let least = 2_f32.powi(plan.sources[number as usize].head - MAX_CONTRADICTION);
+            largest[number as usize] >= least
+        };
+        if !plan.computed.iter().all(is_in_range) {
+            return Ok(None);
+        }
         let network = self.compiled.network();
         let mut exponents = self.entered.as_ref().map_or_else(Vec::new, |(_, e)| e.clone());
         exponents.resize(plan.sources.len(), 0);
@@ -121,9 +143,6 @@ impl<E: Executor> TableFreePropagator<E> {
         }
         let (total, table) = &plan.total;
         let total: f64 = sums[total.clone()].iter().sum();
-        if total <= 0.0 {
-            return Err(RunError::Impossible);
-        }
         let is_certain = evidence.is_empty() && network.is_bayesian();
         let ln_total = total.ln() + exponents[*table as usize] as f64 * LN_2;
         let ln_p_evidence = if is_certain { 0.0 } else { ln_total };
@@ -131,7 +150,7 @@ impl<E: Executor> TableFreePropagator<E> {
         for (variable, readings) in &plan.posteriors {
             read[variable.index()] = Some(readings.clone());
         }
-        Ok(Posteriors::new(network, ln_p_evidence, |variable: VariableId, states| {
+        Ok(Some(Posteriors::new(network, ln_p_evidence, |variable: VariableId, states| {
             if let Some(state) = evidence.observed(variable) {
                 states[state] = 1.0;
             } else if let Some(readings) = &read[variable.index()] {
@@ -143,7 +162,28 @@ impl<E: Executor> TableFreePropagator<E> {
             } else {
                 states.fill(1.0);
             }
-        }))
+        })))
+    }
+
+    /// Propagates in double precision on the CPU.
+    fn run_in_double(
+        &mut self,
+        evidence: &Evidence,
+        watch: &Watch,
+    ) -> Result<Posteriors, RunError> {
+        if self.in_double.is_none() {
+            let options = LoadOptions {
+                precision: Precision::F64,
+                form: Some(Form::TableFree),
+                ..self.options
+            };
+            let loaded = default_engine().load(&self.compiled, &options).map_err(|error| {
+                RunError::Device(format!("single precision is not enough for this case: {error}"))
+            })?;
+            self.in_double = Some(loaded);
+        }
+        let in_double = self.in_double.as_mut().expect("it was loaded");
+        in_double.run(evidence, watch)
     }
 
     /// Notes in `watch` when the GPU computed each message, and the stages. The GPU's first launch
@@ -188,7 +228,10 @@ impl<E: Executor> Propagator for TableFreePropagator<E> {
             self.executor.take_marks()?;
         }
         launches?;
-        let posteriors = self.read(evidence);
+        let Some(posteriors) = self.read(evidence)? else {
+            self.executor.take_marks()?;
+            return self.run_in_double(evidence, watch);
+        };
         // Reading the marks is not part of the propagation.
         watch.note_end();
         if marks {
@@ -197,7 +240,7 @@ impl<E: Executor> Propagator for TableFreePropagator<E> {
         let tree = &self.prepared.program.tree;
         let skipped = tree.iter().filter(|clique| clique.message_is_one).count();
         watch.note_savings(Savings { messages_skipped: skipped, ..Savings::default() });
-        posteriors
+        Ok(posteriors)
     }
 
     fn forget(&mut self) {
@@ -205,7 +248,7 @@ impl<E: Executor> Propagator for TableFreePropagator<E> {
     }
 
     fn peak_bytes(&self) -> u64 {
-        self.bytes
+        self.bytes + self.in_double.as_ref().map_or(0, |propagator| propagator.peak_bytes())
     }
 
     fn form(&self) -> Option<Form> {

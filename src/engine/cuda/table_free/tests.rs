@@ -17,7 +17,8 @@ use crate::propagation::{CompileOptions, CompiledNetwork, Watch, compile};
 fn twin(compiled: &Arc<CompiledNetwork>) -> TableFreePropagator<Twin> {
     let prepared = Prepared::new(compiled).expect("it is within the kernels' limits");
     let twin = Twin::new(&prepared.plan);
-    TableFreePropagator::new(Arc::clone(compiled), prepared, twin, 0)
+    let options = load_options(Precision::F32);
+    TableFreePropagator::new(Arc::clone(compiled), prepared, twin, 0, options)
 }
 
 #[test]
