@@ -25,9 +25,10 @@
 // Numbers are in single precision. All inputs are scaled by powers of two so that their largest
 // entry is in [1, 2). Products begin with 2^head, so that the largest possible sum is just below
 // 2^126, and a product that is 2^-200 of the largest possible one is still a normal number. Each
-// kernel finds the largest entry of its output by an atomic maximum, which does not depend on the
-// order of the threads. `rescale` then scales the output. All sums are in a fixed order, so two runs
-// are bit-equal.
+// kernel finds the largest and the smallest nonzero entry of its output by atomic maxima, which do
+// not depend on the order of the threads. `rescale` then scales the output. From these entries the
+// host bounds the error of products that were rounded to zero. All sums are in a fixed order, so two
+// runs are bit-equal.
 
 #include "numbers.cuh"
 
@@ -61,7 +62,7 @@ struct Contraction {
     unsigned part;              // number of rows that a block computes
     unsigned steps;             // number of steps
     unsigned run;               // number of entries of the inner run
-    unsigned result;            // number of the output in `largest`
+    unsigned result;            // number of the output in `ranges`
     int head;                   // exponent of the power of two with which products begin
 };
 static_assert(sizeof(Contraction) == 56, "as in Rust");
@@ -98,17 +99,30 @@ __device__ inline unsigned long long offset_of(unsigned number, const unsigned l
     return offset;
 }
 
-// The block's largest value goes to `largest[result]`. All threads of the block call this.
-__device__ inline void note_largest(float value, unsigned *largest, unsigned result)
+// The bits of infinity. All other non-negative floats have smaller bits.
+static const unsigned INFINITY_BITS = 0x7f800000;
+
+// Notes the largest and the smallest nonzero entry of the block in `ranges`. `smallest`: infinity if
+// all entries are zero. All threads of the block call this.
+__device__ inline void note_range(float largest, float smallest, unsigned *ranges, unsigned result)
 {
     // Non-negative floats are ordered as their bits are.
-    unsigned bits = __float_as_uint(value);
+    unsigned bits = __float_as_uint(largest);
+    unsigned complement = INFINITY_BITS - __float_as_uint(smallest);
     for (int lanes = 16; lanes > 0; lanes /= 2) {
         bits = max(bits, __shfl_xor_sync(0xffffffffu, bits, lanes));
+        complement = max(complement, __shfl_xor_sync(0xffffffffu, complement, lanes));
     }
     if (threadIdx.x % 32 == 0 && bits > 0) {
-        atomicMax(largest + result, bits);
+        atomicMax(ranges + 2 * result, bits);
+        atomicMax(ranges + 2 * result + 1, complement);
     }
+}
+
+// The smaller of two entries, where a zero does not count.
+__device__ inline float smaller_nonzero(float smallest, float entry)
+{
+    return entry > 0.0f ? fminf(smallest, entry) : smallest;
 }
 
 // The sum of a value of each thread of the block, in the first thread. All threads call this.
@@ -192,7 +206,7 @@ __device__ inline float inner_sum(const Contraction &c, const Places &places, co
 // Launch: as many blocks as tiles times parts of a tile, THREADS threads; no dynamic shared memory.
 template <int VARYING>
 __device__ inline void contract(const Contraction &c, const unsigned long long *numbers,
-                                const unsigned *offsets, float *tables, unsigned *largest)
+                                const unsigned *offsets, float *tables, unsigned *ranges)
 {
     __shared__ Places places;
     // By row of the part: the sum so far, and what its additions rounded away. Each entry is used by
@@ -233,7 +247,7 @@ __device__ inline void contract(const Contraction &c, const unsigned long long *
         }
     }
     float *output = tables + c.output + static_cast<unsigned long long>(tile) * c.rows;
-    float largest_sum = 0.0f;
+    float largest = 0.0f, smallest = __uint_as_float(INFINITY_BITS);
     for (unsigned row = first_row + threadIdx.x; row < end_row; row += THREADS) {
         float sum = sums[row - first_row];
         // These inputs do not vary in the run.
@@ -241,20 +255,22 @@ __device__ inline void contract(const Contraction &c, const unsigned long long *
             sum *= __ldg(tables + (places.tile[i] + places.rows[i][row]));
         }
         output[row] = sum;
-        largest_sum = fmaxf(largest_sum, sum);
+        largest = fmaxf(largest, sum);
+        smallest = smaller_nonzero(smallest, sum);
     }
-    note_largest(largest_sum, largest, c.result);
+    note_range(largest, smallest, ranges, c.result);
 }
 
 // Contraction number `record`. `numbers`, `offsets`: lists that the record refers to. `tables`: all
-// factors and messages. `largest`: by table, the bits of its largest entry, or zero. An input is not
-// written by the same launch, so its loads may go through the read-only cache.
+// factors and messages. `ranges`: by table, the bits of its largest entry, and the difference between
+// the bits of infinity and of its smallest nonzero entry; both are zero if all entries are zero. An
+// input is not written by the same launch, so its loads may go through the read-only cache.
 #define CONTRACT(NAME, VARYING)                                                                    \
     extern "C" __global__ void __launch_bounds__(THREADS)                                          \
         NAME(const Contraction *records, unsigned record, const unsigned long long *numbers,       \
-             const unsigned *offsets, float *tables, unsigned *largest)                            \
+             const unsigned *offsets, float *tables, unsigned *ranges)                            \
     {                                                                                              \
-        contract<VARYING>(records[record], numbers, offsets, tables, largest);                     \
+        contract<VARYING>(records[record], numbers, offsets, tables, ranges);                     \
     }
 
 CONTRACT(contract_0, 0)
@@ -273,7 +289,7 @@ CONTRACT(contract_many, -1)
 // Launch: as many blocks as rows, THREADS threads; no dynamic shared memory.
 extern "C" __global__ void __launch_bounds__(THREADS)
     sum_rows(const Contraction *records, unsigned record, const unsigned long long *numbers,
-             const unsigned *offsets, float *tables, unsigned *largest)
+             const unsigned *offsets, float *tables, unsigned *ranges)
 {
     const Contraction c = records[record];
     const unsigned tile = blockIdx.x / c.rows;
@@ -296,18 +312,20 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x == 0) {
         tables[c.output + blockIdx.x] = total;
     }
-    note_largest(threadIdx.x == 0 ? total : 0.0f, largest, c.result);
+    const float none = __uint_as_float(INFINITY_BITS);
+    const bool is_entry = threadIdx.x == 0 && total > 0.0f;
+    note_range(is_entry ? total : 0.0f, is_entry ? total : none, ranges, c.result);
 }
 
 // Multiplies a table by the power of two that brings its largest entry into [1, 2). `table`: its
-// first entry. `number`: its number in `largest`, which keeps the largest entry before scaling.
+// first entry. `number`: its number in `ranges`, which keep the entries before scaling.
 //
 // Launch: any number of blocks, THREADS threads; no dynamic shared memory.
 extern "C" __global__ void __launch_bounds__(THREADS)
     rescale(float *tables, unsigned long long table, unsigned long long entries,
-            const unsigned *largest, unsigned number)
+            const unsigned *ranges, unsigned number)
 {
-    const int exponent = exponent_of(largest[number]);
+    const int exponent = exponent_of(ranges[2 * number]);
     if (exponent == 0) {
         return;
     }
@@ -322,19 +340,19 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 // Replaces the message from a child by the message to the child: the belief over the separator
 // divided by the message from the child, where 0/0 = 0. If `has_message` is 0, the message from the
 // child is one everywhere. `belief`, `message`: first entries. `number`: the number of the message
-// to the child in `largest`.
+// to the child in `ranges`.
 //
 // Launch: any number of blocks, THREADS threads; no dynamic shared memory.
 extern "C" __global__ void __launch_bounds__(THREADS)
     divide(float *tables, unsigned long long belief, unsigned long long message,
-           unsigned long long entries, unsigned has_message, unsigned *largest,
+           unsigned long long entries, unsigned has_message, unsigned *ranges,
            unsigned number)
 {
     // Smaller numbers have lost digits. They are taken for zero, and quotients stay in range.
     const float SMALLEST = 1.17549435e-38f;
     const unsigned long long stride = static_cast<unsigned long long>(gridDim.x) * THREADS;
     unsigned long long i = static_cast<unsigned long long>(blockIdx.x) * THREADS + threadIdx.x;
-    float largest_quotient = 0.0f;
+    float largest = 0.0f, smallest = __uint_as_float(INFINITY_BITS);
     for (; i < entries; i += stride) {
         float quotient = tables[belief + i];
         if (has_message) {
@@ -342,9 +360,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             quotient = before < SMALLEST ? 0.0f : quotient / before;
         }
         tables[message + i] = quotient;
-        largest_quotient = fmaxf(largest_quotient, quotient);
+        largest = fmaxf(largest, quotient);
+        smallest = smaller_nonzero(smallest, quotient);
     }
-    note_largest(largest_quotient, largest, number);
+    note_range(largest, smallest, ranges, number);
 }
 
 // Adds up the entries of readings number `first` and following, one for each block.

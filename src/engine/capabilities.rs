@@ -128,7 +128,7 @@ pub static SEQUENTIAL: EngineInfo = EngineInfo {
 /// The engine tuned for GPUs.
 pub static GPU: EngineInfo = EngineInfo {
     name: "gpu",
-    summary: "tuned for NVIDIA GPUs: a whole propagation in one kernel launch",
+    summary: "tuned for NVIDIA GPUs: one launch for a whole propagation, or one per message if the tree is large",
     capabilities: Capabilities {
         device: Device::Gpu,
         algorithm: Algorithm::Contraction,

@@ -85,7 +85,7 @@ fn unlikely() -> (Arc<Network>, Vec<Evidence>) {
 }
 
 /// A Markov network with these cardinalities and factors.
-fn markov(cardinalities: &[usize], factors: Vec<Factor>) -> Arc<Network> {
+pub(in crate::engine) fn markov(cardinalities: &[usize], factors: Vec<Factor>) -> Arc<Network> {
     let variables = cardinalities.iter().enumerate().map(|(v, &states)| {
         Variable::new(format!("X{v}"), (0..states).map(|state| format!("s{state}")))
     });

@@ -303,7 +303,7 @@ fn exp2(log: u64) -> u128 {
     let (coarse, fine, rest) = (log >> 26 & 63, log >> 20 & 63, log & 0xf_ffff);
     let power = (COARSE_POWERS[coarse as usize] * FINE_POWERS[fine as usize]) >> 31;
     // 2^x is nearly 1 + x ln 2 for small x.
-    let power = power + ((power * (rest * LN_2 >> 32)) >> 32);
+    let power = power + ((power * ((rest * LN_2) >> 32)) >> 32);
     u128::from(power) << (log >> LOG_PLACES) >> (31 - ENTRY_PLACES)
 }
 

@@ -12,6 +12,9 @@
 //!    product over the other variables that fits into the first-level cache.
 //! 4. `pattern`: says how the entries of a table are spread over the tile.
 //!
+//! Engine `gpu` shares the first two steps. Then `rows` divides a contraction onto a single output
+//! into rows, one per entry of the output, and runs.
+//!
 //! `program` holds the contractions of a whole propagation. It depends on which variables have
 //! findings, so engines keep it until that changes.
 //!

@@ -105,5 +105,7 @@ subjects! {
     #[cfg(feature = "cuda")]
     gpu_f32: "gpu" in F32 on 2;
     #[cfg(feature = "cuda")]
+    gpu_f32_table_free: "gpu" in F32 on 2 as TableFree;
+    #[cfg(feature = "cuda")]
     gpu_paper_f32: "gpu-paper" in F32 on 2;
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::device::device;
+use super::table_free::TOO_MANY_TABLES;
 use super::{persistent, table_free};
 use crate::engine::{Engine, EngineInfo, GPU, LoadError, LoadOptions, Propagator, check_precision};
 use crate::potential::Precision;
@@ -24,7 +25,7 @@ const MAX_HOURS: f64 = 24.0;
 struct Forms {
     tables: Option<(FormForecast, persistent::Prepared)>,
     table_free: Option<(FormForecast, table_free::Prepared)>,
-    /// Why the form with tables does not support the network; empty if it does.
+    /// Why there is no form, if there is none.
     reason: String,
 }
 
@@ -33,26 +34,27 @@ impl Forms {
     fn new(compiled: &CompiledNetwork, form: Option<Form>) -> Self {
         let mut forms = Self::default();
         let entries = compiled.statistics().total_clique_entries;
-        if !compiled.observed().is_empty() {
-            "it cannot use tables for a junction tree that was built for given evidence"
-                .clone_into(&mut forms.reason);
-        } else if entries > MAX_TABLE_ENTRIES {
-            "it has too many table entries".clone_into(&mut forms.reason);
-        } else if form != Some(Form::TableFree) {
-            match persistent::Prepared::new(compiled) {
-                Ok(prepared) => forms.tables = Some((prepared.forecast(compiled), prepared)),
-                Err(reason) => forms.reason = reason,
-            }
+        let may_have_tables = compiled.observed().is_empty() && entries <= MAX_TABLE_ENTRIES;
+        if may_have_tables && form != Some(Form::TableFree) {
+            let prepared = persistent::Prepared::new(compiled).ok();
+            forms.tables = prepared.map(|prepared| (prepared.forecast(compiled), prepared));
         }
         let max_ns = MAX_HOURS * 3.6e12;
         // Each entry takes part in at least one product of each pass. Checked first, because the
         // plan of larger contractions would itself be large.
         let least_ns = 2.0 * table_free::PRODUCT_NS * entries as f64;
-        let is_chosen = form != Some(Form::Tables) || forms.tables.is_none();
-        if is_chosen && least_ns <= max_ns {
-            let prepared = table_free::Prepared::new(compiled);
-            let forecast = prepared.map(|prepared| (prepared.forecast(), prepared));
-            forms.table_free = forecast.filter(|(forecast, _)| forecast.run_ns <= max_ns);
+        if forms.tables.is_some() && form == Some(Form::Tables) {
+            return forms;
+        }
+        forms.reason = format!("one propagation would take more than {MAX_HOURS} hours");
+        if least_ns <= max_ns {
+            match table_free::Prepared::new(compiled) {
+                Some(prepared) => {
+                    let forecast = prepared.forecast();
+                    forms.table_free = (forecast.run_ns <= max_ns).then_some((forecast, prepared));
+                }
+                None => forms.reason = TOO_MANY_TABLES.to_owned(),
+            }
         }
         forms
     }
@@ -63,10 +65,7 @@ impl Forms {
         let table_free = self.table_free.as_ref().map(|(forecast, _)| *forecast);
         let forms: Vec<FormForecast> = tables.into_iter().chain(table_free).collect();
         if forms.is_empty() {
-            let reason = match &*self.reason {
-                "" => format!("one propagation would take more than {MAX_HOURS} hours"),
-                reason => reason.to_owned(),
-            };
+            let reason = self.reason.clone();
             return Forecast::unsupported(GPU.name, precision, compiled, reason);
         }
         Forecast::new(GPU.name, precision, compiled, 0).with_forms(forms)

@@ -42,7 +42,7 @@ struct PlanBuffers {
     numbers: CudaSlice<u64>,
     offsets: CudaSlice<u32>,
     readings: CudaSlice<u32>,
-    largest: CudaSlice<u32>,
+    ranges: CudaSlice<[u32; 2]>,
     sums: CudaSlice<f64>,
 }
 
@@ -53,7 +53,7 @@ impl PlanBuffers {
             numbers: upload(stream, &plan.numbers)?,
             offsets: upload(stream, &plan.offsets)?,
             readings: upload_records(stream, &plan.readings)?,
-            largest: stream.alloc_zeros(plan.sources.len().max(1))?,
+            ranges: stream.alloc_zeros(plan.sources.len().max(1))?,
             sums: stream.alloc_zeros(plan.readings.len().max(1))?,
         })
     }
@@ -127,13 +127,13 @@ impl Gpu {
 
     fn enqueue(&mut self, launch: &Launch) -> Result<(), DriverError> {
         let Self { stream, tables, buffers, .. } = self;
-        let PlanBuffers { records, numbers, offsets, readings, largest, sums } = buffers;
+        let PlanBuffers { records, numbers, offsets, readings, ranges, sums } = buffers;
         match *launch {
             Launch::Contract { record, varying, blocks } => {
                 let kernel = &self.contract[(varying as usize).min(MAX_VARYING + 1)];
                 let mut launch = stream.launch_builder(kernel);
                 launch.arg(&*records).arg(&record).arg(&*numbers).arg(&*offsets);
-                launch.arg(tables).arg(largest);
+                launch.arg(tables).arg(ranges);
                 // SAFETY: kernels/table_free.cu declares these arguments. All entries are within
                 // the buffers, as the twin shows.
                 unsafe { launch.launch(grid((blocks, 1), THREADS))? };
@@ -141,14 +141,14 @@ impl Gpu {
             Launch::SumRows { record, blocks } => {
                 let mut launch = stream.launch_builder(&self.sum_rows);
                 launch.arg(&*records).arg(&record).arg(&*numbers).arg(&*offsets);
-                launch.arg(tables).arg(largest);
+                launch.arg(tables).arg(ranges);
                 // SAFETY: as above.
                 unsafe { launch.launch(grid((blocks, 1), THREADS))? };
             }
             Launch::Rescale { table } => {
                 let mut launch = stream.launch_builder(&self.rescale);
                 launch.arg(tables).arg(&table.first).arg(&table.entries);
-                launch.arg(&*largest).arg(&table.number);
+                launch.arg(&*ranges).arg(&table.number);
                 // SAFETY: as above.
                 unsafe { launch.launch(grid((blocks_for(table), 1), THREADS))? };
             }
@@ -156,7 +156,7 @@ impl Gpu {
                 let has_message = u32::from(has_message);
                 let mut launch = stream.launch_builder(&self.divide);
                 launch.arg(tables).arg(&belief.first).arg(&message.first).arg(&message.entries);
-                launch.arg(&has_message).arg(largest).arg(&message.number);
+                launch.arg(&has_message).arg(ranges).arg(&message.number);
                 // SAFETY: as above. The belief has as many entries as the message.
                 unsafe { launch.launch(grid((blocks_for(message), 1), THREADS))? };
             }
@@ -172,12 +172,12 @@ impl Gpu {
 
     fn time_empty_run(&mut self, plan: &Plan) -> Result<Duration, DriverError> {
         let started = Instant::now();
-        self.stream.memset_zeros(&mut self.buffers.largest)?;
+        self.stream.memset_zeros(&mut self.buffers.ranges)?;
         for _ in &plan.launches {
             // SAFETY: the kernel has no parameters and accesses no memory.
             unsafe { self.stream.launch_builder(&self.empty).launch(grid((1, 1), THREADS))? };
         }
-        self.stream.clone_dtoh(&self.buffers.largest)?;
+        self.stream.clone_dtoh(&self.buffers.ranges)?;
         self.stream.clone_dtoh(&self.buffers.sums)?;
         self.stream.synchronize()?;
         Ok(started.elapsed())
@@ -212,7 +212,7 @@ impl Executor for Gpu {
     }
 
     fn start(&mut self) -> Result<(), RunError> {
-        Ok(self.stream.memset_zeros(&mut self.buffers.largest)?)
+        Ok(self.stream.memset_zeros(&mut self.buffers.ranges)?)
     }
 
     fn launch(&mut self, launch: &Launch) -> Result<(), RunError> {
@@ -223,11 +223,11 @@ impl Executor for Gpu {
         Ok(self.stream.synchronize()?)
     }
 
-    fn results(&mut self) -> Result<(Vec<f32>, Vec<f64>), RunError> {
-        let largest = self.stream.clone_dtoh(&self.buffers.largest)?;
+    fn results(&mut self) -> Result<(Vec<[u32; 2]>, Vec<f64>), RunError> {
+        let ranges = self.stream.clone_dtoh(&self.buffers.ranges)?;
         let sums = self.stream.clone_dtoh(&self.buffers.sums)?;
         self.stream.synchronize()?;
-        Ok((largest.into_iter().map(f32::from_bits).collect(), sums))
+        Ok((ranges, sums))
     }
 
     fn mark(&mut self) -> Result<(), RunError> {

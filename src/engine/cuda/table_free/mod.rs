@@ -7,12 +7,14 @@
 //! [`twin`] does the same as the kernels on the CPU.
 //!
 //! Numbers are in single precision, scaled by powers of two that the kernels choose. Posteriors and
-//! P(e) are summed in double precision.
+//! P(e) are summed in double precision. If [`scale`] finds that single precision may not be enough
+//! for a case, engine `cpu` computes it again in double precision.
 
 mod gpu;
 mod plan;
 mod propagator;
 mod records;
+mod scale;
 #[cfg(test)]
 mod twin;
 
@@ -34,6 +36,10 @@ pub(super) const PRODUCT_NS: f64 = 0.002;
 
 /// Forecast time of a launch in nanoseconds, for the same purpose.
 const LAUNCH_NS: f64 = 3_000.0;
+
+/// Why this form does not support a network, as a clause after "but".
+pub(super) const TOO_MANY_TABLES: &str =
+    "a clique has more factors and messages, or more entries, than the kernels can number";
 
 /// The program of a network for the evidence that every case has, and its plan.
 pub(super) struct Prepared {
@@ -83,7 +89,7 @@ trait Executor: Send {
     /// Copies the operands to the start of the buffer of all tables.
     fn set_operands(&mut self, operands: &[f32]) -> Result<(), RunError>;
 
-    /// Forgets the largest entries of the last run.
+    /// Forgets the ranges of the last run.
     fn start(&mut self) -> Result<(), RunError>;
 
     /// Enqueues a launch of the plan.
@@ -92,8 +98,9 @@ trait Executor: Send {
     /// Waits until all launches have ended.
     fn wait(&mut self) -> Result<(), RunError>;
 
-    /// The largest entry of each table, by number, and the sum of each reading.
-    fn results(&mut self) -> Result<(Vec<f32>, Vec<f64>), RunError>;
+    /// The range of each table before it was scaled, by number, in the form that the kernels use; and
+    /// the sum of each reading.
+    fn results(&mut self) -> Result<(Vec<[u32; 2]>, Vec<f64>), RunError>;
 
     /// Enqueues a mark of the time.
     fn mark(&mut self) -> Result<(), RunError>;

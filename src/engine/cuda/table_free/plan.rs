@@ -61,7 +61,7 @@ pub enum Launch {
     Read { first: u32, count: u32 },
 }
 
-/// The launches for a clique in one phase.
+/// The launches for a clique in one phase; none if it has nothing to compute.
 #[derive(Clone, Debug)]
 pub struct CliqueLaunches {
     pub phase: Phase,
@@ -72,13 +72,17 @@ pub struct CliqueLaunches {
     pub work: u64,
 }
 
-/// Where the power of two of a computed table comes from.
+/// What a computed table was computed from.
 #[derive(Clone, Debug, Default)]
-pub struct ScaleSources {
-    /// The numbers of the tables that it was computed from.
+pub struct Sources {
+    /// The numbers of the tables.
     pub inputs: Vec<u32>,
-    /// The exponent with which products began.
+    /// The exponent of the power of two with which products began.
     pub head: i32,
+    /// All sums of products are less than 2 to this power.
+    pub bound: i32,
+    /// Whether the first input was divided by the second, if there is one.
+    pub is_quotient: bool,
 }
 
 /// A factor or a likelihood. They are in the buffer of all tables one after another.
@@ -105,13 +109,13 @@ pub struct Plan {
     pub operand_entries: u64,
     /// Number of entries of the buffer.
     pub entries: u64,
-    /// By number of a table. The operands come first. They and the messages to children have no
-    /// sources.
-    pub sources: Vec<ScaleSources>,
+    /// By number of a table. The operands come first; they have no sources.
+    pub sources: Vec<Sources>,
     /// The numbers of all tables that have sources, each after its sources.
     pub computed: Vec<u32>,
-    /// By variable that is read: the readings of each of its states, state after state.
-    pub posteriors: Vec<(VariableId, Range<usize>)>,
+    /// The variables that are read. For each of them the readings of its states, state after state,
+    /// and the number of the table that is read.
+    pub posteriors: Vec<(VariableId, Range<usize>, u32)>,
     /// The readings of the sum of everything, and the number of the table that is read.
     pub total: (Range<usize>, u32),
 }
@@ -146,12 +150,10 @@ impl Plan {
             + size_of_val(&*self.numbers)
             + size_of_val(&*self.offsets)
             + size_of_val(&*self.readings);
-        4 * self.entries + lists as u64 + 8 * self.readings.len() as u64 + self.largest_bytes()
-    }
-
-    /// Number of bytes for the largest entries of all tables.
-    fn largest_bytes(&self) -> u64 {
-        4 * self.sources.len() as u64
+        4 * self.entries
+            + lists as u64
+            + 8 * self.readings.len() as u64
+            + 8 * self.sources.len() as u64
     }
 }
 
@@ -209,15 +211,18 @@ impl Planner<'_> {
     /// `table` with a new number.
     fn numbered(&mut self, table: Table) -> Table {
         let number = self.plan.sources.len() as u32;
-        self.plan.sources.push(ScaleSources::default());
+        self.plan.sources.push(Sources::default());
         Table { number, ..table }
     }
 
     /// Plans the message of clique `number` to its parent.
     fn collect(&mut self, number: usize) -> Option<()> {
-        let Some(planned) = &self.program.collect[number] else { return Some(()) };
         let clique = &self.program.tree[number];
         let (before, first) = (self.scratch, self.plan.launches.len());
+        let Some(planned) = &self.program.collect[number] else {
+            self.end_clique(Phase::Collect, clique, first);
+            return Some(());
+        };
         let inputs = self.inputs(number, planned)?;
         let message = self.messages[number];
         self.contract(clique, &inputs, clique.separator, message)?;
@@ -228,9 +233,12 @@ impl Planner<'_> {
 
     /// Plans the messages of clique `number` to its children, and the readings of its variables.
     fn distribute(&mut self, number: usize) -> Option<()> {
-        let Some(planned) = &self.program.distribute[number] else { return Some(()) };
         let clique = &self.program.tree[number];
         let (before, first) = (self.scratch, self.plan.launches.len());
+        let Some(planned) = &self.program.distribute[number] else {
+            self.end_clique(Phase::Distribute, clique, first);
+            return Some(());
+        };
         let inputs = self.inputs(number, planned)?;
         let outputs = self.program.tree.outputs(number, Phase::Distribute);
         let mut beliefs: Vec<Option<Input>> = vec![None; clique.children.len()];
@@ -285,11 +293,16 @@ impl Planner<'_> {
             self.read(clique, belief, variable);
         }
         if self.program.distribute[child].is_some() {
-            let message = self.messages[child];
-            let message = self.numbered(message);
+            let before = self.messages[child];
+            let message = self.numbered(before);
             let has_message = self.program.collect[child].is_some();
             self.messages[child] = message;
             let belief = belief.table;
+            let mut inputs = vec![belief.number];
+            inputs.extend(has_message.then_some(before.number));
+            let sources = Sources { inputs, is_quotient: true, ..Sources::default() };
+            self.plan.sources[message.number as usize] = sources;
+            self.plan.computed.push(message.number);
             self.plan.launches.push(Launch::Divide { belief, message, has_message });
             self.plan.launches.push(Launch::Rescale { table: message });
         }
@@ -409,8 +422,11 @@ impl Planner<'_> {
     ) -> Option<()> {
         let (nest, record) = self.record(clique, &[input], input.axes, output, result)?;
         let blocks = u32::try_from(nest.tiles.checked_mul(nest.rows)?).ok()?;
-        self.plan.records[record as usize].head = 0;
-        self.plan.sources[result.number as usize].head = 0;
+        // Entries are below two, and few enough for their sum.
+        let head = std::mem::take(&mut self.plan.records[record as usize].head);
+        let sources = &mut self.plan.sources[result.number as usize];
+        sources.head -= head;
+        sources.bound -= head;
         self.plan.launches.push(Launch::SumRows { record, blocks });
         self.plan.launches.push(Launch::Rescale { table: result });
         Some(())
@@ -471,7 +487,8 @@ impl Planner<'_> {
         });
         let sources = inputs.iter().map(|input| input.table.number).collect();
         self.plan.computed.push(result.number);
-        self.plan.sources[result.number as usize] = ScaleSources { inputs: sources, head };
+        self.plan.sources[result.number as usize] =
+            Sources { inputs: sources, head, bound: BOUND, is_quotient: false };
         Some((nest, record))
     }
 
@@ -492,7 +509,7 @@ impl Planner<'_> {
         let axis = axis.expect("the variable is read from its clique");
         let stride = table.axes.stride(axis, &clique.states) as u64;
         let readings = self.readings(table.table, stride, clique.states[axis]);
-        self.plan.posteriors.push((variable, readings));
+        self.plan.posteriors.push((variable, readings, table.table.number));
     }
 
     /// Plans the sums of the entries of `table` for each of the `states` of a variable.
@@ -524,9 +541,12 @@ impl Table {
     const NONE: Self = Self { first: 0, entries: 0, number: 0 };
 }
 
+/// All sums of products are below 2 to this power, which is in the range of single precision.
+const BOUND: i32 = 126;
+
 /// The exponent of the power of two with which products of this many `inputs`, each below two, can
-/// begin so that the sum of `run` products is below 2^126.
+/// begin so that the sum of `run` products is below 2^[`BOUND`].
 fn head(inputs: usize, run: usize) -> i32 {
     let run = usize::BITS - run.leading_zeros();
-    126 - run as i32 - inputs as i32
+    BOUND - run as i32 - inputs as i32
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::plan::{OperandTable, Plan};
-use super::{Executor, Prepared};
+use super::scale::{MAX_ERROR, Range, Scale, scales};
+use super::{Executor, Prepared, TOO_MANY_TABLES};
 use crate::engine::factors::restricted;
 use crate::engine::{GpuPropagator, LoadOptions, Propagator, RunError, default_engine};
 use crate::lowering::{Operand, Optimisations, Program};
@@ -18,13 +19,6 @@ use crate::statistics::median_duration;
 /// ends within about a second.
 const MAX_ENQUEUED: u64 = 1 << 33;
 
-/// If the largest sum of products is less than 2 to the power of minus this number of the largest
-/// possible one, the factors or messages contradict each other so strongly that entries which
-/// matter may have been rounded to zero. Entries are accurate down to 2^-126 of the largest, so
-/// what was rounded is then below 2^-26 of the largest sum. A larger number would let errors pass;
-/// a smaller one would send more cases to the CPU.
-const MAX_CONTRADICTION: i32 = 100;
-
 /// A compiled network on the GPU, without tables of cliques.
 pub(super) struct TableFreePropagator<E> {
     compiled: Arc<CompiledNetwork>,
@@ -33,12 +27,12 @@ pub(super) struct TableFreePropagator<E> {
     /// The evidence for which `prepared` was planned: the same variables have findings.
     planned: Evidence,
     pub(super) prepared: Prepared,
-    /// The evidence whose operands are on the GPU, and their exponents.
-    entered: Option<(Evidence, Vec<i64>)>,
+    /// The evidence whose operands are on the GPU, and their scales.
+    entered: Option<(Evidence, Vec<Scale>)>,
     options: LoadOptions,
     /// Engine `cpu` in double precision, for cases beyond the range of single precision; `None`
     /// until there is such a case.
-    in_double: Option<Box<dyn Propagator>>,
+    pub(super) in_double: Option<Box<dyn Propagator>>,
 }
 
 impl<E: Executor> TableFreePropagator<E> {
@@ -61,10 +55,7 @@ impl<E: Executor> TableFreePropagator<E> {
             return Ok(());
         }
         let program = Program::new(&self.compiled, evidence, Optimisations::default());
-        let too_many = || {
-            let reason = "a clique has more tables or entries than the kernels can number";
-            RunError::Device(reason.to_owned())
-        };
+        let too_many = || RunError::Device(TOO_MANY_TABLES.to_owned());
         let plan = Plan::new(&program).ok_or_else(too_many)?;
         self.entered = None;
         self.executor.set_plan(&plan)?;
@@ -81,15 +72,16 @@ impl<E: Executor> TableFreePropagator<E> {
         let network = self.compiled.network();
         let plan = &self.prepared.plan;
         let mut numbers: Vec<f32> = Vec::with_capacity(plan.operand_entries as usize);
-        let mut exponents = Vec::with_capacity(plan.operands.len());
+        let mut scales = Vec::with_capacity(plan.operands.len());
         for operand in &plan.operands {
             let values = operand_values(network, operand, evidence);
-            let exponent = largest_exponent(&values).ok_or(RunError::Impossible)?;
+            let range = Range::of(&values);
+            let exponent = range.largest.ok_or(RunError::Impossible)?;
             numbers.extend(values.iter().map(|value| scaled(*value, -exponent) as f32));
-            exponents.push(i64::from(exponent));
+            scales.push(Scale::default().rounded(i64::from(exponent), range));
         }
         self.executor.set_operands(&numbers)?;
-        self.entered = Some((evidence.clone(), exponents));
+        self.entered = Some((evidence.clone(), scales));
         Ok(())
     }
 
@@ -122,32 +114,25 @@ impl<E: Executor> TableFreePropagator<E> {
     /// Waits for the results and converts them to posteriors; `None` if the case is beyond the range
     /// of single precision.
     fn read(&mut self, evidence: &Evidence) -> Result<Option<Posteriors>, RunError> {
-        let (largest, sums) = self.executor.results()?;
+        let (ranges, sums) = self.executor.results()?;
         let plan = &self.prepared.plan;
-        let is_in_range = |&number: &u32| {
-            let least = 2_f32.powi(plan.sources[number as usize].head - MAX_CONTRADICTION);
-            largest[number as usize] >= least
-        };
-        if !plan.computed.iter().all(is_in_range) {
-            return Ok(None);
-        }
         let network = self.compiled.network();
-        let mut exponents = self.entered.as_ref().map_or_else(Vec::new, |(_, e)| e.clone());
-        exponents.resize(plan.sources.len(), 0);
-        for &number in &plan.computed {
-            let sources = &plan.sources[number as usize];
-            let inputs: i64 = sources.inputs.iter().map(|&input| exponents[input as usize]).sum();
-            // A table of zeros is not scaled.
-            let scale = largest_exponent(&[f64::from(largest[number as usize])]).unwrap_or(0);
-            exponents[number as usize] = inputs + i64::from(scale - sources.head);
+        let operands = self.entered.as_ref().map_or(&[][..], |(_, operands)| &**operands);
+        let scales = scales(plan, operands, &ranges);
+        let mut read = plan.posteriors.iter().map(|(_, _, table)| *table).chain([plan.total.1]);
+        if read.any(|table| scales[table as usize].error > MAX_ERROR) {
+            return Ok(None);
         }
         let (total, table) = &plan.total;
         let total: f64 = sums[total.clone()].iter().sum();
+        if total <= 0.0 {
+            return Err(RunError::Impossible);
+        }
         let is_certain = evidence.is_empty() && network.is_bayesian();
-        let ln_total = total.ln() + exponents[*table as usize] as f64 * LN_2;
+        let ln_total = total.ln() + scales[*table as usize].exponent as f64 * LN_2;
         let ln_p_evidence = if is_certain { 0.0 } else { ln_total };
         let mut read = vec![None; network.variables().len()];
-        for (variable, readings) in &plan.posteriors {
+        for (variable, readings, _) in &plan.posteriors {
             read[variable.index()] = Some(readings.clone());
         }
         Ok(Some(Posteriors::new(network, ln_p_evidence, |variable: VariableId, states| {
@@ -200,10 +185,12 @@ impl<E: Executor> TableFreePropagator<E> {
             *bounds = Some((bounds.map_or(start, |(first, _)| first), end));
         }
         for (stage, bounds) in [Stage::Collect, Stage::Distribute].into_iter().zip(bounds) {
-            if let Some((start, end)) = bounds {
-                watch.note_stage(stage, start, end);
-            }
+            let (start, end) = bounds.unwrap_or((launched, launched));
+            watch.note_stage(stage, start, end);
         }
+        let end = watch.trace().elapsed;
+        let last = marks.last().map_or(end, |mark| (launched + *mark).min(end));
+        watch.note_stage(Stage::Read, last, end);
         Ok(())
     }
 }
@@ -285,18 +272,6 @@ fn operand_values(network: &Network, operand: &OperandTable, evidence: &Evidence
             }
         }
         Operand::Message(_) => unreachable!("a message is not an operand"),
-    }
-}
-
-/// The largest e for which 2^e is at most the largest of `values`; `None` if all are zero.
-fn largest_exponent(values: &[f64]) -> Option<i32> {
-    let largest = values.iter().copied().fold(0.0, f64::max);
-    // The exponent of a normal number. A subnormal number is first brought into range.
-    let exponent = |value: f64| (value.to_bits() >> 52 & 0x7ff) as i32 - 1023;
-    match largest {
-        0.0 => None,
-        x if x < f64::MIN_POSITIVE => Some(exponent(x * 2_f64.powi(64)) - 64),
-        x => Some(exponent(x)),
     }
 }
 

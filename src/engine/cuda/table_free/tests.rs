@@ -8,9 +8,10 @@ use crate::engine::cuda::device::tests::has_gpu;
 use crate::engine::cuda::fixtures::{
     assert_agrees_with_sequential, assert_agrees_with_twin, load_options, networks,
 };
+use crate::engine::fixtures::markov;
 use crate::engine::{Engine, LoadOptions, Propagator, by_name};
 use crate::format;
-use crate::network::Evidence;
+use crate::network::{Evidence, Factor, VariableId};
 use crate::potential::Precision;
 use crate::propagation::{CompileOptions, CompiledNetwork, Watch, compile};
 
@@ -115,4 +116,19 @@ fn the_gpu_agrees_with_the_sequential_engine_on_large_cliques() {
         assert_eq!(gpu.run(&cases[0], &watch), gpu.run(&cases[0], &watch), "{name}");
         eprintln!("{name}: 5 cases agree");
     }
+}
+
+#[test]
+fn a_case_beyond_single_precision_is_computed_in_double_precision() {
+    // The first factors make one state so unlikely that single precision takes it for impossible;
+    // the others do the same to the other state.
+    let values = |number| if number < 200 { [1.0, 1e-3] } else { [1e-3, 1.0] };
+    let factor = |number| Factor::new(vec![VariableId::new(0)], values(number).to_vec());
+    let network = markov(&[2], (0..400).map(factor).collect());
+    let compiled = compile(network, &CompileOptions::default(), &CancelToken::new());
+    let mut twin = twin(&Arc::new(compiled.expect("it is not cancelled")));
+    let answer = twin.run(&Evidence::none(), &Watch::untimed(CancelToken::new()));
+    let posteriors = answer.expect("it is possible");
+    assert!((posteriors.values()[0] - 0.5).abs() < 1e-9);
+    assert!(twin.in_double.is_some());
 }

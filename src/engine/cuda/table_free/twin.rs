@@ -15,7 +15,7 @@ pub(super) struct Twin {
     offsets: Vec<u32>,
     readings: Vec<Reading>,
     tables: Vec<f32>,
-    largest: Vec<f32>,
+    ranges: Vec<[u32; 2]>,
     sums: Vec<f64>,
     marks: usize,
 }
@@ -96,18 +96,21 @@ impl Twin {
     fn put(&mut self, c: &Contraction, row: u64, sum: f32) {
         assert!(sum < 2_f32.powi(126), "the head of products is too large");
         self.tables[(c.output + row) as usize] = sum;
-        self.note_largest(c.result, sum);
+        self.note_range(c.result, sum);
     }
 
-    fn note_largest(&mut self, number: u32, value: f32) {
-        let largest = &mut self.largest[number as usize];
-        *largest = largest.max(value);
+    fn note_range(&mut self, number: u32, entry: f32) {
+        if entry > 0.0 {
+            let [largest, complement] = &mut self.ranges[number as usize];
+            *largest = entry.to_bits().max(*largest);
+            *complement = (f32::INFINITY.to_bits() - entry.to_bits()).max(*complement);
+        }
     }
 
     fn rescale(&mut self, table: Table) {
-        let largest = self.largest[table.number as usize];
-        if largest > 0.0 {
-            let exponent = (largest.to_bits() >> 23).max(1) as i32 - 127;
+        let largest = self.ranges[table.number as usize][0];
+        if largest > 0 {
+            let exponent = (largest >> 23).max(1) as i32 - 127;
             for entry in &mut self.tables[table.first as usize..][..table.entries as usize] {
                 *entry *= 2_f32.powi(-exponent);
             }
@@ -123,7 +126,7 @@ impl Twin {
                 quotient = if before < f32::MIN_POSITIVE { 0.0 } else { quotient / before };
             }
             self.tables[(message.first + entry) as usize] = quotient;
-            self.note_largest(message.number, quotient);
+            self.note_range(message.number, quotient);
         }
     }
 
@@ -148,7 +151,7 @@ impl Executor for Twin {
             offsets: plan.offsets.clone(),
             readings: plan.readings.clone(),
             tables: vec![f32::NAN; plan.entries as usize],
-            largest: vec![0.0; plan.sources.len()],
+            ranges: vec![[0; 2]; plan.sources.len()],
             sums: vec![f64::NAN; plan.readings.len()],
             marks: 0,
         };
@@ -161,7 +164,7 @@ impl Executor for Twin {
     }
 
     fn start(&mut self) -> Result<(), RunError> {
-        self.largest.fill(0.0);
+        self.ranges.fill([0; 2]);
         Ok(())
     }
 
@@ -187,8 +190,8 @@ impl Executor for Twin {
         Ok(())
     }
 
-    fn results(&mut self) -> Result<(Vec<f32>, Vec<f64>), RunError> {
-        Ok((self.largest.clone(), self.sums.clone()))
+    fn results(&mut self) -> Result<(Vec<[u32; 2]>, Vec<f64>), RunError> {
+        Ok((self.ranges.clone(), self.sums.clone()))
     }
 
     fn mark(&mut self) -> Result<(), RunError> {

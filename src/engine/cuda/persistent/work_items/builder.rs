@@ -242,7 +242,7 @@ impl WorkItemBuilder<'_> {
             std::array::from_fn(|n| parts.common_states.get(n).copied().unwrap_or(NO_STATE));
         [
             0,
-            (message_words / 32 | (finding_words / 32) << 16) as u32,
+            ((message_words / 32) | ((finding_words / 32) << 16)) as u32,
             (layout.steps | layout.threads << 16) as u32,
             form,
             (pairs | messages << 16) as u32,
