@@ -122,9 +122,9 @@ fn the_gpu_agrees_with_the_sequential_engine_on_large_cliques() {
 fn a_case_beyond_single_precision_is_computed_in_double_precision() {
     // The first factors make one state so unlikely that single precision takes it for impossible;
     // the others do the same to the other state.
-    let values = |number| if number < 200 { [1.0, 1e-3] } else { [1e-3, 1.0] };
+    let values = |number| if number < 60 { [1.0, 1e-3] } else { [1e-3, 1.0] };
     let factor = |number| Factor::new(vec![VariableId::new(0)], values(number).to_vec());
-    let network = markov(&[2], (0..400).map(factor).collect());
+    let network = markov(&[2], (0..120).map(factor).collect());
     let compiled = compile(network, &CompileOptions::default(), &CancelToken::new());
     let mut twin = twin(&Arc::new(compiled.expect("it is not cancelled")));
     let answer = twin.run(&Evidence::none(), &Watch::untimed(CancelToken::new()));
