@@ -20,50 +20,54 @@ The tasks:
 
 In each round every task runs once with all optimisations and once without each of those that it
 lists. The order is reversed from round to round. The shortest time of all rounds counts.
+
+On a machine with other work, `--cpu-time` compares processor time instead: of a run with many
+repetitions, less that of a run with one.
 """
 
 import argparse
 import json
+import resource
 import statistics
 import subprocess
 import sys
 
 NETWORKS = "water mildew barley pigs diabetes munin2 munin3 munin4".split()
 
-# By task: the options of `bench`, how to read the time from its records, and the optimisations that
-# may speed the task up.
+# By task: the options of `bench`, the number of repetitions, how to read the time from the records,
+# and the optimisations that may speed the task up.
 TASKS = {
     "run": (
-        ["--form", "tables", "--repeat", "10"],
+        ["--form", "tables"], 10,
         lambda records: records[0]["propagate_ms"]["min"],
         "sparsity compressed-separators factored-tables merged-variables skipped-zeros"
         " messages-of-one vector-instructions divided-contractions parallel-subtrees",
     ),
     "observed": (
-        ["--form", "tables", "--observed", "20%", "--cases", "4", "--repeat", "5"],
+        ["--form", "tables", "--observed", "20%", "--cases", "4"], 5,
         lambda records: statistics.fmean(record["propagate_ms"]["min"] for record in records),
         "sparsity entry-states factored-tables merged-variables skipped-zeros vector-instructions"
         " divided-contractions parallel-subtrees reduced-trees more-heuristics search-limits"
         " pooled-memory copied-factors",
     ),
     "change": (
-        ["--form", "tables", "--changes", "20", "--repeat", "3"],
+        ["--form", "tables", "--changes", "20"], 3,
         lambda records: records[0]["change_ms"]["median"],
         "messages-of-one entry-states reduced-trees more-heuristics search-limits reused-cliques"
         " pooled-memory kept-messages d-connection copied-factors",
     ),
     "batch": (
-        ["--form", "tables", "--observed", "20%", "--cases", "64", "--batch", "--repeat", "1"],
+        ["--form", "tables", "--observed", "20%", "--cases", "64", "--batch"], 2,
         lambda records: records[0]["batch_ms"]["min"],
         "batched-cases",
     ),
     "load": (
-        ["--form", "tables", "--repeat", "1"],
+        ["--form", "tables"], 1,
         lambda records: records[0]["compile_ms"],
         "sparsity factored-tables copied-factors",
     ),
     "table-free": (
-        ["--form", "table-free", "--repeat", "5"],
+        ["--form", "table-free"], 5,
         lambda records: records[0]["propagate_ms"]["min"],
         "merged-variables messages-of-one vector-instructions divided-contractions pooled-memory"
         " grouped-factors tiles hoisted-inputs constant-rows kept-factors",
@@ -84,6 +88,7 @@ def parse_arguments():
                         help="optimisations to switch off [all]")
     parser.add_argument("--rounds", type=int, default=3, metavar="N",
                         help="number of runs of each task [3]")
+    parser.add_argument("--cpu-time", action="store_true", help="compare processor time")
     parser.add_argument("--threads", default="2", metavar="N", help="[2]")
     arguments = parser.parse_args()
     if arguments.rounds < 1:
@@ -104,16 +109,39 @@ def time(binary, network, words, read):
     return read(json.loads(found.stdout))
 
 
+def cpu_seconds():
+    """Processor time of all finished child processes."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def cpu_time(binary, network, words, repeat):
+    """The processor time of one repetition of a task, in milliseconds; if there is only one
+    repetition, of the whole run.
+    """
+    def run(repeat):
+        before = cpu_seconds()
+        found = time(binary, network, [*words, "--repeat", str(repeat)], lambda records: 0.0)
+        return found + 1e3 * (cpu_seconds() - before)
+
+    return run(1) if repeat == 1 else (run(repeat + 1) - run(1)) / repeat
+
+
 def ratios(arguments, network, task, optimisations):
     """For each of `optimisations`: the time of `task` without it, divided by the time with it."""
-    words, read, _ = TASKS[task]
+    words, repeat, read, _ = TASKS[task]
     words = [*words, "--threads", arguments.threads]
     settings = [None, *optimisations]
     shortest = dict.fromkeys(settings, float("inf"))
     for number in range(arguments.rounds):
         for setting in settings if number % 2 == 0 else settings[::-1]:
             without = ["--without", setting] if setting else []
-            found = time(arguments.binary, network, [*words, *without], read)
+            every = [*words, *without]
+            if arguments.cpu_time:
+                found = cpu_time(arguments.binary, network, every, repeat)
+            else:
+                timed = [*every, "--repeat", str(repeat)]
+                found = time(arguments.binary, network, timed, read)
             shortest[setting] = min(shortest[setting], found)
     return {name: shortest[name] / shortest[None] for name in optimisations}
 
@@ -124,7 +152,7 @@ def main():
     print(f"{'optimisation':<22}{'task':<12}" + "".join(f"{title:>13}" for title in titles)
           + f"{'largest':>9}")
     for task in arguments.tasks:
-        wanted = [name for name in TASKS[task][2].split()
+        wanted = [name for name in TASKS[task][3].split()
                   if not arguments.only or name in arguments.only]
         if not wanted:
             continue

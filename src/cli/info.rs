@@ -64,27 +64,32 @@ struct ForecastRecord {
     obstacle: Option<String>,
 }
 
-/// The memory of a form that an engine would not take.
-#[derive(Serialize)]
-struct FormRecord {
+/// The memory of a form that an engine does not take.
+#[derive(Clone, Serialize)]
+pub struct FormRecord {
     form: Form,
     bytes: u64,
+}
+
+impl FormRecord {
+    /// The forms of `forecast` other than `chosen`.
+    pub fn others(forecast: &Forecast, chosen: Option<Form>) -> Vec<Self> {
+        let others = forecast.forms.iter().filter(|other| Some(other.form) != chosen);
+        others.map(|other| Self { form: other.form, bytes: other.bytes }).collect()
+    }
 }
 
 impl ForecastRecord {
     fn new(forecast: &Forecast, limit: MemoryLimit) -> Self {
         let chosen = forecast.fastest_form(limit, LoadOptions::MANY_RUNS);
         let form = chosen.map(|chosen| chosen.form);
-        let others = forecast.forms.iter().filter(|other| Some(other.form) != form);
         Self {
             engine: forecast.engine,
             precision: forecast.precision,
             bytes: chosen.map_or(forecast.bytes, |chosen| chosen.bytes),
             fits: forecast.fits(limit),
             form,
-            other_forms: others
-                .map(|other| FormRecord { form: other.form, bytes: other.bytes })
-                .collect(),
+            other_forms: FormRecord::others(forecast, form),
             obstacle: forecast.unsupported.clone(),
         }
     }

@@ -18,6 +18,7 @@ use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, Form};
 
 use super::Outcome;
+use super::info::FormRecord;
 use super::options::{self, CompileArgs, PaperArgs, WithoutArgs};
 use super::output::{self, milliseconds};
 use cases::CaseArgs;
@@ -261,15 +262,21 @@ impl<'a> EngineBench<'a> {
         propagator: Box<dyn Propagator>,
         started: Instant,
     ) -> Self {
+        let compile_ms = milliseconds(compiled.elapsed() + started.elapsed());
+        let form = propagator.form();
+        let other_forms = match form {
+            Some(_) => FormRecord::others(&engine.forecast(&compiled, options.precision), form),
+            None => Vec::new(),
+        };
         let info = RunInfo {
             network: prepared.title.clone(),
             engine: engine.name(),
             precision: options.precision,
             threads: propagator.threads(),
-            form: propagator.form(),
+            form,
+            other_forms,
             drawn: prepared.drawn,
         };
-        let compile_ms = milliseconds(compiled.elapsed() + started.elapsed());
         Self { args, prepared, compiled, propagator, info, compile_ms }
     }
 

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::cases::DrawParameters;
 use super::changes::Changes;
 use super::measure::{Batch, TimingCost};
+use crate::cli::info::FormRecord;
 use crate::cli::output::{Align, Table};
 
 /// One object of the JSON, or one row of a table. A failure has no row: it was already printed.
@@ -38,6 +39,9 @@ pub struct RunInfo {
     /// The form in which the engine holds the network, if it has several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub form: Option<Form>,
+    /// What the other forms would take.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_forms: Vec<FormRecord>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drawn: Option<DrawParameters>,
 }

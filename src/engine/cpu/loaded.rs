@@ -10,10 +10,14 @@ use rayon::ThreadPool;
 use crate::cancel::Cancelled;
 use crate::engine::batch::{BatchRunner, CASES_PER_GROUP};
 use crate::engine::cpu::context::{ExecutionContext, TableInputs};
+use crate::engine::cpu::loading_bytes;
+use crate::engine::cpu::memory::Footprint;
 use crate::engine::cpu::parallel_cases;
 use crate::engine::cpu::pass::report::Messages;
+use crate::engine::cpu::pass::state::State;
 use crate::engine::cpu::propagate::{Shared, ThreadState};
-use crate::engine::cpu::tables::sparsity::build_sparse;
+use crate::engine::cpu::tables::filled::FilledTree;
+use crate::engine::cpu::tables::sparsity::TreePlan;
 use crate::engine::cpu::tree::structure::Structure;
 use crate::engine::simd::Baseline;
 use crate::engine::threads::Threads;
@@ -40,6 +44,10 @@ pub struct Loaded<T> {
     /// The thread pool; `None` if the calling thread does all the work.
     threads: Option<Threads>,
     batch: Batch<T>,
+    /// The forecast memory of the full tree and of one propagation in it, in bytes.
+    bytes: u64,
+    /// Maximum memory of reduced trees and of the messages of further threads so far, in bytes.
+    spare_peak: u64,
     _baseline: Option<Baseline>,
 }
 
@@ -55,14 +63,12 @@ struct Batch<T> {
 }
 
 impl<T: Real> Loaded<T> {
-    /// Makes the tables of `compiled`. The forecast for the engine is `bytes`, and the memory limit
-    /// is `limit` bytes.
+    /// Makes the tables of `compiled`. The memory limit is `limit` bytes.
     ///
     /// If the machine refuses to start `threads`, the propagator works on the calling thread alone.
     pub fn new(
         compiled: Arc<CompiledNetwork>,
         threads: usize,
-        bytes: u64,
         limit: u64,
         optimisations: Optimisations,
     ) -> Self {
@@ -75,16 +81,31 @@ impl<T: Real> Loaded<T> {
         let threads_of_pool = threads.as_deref();
         let inputs =
             TableInputs { network, observed: &observed, threads: threads_of_pool, optimisations };
-        let full_tree = build_sparse(&structure, inputs);
+        let plan = TreePlan::new(&structure, inputs);
+        let bytes = loading_bytes(&structure, plan.as_ref(), inputs, T::PRECISION);
+        let (full_tree, memory) = match plan {
+            Some(plan) => plan.fill(&structure, inputs),
+            None => (FilledTree::build(&structure, inputs, true), State::default()),
+        };
         let messages = Messages::new(&full_tree.tree, &messages);
-        let shared = Shared { compiled, structure, full_tree, messages, bytes, optimisations };
-        let thread_state = shared.thread_state();
+        let unused = limit.saturating_sub(bytes);
+        let of_full_tree = Footprint::new(&structure, T::PRECISION.bytes() as usize, None).bytes();
+        let spare_bytes = (of_full_tree as u64).min(unused);
+        let shared =
+            Shared { compiled, structure, full_tree, messages, spare_bytes, optimisations };
+        let thread_state = shared.thread_state_in(memory);
         let held = shared.full_tree.bytes() + thread_state.full_tree_state.bytes();
-        let is_forecast = optimisations != Optimisations::default() || held as u64 <= bytes / 2;
-        debug_assert!(is_forecast, "the forecast is an upper bound");
-        let max_bytes = limit.saturating_sub(bytes);
-        let batch = Batch { runner: None, case_cost: None, max_bytes };
-        Self { shared, thread_states: vec![thread_state], threads, batch, _baseline }
+        debug_assert!(held as u64 <= bytes, "the forecast is an upper bound");
+        let batch = Batch { runner: None, case_cost: None, max_bytes: unused - spare_bytes };
+        Self {
+            shared,
+            thread_states: vec![thread_state],
+            threads,
+            batch,
+            bytes,
+            spare_peak: 0,
+            _baseline,
+        }
     }
 
     /// Whether the batch runner is forecast to answer `cases` sooner than one propagation per case.
@@ -141,6 +162,17 @@ impl<T: Real> Loaded<T> {
     }
 }
 
+impl<T: Real> Loaded<T> {
+    /// Takes the memory of the last propagation or batch into account.
+    fn note_peak(&mut self) {
+        let states = &self.thread_states;
+        let further = states.iter().skip(1).map(|state| state.full_tree_state.bytes());
+        let reduced = states.iter().map(ThreadState::reduced_tree_peak);
+        let bytes = further.chain(reduced).sum::<usize>() as u64;
+        self.spare_peak = self.spare_peak.max(bytes);
+    }
+}
+
 impl<T: Real> Propagator for Loaded<T> {
     fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         self.thread_states.truncate(1);
@@ -149,7 +181,9 @@ impl<T: Real> Propagator for Loaded<T> {
         let optimisations = self.shared.optimisations;
         let context =
             ExecutionContext { threads, reduced_tree_bytes, build_share: 1.0, optimisations };
-        self.shared.propagate(&mut self.thread_states[0], evidence, context, watch)
+        let answer = self.shared.propagate(&mut self.thread_states[0], evidence, context, watch);
+        self.note_peak();
+        answer
     }
 
     fn run_batch(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
@@ -168,7 +202,10 @@ impl<T: Real> Propagator for Loaded<T> {
             Some(threads) if count > 1 => {
                 self.thread_states.resize_with(count, || self.shared.thread_state());
                 let (shared, states) = (&self.shared, &mut self.thread_states);
-                threads.install(|| parallel_cases::propagate(shared, states, cases, watch))
+                let answers =
+                    threads.install(|| parallel_cases::propagate(shared, states, cases, watch));
+                self.note_peak();
+                answers
             }
             _ => one_at_a_time(cases, watch, |case, watch| self.run(case, watch)),
         }
@@ -183,7 +220,7 @@ impl<T: Real> Propagator for Loaded<T> {
     }
 
     fn peak_bytes(&self) -> u64 {
-        self.shared.bytes + self.batch.runner.as_ref().map_or(0, BatchRunner::bytes)
+        self.bytes + self.spare_peak + self.batch.runner.as_ref().map_or(0, BatchRunner::bytes)
     }
 
     fn threads(&self) -> usize {

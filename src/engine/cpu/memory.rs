@@ -1,49 +1,98 @@
-//! The forecast of a tree's memory.
+//! The memory of a tree, computed before its tables are made.
 
+use crate::engine::cpu::context::TableInputs;
+use crate::engine::cpu::tables::factored::FactoringPlan;
 use crate::engine::cpu::tables::multiply::MAX_FACTORS;
 use crate::engine::cpu::tables::sparsity::MAX_GAP;
 use crate::engine::cpu::tree::division::max_copied_entries;
+use crate::engine::cpu::tree::layout::Layout;
 use crate::engine::cpu::tree::rows::ROW_HEAD;
 use crate::engine::cpu::tree::structure::Structure;
 
-/// An upper bound on the memory of a tree and of one propagation in it.
+/// Number of tables for which a product of earlier factors may be in memory at the same time. More
+/// threads than this may make tables with many factors at once, which is rare.
+const PRODUCTS_AT_ONCE: usize = 2;
+
+/// Bytes of the messages, beliefs and masks of a propagation, for a tree with the given numbers of
+/// entries in the regions above and below, and of entries that are copied for threads.
+fn state_bytes(above: usize, below: usize, copied: usize) -> usize {
+    8 * (3 * above + 2 * below + copied)
+}
+
+/// The intermediate products that exist while tables with many factors are made.
+#[derive(Default)]
+pub struct Products {
+    /// The numbers of entries of the largest products.
+    largest: [usize; PRODUCTS_AT_ONCE],
+}
+
+impl Products {
+    /// Adds a table of `entries` that is a product of a number of `factors`. An intermediate product
+    /// is made from the one before, so there are at most two of them at a time.
+    pub fn add(&mut self, entries: usize, factors: usize) {
+        let products = factors.div_ceil(MAX_FACTORS).saturating_sub(1).min(2);
+        if let Some(smallest) = self.largest.iter_mut().min() {
+            *smallest = (products * entries).max(*smallest);
+        }
+    }
+
+    /// Bytes of the intermediate products.
+    pub fn bytes(&self) -> usize {
+        8 * self.largest.iter().sum::<usize>()
+    }
+}
+
+/// The size of a tree and of one propagation in it, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Footprint {
-    /// Bytes of the cliques' tables, with all their entries.
-    pub table_bytes: usize,
-    /// Bytes of everything else: rows, messages, and temporary memory while tables are made.
-    pub other_bytes: usize,
+    /// The cliques' tables.
+    pub tables: usize,
+    /// Rows, messages, and temporary memory while tables are made.
+    pub others: usize,
 }
 
 impl Footprint {
-    /// The footprint of a tree with table entries of `width` bytes each. `removes_zeros` says
-    /// whether zeros are removed from the tables.
-    pub fn new(structure: &Structure, width: usize, removes_zeros: bool) -> Self {
-        let (mut table_bytes, mut held_bytes) = (0, 0);
-        // Temporary memory: intermediate products, and the tables from which zeros are removed.
-        let (mut product_bytes, mut removal_bytes) = (0, 0);
+    /// The footprint of a tree that holds all entries of its tables, of `width` bytes each. With
+    /// `inputs`, tables are factored where this pays off; without, none is.
+    pub fn new(structure: &Structure, width: usize, inputs: Option<TableInputs<'_>>) -> Self {
+        let (mut tables, mut others, mut products) = (0, 0, Products::default());
         for (clique, layout) in structure.layouts.iter().enumerate() {
+            let factors = &structure.shape.factors[clique];
+            let plan = inputs.and_then(|inputs| FactoringPlan::new(inputs, layout, factors));
+            let groups = plan.as_ref().map_or(0, FactoringPlan::groups);
             let entries = layout.entries();
-            let rows = layout.row_count();
-            let words = rows * (ROW_HEAD + layout.ports.len());
             let port_entries = || layout.ports.iter().map(|port| port.scope.entries());
             let ports_above = usize::from(structure.shape.parents[clique].is_some());
             let above: usize = port_entries().take(ports_above).sum();
             let below: usize = port_entries().skip(ports_above).sum();
-            table_bytes += entries * width;
-            // An entry of a separator above takes 32 bytes: `unmasked`, `down` and `mask` take 8
-            // each, the permutation 4, and the inverse permutation or the entry map 4. An entry below takes 20: `up` and
-            // `beliefs` take 8 each, the entry map 4. Counting 24 leaves room for dummy entries.
-            held_bytes += words * 4 + above * 32 + below * 24;
-            held_bytes += max_copied_entries(entries, below) * 8;
-            if removes_zeros {
-                let sparse_words = (rows + entries / MAX_GAP) * (ROW_HEAD + layout.ports.len());
-                removal_bytes = removal_bytes.max(entries * width + sparse_words * 4);
-            }
-            if structure.shape.factors[clique].len() > MAX_FACTORS {
-                product_bytes += entries * 8;
+            let words = layout.row_count() * (ROW_HEAD + layout.ports.len() + groups);
+            // A permutation, and its inverse if the separator is large.
+            let permutations = if structure.is_permuted(clique) { 2 * above } else { 0 };
+            let copied = max_copied_entries(entries, below);
+            others += 4 * (words + permutations) + state_bytes(above, below, copied);
+            tables += plan.as_ref().map_or(entries * width, FactoringPlan::bytes);
+            if plan.is_none() {
+                products.add(entries, factors.len());
             }
         }
-        Self { table_bytes, other_bytes: held_bytes + product_bytes.max(removal_bytes) }
+        Self { tables, others: others + products.bytes() }
+    }
+
+    /// An upper bound for the tree of a network with zeros, which are removed from the tables. At
+    /// first, all tables are boolean and have all their entries.
+    pub fn with_zeros(structure: &Structure, width: usize) -> Self {
+        let Self { tables, others } = Self::new(structure, width, None);
+        let removal = |layout: &Layout| {
+            let rows = layout.row_count() + layout.entries() / MAX_GAP;
+            layout.entries() + 4 * rows * (ROW_HEAD + layout.ports.len())
+        };
+        let removal: usize = structure.layouts.iter().map(|layout| removal(layout)).sum();
+        Self { tables, others: others + removal }
+    }
+
+    /// All bytes.
+    pub fn bytes(self) -> usize {
+        self.tables + self.others
     }
 }
 

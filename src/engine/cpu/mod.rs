@@ -25,7 +25,7 @@
 //!
 //! Read `tree`, `tables`, `pass` and `reuse` in this order, each beginning with its `mod.rs`, and
 //! then `propagate` and `loaded`. `table_free` stands apart: it runs the contractions of
-//! [`lowering`](crate::lowering), and [`forms`] forecasts which of the two forms is faster.
+//! [`lowering`](crate::lowering), and [`Forms`] forecasts which of the two forms is faster.
 //!
 //! # Terms
 //! ARCHITECTURE.md defines the terms of all engines. This engine adds:
@@ -79,12 +79,14 @@ mod vector;
 use std::sync::Arc;
 
 use super::{CPU, Engine, EngineInfo, LoadError, LoadOptions, Propagator};
-use crate::lowering::Optimisations;
+use crate::lowering::{Optimisations, Program};
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast, Form, FormForecast, MessageId, Phase};
+use context::TableInputs;
 use loaded::Loaded;
 use memory::Footprint;
 use table_free::TableFree;
+use tables::sparsity::TreePlan;
 use tree::structure::{Shape, Structure};
 
 /// Engine `cpu`.
@@ -96,12 +98,8 @@ impl Engine for Cpu {
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
-        let forms = forms(compiled, precision);
-        if forms.is_empty() {
-            let reason = format!("one propagation would take more than {MAX_HOURS} hours");
-            return Forecast::unsupported(self.name(), precision, compiled, reason);
-        }
-        Forecast::new(self.name(), precision, compiled, 0).with_forms(forms)
+        let all = Optimisations::default();
+        Forms::new(compiled, precision, tables_bytes, all).forecast(compiled, precision, None)
     }
 
     fn load(
@@ -110,28 +108,44 @@ impl Engine for Cpu {
         options: &LoadOptions,
     ) -> Result<Box<dyn Propagator>, LoadError> {
         super::check_precision(self, options.precision)?;
-        let mut forecast = self.forecast(compiled, options.precision);
-        if let Some(form) = options.form {
-            let forms = forecast.forms.iter().copied().filter(|found| found.form == form);
-            let forms: Vec<FormForecast> = forms.collect();
-            if !forms.is_empty() {
-                forecast = forecast.with_forms(forms);
-            }
+        let LoadOptions { precision, memory, runs, optimisations, .. } = *options;
+        let mut forms = Forms::new(compiled, precision, max_tables_bytes, optimisations);
+        let mut forecast = forms.forecast(compiled, precision, options.form);
+        let mut form = forecast.fastest_form(memory, runs);
+        // Tables may need far less than the bound on their memory. To find out takes time, and a
+        // byte for each entry.
+        let may_be_better = |tables: &FormForecast| {
+            let is_faster = |form: FormForecast| tables.total_ns(runs) < form.total_ns(runs);
+            tables.form == Form::Tables
+                && options.form != Some(Form::TableFree)
+                && tables.bytes > memory.bytes()
+                && compiled.statistics().total_clique_entries <= memory.bytes()
+                && form.is_none_or(is_faster)
+        };
+        let position = forms.forms.iter().position(may_be_better);
+        if let Some(position) = position {
+            forms.forms[position].bytes = tables_bytes(compiled, precision);
+            forecast = forms.forecast(compiled, precision, options.form);
+            form = forecast.fastest_form(memory, runs);
         }
-        let Some(form) = forecast.fastest_form(options.memory, options.runs) else {
-            return Err(forecast.check(options.memory).expect_err("no form fits").into());
+        let Some(form) = form else {
+            return Err(forecast.check(memory).expect_err("no form fits").into());
         };
         let (compiled, threads) = (Arc::clone(compiled), options.threads);
-        let (limit, optimisations) = (options.memory.bytes(), options.optimisations);
-        Ok(match (form.form, options.precision) {
+        let limit = memory.bytes();
+        Ok(match (form.form, precision) {
             (Form::TableFree, _) => {
-                Box::new(TableFree::new(compiled, threads, form.bytes, optimisations))
+                let program = forms.program.expect("the form has a program");
+                Box::new(TableFree::new(compiled, program, threads, form.bytes, optimisations))
             }
+            // The program is dropped before tables are made.
             (Form::Tables, Precision::F32) => {
-                Box::new(Loaded::<f32>::new(compiled, threads, form.bytes, limit, optimisations))
+                drop(forms);
+                Box::new(Loaded::<f32>::new(compiled, threads, limit, optimisations))
             }
             (Form::Tables, Precision::F64) => {
-                Box::new(Loaded::<f64>::new(compiled, threads, form.bytes, limit, optimisations))
+                drop(forms);
+                Box::new(Loaded::<f64>::new(compiled, threads, limit, optimisations))
             }
         })
     }
@@ -157,43 +171,126 @@ const PRODUCT_NS: f64 = 0.4;
 /// As [`PRODUCT_NS`], per clique: planning its contractions.
 const PLAN_CLIQUE_NS: f64 = 12_000.0;
 
-/// The forms in which the engine can hold `compiled`, the one with tables first.
-fn forms(compiled: &CompiledNetwork, precision: Precision) -> Vec<FormForecast> {
-    let statistics = compiled.statistics();
-    let entries = statistics.total_clique_entries as f64;
-    let mut forms = Vec::new();
-    // Rows are described by 32-bit indices into the table. Tables need the scopes of all factors
-    // to be covered.
-    let is_whole = compiled.observed().is_empty();
-    if is_whole && statistics.max_clique_entries <= u64::from(u32::MAX) {
-        forms.push(FormForecast {
-            form: Form::Tables,
-            bytes: bytes(compiled, precision),
-            load_ns: LOAD_ENTRY_NS * entries,
-            run_ns: TABLE_ENTRY_NS * entries,
-        });
-    }
-    let max_ns = f64::from(MAX_HOURS) * 3.6e12;
-    // Each entry takes part in at least one product of each pass. Checked first, because the plan
-    // of larger contractions would itself be large.
-    if 2.0 * PRODUCT_NS * entries <= max_ns {
-        let (bytes, products) = table_free::forecast(compiled);
-        let run_ns = PRODUCT_NS * products + PLAN_CLIQUE_NS * statistics.cliques as f64;
-        if run_ns <= max_ns {
-            forms.push(FormForecast { form: Form::TableFree, bytes, load_ns: 0.0, run_ns });
-        }
-    }
-    forms
+/// Forecasts the memory of the form with tables, in bytes.
+type TablesBytes = fn(&CompiledNetwork, Precision) -> u64;
+
+/// The forms in which the engine can hold a network.
+struct Forms {
+    /// The form with tables comes first.
+    forms: Vec<FormForecast>,
+    /// The program of the form without tables, which was planned for the forecast; `None` if that
+    /// form is ruled out.
+    program: Option<Program>,
 }
 
-/// An upper bound on the memory of the form with tables, in bytes. Lays out the cliques' tables but
-/// does not make them.
-fn bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
+impl Forms {
+    /// The forms for `compiled`. `tables_bytes` forecasts the memory of the form with tables.
+    fn new(
+        compiled: &CompiledNetwork,
+        precision: Precision,
+        tables_bytes: TablesBytes,
+        optimisations: Optimisations,
+    ) -> Self {
+        let statistics = compiled.statistics();
+        let entries = statistics.total_clique_entries as f64;
+        let mut forms = Vec::new();
+        // Rows are described by 32-bit indices into the table. Tables need the scopes of all factors
+        // to be covered.
+        let is_whole = compiled.observed().is_empty();
+        if is_whole && statistics.max_clique_entries <= u64::from(u32::MAX) {
+            forms.push(FormForecast {
+                form: Form::Tables,
+                bytes: tables_bytes(compiled, precision),
+                load_ns: LOAD_ENTRY_NS * entries,
+                run_ns: TABLE_ENTRY_NS * entries,
+            });
+        }
+        let max_ns = f64::from(MAX_HOURS) * 3.6e12;
+        // Each entry takes part in at least one product of each pass. Checked first, because the
+        // plan of larger contractions would itself be large.
+        let is_feasible = 2.0 * PRODUCT_NS * entries <= max_ns;
+        let program = is_feasible.then(|| table_free::program(compiled, optimisations));
+        if let Some(program) = &program {
+            let run_ns = PRODUCT_NS * program.work() + PLAN_CLIQUE_NS * statistics.cliques as f64;
+            if run_ns <= max_ns {
+                let bytes = table_free::bytes(program);
+                forms.push(FormForecast { form: Form::TableFree, bytes, load_ns: 0.0, run_ns });
+            }
+        }
+        Self { forms, program }
+    }
+
+    /// The forecast for `compiled` with these forms, or only with the form that is `wanted` if it is
+    /// one of them.
+    fn forecast(
+        &self,
+        compiled: &CompiledNetwork,
+        precision: Precision,
+        wanted: Option<Form>,
+    ) -> Forecast {
+        if self.forms.is_empty() {
+            let reason = format!("one propagation would take more than {MAX_HOURS} hours");
+            return Forecast::unsupported(CPU.name, precision, compiled, reason);
+        }
+        let is_wanted = |found: &FormForecast| wanted.is_none_or(|form| found.form == form);
+        let forms: Vec<_> = self.forms.iter().copied().filter(is_wanted).collect();
+        let forms = if forms.is_empty() { self.forms.clone() } else { forms };
+        Forecast::new(CPU.name, precision, compiled, 0).with_forms(forms)
+    }
+}
+
+/// Trees with more table entries than this are not searched for zeros in order to forecast their
+/// memory, because the search takes about two nanoseconds and a byte for each entry. The forecast is
+/// then an upper bound.
+const MAX_SEARCHED_ENTRIES: u64 = 1 << 27;
+
+/// An upper bound on the memory of the form with tables, in bytes. It is exact if no factor has a
+/// zero.
+fn max_tables_bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
+    let network = compiled.network();
     let optimisations = Optimisations::default();
-    let structure = Structure::new(compiled.network(), shape(compiled).0, None, optimisations);
-    let footprint = Footprint::new(&structure, precision.bytes() as usize, true);
-    // One half is for the full tree, the other for a reduced tree.
-    2 * (footprint.table_bytes + footprint.other_bytes) as u64
+    let structure = Structure::new(network, shape(compiled).0, None, optimisations);
+    let width = precision.bytes() as usize;
+    let has_zeros = network.factors().any(|factor| factor.values().contains(&0.0));
+    let footprint = if has_zeros {
+        Footprint::with_zeros(&structure, width)
+    } else {
+        let observed = vec![None; network.variables().len()];
+        let inputs = TableInputs { network, observed: &observed, threads: None, optimisations };
+        Footprint::new(&structure, width, Some(inputs))
+    };
+    footprint.bytes() as u64
+}
+
+/// The memory of the form with tables, in bytes: for loading and for propagation in the full tree.
+/// Finds out which entries are zero, but makes no table.
+fn tables_bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
+    if compiled.statistics().total_clique_entries > MAX_SEARCHED_ENTRIES {
+        return max_tables_bytes(compiled, precision);
+    }
+    let network = compiled.network();
+    let optimisations = Optimisations::default();
+    let structure = Structure::new(network, shape(compiled).0, None, optimisations);
+    let observed = vec![None; network.variables().len()];
+    let inputs = TableInputs { network, observed: &observed, threads: None, optimisations };
+    let plan = TreePlan::new(&structure, inputs);
+    loading_bytes(&structure, plan.as_ref(), inputs, precision)
+}
+
+/// The memory for loading the tree of `structure` with this `plan`, and for one propagation in it,
+/// in bytes.
+fn loading_bytes(
+    structure: &Structure,
+    plan: Option<&TreePlan>,
+    inputs: TableInputs<'_>,
+    precision: Precision,
+) -> u64 {
+    let width = precision.bytes() as usize;
+    let bytes = match plan {
+        Some(plan) => plan.bytes(structure, width),
+        None => Footprint::new(structure, width, Some(inputs)).bytes(),
+    };
+    bytes as u64
 }
 
 /// The shape of a compiled network's tree. Also returns, by clique of the shape, the plan's

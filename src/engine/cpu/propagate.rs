@@ -24,9 +24,8 @@ pub struct Shared<T> {
     pub full_tree: FilledTree<T>,
     /// The messages of the plan, by the cliques of the full tree.
     pub messages: Messages,
-    /// The forecast memory of the engine, in bytes. Half of it is for the full tree and one
-    /// propagation through that tree.
-    pub bytes: u64,
+    /// The memory for reduced trees and for the messages of further threads, in bytes.
+    pub spare_bytes: u64,
     pub optimisations: Optimisations,
 }
 
@@ -44,21 +43,27 @@ pub struct ThreadState<T> {
 impl<T: Real> Shared<T> {
     /// The state of a thread that has not propagated anything.
     pub fn thread_state(&self) -> ThreadState<T> {
+        self.thread_state_in(State::default())
+    }
+
+    /// As [`thread_state`](Self::thread_state), in the memory of `messages`. Entries of `messages.up`
+    /// must be zero.
+    pub fn thread_state_in(&self, messages: State) -> ThreadState<T> {
         let chooser = StrategyChooser::new(self.compiled.network());
-        let full_tree_state = State::new(&self.full_tree.tree);
+        let full_tree_state = messages.reset(&self.full_tree.tree);
         ThreadState { full_tree_state, chooser, is_fresh: true }
     }
 
     /// The number of threads for a batch, at most `wanted`. The full-tree messages of all threads
-    /// but the first must fit into a quarter of the forecast memory.
+    /// but the first must fit into half of the spare memory.
     pub fn thread_count(&self, wanted: usize) -> usize {
         let bytes = State::new(&self.full_tree.tree).bytes().max(1);
-        wanted.min(1 + (self.bytes / 4) as usize / bytes)
+        wanted.min(1 + (self.spare_bytes / 2) as usize / bytes)
     }
 
     /// The memory that each of `threads` threads may use for a reduced tree, in bytes.
     pub fn reduced_tree_bytes(&self, threads: usize) -> usize {
-        let share = if threads == 1 { self.bytes / 2 } else { self.bytes / 4 };
+        let share = if threads == 1 { self.spare_bytes } else { self.spare_bytes / 2 };
         share as usize / threads
     }
 
@@ -179,6 +184,11 @@ impl<T: Real> ThreadState<T> {
     pub fn forget_messages(&mut self) {
         self.full_tree_state.forget();
         self.chooser.forget_messages();
+    }
+
+    /// Maximum memory of reduced trees so far, in bytes.
+    pub fn reduced_tree_peak(&self) -> usize {
+        self.chooser.peak_bytes
     }
 
     /// Forgets everything about earlier evidence, including the cached reduced tree.

@@ -9,7 +9,7 @@
 use crate::engine::cpu::context::TableInputs;
 use crate::engine::cpu::tables::factored::FactoringPlan;
 use crate::engine::cpu::tables::filled::{FilledTree, ReadyClique};
-use crate::engine::cpu::tables::make::{MadeTable, TableRequest, make_tables};
+use crate::engine::cpu::tables::make::{TableRequest, make_tables};
 use crate::engine::cpu::tables::pool::ReusePool;
 use crate::engine::cpu::tree::nodes::Node;
 use crate::engine::cpu::tree::structure::Structure;
@@ -107,7 +107,7 @@ impl<T: Real> FilledTree<T> {
             (0..ready.len()).filter(|&clique| ready[clique].is_none()).collect();
         let made = make_missing(structure, inputs, &missing, pool);
         for (clique, made) in missing.into_iter().zip(made) {
-            ready[clique] = Some(ReadyClique { made, reused: None });
+            ready[clique] = Some(made);
         }
         let cliques = ready.into_iter().map(|ready| ready.expect("every clique is reused or new"));
         Self::assemble(structure, inputs, cliques, places)
@@ -127,7 +127,7 @@ impl<T: Real> FilledTree<T> {
             let (above, below) = (node.above.clone(), node.below.clone());
             std::mem::replace(node, Node { above, below, ..Node::default() })
         });
-        Some(ReadyClique { made: MadeTable { table, groups: Vec::new() }, reused: node })
+        Some(ReadyClique { table, groups: Vec::new(), reused: node })
     }
 
     /// Puts the memory of all tables that are not factored into `pool`.
@@ -142,22 +142,25 @@ fn make_missing<T: Real>(
     inputs: TableInputs<'_>,
     missing: &[usize],
     pool: &mut ReusePool<T>,
-) -> Vec<MadeTable<T>> {
+) -> Vec<ReadyClique<T>> {
     let clique = |&clique: &usize| (&*structure.layouts[clique], &*structure.shape.factors[clique]);
     let plan = |(layout, factors)| FactoringPlan::new(inputs, layout, factors);
     let plans: Vec<_> = missing.iter().map(clique).map(plan).collect();
     let sizes = missing.iter().map(clique).zip(&plans);
     let sizes = sizes.map(|((layout, _), plan)| if plan.is_some() { 0 } else { layout.entries() });
     let tables = pool.take_all(&sizes.collect::<Vec<usize>>());
-    let requests = missing.iter().map(clique).zip(plans).zip(tables);
-    let requests = requests.map(|(((layout, factors), plan), table)| TableRequest {
-        layout,
-        factors,
-        sparse: None,
-        plan,
-        table,
+    let requests = missing.iter().map(clique).zip(&plans).zip(tables);
+    let requests = requests.map(|(((layout, factors), plan), table)| {
+        let plan = plan.as_ref().map(|plan| (plan, plan.memory()));
+        TableRequest { layout, factors, sparse: None, plan, table }
     });
-    make_tables(inputs, requests.collect())
+    let made = make_tables(inputs, requests.collect());
+    let ready = |((table, plan), &clique): ((_, &Option<FactoringPlan>), &usize)| {
+        let layout = &structure.layouts[clique];
+        let groups = plan.as_ref().map(|plan| plan.ports(inputs.network, layout));
+        ReadyClique { table, groups: groups.unwrap_or_default(), reused: None }
+    };
+    made.into_iter().zip(&plans).zip(missing).map(ready).collect()
 }
 
 #[cfg(test)]

@@ -61,6 +61,8 @@ pub struct StrategyChooser<T> {
     /// Number of table entries that were made for the current propagation, not counting factored
     /// tables.
     pub made_entries: usize,
+    /// Maximum memory of reduced trees at the same time so far, in bytes.
+    pub peak_bytes: usize,
 }
 
 /// A reduced tree with its tables and messages.
@@ -93,6 +95,7 @@ impl<T: Real> StrategyChooser<T> {
             spare_state: State::default(),
             failed_search: None,
             made_entries: 0,
+            peak_bytes: 0,
         }
     }
 
@@ -212,11 +215,13 @@ impl<T: Real> StrategyChooser<T> {
         evidence: &Evidence,
         context: ExecutionContext<'_>,
     ) {
-        let Self { observed, cached, pool, spare_state, made_entries, .. } = self;
+        let Self { observed, cached, pool, spare_state, made_entries, peak_bytes, .. } = self;
         let ExecutionContext { threads, optimisations, .. } = context;
         let inputs = TableInputs { network, observed, threads, optimisations };
         let new = reduced.as_ref().or(cached.as_ref().map(|cached| &cached.reduced));
         let tree_bytes = new.map_or(0, ReducedTree::bytes);
+        let before = cached.as_ref().map_or(0, |cached| cached.reduced.other_bytes);
+        *peak_bytes = tree_bytes.saturating_add(before).max(*peak_bytes);
         let pool_bytes = context.reduced_tree_bytes.saturating_sub(tree_bytes);
         pool.set_max_entries(pool_bytes / T::PRECISION.bytes() as usize);
         if !optimisations.has(Optimisation::PooledMemory) {

@@ -62,9 +62,11 @@ struct Restricted {
 }
 
 impl TableFree {
-    /// A propagator for `compiled` that is forecast to need `bytes`.
+    /// A propagator for `compiled` that is forecast to need `bytes`. `program` is for the
+    /// [least evidence](CompiledNetwork::least_evidence).
     pub fn new(
         compiled: Arc<CompiledNetwork>,
+        program: Program,
         threads: usize,
         bytes: u64,
         optimisations: Optimisations,
@@ -73,7 +75,6 @@ impl TableFree {
         let keeps = optimisations.has(Optimisation::PooledMemory);
         let buffers = Buffers::new(bytes.saturating_sub(WORKSPACE_BYTES), keeps);
         let evidence = compiled.least_evidence();
-        let program = Program::new(&compiled, &evidence, optimisations);
         let least = (evidence, program);
         let unknown = |_| Restricted { values: Vec::new(), exponent: 0, is_restricted: true };
         let factors = compiled.network().factor_ids().map(unknown).collect();
@@ -162,12 +163,14 @@ impl Propagator for TableFree {
     }
 }
 
-/// The memory that a propagation of `compiled` needs at most, in bytes, and its forecast work in
-/// products of entries, both for the [least evidence](CompiledNetwork::least_evidence).
-pub fn forecast(compiled: &CompiledNetwork) -> (u64, f64) {
-    let program = Program::new(compiled, &compiled.least_evidence(), Optimisations::default());
-    let bytes = (program.peak_entries() as u64).saturating_mul(8);
-    (bytes.saturating_add(WORKSPACE_BYTES), program.work())
+/// The program for the [least evidence](CompiledNetwork::least_evidence).
+pub fn program(compiled: &CompiledNetwork, optimisations: Optimisations) -> Program {
+    Program::new(compiled, &compiled.least_evidence(), optimisations)
+}
+
+/// The memory that a propagation by `program` needs at most, in bytes.
+pub fn bytes(program: &Program) -> u64 {
+    (program.peak_entries() as u64).saturating_mul(8).saturating_add(WORKSPACE_BYTES)
 }
 
 /// Memory for tiles, plans and posteriors, in bytes. A generous round figure: it only matters for

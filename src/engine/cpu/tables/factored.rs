@@ -57,9 +57,6 @@ pub struct FactoringPlan {
     groups: Vec<GroupPlan>,
     /// Total entries of the groups' tables.
     entries: usize,
-    /// Empty memory for the groups' tables. It is allocated here, by the thread that plans, even if
-    /// another thread fills it.
-    memory: Vec<f64>,
 }
 
 /// Factors that are multiplied into one table.
@@ -148,22 +145,50 @@ impl FactoringPlan {
         }
         let entries: usize = groups.iter().map(|group| group.entries).sum();
         let pays_off = entries <= table / MIN_SAVING && groups.len() <= MAX_GROUPS;
-        pays_off.then(|| Self { groups, entries, memory: Vec::with_capacity(entries) })
+        pays_off.then_some(Self { groups, entries })
     }
 
-    /// Makes the tables of all factor groups. Also returns the exponent of the power of two by
-    /// which their product must be multiplied, and the groups as rows see them.
+    /// Number of factor groups.
+    pub fn groups(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Bytes of the tables of all factor groups.
+    pub fn bytes(&self) -> usize {
+        self.entries * size_of::<f64>()
+    }
+
+    /// Empty memory for the tables of all factor groups. It is allocated by the thread that plans,
+    /// even if another thread fills it.
+    pub fn memory(&self) -> Vec<f64> {
+        Vec::with_capacity(self.entries)
+    }
+
+    /// The groups as rows see them.
+    pub fn ports(&self, network: &Network, layout: &Layout) -> Vec<GroupPort> {
+        let mut end = 0;
+        let port = |group: &GroupPlan| {
+            let inner = if group.is_vector { layout.inner.variables() } else { &[] };
+            let scope = Scope::of(network, group.slow.iter().chain(inner).copied());
+            let start = end;
+            end += group.entries;
+            GroupPort { scope, start, is_vector: group.is_vector }
+        };
+        self.groups.iter().map(port).collect()
+    }
+
+    /// Makes the tables of all factor groups in the memory of `values`. Also returns the exponent of the power of
+    /// two by which their product must be multiplied.
     pub fn make(
-        self,
+        &self,
+        mut values: Vec<f64>,
         builder: &mut TableBuilder,
         inputs: TableInputs<'_>,
         layout: &Layout,
-    ) -> (FactoredTable, i32, Vec<GroupPort>) {
+    ) -> (FactoredTable, i32) {
         let network = inputs.network;
-        let mut values = self.memory;
         values.resize(self.entries, 0.0);
         let mut factored = FactoredTable { values, words: PortWords::default() };
-        let mut ports = Vec::with_capacity(self.groups.len());
         let (mut exponent, mut start) = (0, 0);
         for (word, group) in (ROW_HEAD + layout.ports.len()..).zip(&self.groups) {
             let factors: Vec<&Factor> = group.factors.iter().map(|&f| network.factor(f)).collect();
@@ -173,13 +198,10 @@ impl FactoringPlan {
             let empty = Scope::default();
             let scopes = if group.is_vector { (&slow, &layout.inner) } else { (&empty, &slow) };
             exponent += builder.product_in_runs(inputs, scopes, &factors, None, table, false);
-            let inner = if group.is_vector { layout.inner.variables() } else { &[] };
-            let scope = Scope::of(network, group.slow.iter().chain(inner).copied());
-            ports.push(GroupPort { scope, start, is_vector: group.is_vector });
             factored.words.push(word as u32, group.is_vector);
             start += group.entries;
         }
-        (factored, exponent, ports)
+        (factored, exponent)
     }
 }
 

@@ -8,7 +8,6 @@ use crate::engine::cpu::tables::fill::TableBuilder;
 use crate::engine::cpu::tables::multiply::SparseRows;
 use crate::engine::cpu::tables::table::CliqueTable;
 use crate::engine::cpu::tree::layout::Layout;
-use crate::engine::cpu::tree::rows::GroupPort;
 use crate::network::{Factor, FactorId};
 use crate::potential::Entry;
 
@@ -20,38 +19,29 @@ pub struct TableRequest<'a, T> {
     pub factors: &'a [FactorId],
     /// The rows to make, if entries that are always zero are left out.
     pub sparse: Option<SparseRows<'a>>,
-    /// How to factor the table; `None` to make it in full.
-    pub plan: Option<FactoringPlan>,
+    /// How to factor the table, with memory for it; `None` to make it in full.
+    pub plan: Option<(&'a FactoringPlan, Vec<f64>)>,
     /// The memory to fill, as long as the table; empty if the table is factored.
     pub table: Vec<T>,
-}
-
-/// A table that was made.
-pub struct MadeTable<T> {
-    pub table: CliqueTable<T>,
-    /// The factor groups of a factored table, as rows see them; otherwise empty.
-    pub groups: Vec<GroupPort>,
 }
 
 /// Makes the requested tables. Returns them in the order of the requests.
 pub fn make_tables<T: Entry>(
     inputs: TableInputs<'_>,
     requests: Vec<TableRequest<'_, T>>,
-) -> Vec<MadeTable<T>> {
+) -> Vec<CliqueTable<T>> {
     let entries: usize = requests.iter().map(|request| request.table.len()).sum();
     let threads = inputs.threads.filter(|_| entries >= MIN_PARALLEL_ENTRIES);
     let make = |builder: &mut TableBuilder, request: TableRequest<'_, T>| {
         let TableRequest { layout, factors, sparse, plan, table: mut values } = request;
-        if let Some(plan) = plan {
-            let (factored, exponent, groups) = plan.make(builder, inputs, layout);
-            let table = CliqueTable { values, exponent, factored: Some(factored) };
-            return MadeTable { table, groups };
+        if let Some((plan, memory)) = plan {
+            let (factored, exponent) = plan.make(memory, builder, inputs, layout);
+            return CliqueTable { values, exponent, factored: Some(factored) };
         }
         let factors: Vec<&Factor> = factors.iter().map(|&f| inputs.network.factor(f)).collect();
         let forks = threads.is_some();
         let exponent = builder.product(inputs, layout, &factors, sparse, &mut values, forks);
-        let table = CliqueTable { values, exponent, factored: None };
-        MadeTable { table, groups: Vec::new() }
+        CliqueTable { values, exponent, factored: None }
     };
     match threads {
         Some(threads) => {

@@ -10,19 +10,23 @@
 //! Only then are the numbers computed, for the entries that remain. This order saves time, because
 //! the first write to new memory takes longer than all other steps.
 
-use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use std::ops::Range;
+
+use rayon::iter::{
+    IndexedParallelIterator, IntoParallelIterator, IntoParallelRefMutIterator, ParallelIterator,
+};
 
 use crate::cancel::CancelToken;
 use crate::engine::cpu::context::{MIN_PARALLEL_ENTRIES, TableInputs};
+use crate::engine::cpu::memory::Products;
 use crate::engine::cpu::pass::report::Report;
 use crate::engine::cpu::pass::state::State;
 use crate::engine::cpu::pass::traversal::PassContext;
 use crate::engine::cpu::tables::factored::FactoringPlan;
 use crate::engine::cpu::tables::filled::FilledTree;
-use crate::engine::cpu::tables::make::{MadeTable, TableRequest, make_tables};
+use crate::engine::cpu::tables::make::{TableRequest, make_tables};
 use crate::engine::cpu::tables::multiply::SparseRows;
-use crate::engine::cpu::tree::layout::{Layout, MAX_ROW_ENTRIES};
-use crate::engine::cpu::tree::nodes::Node;
+use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::engine::cpu::tree::rows::{ROW_HEAD, write_rows};
 use crate::engine::cpu::tree::structure::Structure;
 use crate::engine::simd::simd_dispatch;
@@ -33,110 +37,190 @@ use crate::propagation::Watch;
 
 /// Maximum number of zeros between two runs of nonzero entries that share a row. A separate row
 /// would cost at least as much as these zeros. Tuned on the paper's eight networks; if it is wrong,
-/// only speed changes.
+/// only speed and memory change.
 pub const MAX_GAP: usize = 12;
 
+/// The fixed cost of a row, as a number of entries that cost the same. Tuned as above.
+const ROW_COST: usize = 24;
+
 /// Zeros are removed from a table only if a pass over the sparse table costs at most this share of
-/// the cost of a pass over the full table. Tuned as above.
+/// the cost of a pass over the full table. At a larger share, the table may be faster in factored
+/// form. Found as above; if it is wrong, only speed and memory change.
 const MAX_COST_SHARE: f64 = 0.9;
 
-/// The fixed cost of a row, as a number of entries that cost the same. Tuned as above.
-const ROW_COST: f64 = 24.0;
-
-/// The tree of `structure`. Entries that are zero whatever the evidence are left out of the tables
-/// for which this pays off. Large tables are made on the threads of `inputs`.
-pub fn build_sparse<T: Entry>(structure: &Structure, inputs: TableInputs<'_>) -> FilledTree<T> {
-    let has_zeros = |factor: &Factor| factor.values().contains(&0.0);
-    let optimisations = inputs.optimisations;
-    let is_wanted = optimisations.has(Optimisation::Sparsity);
-    if !is_wanted || !inputs.network.factors().any(has_zeros) {
-        return FilledTree::build(structure, inputs, true);
-    }
-    let boolean = FilledTree::<u8>::build(structure, inputs, false);
-    let sparse = find_sparsity(&boolean, inputs);
-    let mut tree = boolean.tree;
-    drop(boolean.tables);
-    let requests = sparse.iter().enumerate().map(|(clique, sparse)| {
-        let sparse = sparse.as_ref().map(|sparse| sparse.rows(tree.nodes[clique].stride));
-        request(structure, inputs, clique, sparse)
-    });
-    let made = make_tables(inputs, requests.collect());
-    let mut tables = Vec::with_capacity(made.len());
-    let work = made.into_iter().zip(sparse).zip(&mut tree.nodes).zip(&structure.layouts);
-    for (((made, sparse), node), layout) in work {
-        adapt_rows(node, layout, sparse, &made);
-        tables.push(made.table);
-    }
-    if optimisations.has(Optimisation::CompressedSeparators) {
-        tree.compress();
-    }
-    tree.nodes.iter_mut().for_each(|node| node.divide_rows(optimisations));
-    tree.update_work();
-    FilledTree { tree, tables }
+/// A tree whose rows are laid out, and how each of its tables is made.
+///
+/// It holds no numbers, so the memory of the tree is known before any table is allocated.
+pub struct TreePlan {
+    tree: Tree,
+    /// By clique.
+    tables: Vec<TablePlan>,
+    /// The messages with which the plan was made, as memory for those of a propagation.
+    memory: State,
+    /// The memory that was in use at a time while the plan was made, in bytes.
+    planning_bytes: usize,
 }
 
-/// The request for the table of `clique`: in `sparse` rows if they are given, and otherwise
-/// factored or in full.
-fn request<'a, T: Entry>(
-    structure: &'a Structure,
-    inputs: TableInputs<'_>,
-    clique: usize,
-    sparse: Option<SparseRows<'a>>,
-) -> TableRequest<'a, T> {
-    let layout = &*structure.layouts[clique];
-    let factors = &*structure.shape.factors[clique];
-    let plan = match sparse {
-        None => FactoringPlan::new(inputs, layout, factors),
-        Some(_) => None,
-    };
-    let entries = match (sparse, &plan) {
-        (Some(sparse), _) => sparse.possible.len(),
-        (None, Some(_)) => 0,
-        (None, None) => layout.entries(),
-    };
-    TableRequest { layout, factors, sparse, plan, table: vec![T::ZERO; entries] }
+/// How the table of a clique is made.
+enum TablePlan {
+    /// With all its entries.
+    Full,
+    /// As a product of smaller tables.
+    Factored(FactoringPlan),
+    /// Without entries that are always zero.
+    Sparse {
+        /// By row: its first entry in the full table.
+        starts: Vec<u32>,
+        /// For each entry of the rows: 1 if the entry can be nonzero, otherwise 0.
+        possible: Vec<u8>,
+    },
 }
 
-/// Adapts the rows of `node`, which are those of the full table, to the table that was made.
-fn adapt_rows<T>(
-    node: &mut Node,
-    layout: &Layout,
-    sparse: Option<SparseTable>,
-    made: &MadeTable<T>,
-) {
-    if let Some(mut sparse) = sparse {
-        sparse.words.shrink_to_fit();
-        node.words = sparse.words;
-        node.entries = made.table.values.len();
-    } else if made.table.factored.is_some() {
-        node.stride = ROW_HEAD + layout.ports.len() + made.groups.len();
-        node.words = Vec::with_capacity(layout.row_count() * node.stride);
-        write_rows(layout, node.parent.is_some(), &made.groups, &mut node.words);
+impl TreePlan {
+    /// The plan for the tree of `structure`: entries that are zero whatever the evidence are left
+    /// out of the tables for which this pays off. `None` if no factor has a zero. Works on the
+    /// threads of `inputs` if there is much to do.
+    pub fn new(structure: &Structure, inputs: TableInputs<'_>) -> Option<Self> {
+        let has_zeros = |factor: &Factor| factor.values().contains(&0.0);
+        let optimisations = inputs.optimisations;
+        if !optimisations.has(Optimisation::Sparsity) || !inputs.network.factors().any(has_zeros) {
+            return None;
+        }
+        let boolean = FilledTree::<u8>::build(structure, inputs, false);
+        let (sparse, memory) = find_sparsity(&boolean, inputs);
+        let messages_bytes = written_bytes(&memory);
+        let sparse_bytes: usize = sparse.iter().flatten().map(SparseTable::bytes).sum();
+        let mut products = Products::default();
+        let cliques = structure.layouts.iter().zip(&structure.shape.factors);
+        cliques.for_each(|(layout, factors)| products.add(layout.entries(), factors.len()));
+        let temporary_bytes = products.bytes().max(messages_bytes + sparse_bytes);
+        let planning_bytes = boolean.bytes() + temporary_bytes;
+        let mut tree = boolean.tree;
+        drop(boolean.tables);
+        let cliques = tree.nodes.iter_mut().zip(&structure.layouts).zip(&structure.shape.factors);
+        let tables = cliques.zip(sparse).map(|(((node, layout), factors), sparse)| {
+            match (sparse, FactoringPlan::new(inputs, layout, factors)) {
+                (Some(SparseTable { words, starts, possible, .. }), _) => {
+                    (node.words, node.entries) = (words, possible.len());
+                    TablePlan::Sparse { starts, possible }
+                }
+                (None, Some(plan)) => {
+                    let groups = plan.ports(inputs.network, layout);
+                    node.stride = ROW_HEAD + layout.ports.len() + groups.len();
+                    node.words = Vec::with_capacity(layout.row_count() * node.stride);
+                    write_rows(layout, node.parent.is_some(), &groups, &mut node.words);
+                    TablePlan::Factored(plan)
+                }
+                (None, None) => TablePlan::Full,
+            }
+        });
+        let tables = tables.collect();
+        if optimisations.has(Optimisation::CompressedSeparators) {
+            tree.compress();
+        }
+        tree.nodes.iter_mut().for_each(|node| node.divide_rows(optimisations));
+        tree.update_work();
+        Some(Self { tree, tables, memory, planning_bytes })
+    }
+
+    /// The memory for making the tree, with table entries of `width` bytes, and for one propagation
+    /// in it.
+    pub fn bytes(&self, structure: &Structure, width: usize) -> usize {
+        let (mut held, mut patterns, mut products) = (self.tree.bytes(), 0, Products::default());
+        for (clique, table) in self.tables.iter().enumerate() {
+            let layout = &structure.layouts[clique];
+            held += match table {
+                TablePlan::Full => layout.entries() * width,
+                TablePlan::Factored(plan) => plan.bytes(),
+                TablePlan::Sparse { starts, possible } => {
+                    patterns += size_of_val::<[u32]>(starts) + possible.len();
+                    possible.len() * width
+                }
+            };
+            if !matches!(table, TablePlan::Factored(_)) {
+                products.add(layout.entries(), structure.shape.factors[clique].len());
+            }
+        }
+        let masks = size_of::<f64>() * self.tree.above;
+        let held = held + written_bytes(&self.memory);
+        (held + masks.max(patterns + products.bytes())).max(self.planning_bytes)
+    }
+
+    /// Makes the tables. Large tables are made on the threads of `inputs`. Also returns memory for
+    /// the messages of a propagation.
+    pub fn fill<T: Entry>(
+        self,
+        structure: &Structure,
+        inputs: TableInputs<'_>,
+    ) -> (FilledTree<T>, State) {
+        let Self { tree, tables, mut memory, .. } = self;
+        // Entries that receive no message must be zero.
+        memory.up.fill(0.0);
+        let requests = tables.iter().enumerate().map(|(clique, table)| {
+            let layout = &*structure.layouts[clique];
+            let factors = &*structure.shape.factors[clique];
+            let (entries, sparse, plan) = match table {
+                TablePlan::Full => (layout.entries(), None, None),
+                TablePlan::Factored(plan) => (0, None, Some((plan, plan.memory()))),
+                TablePlan::Sparse { starts, possible } => {
+                    let Node { words, stride, .. } = &tree.nodes[clique];
+                    let rows = SparseRows { starts, words, stride: *stride, possible };
+                    (possible.len(), Some(rows), None)
+                }
+            };
+            TableRequest { layout, factors, sparse, plan, table: vec![T::ZERO; entries] }
+        });
+        let tables = make_tables(inputs, requests.collect());
+        (FilledTree { tree, tables }, memory)
     }
 }
 
 /// The nonzero entries of each clique's table; `None` for a clique for which removing zeros does
-/// not pay off.
-fn find_sparsity(boolean: &FilledTree<u8>, inputs: TableInputs<'_>) -> Vec<Option<SparseTable>> {
+/// not pay off. Also returns the boolean messages.
+fn find_sparsity(
+    boolean: &FilledTree<u8>,
+    inputs: TableInputs<'_>,
+) -> (Vec<Option<SparseTable>>, State) {
     let tree = &boolean.tree;
     let mut state = State::new(tree);
     state.find_change(inputs.network, tree, &Evidence::none());
     state.enter(tree, &Evidence::none());
-    // One thread allocates all memory. With an allocation per thread, the peak would depend on
-    // which thread's allocator keeps what.
-    let tables: Vec<_> = tree.nodes.iter().map(SparseTable::new).collect();
-    match inputs.threads.filter(|_| state.work() >= MIN_PARALLEL_ENTRIES) {
+    let threads = inputs.threads.filter(|_| state.work() >= MIN_PARALLEL_ENTRIES);
+    let sizes: Vec<_> = match threads {
         Some(threads) => threads.install(|| {
             propagate(boolean, &mut state, true);
-            let tables = tables.into_par_iter().enumerate().with_max_len(1);
-            tables.map(|(clique, table)| table.fill(boolean, &state, clique)).collect()
+            let cliques = (0..tree.nodes.len()).into_par_iter().with_max_len(1);
+            cliques.map(|clique| SparseSize::find(boolean, &state, clique)).collect()
         }),
         None => {
             propagate(boolean, &mut state, false);
-            let tables = tables.into_iter().enumerate();
-            tables.map(|(clique, table)| table.fill(boolean, &state, clique)).collect()
+            let cliques = 0..tree.nodes.len();
+            cliques.map(|clique| SparseSize::find(boolean, &state, clique)).collect()
         }
+    };
+    // One thread allocates all memory. With an allocation per thread, the peak would depend on
+    // which thread's allocator keeps what.
+    let new = |(size, node): (&Option<SparseSize>, &Node)| {
+        size.as_ref().map(|size| SparseTable::with_capacity(size, node.stride))
+    };
+    let mut found: Vec<Option<SparseTable>> = sizes.iter().zip(&tree.nodes).map(new).collect();
+    let fill = |(clique, table): (usize, &mut Option<SparseTable>)| {
+        if let Some(table) = table {
+            table.fill(boolean, &state, clique);
+        }
+    };
+    match threads {
+        Some(threads) => threads.install(|| {
+            found.par_iter_mut().enumerate().with_max_len(1).for_each(fill);
+        }),
+        None => found.iter_mut().enumerate().for_each(fill),
     }
+    (found, state)
+}
+
+/// Bytes of the messages of a propagation without findings, which writes no masks.
+fn written_bytes(messages: &State) -> usize {
+    messages.bytes() - size_of_val::<[f64]>(&messages.mask)
 }
 
 /// Propagates without evidence, with boolean messages, on several threads if `forks`.
@@ -150,6 +234,26 @@ fn propagate(boolean: &FilledTree<u8>, state: &mut State, forks: bool) {
     let _ = state.whole().distribute_all(&context, &mut watch.worker_clock());
 }
 
+/// The size of a table without entries that are always zero.
+struct SparseSize {
+    rows: usize,
+    entries: usize,
+}
+
+impl SparseSize {
+    /// The size of the table of `clique` after the boolean propagation in `state`; `None` if leaving
+    /// out the other entries does not pay off.
+    fn find(boolean: &FilledTree<u8>, state: &State, clique: usize) -> Option<Self> {
+        let node = &boolean.tree.nodes[clique];
+        let max_cost = MAX_COST_SHARE * cost(node.row_count(), node.entries);
+        let mut size = Self { rows: 0, entries: 0 };
+        for_nonzero_runs(boolean, state, clique, |_, _, run| {
+            (size.rows, size.entries) = (size.rows + 1, size.entries + run.len());
+        });
+        (cost(size.rows, size.entries) <= max_cost).then_some(size)
+    }
+}
+
 /// The entries of a table that can be nonzero.
 struct SparseTable {
     /// The words of the rows. The first word of a row is a position in the sparse table.
@@ -158,64 +262,41 @@ struct SparseTable {
     starts: Vec<u32>,
     /// For each entry of the rows: 1 if the entry can be nonzero, otherwise 0.
     possible: Vec<u8>,
-    /// The cost above which the full table is kept instead.
-    max_cost: f64,
 }
 
 impl SparseTable {
-    /// A table without rows, with memory for all entries of `node` and for as many rows as can pay
-    /// off. Pages of memory that are never written cost nothing.
-    fn new(node: &Node) -> Self {
-        let max_cost = MAX_COST_SHARE * cost(node.row_count(), node.entries);
-        // The cost is checked only after a full row was divided, so the last full row may exceed
-        // the limit.
-        let rows = (max_cost / ROW_COST) as usize + MAX_ROW_ENTRIES.div_ceil(MAX_GAP);
+    /// A table without rows, with memory for a table of the given size. Rows have `stride` words.
+    fn with_capacity(size: &SparseSize, stride: usize) -> Self {
         Self {
-            words: Vec::with_capacity(rows * node.stride),
-            starts: Vec::with_capacity(rows),
-            possible: Vec::with_capacity(node.entries),
-            max_cost,
+            words: Vec::with_capacity(size.rows * stride),
+            starts: Vec::with_capacity(size.rows),
+            possible: Vec::with_capacity(size.entries),
         }
     }
 
-    /// The rows as [`multiply_sparse`](super::multiply::multiply_sparse) reads them. Each row has
-    /// `stride` words.
-    fn rows(&self, stride: usize) -> SparseRows<'_> {
+    /// Bytes of the rows, and of the list of entries that can be nonzero.
+    fn bytes(&self) -> usize {
         let Self { words, starts, possible, .. } = self;
-        SparseRows { starts, words, stride, possible }
+        size_of_val::<[u32]>(words) + size_of_val::<[u32]>(starts) + possible.len()
     }
 
-    /// Adds the entries of `clique` that are nonzero after the boolean propagation in `state`;
-    /// `None` if leaving out the other entries does not pay off.
-    fn fill(mut self, boolean: &FilledTree<u8>, state: &State, clique: usize) -> Option<Self> {
+    /// Adds the entries of `clique` that are nonzero after the boolean propagation in `state`.
+    fn fill(&mut self, boolean: &FilledTree<u8>, state: &State, clique: usize) {
         let node = &boolean.tree.nodes[clique];
-        let values = &boolean.tables[clique].values;
-        let (ports, below, down) = state.inputs(&boolean.tree, clique);
-        let parent_is_vector = node.port.is_some_and(|port| port.is_vector);
-        let mut nonzero = Vec::new();
-        for row in node.words.chunks_exact(node.stride) {
-            let at = |word: u32| row[word as usize] as usize;
-            let parent = node.port.map(|port| row[port.word] as usize);
-            let is_possible = ports.scalars.iter().all(|&word| below[at(word)] != 0.0);
-            if !is_possible || parent.is_some_and(|at| !parent_is_vector && down[at] == 0.0) {
-                continue;
-            }
-            nonzero.clear();
-            nonzero.extend_from_slice(&values[row[0] as usize..][..row[1] as usize]);
-            let tables = ports.vectors.iter().map(|&word| &below[at(word)..]);
-            let above = parent.filter(|_| parent_is_vector).map(|at| &down[at..]);
-            tables.chain(above).for_each(|table| retain_nonzero(table, &mut nonzero));
-            for_runs(&nonzero, |start, end| self.add_row(node, row, &nonzero, start, end));
-            if cost(self.words.len() / node.stride, self.possible.len()) > self.max_cost {
-                return None;
-            }
-        }
-        Some(self)
+        for_nonzero_runs(boolean, state, clique, |row, nonzero, run| {
+            self.add_row(node, row, nonzero, run);
+        });
     }
 
     /// Adds a row with the entries `start..end` of the full row `row`. `nonzero` is 1 for the
     /// entries of `row` that can be nonzero, otherwise 0.
-    fn add_row(&mut self, node: &Node, row: &[u32], nonzero: &[u8], start: usize, end: usize) {
+    fn add_row(
+        &mut self,
+        node: &Node,
+        row: &[u32],
+        nonzero: &[u8],
+        Range { start, end }: Range<usize>,
+    ) {
         let head = self.words.len();
         self.words.extend_from_slice(row);
         let words = &mut self.words[head..];
@@ -231,9 +312,39 @@ impl SparseTable {
     }
 }
 
+/// Calls `each` for every run of entries of `clique` that are nonzero after the boolean propagation
+/// in `state`: with the words of the full row, with a flag for each of its entries, which is 1 if the
+/// entry can be nonzero, and with the range of the run in the row.
+fn for_nonzero_runs(
+    boolean: &FilledTree<u8>,
+    state: &State,
+    clique: usize,
+    mut each: impl FnMut(&[u32], &[u8], Range<usize>),
+) {
+    let node = &boolean.tree.nodes[clique];
+    let values = &boolean.tables[clique].values;
+    let (ports, below, down) = state.inputs(&boolean.tree, clique);
+    let parent_is_vector = node.port.is_some_and(|port| port.is_vector);
+    let mut nonzero = Vec::new();
+    for row in node.words.chunks_exact(node.stride) {
+        let at = |word: u32| row[word as usize] as usize;
+        let parent = node.port.map(|port| row[port.word] as usize);
+        let is_possible = ports.scalars.iter().all(|&word| below[at(word)] != 0.0);
+        if !is_possible || parent.is_some_and(|at| !parent_is_vector && down[at] == 0.0) {
+            continue;
+        }
+        nonzero.clear();
+        nonzero.extend_from_slice(&values[row[0] as usize..][..row[1] as usize]);
+        let tables = ports.vectors.iter().map(|&word| &below[at(word)..]);
+        let above = parent.filter(|_| parent_is_vector).map(|at| &down[at..]);
+        tables.chain(above).for_each(|table| retain_nonzero(table, &mut nonzero));
+        for_runs(&nonzero, |start, end| each(row, &nonzero, start..end));
+    }
+}
+
 /// The cost of a pass over a table, as a number of entries.
 fn cost(rows: usize, entries: usize) -> f64 {
-    entries as f64 + rows as f64 * ROW_COST
+    (entries + rows * ROW_COST) as f64
 }
 
 simd_dispatch!(

@@ -131,7 +131,7 @@ impl Structure {
         node.parent = parent;
         node.above = above..above + separator_entries;
         node.in_parent = in_parent[clique].clone();
-        node.permutation = parent.and_then(|parent| self.permutation(clique, parent));
+        node.permutation = self.permutation(clique);
         node.inverse =
             node.permutation.as_deref().filter(|p| p.len() >= MIN_SHARED_ENTRIES).map(inverse);
         (node.below, node.private) = self.ranges_below(clique, below, in_parent);
@@ -171,15 +171,13 @@ impl Structure {
     }
 
     /// For each entry of the separator in the order of `clique`, the position of the same entry in
-    /// the order of `parent`; `None` if the orders are the same.
-    fn permutation(&self, clique: usize, parent: usize) -> Option<Box<[u32]>> {
-        let from = &self.layouts[clique].ports[0].scope;
-        let number = self.children[parent].iter().position(|&child| child == clique);
-        let port = number? + usize::from(self.shape.parents[parent].is_some());
-        let onto = &self.layouts[parent].ports[port].scope;
-        if from == onto {
+    /// the order of its parent; `None` if the orders are the same.
+    fn permutation(&self, clique: usize) -> Option<Box<[u32]>> {
+        if !self.is_permuted(clique) {
             return None;
         }
+        let from = &self.layouts[clique].ports[0].scope;
+        let onto = &self.port_in_parent(clique)?.scope;
         let mut permutation = Vec::new();
         write_mapping(from, onto, &mut permutation);
         Some(permutation.into())

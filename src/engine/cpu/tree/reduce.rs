@@ -43,7 +43,7 @@ pub struct ReducedTree {
     /// An upper bound on the bytes of the tables. Their memory comes from a pool, which may give a
     /// table more memory than it needs.
     table_bytes: usize,
-    /// An upper bound on the bytes of everything else; see [`Footprint::other_bytes`].
+    /// An upper bound on the bytes of everything else; see [`Footprint::others`].
     pub other_bytes: usize,
     /// The factors that are a single number, because all their variables are observed.
     constants: Vec<FactorId>,
@@ -147,8 +147,8 @@ pub fn reduce(
     let (shape, constants) = shape(tree, &unobserved, &families);
     let previous = previous.map(|previous| &previous.structure);
     let structure = Structure::new(network, shape, previous, optimisations);
-    let Footprint { table_bytes, other_bytes } = Footprint::new(&structure, width, false);
-    let table_bytes = max_pooled(table_bytes);
+    let footprint = Footprint::new(&structure, width, None);
+    let (table_bytes, other_bytes) = (max_pooled(footprint.tables), footprint.others);
     Some(ReducedTree { structure, heuristic, entries, table_bytes, other_bytes, constants })
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::engine::cpu::tree::layout::Layout;
+use crate::engine::cpu::tree::layout::{Layout, PortLayout};
 use crate::lowering::Optimisations;
 use crate::network::{FactorId, Network, VariableId};
 use crate::potential::Scope;
@@ -97,6 +97,20 @@ impl Structure {
         let private = Some(&*self.private[clique]).filter(|private| !private.is_empty());
         let ports: Vec<&[VariableId]> = ports.chain(private).collect();
         Layout::new(network, &self.shape.cliques[clique], &ports, optimisations)
+    }
+
+    /// The port of `clique` in its parent; `None` for the root.
+    pub fn port_in_parent(&self, clique: usize) -> Option<&PortLayout> {
+        let parent = self.shape.parents[clique]?;
+        let number = self.children[parent].iter().position(|&child| child == clique)?;
+        let ports_above = usize::from(self.shape.parents[parent].is_some());
+        self.layouts[parent].ports.get(number + ports_above)
+    }
+
+    /// Whether `clique` and its parent have the variables of their separator in different orders.
+    pub fn is_permuted(&self, clique: usize) -> bool {
+        let in_parent = self.port_in_parent(clique);
+        in_parent.is_some_and(|port| port.scope != self.layouts[clique].ports[0].scope)
     }
 
     /// The layout in this tree that can be reused for `new_clique` of the tree `new`: the layout of
