@@ -5,15 +5,18 @@
 //! tables: it was up to 45 MiB higher.
 #![cfg(target_os = "linux")]
 
+use std::ops::RangeInclusive;
 use std::process::{Command, Stdio};
 
 use cliquescope::propagation::Forecast;
 use serde_json::Value;
 use wait4::Wait4;
 
-/// Maximum of a query's peak memory divided by the forecast plus the constant. The allocator keeps
-/// some of the memory that was needed while zeros were searched for.
-const MAX_RATIO: f64 = 1.3;
+/// The peak memory of a query divided by the forecast plus the constant is in this range. It is near
+/// one without tables. With tables, it is below one where threads copy less than they may (Barley),
+/// and above one where the allocator keeps memory that was needed while zeros were searched for
+/// (Diabetes).
+const RATIOS: RangeInclusive<f64> = 0.75..=1.5;
 
 /// The program, with standard output as JSON.
 fn program(arguments: &[&str]) -> Command {
@@ -53,7 +56,7 @@ fn a_query_takes_the_memory_that_was_forecast() {
                 let expected = forecast(&info, precision, form) + Forecast::PROCESS_BYTES;
                 let ratio = peak / expected as f64;
                 println!("{network} {precision} {form}: {ratio:.3} of {expected} bytes");
-                if !(0.8..=MAX_RATIO).contains(&ratio) {
+                if !RATIOS.contains(&ratio) {
                     wrong.push(format!("{network} {precision} {form}: {ratio:.3}"));
                 }
             }
