@@ -58,6 +58,7 @@ pub mod numbers;
 pub mod palette;
 pub mod potential;
 pub mod propagation;
+pub mod safe_text;
 pub mod session;
 pub mod statistics;
 pub mod store;

@@ -599,3 +599,101 @@ fn query_prints_the_partition_function_of_a_markov_network() {
     assert_eq!(code, 0);
     assert!(text.contains("\nZ(e)        73.000000000") && !text.contains("P(e)"), "{text}");
 }
+
+/// A network whose names contain an escape sequence, a line end and a formula.
+const HOSTILE_NAMES: &str = r#"<?xml version="1.0"?>
+<BIF VERSION="0.3"><NETWORK><NAME>n</NAME>
+<VARIABLE TYPE="nature"><NAME>a&#10;b&#x9b;31m</NAME><OUTCOME>=1+2</OUTCOME><OUTCOME>y</OUTCOME></VARIABLE>
+<DEFINITION><FOR>a&#10;b&#x9b;31m</FOR><TABLE>0.5 0.5</TABLE></DEFINITION>
+</NETWORK></BIF>
+"#;
+
+#[test]
+fn names_from_files_cannot_control_the_terminal() {
+    let (_folder, path) = file("hostile.xml", HOSTILE_NAMES);
+    let path = path.to_str().unwrap();
+    let is_safe = |text: &str| text.chars().all(|c| c == '\n' || !c.is_control());
+    for arguments in [
+        &["info", path][..],
+        &["query", path],
+        &["query", path, "--json"],
+        &["bench", path, "--repeat", "1"],
+        &["query", path, "--evidence", "a\nb\u{9b}31m=\u{1b}[2J"],
+        &["info", "no\u{1b}[2J\nwhere"],
+    ] {
+        let (_, out, err) = run(arguments);
+        assert!(is_safe(&out) && is_safe(&err), "{arguments:?}: {out:?} {err:?}");
+        assert!(out.lines().chain(err.lines()).all(|line| !line.starts_with('b')), "{out} {err}");
+    }
+    let (_, out, _) = run(&["query", path]);
+    assert!(out.contains("a\\nb\\u{9b}31m"), "{out}");
+    let answer = json(&["query", path, "--json"]);
+    assert!(answer["cases"][0]["posteriors"]["a\nb\u{9b}31m"]["=1+2"].is_number(), "{answer}");
+}
+
+#[test]
+fn an_experiment_replaces_files_only_if_asked_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let arguments = ["experiment", "fig4", "--networks", "asia", "--out", path];
+    let (code, _, err) = run(&arguments);
+    assert_eq!(code, 0, "{err}");
+    let csv = folder.path().join("fig4.json");
+    std::fs::write(&csv, "mine").unwrap();
+    let (code, _, err) = run(&arguments);
+    assert_eq!(code, 1);
+    assert!(err.contains("fig4") && err.contains("use --force to replace it"), "{err}");
+    assert_eq!(std::fs::read_to_string(&csv).unwrap(), "mine");
+    let (code, _, err) = run(&[&arguments[..], &["--force"]].concat());
+    assert_eq!(code, 0, "{err}");
+    assert_ne!(std::fs::read_to_string(&csv).unwrap(), "mine");
+}
+
+#[test]
+fn a_huge_number_of_threads_is_reduced_with_a_warning() {
+    let (code, _, err) = run(&["query", "asia", "--threads", "65535"]);
+    assert_eq!(code, 0);
+    assert!(err.contains("warning: --threads 65535 is reduced to "), "{err}");
+}
+
+#[cfg(unix)]
+#[test]
+fn file_names_need_not_be_utf_8() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(OsStr::from_bytes(b"caf\xe9.xml"));
+    if std::fs::write(&path, HOSTILE_NAMES).is_err() {
+        eprintln!("SKIPPED: this file system accepts only names in UTF-8");
+        return;
+    }
+    for command in ["info", "query", "bench"] {
+        let output = cliquescope(&[command]).arg(&path).output().unwrap();
+        assert!(output.status.success(), "{command}: {output:?}");
+    }
+    let converted = folder.path().join("converted.bif");
+    let output = cliquescope(&["convert"]).arg(&path).arg(&converted).output().unwrap();
+    assert!(output.status.success() || !output.stderr.is_empty(), "{output:?}");
+}
+
+/// A chain of `length` binary variables in UAI.
+fn chain(length: usize) -> String {
+    let mut text = format!("BAYES\n{length}\n{}\n{length}\n1 0\n", "2 ".repeat(length));
+    (1..length).for_each(|v| text += &format!("2 {} {v}\n", v - 1));
+    text += "2 0.5 0.5\n";
+    (1..length).for_each(|_| text += "4 0.75 0.25 0.375 0.625\n");
+    text
+}
+
+#[test]
+fn a_long_chain_is_answered_and_a_small_memory_limit_refuses_it() {
+    let (_folder, path) = file("chain.uai", chain(100_000));
+    let path = path.to_str().unwrap();
+    let info = json(&["info", path, "--json"]);
+    assert_eq!((&info["variables"], &info["cliques"]), (&100_000.into(), &99_999.into()));
+    let (code, out, err) = run(&["query", path, "--evidence", "x99999=1"]);
+    assert_eq!((code, out.lines().count() > 200_000), (0, true), "{err}");
+    let (code, _, err) = run(&["query", path, "--memory-limit", "10MB"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("too large to triangulate: 100,000 variables"), "{err}");
+}

@@ -22,11 +22,12 @@ pub mod theme;
 pub mod widgets;
 mod workbench;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use eframe::egui;
 
 use crate::app::state::settings::ThemeChoice;
+use crate::app::state::settings_file::{SettingsFile, StoredSettings};
 use crate::format::NetworkSource;
 use crate::graph::Triangulation;
 use crate::potential::Precision;
@@ -37,7 +38,7 @@ pub use state::settings::Settings;
 pub use workbench::Workbench;
 
 use shell::screenshot::Screenshot;
-use state::{settings, view};
+use state::view;
 
 /// The sample that opens by default.
 const DEFAULT_SAMPLE: &str = "asia";
@@ -52,8 +53,8 @@ const SETTINGS_KEY: &str = "settings";
 /// default.
 #[derive(Clone, Debug, Default)]
 pub struct LaunchOptions {
-    /// A path or the name of a sample; `None` opens the sample `asia`.
-    pub network: Option<String>,
+    /// The network to open; `None` opens the sample `asia`.
+    pub network: Option<NetworkSource>,
     /// Findings to enter, each the name of a variable and the label of its observed state.
     pub evidence: Vec<(String, String)>,
     /// Write a picture of the window to this path when the posteriors are on screen, and quit. Such
@@ -154,8 +155,24 @@ struct Window {
     screenshot: Option<Screenshot>,
     /// The file of the settings. `None` for a screenshot, and if the folder of the file is unknown
     /// or cannot be opened.
-    settings_file: Option<settings::SettingsFile>,
+    settings_file: Option<SettingsFile>,
     title: String,
+}
+
+/// Opens the file of the settings in `folder`, if there is a folder. If the file cannot be opened,
+/// the problem says so.
+fn open_settings(folder: Option<&Path>) -> (Option<SettingsFile>, StoredSettings) {
+    let Some(folder) = folder else { return (None, StoredSettings::default()) };
+    let folder = folder.join("settings");
+    match SettingsFile::open(&folder) {
+        Ok((file, stored)) => (Some(file), stored),
+        Err(error) => {
+            let folder = folder.display();
+            let problem =
+                format!("Settings will be lost when the window closes: {folder}: {error}");
+            (None, StoredSettings { settings: None, problem: Some(problem) })
+        }
+    }
 }
 
 impl Window {
@@ -165,12 +182,11 @@ impl Window {
         screenshot: Option<Screenshot>,
     ) -> Self {
         let folder = eframe::storage_dir(APP_ID).filter(|_| screenshot.is_none());
-        let opened =
-            folder.as_ref().map(|folder| settings::SettingsFile::open(&folder.join("settings")));
-        let (settings_file, stored) = opened.and_then(Result::ok).unzip();
+        let (settings_file, stored) = open_settings(folder.as_deref());
         let storage = creation.storage.filter(|_| screenshot.is_none());
         let of_earlier_version = || eframe::get_value(storage?, SETTINGS_KEY);
-        let stored = stored.flatten().or_else(of_earlier_version);
+        let problem = stored.problem;
+        let stored = stored.settings.or_else(of_earlier_version);
         let mut settings: Settings = stored.unwrap_or_default();
         settings.theme = options.theme.unwrap_or(settings.theme);
         view::set_theme(&creation.egui_ctx, settings.theme);
@@ -180,12 +196,15 @@ impl Window {
         let for_this_run = options.settings_for_this_run(&settings);
         let mut workbench = Workbench::new(settings, move || ctx.request_repaint());
         workbench.use_for_this_run(&for_this_run);
+        if let Some(problem) = problem {
+            workbench.warn(&problem);
+        }
         if let Some(folder) = folder {
             workbench.store_in(&folder);
             workbench.autosave_in(&folder.join("unfinished"));
         }
-        let network = options.network.unwrap_or_else(|| DEFAULT_SAMPLE.to_owned());
-        workbench.open(NetworkSource::Named(network), options.evidence);
+        let default = || NetworkSource::Named(DEFAULT_SAMPLE.to_owned());
+        workbench.open(options.network.unwrap_or_else(default), options.evidence);
         Self { workbench, screenshot, settings_file, title: String::new() }
     }
 }
@@ -230,6 +249,9 @@ impl eframe::App for Window {
     fn save(&mut self, _: &mut dyn eframe::Storage) {
         if let Some(file) = &mut self.settings_file {
             file.write(&self.workbench.settings());
+            if let Some(error) = file.take_error() {
+                self.workbench.warn(&format!("The settings could not be saved: {error}"));
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `cliquescope convert`: writes a network in another format.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -12,7 +13,7 @@ use super::{options, output};
 #[derive(clap::Args)]
 pub struct Args {
     /// Path of a file, or name of a sample
-    input: String,
+    input: OsString,
 
     /// The file to write. Its extension chooses the format
     output: PathBuf,

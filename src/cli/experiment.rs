@@ -1,5 +1,6 @@
 //! `cliquescope experiment`: runs the paper's experiments.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -47,7 +48,7 @@ pub struct Args {
 
     /// Paths of files, or names of samples [default: the networks of the experiment]
     #[arg(long, value_name = "NETWORK", num_args = 1..)]
-    networks: Vec<String>,
+    networks: Vec<OsString>,
 
     /// Engine under study [default: gpu-paper]
     #[arg(long, value_parser = options::engine_names())]
@@ -83,6 +84,10 @@ pub struct Args {
     /// Use the recording even if the engine can run on this machine
     #[arg(long)]
     recorded: bool,
+
+    /// Replace files of an earlier run
+    #[arg(long)]
+    force: bool,
 
     #[command(flatten)]
     paper: PaperArgs,
@@ -120,6 +125,11 @@ impl Args {
 pub fn run(args: &Args) -> Outcome {
     let chosen = |experiment: &&Experiment| args.name == "all" || args.name == experiment.name;
     make_folder(&args.out).map_err(|error| format!("{}: {error}", args.out.display()))?;
+    if !args.force {
+        for experiment in experiment::all().iter().filter(chosen) {
+            refuse_to_replace(&args.out, experiment.name)?;
+        }
+    }
     let mut opened = Vec::new();
     for experiment in experiment::all().iter().filter(chosen) {
         output::note(experiment.title);
@@ -138,15 +148,36 @@ pub fn run(args: &Args) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Fails if `folder` has a file that may come from an earlier run of the experiment called `name`.
+/// Which files a run writes is known only at its end, so all that may be among them count.
+fn refuse_to_replace(folder: &Path, name: &str) -> Result<(), String> {
+    let in_folder = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let is_of_experiment = |file: &str| {
+        let rest = file.strip_prefix(name);
+        rest.is_some_and(|rest| match rest {
+            ".json" | ".svg" | ".csv" => true,
+            _ => rest.starts_with('-') && rest.ends_with(".csv"),
+        })
+    };
+    for file in std::fs::read_dir(folder).map_err(in_folder)? {
+        let file = file.map_err(in_folder)?;
+        if file.file_name().to_str().is_some_and(is_of_experiment) {
+            let path = file.path();
+            return Err(format!("{} already exists; use --force to replace it", path.display()));
+        }
+    }
+    Ok(())
+}
+
 /// The networks and settings for `experiment`. Networks in `opened` are not read again.
 fn setup(
     args: &Args,
     experiment: &Experiment,
-    opened: &mut Vec<(String, Subject)>,
+    opened: &mut Vec<(OsString, Subject)>,
 ) -> Result<Setup, String> {
-    let default = experiment.networks.iter().map(|name| (*name).to_owned());
+    let default = experiment.networks.iter().map(OsString::from);
     let names = if args.networks.is_empty() { default.collect() } else { args.networks.clone() };
-    let mut subject = |name: &String| {
+    let mut subject = |name: &OsString| {
         if let Some((_, subject)) = opened.iter().find(|(known, _)| known == name) {
             return Ok(subject.clone());
         }

@@ -1,5 +1,6 @@
 //! `cliquescope info`: the sizes of a network and its junction tree.
 
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::process::ExitCode;
 
@@ -9,6 +10,7 @@ use cliquescope::network::Variable;
 use cliquescope::numbers::{human_bytes, thousands};
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, Forecast, Form, MemoryLimit};
+use cliquescope::safe_text::visible;
 use serde::Serialize;
 
 use super::Outcome;
@@ -18,7 +20,7 @@ use super::output::{self, Align, Table, milliseconds};
 #[derive(clap::Args)]
 pub struct Args {
     /// Path of a file, or name of a sample
-    network: String,
+    network: OsString,
 
     #[command(flatten)]
     compile: CompileArgs,
@@ -158,7 +160,7 @@ fn as_text(record: &Record) -> String {
     }
     count("cliques", tree.cliques as u64);
     count("depth", tree.depth as u64);
-    let mut text = format!("{}\n{table}\n", record.network);
+    let mut text = format!("{}\n{table}\n", visible(&record.network));
 
     let mut table =
         Table::new([Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]);
@@ -178,7 +180,7 @@ fn as_text(record: &Record) -> String {
         mean(tree.mean_separator_entries, tree.total_separator_entries),
     ]);
     let _ = writeln!(text, "{table}");
-    let _ = writeln!(text, "largest clique: {}", record.largest_clique.join(", "));
+    let _ = writeln!(text, "largest clique: {}", visible(&record.largest_clique.join(", ")));
     let _ =
         writeln!(text, "triangulated by {} in {:.1} ms\n", record.triangulation, record.compile_ms);
 

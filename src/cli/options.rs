@@ -41,8 +41,8 @@ pub struct CompileArgs {
     #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds)]
     triangulation_budget: Duration,
 
-    /// Memory that an engine may use, such as 2GiB, 500MB or a number of bytes [default: half of
-    /// the available memory]
+    /// Memory that the junction tree, and then an engine, may use, such as 2GiB, 500MB or a number
+    /// of bytes [default: half of the available memory]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     memory_limit: Option<MemoryLimit>,
 }
@@ -81,6 +81,7 @@ impl CompileArgs {
             steps: u64::MAX,
             runs,
             budget: self.triangulation_budget,
+            max_bytes: self.memory().bytes(),
             ..Default::default()
         };
         Ok(CompileOptions { triangulation, ..CompileOptions::default() })
@@ -157,14 +158,27 @@ pub fn precision(engine: &dyn Engine, requested: Option<Precision>) -> Precision
     requested.unwrap_or(engine.precisions()[0])
 }
 
-/// The requested number of threads, or as many as the machine has.
+/// Maximum number of threads on a machine that runs fewer in parallel. More threads than the
+/// machine runs in parallel make nothing faster, but are useful for tests.
+const MAX_THREADS: usize = 64;
+
+/// The requested number of threads, or as many as the machine has. A far larger number than the
+/// machine runs in parallel is reduced, with a warning.
 pub fn threads(requested: Option<u16>) -> usize {
-    let available = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    requested.map_or_else(available, usize::from)
+    let available = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let requested = requested.map_or(available, usize::from);
+    let most = available.max(MAX_THREADS);
+    if requested > most {
+        output::note(&format!(
+            "warning: --threads {requested} is reduced to {most}; this machine runs {available} in \
+             parallel"
+        ));
+    }
+    requested.min(most)
 }
 
 /// Opens a network and prints the reader's warnings.
-pub fn open(spec: &str) -> Result<ReadNetwork, String> {
+pub fn open(spec: impl AsRef<Path>) -> Result<ReadNetwork, String> {
     let read = format::open(spec).map_err(|error| error.to_string())?;
     for warning in &read.warnings {
         output::note(&format!("warning: {warning}"));
@@ -320,6 +334,13 @@ mod tests {
         for wrong in ["", "1440", "0x10", "axb", "1e3x2"] {
             assert!(size(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_huge_number_of_threads_is_reduced() {
+        assert_eq!((threads(Some(1)), threads(Some(3))), (1, 3));
+        assert!(threads(Some(u16::MAX)) < 10_000);
+        assert_eq!(threads(Some(u16::MAX)), threads(None).max(MAX_THREADS));
     }
 
     #[test]

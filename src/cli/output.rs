@@ -1,13 +1,18 @@
 //! Output to the terminal.
 
-use std::borrow::Cow;
 use std::io::{ErrorKind, Write};
 
+use cliquescope::safe_text::{json_for_terminal, visible, visible_lines};
 use serde::Serialize;
 
-/// Writes `text` to standard output. It is not an error if the reader of a pipe, such as `head`,
-/// has closed the pipe.
+/// Writes `text` to standard output, with escapes in place of control characters other than line
+/// ends. Names in `text` must be [`visible`], because they may contain line ends. It is not an error
+/// if the reader of a pipe, such as `head`, has closed the pipe.
 pub fn print(text: &str) -> Result<(), String> {
+    write(&visible_lines(text))
+}
+
+fn write(text: &str) -> Result<(), String> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -21,21 +26,13 @@ pub fn print(text: &str) -> Result<(), String> {
 pub fn print_json(value: &impl Serialize) -> Result<(), String> {
     let mut text = serde_json::to_string(value).map_err(|error| error.to_string())?;
     text.push('\n');
-    print(&text)
+    write(&json_for_terminal(&text))
 }
 
-/// Writes a line to standard error. Errors are ignored: there is nowhere else to report them.
+/// Writes a line to standard error, with escapes in place of control characters. Errors are ignored:
+/// there is nowhere else to report them.
 pub fn note(line: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
-}
-
-/// `text` as a cell of CSV (RFC 4180), in quotes if necessary.
-pub fn csv_cell(text: &str) -> Cow<'_, str> {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\"")).into()
-    } else {
-        text.into()
-    }
+    let _ = writeln!(std::io::stderr().lock(), "{}", visible(line));
 }
 
 /// The alignment of a column.
@@ -59,9 +56,9 @@ impl Table {
         Self { columns: columns.into(), rows: Vec::new() }
     }
 
-    /// Adds a row.
-    pub fn row<C: Into<String>>(&mut self, cells: impl IntoIterator<Item = C>) {
-        self.rows.push(cells.into_iter().map(Into::into).collect());
+    /// Adds a row. The cells may contain names from files.
+    pub fn row<C: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = C>) {
+        self.rows.push(cells.into_iter().map(|cell| visible(cell.as_ref()).into_owned()).collect());
     }
 }
 
@@ -99,7 +96,7 @@ mod tests {
     fn columns_are_as_wide_as_their_widest_cell() {
         let mut table = Table::new([Align::Left, Align::Right]);
         table.row(["name", "ms"]);
-        table.row(["x", "10.5"]);
-        assert_eq!(table.to_string(), "name    ms\nx     10.5\n");
+        table.row(["x\n", "10.5"]);
+        assert_eq!(table.to_string(), "name    ms\nx\\n   10.5\n");
     }
 }

@@ -1,7 +1,10 @@
 //! Without a command: opens the window.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
+#[cfg(feature = "app")]
+use cliquescope::format::NetworkSource;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::MemoryLimit;
 
@@ -10,7 +13,7 @@ use super::{Outcome, options};
 #[derive(clap::Args)]
 pub struct Args {
     /// Path of a file, or name of a sample
-    network: Option<String>,
+    network: Option<OsString>,
 
     /// Observe a variable in a state; can be repeated
     #[arg(long, value_name = "VAR=STATE", value_parser = options::finding)]
@@ -61,7 +64,7 @@ pub fn run(args: Args) -> Outcome {
 #[cfg(feature = "app")]
 fn open(args: Args, evidence: Vec<(String, String)>) -> Outcome {
     let launch = cliquescope::app::LaunchOptions {
-        network: args.network,
+        network: args.network.map(source),
         evidence,
         screenshot: args.screenshot,
         size: args.size,
@@ -76,6 +79,15 @@ fn open(args: Args, evidence: Vec<(String, String)>) -> Outcome {
     };
     let outcome = cliquescope::app::run(launch).map(|()| std::process::ExitCode::SUCCESS);
     outcome.map_err(|message| without_source_path(&message))
+}
+
+/// The network that the user named.
+#[cfg(feature = "app")]
+fn source(network: OsString) -> NetworkSource {
+    match network.into_string() {
+        Ok(name) => NetworkSource::Named(name),
+        Err(path) => NetworkSource::File(path.into()),
+    }
 }
 
 /// If `message` contains an error of winit, removes the path of the source file that winit puts

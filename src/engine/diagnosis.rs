@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{LoadOptions, PropagationError, Propagator, RunError, default_engine};
 use crate::cancel::Cancelled;
-use crate::graph::{Heuristic, Triangulation, TriangulationOptions};
+use crate::graph::{Heuristic, Triangulation, TriangulationError, TriangulationOptions};
 use crate::network::{Evidence, Finding, Network, VariableId};
 use crate::potential::Precision;
 use crate::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, Watch, compile};
@@ -123,16 +123,21 @@ fn run_without_tree(
     propagator: &dyn Propagator,
     watch: &Watch,
 ) -> Result<(), RunError> {
+    let memory = MemoryLimit::from_bytes(propagator.peak_bytes().max(MIN_BYTES));
     let options = CompileOptions {
         triangulation: TriangulationOptions {
             method: Triangulation::By(Heuristic::WeightedMinFill),
+            max_bytes: memory.bytes(),
             ..TriangulationOptions::default()
         },
         observed: evidence.observed_variables(),
     };
-    let compiled = Arc::new(compile(Arc::clone(network), &options, watch.cancel_token())?);
+    let compiled = match compile(Arc::clone(network), &options, watch.cancel_token()) {
+        Ok(compiled) => Arc::new(compiled),
+        Err(TriangulationError::Cancelled(cancelled)) => return Err(cancelled.into()),
+        Err(TriangulationError::TooLarge(_)) => return Ok(()),
+    };
     let engine = default_engine();
-    let memory = MemoryLimit::from_bytes(propagator.peak_bytes().max(MIN_BYTES));
     let form = engine.forecast(&compiled, Precision::F64).fastest_form(memory, 1);
     if form.is_none_or(|form| form.total_ns(1) > MAX_NS) {
         return Ok(());

@@ -2,6 +2,7 @@
 
 use super::{EngineInfo, ImpossibleEvidence};
 use crate::cancel::Cancelled;
+use crate::graph::{GraphTooLarge, TriangulationError};
 use crate::numbers::human_bytes;
 use crate::potential::Precision;
 use crate::propagation::TooLarge;
@@ -50,6 +51,15 @@ pub enum QueryError {
     Propagation(#[from] PropagationError),
 }
 
+impl From<TriangulationError> for QueryError {
+    fn from(error: TriangulationError) -> Self {
+        match error {
+            TriangulationError::Cancelled(cancelled) => cancelled.into(),
+            TriangulationError::TooLarge(refusal) => Self::Load(refusal.into()),
+        }
+    }
+}
+
 impl From<Cancelled> for QueryError {
     fn from(cancelled: Cancelled) -> Self {
         Self::Propagation(cancelled.into())
@@ -78,6 +88,9 @@ pub enum LoadError {
     /// The network needs more memory than the limit, or the engine does not support the network.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
+    /// The network's graph needs more memory than the limit before it has a junction tree.
+    #[error(transparent)]
+    GraphTooLarge(#[from] GraphTooLarge),
     /// The GPU has too little free memory, or failed.
     #[error(
         "engine {engine} needs {} of GPU memory, and {} is free: {reason}",
@@ -111,7 +124,7 @@ impl LoadError {
         match self {
             Self::Device { .. } | Self::Unavailable { .. } => true,
             Self::TooLarge(refusal) => refusal.forecast.unsupported.is_some(),
-            Self::Precision { .. } => false,
+            Self::Precision { .. } | Self::GraphTooLarge(_) => false,
         }
     }
 }

@@ -39,8 +39,8 @@ pub fn query(network: &Arc<Network>, evidence: &Evidence) -> Result<Posteriors, 
 /// Observed variables make a junction tree smaller if they are known when the network is compiled.
 /// So the network is compiled without the variables that all cases observe, unless the whole
 /// network is forecast to answer all cases sooner. If neither fits into the memory limit, each case
-/// gets a junction tree of its own. The numbers of runs in `compile` and `load`, and
-/// `compile.observed`, are ignored.
+/// gets a junction tree of its own. The numbers of runs in `compile` and `load`, the memory limit in
+/// `compile`, and `compile.observed` are ignored.
 ///
 /// # Errors
 /// If no case can be answered because the engine cannot load what the evidence leaves of the
@@ -164,7 +164,9 @@ impl<'a> CaseQuery<'a> {
                 continue;
             }
             match self.prepared_given(observed.clone()) {
-                Err(QueryError::Load(error @ LoadError::TooLarge(_))) if self.can_leave_out() => {
+                Err(QueryError::Load(
+                    error @ (LoadError::TooLarge(_) | LoadError::GraphTooLarge(_)),
+                )) if self.can_leave_out() => {
                     self.refused = Some((observed, error));
                 }
                 prepared => {
@@ -226,10 +228,14 @@ impl<'a> CaseQuery<'a> {
         &self,
         observed: Vec<VariableId>,
         runs: u32,
-    ) -> Result<Arc<CompiledNetwork>, Cancelled> {
-        let triangulation = TriangulationOptions { runs, ..self.compile.triangulation.clone() };
+    ) -> Result<Arc<CompiledNetwork>, QueryError> {
+        let triangulation = TriangulationOptions {
+            runs,
+            max_bytes: self.load.memory.bytes(),
+            ..self.compile.triangulation.clone()
+        };
         let options = CompileOptions { triangulation, observed };
-        compile(Arc::clone(self.network), &options, self.cancel).map(Arc::new)
+        Ok(Arc::new(compile(Arc::clone(self.network), &options, self.cancel)?))
     }
 
     fn loaded(&self, compiled: Arc<CompiledNetwork>, runs: u32) -> Result<Prepared, QueryError> {

@@ -8,13 +8,13 @@
 //! (1994).
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::f64::consts::LN_2;
 use std::sync::Arc;
 
 use super::factors::FactorProduct;
 use super::{Engine, EngineInfo, LoadError, LoadOptions, Propagator, REFERENCE, RunError};
-use crate::graph::table_entries;
+use crate::cancel::CancelToken;
+use crate::graph::{self, Heuristic, MoralGraph, table_entries};
 use crate::network::{Evidence, Network, VariableId};
 use crate::potential::{Potential, Precision, Scope};
 use crate::propagation::{CompiledNetwork, Forecast, Posteriors, Stage, Watch};
@@ -137,39 +137,11 @@ fn product(factors: &[Potential], exponent: &mut i64) -> Result<Potential, RunEr
 }
 
 /// All variables in greedy order: each is a remaining variable whose elimination needs the smallest
-/// product.
+/// product. Any order gives the same posteriors.
 fn elimination_order(network: &Network) -> Vec<VariableId> {
-    let mut scopes = family_scopes(network);
-    // For each variable, the indices in `scopes` of the scopes that contain it.
-    let mut containing: Vec<Vec<usize>> = vec![Vec::new(); network.ids().len()];
-    let register = |containing: &mut Vec<Vec<usize>>, index: usize, scope: &Scope| {
-        scope.variables().iter().for_each(|v| containing[v.index()].push(index));
-    };
-    scopes.iter().enumerate().for_each(|(index, scope)| register(&mut containing, index, scope));
-    let union_of = |scopes: &[Scope], indices: &[usize]| {
-        Scope::union(indices.iter().map(|&index| &scopes[index]))
-    };
-    let mut costs: Vec<u64> =
-        containing.iter().map(|indices| entries(&union_of(&scopes, indices))).collect();
-    let mut remaining: BTreeSet<_> = network.ids().map(|v| (costs[v.index()], v)).collect();
-    let mut order = Vec::with_capacity(remaining.len());
-    while let Some((_, next)) = remaining.pop_first() {
-        let merged = std::mem::take(&mut containing[next.index()]);
-        let marginal = union_of(&scopes, &merged).without(next);
-        for neighbour in marginal.variables() {
-            containing[neighbour.index()].retain(|index| !merged.contains(index));
-        }
-        register(&mut containing, scopes.len(), &marginal);
-        scopes.push(marginal.clone());
-        for &neighbour in marginal.variables() {
-            let cost = &mut costs[neighbour.index()];
-            remaining.remove(&(*cost, neighbour));
-            *cost = entries(&union_of(&scopes, &containing[neighbour.index()]));
-            remaining.insert((*cost, neighbour));
-        }
-        order.push(next);
-    }
-    order
+    let graph = MoralGraph::of_network(network);
+    let eliminated = graph::eliminate(&graph, Heuristic::MinWeight, 0, &CancelToken::new());
+    eliminated.expect("nothing limits or cancels this").order
 }
 
 /// Maximum number of entries held at any time while computing all posteriors: the initial factors,
@@ -191,8 +163,11 @@ fn peak_entries(network: &Network, order: &[VariableId]) -> u64 {
         });
         peak.max(live.saturating_add(target.map_or(1, |v| network[v].cardinality() as u64)))
     };
-    let targets = network.ids().map(Some).chain([None]);
-    let working = targets.map(peak_for).max().unwrap_or(0);
+    // Keeping a variable makes no product smaller, so the first peak decides if it saturates.
+    let mut working = peak_for(None);
+    if working < u64::MAX {
+        working = network.ids().map(|v| peak_for(Some(v))).fold(working, u64::max);
+    }
     initial.saturating_add(working).saturating_add(results)
 }
 
@@ -281,7 +256,6 @@ fn entries(scope: &Scope) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cancel::CancelToken;
     use crate::network::{Cpt, Variable};
 
     /// The network A -> B <- C with three small tables.

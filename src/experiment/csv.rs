@@ -1,6 +1,7 @@
 //! Tables as CSV (RFC 4180).
 
 use super::{Cell, Provenance, Record, Table};
+use crate::safe_text::csv_cell;
 
 impl Table {
     /// The table as CSV: a line of headings, then a line for each row.
@@ -62,13 +63,7 @@ fn push_line(text: &mut String, cells: impl Iterator<Item = String>) {
         if index > 0 {
             text.push(',');
         }
-        if cell.contains([',', '"', '\n', '\r']) {
-            text.push('"');
-            text.push_str(&cell.replace('"', "\"\""));
-            text.push('"');
-        } else {
-            text.push_str(&cell);
-        }
+        text.push_str(&csv_cell(&cell));
     }
     text.push('\n');
 }
@@ -79,11 +74,11 @@ mod tests {
     use crate::experiment::Origin;
 
     #[test]
-    fn cells_with_commas_or_quotes_are_quoted() {
+    fn cells_are_quoted_and_formulas_neutralised() {
         let table = Table::new("t")
-            .text("network", ["a", "b, \"c\""])
+            .text("network", ["=a", "b, \"c\""])
             .count("n", Origin::Exact, [Some(1), None])
             .number("us", Origin::Recorded, [None, Some(0.5)]);
-        assert_eq!(table.csv(), "network,n,us (recorded)\na,1,\n\"b, \"\"c\"\"\",,0.5\n");
+        assert_eq!(table.csv(), "network,n,us (recorded)\n'=a,1,\n\"b, \"\"c\"\"\",,0.5\n");
     }
 }

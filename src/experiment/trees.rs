@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::{ExperimentError, MessageSizes, Progress, Setup, Subject};
 use crate::cancel::CancelToken;
-use crate::graph::{MergeLimits, Triangulation, TriangulationOptions, merge_small_separators};
+use crate::graph::{
+    MergeLimits, Triangulation, TriangulationError, TriangulationOptions, merge_small_separators,
+};
 use crate::network::Network;
 use crate::propagation::{CompileOptions, CompiledNetwork, compile};
 
@@ -38,7 +40,13 @@ pub(super) fn compile_tree(
 ) -> Result<Arc<CompiledNetwork>, ExperimentError> {
     let triangulation = TriangulationOptions { method: triangulation, ..Default::default() };
     let options = CompileOptions { triangulation, ..CompileOptions::default() };
-    Ok(Arc::new(compile(Arc::clone(network), &options, cancel)?))
+    match compile(Arc::clone(network), &options, cancel) {
+        Ok(compiled) => Ok(Arc::new(compiled)),
+        Err(TriangulationError::Cancelled(cancelled)) => Err(cancelled.into()),
+        Err(TriangulationError::TooLarge(refusal)) => {
+            Err(ExperimentError::Failed(refusal.to_string()))
+        }
+    }
 }
 
 /// `compiled` with separators of at most `threshold` entries merged away by `rule`, within

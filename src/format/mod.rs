@@ -35,7 +35,7 @@ mod zero_rows;
 pub use decode::gzip;
 pub use error::{FormatError, OpenError, Warning};
 pub use network_source::NetworkSource;
-pub use open::{NetworkOrigin, ReadNetwork, open, open_bytes, open_path};
+pub use open::{NetworkOrigin, ReadNetwork, check_not_special, open, open_bytes, open_path};
 pub use samples::{SAMPLES, Sample, sample};
 pub use write::{WriteError, WrittenNetwork, write};
 

@@ -50,18 +50,33 @@ pub struct ReadNetwork {
     pub format: Format,
 }
 
-/// Opens the file at the path `spec`, or the sample named `spec`.
+/// Opens the file at the path `spec`, which need not be UTF-8, or the sample named `spec`.
 ///
 /// An existing file takes precedence over a sample of the same name; a folder does not.
 ///
 /// # Errors
 /// If there is neither such a file nor such a sample, or as for [`open_path`].
-pub fn open(spec: &str) -> Result<ReadNetwork, OpenError> {
-    let path = Path::new(spec);
-    match sample(spec) {
+pub fn open(spec: impl AsRef<Path>) -> Result<ReadNetwork, OpenError> {
+    let path = spec.as_ref();
+    match path.to_str().and_then(sample) {
         Some(sample) if !path.is_file() => Ok(sample.open()),
-        None if !path.exists() => Err(OpenError::NotFound(spec.to_owned())),
+        None if !path.exists() => Err(OpenError::NotFound(path.display().to_string())),
         _ => open_path(path),
+    }
+}
+
+/// Checks that `path` is not a pipe or a device, from which reading may wait forever. A path where
+/// there is nothing passes.
+///
+/// # Errors
+/// [`OpenError::Unreadable`] if it is.
+pub fn check_not_special(path: &Path) -> Result<(), OpenError> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => Err(OpenError::Unreadable {
+            file: path.display().to_string(),
+            reason: "this is a pipe or a device, expected a file".to_owned(),
+        }),
+        _ => Ok(()),
     }
 }
 

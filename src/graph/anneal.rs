@@ -10,6 +10,7 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::cancel::{CancelToken, Cancelled};
 use crate::graph::MoralGraph;
+use crate::graph::elimination::entries_of_order;
 use crate::graph::elimination_tree::{EliminationTree, WHOLE};
 use crate::network::VariableId;
 
@@ -36,6 +37,11 @@ const MAX_MOVE: u64 = 4;
 /// roots.
 const TEMPERATURES: u64 = 64;
 
+/// Maximum number of vertices of a graph for which walks are tried. A tree of this many vertices
+/// takes 16 MiB, and a step several microseconds, so a walk hardly improves it within the budget of
+/// a search.
+pub(super) const MAX_VERTICES: usize = 8192;
+
 /// Maximum number of steps between two checks of the clock and of the cancel token.
 const STEPS_PER_CHECK: u64 = 2048;
 
@@ -49,7 +55,7 @@ pub(super) struct Ordering {
 impl Ordering {
     /// `order`, an elimination order of `graph`.
     pub fn new(graph: &MoralGraph, order: Vec<VariableId>) -> Self {
-        Self { entries: EliminationTree::new(graph, &order).entries(graph), order }
+        Self { entries: entries_of_order(graph, &order), order }
     }
 }
 

@@ -8,6 +8,10 @@ use std::cmp::Reverse;
 pub(super) struct Forest {
     neighbours: Vec<Vec<usize>>,
     costs: Vec<u64>,
+    /// Buffer for a distance of each vertex.
+    distances: Vec<u128>,
+    /// Number of vertices visited by all traversals so far.
+    visits: u64,
 }
 
 /// The centre of one tree of a forest.
@@ -35,7 +39,8 @@ pub(super) struct Reached {
 impl Forest {
     /// A forest without edges whose vertices have these costs.
     pub fn new(costs: Vec<u64>) -> Self {
-        Self { neighbours: vec![Vec::new(); costs.len()], costs }
+        let (neighbours, distances) = (vec![Vec::new(); costs.len()], vec![0; costs.len()]);
+        Self { neighbours, costs, distances, visits: 0 }
     }
 
     /// Adds an edge.
@@ -48,6 +53,11 @@ impl Forest {
     pub fn remove_edge(&mut self, a: usize, b: usize) {
         self.neighbours[a].retain(|&v| v != b);
         self.neighbours[b].retain(|&v| v != a);
+    }
+
+    /// Number of vertices visited so far by all searches for paths and centres.
+    pub fn visits(&self) -> u64 {
+        self.visits
     }
 
     /// The neighbours of a vertex.
@@ -71,7 +81,7 @@ impl Forest {
     }
 
     /// The centre of the tree that contains `vertex`.
-    pub fn centre(&self, vertex: usize) -> Centre {
+    pub fn centre(&mut self, vertex: usize) -> Centre {
         let longest = self.longest_paths(vertex);
         let least = longest.iter().min_by_key(|&&(v, path)| (path, Reverse(self.costs[v]), v));
         let &(vertex, radius) = least.expect("a tree has a vertex");
@@ -84,7 +94,7 @@ impl Forest {
     /// Whatever vertex a search starts from, the vertex that is furthest away is an end of a
     /// longest path of the tree. For every vertex, one of the two ends of this path is furthest
     /// away.
-    pub fn longest_paths(&self, vertex: usize) -> Vec<(usize, u128)> {
+    pub fn longest_paths(&mut self, vertex: usize) -> Vec<(usize, u128)> {
         let furthest = |reached: &[Reached]| {
             let last = reached.iter().max_by_key(|r| (r.distance, Reverse(r.vertex)));
             last.expect("a vertex reaches itself").vertex
@@ -92,16 +102,15 @@ impl Forest {
         let first_end = furthest(&self.paths_from(vertex));
         let from_first = self.paths_from(first_end);
         let second_end = furthest(&from_first);
-        let mut from_second = vec![0; self.costs.len()];
         for reached in self.paths_from(second_end) {
-            from_second[reached.vertex] = reached.distance;
+            self.distances[reached.vertex] = reached.distance;
         }
-        from_first.iter().map(|r| (r.vertex, r.distance.max(from_second[r.vertex]))).collect()
+        from_first.iter().map(|r| (r.vertex, r.distance.max(self.distances[r.vertex]))).collect()
     }
 
     /// All vertices of the tree that contains `from`, each after its predecessor on the path from
     /// `from`.
-    pub fn paths_from(&self, from: usize) -> Vec<Reached> {
+    pub fn paths_from(&mut self, from: usize) -> Vec<Reached> {
         let start = Reached { vertex: from, before: from, distance: u128::from(self.costs[from]) };
         let mut reached = vec![start];
         let mut next = 0;
@@ -114,6 +123,7 @@ impl Forest {
             }));
             next += 1;
         }
+        self.visits += reached.len() as u64;
         reached
     }
 }
@@ -133,13 +143,13 @@ mod tests {
         forest
     }
 
-    fn longest(forest: &Forest, from: usize) -> u128 {
+    fn longest(forest: &mut Forest, from: usize) -> u128 {
         forest.paths_from(from).iter().map(|reached| reached.distance).max().unwrap()
     }
 
     #[test]
     fn the_centre_of_a_path_is_its_middle() {
-        let odd = forest(&[1; 5], &[(0, 1), (1, 2), (2, 3), (3, 4)]);
+        let mut odd = forest(&[1; 5], &[(0, 1), (1, 2), (2, 3), (3, 4)]);
         assert_eq!(odd.centre(0), Centre { vertex: 2, radius: 3, diameter: 5 });
         let path = [(0, 1), (1, 2), (2, 3)];
         assert_eq!(forest(&[1; 4], &path).centre(3).vertex, 1, "the first of two");
@@ -153,11 +163,11 @@ mod tests {
             let costs: Vec<u64> = (0..n).map(|_| random.random_range(0..50)).collect();
             let edges: Vec<(usize, usize)> =
                 (1..n).map(|v| (v, random.random_range(v.saturating_sub(6)..v))).collect();
-            let forest = forest(&costs, &edges);
+            let mut forest = forest(&costs, &edges);
             let centre = forest.centre(random.random_range(0..n));
-            assert_eq!(centre.radius, longest(&forest, centre.vertex));
-            assert_eq!(Some(centre.radius), (0..n).map(|v| longest(&forest, v)).min());
-            assert_eq!(Some(centre.diameter), (0..n).map(|v| longest(&forest, v)).max());
+            assert_eq!(centre.radius, longest(&mut forest, centre.vertex));
+            assert_eq!(Some(centre.radius), (0..n).map(|v| longest(&mut forest, v)).min());
+            assert_eq!(Some(centre.diameter), (0..n).map(|v| longest(&mut forest, v)).max());
         }
     }
 

@@ -60,7 +60,7 @@ pub fn clique_tree(
         if bound == 0 {
             continue;
         }
-        let greedy = Greedy::new(graph, heuristic, cancel).ok()?;
+        let greedy = Greedy::new(graph, heuristic, u64::MAX, cancel).ok()?;
         let found = greedy.run(0, Some(bound), cancel).ok()?.found;
         best = found.map(|found| (found, heuristic)).or(best);
     }

@@ -1,10 +1,8 @@
 //! Vertex elimination: remove one vertex after another and join its neighbours.
 
-use fixedbitset::FixedBitSet;
-
 use crate::cancel::{CancelToken, Cancelled};
 use crate::graph::greedy::Greedy;
-use crate::graph::{MoralGraph, table_entries};
+use crate::graph::{MoralGraph, TriangulationError, table_entries};
 use crate::network::VariableId;
 
 /// The score by which the next vertex is chosen: a vertex with the smallest score is eliminated
@@ -34,9 +32,10 @@ impl Heuristic {
 pub struct Elimination {
     /// The variables in elimination order.
     pub order: Vec<VariableId>,
-    /// `clusters[i]`: the variable `order[i]` and its neighbours when it was eliminated.
-    pub clusters: Vec<FixedBitSet>,
-    /// The edges that elimination added. The moral graph with these edges is chordal.
+    /// `clusters[i]`: the variable `order[i]` and its neighbours when it was eliminated, ascending.
+    pub clusters: Vec<Vec<VariableId>>,
+    /// The edges that elimination added. The moral graph with these edges is chordal. The edges of
+    /// a variable that is eliminated earlier come first.
     pub fill_edges: Vec<(VariableId, VariableId)>,
 }
 
@@ -46,20 +45,31 @@ pub struct Elimination {
 /// comes first in the file.
 ///
 /// # Errors
-/// [`Cancelled`] once `cancel` is set.
+/// [`TriangulationError::Cancelled`] once `cancel` is set. Memory is not limited.
 ///
 /// # Complexity
-/// O(n d^2 + (n + f) d log n + n^2 d / 64) for n variables, f fill edges and at most d neighbours
-/// of a variable at any time.
+/// O(n d^2 + (n + f) d log n) for n variables, f fill edges and at most d neighbours of a variable
+/// at the time it is eliminated, and of at least one end of each edge.
 pub fn eliminate(
     graph: &MoralGraph,
     heuristic: Heuristic,
     seed: u64,
     cancel: &CancelToken,
-) -> Result<Elimination, Cancelled> {
-    let run = Greedy::new(graph, heuristic, cancel)?.run(seed, None, cancel)?;
+) -> Result<Elimination, TriangulationError> {
+    eliminate_within(graph, heuristic, seed, u64::MAX, cancel)
+}
+
+/// As [`eliminate`], with a limit of `max_bytes` bytes of memory.
+pub(super) fn eliminate_within(
+    graph: &MoralGraph,
+    heuristic: Heuristic,
+    seed: u64,
+    max_bytes: u64,
+    cancel: &CancelToken,
+) -> Result<Elimination, TriangulationError> {
+    let run = Greedy::new(graph, heuristic, max_bytes, cancel)?.run(seed, None, cancel)?;
     let found = run.found.expect("a run without a bound reaches the end");
-    eliminate_in_order(graph, &found.order, cancel)
+    Ok(eliminate_in_order(graph, &found.order, cancel)?)
 }
 
 /// Eliminates all variables of `graph` in the given order.
@@ -71,33 +81,102 @@ pub fn eliminate(
 /// If `order` does not hold every variable exactly once.
 ///
 /// # Complexity
-/// O(n^2 d / 64) for n variables and clusters of at most d variables.
+/// O(s log d) for clusters of at most d variables, s in total.
 pub fn eliminate_in_order(
     graph: &MoralGraph,
     order: &[VariableId],
     cancel: &CancelToken,
 ) -> Result<Elimination, Cancelled> {
-    assert_eq!(order.len(), graph.len(), "an elimination order holds every variable");
-    let mut rows = graph.adjacency().to_vec();
-    let mut eliminated = FixedBitSet::with_capacity(graph.len());
-    let mut clusters = Vec::with_capacity(order.len());
+    let clusters = clusters(graph, order, cancel)?;
     let mut fill_edges = Vec::new();
-    for &variable in order {
+    for (&variable, cluster) in order.iter().zip(&clusters) {
         cancel.check()?;
-        assert!(!eliminated.put(variable.index()), "an elimination order holds no variable twice");
-        let mut cluster = std::mem::take(&mut rows[variable.index()]);
-        for a in cluster.ones() {
-            let row = &mut rows[a];
-            let missing = cluster.difference(row).filter(|&b| b > a);
-            fill_edges.extend(missing.map(|b| (VariableId::new(a), VariableId::new(b))));
-            row.union_with(&cluster);
-            row.remove(a);
-            row.remove(variable.index());
+        let mut neighbours = graph.neighbours(variable).iter().peekable();
+        for &other in cluster.iter().filter(|&&other| other != variable) {
+            while neighbours.next_if(|&&neighbour| neighbour < other).is_some() {}
+            if neighbours.peek() != Some(&&other) {
+                fill_edges.push((variable.min(other), variable.max(other)));
+            }
         }
-        cluster.insert(variable.index());
-        clusters.push(cluster);
     }
     Ok(Elimination { order: order.to_vec(), clusters, fill_edges })
+}
+
+/// The clusters of eliminating all variables of `graph` in the given order, as in
+/// [`Elimination::clusters`].
+///
+/// A cluster consists of the variable, of its neighbours that are eliminated later, and of the
+/// other variables of those earlier clusters in which this variable is eliminated next.
+fn clusters(
+    graph: &MoralGraph,
+    order: &[VariableId],
+    cancel: &CancelToken,
+) -> Result<Vec<Vec<VariableId>>, Cancelled> {
+    const NOWHERE: usize = usize::MAX;
+    assert_eq!(order.len(), graph.len(), "an elimination order holds every variable");
+    let mut position = vec![NOWHERE; order.len()];
+    for (at, variable) in order.iter().enumerate() {
+        let before = std::mem::replace(&mut position[variable.index()], at);
+        assert_eq!(before, NOWHERE, "an elimination order holds no variable twice");
+    }
+    let mut clusters: Vec<Vec<VariableId>> = Vec::with_capacity(order.len());
+    // The clusters in which each variable is eliminated next.
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); order.len()];
+    // The last cluster to which each variable was added.
+    let mut last = vec![NOWHERE; order.len()];
+    for (at, &variable) in order.iter().enumerate() {
+        cancel.check()?;
+        let mut cluster = vec![variable];
+        let below = std::mem::take(&mut children[at]);
+        let below = below.iter().flat_map(|&child| &clusters[child]);
+        let mut next = NOWHERE;
+        for &other in graph.neighbours(variable).iter().chain(below) {
+            let later = position[other.index()];
+            if later > at && std::mem::replace(&mut last[other.index()], at) != at {
+                cluster.push(other);
+                next = next.min(later);
+            }
+        }
+        if next != NOWHERE {
+            children[next].push(at);
+        }
+        cluster.sort_unstable();
+        cluster.shrink_to_fit();
+        clusters.push(cluster);
+    }
+    Ok(clusters)
+}
+
+/// Sum of the entries of the maximal cliques that eliminating `graph` in `order` gives. Exact up to
+/// 2^53.
+pub(super) fn entries_of_order(graph: &MoralGraph, order: &[VariableId]) -> f64 {
+    let clusters = clusters(graph, order, &CancelToken::new()).expect("nothing cancels this");
+    let maximal = are_maximal(order, &clusters);
+    let states = |v: &VariableId| graph.cardinalities()[v.index()] as f64;
+    let mut sizes = vec![0.0; order.len()];
+    for ((variable, cluster), _) in
+        order.iter().zip(&clusters).zip(maximal).filter(|(_, is_maximal)| *is_maximal)
+    {
+        let others = cluster.iter().filter(|&other| other != variable);
+        sizes[variable.index()] = others.fold(states(variable), |size, other| size * states(other));
+    }
+    sizes.iter().sum()
+}
+
+/// Whether each cluster is maximal; see [`Elimination::maximal_clusters`].
+fn are_maximal(order: &[VariableId], clusters: &[Vec<VariableId>]) -> Vec<bool> {
+    let mut position = vec![0; order.len()];
+    for (index, variable) in order.iter().enumerate() {
+        position[variable.index()] = index;
+    }
+    let mut maximal = vec![true; order.len()];
+    for (j, cluster) in clusters.iter().enumerate() {
+        let first = cluster.iter().map(|v| position[v.index()]).filter(|&p| p > j).min();
+        if let Some(i) = first.filter(|&i| cluster.len() == clusters[i].len() + 1) {
+            maximal[i] = false;
+        }
+    }
+    maximal
 }
 
 impl Elimination {
@@ -107,7 +186,9 @@ impl Elimination {
         let cardinalities = graph.cardinalities();
         self.maximal_clusters()
             .into_iter()
-            .map(|index| table_entries(self.clusters[index].ones().map(|v| cardinalities[v])))
+            .map(|index| {
+                table_entries(self.clusters[index].iter().map(|v| cardinalities[v.index()]))
+            })
             .fold(0, u64::saturating_add)
     }
 
@@ -119,19 +200,7 @@ impl Elimination {
     /// cluster contains `clusters[i]` if and only if some residue equals `clusters[i]`.
     #[must_use]
     pub fn maximal_clusters(&self) -> Vec<usize> {
-        let mut position = vec![0; self.order.len()];
-        for (index, variable) in self.order.iter().enumerate() {
-            position[variable.index()] = index;
-        }
-        let sizes: Vec<usize> = self.clusters.iter().map(|c| c.count_ones(..)).collect();
-        let mut maximal = FixedBitSet::with_capacity(self.order.len());
-        maximal.insert_range(..);
-        for (j, cluster) in self.clusters.iter().enumerate() {
-            let first = cluster.ones().map(|v| position[v]).filter(|&p| p > j).min();
-            if let Some(i) = first.filter(|&i| sizes[j] == sizes[i] + 1) {
-                maximal.remove(i);
-            }
-        }
-        maximal.ones().collect()
+        let maximal = are_maximal(&self.order, &self.clusters).into_iter().enumerate();
+        maximal.filter_map(|(index, is_maximal)| is_maximal.then_some(index)).collect()
     }
 }

@@ -1,21 +1,19 @@
 //! Greedy elimination with incrementally updated scores.
 //!
 //! Eliminating a vertex changes only the scores of its neighbours and of the common neighbours of
-//! pairs that become adjacent, so only these are updated. Neighbours are kept in lists, which are
-//! short in any network that can be compiled, and in a bit matrix that answers whether two vertices
-//! are adjacent.
+//! pairs that become adjacent, so only these are updated.
 
-use fixedbitset::FixedBitSet;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 
 use crate::cancel::{CancelToken, Cancelled};
-use crate::graph::{Heuristic, MoralGraph, table_entries};
+use crate::graph::dynamic::DynamicGraph;
+use crate::graph::{GraphTooLarge, Heuristic, MoralGraph, TriangulationError};
 use crate::network::VariableId;
 
-/// Cardinalities are capped at this value in the weight of a fill edge, so that sums of products
-/// are exact in 64 bits for up to 2^16 variables.
+/// Cardinalities are capped at this value in the weight of a fill edge, and for n variables also at
+/// 2^32 / n, so that sums of products are exact in 64 bits.
 const MAX_WEIGHT: usize = 1 << 16;
 
 /// A graph during elimination, with the score of every remaining vertex.
@@ -25,10 +23,14 @@ pub(super) struct Greedy {
     cardinalities: Vec<usize>,
     /// The cost of a fill edge is the product of the weights of its ends.
     weights: Vec<u64>,
-    /// Bit `a * n + b`: whether `a` and `b` are neighbours.
-    adjacent: FixedBitSet,
-    /// The remaining neighbours of each vertex.
-    neighbours: Vec<Vec<u32>>,
+    graph: DynamicGraph,
+    /// Number of edges of the graph before any vertex was eliminated, and of fill edges.
+    edges: u64,
+    /// Maximum memory in bytes.
+    max_bytes: u64,
+    /// For each remaining vertex, the sum of the weights of its remaining neighbours. Kept only for
+    /// heuristics that count fill edges.
+    around_weights: Vec<u64>,
     /// The score of each vertex by the heuristic.
     scores: Vec<u64>,
     /// Vertices whose score fell during the current elimination because two of their neighbours
@@ -54,22 +56,23 @@ pub(super) struct Found {
 }
 
 impl Greedy {
-    /// All of `graph`, before any vertex is eliminated.
+    /// All of `graph`, before any vertex is eliminated. A run takes at most `max_bytes` bytes.
+    ///
+    /// # Errors
+    /// [`TriangulationError::TooLarge`] if the graph alone needs more memory, or
+    /// [`TriangulationError::Cancelled`] once `cancel` is set.
     pub fn new(
         graph: &MoralGraph,
         heuristic: Heuristic,
+        max_bytes: u64,
         cancel: &CancelToken,
-    ) -> Result<Self, Cancelled> {
-        let n = graph.len();
-        let mut adjacent = FixedBitSet::with_capacity(n * n);
-        let mut neighbours = Vec::with_capacity(n);
-        for (a, row) in graph.adjacency().iter().enumerate() {
-            adjacent.extend(row.ones().map(|b| a * n + b));
-            neighbours.push(row.ones().map(|b| b as u32).collect());
-        }
+    ) -> Result<Self, TriangulationError> {
+        let (n, edges) = (graph.len(), graph.edge_count() as u64);
+        GraphTooLarge::check(n, edges, max_bytes)?;
+        let max_weight = MAX_WEIGHT.min((1 << 32) / n.max(1)).max(1);
         let weights = match heuristic {
             Heuristic::WeightedMinFill => {
-                graph.cardinalities().iter().map(|&states| states.min(MAX_WEIGHT) as u64).collect()
+                graph.cardinalities().iter().map(|&states| states.min(max_weight) as u64).collect()
             }
             _ => vec![1; n],
         };
@@ -77,28 +80,67 @@ impl Greedy {
             heuristic,
             cardinalities: graph.cardinalities().to_vec(),
             weights,
-            adjacent,
-            neighbours,
+            graph: DynamicGraph::new(graph),
+            edges,
+            max_bytes,
+            around_weights: Vec::new(),
             scores: Vec::new(),
             changed_scores: Vec::new(),
         };
-        for v in 0..n {
-            cancel.check()?;
-            let score = greedy.score(v);
-            greedy.scores.push(score);
+        if greedy.counts_fill() {
+            greedy.count_fill(cancel)?;
+        } else {
+            greedy.scores = (0..n as u32).map(|v| greedy.score(v)).collect();
         }
         Ok(greedy)
     }
 
+    /// Computes the score of every vertex by a heuristic that counts fill edges: the cost of all
+    /// pairs of neighbours, less that of the pairs that are neighbours of each other.
+    fn count_fill(&mut self, cancel: &CancelToken) -> Result<(), Cancelled> {
+        let n = self.graph.len() as u32;
+        for v in 0..n {
+            let weights = self.graph.neighbours(v).iter().map(|&a| self.weights[a as usize]);
+            let around: u64 = weights.clone().sum();
+            let squares: u128 = weights.map(|weight| u128::from(weight * weight)).sum();
+            let pairs = (u128::from(around) * u128::from(around) - squares) / 2;
+            self.around_weights.push(around);
+            self.scores.push(pairs as u64);
+        }
+        for a in 0..n {
+            cancel.check()?;
+            let edges = self.graph.neighbours(a).iter().filter(|&&b| a < b);
+            for &b in edges {
+                let weight = self.weights[a as usize] * self.weights[b as usize];
+                let (few, many) = self.by_degree(a, b);
+                for &c in self.graph.neighbours(few) {
+                    if self.graph.are_neighbours(c, many) {
+                        self.scores[c as usize] -= weight;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `a` and `b`, first the one with fewer neighbours.
+    fn by_degree(&self, a: u32, b: u32) -> (u32, u32) {
+        if self.graph.degree(a) <= self.graph.degree(b) { (a, b) } else { (b, a) }
+    }
+
     /// Eliminates all vertices, or stops once the total entries of the maximal cliques reach
     /// `bound`. `seed` is as for [`eliminate`](crate::graph::eliminate).
+    ///
+    /// # Errors
+    /// [`TriangulationError::TooLarge`] if the triangulated graph needs more memory than is allowed,
+    /// or [`TriangulationError::Cancelled`] once `cancel` is set.
     pub fn run(
         mut self,
         seed: u64,
         bound: Option<u64>,
         cancel: &CancelToken,
-    ) -> Result<Run, Cancelled> {
-        let n = self.neighbours.len();
+    ) -> Result<Run, TriangulationError> {
+        let n = self.graph.len();
         // Ties are broken in favour of the vertex that comes first here.
         let mut preference: Vec<u32> = (0..n as u32).collect();
         if seed != 0 {
@@ -115,7 +157,7 @@ impl Greedy {
             // Vertices that need no fill edge can be eliminated in any order and give the same
             // cliques, so a tie between them does not matter.
             tied |= is_tied && !(self.counts_fill() && self.scores[v] == 0);
-            let around = self.eliminate(v);
+            let around = self.eliminate(v as u32, cancel)?;
             for &changed in around.iter().chain(&self.changed_scores) {
                 queue.update(changed as usize, self.scores[changed as usize]);
             }
@@ -133,97 +175,117 @@ impl Greedy {
     }
 
     /// Eliminates `v`: joins its neighbours pairwise, and returns these neighbours.
-    fn eliminate(&mut self, v: usize) -> Vec<u32> {
-        let around = std::mem::take(&mut self.neighbours[v]);
-        for &a in &around {
-            let a = a as usize;
-            let mut list = std::mem::take(&mut self.neighbours[a]);
-            list.swap_remove(
-                list.iter().position(|&x| x as usize == v).expect("edges go both ways"),
-            );
-            if self.counts_fill() {
-                // Eliminating a no longer adds an edge between v and another neighbour of a.
-                let apart = list.iter().filter(|&&x| !self.are_adjacent(v, x as usize));
-                let weight: u64 = apart.map(|&x| self.weights[x as usize]).sum();
-                self.scores[a] -= weight * self.weights[v];
-            }
-            self.neighbours[a] = list;
+    fn eliminate(&mut self, v: u32, cancel: &CancelToken) -> Result<Vec<u32>, TriangulationError> {
+        let around = self.graph.remove(v);
+        if self.counts_fill() {
+            self.join_and_count(v, &around, cancel)?;
+            return Ok(around);
         }
-        if !(self.counts_fill() && self.scores[v] == 0) {
-            for (index, &a) in around.iter().enumerate() {
-                for &b in &around[index + 1..] {
-                    if !self.are_adjacent(a as usize, b as usize) {
-                        self.connect(a as usize, b as usize);
+        for (index, &a) in around.iter().enumerate() {
+            cancel.check()?;
+            self.check_memory(0)?;
+            for &b in &around[index + 1..] {
+                if !self.graph.are_neighbours(a, b) {
+                    self.graph.connect(a, b);
+                    self.edges += 1;
+                }
+            }
+        }
+        for &a in &around {
+            self.scores[a as usize] = self.score(a);
+        }
+        Ok(around)
+    }
+
+    /// Checks that the edges so far and `more` edges fit into the memory limit.
+    fn check_memory(&self, more: usize) -> Result<(), GraphTooLarge> {
+        GraphTooLarge::check(self.graph.len(), self.edges + more as u64, self.max_bytes)
+    }
+
+    /// Joins `around`, the neighbours of the removed vertex `v`, and updates the scores of a
+    /// heuristic that counts fill edges.
+    fn join_and_count(
+        &mut self,
+        v: u32,
+        around: &[u32],
+        cancel: &CancelToken,
+    ) -> Result<(), TriangulationError> {
+        let weight = |&a: &u32| self.weights[a as usize];
+        let total: u64 = around.iter().map(weight).sum();
+        // For each neighbour of v, the weight of the neighbours that it shares with v.
+        let mut shared: Vec<u64> = around.iter().map(|a| total - weight(a)).collect();
+        let mut apart = Vec::new();
+        if self.scores[v as usize] > 0 {
+            for (i, &a) in around.iter().enumerate() {
+                cancel.check()?;
+                self.check_memory(apart.len())?;
+                for (j, &b) in around.iter().enumerate().skip(i + 1) {
+                    if !self.graph.are_neighbours(a, b) {
+                        shared[i] -= self.weights[b as usize];
+                        shared[j] -= self.weights[a as usize];
+                        apart.push((a, b));
                     }
                 }
             }
         }
-        if !self.counts_fill() {
-            for &a in &around {
-                self.scores[a as usize] = self.score(a as usize);
-            }
+        let own = self.weights[v as usize];
+        for (&a, shared) in around.iter().zip(shared) {
+            // Eliminating a no longer adds an edge between v and another neighbour of a.
+            let rest = &mut self.around_weights[a as usize];
+            *rest -= own;
+            self.scores[a as usize] -= (*rest - shared) * own;
         }
-        around
+        for (a, b) in apart {
+            self.connect_and_count(a, b);
+        }
+        Ok(())
     }
 
-    /// Makes `a` and `b` neighbours.
-    fn connect(&mut self, a: usize, b: usize) {
-        if self.counts_fill() {
-            let (weight_a, weight_b) = (self.weights[a], self.weights[b]);
-            let mut gain = 0;
-            for index in 0..self.neighbours[a].len() {
-                let c = self.neighbours[a][index] as usize;
-                if self.are_adjacent(b, c) {
-                    // Eliminating c no longer adds the edge between a and b.
-                    self.scores[c] -= weight_a * weight_b;
-                    self.changed_scores.push(c as u32);
-                } else {
-                    gain += self.weights[c];
-                }
+    /// Makes `a` and `b` neighbours, and updates the scores of a heuristic that counts fill edges.
+    fn connect_and_count(&mut self, a: u32, b: u32) {
+        let (weight_a, weight_b) = (self.weights[a as usize], self.weights[b as usize]);
+        let (few, many) = self.by_degree(a, b);
+        let mut shared = 0;
+        for &c in self.graph.neighbours(few) {
+            if self.graph.are_neighbours(c, many) {
+                // Eliminating c no longer adds the edge between a and b.
+                self.scores[c as usize] -= weight_a * weight_b;
+                self.changed_scores.push(c);
+                shared += self.weights[c as usize];
             }
-            self.scores[a] += gain * weight_b;
-            let apart = self.neighbours[b].iter().filter(|&&c| !self.are_adjacent(a, c as usize));
-            self.scores[b] += apart.map(|&c| self.weights[c as usize]).sum::<u64>() * weight_a;
         }
-        let n = self.neighbours.len();
-        self.adjacent.insert(a * n + b);
-        self.adjacent.insert(b * n + a);
-        self.neighbours[a].push(b as u32);
-        self.neighbours[b].push(a as u32);
+        for (end, other_weight) in [(a, weight_b), (b, weight_a)] {
+            let rest = &mut self.around_weights[end as usize];
+            self.scores[end as usize] += (*rest - shared) * other_weight;
+            *rest += other_weight;
+        }
+        self.graph.connect(a, b);
+        self.edges += 1;
     }
 
-    /// The score of `v`, computed from the graph.
-    fn score(&self, v: usize) -> u64 {
-        let around = &self.neighbours[v];
+    /// The score of `v` by a heuristic that does not count fill edges, computed from the graph.
+    fn score(&self, v: u32) -> u64 {
         match self.heuristic {
-            Heuristic::MinDegree => around.len() as u64,
-            Heuristic::MinWeight => self.cluster_entries(v, around),
-            Heuristic::MinFill | Heuristic::WeightedMinFill => {
-                let mut fill = 0;
-                for (index, &a) in around.iter().enumerate() {
-                    let apart = around[index + 1..]
-                        .iter()
-                        .filter(|&&b| !self.are_adjacent(a as usize, b as usize));
-                    let weight: u64 = apart.map(|&b| self.weights[b as usize]).sum();
-                    fill += weight * self.weights[a as usize];
-                }
-                fill
-            }
+            Heuristic::MinDegree => self.graph.degree(v) as u64,
+            _ => self.cluster_entries(v as usize, self.graph.neighbours(v)),
         }
     }
 
-    /// Number of entries of the table over `v` and its neighbours `around`.
+    /// Number of entries of the table over `v` and its neighbours `around`, saturating.
     fn cluster_entries(&self, v: usize, around: &[u32]) -> u64 {
-        let cluster = around.iter().map(|&a| a as usize).chain([v]);
-        table_entries(cluster.map(|a| self.cardinalities[a]))
+        let mut entries = self.cardinalities[v] as u64;
+        for &a in around {
+            entries = entries.saturating_mul(self.cardinalities[a as usize] as u64);
+            // A vertex can have very many neighbours.
+            if entries == u64::MAX {
+                break;
+            }
+        }
+        entries
     }
 
     fn counts_fill(&self) -> bool {
         matches!(self.heuristic, Heuristic::MinFill | Heuristic::WeightedMinFill)
-    }
-
-    fn are_adjacent(&self, a: usize, b: usize) -> bool {
-        self.adjacent.contains(a * self.neighbours.len() + b)
     }
 }
 
@@ -348,7 +410,7 @@ mod tests {
     use rand::RngExt;
 
     use super::*;
-    use crate::graph::eliminate_in_order;
+    use crate::graph::{eliminate_in_order, table_entries};
 
     fn random_graphs(seed: u64) -> impl Iterator<Item = MoralGraph> {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
@@ -363,7 +425,8 @@ mod tests {
 
     fn run(graph: &MoralGraph, heuristic: Heuristic, seed: u64, bound: Option<u64>) -> Run {
         let cancel = CancelToken::new();
-        Greedy::new(graph, heuristic, &cancel).unwrap().run(seed, bound, &cancel).unwrap()
+        let greedy = Greedy::new(graph, heuristic, u64::MAX, &cancel).unwrap();
+        greedy.run(seed, bound, &cancel).unwrap()
     }
 
     #[test]
@@ -377,9 +440,12 @@ mod tests {
                     .iter()
                     .enumerate()
                     .filter(|(i, c)| {
-                        !clusters.iter().enumerate().any(|(j, d)| j != *i && c.is_subset(d))
+                        !clusters
+                            .iter()
+                            .enumerate()
+                            .any(|(j, d)| j != *i && c.iter().all(|v| d.contains(v)))
                     })
-                    .map(|(_, c)| table_entries(c.ones().map(|v| graph.cardinalities()[v])))
+                    .map(|(_, c)| table_entries(c.iter().map(|v| graph.cardinalities()[v.index()])))
                     .sum();
                 assert_eq!(found.entries, expected, "graph {round}, {heuristic:?}");
             }

@@ -5,7 +5,7 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::cancel::{CancelToken, Cancelled};
 use crate::graph::MoralGraph;
-use crate::graph::anneal::{Ordering, anneal};
+use crate::graph::anneal::{MAX_VERTICES, Ordering, anneal};
 use crate::graph::reduction::reduce;
 use crate::graph::search::{SCHEDULES, saturation_steps};
 use crate::network::VariableId;
@@ -22,8 +22,8 @@ const LONGEST_WALK: u64 = 8_000_000;
 /// orders found depend only on `graph`, `order` and `seed`.
 ///
 /// Returns once there was no improvement for twenty times the number of steps after which most pairs
-/// of vertices have been exchanged several times, or at once if at most one vertex remains after simplicial
-/// vertices are removed.
+/// of vertices have been exchanged several times. Returns at once if after the removal of simplicial
+/// vertices at most one vertex remains, or more than walks can improve.
 ///
 /// # Errors
 /// [`Cancelled`] once `cancel` is set.
@@ -47,7 +47,7 @@ pub fn improve_order(
     let mut best = Ordering::new(&core.graph, core.restrict(order));
     // Eliminating simplicial vertices first may already be an improvement.
     offer(&best.order);
-    if core.graph.len() < 2 {
+    if core.graph.len() < 2 || core.graph.len() > MAX_VERTICES {
         return Ok(());
     }
     let mut random = Pcg64Mcg::seed_from_u64(seed);

@@ -121,11 +121,9 @@ fn structure(graph: &MoralGraph) -> String {
     };
     add(graph.len());
     graph.cardinalities().iter().for_each(|&states| add(states));
-    for (a, row) in graph.adjacency().iter().enumerate() {
-        for b in row.ones().filter(|&b| b > a) {
-            add(a);
-            add(b);
-        }
+    for (a, b) in graph.edges() {
+        add(a.index());
+        add(b.index());
     }
     format!("{hash:032x}")
 }

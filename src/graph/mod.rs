@@ -6,15 +6,17 @@
 //! step guarantees, as functions that tests and debug builds call.
 //!
 //! Read `moral`, `elimination` and `spanning` first: they are the path from a network to a tree.
-//! `greedy` runs the heuristics; `search`, `improvement`, `anneal`, `elimination_tree` and
-//! `reduction` find better orders; `critical_path` and `centre` shape and root the tree;
-//! `clique_tree` builds a tree quickly for a single propagation; `merge` does what the paper names
-//! as future work.
+//! `greedy` runs the heuristics on a `dynamic` graph; `search`, `improvement`, `anneal`,
+//! `elimination_tree` and `reduction` find better orders; `critical_path` and `centre` shape and
+//! root the tree; `clique_tree` builds a tree quickly for a single propagation; `merge` does what
+//! the paper names as future work. Memory, and the time of all but the search, grow nearly linearly
+//! with the size of the tree.
 
 mod anneal;
 mod centre;
 mod clique_tree;
 mod critical_path;
+mod dynamic;
 mod elimination;
 mod elimination_tree;
 mod greedy;
@@ -28,6 +30,7 @@ mod reduction;
 mod search;
 mod spanning;
 mod statistics;
+mod too_large;
 mod triangulation;
 
 pub use clique_tree::{CliqueTree, clique_tree};
@@ -39,4 +42,5 @@ pub use merge::{MergeLimits, merge_small_separators};
 pub use moral::{MoralGraph, table_entries};
 pub use spanning::build_junction_tree;
 pub use statistics::TreeStatistics;
+pub use too_large::{GraphTooLarge, TriangulationError};
 pub use triangulation::{Triangulation, TriangulationOptions, triangulate};

@@ -19,6 +19,7 @@
 use fixedbitset::FixedBitSet;
 
 use crate::graph::MoralGraph;
+use crate::graph::dynamic::DynamicGraph;
 use crate::network::VariableId;
 
 /// A graph without simplicial vertices, and how it was obtained from a larger one.
@@ -36,34 +37,35 @@ pub(super) struct Core {
 /// Removes simplicial vertices until there are none.
 pub(super) fn reduce(graph: &MoralGraph) -> Core {
     let n = graph.len();
-    let mut rows = graph.adjacency().to_vec();
+    let mut rest = DynamicGraph::new(graph);
     let mut remaining = FixedBitSet::with_capacity(n);
     remaining.insert_range(..);
     let mut removed = Vec::new();
-    let mut queue: Vec<usize> = (0..n).rev().collect();
+    let mut queue: Vec<u32> = (0..n as u32).rev().collect();
     let mut queued = remaining.clone();
     while let Some(v) = queue.pop() {
-        queued.remove(v);
-        if !remaining.contains(v) {
+        queued.remove(v as usize);
+        if !remaining.contains(v as usize) || !is_simplicial(&rest, v) {
             continue;
         }
-        let around: Vec<usize> = rows[v].ones().collect();
-        let is_simplicial = around
-            .iter()
-            .enumerate()
-            .all(|(index, &a)| around[index + 1..].iter().all(|&b| rows[a].contains(b)));
-        if is_simplicial {
-            remaining.remove(v);
-            removed.push(VariableId::new(v));
-            for a in around {
-                rows[a].remove(v);
-                if !queued.put(a) {
-                    queue.push(a);
-                }
-            }
-        }
+        remaining.remove(v as usize);
+        removed.push(VariableId::new(v as usize));
+        let mut around = rest.remove(v);
+        around.sort_unstable();
+        queue.extend(around.into_iter().filter(|&a| !queued.put(a as usize)));
     }
     Core::new(graph, removed, remaining.ones().map(VariableId::new).collect())
+}
+
+/// Whether the neighbours of `v` are pairwise neighbours.
+fn is_simplicial(graph: &DynamicGraph, v: u32) -> bool {
+    let around = graph.neighbours(v);
+    // A vertex can have very many neighbours; most of them then have few.
+    around.iter().all(|&a| graph.degree(a) >= around.len())
+        && around
+            .iter()
+            .enumerate()
+            .all(|(index, &a)| around[index + 1..].iter().all(|&b| graph.are_neighbours(a, b)))
 }
 
 impl Core {
@@ -76,7 +78,7 @@ impl Core {
         let cardinalities = variables.iter().map(|v| graph.cardinalities()[v.index()]).collect();
         let mut edges = Vec::new();
         for (index, variable) in variables.iter().enumerate() {
-            let around = graph.adjacency()[variable.index()].ones().filter_map(|a| vertex_of[a]);
+            let around = graph.neighbours(*variable).iter().filter_map(|a| vertex_of[a.index()]);
             edges.extend(around.map(|a| vec![VariableId::new(index), a]));
         }
         Self { removed, variables, vertex_of, graph: MoralGraph::new(cardinalities, &edges) }

@@ -7,11 +7,11 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIter
 
 use crate::cancel::{CancelToken, Cancelled};
 use crate::clock::Instant;
-use crate::graph::anneal::{Ordering, Schedule, anneal};
+use crate::graph::anneal::{MAX_VERTICES, Ordering, Schedule, anneal};
 use crate::graph::elimination_tree::WHOLE;
 use crate::graph::greedy::{Found, Greedy};
 use crate::graph::reduction::reduce;
-use crate::graph::{Heuristic, MoralGraph, TriangulationOptions};
+use crate::graph::{Heuristic, MoralGraph, TriangulationError, TriangulationOptions};
 use crate::network::VariableId;
 
 /// Time of a propagation for each table entry, in nanoseconds: both passes of engine `cpu` on a
@@ -79,12 +79,13 @@ fn worthwhile_steps(entries: f64, runs: u32) -> u64 {
 /// Runs every heuristic once with the seed of `options`, then restarts those that broke ties, in
 /// turn. Then removes simplicial vertices, and improves the best order of the remaining vertices by
 /// rounds of random walks. A later order replaces an earlier one only if it is strictly better.
-/// Stops once it has taken longer than it can save.
+/// Stops once it has taken longer than it can save. A graph that is too large for walks gets the
+/// best order of the heuristics.
 pub(super) fn search(
     graph: &MoralGraph,
     options: &TriangulationOptions,
     cancel: &CancelToken,
-) -> Result<Vec<VariableId>, Cancelled> {
+) -> Result<Vec<VariableId>, TriangulationError> {
     let mut limits = Limits { options, started: Instant::now(), steps: 0 };
     let mut seeds = Pcg64Mcg::seed_from_u64(options.seed);
     let found = restart(graph, options, &mut seeds, &mut limits, cancel)?;
@@ -92,6 +93,9 @@ pub(super) fn search(
         return Ok(found.order);
     }
     let core = reduce(graph);
+    if core.graph.len() > MAX_VERTICES || walks_bytes(core.graph.len()) > options.max_bytes {
+        return Ok(found.order);
+    }
     let start = Ordering::new(&core.graph, core.restrict(&found.order));
     let improved = improve(&core.graph, start, &mut seeds, &mut limits, cancel)?;
     let found = Ordering::new(graph, found.order);
@@ -109,12 +113,12 @@ fn restart(
     seeds: &mut Pcg64Mcg,
     limits: &mut Limits,
     cancel: &CancelToken,
-) -> Result<Found, Cancelled> {
+) -> Result<Found, TriangulationError> {
     let cost = STEPS_PER_ELIMINATED_VERTEX * graph.len() as u64;
     let mut best: Option<Found> = None;
     let mut restartable = Vec::new();
     for heuristic in different_heuristics(graph) {
-        let start = Greedy::new(graph, heuristic, cancel)?;
+        let start = Greedy::new(graph, heuristic, options.max_bytes, cancel)?;
         let bound = best.as_ref().map(|best| best.entries);
         let run = start.clone().run(options.seed, bound, cancel)?;
         limits.steps += cost;
@@ -137,6 +141,12 @@ fn restart(
         }
     }
     Ok(best)
+}
+
+/// Bytes of the trees of a round of walks on `n` vertices.
+fn walks_bytes(n: usize) -> u64 {
+    // Each tree has two bit sets for each vertex.
+    SCHEDULES.len() as u64 * 2 * n as u64 * n.div_ceil(64) as u64 * 8
 }
 
 /// The heuristics that can give different orders of `graph`. If all variables have the same number

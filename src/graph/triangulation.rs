@@ -4,10 +4,11 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::cancel::{CancelToken, Cancelled};
+use crate::cancel::CancelToken;
+use crate::graph::elimination::eliminate_within;
 use crate::graph::search::search;
 use crate::graph::{
-    Elimination, Heuristic, KnownOrders, MoralGraph, eliminate, eliminate_in_order,
+    Elimination, Heuristic, KnownOrders, MoralGraph, TriangulationError, eliminate_in_order,
 };
 
 /// How the moral graph is made chordal.
@@ -78,6 +79,8 @@ pub struct TriangulationOptions {
     /// Orders that [`Triangulation::Auto`] uses instead of searching. Only with seed 0; another
     /// seed, or `None` here, forces a search.
     pub known: Option<Arc<KnownOrders>>,
+    /// Maximum memory for the graph, its fill edges and its cliques, in bytes.
+    pub max_bytes: u64,
 }
 
 impl TriangulationOptions {
@@ -87,7 +90,7 @@ impl TriangulationOptions {
 
 impl Default for TriangulationOptions {
     /// For networks of about a thousand variables, a release build completes these steps within the
-    /// budget.
+    /// budget. Memory is not limited.
     fn default() -> Self {
         Self {
             method: Triangulation::Auto,
@@ -97,31 +100,36 @@ impl Default for TriangulationOptions {
             runs: Self::MANY_RUNS,
             budget: Duration::from_secs(1),
             known: Some(KnownOrders::shipped()),
+            max_bytes: u64::MAX,
         }
     }
 }
 
 /// Makes `graph` chordal.
 ///
-/// The result is the same for the same graph and options, whatever the number of threads, except that [`Triangulation::Auto`] may
-/// find larger cliques if its budget runs out before its steps do.
+/// The result is the same for the same graph and options, whatever the number of threads, except
+/// that [`Triangulation::Auto`] may find larger cliques if its budget runs out before its steps do.
 ///
 /// # Errors
-/// [`Cancelled`] once `cancel` is set.
+/// [`TriangulationError::TooLarge`] if this needs more than
+/// [`max_bytes`](TriangulationOptions::max_bytes), or [`TriangulationError::Cancelled`] once
+/// `cancel` is set.
 pub fn triangulate(
     graph: &MoralGraph,
     options: &TriangulationOptions,
     cancel: &CancelToken,
-) -> Result<Elimination, Cancelled> {
+) -> Result<Elimination, TriangulationError> {
     match options.method {
         Triangulation::Auto => {
             let known = options.known.as_ref().filter(|_| options.seed == 0);
             if let Some(order) = known.and_then(|known| known.find(graph)) {
-                return eliminate_in_order(graph, &order, cancel);
+                return Ok(eliminate_in_order(graph, &order, cancel)?);
             }
             let order = search(graph, options, cancel)?;
-            eliminate_in_order(graph, &order, cancel)
+            Ok(eliminate_in_order(graph, &order, cancel)?)
         }
-        Triangulation::By(heuristic) => eliminate(graph, heuristic, options.seed, cancel),
+        Triangulation::By(heuristic) => {
+            eliminate_within(graph, heuristic, options.seed, options.max_bytes, cancel)
+        }
     }
 }

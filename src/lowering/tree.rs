@@ -188,29 +188,42 @@ impl LoweredTree {
     /// sums to one over a variable that is only below.
     fn find_messages_of_one(&mut self, network: &Network, evidence: &Evidence) {
         self.cliques.iter_mut().skip(1).for_each(|clique| clique.message_is_one = true);
+        // By clique: whether its subtree has a likelihood or the CPT of an observed variable. These
+        // have no variable over which they sum to one.
+        let mut has_finding = vec![false; self.cliques.len()];
         for number in 0..self.cliques.len() {
             for operand in 0..self.cliques[number].operands.len() {
-                // The variable over which the table sums to one. A likelihood has none, and neither
-                // has the CPT of an observed variable.
                 let variable = match self.cliques[number].operands[operand].0 {
-                    Operand::Factor(factor) => Some(VariableId::new(factor.index())),
-                    Operand::Likelihood(_) | Operand::Message(_) => None,
+                    Operand::Factor(factor) => VariableId::new(factor.index()),
+                    Operand::Likelihood(_) | Operand::Message(_) => {
+                        has_finding[number] = true;
+                        continue;
+                    }
                 };
-                let variable = variable.filter(|&v| evidence.observed(v).is_none());
+                if evidence.observed(variable).is_some() {
+                    has_finding[number] = true;
+                    continue;
+                }
                 // The CPT of a variable with a single state is one everywhere.
-                if variable.is_some_and(|variable| network[variable].cardinality() == 1) {
+                if network[variable].cardinality() == 1 {
                     continue;
                 }
                 let mut at = number;
                 while let Some(parent) = self.cliques[at].parent {
-                    let clique = &self.cliques[at];
-                    let axis = variable.and_then(|v| clique.variables.iter().position(|&w| w == v));
-                    if variable.is_some() && !axis.is_some_and(|a| clique.separator.contains(a)) {
+                    let clique = &mut self.cliques[at];
+                    let axis = clique.variables.iter().position(|&other| other == variable);
+                    if !axis.is_some_and(|axis| clique.separator.contains(axis)) {
                         break;
                     }
-                    self.cliques[at].message_is_one = false;
+                    clique.message_is_one = false;
                     at = parent;
                 }
+            }
+        }
+        for number in (1..self.cliques.len()).rev() {
+            if has_finding[number] {
+                self.cliques[number].message_is_one = false;
+                has_finding[self.cliques[number].parent.unwrap_or(0)] = true;
             }
         }
     }

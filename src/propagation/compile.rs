@@ -1,17 +1,18 @@
 //! From a network to a junction tree and a plan.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::cancel::{CancelToken, Cancelled};
+use crate::cancel::CancelToken;
 use crate::clock::Instant;
 use crate::graph::{
     CliqueId, Elimination, Heuristic, JunctionTree, MoralGraph, SeparatorId, TreeStatistics,
-    Triangulation, TriangulationOptions, build_junction_tree, eliminate, eliminate_in_order,
-    predicates, triangulate,
+    Triangulation, TriangulationError, TriangulationOptions, build_junction_tree,
+    eliminate_in_order, predicates, triangulate,
 };
-use crate::network::{Evidence, FactorId, Network, VariableId};
+use crate::network::{Evidence, Factor, FactorId, Network, VariableId};
 use crate::propagation::Plan;
 
 /// How a network is compiled.
@@ -61,7 +62,8 @@ pub struct CompiledNetwork {
 /// [forecast](crate::engine::Engine::forecast).
 ///
 /// # Errors
-/// [`Cancelled`] once `cancel` is cancelled.
+/// [`TriangulationError::TooLarge`] if this needs more memory than `options.triangulation` allows,
+/// or [`TriangulationError::Cancelled`] once `cancel` is cancelled.
 ///
 /// # Panics
 /// If `options.observed` has a variable that `network` does not have.
@@ -69,12 +71,13 @@ pub fn compile(
     network: Arc<Network>,
     options: &CompileOptions,
     cancel: &CancelToken,
-) -> Result<CompiledNetwork, Cancelled> {
+) -> Result<CompiledNetwork, TriangulationError> {
     let started = Instant::now();
     let mut observed = options.observed.clone();
     observed.sort_unstable();
     observed.dedup();
-    let moral = MoralGraph::given(&network, &observed);
+    let max_bytes = options.triangulation.max_bytes;
+    let moral = MoralGraph::given_within(&network, &observed, max_bytes)?;
     let elimination = if observed.is_empty() {
         triangulate(&moral, &options.triangulation, cancel)?
     } else {
@@ -107,14 +110,15 @@ fn triangulate_part(
     part: &MoralGraph,
     options: &TriangulationOptions,
     cancel: &CancelToken,
-) -> Result<Elimination, Cancelled> {
+) -> Result<Elimination, TriangulationError> {
     let is_auto = options.method == Triangulation::Auto && options.seed == 0;
     let known = options.known.as_ref().filter(|known| is_auto && known.has_order_of(part.len()));
     let Some(order) = known.and_then(|known| known.find(&MoralGraph::of_network(network))) else {
         return triangulate(part, options, cancel);
     };
     let known = eliminate_in_order(part, &order, cancel)?;
-    let greedy = eliminate(part, Heuristic::WeightedMinFill, 0, cancel)?;
+    let method = Triangulation::By(Heuristic::WeightedMinFill);
+    let greedy = triangulate(part, &TriangulationOptions { method, ..options.clone() }, cancel)?;
     let is_better = greedy.total_entries(part) < known.total_entries(part);
     Ok(if is_better { greedy } else { known })
 }
@@ -150,7 +154,7 @@ impl CompiledNetwork {
         for clique in tree.cliques() {
             for (index, &a) in clique.variables.iter().enumerate() {
                 let later = clique.variables[index + 1..].iter();
-                let filled = later.filter(|b| !moral.adjacency()[a.index()].contains(b.index()));
+                let filled = later.filter(|&&b| !moral.are_neighbours(a, b));
                 fill_edges.extend(filled.map(|&b| (a, b)));
             }
         }
@@ -290,20 +294,36 @@ fn without(scope: &[VariableId], observed: &[VariableId]) -> Vec<VariableId> {
 }
 
 fn factor_homes(network: &Network, tree: &JunctionTree, observed: &[VariableId]) -> Vec<CliqueId> {
-    let homes = network.factors().map(|factor| {
+    let mut holders: Vec<Vec<CliqueId>> = vec![Vec::new(); network.variables().len()];
+    for id in tree.clique_ids() {
+        tree[id].variables.iter().for_each(|variable| holders[variable.index()].push(id));
+    }
+    let smallest = |cliques: &mut dyn Iterator<Item = CliqueId>| {
+        let home = cliques.min_by_key(|&clique| tree[clique].entries);
+        home.expect("a junction tree covers every family")
+    };
+    // Many factors can have the same scope, and a variable can be in very many cliques.
+    let mut homes: HashMap<Vec<VariableId>, CliqueId> = HashMap::new();
+    let home = |factor: &Factor| {
         let mut covered = without(factor.scope(), observed);
         if covered.is_empty() {
             covered.extend(factor.scope().first());
         }
-        let is_covered = |clique: &CliqueId| {
-            covered.iter().all(|variable| tree[*clique].variables.binary_search(variable).is_ok())
-        };
-        tree.clique_ids()
-            .filter(is_covered)
-            .min_by_key(|&clique| tree[clique].entries)
-            .expect("a junction tree covers every family")
-    });
-    homes.collect()
+        *homes.entry(covered).or_insert_with_key(|covered| {
+            let is_covered = |clique: &CliqueId| {
+                let clique = &tree[*clique].variables;
+                covered.iter().all(|variable| clique.binary_search(variable).is_ok())
+            };
+            let rarest = covered.iter().min_by_key(|variable| holders[variable.index()].len());
+            match rarest {
+                Some(rarest) => {
+                    smallest(&mut holders[rarest.index()].iter().copied().filter(is_covered))
+                }
+                None => smallest(&mut tree.clique_ids()),
+            }
+        })
+    };
+    network.factors().map(home).collect()
 }
 
 fn variable_homes(tree: &JunctionTree, variables: usize) -> Vec<Home> {

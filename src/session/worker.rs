@@ -6,7 +6,9 @@ mod propagate;
 use std::sync::Arc;
 
 use crate::cancel::{CancelToken, Cancelled};
-use crate::propagation::compile;
+use crate::engine::LoadError;
+use crate::graph::TriangulationError;
+use crate::network::Evidence;
 use crate::session::control::Control;
 use crate::session::panics::{catch_panic, drop_quietly};
 use crate::session::reporter::Reporter;
@@ -30,6 +32,15 @@ pub(super) struct Worker {
 enum Interruption {
     Cancelled,
     Failed(Failure),
+}
+
+impl From<TriangulationError> for Interruption {
+    fn from(error: TriangulationError) -> Self {
+        match error {
+            TriangulationError::Cancelled(_) => Self::Cancelled,
+            TriangulationError::TooLarge(refusal) => Self::Failed(LoadError::from(refusal).into()),
+        }
+    }
 }
 
 impl From<Cancelled> for Interruption {
@@ -141,8 +152,7 @@ impl Worker {
     }
 
     fn compile(&mut self, request: &Request, token: &CancelToken) -> Result<(), Interruption> {
-        let (_, read) = self.state.opened.as_ref().expect("an earlier step opened it");
-        let compiled = Arc::new(compile(Arc::clone(&read.network), &request.compile, token)?);
+        let compiled = self.compile_given(&Evidence::none(), request, token)?;
         self.state.forget_from(Step::Compile);
         self.state.compiled = Some((request.compile.clone(), Arc::clone(&compiled)));
         self.report(Update::Compiled(compiled));

@@ -1,12 +1,14 @@
 //! Entries that outlive a run of the program: a folder with one file per entry.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::clock::unix_time;
-use crate::store::writer::Writer;
+use crate::store::whole_file::remove_leftovers;
+use crate::store::writer::{Change, Writer};
 
 /// Maximum size of an entry to read, in bytes; larger files are skipped. The limit is far above the
 /// size of any result of an experiment. It only protects against a huge file that someone else put
@@ -38,8 +40,8 @@ pub struct Entry {
 /// the latest changes.
 ///
 /// Several running programs may share a folder. Each sees the entries that existed when it opened
-/// the store. Programs never [add](Self::add) an entry of the same name; if they write the same
-/// [named](Self::named) entry, the last write wins.
+/// the store. Programs never [add](Self::add) an entry of the same name. If they write the same
+/// [named](Self::named) entry, the last write wins; [`merge`](Self::merge) can keep both changes.
 ///
 /// Dropping a store waits until everything is written.
 pub struct Store {
@@ -52,7 +54,8 @@ pub struct Store {
 impl Store {
     /// Opens the store in `folder`, which is created if necessary, and reads its entries in
     /// ascending order of their ids. [Added](Self::add) entries are therefore in the order in which
-    /// they were added, unless the clock was set back.
+    /// they were added, unless the clock was set back. Removes what programs that were killed
+    /// while they wrote left in the folder.
     ///
     /// # Errors
     /// If the folder cannot be created or read, or the operating system cannot start a thread.
@@ -68,6 +71,7 @@ impl Store {
     /// `interval` after each round of writing.
     pub(super) fn open_unread(folder: &Path, interval: Duration) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
+        remove_leftovers(folder, OsStr::new("."));
         Ok(Self { folder: folder.to_owned(), writer: Writer::start(interval)?, added: 0 })
     }
 
@@ -97,12 +101,29 @@ impl Store {
     /// Replaces or creates the entry with the result of `content`, which is called on the
     /// background thread. Returns at once.
     pub fn write(&self, id: &EntryId, content: impl FnOnce() -> Vec<u8> + Send + 'static) {
-        self.writer.change(&id.0, Some(Box::new(content)));
+        self.writer.change(&id.0, Change::Write(Box::new(content)));
     }
 
     /// Removes the entry on the background thread. Returns at once.
     pub fn remove(&self, id: &EntryId) {
-        self.writer.change(&id.0, None);
+        self.writer.change(&id.0, Change::Remove);
+    }
+
+    /// Replaces the entry with what `merge` makes of its content, which is empty if there is no
+    /// such entry. `merge` is called on the background thread, while no other program that merges
+    /// the same entry does. Returns at once.
+    ///
+    /// A later call before that replaces `merge`.
+    pub fn merge(&self, id: &EntryId, merge: impl FnOnce(Vec<u8>) -> Vec<u8> + Send + 'static) {
+        self.writer.change(&id.0, Change::Merge(Box::new(merge)));
+    }
+
+    /// Checks that files can be written to the folder.
+    ///
+    /// # Errors
+    /// The error of the operating system if they cannot.
+    pub fn check_writable(&self) -> io::Result<()> {
+        tempfile::tempfile_in(&self.folder).map(|_| ())
     }
 
     /// Takes the error of the latest failed write; `None` if no write has failed since the last
@@ -159,6 +180,27 @@ mod tests {
         drop(store);
         let (store, entries) = Store::open(folder.path()).unwrap();
         assert_eq!(entries, [Entry { id: store.named("mine"), content: b"1".to_vec() }]);
+    }
+
+    #[test]
+    fn programs_that_merge_one_entry_lose_no_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let stores: Vec<Store> = (0..8).map(|_| Store::open(folder.path()).unwrap().0).collect();
+        for (number, store) in stores.into_iter().enumerate() {
+            store.merge(&store.named("all"), move |mut content| {
+                content.push(b'0' + number as u8);
+                content
+            });
+            std::thread::spawn(move || drop(store));
+        }
+        let path = folder.path().join("all.json");
+        let mut found = Vec::new();
+        while found.len() < 8 {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            found = fs::read(&path).unwrap_or_default();
+        }
+        found.sort_unstable();
+        assert_eq!(found, b"01234567");
     }
 
     #[test]

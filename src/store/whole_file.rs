@@ -1,10 +1,23 @@
 //! Writing a file so that a crash leaves the old content or the new, never a mixture.
+//!
+//! The new content is first written to a temporary file. A program that is killed meanwhile leaves
+//! this file behind; the next write of the same file removes it. A running program holds a lock on
+//! its temporary file.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tempfile::NamedTempFile;
+
+/// Extension of temporary files.
+const PART: &str = "part";
+
+/// Minimum age of a temporary file that is removed. A program needs far less time between creating
+/// its temporary file and locking it.
+const LEFTOVER_AGE: Duration = Duration::from_secs(60);
 
 /// Replaces the content of the file at `path` with `bytes`, or creates the file, as [`NewFile`]
 /// does.
@@ -62,7 +75,12 @@ impl NewFile {
                 return Ok(Self { destination: Destination::Direct(file) });
             }
         }
-        let file = create_temporary(&target)?;
+        let prefix = temporary_prefix(&target)?;
+        let folder = target.parent().unwrap_or(Path::new("/"));
+        remove_leftovers(folder, &prefix);
+        let file = create_temporary(folder, &prefix)?;
+        // Where files cannot be locked, leftovers stay.
+        let _ = file.as_file().try_lock();
         let permissions = old.map(|old| old.permissions());
         Ok(Self { destination: Destination::Temporary { file, target, permissions } })
     }
@@ -119,22 +137,47 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
     })
 }
 
-/// Creates a hidden file in the folder of `target`. Dropping the file removes it, unless it was
-/// persisted.
-fn create_temporary(target: &Path) -> io::Result<NamedTempFile> {
-    let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut prefix = std::ffi::OsString::from(".");
-    prefix.push(name);
+/// Removes the temporary files in `folder` that programs which no longer run left behind, if their
+/// names begin with `prefix`. Errors are ignored.
+pub(super) fn remove_leftovers(folder: &Path, prefix: &OsStr) {
+    let Ok(files) = fs::read_dir(folder) else { return };
+    for file in files.filter_map(Result::ok) {
+        let (name, path) = (file.file_name(), file.path());
+        let is_temporary = name.as_encoded_bytes().starts_with(prefix.as_encoded_bytes())
+            && path.extension() == Some(OsStr::new(PART));
+        if is_temporary && is_leftover(&path).unwrap_or(false) {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Whether the temporary file at `path` is old, and no running program holds its lock.
+fn is_leftover(path: &Path) -> io::Result<bool> {
+    let metadata = fs::symlink_metadata(path)?;
+    let age = metadata.modified()?.elapsed().unwrap_or_default();
+    Ok(metadata.is_file() && age >= LEFTOVER_AGE && File::open(path)?.try_lock().is_ok())
+}
+
+/// How the names of temporary files for `target` begin.
+fn temporary_prefix(target: &Path) -> io::Result<OsString> {
+    let mut prefix = OsString::from(".");
+    prefix.push(target.file_name().ok_or(io::ErrorKind::InvalidInput)?);
     prefix.push(".");
+    Ok(prefix)
+}
+
+/// Creates a hidden file in `folder` whose name begins with `prefix`. Dropping the file removes it,
+/// unless it was persisted.
+fn create_temporary(folder: &Path, prefix: &OsStr) -> io::Result<NamedTempFile> {
+    let suffix = format!(".{PART}");
     let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(".part");
+    builder.prefix(prefix).suffix(&suffix);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         // The permissions of any new file, before the umask; tempfile's default is 0o600.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let folder = target.parent().unwrap_or(Path::new("/"));
     builder.tempfile_in(folder).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
             let reason = format!("there is no folder '{}'", folder.display());
@@ -177,6 +220,31 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"one\ntwo\nthree\n");
         drop(NewFile::create(&path).unwrap());
         assert_eq!(names(folder.path()), ["a.csv"]);
+    }
+
+    #[test]
+    fn a_temporary_file_of_a_program_that_was_killed_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        let part = |name: &str, age: Duration| {
+            let file = File::create(folder.path().join(name)).unwrap();
+            file.set_modified(file.metadata().unwrap().modified().unwrap() - age).unwrap();
+            file
+        };
+        let (old, new) = (Duration::from_secs(3600), Duration::ZERO);
+        drop(part(".a.json.killed.part", old));
+        drop(part(".a.json.just-created.part", new));
+        drop(part(".b.json.killed.part", old));
+        let running = part(".a.json.running.part", old);
+        running.try_lock().unwrap();
+        write_atomically(&path, b"one").unwrap();
+        let mut left = names(folder.path());
+        left.sort();
+        let expected =
+            [".a.json.just-created.part", ".a.json.running.part", ".b.json.killed.part", "a.json"];
+        assert_eq!(left, expected);
+        remove_leftovers(folder.path(), OsStr::new("."));
+        assert!(!names(folder.path()).contains(&expected[2].to_owned()));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The background thread that writes the files of a store.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,8 +14,21 @@ use crate::store::write_atomically;
 /// A function that computes the content of a file. It is called on the writer's thread.
 pub(super) type Content = Box<dyn FnOnce() -> Vec<u8> + Send>;
 
-/// The new content of each file; `None` removes the file.
-type Changes = BTreeMap<PathBuf, Option<Content>>;
+/// A function that computes the new content of a file from the old, called likewise.
+pub(super) type Merge = Box<dyn FnOnce(Vec<u8>) -> Vec<u8> + Send>;
+
+/// A change of a file.
+pub(super) enum Change {
+    /// Replaces or creates the file.
+    Write(Content),
+    /// Replaces the file while no other program merges it. A missing file counts as empty.
+    Merge(Merge),
+    /// Removes the file if it exists.
+    Remove,
+}
+
+/// The newest change of each file.
+type Changes = BTreeMap<PathBuf, Change>;
 
 /// The handle to a thread that writes files. If a file changes several times before it is written,
 /// only the newest change is made.
@@ -47,11 +60,11 @@ impl Writer {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Writes `content` to `path`, or removes the file if there is no content. Returns at once.
-    pub fn change(&self, path: &Path, content: Option<Content>) {
+    /// Makes `change` to the file at `path`. Returns at once.
+    pub fn change(&self, path: &Path, change: Change) {
         let path = path.to_owned();
         self.shared.changes.update(|changes| {
-            changes.get_or_insert_default().insert(path, content);
+            changes.get_or_insert_default().insert(path, change);
         });
     }
 
@@ -74,8 +87,8 @@ impl Drop for Writer {
 impl Shared {
     fn write_until_closed(&self, interval: Duration) {
         while let Some(changes) = self.changes.take() {
-            for (path, content) in changes {
-                if let Err(error) = write_or_remove(&path, content) {
+            for (path, change) in changes {
+                if let Err(error) = make(&path, change) {
                     let text = format!("{}: {error}", path.display());
                     *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
                 }
@@ -85,10 +98,20 @@ impl Shared {
     }
 }
 
-fn write_or_remove(path: &Path, content: Option<Content>) -> io::Result<()> {
-    match content {
-        Some(content) => write_atomically(path, &content()),
-        None => match fs::remove_file(path) {
+fn make(path: &Path, change: Change) -> io::Result<()> {
+    match change {
+        Change::Write(content) => write_atomically(path, &content()),
+        Change::Merge(merge) => {
+            let lock = File::create(path.with_extension("lock"))?;
+            // Where files cannot be locked, programs that close at the same moment may lose changes.
+            let _ = lock.lock();
+            let old = match fs::read(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                old => old.unwrap_or_default(),
+            };
+            write_atomically(path, &merge(old))
+        }
+        Change::Remove => match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         },

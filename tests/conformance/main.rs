@@ -9,6 +9,7 @@ mod extremes;
 mod failures;
 mod fixtures;
 mod goldens;
+mod large;
 mod laws;
 mod markov;
 mod repeats;
@@ -68,6 +69,7 @@ macro_rules! cases {
                 likelihoods_near_the_limits_of_f64, a_long_chain;
             goldens: asia, cancer, child, insurance, alarm, water, mildew, barley, pigs, diabetes,
                 munin2, munin3, munin4;
+            large: a_chain_of_100_000_variables, a_star_of_100_000_variables;
             failures: the_conflicting_findings_are_named,
                 a_finding_impossible_on_its_own_is_named, a_conflicting_likelihood_is_named,
                 explaining_a_conflict_does_not_change_the_trace,

@@ -56,6 +56,11 @@ impl CaseStore {
         Ok(cases)
     }
 
+    /// Checks that cases can be written to the folder of the store.
+    pub(crate) fn check_writable(&self) -> std::io::Result<()> {
+        self.store.as_ref().map_or(Ok(()), Store::check_writable)
+    }
+
     /// Why a case could not be written or removed, if that has happened since the last call.
     pub(crate) fn take_error(&self) -> Option<String> {
         self.store.as_ref().and_then(Store::take_error)

@@ -134,6 +134,11 @@ impl ExperimentRunner {
         Ok(Self { job: None, store: Some(store) })
     }
 
+    /// Checks that results can be written to the folder of the store.
+    pub(crate) fn check_writable(&self) -> std::io::Result<()> {
+        self.store.as_ref().map_or(Ok(()), Store::check_writable)
+    }
+
     /// Why a result could not be written or removed, if that has happened since the last call.
     pub(crate) fn take_error(&self) -> Option<String> {
         self.store.as_ref().and_then(Store::take_error)

@@ -9,7 +9,7 @@ use crate::network::Evidence;
 
 /// Maximum number of networks with stored evidence. Beyond it, the evidence of the network that the
 /// user left longest ago is dropped.
-const MAX_NETWORKS: usize = 12;
+pub(crate) const MAX_NETWORKS: usize = 12;
 
 /// The evidence of networks that the user left, most recent first.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]

@@ -76,6 +76,8 @@ pub struct Model {
     pub focus_serial: u64,
     /// The variable whose likelihoods are being entered with sliders.
     pub likelihood: Option<VariableId>,
+    /// Whether cases are kept when the window closes.
+    pub keeps_cases: bool,
     /// The variable and the state that the current step of a lesson asks the user to observe.
     pub pointed: Option<(VariableId, usize)>,
     /// The position of stepping through the messages; `None` while the user is not stepping.
@@ -110,6 +112,7 @@ impl Model {
             projector: None,
             focus_serial: 0,
             likelihood: None,
+            keeps_cases: false,
             pointed: None,
             stepping: None,
             explained: None,

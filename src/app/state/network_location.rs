@@ -11,6 +11,7 @@ pub(crate) enum NetworkLocation {
     /// The name of a sample.
     Named(String),
     /// The absolute path of a file.
+    #[serde(with = "crate::app::state::stored_path")]
     File(PathBuf),
 }
 

@@ -18,6 +18,10 @@ use crate::potential::Precision;
 use crate::propagation::MemoryLimit;
 use crate::store::{Abandoned, Autosave};
 
+/// Maximum number of characters of a title that are shown. Titles are names of files, which are
+/// rarely longer.
+const MAX_TITLE: usize = 80;
+
 /// The content of an autosave. Variables, states, engine and triangulation are stored by name, so
 /// that another version of the program can read them.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -144,10 +148,12 @@ impl Recovery {
         self.autosave = None;
     }
 
-    /// The title and the number of findings of the first offer, unless an offer is being restored.
+    /// The title, shortened, and the number of findings of the first offer, unless an offer is being restored.
     pub(crate) fn offer(&self) -> Option<(&str, usize)> {
         let (work, _) = self.offers.front().filter(|_| self.restoring.is_none())?;
-        Some((&work.title, work.evidence.len()))
+        // The file may be damaged, and drawing a very long line takes very long.
+        let end = work.title.char_indices().nth(MAX_TITLE).map_or(work.title.len(), |(at, _)| at);
+        Some((&work.title[..end], work.evidence.len()))
     }
 
     /// The work of the first offer.
@@ -198,5 +204,32 @@ impl Recovery {
         if let Some(error) = error {
             core.notices.error(&format!("Autosave failed: {error}"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_huge_title_in_an_autosave_is_shortened() {
+        let folder = tempfile::tempdir().unwrap();
+        let defaults = Settings::default();
+        let work = SavedWork {
+            network: NetworkLocation::Named("asia".to_owned()),
+            title: "\u{e9}".repeat(1 << 20),
+            evidence: vec![("xray".to_owned(), NamedFinding::State("yes".to_owned()))],
+            engine: defaults.engine,
+            precision: defaults.precision,
+            paper: defaults.paper,
+            triangulation: defaults.triangulation,
+            memory: None,
+            layout: pane_layout::initial_layout(pane_layout::Arrangement::Tabs),
+        };
+        let content = serde_json::to_vec(&work).unwrap();
+        std::fs::write(folder.path().join("1.json"), content).unwrap();
+        let recovery = Recovery::start(folder.path()).unwrap();
+        let (title, findings) = recovery.offer().unwrap();
+        assert_eq!((title.chars().count(), findings), (MAX_TITLE, 1));
     }
 }

@@ -1,12 +1,10 @@
 //! The user's settings, stored between runs.
 //!
-//! The settings have a file of their own, which is written whole or not at all. eframe truncates
-//! its file before writing, so a crash at that moment would lose them. eframe stores only the
+//! The settings have a [file of their own](crate::app::state::settings_file). eframe stores only the
 //! position and size of the window.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::app::state::left_evidence::LeftEvidence;
 use crate::app::state::pane::Pane;
@@ -15,12 +13,9 @@ use crate::graph::KnownOrders;
 use crate::potential::Precision;
 use crate::propagation::MemoryLimit;
 use crate::session::EngineChoice;
-use crate::store::Store;
 
-/// Name of the settings file, without extension.
-const NAME: &str = "settings";
 /// Maximum number of recent files. With a larger number, the menu of recent files gets longer.
-const MAX_RECENT: usize = 12;
+pub(crate) const MAX_RECENT: usize = 12;
 
 /// Number of propagations when times are measured, unless the user chooses another. The median of
 /// more runs varies less, and takes longer.
@@ -67,6 +62,7 @@ pub struct Settings {
     /// Number of propagations when times are measured.
     pub measured_runs: usize,
     /// Recently opened files, newest first.
+    #[serde(with = "crate::app::state::stored_path::list")]
     pub recent: Vec<PathBuf>,
     /// Elimination orders found on this machine: by triangulation `auto` for networks without a
     /// shipped order, and by searches for better trees.
@@ -135,35 +131,6 @@ impl Settings {
     }
 }
 
-/// The file of the settings.
-pub(crate) struct SettingsFile {
-    store: Store,
-    /// The content that the file has once all writes are done.
-    written: Vec<u8>,
-}
-
-impl SettingsFile {
-    /// Opens the file in `folder`, and reads the settings. The settings are `None` if there is no
-    /// file, or if the file cannot be read or parsed.
-    pub(crate) fn open(folder: &Path) -> io::Result<(Self, Option<Settings>)> {
-        let (store, entries) = Store::open(folder)?;
-        let id = store.named(NAME);
-        let found = entries.into_iter().find(|entry| entry.id == id);
-        let written = found.map(|entry| entry.content).unwrap_or_default();
-        let settings = serde_json::from_slice(&written).ok();
-        Ok((Self { store, written }, settings))
-    }
-
-    /// Writes `settings` in the background, unless they are equal to those written last.
-    pub(crate) fn write(&mut self, settings: &Settings) {
-        let Ok(json) = serde_json::to_vec_pretty(settings) else { return };
-        if json != self.written {
-            self.written.clone_from(&json);
-            self.store.write(&self.store.named(NAME), move || json);
-        }
-    }
-}
-
 /// The number of threads that this process can run in parallel; 1 if that is unknown.
 #[must_use]
 pub fn available_threads() -> usize {
@@ -172,8 +139,9 @@ pub fn available_threads() -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
-    use crate::app::state::pane_layout::{Arrangement, initial_layout};
 
     #[test]
     fn recent_files_are_limited_and_listed_once() {
@@ -186,26 +154,6 @@ mod tests {
         settings.remember(PathBuf::from("9.bif"));
         let times = settings.recent.iter().filter(|path| path.as_path() == Path::new("9.bif"));
         assert_eq!(times.count(), 1);
-    }
-
-    #[test]
-    fn settings_are_restored_and_a_truncated_file_is_ignored() {
-        let folder = tempfile::tempdir().unwrap();
-        let (mut store, none) = SettingsFile::open(folder.path()).unwrap();
-        assert!(none.is_none());
-        let layout = Some(initial_layout(Arrangement::Tabs));
-        let orders = (*KnownOrders::shipped()).clone();
-        let settings = Settings { zoom: 1.25, layout, orders, ..Settings::default() };
-        store.write(&settings);
-        drop(store);
-        let (_, found) = SettingsFile::open(folder.path()).unwrap();
-        let found = found.unwrap();
-        assert!(found.zoom == 1.25 && found.layout == settings.layout);
-        assert_eq!(found.orders.len(), settings.orders.len());
-        let file = folder.path().join("settings.json");
-        let text = std::fs::read(&file).unwrap();
-        std::fs::write(&file, &text[..text.len() / 2]).unwrap();
-        assert!(SettingsFile::open(folder.path()).unwrap().1.is_none());
     }
 
     #[test]

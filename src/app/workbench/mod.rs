@@ -107,13 +107,26 @@ impl Workbench {
                 .error(&format!("{what} will be lost when the window closes: {folder}: {error}"));
         };
         match CaseStore::open(&folder.join("cases")) {
-            Ok(store) => self.case_store = store,
+            Ok(store) => {
+                let writable = store.check_writable();
+                model.keeps_cases = writable.is_ok();
+                writable.unwrap_or_else(|error| report("Cases", error));
+                self.case_store = store;
+            }
             Err(error) => report("Cases", error),
         }
         match ExperimentRunner::open(&folder.join("results"), &mut model.experiments) {
-            Ok(runner) => self.experiments = runner,
+            Ok(runner) => {
+                runner.check_writable().unwrap_or_else(|error| report("Results", error));
+                self.experiments = runner;
+            }
             Err(error) => report("Results", error),
         }
+    }
+
+    /// Shows `message` as a notice that something is not as the user may expect.
+    pub fn warn(&mut self, message: &str) {
+        self.core.notices.warning(message);
     }
 
     /// Saves the open network's evidence and options to `folder` from now on, and offers to restore

@@ -6,6 +6,7 @@ mod measure;
 mod record;
 
 use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +39,7 @@ use record::{BatchRecord, ChangesRecord, Record, RunInfo, TimedRecord};
 #[derive(clap::Args)]
 pub struct Args {
     /// Paths of files, or names of samples [default: all samples]
-    network: Vec<String>,
+    network: Vec<OsString>,
 
     /// Engine to propagate with; can be repeated
     #[arg(long, value_parser = options::engine_names())]
@@ -99,7 +100,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let samples = || SAMPLES.iter().map(|sample| sample.name.to_owned()).collect();
+    let samples = || SAMPLES.iter().map(|sample| sample.name.into()).collect();
     let networks = if args.network.is_empty() { samples() } else { args.network.clone() };
     let mut records = Vec::new();
     for spec in &networks {
@@ -125,7 +126,7 @@ struct Prepared {
     compiled: Arc<CompiledNetwork>,
 }
 
-fn prepare(args: &Args, spec: &str) -> Result<Prepared, String> {
+fn prepare(args: &Args, spec: &OsStr) -> Result<Prepared, String> {
     let started = Instant::now();
     let read = options::open(spec)?;
     let load = started.elapsed();
@@ -137,10 +138,10 @@ fn prepare(args: &Args, spec: &str) -> Result<Prepared, String> {
     Ok(Prepared { title: read.origin.title(), load, cases, drawn, compiled })
 }
 
-fn bench_network(args: &Args, spec: &str, records: &mut Vec<Record>) {
+fn bench_network(args: &Args, spec: &OsStr, records: &mut Vec<Record>) {
     let prepared = match prepare(args, spec) {
         Ok(prepared) => prepared,
-        Err(error) => return fail(records, spec, None, None, error),
+        Err(error) => return fail(records, &spec.to_string_lossy(), None, None, error),
     };
     for name in &args.engine {
         let Ok(engine) = options::engine(name) else { continue };

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use cliquescope::engine::{PropagationError, QueryError};
 use cliquescope::network::{Evidence, Finding, Network};
 use cliquescope::propagation::Posteriors;
+use cliquescope::safe_text::{csv_cell, json_for_terminal, visible};
 use serde_json::Value;
 
 use super::blocks::Row;
-use crate::cli::output::{Align, Table, csv_cell};
+use crate::cli::output::{Align, Table};
 
 /// A format of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +89,6 @@ impl Formatter {
                 (vec![",".to_owned(); states.sum()], ",\n")
             }
         };
-        let quoted = |text: &str| Value::from(text).to_string();
         let (header, footer) = match format {
             OutputFormat::Text | OutputFormat::JsonLines => (String::new(), ""),
             OutputFormat::Json => {
@@ -142,11 +142,11 @@ impl Formatter {
         answer: Result<&Posteriors, Failure<'_>>,
     ) {
         if let Some(name) = &row.name {
-            let _ = write!(text, "\"name\":{},", Value::from(name.as_str()));
+            let _ = write!(text, "\"name\":{},", quoted(name));
         }
         match answer {
             Err(failure) => {
-                let _ = write!(text, "\"error\":{}", Value::from(failure.to_string()));
+                let _ = write!(text, "\"error\":{}", quoted(&failure.to_string()));
             }
             Ok(posteriors) => {
                 text.push_str("\"ln_p_evidence\":");
@@ -193,18 +193,18 @@ impl Formatter {
         let network = &self.context.network;
         if self.context.has_several || row.name.is_some() {
             let separator = if is_first { "" } else { "\n" };
-            let name = row.name.as_ref().map_or_else(String::new, |name| format!(": {name}"));
+            let name =
+                row.name.as_ref().map_or_else(String::new, |name| format!(": {}", visible(name)));
             let _ = writeln!(text, "{separator}case {}{name}", row.number);
         }
         for (variable, finding) in evidence.into_iter().flat_map(Evidence::iter) {
             let variable = &network[variable];
+            let name = visible(variable.name());
             let _ = match finding {
                 Finding::Observed(state) => {
-                    writeln!(text, "observed    {}={}", variable.name(), variable.states()[*state])
+                    writeln!(text, "observed    {name}={}", visible(&variable.states()[*state]))
                 }
-                Finding::Likelihood(weights) => {
-                    writeln!(text, "likelihood  {} {weights:?}", variable.name())
-                }
+                Finding::Likelihood(weights) => writeln!(text, "likelihood  {name} {weights:?}"),
             };
         }
         let posteriors = match answer {
@@ -239,6 +239,11 @@ impl Formatter {
     fn push_number(&mut self, text: &mut String, number: f64, missing: &str) {
         text.push_str(if number.is_finite() { self.number.format_finite(number) } else { missing });
     }
+}
+
+/// `text` as a string in JSON.
+fn quoted(text: &str) -> String {
+    json_for_terminal(&Value::from(text).to_string()).into_owned()
 }
 
 /// Why a case has no answer.
@@ -303,9 +308,9 @@ fn json_prefixes(network: &Network) -> (Vec<String>, &'static str) {
     let mut prefixes = Vec::new();
     let mut before = "";
     for variable in network.variables() {
-        let name = Value::from(variable.name());
+        let name = quoted(variable.name());
         for (index, state) in variable.states().iter().enumerate() {
-            let state = Value::from(state.as_str());
+            let state = quoted(state);
             prefixes.push(match index {
                 0 => format!("{before}{name}:{{{state}:"),
                 _ => format!(",{state}:"),

@@ -9,6 +9,7 @@ mod pipeline;
 mod report;
 mod writer;
 
+use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -34,7 +35,7 @@ const INTERRUPTED: u8 = 130;
 #[derive(clap::Args)]
 pub struct Args {
     /// Path of a file, or name of a sample
-    network: String,
+    network: OsString,
 
     /// Observe a variable in a state; can be repeated. Applies to every case of an evidence file
     /// and replaces the case's own finding on the variable

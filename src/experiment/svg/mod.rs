@@ -12,6 +12,7 @@ use self::figure::FigureLayout;
 use super::Record;
 use crate::numbers::wrapped;
 use crate::palette::{self, SeriesColour, svg};
+use crate::safe_text::visible;
 
 /// Space around everything and between panels, in pixels.
 const MARGIN: f64 = 16.0;
@@ -67,7 +68,8 @@ impl Record {
 /// Writes text at a point. `anchor` is the value of the SVG attribute `text-anchor`; `attributes`
 /// are further attributes.
 fn text(body: &mut String, x: f64, y: f64, anchor: &str, attributes: &str, text: &str) {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    // XML cannot hold control characters.
+    let text = visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let _ = writeln!(
         body,
         "<text x='{x:.1}' y='{y:.1}' text-anchor='{anchor}' {attributes}>{text}</text>"

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::cancel::{CancelToken, Cancelled};
+use crate::cancel::CancelToken;
 use crate::engine::{LoadError, LoadOptions, Propagator, launch_time};
+use crate::graph::TriangulationError;
 use crate::network::Evidence;
 use crate::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, compile};
 use crate::session::state::{EngineFailure, LoadedEngine, Refusal};
@@ -81,16 +82,18 @@ impl Worker {
         Ok(())
     }
 
-    /// What the observations of `evidence` leave of the network.
+    /// What the observations of `evidence` leave of the network, compiled within the memory limit
+    /// of the request.
     pub(super) fn compile_given(
         &self,
         evidence: &Evidence,
         request: &Request,
         token: &CancelToken,
-    ) -> Result<Arc<CompiledNetwork>, Cancelled> {
+    ) -> Result<Arc<CompiledNetwork>, TriangulationError> {
         let (_, read) = self.state.opened.as_ref().expect("an earlier step opened it");
         let observed = evidence.observed_variables();
-        let options = CompileOptions { observed, ..request.compile.clone() };
+        let mut options = CompileOptions { observed, ..request.compile.clone() };
+        options.triangulation.max_bytes = memory_limit(request).bytes();
         compile(Arc::clone(&read.network), &options, token).map(Arc::new)
     }
 
@@ -143,6 +146,11 @@ impl Worker {
     }
 }
 
+/// The memory limit of `request`.
+fn memory_limit(request: &Request) -> MemoryLimit {
+    request.memory.unwrap_or_else(MemoryLimit::half_of_available)
+}
+
 /// Loads `compiled` into the engine of `choice`, with the memory limit of `request`.
 pub(super) fn load_engine(
     choice: EngineChoice,
@@ -150,7 +158,7 @@ pub(super) fn load_engine(
     compiled: &Arc<CompiledNetwork>,
 ) -> Result<Box<dyn Propagator>, LoadError> {
     let EngineChoice { engine, precision, threads, paper } = choice;
-    let memory = request.memory.unwrap_or_else(MemoryLimit::half_of_available);
+    let memory = memory_limit(request);
     engine.load(
         compiled,
         &LoadOptions { precision, threads, memory, paper, ..LoadOptions::default() },

@@ -27,6 +27,10 @@ const MAX_CORRECTIONS: usize = 3;
 /// Minimum number of vertices for the aspect ratio to be corrected.
 const MIN_CORRECTED: usize = 60;
 
+/// Maximum number of dummies that all lines together pass. In a graph with more, a line goes straight
+/// to its head, because the lines would take hundreds of megabytes.
+const MAX_PASSED: usize = 1 << 20;
+
 /// A drawn directed graph.
 #[derive(Clone, Debug)]
 pub struct LayeredDrawing {
@@ -80,10 +84,11 @@ fn draw_within(sizes: &[Vec2], arcs: &[(usize, usize)], max_width: usize) -> Lay
         pos2(x[vertex], (top + bottom) / 2.0)
     };
     let centres: Vec<Pos2> = (0..sizes.len()).map(middle).collect();
+    let passed: usize = layered.chains.iter().map(ExactSizeIterator::len).sum();
     let arc_line = |(&(tail, head), chain): (&(usize, usize), &std::ops::Range<usize>)| {
         let half = |vertex: usize| Vec2::new(0.0, sizes[vertex].y / 2.0);
         let mut line = vec![centres[tail] + half(tail)];
-        for dummy in chain.clone() {
+        for dummy in chain.clone().filter(|_| passed <= MAX_PASSED) {
             let (top, bottom) = bands[layered.layer_of[dummy]];
             curve_to(&mut line, pos2(x[dummy], top));
             line.push(pos2(x[dummy], bottom));
@@ -297,6 +302,26 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn chains_and_stars_of_any_size_are_drawn_on_a_small_stack() {
+        const VERTICES: usize = 100_000;
+        let sizes = vec![Vec2::new(40.0, 20.0); VERTICES];
+        let tails: [fn(usize) -> usize; 2] = [|v| v - 1, |_| 0];
+        let arcs = tails.map(|tail| (1..VERTICES).map(|v| (tail(v), v)).collect::<Vec<_>>());
+        std::thread::scope(|scope| {
+            let test = || {
+                for arcs in &arcs {
+                    let drawing = draw(&sizes, arcs, 1.6);
+                    assert!(drawing.bounds.is_finite() && drawing.bounds.area() > 8e7);
+                    let points: usize = drawing.arc_lines.iter().map(Vec::len).sum();
+                    assert!(points < 30 * VERTICES, "{points}");
+                }
+            };
+            let builder = std::thread::Builder::new().stack_size(256 << 10);
+            builder.spawn_scoped(scope, test).unwrap().join().unwrap();
+        });
     }
 
     #[test]

@@ -64,6 +64,10 @@ fn score(size: Vec2) -> f32 {
     factor * (PANE_HEIGHT * fit_scale(size, ASPECT)).min(READABLE_ZOOM)
 }
 
+/// Maximum number of vertices of a tree for which packing is tried. It takes a hundred times as long
+/// as levels, and a larger tree is a blur in any arrangement.
+const MAX_PACKED: usize = 20_000;
+
 /// The structure of a rooted tree: vertices are numbered, and each has a list of children.
 #[derive(Clone, Debug)]
 pub struct TreeShape {
@@ -140,7 +144,8 @@ pub struct TreeDrawing {
 }
 
 /// Draws `tree` in the arrangement in which vertices of `sizes` come out largest. Top-down is
-/// preferred to left-to-right, and left-to-right to packed, unless the difference is large.
+/// preferred to left-to-right, and left-to-right to packed, unless the difference is large. A tree
+/// of more than 20,000 vertices is never packed.
 ///
 /// # Panics
 /// If a vertex of the tree has no size.
@@ -149,18 +154,19 @@ pub struct TreeDrawing {
 /// O(n log n) for n vertices: siblings are sorted by depth, and candidate packings by size.
 #[must_use]
 pub fn draw(tree: &TreeShape, sizes: &[Vec2]) -> TreeDrawing {
-    let candidates =
-        [Arrangement::TopDown, Arrangement::LeftToRight, Arrangement::Packed].map(|arrangement| {
-            let drawing = draw_arranged(tree, sizes, arrangement);
-            let bonus = match arrangement {
-                Arrangement::TopDown => TOP_DOWN_BONUS,
-                Arrangement::LeftToRight => 1.0,
-                Arrangement::Packed => 1.0 / TOP_DOWN_BONUS,
-            };
-            (bonus * score(drawing.bounds.size()), drawing)
-        });
-    let [first, others @ ..] = candidates;
-    others.into_iter().fold(first, |best, next| if next.0 > best.0 { next } else { best }).1
+    let rated = |arrangement| {
+        let drawing = draw_arranged(tree, sizes, arrangement);
+        let bonus = match arrangement {
+            Arrangement::TopDown => TOP_DOWN_BONUS,
+            Arrangement::LeftToRight => 1.0,
+            Arrangement::Packed => 1.0 / TOP_DOWN_BONUS,
+        };
+        (bonus * score(drawing.bounds.size()), drawing)
+    };
+    let packed = (sizes.len() <= MAX_PACKED).then_some(Arrangement::Packed);
+    let others = [Arrangement::LeftToRight].into_iter().chain(packed).map(rated);
+    let first = rated(Arrangement::TopDown);
+    others.fold(first, |best, next| if next.0 > best.0 { next } else { best }).1
 }
 
 /// Draws `tree` in the given arrangement.

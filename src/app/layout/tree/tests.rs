@@ -166,3 +166,22 @@ fn a_chain_of_ten_thousand_vertices_does_not_overflow_the_stack() {
     let drawing = draw(&tree, &vec![Vec2::new(40.0, 25.0); 10_000]);
     assert!(drawing.bounds.is_finite());
 }
+
+#[test]
+fn chains_and_stars_of_any_size_are_drawn_on_a_small_stack() {
+    const VERTICES: usize = 100_000;
+    let chain = (1..=VERTICES).map(|v| if v < VERTICES { vec![v] } else { vec![] }).collect();
+    let star = (0..VERTICES).map(|v| if v == 0 { (1..VERTICES).collect() } else { vec![] });
+    let shapes = [TreeShape::new(chain, 0), TreeShape::new(star.collect(), 0)];
+    let sizes = vec![Vec2::new(40.0, 20.0); VERTICES];
+    std::thread::scope(|scope| {
+        let test = || {
+            for shape in &shapes {
+                let drawing = draw(shape, &sizes);
+                assert!(drawing.bounds.is_finite() && drawing.bounds.area() > 8e7);
+            }
+        };
+        let builder = std::thread::Builder::new().stack_size(256 << 10);
+        builder.spawn_scoped(scope, test).unwrap().join().unwrap();
+    });
+}

@@ -60,7 +60,12 @@ impl CasesPane {
         let frame = egui::Frame::NONE.inner_margin(egui::Margin { left: 8, ..Default::default() });
         egui::CentralPanel::no_frame().frame(frame).show(ui, |ui| {
             if document.cases.is_empty() {
-                ui.label("A case is evidence saved under a name. It is kept until you delete it.");
+                let kept = if model.keeps_cases {
+                    "It is kept until you delete it."
+                } else {
+                    "Cases are lost when the window closes."
+                };
+                ui.label(format!("A case is evidence saved under a name. {kept}"));
                 ui.weak(
                     "Click states to enter evidence, then save it here. Click a case to enter its \
                      evidence again. The posteriors of all cases are shown side by side.",

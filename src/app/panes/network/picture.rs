@@ -166,12 +166,9 @@ fn edges_of_triangulation(network: &Network, compiled: &CompiledNetwork) -> Vec<
         network.parents(a).contains(&b) || network.parents(b).contains(&a)
     };
     let mut edges = Vec::new();
-    for (a, row) in compiled.moral_graph().adjacency().iter().enumerate() {
-        let a = VariableId::new(a);
-        let neighbours = row.ones().map(VariableId::new);
-        let is_moral = |&b: &VariableId| network.is_bayesian() && a < b && !is_arc(a, b);
-        edges.extend(neighbours.filter(is_moral).map(|b| Edge::Moral(a, b)));
-    }
+    let is_moral = |&(a, b): &(VariableId, VariableId)| network.is_bayesian() && !is_arc(a, b);
+    let moral = compiled.moral_graph().edges().filter(is_moral);
+    edges.extend(moral.map(|(a, b)| Edge::Moral(a, b)));
     edges.extend(compiled.fill_edges().iter().map(|&(a, b)| Edge::Fill(a, b)));
     edges
 }

@@ -354,9 +354,8 @@ impl<'a> Pass<'a> {
 
     /// The weights of the likelihood finding of `variable`.
     fn likelihood(&self, variable: VariableId) -> Vec<f64> {
-        let finding = self.evidence.iter().find(|(other, _)| *other == variable);
-        match finding {
-            Some((_, Finding::Likelihood(weights))) => weights.to_vec(),
+        match self.evidence.get(variable) {
+            Some(Finding::Likelihood(weights)) => weights.to_vec(),
             _ => unreachable!("the clique lists findings of the evidence"),
         }
     }

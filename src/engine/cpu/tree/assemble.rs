@@ -14,7 +14,7 @@ use crate::engine::cpu::tree::places::{BeliefTable, VariablePlaces};
 use crate::engine::cpu::tree::rows::{GroupPort, ParentPort, ROW_HEAD, write_rows};
 use crate::engine::cpu::tree::structure::Structure;
 use crate::lowering::{Optimisation, Optimisations};
-use crate::network::VariableId;
+use crate::network::{FactorId, VariableId};
 use crate::potential::write_mapping;
 
 /// The input from which a clique's node is made.
@@ -235,14 +235,24 @@ impl Structure {
         for (clique, factors) in self.shape.factors.iter().enumerate() {
             for factor in factors {
                 let variable = &VariableId::new(factor.index());
-                let is_observed = observed[variable.index()].is_some();
                 let mut at = clique;
-                while is_observed || self.separators[at].contains(variable) {
+                while self.separators[at].contains(variable) {
                     nodes[at].message_is_one = false;
                     let Some(parent) = nodes[at].parent else { break };
                     at = parent;
                 }
             }
+        }
+        // By clique: whether its subtree has the table of an observed variable.
+        let is_observed = |factor: &FactorId| observed[factor.index()].is_some();
+        let mut has_observed: Vec<bool> =
+            self.shape.factors.iter().map(|factors| factors.iter().any(is_observed)).collect();
+        for clique in (1..nodes.len()).rev() {
+            if !has_observed[clique] {
+                continue;
+            }
+            nodes[clique].message_is_one = false;
+            has_observed[nodes[clique].parent.unwrap_or(0)] = true;
         }
     }
 }

@@ -149,20 +149,11 @@ impl<'a> ShortcutSearch<'a> {
 
     /// Computes when each operation ends if there is a free block for every work item.
     fn find_ends(&mut self) {
-        // Recursive, because an input can have a higher number than its reader: messages are added
-        // at the end.
-        fn find(number: usize, all: &[Operation], latencies: &[u64], ends: &mut [u64]) -> u64 {
-            if ends[number] == 0 {
-                let inputs = all[number].factors.iter();
-                let last = inputs.map(|&(factor, _)| find(factor, all, latencies, ends)).max();
-                ends[number] = last.unwrap_or(0) + latencies[number];
-            }
-            ends[number]
-        }
         self.ends.clear();
         self.ends.resize(self.all.len(), 0);
-        for number in 0..self.all.len() {
-            find(number, &self.all, &self.latencies, &mut self.ends);
+        for number in inputs_first(&self.all, self.all.len()) {
+            let inputs = self.all[number].factors.iter().map(|&(factor, _)| self.ends[factor]);
+            self.ends[number] = inputs.max().unwrap_or(0) + self.latencies[number];
         }
     }
 
@@ -230,15 +221,13 @@ impl<'a> ShortcutSearch<'a> {
 /// The first `originals` operations and all operations that these need, each after its inputs. Also
 /// returns the new numbers of the first `originals` operations.
 fn sorted(all: Vec<Operation>, originals: usize) -> (Vec<Operation>, Vec<usize>) {
-    fn visit(
-        number: usize,
-        all: &mut [Option<Operation>],
-        new_numbers: &mut [usize],
-        sorted: &mut Vec<Operation>,
-    ) {
-        let Some(mut operation) = all[number].take() else { return };
+    let order = inputs_first(&all, originals);
+    let mut all: Vec<Option<Operation>> = all.into_iter().map(Some).collect();
+    let mut new_numbers = vec![usize::MAX; all.len()];
+    let mut sorted: Vec<Operation> = Vec::with_capacity(order.len());
+    for number in order {
+        let mut operation = all[number].take().expect("an operation is listed once");
         for (factor, scope) in &mut operation.factors {
-            visit(*factor, all, new_numbers, sorted);
             *factor = new_numbers[*factor];
             // The order of the rows of this input may have changed.
             scope.clone_from(&sorted[*factor].rows);
@@ -246,12 +235,35 @@ fn sorted(all: Vec<Operation>, originals: usize) -> (Vec<Operation>, Vec<usize>)
         new_numbers[number] = sorted.len();
         sorted.push(operation);
     }
-    let mut all: Vec<Option<Operation>> = all.into_iter().map(Some).collect();
-    let mut new_numbers = vec![usize::MAX; all.len()];
-    let mut sorted = Vec::with_capacity(all.len());
-    for number in 0..originals {
-        visit(number, &mut all, &mut new_numbers, &mut sorted);
-    }
     new_numbers.truncate(originals);
     (sorted, new_numbers)
+}
+
+/// The numbers of the first `wanted` operations and of all operations that these need, each after
+/// its inputs. An input can have a higher number than its reader, because shortcuts are added at the
+/// end.
+fn inputs_first(all: &[Operation], wanted: usize) -> Vec<usize> {
+    let mut order = Vec::with_capacity(all.len());
+    let mut is_listed = vec![false; all.len()];
+    // The operations that wait for inputs, each with the number of inputs that were considered.
+    let mut waiting: Vec<(usize, usize)> = Vec::new();
+    for first in 0..wanted {
+        waiting.push((first, 0));
+        while let Some((number, considered)) = waiting.pop() {
+            if is_listed[number] {
+                continue;
+            }
+            match all[number].factors.get(considered) {
+                Some(&(input, _)) => {
+                    waiting.push((number, considered + 1));
+                    waiting.push((input, 0));
+                }
+                None => {
+                    is_listed[number] = true;
+                    order.push(number);
+                }
+            }
+        }
+    }
+    order
 }

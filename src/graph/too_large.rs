@@ -1,0 +1,68 @@
+//! The memory limit of triangulation.
+
+use crate::cancel::Cancelled;
+use crate::graph::dynamic::matrix_bytes;
+use crate::network::VariableId;
+use crate::numbers::{counted, human_bytes, thousands};
+
+/// Upper bound on the bytes of a vertex in all steps from the moral graph to the junction tree.
+const BYTES_PER_VERTEX: u64 = 400;
+
+/// Upper bound on the bytes of an edge of the triangulated graph in the same steps: two entries of
+/// growing lists and an entry of a growing hash map.
+const BYTES_PER_EDGE: u64 = 80;
+
+/// A graph whose triangulation needs more memory than is allowed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "too large to triangulate: {} and at least {} after fill edges need at least {}, and the \
+     limit is {}",
+    counted(*.variables, "variable", "variables"),
+    format!("{} edges", thousands(*.edges)),
+    human_bytes(*.bytes),
+    human_bytes(*.limit)
+)]
+pub struct GraphTooLarge {
+    /// Number of variables.
+    pub variables: usize,
+    /// Number of edges of the moral graph and of the fill edges that are known to be needed.
+    pub edges: u64,
+    /// Memory that a graph of this size takes, in bytes; an upper bound.
+    pub bytes: u64,
+    /// Maximum memory, in bytes.
+    pub limit: u64,
+}
+
+impl GraphTooLarge {
+    /// Checks that building a graph of `variables` variables from families of `pairs` ordered pairs
+    /// of variables in total fits into `limit` bytes.
+    pub(super) fn check_pairs(variables: usize, pairs: u64, limit: u64) -> Result<(), Self> {
+        let bytes = pairs.saturating_mul(size_of::<VariableId>() as u64);
+        if bytes <= limit {
+            return Ok(());
+        }
+        Err(Self { variables, edges: pairs / 2, bytes, limit })
+    }
+
+    /// Checks that a triangulated graph of `variables` variables and `edges` edges fits into
+    /// `limit` bytes.
+    pub(super) fn check(variables: usize, edges: u64, limit: u64) -> Result<(), Self> {
+        let vertices = (variables as u64).saturating_mul(BYTES_PER_VERTEX);
+        let bytes = edges
+            .saturating_mul(BYTES_PER_EDGE)
+            .saturating_add(vertices)
+            .saturating_add(matrix_bytes(variables));
+        if bytes <= limit { Ok(()) } else { Err(Self { variables, edges, bytes, limit }) }
+    }
+}
+
+/// Why a graph was not triangulated.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TriangulationError {
+    /// The work was cancelled.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+    /// The triangulated graph needs more memory than is allowed.
+    #[error(transparent)]
+    TooLarge(#[from] GraphTooLarge),
+}

@@ -1,0 +1,90 @@
+//! Text from files, such as names, made safe for a terminal, a picture or a spreadsheet.
+
+use std::borrow::Cow;
+
+/// `text` with each character that changes how other text is shown replaced by its escape: `\n` for
+/// a line end, `\u{1b}` for the escape character. These are control characters, separators of lines,
+/// and marks of the direction of writing.
+#[must_use]
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_disruptive) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if is_disruptive(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
+    }
+    Cow::Owned(shown)
+}
+
+/// As [`visible`], but line ends stay as they are.
+#[must_use]
+pub fn visible_lines(text: &str) -> Cow<'_, str> {
+    if !text.contains(|c: char| c != '\n' && is_disruptive(c)) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.split('\n').map(visible).collect::<Vec<_>>().join("\n"))
+}
+
+/// `text` in JSON with the control characters that JSON allows in strings, but a terminal obeys,
+/// replaced by their escapes in JSON.
+#[must_use]
+pub fn json_for_terminal(text: &str) -> Cow<'_, str> {
+    let is_control = |c: char| matches!(c, '\u{7f}'..='\u{9f}');
+    if !text.contains(is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if is_control(c) {
+            shown.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Whether a character changes how other text is shown.
+fn is_disruptive(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// `text` as the content of a cell of a CSV file, quoted where needed. An apostrophe is put before
+/// text that a spreadsheet would take for a formula, unless it is a number.
+#[must_use]
+pub fn csv_cell(text: &str) -> String {
+    let is_formula =
+        text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
+    let cell = if is_formula { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) };
+    if cell.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_that_disrupt_the_terminal_are_escaped() {
+        assert_eq!(visible("plain \u{e9} \u{4e2d}"), "plain \u{e9} \u{4e2d}");
+        assert_eq!(visible("a\u{1b}[31mb\nc\u{9b}2J"), "a\\u{1b}[31mb\\nc\\u{9b}2J");
+        assert_eq!(visible("\u{202e}txt"), "\\u{202e}txt");
+        assert_eq!(visible_lines("a\nb\rc\n"), "a\nb\\rc\n");
+        assert_eq!(json_for_terminal("{\"a\u{9b}\": 1}\n"), "{\"a\\u009b\": 1}\n");
+    }
+
+    #[test]
+    fn formulas_are_neutralised_and_numbers_are_not() {
+        assert_eq!(csv_cell("=1+2"), "'=1+2");
+        assert_eq!(csv_cell("@cmd,x"), "\"'@cmd,x\"");
+        assert_eq!(csv_cell("-1.5e3"), "-1.5e3");
+        assert_eq!(csv_cell("-x"), "'-x");
+        assert_eq!(csv_cell("b, \"c\""), "\"b, \"\"c\"\"\"");
+        assert_eq!(csv_cell("a=b"), "a=b");
+    }
+}

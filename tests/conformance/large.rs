@@ -1,0 +1,81 @@
+//! Networks of 100,000 variables, on a thread whose stack is too small for recursion over them.
+
+use std::sync::{Arc, OnceLock};
+
+use cliquescope::network::{Evidence, Network};
+use cliquescope::propagation::CompiledNetwork;
+
+use crate::fixtures::{compiled, network, observed};
+use crate::subject::Subject;
+
+/// Number of variables.
+const VARIABLES: usize = 100_000;
+
+/// Stack of the thread that loads and propagates, in bytes. Recursion would need at least 50 bytes
+/// a level, 5 MB in all.
+const STACK: usize = 1 << 20;
+
+/// The name under which an engine may skip these networks.
+const LARGE: &str = "100,000 variables";
+
+/// The probability of state 1 given state 0 of the parent, and given state 1.
+const GIVEN: [f64; 2] = [0.25, 0.625];
+
+/// A network of binary variables: the first is a fair coin, and each other one has the parent that
+/// `parent` gives.
+fn large(parent: fn(usize) -> usize) -> Arc<CompiledNetwork> {
+    let row = |p: f64| [1.0 - p, p];
+    let (coin, table) = (row(0.5), GIVEN.map(row).concat());
+    let parents: Vec<[usize; 1]> = (1..VARIABLES).map(|v| [parent(v)]).collect();
+    let others = parents.iter().map(|parents| (2, &parents[..], &table[..]));
+    let all: Vec<_> = std::iter::once((2, &[][..], &coin[..])).chain(others).collect();
+    compiled(network(&all))
+}
+
+fn on_small_stack(test: impl FnOnce() + Send) {
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().stack_size(STACK);
+        builder.spawn_scoped(scope, test).unwrap().join().unwrap();
+    });
+}
+
+/// Propagates without evidence and given the last variable in state 1, and compares with the
+/// distribution of the last variable `last` and the first one given the evidence, `first`.
+fn check(subject: &Subject, compiled: &Arc<CompiledNetwork>, last: f64, first: f64) {
+    on_small_stack(|| {
+        let network: &Network = compiled.network();
+        let mut propagator = subject.load(compiled);
+        let mut propagate = |evidence: &Evidence| {
+            crate::subject::propagate(&mut *propagator, compiled, evidence).expect("it is possible")
+        };
+        let ends = [0, VARIABLES - 1].map(|v| network.ids().nth(v).expect("a variable"));
+        let none = propagate(&Evidence::none());
+        subject.assert_close(none.of(ends[0]), &[0.5, 0.5], "the first variable");
+        subject.assert_close(none.of(ends[1]), &[1.0 - last, last], "the last variable");
+        let given = propagate(&observed(network, &[(VARIABLES - 1, 1)]));
+        subject.assert_close_ln(given.ln_p_evidence(), last.ln(), "ln P(e)");
+        subject.assert_close(given.of(ends[0]), &[1.0 - first, first], "given the last variable");
+    });
+}
+
+/// A chain: each variable depends on the one before.
+pub fn a_chain_of_100_000_variables(subject: &Subject) {
+    static CHAIN: OnceLock<Arc<CompiledNetwork>> = OnceLock::new();
+    if subject.is_exempt(LARGE) {
+        return;
+    }
+    let compiled = CHAIN.get_or_init(|| large(|v| v - 1));
+    // The stationary distribution p = 0.25 (1 - p) + 0.625 p. The ends are independent.
+    check(subject, compiled, 0.4, 0.5);
+}
+
+/// A star: all variables depend on the first one.
+pub fn a_star_of_100_000_variables(subject: &Subject) {
+    static STAR: OnceLock<Arc<CompiledNetwork>> = OnceLock::new();
+    if subject.is_exempt(LARGE) {
+        return;
+    }
+    let compiled = STAR.get_or_init(|| large(|_| 0));
+    let last = (GIVEN[0] + GIVEN[1]) / 2.0;
+    check(subject, compiled, last, 0.5 * GIVEN[1] / last);
+}
