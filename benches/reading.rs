@@ -17,7 +17,7 @@ fn main() {
 /// Names of large shipped networks, each with the extension of every format that can be written,
 /// such as `munin4.bif`.
 fn sample_files() -> Vec<String> {
-    let formats = Format::ALL.iter().filter(|format| format.is_written());
+    let formats = Format::ALL.iter().filter(|format| format.can_write());
     let extensions = formats.map(|format| format.extensions()[0]);
     extensions
         .flat_map(|extension| ["diabetes", "munin4"].map(|name| format!("{name}.{extension}")))

@@ -77,7 +77,8 @@ fn files_do_not_import_each_other_in_large_cycles() {
 
 #[test]
 fn egui_is_used_only_in_app() {
-    let crates = ["egui", "eframe", "egui_plot", "egui_tiles", "egui_extras", "egui_notify"];
+    let crates =
+        ["egui", "eframe", "egui_plot", "egui_graphs", "egui_tiles", "egui_extras", "egui_notify"];
     assert_only_in(&["app/"], "egui outside src/app", |line| {
         crates.iter().any(|name| line.contains(&format!("{name}::")))
     });

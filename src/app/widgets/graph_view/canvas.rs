@@ -5,6 +5,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use eframe::egui::{self, Id, Painter, Pos2, Rect, Response, Sense, Shape, Ui, Vec2};
+use petgraph::stable_graph::{EdgeIndex, NodeIndex};
 
 use super::camera::Camera;
 use super::chunk::{CHUNK_SIZE, Chunk, ShapeTessellator, View};
@@ -12,7 +13,7 @@ use super::edge::{EdgeShape, EdgeStyle};
 use super::labels::{self, LabelColours};
 use super::minimap::{self, MapColours, Minimap};
 use super::node::NodeStyle;
-use super::{Node, PlacedEdge, PlacedNode};
+use super::{Node, PlacedEdge, PlacedNode, ShapeGraph, edges_of, nodes_of};
 use crate::app::layout;
 
 /// Minimum zoom when a node is brought to the centre, so that its text can be read.
@@ -30,8 +31,7 @@ const DRAWN_REGION: f32 = 2.0;
 /// `K` holds everything that the styles depend on, except the graph and the theme. Styles are
 /// computed again when this key, the graph or the theme changes.
 pub struct GraphCanvas<K> {
-    pub(super) nodes: Vec<Node>,
-    pub(super) edges: Vec<EdgeShape>,
+    pub(super) graph: ShapeGraph,
     /// Nodes that are labelled even if they are small, most important first.
     labelled: Vec<usize>,
     pub(super) bounds: Rect,
@@ -101,8 +101,7 @@ impl<K: PartialEq> GraphCanvas<K> {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            nodes: Vec::new(),
-            edges: Vec::new(),
+            graph: ShapeGraph::new(),
             labelled: Vec::new(),
             bounds: layout::bounds(&[], &[]),
             camera: Camera::default(),
@@ -138,25 +137,34 @@ impl<K: PartialEq> GraphCanvas<K> {
             text: Arc::new(text),
             style: NodeStyle::default(),
         };
-        self.nodes = nodes.into_iter().map(node).collect();
-        let edge = |placed: PlacedEdge| {
-            assert!(placed.from.max(placed.to) < self.nodes.len(), "an edge ends at a node");
-            EdgeShape::new((placed.from, placed.to), placed.path, &placed.text)
-        };
-        self.edges = edges.into_iter().map(edge).collect();
-        let boxes = self.nodes.iter().map(Node::rect);
+        self.graph = ShapeGraph::new();
+        for placed in nodes {
+            self.graph.add_node_custom((), |added| {
+                added.set_location(placed.centre);
+                *added.display_mut() = node(placed);
+            });
+        }
+        for placed in edges {
+            let ends = (placed.from, placed.to);
+            let [from, to] = [placed.from, placed.to].map(NodeIndex::new);
+            self.graph.add_edge_custom(from, to, (), |added| {
+                *added.display_mut() = EdgeShape::new(ends, placed.path, &placed.text);
+            });
+        }
+        let boxes = nodes_of(&self.graph).map(Node::rect);
         self.bounds = boxes.reduce(Rect::union).unwrap_or_else(|| layout::bounds(&[], &[]));
         let origin_of = |(index, node): (usize, &Node)| {
             origins.get(index).copied().flatten().unwrap_or(node.centre)
         };
-        let from: Vec<Pos2> = self.nodes.iter().enumerate().map(origin_of).collect();
-        let moves = from.iter().zip(&self.nodes).any(|(from, node)| *from != node.centre);
+        let from: Vec<Pos2> = nodes_of(&self.graph).enumerate().map(origin_of).collect();
+        let mut moves = from.iter().zip(nodes_of(&self.graph));
+        let moves = moves.any(|(from, node)| *from != node.centre);
         self.motion = moves.then_some(Motion { from, start: None });
         let chunks = |count: usize| count.div_ceil(CHUNK_SIZE);
         self.node_chunks.clear();
-        self.node_chunks.resize_with(chunks(self.nodes.len()), Chunk::default);
+        self.node_chunks.resize_with(chunks(self.graph.node_count()), Chunk::default);
         self.edge_chunks.clear();
-        self.edge_chunks.resize_with(chunks(self.edges.len()), Chunk::default);
+        self.edge_chunks.resize_with(chunks(self.graph.edge_count()), Chunk::default);
         self.top_edges = Chunk::default();
         self.labelled.clear();
         self.drawn = None;
@@ -165,7 +173,7 @@ impl<K: PartialEq> GraphCanvas<K> {
     /// The centre of each node, by a key that identifies it.
     #[must_use]
     pub fn centres<Q: Hash + Eq>(&self, keys: impl Iterator<Item = Q>) -> HashMap<Q, Pos2> {
-        keys.zip(&self.nodes).map(|(key, node)| (key, node.centre)).collect()
+        keys.zip(nodes_of(&self.graph)).map(|(key, node)| (key, node.centre)).collect()
     }
 
     /// Sets which nodes are labelled even if they are too small for text, most important first.
@@ -194,10 +202,10 @@ impl<K: PartialEq> GraphCanvas<K> {
 
     /// Brings a node to the centre, large enough to read its text.
     pub fn centre_on(&mut self, node: usize) {
-        if let Some(node) = self.nodes.get(node) {
+        if let Some(node) = self.graph.node(NodeIndex::new(node)) {
             self.fitted = false;
             let mut goal = self.camera;
-            goal.centre_on(node.centre, READABLE_ZOOM);
+            goal.centre_on(node.display().centre, READABLE_ZOOM);
             self.camera_goal = Some(goal);
         }
     }
@@ -206,7 +214,7 @@ impl<K: PartialEq> GraphCanvas<K> {
     #[must_use]
     pub fn is_visible(&self, node: usize) -> bool {
         let in_view = |node: &Node| self.rect.contains(self.camera.to_pane(self.rect, node.centre));
-        self.nodes.get(node).is_some_and(in_view)
+        self.graph.node(NodeIndex::new(node)).is_some_and(|node| in_view(node.display()))
     }
 
     /// Whether the whole picture is shown and follows the size of its pane.
@@ -298,8 +306,10 @@ impl<K: PartialEq> GraphCanvas<K> {
         mut node_style: impl FnMut(usize) -> NodeStyle,
         mut edge_style: impl FnMut(usize) -> EdgeStyle,
     ) {
-        for (index, node) in self.nodes.iter_mut().enumerate() {
+        for index in 0..self.graph.node_count() {
             let style = node_style(index);
+            let Some(node) = self.graph.node_mut(NodeIndex::new(index)) else { continue };
+            let node = node.display_mut();
             if style != node.style {
                 if style.fill != node.style.fill {
                     self.map.forget();
@@ -308,8 +318,10 @@ impl<K: PartialEq> GraphCanvas<K> {
                 self.node_chunks[index / CHUNK_SIZE].is_stale = true;
             }
         }
-        for (index, edge) in self.edges.iter_mut().enumerate() {
+        for index in 0..self.graph.edge_count() {
             let style = edge_style(index);
+            let Some(edge) = self.graph.edge_mut(EdgeIndex::new(index)) else { continue };
+            let edge = edge.display_mut();
             if style != edge.style {
                 self.top_edges.is_stale |= style.on_top || edge.style.on_top;
                 edge.style = style;
@@ -342,9 +354,11 @@ impl<K: PartialEq> GraphCanvas<K> {
         let mut tessellator = ShapeTessellator::new(ui);
         let mut made = 0;
         let from = self.motion.as_ref().map(|motion| &motion.from).zip(progress);
+        let (nodes, edges): (Vec<&Node>, Vec<&EdgeShape>) =
+            (nodes_of(&self.graph).collect(), edges_of(&self.graph).collect());
         let centre = |index: usize| match from {
-            Some((from, share)) => from[index].lerp(self.nodes[index].centre, share),
-            None => self.nodes[index].centre,
+            Some((from, share)) => from[index].lerp(nodes[index].centre, share),
+            None => nodes[index].centre,
         };
         let add_edge = |edge: &EdgeShape, shapes: &mut Vec<Shape>| {
             if from.is_none() {
@@ -353,19 +367,18 @@ impl<K: PartialEq> GraphCanvas<K> {
             edge.add_straight(&view, centre(edge.ends.0), centre(edge.ends.1), shapes);
             true
         };
-        let add_edges = |edges: &[EdgeShape], on_top: bool, shapes: &mut Vec<Shape>| {
+        let add_edges = |edges: &[&EdgeShape], on_top: bool, shapes: &mut Vec<Shape>| {
             let edges = edges.iter().filter(|edge| edge.style.on_top == on_top);
             edges.fold(true, |complete, edge| add_edge(edge, shapes) && complete)
         };
-        for (chunk, edges) in self.edge_chunks.iter_mut().zip(self.edges.chunks(CHUNK_SIZE)) {
+        for (chunk, edges) in self.edge_chunks.iter_mut().zip(edges.chunks(CHUNK_SIZE)) {
             if chunk.is_stale {
                 chunk.make(&view, &mut tessellator, |shapes| add_edges(edges, false, shapes));
                 made += 1;
             }
         }
         if self.top_edges.is_stale {
-            let edges = &self.edges;
-            self.top_edges.make(&view, &mut tessellator, |shapes| add_edges(edges, true, shapes));
+            self.top_edges.make(&view, &mut tessellator, |shapes| add_edges(&edges, true, shapes));
             made += 1;
         }
         for (number, chunk) in self.node_chunks.iter_mut().enumerate() {
@@ -373,10 +386,10 @@ impl<K: PartialEq> GraphCanvas<K> {
                 continue;
             }
             let first = number * CHUNK_SIZE;
-            let last = (first + CHUNK_SIZE).min(self.nodes.len());
+            let last = (first + CHUNK_SIZE).min(nodes.len());
             chunk.make(&view, &mut tessellator, |shapes| {
                 (first..last).fold(true, |complete, index| {
-                    let node = &self.nodes[index];
+                    let node = nodes[index];
                     let drawn = match from {
                         None => node.add_shapes(&view, shapes),
                         Some(_) => node.at(centre(index)).add_shapes(&view, shapes),
@@ -408,7 +421,9 @@ impl<K: PartialEq> GraphCanvas<K> {
                 line: visuals.weak_text_color(),
             };
             let view = View { painter, zoom: self.camera.zoom(), origin, needed: rect };
-            let nodes = self.labelled.iter().filter_map(|&node| self.nodes.get(node));
+            let nodes = self.labelled.iter().filter_map(|&node| {
+                self.graph.node(NodeIndex::new(node)).map(egui_graphs::Node::display)
+            });
             labels::paint(painter, &view, rect, nodes, colours);
         }
         if let Some(area) = minimap::area(rect, self.bounds, &self.camera) {
@@ -418,7 +433,7 @@ impl<K: PartialEq> GraphCanvas<K> {
                 frame: visuals.strong_text_color(),
             };
             let (places, view) = ((rect, area), (self.bounds, &self.camera));
-            self.map.paint(painter, places, view, &self.nodes, colours);
+            self.map.paint(painter, places, view, nodes_of(&self.graph), colours);
         }
     }
 }

@@ -3,6 +3,7 @@
 use eframe::egui::{FontId, Painter, Pos2, Rect, Shape, pos2, vec2};
 
 use crate::app::widgets::graph_view::canvas::GraphCanvas;
+use crate::app::widgets::graph_view::nodes_of;
 use crate::app::widgets::graph_view::text::{MIN_TEXT_SIZE, font_size};
 use crate::app::widgets::state_bar::{BarColours, RowLayout, StateBar};
 
@@ -77,7 +78,7 @@ impl<K: PartialEq> GraphCanvas<K> {
     pub fn chart_rows(&self) -> Vec<ChartRow> {
         let zoom = self.camera.zoom();
         let mut rows = Vec::new();
-        for (index, node) in self.nodes.iter().enumerate() {
+        for (index, node) in nodes_of(&self.graph).enumerate() {
             let Some(chart) = node.style.chart.as_ref().filter(|_| node.shows_chart(zoom)) else {
                 continue;
             };

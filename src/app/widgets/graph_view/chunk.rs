@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use eframe::egui::epaint::{Mesh, Tessellator};
 use eframe::egui::{Painter, Pos2, Rect, Shape, Ui, Vec2};
+use egui_graphs::DrawContext;
 
 /// Number of items of a chunk. With more, a change of one item costs more; with fewer, there are
 /// more chunks to copy in every frame.
@@ -21,7 +22,13 @@ pub struct View<'a> {
     pub needed: Rect,
 }
 
-impl View<'_> {
+impl<'a> View<'a> {
+    /// The view that egui_graphs draws.
+    pub fn of(context: &DrawContext<'a>) -> Self {
+        let (painter, meta) = (context.painter, context.meta);
+        Self { painter, zoom: meta.zoom, origin: meta.pan, needed: painter.clip_rect() }
+    }
+
     /// Where `point` of the picture appears on the screen.
     pub fn to_screen(&self, point: Pos2) -> Pos2 {
         (point.to_vec2() * self.zoom + self.origin).to_pos2()

@@ -6,6 +6,11 @@ use eframe::egui::{
     Color32, CornerRadius, FontId, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2, vec2,
 };
 
+use egui_graphs::{DisplayEdge, DrawContext, EdgeProps};
+use petgraph::EdgeType;
+use petgraph::stable_graph::IndexType;
+
+use super::Node;
 use super::chunk::View;
 use super::text::font_size;
 
@@ -50,6 +55,7 @@ pub struct EdgeStyle {
 }
 
 /// An edge in a picture, with the style that it was last given.
+#[derive(Clone, Debug)]
 pub(super) struct EdgeShape {
     /// The indices of the nodes at its ends.
     pub(super) ends: (usize, usize),
@@ -61,6 +67,37 @@ pub(super) struct EdgeShape {
     /// is no place for a label.
     has_corners: bool,
     pub(super) style: EdgeStyle,
+}
+
+impl From<EdgeProps<()>> for EdgeShape {
+    fn from(_: EdgeProps<()>) -> Self {
+        Self::new((0, 0), Vec::new(), "")
+    }
+}
+
+impl<Ty: EdgeType, Ix: IndexType> DisplayEdge<(), (), Ty, Ix, Node> for EdgeShape {
+    fn shapes(
+        &mut self,
+        _: &egui_graphs::Node<(), (), Ty, Ix, Node>,
+        _: &egui_graphs::Node<(), (), Ty, Ix, Node>,
+        context: &DrawContext,
+    ) -> Vec<Shape> {
+        let mut shapes = Vec::new();
+        self.add_shapes(&View::of(context), &mut shapes);
+        shapes
+    }
+
+    fn update(&mut self, _: &EdgeProps<()>) {}
+
+    /// An edge is a line, and has no inside. The canvas finds the nearest line.
+    fn is_inside(
+        &self,
+        _: &egui_graphs::Node<(), (), Ty, Ix, Node>,
+        _: &egui_graphs::Node<(), (), Ty, Ix, Node>,
+        _: Pos2,
+    ) -> bool {
+        false
+    }
 }
 
 impl EdgeShape {

@@ -5,7 +5,7 @@ use eframe::egui::{self, Pos2, Rect, Response, Ui, Vec2};
 use super::camera::Camera;
 use super::canvas::GraphCanvas;
 use super::edge::EdgeShape;
-use super::{Node, Pointing, Target, minimap};
+use super::{Node, Pointing, Target, edges_of, minimap, nodes_of};
 
 /// Zoom factor of one notch of the mouse wheel.
 pub(super) const ZOOM_PER_NOTCH: f32 = 1.15;
@@ -119,9 +119,7 @@ impl<K: PartialEq> GraphCanvas<K> {
         let hit = |node: &Node| {
             Rect::from_center_size(node.centre, node.size.max(target)).contains(point)
         };
-        let node = self
-            .nodes
-            .iter()
+        let node = nodes_of(&self.graph)
             .enumerate()
             .filter(|(_, node)| hit(node))
             .map(|(index, node)| (node.rect().distance_to_pos(point), index))
@@ -132,8 +130,7 @@ impl<K: PartialEq> GraphCanvas<K> {
         let near = |edge: &EdgeShape| {
             edge.style.width > 0.0 && edge.bounds.expand(tolerance).contains(point)
         };
-        self.edges
-            .iter()
+        edges_of(&self.graph)
             .enumerate()
             .filter(|(_, edge)| near(edge))
             .map(|(index, edge)| (edge.distance(point), index))

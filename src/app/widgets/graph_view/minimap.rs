@@ -63,12 +63,12 @@ impl Minimap {
     }
 
     /// Paints the map into `area`.
-    pub(super) fn paint(
+    pub(super) fn paint<'n>(
         &mut self,
         painter: &Painter,
         (pane, area): (Rect, Rect),
         (bounds, camera): (Rect, &Camera),
-        nodes: &[Node],
+        nodes: impl Iterator<Item = &'n Node>,
         colours: MapColours,
     ) {
         let frame = area.expand(4.0);

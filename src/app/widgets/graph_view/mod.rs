@@ -1,7 +1,9 @@
 //! Pictures of graphs that can be zoomed, dragged and pointed at.
 //!
 //! Nodes are boxes with text, edges are lines. They show less detail the smaller they are, and text
-//! that would be smaller than 10 points is left out.
+//! that would be smaller than 10 points is left out. The graph and the interfaces of its nodes and
+//! edges are those of egui_graphs. Its widget is not used, because it makes all shapes again in
+//! every frame, and requests a further frame after each.
 //!
 //! * **Drawing only what changed.** Turning shapes into triangles takes most of the time of a
 //!   frame. The triangles of a few dozen neighbouring items are kept in a chunk, which is made
@@ -29,6 +31,8 @@ mod text;
 use std::sync::Arc;
 
 use eframe::egui::{Pos2, Rect, Vec2};
+use petgraph::Directed;
+use petgraph::stable_graph::DefaultIx;
 
 pub use canvas::GraphCanvas;
 use node::NodeText;
@@ -77,7 +81,21 @@ pub struct Pointing {
     pub clicked: Option<Option<Target>>,
 }
 
+/// The graph of a picture. Nodes and edges have the indices of those that were placed.
+type ShapeGraph = egui_graphs::Graph<(), (), Directed, DefaultIx, Node, edge::EdgeShape>;
+
+/// The nodes of a graph, in the order of their indices.
+fn nodes_of(graph: &ShapeGraph) -> impl Iterator<Item = &Node> {
+    graph.nodes_iter().map(|(_, node)| node.display())
+}
+
+/// The edges of a graph, in the order of their indices.
+fn edges_of(graph: &ShapeGraph) -> impl Iterator<Item = &edge::EdgeShape> {
+    graph.edges_iter().map(|(_, edge)| edge.display())
+}
+
 /// A node in a picture, with the style that it was last given.
+#[derive(Clone, Debug)]
 struct Node {
     centre: Pos2,
     size: Vec2,

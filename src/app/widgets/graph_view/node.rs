@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use eframe::egui::{
-    Color32, CornerRadius, FontId, Painter, Rect, Shape, Stroke, StrokeKind, Vec2, pos2, vec2,
+    Color32, CornerRadius, FontId, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2, pos2, vec2,
 };
+use egui_graphs::{DisplayNode, DrawContext, NodeProps};
+use petgraph::EdgeType;
+use petgraph::stable_graph::IndexType;
 
 use super::Node;
 use super::chart::{CHART_TOP, Chart};
@@ -68,6 +71,41 @@ pub struct NodeStyle {
     pub dot: Option<Color32>,
     /// A bar chart below the title.
     pub chart: Option<Arc<Chart>>,
+}
+
+impl From<NodeProps<()>> for Node {
+    fn from(props: NodeProps<()>) -> Self {
+        Self {
+            centre: props.location(),
+            size: Vec2::splat(1.0),
+            text: Arc::default(),
+            style: NodeStyle::default(),
+        }
+    }
+}
+
+impl<E: Clone, Ty: EdgeType, Ix: IndexType> DisplayNode<(), E, Ty, Ix> for Node {
+    fn closest_boundary_point(&self, direction: Vec2) -> Pos2 {
+        let half = self.size / 2.0;
+        let reach =
+            |half: f32, along: f32| if along == 0.0 { f32::INFINITY } else { half / along.abs() };
+        let factor = reach(half.x, direction.x).min(reach(half.y, direction.y));
+        if factor.is_finite() { self.centre + direction * factor } else { self.centre }
+    }
+
+    fn shapes(&mut self, context: &DrawContext) -> Vec<Shape> {
+        let mut shapes = Vec::new();
+        self.add_shapes(&View::of(context), &mut shapes);
+        shapes
+    }
+
+    fn update(&mut self, props: &NodeProps<()>) {
+        self.centre = props.location();
+    }
+
+    fn is_inside(&self, point: Pos2) -> bool {
+        self.rect().contains(point)
+    }
 }
 
 impl Node {
