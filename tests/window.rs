@@ -700,9 +700,6 @@ fn the_cases_of_a_long_file_are_read_as_they_are_shown() {
         harness.state_mut().run_command(&ctx, CaseFileCommand::ReadCases(range));
     }
     wait_for(&mut harness, |workbench| file(workbench).is_some_and(|file| file.has(&(2990..3000))));
-    harness.state_mut().run_command(&ctx, CaseFileCommand::AddCase(2999));
-    harness.run_steps(3);
-    harness.get_by_label("Recall many 3000");
     std::fs::write(&path, "smoke\nyes\n").expect("a writable folder");
     harness.state_mut().run_command(&ctx, CaseFileCommand::ReadCases(0..10));
     wait_for(&mut harness, |workbench| file(workbench).is_none());

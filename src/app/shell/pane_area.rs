@@ -1,6 +1,8 @@
 //! Draws the panes in their tabs.
 
-use eframe::egui::{self, Align, Frame, Layout, Margin, Response, Sense, Ui, WidgetText};
+use eframe::egui::{
+    self, Align, Frame, Layout, Margin, Response, Sense, Ui, UiBuilder, WidgetText, vec2,
+};
 use egui_tiles::{Behavior, SimplificationOptions, Tile, TileId, Tiles, Tree, UiResponse};
 
 use crate::app::panes::Panes;
@@ -25,20 +27,22 @@ pub fn show(
 
 /// Draws `pane` alone, below a bar with its title.
 fn maximised(ui: &mut Ui, pane: Pane, panes: &mut Panes, model: &Model, commands: &mut Commands) {
-    let bar = Frame::new().inner_margin(Margin::symmetric(6, 2)).show(ui, |ui| {
-        ui.horizontal(|ui| {
-            ui.strong(pane.title());
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                if ui.button("Restore").on_hover_text("Show the other panes again").clicked() {
-                    commands.push(ViewCommand::Restore);
-                }
-            });
-        });
-    });
-    let bar = ui.interact(bar.response.rect, ui.id().with("maximised"), Sense::click());
+    let size = vec2(ui.available_width(), ui.spacing().interact_size.y + 4.0);
+    // The bar is allocated before the button, which would otherwise lie below it.
+    let (rect, bar) = ui.allocate_exact_size(size, Sense::click());
     if bar.double_clicked() {
         commands.push(ViewCommand::Restore);
     }
+    let layout = Layout::left_to_right(Align::Center);
+    let inside = UiBuilder::new().max_rect(rect.shrink2(vec2(6.0, 2.0))).layout(layout);
+    ui.scope_builder(inside, |ui| {
+        ui.strong(pane.title());
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            if ui.button("Restore").on_hover_text("Show the other panes again").clicked() {
+                commands.push(ViewCommand::Restore);
+            }
+        });
+    });
     draw(ui, pane, panes, model, commands);
 }
 

@@ -62,7 +62,8 @@ fn free_place(rect: Rect, size: Vec2, pane: Rect, taken: &[Rect]) -> Option<Rect
     let steps = (0..4).flat_map(|step| SIDES.map(|side| (step, side)));
     let places = steps.map(|(step, side)| {
         let direction = side.to_sign();
-        let distance = (rect.size() + size) / 2.0 + Vec2::splat(2.0 + 14.0 * step as f32);
+        let gap = Vec2::splat(2.0);
+        let distance = (rect.size() + size) / 2.0 + gap + (size + gap) * step as f32;
         Rect::from_center_size(rect.center() + direction * distance, size)
     });
     let mut free = places.filter(|place| {

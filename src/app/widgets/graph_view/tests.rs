@@ -207,6 +207,7 @@ fn a_tiny_node_can_be_hit_within_four_points() {
 #[test]
 fn nodes_move_to_their_new_places_and_then_the_window_rests() {
     let mut harness = fixture();
+    harness.ctx.all_styles_mut(|style| style.animation_time = 0.1);
     let node = |x: f32| PlacedNode {
         centre: pos2(x, 0.0),
         size: vec2(40.0, 20.0),
