@@ -63,53 +63,25 @@ impl Gpu {
     /// Loads the kernels, and makes room for the tables of `plan`.
     pub fn load(device: &'static Device, plan: &Plan) -> Result<Self, DriverError> {
         let stream = device.stream()?;
-        let [
-            contract_0,
-            contract_1,
-            contract_2,
-            contract_3,
-            contract_4,
-            contract_5,
-            contract_6,
-            contract_7,
-            contract_8,
-            contract_many,
-            sum_rows,
-            rescale,
-            divide,
-            read,
-        ] = device.load(
-            kernels::TABLE_FREE,
-            [
-                "contract_0",
-                "contract_1",
-                "contract_2",
-                "contract_3",
-                "contract_4",
-                "contract_5",
-                "contract_6",
-                "contract_7",
-                "contract_8",
-                "contract_many",
-                "sum_rows",
-                "rescale",
-                "divide",
-                "read",
-            ],
-        )?;
-        let [empty] = device.load(kernels::EMPTY, ["empty"])?;
-        let contract = [
-            contract_0,
-            contract_1,
-            contract_2,
-            contract_3,
-            contract_4,
-            contract_5,
-            contract_6,
-            contract_7,
-            contract_8,
-            contract_many,
+        let names = [
+            "contract_0",
+            "contract_1",
+            "contract_2",
+            "contract_3",
+            "contract_4",
+            "contract_5",
+            "contract_6",
+            "contract_7",
+            "contract_8",
+            "contract_many",
+            "sum_rows",
+            "rescale",
+            "divide",
+            "read",
         ];
+        let [contract @ .., sum_rows, rescale, divide, read] =
+            device.load(kernels::TABLE_FREE, names)?;
+        let [empty] = device.load(kernels::EMPTY, ["empty"])?;
         Ok(Self {
             buffers: PlanBuffers::new(&stream, plan)?,
             tables: tables(&stream, plan)?,
