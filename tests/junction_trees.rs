@@ -559,7 +559,7 @@ fn a_given_order_determines_the_fill_edges_and_the_maximal_clusters() {
     let order = ids(&[0, 2, 1, 3, 4]);
     let elimination = eliminate_in_order(&cycle(5), &order, &CancelToken::new()).unwrap();
     assert_eq!(elimination.order, order);
-    let edges = [(1, 4), (1, 3)].map(|(a, b)| (VariableId::new(a), VariableId::new(b)));
+    let edges = [(1, 3), (1, 4)].map(|(a, b)| (VariableId::new(a), VariableId::new(b)));
     assert_eq!(elimination.fill_edges, edges);
     assert_eq!(elimination.maximal_clusters(), [0, 1, 2]);
 }
