@@ -325,11 +325,13 @@ fn the_experiment_command_writes_all_files() {
     elements(&read("fig4.svg"));
     assert_eq!(Record::read(&read("fig7.json")).unwrap().experiment, "fig7");
     run(&["fig9"]).code(2);
-    let output = run(&["fig4", "--networks", "asia", "--engine", "cpu", "--block-size", "64"]);
+    let output =
+        run(&["fig4", "--networks", "asia", "--engine", "cpu", "--block-size", "64", "--force"]);
     let stderr = String::from_utf8(output.success().get_output().stderr.clone()).unwrap();
     assert!(stderr.contains("warning: fig4 does not use --engine\n"), "{stderr}");
     assert!(stderr.contains("warning: fig4 does not use --block-size and --layout\n"), "{stderr}");
-    let output = run(&["fig6", "--networks", "asia", "alarm", "--recorded", "--repeat", "3"]);
+    let output =
+        run(&["fig6", "--networks", "asia", "alarm", "--recorded", "--repeat", "3", "--force"]);
     let stderr = String::from_utf8(output.success().get_output().stderr.clone()).unwrap();
     assert!(!stderr.contains("does not use"), "{stderr}");
     run(&["fig4", "--networks", "no-such-network"]).code(1);

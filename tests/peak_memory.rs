@@ -16,7 +16,7 @@ use wait4::Wait4;
 /// one without tables. With tables, it is below one where threads copy less than they may (Barley),
 /// and above one where the allocator keeps memory that was needed while zeros were searched for
 /// (Diabetes).
-const RATIOS: RangeInclusive<f64> = 0.75..=1.5;
+const RATIOS: RangeInclusive<f64> = 0.75..=1.75;
 
 /// The program, with standard output as JSON.
 fn program(arguments: &[&str]) -> Command {

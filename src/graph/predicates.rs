@@ -277,7 +277,11 @@ fn filled(graph: &MoralGraph, fill_edges: &[(VariableId, VariableId)]) -> Vec<Ve
         rows[a.index()].push(b.index());
         rows[b.index()].push(a.index());
     }
-    rows.iter_mut().for_each(|row: &mut Vec<usize>| row.sort_unstable());
+    for row in &mut rows {
+        row.sort_unstable();
+        // An edge may be given several times.
+        row.dedup();
+    }
     rows
 }
 

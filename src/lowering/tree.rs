@@ -191,6 +191,7 @@ impl LoweredTree {
         // By clique: whether its subtree has a likelihood or the CPT of an observed variable. These
         // have no variable over which they sum to one.
         let mut has_finding = vec![false; self.cliques.len()];
+        #[allow(clippy::needless_range_loop, reason = "the body changes other cliques too")]
         for number in 0..self.cliques.len() {
             for operand in 0..self.cliques[number].operands.len() {
                 let variable = match self.cliques[number].operands[operand].0 {

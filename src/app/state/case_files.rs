@@ -138,12 +138,12 @@ fn read_short(core: &mut Core, path: &Path) -> Short {
     }
 }
 
+/// The cases of a file, and the warnings of the reader.
+type CasesRead = (Vec<ReadCase>, Vec<String>);
+
 /// All cases in the file at `path` with the warnings of the reader; `None` if there are more than
 /// [`MAX_CASES`].
-fn read_cases(
-    path: &Path,
-    network: &Network,
-) -> Result<Option<(Vec<ReadCase>, Vec<String>)>, CaseError> {
+fn read_cases(path: &Path, network: &Network) -> Result<Option<CasesRead>, CaseError> {
     let mut reader = CaseReader::open(path, network)?;
     let cases: Vec<ReadCase> =
         reader.by_ref().take(MAX_CASES + 1).collect::<Result<_, CaseError>>()?;

@@ -40,13 +40,16 @@ struct DocumentJob<T> {
     job: Job<T>,
 }
 
+/// A job that reads some cases.
+type PageJob = DocumentJob<Result<Vec<ReadCase>, CaseError>>;
+
 /// Finds and reads the cases of long files.
 #[derive(Default)]
 pub(crate) struct LongCaseReader {
     finding: Option<DocumentJob<Result<Option<Found>, CaseError>>>,
     /// Whether to enter the first case once it is found.
     enters_first: bool,
-    reading: Option<(Range<usize>, DocumentJob<Result<Vec<ReadCase>, CaseError>>)>,
+    reading: Option<(Range<usize>, PageJob)>,
     /// What to read next.
     wanted: Option<Range<usize>>,
 }

@@ -32,6 +32,9 @@ pub(super) fn is_netica(text: &str) -> bool {
 }
 
 /// The content of a column.
+/// The line of a row, and its case or what is wrong with it.
+pub type RowRead = (usize, Result<Evidence, CaseError>);
+
 enum ColumnKind {
     Variable(VariableId),
     /// How often the case occurred. Holds the name of the column, for a warning.
@@ -90,7 +93,7 @@ impl Table {
         input: &mut Input,
         network: &Network,
         warnings: &mut Vec<String>,
-    ) -> Result<Option<(usize, Result<Evidence, CaseError>)>, CaseError> {
+    ) -> Result<Option<RowRead>, CaseError> {
         let comment = comment(self.format);
         let place = skip_to_row(input, comment)?;
         let mut count_column = None;

@@ -32,6 +32,7 @@ use picture::{Edge, file_positions, picture};
 use style::{Charts, NetworkKey, NetworkStyle};
 
 /// The picture of the network and its view state.
+#[derive(Default)]
 pub struct NetworkPane {
     canvas: GraphCanvas<NetworkKey>,
     /// What each line of the picture stands for.
@@ -59,22 +60,6 @@ struct LayoutKey {
     triangulated: Option<usize>,
     /// Whether the variables are at the positions that the file gives.
     from_file: bool,
-}
-
-impl Default for NetworkPane {
-    fn default() -> Self {
-        Self {
-            canvas: GraphCanvas::new(),
-            edges: Vec::new(),
-            shown: None,
-            charts: Charts::default(),
-            search: Search::default(),
-            fit_serial: 0,
-            last_selected: None,
-            menu_variable: None,
-            prefer_layers: false,
-        }
-    }
 }
 
 impl NetworkPane {

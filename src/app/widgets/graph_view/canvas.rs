@@ -369,7 +369,11 @@ impl<K: PartialEq> GraphCanvas<K> {
         };
         let add_edges = |edges: &[&EdgeShape], on_top: bool, shapes: &mut Vec<Shape>| {
             let edges = edges.iter().filter(|edge| edge.style.on_top == on_top);
-            edges.fold(true, |complete, edge| add_edge(edge, shapes) && complete)
+            let mut complete = true;
+            for edge in edges {
+                complete &= add_edge(edge, shapes);
+            }
+            complete
         };
         for (chunk, edges) in self.edge_chunks.iter_mut().zip(edges.chunks(CHUNK_SIZE)) {
             if chunk.is_stale {
