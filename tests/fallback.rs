@@ -135,13 +135,13 @@ fn the_fallback_engine_has_no_fallback() {
 fn a_network_above_the_memory_limit_is_rejected_without_a_fallback() {
     let engine = FailingEngine::new("gpu-like", FailureMode::DeviceLost);
     let session = Session::start(|| {});
-    let memory = Some(MemoryLimit::from_bytes(2048));
+    let memory = Some(MemoryLimit::from_bytes(1200));
     session.submit(Request { memory, ..request(engine.choice(), &[]) });
     let updates = updates_until_idle(&session);
-    assert!(matches!(
-        updates.last(),
-        Some(Update::Failed(Step::Load, Failure::Load(LoadError::TooLarge(_))))
-    ));
+    let Some(Update::Failed(Step::Load, Failure::Load(LoadError::TooLarge(_)))) = updates.last()
+    else {
+        panic!("{updates:?}");
+    };
     assert!(fallback_reasons(&updates).is_empty());
 }
 

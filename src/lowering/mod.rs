@@ -30,6 +30,7 @@ mod nest;
 mod optimisations;
 mod pattern;
 mod program;
+#[cfg(feature = "cuda")]
 mod rows;
 mod step;
 mod tree;
@@ -39,6 +40,7 @@ pub use nest::{Contraction, LoopNest};
 pub use optimisations::{Optimisation, Optimisations};
 pub use pattern::{Block, Pattern};
 pub use program::{PlannedStep, Program};
+#[cfg(feature = "cuda")]
 pub use rows::{RowLimits, RowNest, widened};
 pub use step::{Group, Step};
 pub use tree::{LoweredClique, LoweredTree, Operand};
