@@ -28,6 +28,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`numbers`] | formatting of numbers for people |
+//! | [`safe_text`] | names from files, made safe for terminals, pictures and spreadsheets |
 //! | [`palette`] | the colours of the window and of figures, and what they mean |
 //! | [`statistics`] | medians and quartiles of measurements |
 //! | [`clock`] | the time, on the desktop and in a browser |

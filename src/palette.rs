@@ -13,7 +13,7 @@
 //! | kernel overhead: launches and copies | yellow |
 //! | execution of kernels | indigo |
 //! | engines | see [`ENGINE_SERIES`] |
-//! | size of a table | [`size_ramp`]: from dark blue through grey to yellow |
+//! | a value, such as the size of a table | [`value_ramp`]: dark blue through grey to yellow |
 //!
 //! Bluish green, blue, orange and yellow are hues of Okabe and Ito ("Color Universal Design",
 //! 2008), lightened for the dark theme and darkened for text on white. People with any kind of
@@ -46,7 +46,7 @@ pub struct Palette<C = Rgb> {
     /// Waiting for a message.
     pub wait: C,
     /// Kernel overhead: launching kernels, and copying to and from the GPU.
-    pub copy: C,
+    pub overhead: C,
     /// Execution of kernels.
     pub execution: C,
     /// Outline of the selected item.
@@ -93,7 +93,7 @@ impl<C: Copy> Palette<C> {
     #[must_use]
     pub fn of_series(&self, colour: SeriesColour) -> C {
         match colour {
-            SeriesColour::Overhead => self.copy,
+            SeriesColour::Overhead => self.overhead,
             SeriesColour::Execution => self.execution,
             SeriesColour::Series(index) => self.series[index % SERIES],
         }
@@ -112,7 +112,7 @@ impl<C> Palette<C> {
             distribute: convert(self.distribute),
             stage: convert(self.stage),
             wait: convert(self.wait),
-            copy: convert(self.copy),
+            overhead: convert(self.overhead),
             execution: convert(self.execution),
             selected: convert(self.selected),
             hovered: convert(self.hovered),
@@ -127,18 +127,6 @@ impl<C> Palette<C> {
     }
 }
 
-/// Colours of edges of the network, for a dark background.
-mod dark {
-    /// Moral edges.
-    pub const GREEN: super::Rgb = [0x5c, 0xc8, 0xc8];
-}
-
-/// Colours of edges of the network, for a light background.
-mod light {
-    /// Moral edges.
-    pub const GREEN: super::Rgb = [0x1f, 0x7a, 0x7a];
-}
-
 /// The colours on a dark background.
 pub const DARK: Palette = Palette {
     evidence: [0xd7, 0x9b, 0xe0],
@@ -148,11 +136,11 @@ pub const DARK: Palette = Palette {
     distribute: [0xe6, 0x9f, 0x00],
     stage: [0x8f, 0x99, 0xa3],
     wait: [0x5c, 0x62, 0x6c],
-    copy: [0xf0, 0xe4, 0x42],
+    overhead: [0xf0, 0xe4, 0x42],
     execution: [0x8a, 0x84, 0xe8],
     selected: [0xff, 0xff, 0xff],
     hovered: [0x9c, 0xe0, 0xff],
-    moral: dark::GREEN,
+    moral: [0x5c, 0xc8, 0xc8],
     fill: [0xd5, 0x84, 0xb8],
     active: [0xff, 0x4d, 0x8d],
     line: [0x6a, 0x74, 0x7e],
@@ -182,11 +170,11 @@ pub const LIGHT: Palette = Palette {
     distribute: [0xb8, 0x74, 0x00],
     stage: [0x8a, 0x94, 0x9e],
     wait: [0xb4, 0xbc, 0xc6],
-    copy: [0xc8, 0xb4, 0x00],
+    overhead: [0xc8, 0xb4, 0x00],
     execution: [0x40, 0x34, 0x9f],
     selected: [0x10, 0x14, 0x18],
     hovered: [0x00, 0x6d, 0xb0],
-    moral: light::GREEN,
+    moral: [0x1f, 0x7a, 0x7a],
     fill: [0xa0, 0x4a, 0x86],
     active: [0xd1, 0x12, 0x5c],
     line: [0x9a, 0xa4, 0xae],
@@ -314,7 +302,7 @@ mod tests {
             let groups: [Vec<Rgb>; 4] = [
                 vec![palette.posterior, palette.evidence, palette.prior],
                 vec![palette.collect, palette.distribute, palette.active, palette.stage],
-                vec![palette.copy, palette.execution],
+                vec![palette.overhead, palette.execution],
                 palette.series[ENGINE_SERIES].to_vec(),
             ];
             for group in groups {
@@ -336,7 +324,7 @@ mod tests {
                 palette.evidence,
                 palette.collect,
                 palette.distribute,
-                palette.copy,
+                palette.overhead,
                 palette.execution,
                 palette.active,
             ];

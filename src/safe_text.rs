@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-/// `text` with each character that changes how other text is shown replaced by its escape: `\n` for
-/// a line end, `\u{1b}` for the escape character. These are control characters, separators of lines,
-/// and marks of the direction of writing.
+/// `text` with an escape in place of each character that changes how other text is shown, such as
+/// `\n` for a line end and `\u{1b}` for the escape character. These characters are control
+/// characters, separators of lines, and marks of the direction of writing.
 #[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_disruptive) {

@@ -130,7 +130,7 @@ impl Drawing<'_> {
                     Phase::Distribute => palette.distribute,
                 }
             }
-            SliceKind::Work(Work::Launch | Work::LaunchOf(_) | Work::ReadMarks) => palette.copy,
+            SliceKind::Work(Work::Launch | Work::LaunchOf(_) | Work::ReadMarks) => palette.overhead,
             SliceKind::Work(_) => palette.stage,
             SliceKind::Wait(_) => palette.wait,
         }
@@ -197,7 +197,7 @@ impl Drawing<'_> {
                 );
                 // In rows of launches, all other work is launches.
                 let is_launching = self.scene.kind.launch.is_some();
-                let other = if is_launching { self.palette.copy } else { self.palette.stage };
+                let other = if is_launching { self.palette.overhead } else { self.palette.stage };
                 let mixed = messages.lerp_to_gamma(other, work / all);
                 // Even the smallest coverage must be visible on the background.
                 let strength = 0.35 + 0.65 * all.min(1.0);

@@ -58,7 +58,7 @@ pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Comman
             let is_kind = |slice: &&super::Slice| slice.kind == SliceKind::Work(kind);
             let time: f64 = scene.layout.stages.iter().filter(is_kind).map(|s| s.length()).sum();
             if time > 0.0 && !scene.live {
-                swatch(ui, palette.copy);
+                swatch(ui, palette.overhead);
                 fact(ui, name, &numbers::nanoseconds(time));
             }
         }
