@@ -13,7 +13,7 @@ use cliquescope::engine::{self, Engine, MappingLayout, Optimisation, Optimisatio
 use cliquescope::format::cases::{CaseError, CaseReader, ReadCase};
 use cliquescope::format::{self, ReadNetwork};
 use cliquescope::graph::{Triangulation, TriangulationOptions};
-use cliquescope::network::{Evidence, Network};
+use cliquescope::network::{Evidence, Network, Variable};
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, compile};
 
@@ -36,8 +36,8 @@ pub struct CompileArgs {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0..=u64::MAX))]
     seed: u64,
 
-    /// Maximum time for which auto searches if it knows no good junction tree. It stops earlier once
-    /// the search costs more time than a smaller tree is likely to save
+    /// Maximum time for which auto searches if it knows no good junction tree. It stops earlier
+    /// once the search costs more time than a smaller tree is likely to save
     #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds)]
     triangulation_budget: Duration,
 
@@ -238,8 +238,7 @@ pub fn case_reader(
 /// All cases in `file`, as [`case_reader`] reads them. Prints warnings.
 pub fn cases(network: &Arc<Network>, file: &Path) -> Result<Vec<Evidence>, String> {
     let mut reader = case_reader(network, file)?;
-    let case = |case: Result<ReadCase, CaseError>| case.and_then(|case| case.evidence);
-    let cases: Result<Vec<Evidence>, CaseError> = reader.by_ref().map(case).collect();
+    let cases: Result<Vec<Evidence>, CaseError> = reader.by_ref().map(evidence_of).collect();
     let cases = cases.map_err(|error| error.to_string())?;
     for warning in reader.take_warnings() {
         output::note(&format!("warning: {warning}"));
@@ -248,6 +247,23 @@ pub fn cases(network: &Arc<Network>, file: &Path) -> Result<Vec<Evidence>, Strin
         output::note(&format!("warning: {}: {NO_CASES}", reader.file()));
     }
     Ok(cases)
+}
+
+/// The evidence of a case, or why the case or its file cannot be read.
+pub fn evidence_of(case: Result<ReadCase, CaseError>) -> Result<Evidence, CaseError> {
+    case.and_then(|case| case.evidence)
+}
+
+/// Estimated size of the evidence and the posteriors of a case of `network`, in bytes. Limits on
+/// the memory of a block of cases are only as accurate as this.
+pub fn case_bytes(network: &Network) -> usize {
+    /// Size of a finding in the map of an [`Evidence`], in bytes. An estimate: a key, a value with
+    /// one allocation, and free space in the nodes of the map.
+    const FINDING: usize = 64;
+    /// Size of what every case has, in bytes, such as its name. An estimate.
+    const FIXED: usize = 256;
+    let states: usize = network.variables().iter().map(Variable::cardinality).sum();
+    states * size_of::<f64>() + network.variables().len() * FINDING + FIXED
 }
 
 /// The warning about a file without cases.
@@ -307,7 +323,7 @@ pub fn memory(text: &str) -> Result<MemoryLimit, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cliquescope::network::{Cpt, Variable, VariableId};
+    use cliquescope::network::{Cpt, VariableId};
 
     #[test]
     fn sizes_times_and_numbers_are_parsed_and_other_texts_refused() {

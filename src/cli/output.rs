@@ -6,8 +6,8 @@ use cliquescope::safe_text::{json_for_terminal, visible, visible_lines};
 use serde::Serialize;
 
 /// Writes `text` to standard output, with escapes in place of control characters other than line
-/// ends. Names in `text` must be [`visible`], because they may contain line ends. It is not an error
-/// if the reader of a pipe, such as `head`, has closed the pipe.
+/// ends. Names in `text` must be [`visible`], because they may contain line ends. It is not an
+/// error if the reader of a pipe, such as `head`, has closed the pipe.
 pub fn print(text: &str) -> Result<(), String> {
     write(&visible_lines(text))
 }
@@ -29,8 +29,8 @@ pub fn print_json(value: &impl Serialize) -> Result<(), String> {
     write(&json_for_terminal(&text))
 }
 
-/// Writes a line to standard error, with escapes in place of control characters. Errors are ignored:
-/// there is nowhere else to report them.
+/// Writes a line to standard error, with escapes in place of control characters. Errors are
+/// ignored: there is nowhere else to report them.
 pub fn note(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", visible(line));
 }

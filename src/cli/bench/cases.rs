@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cliquescope::engine::{self, LoadOptions, RunError};
-use cliquescope::format::cases::{CaseError, ReadCase};
-use cliquescope::network::{Evidence, Network, Variable};
+use cliquescope::format::cases::CaseError;
+use cliquescope::network::{Evidence, Network};
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, MemoryLimit};
 use rand::SeedableRng;
@@ -50,7 +50,8 @@ pub struct DrawParameters {
 }
 
 /// Maximum size in bytes of the evidence and the posteriors of a block, unless it has only
-/// [`MIN_BLOCK`] cases.
+/// [`MIN_BLOCK`] cases. A larger limit takes more memory, and speeds up only networks whose blocks
+/// have fewer than [`MAX_BLOCK`] cases.
 const BLOCK_BYTES: usize = 128 << 20;
 
 /// Minimum number of cases in a block, so that an engine on a GPU has enough cases for its threads.
@@ -74,14 +75,10 @@ impl CaseArgs {
         file: &Path,
     ) -> Result<impl Iterator<Item = Result<Vec<Evidence>, String>>, String> {
         let mut reader = options::case_reader(network, file)?;
-        let states: usize = network.variables().iter().map(Variable::cardinality).sum();
-        // A finding takes about 64 bytes of a tree.
-        let case_bytes = states * size_of::<f64>() + network.variables().len() * 64 + 256;
-        let size = (BLOCK_BYTES / case_bytes).clamp(MIN_BLOCK, MAX_BLOCK);
+        let size = (BLOCK_BYTES / options::case_bytes(network)).clamp(MIN_BLOCK, MAX_BLOCK);
         Ok(std::iter::from_fn(move || {
-            let case = |case: Result<ReadCase, CaseError>| case.and_then(|case| case.evidence);
             let block: Result<Vec<Evidence>, CaseError> =
-                reader.by_ref().take(size).map(case).collect();
+                reader.by_ref().take(size).map(options::evidence_of).collect();
             for warning in reader.take_warnings() {
                 output::note(&format!("warning: {warning}"));
             }
@@ -90,10 +87,10 @@ impl CaseArgs {
         }))
     }
 
-    /// The cases, and the parameters with which they were drawn if they are random.
+    /// Reads or draws the cases. Also returns the parameters of drawn cases.
     ///
     /// Cases of a Markov network are drawn by propagation, which uses at most `memory`.
-    pub fn of(
+    pub fn read_or_draw(
         &self,
         compiled: &Arc<CompiledNetwork>,
         memory: MemoryLimit,

@@ -133,7 +133,7 @@ fn prepare(args: &Args, spec: &OsStr) -> Result<Prepared, String> {
     let compiled = args.compile.compile(&read.network, options::COMPILE_RUNS)?;
     let (cases, drawn) = match args.cases.file() {
         Some(_) if args.batch => (Vec::new(), None),
-        _ => args.cases.of(&compiled, args.compile.memory())?,
+        _ => args.cases.read_or_draw(&compiled, args.compile.memory())?,
     };
     Ok(Prepared { title: read.origin.title(), load, cases, drawn, compiled })
 }
@@ -229,9 +229,9 @@ fn bench_given_evidence(
             .and_then(|compiled| {
                 let started = Instant::now();
                 let loaded = engine.load(&compiled, options).map_err(|error| error.to_string())?;
-                let bench =
+                let mut bench =
                     EngineBench::new(args, prepared, engine, options, compiled, loaded, started);
-                { bench }.propagations(case)
+                bench.propagations(case)
             });
         match record {
             Ok(record) => records.push(record),
@@ -244,7 +244,7 @@ fn bench_given_evidence(
 struct EngineBench<'a> {
     args: &'a Args,
     prepared: &'a Prepared,
-    /// The network that is loaded: the whole, or what the evidence leaves.
+    /// The loaded network: the whole network, or what the evidence leaves of it.
     compiled: Arc<CompiledNetwork>,
     propagator: Box<dyn Propagator>,
     info: RunInfo,

@@ -60,8 +60,8 @@ pub struct Context {
     pub has_names: bool,
 }
 
-/// Writes answers in one format. Everything that is the same in each answer is written once, when
-/// this is made.
+/// Formats answers. The parts that all answers share, such as names and labels, are formatted only
+/// once, by [`Formatter::new`].
 pub struct Formatter {
     format: OutputFormat,
     context: Context,
@@ -69,7 +69,8 @@ pub struct Formatter {
     pub header: String,
     /// What comes after the answers.
     pub footer: &'static str,
-    /// For each state of each variable: what comes before its probability.
+    /// For each state of each variable: what comes before its probability. In text, the headings
+    /// of the table come first.
     prefixes: Vec<String>,
     /// What comes after the last probability.
     suffix: &'static str,
@@ -277,9 +278,11 @@ impl std::fmt::Display for Failure<'_> {
     }
 }
 
-/// The parts of the table of all posteriors: the headings, then what is before each probability.
+/// The table of all posteriors in text, cut at the probabilities: the headings, then what comes
+/// before each probability.
 fn text_prefixes(network: &Network) -> Vec<String> {
-    // Stands for a probability, which is written with as many characters, and is part of no name.
+    // A placeholder with as many characters as a written probability. U+E000 is for private use,
+    // so names do not contain it.
     const PROBABILITY: &str =
         "\u{e000}\u{e000}.\u{e000}\u{e000}\u{e000}\u{e000}\u{e000}\u{e000}\u{e000}\u{e000}";
     let mut table = Table::new([Align::Left, Align::Left, Align::Right]);

@@ -48,7 +48,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// The number of cases in the whole file, estimated from this block, the first one.
+    /// Estimated number of cases in the whole file. This block must be the first.
     pub fn expected_cases(&self) -> u32 {
         let count = self.rows.len();
         match self.share_read {
@@ -81,15 +81,12 @@ impl Blocks {
         shared: Evidence,
     ) -> Result<Self, String> {
         let reader = file.map(|file| options::case_reader(network, file)).transpose()?;
-        let states: usize = network.variables().iter().map(|variable| variable.cardinality()).sum();
-        // A finding takes about 64 bytes of a tree.
-        let case_bytes = states * size_of::<f64>() + network.variables().len() * 64 + 256;
-        let max_size = (MAX_BYTES / case_bytes).clamp(1, MAX_CASES);
+        let max_size = (MAX_BYTES / options::case_bytes(network)).clamp(1, MAX_CASES);
         let size = FIRST_CASES.min(max_size);
         Ok(Self { reader, shared, size, max_size, has_ended: false })
     }
 
-    /// The next block; `None` after the last one. Only the first block can be empty, and the last.
+    /// The next block; `None` after the last one. Only the first and the last block can be empty.
     pub fn next_block(&mut self) -> Option<Block> {
         if std::mem::replace(&mut self.has_ended, true) {
             return None;

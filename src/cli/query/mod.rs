@@ -29,7 +29,8 @@ use blocks::{Block, Blocks};
 use report::Report;
 use writer::{AnswerWriter, AnsweredBlock};
 
-/// Exit code after an interruption by Ctrl+C: 128 and the number of the signal, as shells have it.
+/// Exit code after an interruption by SIGINT or SIGTERM: 128 plus the number of SIGINT, as shells
+/// report a program that Ctrl+C ended.
 const INTERRUPTED: u8 = 130;
 
 #[derive(clap::Args)]

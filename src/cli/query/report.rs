@@ -12,15 +12,16 @@ use crate::cli::{options, output};
 /// Maximum number of failed cases that are listed. The output marks all of them.
 const MAX_LISTED: usize = 100;
 
-/// Time between two updates of the progress.
+/// Minimum time between two updates of the progress. More updates would not be read.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// Counts cases, lists those that failed, and shows the progress.
 pub struct Report {
     /// The file of the cases, as the user named it.
     file: Option<String>,
-    /// Number of cases, of which `failed` have no answer.
+    /// Number of cases so far.
     pub cases: usize,
+    /// Number of these cases that have no answer.
     pub failed: usize,
     progress: Progress,
 }

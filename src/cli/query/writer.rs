@@ -22,8 +22,9 @@ pub struct AnswerWriter {
     formatter: Formatter,
     output: Output,
     text: String,
-    /// Number of cases and bytes that were written.
+    /// Number of cases that were written.
     pub cases: usize,
+    /// Number of bytes that were written.
     bytes: u64,
     has_begun: bool,
     /// Why no more can be written; empty if the reader of standard output has gone.

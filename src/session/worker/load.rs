@@ -17,8 +17,8 @@ use crate::session::{EngineChoice, Failure, Request, Step, Update};
 const OVERHEAD_RUNS: u32 = 5;
 
 impl Worker {
-    /// Loads the whole network. If it is too large and the request observes variables, the next step
-    /// loads what these leave.
+    /// Loads the whole network. If it is too large and the request observes variables, the next
+    /// step loads what these leave of it.
     pub(super) fn load(&mut self, request: &Request) -> Result<(), Interruption> {
         if self.state.is_refused(request) {
             return self.report_refusal();
@@ -57,7 +57,7 @@ impl Worker {
         Err(Interruption::Failed(Failure::Load(refusal.error.clone())))
     }
 
-    /// Reports the tree of the whole network if another one was reported last.
+    /// Reports the tree of the whole network if the tree reported last was another one.
     fn report_whole_tree(&mut self) {
         if std::mem::take(&mut self.state.reported_given_evidence)
             && let Some((_, compiled)) = &self.state.compiled
