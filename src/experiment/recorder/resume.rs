@@ -105,7 +105,8 @@ mod tests {
         let cases: [(Change, &str); 9] = [
             (
                 |s| s.provenance.machine.cpu = "b".to_owned(),
-                "another machine: NVIDIA H200 (driver 580), abacus, 4 threads; this is NVIDIA H200 (driver 580), b, 4",
+                "another machine: NVIDIA H200 (driver 580), abacus, 4 threads; this is NVIDIA H200 \
+                 (driver 580), b, 4",
             ),
             (|s| s.provenance.machine.threads = 5, "abacus, 5 threads"),
             (|s| s.provenance.machine.gpu = None, "this is abacus, 4 threads"),

@@ -49,7 +49,8 @@ impl Record {
         format!(
             "<svg xmlns='http://www.w3.org/2000/svg' width='{width:.0}' height='{0:.0}' \
              viewBox='0 0 {width:.0} {0:.0}' font-family='Helvetica, Arial, sans-serif' \
-             font-size='11' fill='{1}'>\n<rect width='100%' height='100%' fill='{2}'/>\n{body}</svg>\n",
+             font-size='11' fill='{1}'>\n\
+             <rect width='100%' height='100%' fill='{2}'/>\n{body}</svg>\n",
             y + MARGIN,
             svg::TEXT,
             svg::BACKGROUND

@@ -22,7 +22,8 @@ pub(super) fn dot(body: &mut String, (x, y): (f64, f64), colour: &str, origin: O
         ),
         Marker::Square => writeln!(
             body,
-            "<rect x='{:.1}' y='{:.1}' width='6.4' height='6.4' fill='{colour}' stroke='{BACKGROUND}'/>",
+            "<rect x='{:.1}' y='{:.1}' width='6.4' height='6.4' fill='{colour}' \
+             stroke='{BACKGROUND}'/>",
             x - 3.2,
             y - 3.2
         ),

@@ -158,7 +158,7 @@ impl<'t> Rows<'t> {
         cell
     }
 
-    /// Whether only white space or a comment is left of the line.
+    /// Whether the rest of the line is white space or a comment.
     fn at_end_of_row(&self) -> bool {
         let line = self.line();
         line.trim().is_empty() || self.comment.is_some_and(|comment| line.starts_with(comment))

@@ -53,8 +53,8 @@ pub(super) fn read(source: SourceText<'_>, network: &Network) -> Result<Vec<Evid
     cases.iter().enumerate().map(read).collect()
 }
 
-/// Whether `lines` begin as a file does that has the number of cases on its first line and then one
-/// case per line. A file of this layout can be read line by line.
+/// Whether `lines`, the beginning of a file, have the number of cases on the first line and a
+/// complete case on the second. Such a file has one case per line and can be read line by line.
 pub(super) fn has_case_per_line(lines: &str) -> bool {
     let mut lines = lines.lines().filter(|line| !line.trim().is_empty());
     let mut numbers = || lines.next()?.split_whitespace().map(|word| word.parse().ok()).collect();
@@ -64,7 +64,7 @@ pub(super) fn has_case_per_line(lines: &str) -> bool {
     first.is_some_and(|numbers| numbers.len() == 1) && second.is_some_and(is_complete)
 }
 
-/// Reads the case in `source`, a line.
+/// Reads the case in `source`, which is one line.
 pub(super) fn read_line(
     source: SourceText<'_>,
     network: &Network,

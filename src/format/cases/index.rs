@@ -14,11 +14,11 @@ use crate::cancel::{CancelToken, Cancelled};
 use crate::format::decode;
 use crate::network::Network;
 
-/// The position of one case in so many is kept. A smaller number takes more memory; a larger one
-/// more time to find a case.
+/// Number of cases from one stored position to the next. A smaller number takes more memory; a
+/// larger one takes more time to find a case.
 const CASES_PER_MARK: usize = 256;
 
-/// The cases of a file, of which none is in memory. Cases are counted from zero.
+/// Reads any cases of a file without keeping cases in memory. Cases are counted from zero.
 ///
 /// The file stays open. If it is changed, no more cases can be read.
 pub struct CaseIndex {
@@ -56,7 +56,7 @@ impl CaseIndex {
     ) -> Result<Option<Self>, CaseError> {
         let name = path.display().to_string();
         let fail = |error: io::Error| CaseError::without_place(&name, error.to_string());
-        // To open a pipe may take forever.
+        // Opening a pipe may block forever.
         if path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
             let message = "expected a regular file, not a pipe or a device";
             return Err(CaseError::without_place(&name, message));

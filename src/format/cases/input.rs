@@ -12,8 +12,8 @@ use crate::format::source::SourceText;
 use crate::format::{FormatError, decode};
 use crate::numbers::human_bytes;
 
-/// Number of bytes to read at once. Fewer take more calls of the operating system; more do not make
-/// reading faster.
+/// Number of bytes to read at once. A smaller number takes more system calls; a larger one does not
+/// make reading faster.
 const CHUNK: usize = 1 << 17;
 
 /// Maximum size of one case, in bytes. It keeps a file without line feeds from filling the memory,
@@ -55,7 +55,7 @@ pub(super) struct Input {
     /// Whether the buffer holds the end of the text.
     is_complete: bool,
     place: Place,
-    /// Whether bytes were found that are not UTF-8. From then on, other such bytes are Latin-1.
+    /// Whether bytes were found that are not UTF-8. From then on, all bytes are read as Latin-1.
     is_latin1: Cell<bool>,
 }
 
@@ -95,7 +95,7 @@ impl Input {
         &self.buffer[self.start..]
     }
 
-    /// Whether [`rest`](Self::rest) is all that is left of the text.
+    /// Whether [`rest`](Self::rest) reaches the end of the text.
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
@@ -227,7 +227,7 @@ impl Input {
 /// A byte order mark in UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The bytes of a file or of standard input as an [`Input`] wants them.
+/// The bytes of a file or of standard input, unpacked and decoded as [`Input::new`] expects them.
 pub(super) fn decoded(
     file: &str,
     source: impl Read + Send + 'static,

@@ -33,7 +33,6 @@ mod value;
 use std::path::Path;
 
 pub use error::CaseError;
-
 pub use index::CaseIndex;
 pub use reader::{CaseReader, ReadCase};
 

@@ -102,7 +102,7 @@ impl<N: Deref<Target = Network>> CaseReader<N> {
     /// gzip.
     ///
     /// # Errors
-    /// If `source` cannot be read, or the file does not begin as its format wants it: for a table,
+    /// If `source` cannot be read, or the file does not begin as its format requires: for a table,
     /// if no column is a variable. In a format that needs the whole file, any mistake.
     pub fn new(
         file: &str,
@@ -118,8 +118,8 @@ impl<N: Deref<Target = Network>> CaseReader<N> {
         Ok(Self { network, input, format, layout, number: 0, warnings, progress, has_ended: false })
     }
 
-    /// Reads on in a file whose `layout` is known. `source` has the decoded bytes of the file from
-    /// `position` on.
+    /// Continues to read a file whose `layout` is known. `source` has the decoded bytes of the file
+    /// from `position` on.
     pub(super) fn resume(
         file: &str,
         source: Box<dyn Read + Send>,

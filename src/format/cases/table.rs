@@ -31,10 +31,10 @@ pub(super) fn is_netica(text: &str) -> bool {
     text.starts_with("//") && text.lines().take(3).any(|line| line.contains(NETICA_MARK))
 }
 
-/// The content of a column.
-/// The line of a row, and its case or what is wrong with it.
-pub type RowRead = (usize, Result<Evidence, CaseError>);
+/// The line of a row, counted from one, and its case or what is wrong with it.
+pub(super) type ReadRow = (usize, Result<Evidence, CaseError>);
 
+/// The content of a column.
 enum ColumnKind {
     Variable(VariableId),
     /// How often the case occurred. Holds the name of the column, for a warning.
@@ -93,7 +93,7 @@ impl Table {
         input: &mut Input,
         network: &Network,
         warnings: &mut Vec<String>,
-    ) -> Result<Option<RowRead>, CaseError> {
+    ) -> Result<Option<ReadRow>, CaseError> {
         let comment = comment(self.format);
         let place = skip_to_row(input, comment)?;
         let mut count_column = None;
@@ -141,9 +141,9 @@ fn skip_to_row(input: &mut Input, comment: Option<&str>) -> Result<Place, CaseEr
     }
 }
 
-/// Maximum size in bytes of a row that spans several lines. If a quote is still open after as many
-/// bytes, it was probably never closed, and the following lines are rows.
-const MAX_LINES: usize = 1 << 20;
+/// Maximum size in bytes of a row that spans several lines. If a quote is still open after this
+/// many bytes, it was probably never closed, and the following lines are rows.
+const MAX_MULTILINE_ROW: usize = 1 << 20;
 
 /// As [`peek_row`], and moves over the row.
 fn row<T>(
@@ -169,10 +169,10 @@ fn peek_row<T>(
     let first_line = input.line_end(0)?;
     let (mut end, mut lines) = (first_line, 1);
     while end > 0 {
-        // A quoted cell may go on in more lines. Their number is doubled, so that a long cell is
-        // not read again for each of its lines.
+        // A quoted cell may continue on further lines. The number of lines to read is doubled each
+        // time, so that a long cell is not read again for each of its lines.
         let mut longer = end;
-        if end < MAX_LINES && memchr(b'"', &input.rest()[..end]).is_some() {
+        if end < MAX_MULTILINE_ROW && memchr(b'"', &input.rest()[..end]).is_some() {
             for _ in 0..lines {
                 longer = input.line_end(longer)?;
             }

@@ -14,8 +14,8 @@ pub(super) const EMPTY_LABELS: &str = "cliquescope_empty_labels";
 
 /// The labels of `node`. A state without a label in the file is called by its value or interval,
 /// else `false` or `true` if the node is boolean, else by its number. With [`EMPTY_LABELS`], an
-/// empty label in the file stays empty. All labels are different: a
-/// repeated label gets a number appended.
+/// empty label in the file stays empty. All labels are different: a repeated label gets a number
+/// appended.
 ///
 /// # Errors
 /// If nothing gives the number of states, or the states or values are not a list.
