@@ -40,7 +40,7 @@ pub struct Entry {
 /// the latest changes.
 ///
 /// Several running programs may share a folder. Each sees the entries that existed when it opened
-/// the store. Programs never [add](Self::add) an entry of the same name. If they write the same
+/// the store. No two programs [add](Self::add) an entry of the same name. If they write the same
 /// [named](Self::named) entry, the last write wins; [`merge`](Self::merge) can keep both changes.
 ///
 /// Dropping a store waits until everything is written.
@@ -54,8 +54,8 @@ pub struct Store {
 impl Store {
     /// Opens the store in `folder`, which is created if necessary, and reads its entries in
     /// ascending order of their ids. [Added](Self::add) entries are therefore in the order in which
-    /// they were added, unless the clock was set back. Removes what programs that were killed
-    /// while they wrote left in the folder.
+    /// they were added, unless the clock was set back. Also removes the temporary files of
+    /// programs that were killed while they wrote to the folder.
     ///
     /// # Errors
     /// If the folder cannot be created or read, or the operating system cannot start a thread.
@@ -110,10 +110,10 @@ impl Store {
     }
 
     /// Replaces the entry with what `merge` makes of its content, which is empty if there is no
-    /// such entry. `merge` is called on the background thread, while no other program that merges
-    /// the same entry does. Returns at once.
+    /// such entry. `merge` is called on the background thread; no two programs merge the same entry
+    /// at the same time. Returns at once.
     ///
-    /// A later call before that replaces `merge`.
+    /// If the entry is changed again before `merge` is called, only the later change is made.
     pub fn merge(&self, id: &EntryId, merge: impl FnOnce(Vec<u8>) -> Vec<u8> + Send + 'static) {
         self.writer.change(&id.0, Change::Merge(Box::new(merge)));
     }

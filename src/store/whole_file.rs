@@ -85,7 +85,7 @@ impl NewFile {
         Ok(Self { destination: Destination::Temporary { file, target, permissions } })
     }
 
-    /// Gives the file its name.
+    /// Completes the file: replaces the old file, if there is one.
     ///
     /// # Errors
     /// If the operating system reports an error. A regular file of this name is then unchanged.
@@ -137,8 +137,8 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
     })
 }
 
-/// Removes the temporary files in `folder` that programs which no longer run left behind, if their
-/// names begin with `prefix`. Errors are ignored.
+/// Removes the temporary files in `folder` whose names begin with `prefix`, if the programs that
+/// wrote them no longer run. Errors are ignored.
 pub(super) fn remove_leftovers(folder: &Path, prefix: &OsStr) {
     let Ok(files) = fs::read_dir(folder) else { return };
     for file in files.filter_map(Result::ok) {

@@ -14,7 +14,8 @@ use crate::store::write_atomically;
 /// A function that computes the content of a file. It is called on the writer's thread.
 pub(super) type Content = Box<dyn FnOnce() -> Vec<u8> + Send>;
 
-/// A function that computes the new content of a file from the old, called likewise.
+/// A function that computes the new content of a file from the old content. It is called on the
+/// writer's thread.
 pub(super) type Merge = Box<dyn FnOnce(Vec<u8>) -> Vec<u8> + Send>;
 
 /// A change of a file.
@@ -60,7 +61,8 @@ impl Writer {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Makes `change` to the file at `path`. Returns at once.
+    /// Makes `change` to the file at `path`, in the background. Replaces an earlier change that was
+    /// not made yet.
     pub fn change(&self, path: &Path, change: Change) {
         let path = path.to_owned();
         self.shared.changes.update(|changes| {
@@ -88,7 +90,7 @@ impl Shared {
     fn write_until_closed(&self, interval: Duration) {
         while let Some(changes) = self.changes.take() {
             for (path, change) in changes {
-                if let Err(error) = make(&path, change) {
+                if let Err(error) = apply(&path, change) {
                     let text = format!("{}: {error}", path.display());
                     *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
                 }
@@ -98,12 +100,14 @@ impl Shared {
     }
 }
 
-fn make(path: &Path, change: Change) -> io::Result<()> {
+/// Makes `change` to the file at `path`.
+fn apply(path: &Path, change: Change) -> io::Result<()> {
     match change {
         Change::Write(content) => write_atomically(path, &content()),
         Change::Merge(merge) => {
             let lock = File::create(path.with_extension("lock"))?;
-            // Where files cannot be locked, programs that close at the same moment may lose changes.
+            // Where files cannot be locked, programs that merge at the same moment may lose
+            // changes.
             let _ = lock.lock();
             let old = match fs::read(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
