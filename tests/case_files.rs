@@ -12,7 +12,7 @@ fn asia() -> Arc<Network> {
     sample("asia").expect("a sample of this name").open().network
 }
 
-/// Returns a few bytes at a time, so that every part ends inside a row.
+/// Returns at most `count` bytes at a time, so that parts end inside rows and even characters.
 struct Trickle {
     bytes: Cursor<Vec<u8>>,
     count: usize,
@@ -25,14 +25,14 @@ impl Read for Trickle {
     }
 }
 
-/// Reads a file of which `count` bytes come at a time.
+/// Reads the cases of a file, whose source returns at most `count` bytes at a time.
 fn read(file: &str, bytes: impl Into<Vec<u8>>, count: usize, network: &Network) -> Vec<ReadCase> {
     let source = Trickle { bytes: Cursor::new(bytes.into()), count };
     let reader = CaseReader::new(file, source, network).unwrap_or_else(|error| panic!("{error}"));
     reader.map(|case| case.unwrap_or_else(|error| panic!("{error}"))).collect()
 }
 
-/// The lines of `cases` and their evidence, of which none may be an error.
+/// The line and the evidence of each of `cases`, none of which may have a mistake.
 fn lines_and_evidence(cases: Vec<ReadCase>) -> Vec<(Option<usize>, Evidence)> {
     let evidence = |case: ReadCase| (case.line, case.evidence.expect("a case without mistakes"));
     cases.into_iter().map(evidence).collect()
@@ -81,7 +81,7 @@ fn a_quoted_cell_may_span_lines_of_several_parts() {
     assert_eq!(states, [Some(1), Some(0), Some(1)]);
 }
 
-/// The number of the case, its error if it has one.
+/// The number of each case, and its error if it has one.
 fn numbers_and_errors(cases: Vec<ReadCase>) -> Vec<(usize, Option<String>)> {
     let error = |case: ReadCase| (case.number, case.evidence.err().map(|error| error.to_string()));
     cases.into_iter().map(error).collect()
@@ -196,14 +196,14 @@ fn any_case_of_an_index_is_read_as_in_order() {
         .into_iter()
         .map(|case| case.evidence.unwrap_or_default())
         .collect();
-    let json = |format| cases::write(format, &network, &cases).unwrap();
+    let written = |format| cases::write(format, &network, &cases).unwrap();
     let files = [
         ("a.csv", csv.clone().into_bytes()),
         ("a.csv.gz", gzip(csv.as_bytes())),
         ("a.csv", utf16(&csv)),
-        ("a.json", json(CaseFormat::Json).into_bytes()),
-        ("a.jsonl", json(CaseFormat::JsonLines).into_bytes()),
-        ("a.evid", json(CaseFormat::Uai).into_bytes()),
+        ("a.json", written(CaseFormat::Json).into_bytes()),
+        ("a.jsonl", written(CaseFormat::JsonLines).into_bytes()),
+        ("a.evid", written(CaseFormat::Uai).into_bytes()),
     ];
     for (name, bytes) in files {
         let expected = read(name, bytes.clone(), usize::MAX, &network);
@@ -223,7 +223,7 @@ fn any_case_of_an_index_is_read_as_in_order() {
 }
 
 #[test]
-fn a_file_that_changes_is_not_read_on() {
+fn no_case_of_a_changed_file_is_read() {
     let (folder, index) = index("a.csv", b"smoke\nyes\nno\n");
     assert_eq!(index.read(0..9).unwrap().len(), 2);
     std::fs::write(folder.path().join("a.csv"), "smoke\nno\n").unwrap();

@@ -1,5 +1,5 @@
-//! Tests of engine `cpu` beyond the conformance suite: bit-for-bit
-//! reproducibility, timings, savings, incremental runs and batches.
+//! Tests of engine `cpu` beyond the conformance suite: bit-for-bit reproducibility, timings,
+//! savings, incremental runs and batches.
 
 use std::sync::Arc;
 

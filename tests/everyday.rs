@@ -55,7 +55,7 @@ fn a_double_click_on_a_tab_lets_its_pane_fill_the_window() {
 }
 
 #[test]
-fn the_view_for_projectors_is_large_has_no_chrome_and_is_not_stored() {
+fn the_view_for_projectors_is_large_has_no_menus_and_is_not_stored() {
     let mut harness = open("asia");
     harness.key_press_modifiers(Modifiers::SHIFT, Key::F11);
     harness.run_steps(4);

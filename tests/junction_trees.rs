@@ -361,7 +361,8 @@ fn a_search_takes_longer_for_more_propagations() {
     assert!(total(1000) < total(0));
 }
 
-/// The smallest table has more than 2^64 entries, and most have more than the search can tell apart.
+/// The smallest table has more than 2^64 entries, and most have more than the search can tell
+/// apart.
 #[test]
 fn a_search_of_trees_too_large_for_64_bits_is_never_worse_than_the_heuristics() {
     let edges = (0..36).flat_map(|v| {
@@ -595,9 +596,10 @@ fn chains_stars_and_isolated_variables_of_any_number_compile_by_every_method() {
 }
 
 #[test]
-fn a_variable_in_all_cliques_of_a_long_chain_does_not_slow_compilation_down() {
+fn a_long_chain_with_a_variable_in_all_cliques_compiles() {
     const VARIABLES: usize = 50_000;
-    // Tables of two sizes alternate along the chain, so each clique has a smaller neighbour.
+    // Takes minutes if the time grows with the square of the length. Cliques of different sizes
+    // alternate along the chain, so each clique has a smaller neighbour.
     let states = (0..VARIABLES).map(|v| 2 + v % 2 * (v % 3)).collect();
     let families: Vec<Vec<VariableId>> = (2..VARIABLES).map(|v| ids(&[0, v - 1, v])).collect();
     let graph = MoralGraph::new(states, &families);

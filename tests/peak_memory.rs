@@ -12,10 +12,11 @@ use cliquescope::propagation::Forecast;
 use serde_json::Value;
 use wait4::Wait4;
 
-/// The peak memory of a query divided by the forecast plus the constant is in this range. It is near
-/// one without tables. With tables, it is below one where threads copy less than they may (Barley),
-/// and above one where the allocator keeps memory that was needed while zeros were searched for
-/// (Diabetes).
+/// The peak memory of a query, divided by the sum of the forecast and
+/// [`Forecast::PROCESS_BYTES`], is in this range. This ratio is near one without tables. With
+/// tables, it is below one where threads copy less than they may (Barley), and above one where the
+/// allocator keeps memory that was needed while zeros were searched for (Diabetes). A wider range
+/// would accept wrong forecasts.
 const RATIOS: RangeInclusive<f64> = 0.75..=1.75;
 
 /// The program, with standard output as JSON.

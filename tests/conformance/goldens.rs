@@ -76,4 +76,6 @@ macro_rules! networks {
     };
 }
 
-networks! { asia cancer child insurance alarm water mildew barley pigs diabetes munin2 munin3 munin4 }
+networks! {
+    asia cancer child insurance alarm water mildew barley pigs diabetes munin2 munin3 munin4
+}

@@ -39,8 +39,9 @@ fn on_small_stack(test: impl FnOnce() + Send) {
     });
 }
 
-/// Propagates without evidence and given the last variable in state 1, and compares with the
-/// distribution of the last variable `last` and the first one given the evidence, `first`.
+/// Propagates without evidence and with the last variable observed in state 1. Compares with
+/// `last`, the prior probability of state 1 of the last variable, and `first`, the probability of
+/// state 1 of the first variable given this evidence.
 fn check(subject: &Subject, compiled: &Arc<CompiledNetwork>, last: f64, first: f64) {
     on_small_stack(|| {
         let network: &Network = compiled.network();

@@ -71,8 +71,8 @@ fn assert_passes_without(optimisation: Optimisation) {
     }
 }
 
-/// What is saved by a first propagation of `name` given probable evidence, and by a second one after
-/// one finding was retracted.
+/// What is saved by a first propagation of `name` given probable evidence, and by a second one
+/// after one finding was retracted.
 fn savings(name: &str, without: Option<Optimisation>) -> [Savings; 2] {
     let (subject, compiled) = (subject(Form::Tables, without), sample(name));
     let evidence = probable_evidence(&subject, &compiled);
