@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Shows what each optimisation of engine cpu brings, network by network.
 
-    benches/ablation.py BINARY [--networks NETWORK ...] [--only OPTIMISATION ...] [--rounds N]
+    benches/ablation.py BINARY [--networks NETWORK ...] [--tasks TASK ...] [--only OPTIMISATION ...]
+                        [--rounds N] [--threads N] [--cpu-time]
 
 BINARY is a build of cliquescope. Its hidden option `--without OPTIMISATION` of `bench` and `query`
 switches one optimisation off. The table has a row for each optimisation and each task that it
@@ -89,7 +90,8 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=3, metavar="N",
                         help="number of runs of each task [3]")
     parser.add_argument("--cpu-time", action="store_true", help="compare processor time")
-    parser.add_argument("--threads", default="2", metavar="N", help="[2]")
+    parser.add_argument("--threads", default="2", metavar="N",
+                        help="threads that the engine may use [2]")
     arguments = parser.parse_args()
     if arguments.rounds < 1:
         parser.error("--rounds: expected a whole number from 1")
@@ -136,11 +138,11 @@ def ratios(arguments, network, task, optimisations):
     for number in range(arguments.rounds):
         for setting in settings if number % 2 == 0 else settings[::-1]:
             without = ["--without", setting] if setting else []
-            every = [*words, *without]
+            options = [*words, *without]
             if arguments.cpu_time:
-                found = cpu_time(arguments.binary, network, every, repeat)
+                found = cpu_time(arguments.binary, network, options, repeat)
             else:
-                timed = [*every, "--repeat", str(repeat)]
+                timed = [*options, "--repeat", str(repeat)]
                 found = time(arguments.binary, network, timed, read)
             shortest[setting] = min(shortest[setting], found)
     return {name: shortest[name] / shortest[None] for name in optimisations}

@@ -1,7 +1,8 @@
 //! Searches for better elimination orders of the shipped networks and adds them to
 //! `networks/orders.json`.
 //!
-//!     cargo run --release --no-default-features --example best_orders -- FIRST LAST STEPS [NETWORK...]
+//!     cargo run --release --no-default-features --example best_orders -- \
+//!         FIRST LAST STEPS [NETWORK...]
 //!
 //! searches STEPS steps with each seed from FIRST (at least 1) to LAST. Without NETWORK, it
 //! searches orders for all networks. The result depends only on the arguments and the file, not on

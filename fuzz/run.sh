@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# fuzz/run.sh SECONDS [TARGET...]: runs each fuzz target for SECONDS, one after another, on one core.
-# Runs all targets if none is given. Needs cargo-fuzz. The readers have no unsafe code, so the script
-# uses no sanitizer and works with a stable compiler.
+# fuzz/run.sh SECONDS [TARGET...]: runs each fuzz target for SECONDS, one after another, on one
+# core. Runs all targets if none is given. Needs cargo-fuzz. The readers have no unsafe code, so the
+# script uses no sanitizer and works with a stable compiler.
 set -euo pipefail
 cd "$(dirname "$0")"
 seconds=$1

@@ -4,12 +4,12 @@
 pyAgrum always does the inference. It reads BIF, NET, XMLBIF and DSL itself. This script reads the
 rest with readers of its own: BIF and NET files that pyAgrum rejects (names that begin with a digit,
 decisions, variables with one state, escaped quotes); DNET, which pyAgrum does not support; and XDSL
-and UAI, where pyAgrum lets the first parent vary fastest, but SMILE and the definition of UAI let the
-last parent vary fastest.
+and UAI, where pyAgrum lets the first parent vary fastest, but SMILE and the definition of UAI let
+the last parent vary fastest.
 
-Decision nodes become chance nodes with uniform distributions, utility and function nodes are dropped,
-and instances become copies of their class. Rows of zeros become uniform. If inference runs out of
-memory, the tables are compared instead.
+Decision nodes become chance nodes with uniform distributions, utility and function nodes are
+dropped, and instances become copies of their class. Rows of zeros become uniform. If inference runs
+out of memory, the tables are compared instead.
 """
 
 import argparse
