@@ -134,6 +134,11 @@ pub trait GpuPropagator {
         let _ = repeat;
         None
     }
+
+    /// Number of GPUs that the last batch used; 0 if none was propagated together.
+    fn gpus_of_batch(&self) -> usize {
+        0
+    }
 }
 
 /// The answer to each case of a batch, in the order of the cases.

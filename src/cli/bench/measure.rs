@@ -126,6 +126,9 @@ pub struct Batch {
     pub batch_ms: Quantiles,
     /// Cases per second, according to the median time.
     pub cases_per_second: f64,
+    /// Number of GPUs that computed the cases together; absent for an engine on the CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpus: Option<usize>,
     /// The first cases again, one at a time.
     pub one_at_a_time: OneAtATime,
 }
@@ -175,12 +178,14 @@ pub fn batch<'c>(
         }
     }
     let batch_ms = spread(&times);
+    let gpus = propagator.gpu().map(|gpu| gpu.gpus_of_batch());
     let nothing = OneAtATime { cases: 0, cases_per_second: 0.0, largest_deviation: 0.0 };
     Ok(Batch {
         cases,
         impossible,
         batch_ms,
         cases_per_second: cases as f64 / batch_ms.median * 1e3,
+        gpus,
         one_at_a_time: alone.unwrap_or(nothing),
     })
 }

@@ -128,6 +128,7 @@ pub fn as_text(records: &[Record]) -> String {
             "impossible",
             "batch ms",
             "cases/s",
+            "GPUs",
             "one at a time",
             "deviation",
             "peak memory",
@@ -213,12 +214,14 @@ impl TimedRecord {
 
 impl BatchRecord {
     fn cells(&self) -> Vec<String> {
-        let Batch { cases, impossible, batch_ms, cases_per_second, one_at_a_time } = &self.batch;
+        let Batch { cases, impossible, batch_ms, cases_per_second, gpus, one_at_a_time } =
+            &self.batch;
         vec![
             thousands(*cases as u64),
             impossible.to_string(),
             ms(batch_ms.median),
             thousands(*cases_per_second as u64),
+            gpus.map_or(String::new(), |gpus| gpus.to_string()),
             thousands(one_at_a_time.cases_per_second as u64),
             format!("{:.1e}", one_at_a_time.largest_deviation),
             human_bytes(self.peak_bytes),

@@ -16,7 +16,7 @@ use super::kernels;
 use crate::clock::Instant;
 use crate::engine::{LoadError, RunError};
 
-/// The first GPU of this machine.
+/// A GPU of this machine.
 pub(super) struct Device {
     context: Arc<CudaContext>,
 }
@@ -32,14 +32,32 @@ pub struct GpuInfo {
     pub threads_per_multiprocessor: u32,
 }
 
-/// The GPU, or the reason why no GPU can be used, phrased for the user. Only the first call in a
-/// process looks for the GPU.
+/// Maximum number of GPUs that are used. It is the size of a table; further GPUs stay idle.
+const MAX_DEVICES: usize = 32;
+
+/// The first GPU, or the reason why no GPU can be used, phrased for the user. Only the first call in
+/// a process looks for the GPU.
 pub(super) fn device() -> Result<&'static Device, String> {
-    static DEVICE: OnceLock<Result<Device, String>> = OnceLock::new();
-    DEVICE.get_or_init(find).as_ref().map_err(Clone::clone)
+    numbered_device(0)
 }
 
-fn find() -> Result<Device, String> {
+/// The GPU with this number, counted from zero, or the reason why it cannot be used; see
+/// [`device`]. `number` is less than [`device_count`], or 0.
+pub(super) fn numbered_device(number: usize) -> Result<&'static Device, String> {
+    static DEVICES: [OnceLock<Result<Device, String>>; MAX_DEVICES] =
+        [const { OnceLock::new() }; MAX_DEVICES];
+    DEVICES[number].get_or_init(|| find(number)).as_ref().map_err(Clone::clone)
+}
+
+/// Number of GPUs that the driver finds, those included that cannot be used; 0 if [`device`] is an
+/// error.
+pub(super) fn device_count() -> usize {
+    let count = || CudaContext::device_count().ok().and_then(|count| usize::try_from(count).ok());
+    let count = device().ok().and_then(|_| catch_panic(count).flatten());
+    count.unwrap_or(0).min(MAX_DEVICES)
+}
+
+fn find(number: usize) -> Result<Device, String> {
     // SAFETY: loads the driver's library, whose initialisers are safe to run at any time.
     if !unsafe { sys::is_culib_present() } {
         return Err("there is no NVIDIA driver on this machine".to_owned());
@@ -49,7 +67,7 @@ fn find() -> Result<Device, String> {
         if CudaContext::device_count().map_err(|error| describe(&error))? == 0 {
             return Err("the NVIDIA driver finds no GPU".to_owned());
         }
-        let context = CudaContext::new(0).map_err(|error| describe(&error))?;
+        let context = CudaContext::new(number).map_err(|error| describe(&error))?;
         let capability = context.compute_capability().map_err(|error| describe(&error))?;
         if capability < (7, 0) {
             let (major, minor) = capability;

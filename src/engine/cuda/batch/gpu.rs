@@ -21,6 +21,11 @@ const GROUP: usize = 32 * CASES_PER_THREAD;
 /// launch while the GPU computes another. This affects only speed and memory.
 const MAX_CASES: usize = 2048;
 
+/// Maximum memory for the cases of both buffer sets on a GPU, in bytes, unless one group of cases
+/// needs more. The cases of a large network fill a GPU long before they need this much, and with
+/// less, more of their messages stay in the cache.
+const MAX_CASE_BYTES: u64 = 2 << 30;
+
 /// The buffers of one network on the GPU, and the kernels.
 pub struct Gpu {
     stream: Arc<CudaStream>,
@@ -68,10 +73,12 @@ impl Gpu {
         let set_bytes = 4 * (packed + buffers.result_words());
         let case_bytes = 4 * (buffers.entries + 2 * buffers.messages) + BUFFER_SETS * set_bytes;
         let available = bytes.min(device.free_bytes()? / 2).saturating_sub(buffers.bytes() as u64);
-        let groups = (available / (GROUP * case_bytes) as u64).min((MAX_CASES / GROUP) as u64);
-        if groups == 0 {
+        let group_bytes = (GROUP * case_bytes) as u64;
+        if available < group_bytes {
             return Ok(None);
         }
+        let groups =
+            (available.min(MAX_CASE_BYTES) / group_bytes).clamp(1, (MAX_CASES / GROUP) as u64);
         let capacity = groups as usize * GROUP;
         let set = || -> Result<BufferSet, DriverError> {
             Ok(BufferSet {
@@ -163,6 +170,9 @@ impl Executor for Gpu {
     }
 
     fn packed(&mut self, set: usize, words: usize) -> &mut [u32] {
+        // A launch may still run if its batch was cancelled. A failure is reported when the next
+        // results are read.
+        let _ = self.sets[set].done.synchronize();
         &mut self.sets[set].packed.as_mut_slice()[..words]
     }
 

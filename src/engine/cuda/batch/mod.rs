@@ -1,12 +1,15 @@
 //! Batches of cases on the GPU, by the plan of [`engine::batch`](crate::engine::batch). Each thread
 //! of the GPU computes a few cases.
 //!
-//! While the GPU computes some cases, the threads of the host read the results of the previous
-//! cases and pack the evidence of the next cases. [`buffers`] computes what the kernels read, and
-//! [`gpu`] launches the kernels. In tests, [`twin`] does the same as the kernels on the CPU.
+//! A large batch is shared out over all GPUs of the machine, each of which has the plan and buffers
+//! of its own ([`queue`]). While the GPUs compute some cases, the threads of the host read the
+//! results of earlier cases and pack the evidence of the next cases. [`buffers`] computes what the
+//! kernels read, and [`gpu`] launches the kernels. In tests, [`twin`] does the same as the kernels
+//! on the CPU.
 
 mod buffers;
 mod gpu;
+mod queue;
 #[cfg(test)]
 mod twin;
 
@@ -17,7 +20,8 @@ use rayon::prelude::*;
 
 use self::buffers::Buffers;
 use self::gpu::Gpu;
-use super::device::device;
+use self::queue::{Queue, Slot, Step};
+use super::device::{device, device_count, numbered_device};
 use crate::cancel::Cancelled;
 use crate::engine::batch::{JoinTree, Order, Plan};
 use crate::engine::threads::Threads;
@@ -25,9 +29,12 @@ use crate::engine::{BatchAnswers, RunError};
 use crate::network::{Evidence, Finding};
 use crate::propagation::{CompiledNetwork, Posteriors, Watch};
 
-/// The number of buffer sets, each for the evidence and results of one launch. With two, the host
+/// The number of buffer sets of a GPU, each for the evidence and results of one launch. With two, the host
 /// and the GPU work at the same time.
 const BUFFER_SETS: usize = 2;
+
+/// The failure of a batch for which no GPU is left and none has reported a failure.
+const NO_GPU: &str = "no GPU is left";
 
 /// Runs a batch plan on the GPU, or in tests on the CPU twin.
 trait Executor: Send {
@@ -38,6 +45,7 @@ trait Executor: Send {
     fn bytes(&self) -> u64;
 
     /// The first `words` words of packed evidence of a buffer set, to be written case after case.
+    /// Waits until no launch reads them any more.
     fn packed(&mut self, set: usize, words: usize) -> &mut [u32];
 
     /// Starts to propagate the first `cases` cases of a buffer set; [`Executor::results`] waits for
@@ -54,106 +62,176 @@ trait Executor: Send {
     fn results(&mut self, set: usize) -> Result<&[f32], RunError>;
 }
 
-/// Propagates batches of cases of one network.
+/// Propagates batches of cases of one network on all GPUs of the machine.
 pub(super) struct BatchPropagator {
     buffers: Buffers,
-    executor: Box<dyn Executor>,
+    /// The GPUs in use.
+    gpus: Vec<GpuState>,
+    /// Maximum memory for each GPU that is not in use yet, in bytes; `None` if there is none.
+    further: Option<u64>,
+    /// What the GPU that failed last reported.
+    failure: Option<RunError>,
     /// The threads that pack evidence and read results; `None` if they could not be created.
     threads: Option<Threads>,
 }
 
+/// A GPU on which the network is loaded.
+struct GpuState {
+    executor: Box<dyn Executor>,
+    /// What [`Buffers::pack`] returned for each case of each buffer set.
+    exponents: [Vec<i64>; BUFFER_SETS],
+}
+
+impl GpuState {
+    fn new(executor: Box<dyn Executor>) -> Self {
+        Self { executor, exponents: Default::default() }
+    }
+}
+
 impl BatchPropagator {
-    /// Loads the network on the GPU. Allocates at most `bytes` on the GPU; the plan also takes at
-    /// most `bytes` on the host. `None` if the network has no plan (see [`buffers()`]), or if the
-    /// GPU has too little memory or fails.
+    /// Loads the network on the first GPU. The GPUs together allocate at most `bytes`; the plan also
+    /// takes at most `bytes` on the host. `None` if the network has no plan (see [`buffers()`]), or
+    /// if the GPU has too little memory or fails.
     pub fn load(compiled: &CompiledNetwork, threads: usize, bytes: u64) -> Option<Self> {
         let buffers = buffers(compiled, bytes)?;
+        let count = device_count();
+        let bytes = bytes / count.max(1) as u64;
         let gpu = Gpu::load(device().ok()?, &buffers, bytes).ok()??;
-        Some(Self::new(buffers, Box::new(gpu), threads))
+        let further = (count > 1).then_some(bytes);
+        Some(Self::new(buffers, vec![Box::new(gpu)], further, threads))
     }
 
-    fn new(buffers: Buffers, executor: Box<dyn Executor>, threads: usize) -> Self {
+    fn new(
+        buffers: Buffers,
+        executors: Vec<Box<dyn Executor>>,
+        further: Option<u64>,
+        threads: usize,
+    ) -> Self {
         let threads = Threads::new(threads.max(1));
-        Self { buffers, executor, threads }
+        let gpus = executors.into_iter().map(GpuState::new).collect();
+        Self { buffers, gpus, further, failure: None, threads }
     }
 
-    /// Memory in use on the GPU, in bytes.
+    /// Memory in use on all GPUs, in bytes.
     pub fn bytes(&self) -> u64 {
-        self.executor.bytes()
+        self.gpus.iter().map(|gpu| gpu.executor.bytes()).sum()
+    }
+
+    /// Number of GPUs in use.
+    pub fn gpus(&self) -> usize {
+        self.gpus.len()
     }
 
     /// Propagates each of `cases`.
     ///
     /// # Errors
-    /// Only if `watch` was cancelled. If a case fails, its answer is the error. If a launch
-    /// fails, its error is the answer to all remaining cases.
+    /// Only if `watch` was cancelled. If a case fails, its answer is the error. The cases of a GPU
+    /// that fails are computed by the others. If no GPU is left, the answers to all remaining cases
+    /// are the last failure.
     pub fn run(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
-        let mut answers = Vec::with_capacity(cases.len());
-        // The cases of each launch.
-        let launches: Vec<&[Evidence]> = cases.chunks(self.executor.capacity()).collect();
-        let mut exponents: [Vec<i64>; BUFFER_SETS] = Default::default();
-        for next in 0..=launches.len() {
+        let capacity = self.gpus.iter().map(|gpu| gpu.executor.capacity()).min().unwrap_or(1);
+        if cases.len() > BUFFER_SETS * capacity {
+            self.load_further_gpus();
+        }
+        let count = self.gpus.len();
+        let mut queue = Queue::new(cases.len(), launch_size(cases.len(), capacity, count), count);
+        let mut parts: Vec<(usize, BatchAnswers)> = Vec::new();
+        let mut failed = Vec::new();
+        while let Some(step) = queue.next_step() {
             watch.check()?;
-            let mut started = Ok(());
-            if let Some(cases) = launches.get(next) {
-                started = self.start(next % BUFFER_SETS, cases, &mut exponents[next % BUFFER_SETS]);
-            }
-            if let Some(previous) = next.checked_sub(1) {
-                let set = previous % BUFFER_SETS;
-                answers.extend(self.answers(set, launches[previous], &exponents[set]));
-            }
-            if let Err(failure) = started {
-                answers.resize(cases.len(), Err(failure));
-                break;
+            let (slot, result) = match step {
+                Step::Start(slot, range) => (slot, self.start(slot, &cases[range])),
+                Step::Read(slot, range) => {
+                    let part = self.answers(slot).map(|part| {
+                        queue.finish();
+                        parts.push((range.start, part));
+                    });
+                    (slot, part)
+                }
+            };
+            if let Err(failure) = result {
+                queue.lose(slot.gpu);
+                failed.push(slot.gpu);
+                self.failure = Some(failure);
             }
         }
-        Ok(answers)
+        let mut number = 0..count;
+        self.gpus.retain(|_| number.next().is_some_and(|gpu| !failed.contains(&gpu)));
+        let failure = || self.failure.clone().unwrap_or(RunError::Device(NO_GPU.to_owned()));
+        parts.extend(queue.rest().map(|range| (range.start, vec![Err(failure()); range.len()])));
+        parts.sort_unstable_by_key(|(start, _)| *start);
+        Ok(parts.into_iter().flat_map(|(_, part)| part).collect())
     }
 
-    /// Packs `cases` into a buffer set and starts to propagate them. Sets `exponents` to what
-    /// [`Buffers::pack`] returns for each case.
-    fn start(
-        &mut self,
-        set: usize,
-        cases: &[Evidence],
-        exponents: &mut Vec<i64>,
-    ) -> Result<(), RunError> {
-        let (buffers, executor) = (&self.buffers, &mut self.executor);
+    /// Loads the network on all GPUs but the first. GPUs on which this fails are not used.
+    fn load_further_gpus(&mut self) {
+        let Some(bytes) = self.further.take() else { return };
+        let buffers = &self.buffers;
+        let load = |number: usize| {
+            let gpu = Gpu::load(numbered_device(number).ok()?, buffers, bytes).ok()??;
+            Some(Box::new(gpu) as Box<dyn Executor>)
+        };
+        let load = || (1..device_count()).into_par_iter().filter_map(load).collect();
+        let executors: Vec<_> = self.install(load);
+        self.gpus.extend(executors.into_iter().map(GpuState::new));
+    }
+
+    /// The result of `work`, which runs in the thread pool if there is one.
+    fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        match &self.threads {
+            Some(threads) => threads.install(work),
+            None => work(),
+        }
+    }
+
+    /// Packs `cases` into a buffer set and starts to propagate them.
+    fn start(&mut self, slot: Slot, cases: &[Evidence]) -> Result<(), RunError> {
+        let Self { buffers, gpus, threads, .. } = self;
+        let GpuState { executor, exponents } = &mut gpus[slot.gpu];
+        let exponents = &mut exponents[slot.set];
         let is_likelihood = |(_, finding): (_, &Finding)| matches!(finding, Finding::Likelihood(_));
         let mut pack = || {
             let is_soft = cases.par_iter().any(|case| case.iter().any(is_likelihood));
             let words = buffers.packed_words(is_soft);
-            let packed = executor.packed(set, words * cases.len()).par_chunks_mut(words);
+            let packed = executor.packed(slot.set, words * cases.len()).par_chunks_mut(words);
             let pack = cases.par_iter().zip(packed);
             let pack = pack.map(|(case, words)| buffers.pack(case, is_soft, words));
             pack.collect_into_vec(exponents);
             is_soft
         };
-        let is_soft = match &self.threads {
+        let is_soft = match threads {
             Some(threads) => threads.install(pack),
             None => pack(),
         };
-        self.executor.start(buffers, set, cases.len(), is_soft)
+        executor.start(buffers, slot.set, cases.len(), is_soft)
     }
 
-    /// Waits for the results of `cases`, which were started in a buffer set.
-    fn answers(&mut self, set: usize, cases: &[Evidence], exponents: &[i64]) -> BatchAnswers {
-        let buffers = &self.buffers;
-        let results = match self.executor.results(set) {
-            Ok(results) => results,
-            Err(failure) => return vec![Err(failure); cases.len()],
-        };
+    /// Waits for the results of the cases that were started in a buffer set.
+    fn answers(&mut self, slot: Slot) -> Result<BatchAnswers, RunError> {
+        let Self { buffers, gpus, threads, .. } = self;
+        let GpuState { executor, exponents } = &mut gpus[slot.gpu];
+        let results = executor.results(slot.set)?;
         let read = || {
             let results = results.par_chunks(buffers.result_words());
+            let exponents = &exponents[slot.set];
             results
                 .zip(exponents)
                 .map(|(words, &exponent)| answer(buffers, words, exponent))
                 .collect()
         };
-        match &self.threads {
+        Ok(match threads {
             Some(threads) => threads.install(read),
             None => read(),
-        }
+        })
+    }
+}
+
+/// Number of cases of a launch: what fits into a buffer set, and if there are several GPUs, so few
+/// that every buffer set has a launch.
+fn launch_size(cases: usize, capacity: usize, gpus: usize) -> usize {
+    match gpus {
+        0 | 1 => capacity,
+        _ => cases.div_ceil(BUFFER_SETS * gpus).clamp(1, capacity),
     }
 }
 
@@ -204,7 +282,77 @@ mod tests {
     fn twin(compiled: &CompiledNetwork) -> Option<BatchPropagator> {
         let buffers = buffers(compiled, 1 << 30)?;
         let twin = Twin::new(&buffers, 64);
-        Some(BatchPropagator::new(buffers, Box::new(twin), 2))
+        Some(BatchPropagator::new(buffers, vec![Box::new(twin)], None, 2))
+    }
+
+    /// A twin that fails after some launches.
+    struct Failing {
+        twin: Twin,
+        launches_left: usize,
+    }
+
+    impl Executor for Failing {
+        fn capacity(&self) -> usize {
+            self.twin.capacity()
+        }
+
+        fn bytes(&self) -> u64 {
+            self.twin.bytes()
+        }
+
+        fn packed(&mut self, set: usize, words: usize) -> &mut [u32] {
+            self.twin.packed(set, words)
+        }
+
+        fn start(
+            &mut self,
+            buffers: &Buffers,
+            set: usize,
+            cases: usize,
+            is_soft: bool,
+        ) -> Result<(), RunError> {
+            self.twin.start(buffers, set, cases, is_soft)
+        }
+
+        fn results(&mut self, set: usize) -> Result<&[f32], RunError> {
+            let left = self.launches_left.checked_sub(1);
+            self.launches_left = left.ok_or(RunError::Device("the GPU is lost".to_owned()))?;
+            self.twin.results(set)
+        }
+    }
+
+    /// Twins of GPUs, each of which fails after this many launches.
+    fn failing_twins(compiled: &CompiledNetwork, launches: &[usize]) -> BatchPropagator {
+        let buffers = buffers(compiled, 1 << 30).expect("the network has a plan");
+        let failing = |&launches_left: &usize| -> Box<dyn Executor> {
+            Box::new(Failing { twin: Twin::new(&buffers, 16), launches_left })
+        };
+        let executors = launches.iter().map(failing).collect();
+        BatchPropagator::new(buffers, executors, None, 2)
+    }
+
+    #[test]
+    fn the_cases_of_a_gpu_that_fails_are_computed_by_the_others() {
+        let (compiled, cases) =
+            networks().into_iter().find(|(_, cases)| !cases.is_empty()).expect("a network");
+        let watch = Watch::untimed(CancelToken::new());
+        let many: Vec<Evidence> = cases.iter().cycle().take(MANY).cloned().collect();
+        let expected = twin(&compiled).expect("a plan").run(&many, &watch).unwrap();
+        let mut three = failing_twins(&compiled, &[99, 1, 0]);
+        assert_eq!(three.gpus(), 3);
+        assert_eq!(three.run(&many, &watch).unwrap(), expected);
+        assert_eq!(three.gpus(), 1, "GPUs that failed are not used again");
+        assert_eq!(three.run(&many, &watch).unwrap(), expected);
+
+        // The last GPU fails in the middle of the batch.
+        let mut last = failing_twins(&compiled, &[2]);
+        let lost = Err(RunError::Device("the GPU is lost".to_owned()));
+        for computed in [32, 0] {
+            let found = last.run(&many, &watch).unwrap();
+            assert_eq!(found[..computed], expected[..computed]);
+            assert!(found[computed..].iter().all(|answer| *answer == lost));
+            assert_eq!((found.len(), last.gpus()), (MANY, 0));
+        }
     }
 
     #[test]

@@ -101,6 +101,10 @@ impl<E: Executor> GpuPropagator for PersistentPropagator<E> {
         let _lock = self.executor.lock();
         self.executor.kernel_times(repeat)
     }
+
+    fn gpus_of_batch(&self) -> usize {
+        self.batch.as_ref().and_then(Option::as_ref).map_or(0, BatchPropagator::gpus)
+    }
 }
 
 impl<E: Executor> PersistentPropagator<E> {

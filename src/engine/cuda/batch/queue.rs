@@ -1,0 +1,144 @@
+//! Shares the cases of a batch out over the GPUs.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::BUFFER_SETS;
+
+/// A buffer set of a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// Position of the GPU in the list of GPUs.
+    pub gpu: usize,
+    /// Number of the buffer set, below [`BUFFER_SETS`].
+    pub set: usize,
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Start to propagate these cases.
+    Start(Slot, Range<usize>),
+    /// Wait for the results of these cases, which were started in this buffer set.
+    Read(Slot, Range<usize>),
+}
+
+/// The launches of a batch: those that wait, those that run, and the buffer sets that are free.
+///
+/// While there are free buffer sets, launches are started; then the oldest launch is read, which
+/// frees its buffer set. So all GPUs work while the host packs evidence and reads results. A GPU
+/// that fails gives its launches back, and the others compute them.
+pub struct Queue {
+    waiting: VecDeque<Range<usize>>,
+    /// Oldest first.
+    running: VecDeque<(Slot, Range<usize>)>,
+    free: VecDeque<Slot>,
+}
+
+impl Queue {
+    /// `cases` cases in launches of at most `per_launch` cases, for `gpus` GPUs.
+    pub fn new(cases: usize, per_launch: usize, gpus: usize) -> Self {
+        let starts = (0..cases).step_by(per_launch.max(1));
+        let waiting = starts.map(|start| start..(start + per_launch).min(cases)).collect();
+        let sets = 0..BUFFER_SETS;
+        let free = sets.flat_map(|set| (0..gpus).map(move |gpu| Slot { gpu, set })).collect();
+        Self { waiting, running: VecDeque::new(), free }
+    }
+
+    /// The next step; `None` if nothing is left to do, or if cases are left but no GPU is.
+    pub fn next_step(&mut self) -> Option<Step> {
+        if !self.waiting.is_empty()
+            && let Some(slot) = self.free.pop_front()
+        {
+            let cases = self.waiting.pop_front()?;
+            self.running.push_back((slot, cases.clone()));
+            return Some(Step::Start(slot, cases));
+        }
+        self.running.front().map(|(slot, cases)| Step::Read(*slot, cases.clone()))
+    }
+
+    /// Notes that the results of the oldest launch have been read.
+    pub fn finish(&mut self) {
+        if let Some((slot, _)) = self.running.pop_front() {
+            self.free.push_back(slot);
+        }
+    }
+
+    /// Takes a GPU that failed out of use, and lets its launches wait again.
+    pub fn lose(&mut self, gpu: usize) {
+        self.free.retain(|slot| slot.gpu != gpu);
+        let (lost, kept) = self.running.drain(..).partition(|(slot, _)| slot.gpu == gpu);
+        self.running = kept;
+        let lost: VecDeque<(Slot, Range<usize>)> = lost;
+        lost.into_iter().rev().for_each(|(_, cases)| self.waiting.push_front(cases));
+    }
+
+    /// The cases that no GPU is left to compute.
+    pub fn rest(self) -> impl Iterator<Item = Range<usize>> {
+        self.waiting.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Carries out all steps. GPU `failing` fails when it is asked to read for the second time.
+    fn run(mut queue: Queue, failing: Option<usize>) -> (Vec<Range<usize>>, Vec<usize>) {
+        let (mut read, mut gpus, mut attempts) = (Vec::new(), Vec::new(), 0);
+        while let Some(step) = queue.next_step() {
+            let Step::Read(slot, cases) = step else { continue };
+            attempts += usize::from(Some(slot.gpu) == failing);
+            if Some(slot.gpu) == failing && attempts == 2 {
+                queue.lose(slot.gpu);
+                continue;
+            }
+            queue.finish();
+            read.push(cases);
+            gpus.push(slot.gpu);
+        }
+        assert_eq!(queue.rest().count(), 0);
+        read.sort_by_key(|cases| cases.start);
+        (read, gpus)
+    }
+
+    #[test]
+    fn every_case_is_read_once_and_every_gpu_takes_part() {
+        for gpus in [1, 3, 8] {
+            let (read, by) = run(Queue::new(1001, 10, gpus), None);
+            assert!(read.iter().map(|cases| cases.start).eq((0..1001).step_by(10)));
+            assert_eq!(read.last(), Some(&(1000..1001)));
+            assert!((0..gpus).all(|gpu| by.contains(&gpu)));
+        }
+        assert!(Queue::new(0, 10, 1).next_step().is_none());
+    }
+
+    #[test]
+    fn both_sets_of_each_gpu_run_before_the_first_is_read() {
+        let mut queue = Queue::new(50, 10, 2);
+        let slots = [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(gpu, set)| Slot { gpu, set });
+        for (number, slot) in slots.into_iter().enumerate() {
+            let cases = 10 * number..10 * number + 10;
+            assert_eq!(queue.next_step(), Some(Step::Start(slot, cases)));
+        }
+        assert_eq!(queue.next_step(), Some(Step::Read(slots[0], 0..10)));
+        queue.finish();
+        assert_eq!(queue.next_step(), Some(Step::Start(slots[0], 40..50)));
+    }
+
+    #[test]
+    fn the_others_compute_what_a_failed_gpu_started() {
+        let (read, by) = run(Queue::new(200, 10, 3), Some(1));
+        assert!(read.iter().map(|cases| cases.start).eq((0..200).step_by(10)));
+        assert_eq!(by.iter().filter(|&&gpu| gpu == 1).count(), 1);
+    }
+
+    #[test]
+    fn without_a_gpu_the_cases_are_left() {
+        let mut queue = Queue::new(30, 10, 1);
+        assert!(matches!(queue.next_step(), Some(Step::Start(..))));
+        queue.lose(0);
+        assert_eq!(queue.next_step(), None);
+        assert_eq!(queue.rest().flatten().count(), 30);
+    }
+}
