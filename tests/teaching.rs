@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use cliquescope::app::Workbench;
 use cliquescope::app::state::command::Command;
 use cliquescope::app::state::highlight::Item;
@@ -12,7 +14,7 @@ use cliquescope::propagation::MessageId;
 use common::window::{open, settle, wait_until};
 use eframe::egui::Key;
 use egui_kittest::Harness;
-use egui_kittest::kittest::Queryable;
+use egui_kittest::kittest::{NodeT as _, Queryable};
 
 /// The index of the selected message.
 fn selected(harness: &Harness<'_, Workbench>) -> Option<usize> {
@@ -170,7 +172,7 @@ fn slow_motion_plays_the_trace_once() {
 
 fn start_lesson(harness: &mut Harness<'static, Workbench>, lesson: usize) {
     let ctx = harness.ctx.clone();
-    let start = Command::Lesson(LessonCommand::Start(lesson));
+    let start = Command::Lesson(LessonCommand::Start(Arc::clone(&LESSONS[lesson])));
     harness.state_mut().run_command(&ctx, start);
     settle(harness);
 }
@@ -195,6 +197,10 @@ fn every_lesson_can_be_completed_and_then_restores_the_document() {
         for (number, step) in lesson.steps.iter().enumerate() {
             let progress = format!("Step {} of {}", number + 1, lesson.steps.len());
             harness.get_by_label(&progress);
+            if let Some(question) = &step.question {
+                harness.get_by_label(&question.options[0]).click();
+                harness.run_steps(3);
+            }
             if step.action.is_some() {
                 if let Some(button) = harness.query_by_label("Do it for me") {
                     button.click();
@@ -228,7 +234,7 @@ fn a_lesson_can_be_left_and_resumed() {
     harness.get_by_label("Next").click();
     settle(&mut harness);
     assert_eq!(evidence(&harness), [("xray".to_owned(), 0)]);
-    harness.get_by_label("Leave").click();
+    harness.get_by_label("Leave lesson").click();
     settle(&mut harness);
     let title = |harness: &Harness<'_, Workbench>| {
         harness.state().model().document.as_ref().map(|document| document.title())
@@ -237,12 +243,12 @@ fn a_lesson_can_be_left_and_resumed() {
     assert_eq!(harness.state().settings().lessons.get("asia"), Some(&2));
 
     start_lesson(&mut harness, 0);
-    harness.get_by_label("Step 3 of 8");
+    harness.get_by_label("Step 3 of 7");
     assert_eq!(evidence(&harness), [("xray".to_owned(), 0)]);
     harness.get_by_label("Keep this open").click();
     settle(&mut harness);
     assert_eq!(title(&harness).as_deref(), Some("asia"));
-    assert!(harness.query_by_label("Step 3 of 8").is_none());
+    assert!(harness.query_by_label("Step 3 of 7").is_none());
     harness.run();
 }
 
@@ -252,10 +258,12 @@ fn the_targets_of_the_first_two_lessons_are_on_screen() {
     for (index, lesson) in LESSONS.iter().enumerate().take(2) {
         start_lesson(&mut harness, index);
         for step in &lesson.steps {
-            wait_until(&mut harness, &step.target, |harness| {
-                targets::find(&harness.ctx, &step.target).is_some() && harness.state().is_settled()
+            let target = step.target.as_deref().expect("shipped lessons point at something");
+            wait_until(&mut harness, target, |harness| {
+                targets::find(&harness.ctx, target).is_some() && harness.state().is_settled()
             });
             let ctx = harness.ctx.clone();
+            harness.state_mut().run_command(&ctx, LessonCommand::ShowAnswer);
             harness.state_mut().run_command(&ctx, LessonCommand::Next);
             harness.run_steps(3);
         }
@@ -267,4 +275,103 @@ fn the_window_stops_repainting_during_a_lesson() {
     let mut harness = open("asia");
     start_lesson(&mut harness, 0);
     harness.run();
+}
+
+#[test]
+fn the_strip_covers_no_pane_and_next_stays_in_place() {
+    let mut harness = open("asia");
+    start_lesson(&mut harness, 0);
+    let place = |harness: &Harness<'_, Workbench>| harness.get_by_label("Next").rect();
+    let first = place(&harness);
+    for step in &LESSONS[0].steps[1..] {
+        harness.key_press(Key::PageDown);
+        harness.run_steps(2);
+        harness.key_press(Key::PageUp);
+        harness.run_steps(2);
+        harness.key_press(Key::PageDown);
+        settle(&mut harness);
+        let next = if step == LESSONS[0].steps.last().unwrap() { "Finish" } else { "Next" };
+        assert_eq!(harness.get_by_label(next).rect(), first, "{}", step.text);
+        let strip = harness.get_by_label("Leave lesson").rect().bottom();
+        for pane in ["Variables", "Junction tree", "Network"] {
+            let pane = targets::find(&harness.ctx, pane).expect("a pane in front");
+            assert!(pane.top() > strip, "{}", step.text);
+        }
+        if step.question.is_some() {
+            harness.get_by_label("Show the answer").click();
+            harness.run_steps(3);
+        }
+    }
+}
+
+#[test]
+fn a_question_is_answered_before_the_answer_is_shown() {
+    let mut harness = open("asia");
+    start_lesson(&mut harness, 0);
+    for _ in 0..3 {
+        harness.get_by_label("Next").click();
+        settle(&mut harness);
+    }
+    harness.get_by_label("Step 4 of 7");
+    let because = "the visit makes tuberculosis more likely";
+    assert!(harness.query_by_label_contains(because).is_none());
+    assert!(harness.get_by_label("Next").accesskit_node().is_disabled());
+    harness.key_press(Key::PageDown);
+    settle(&mut harness);
+    harness.get_by_label("Step 4 of 7");
+    harness.get_by_label("It rises.").click();
+    harness.run_steps(3);
+    assert!(harness.query_by_label_contains(because).is_none(), "the task is not done");
+    harness.get_by_label("Do it for me").click();
+    settle(&mut harness);
+    harness.get_by_label_contains(because);
+    harness.get_by_label_contains("Not quite. It falls.");
+    harness.get_by_label("✔ It falls.");
+    harness.get_by_label("✖ It rises.");
+    // Both numbers side by side.
+    harness.get_by_label("X-ray and Asia");
+    for number in ["5.5%", "48.9%", "37.1%"] {
+        assert!(harness.query_all_by_label(number).next().is_some(), "{number}");
+    }
+}
+
+#[test]
+fn a_lesson_file_can_be_opened_and_its_mistakes_are_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("class.json");
+    let network = include_bytes!("../networks/cancer.bif.gz");
+    std::fs::write(folder.path().join("clinic.bif.gz"), network).expect("written");
+    let example = include_str!("../assets/lessons/example.json");
+    std::fs::write(&file, example.replace("\"cancer\"", "\"clinic.bif.gz\"")).expect("written");
+    let mut harness = open("asia");
+    let ctx = harness.ctx.clone();
+    let open_file = |harness: &mut Harness<'static, Workbench>| {
+        harness.state_mut().run_command(&ctx, LessonCommand::OpenFile(file.clone()));
+        settle(harness);
+    };
+    open_file(&mut harness);
+    harness.get_by_label("Smoking and lung cancer");
+    harness.get_by_label("Step 1 of 3");
+    let title = |harness: &Harness<'_, Workbench>| {
+        harness.state().model().document.as_ref().map(|document| document.title())
+    };
+    assert_eq!(title(&harness).as_deref(), Some("clinic"));
+    assert_eq!(harness.state().model().opened_lessons.len(), 1);
+    harness.get_by_label("Leave lesson").click();
+    settle(&mut harness);
+    assert_eq!(title(&harness).as_deref(), Some("asia"));
+
+    // A mistake that can be seen in the file.
+    std::fs::write(&file, example.replace("\"text\"", "\"txt\"")).expect("written");
+    open_file(&mut harness);
+    harness.get_by_label_contains("class.json:6:");
+    harness.get_by_label_contains("unknown field `txt`");
+    assert!(harness.query_by_label("Leave lesson").is_none());
+
+    // A mistake that only the network tells.
+    std::fs::write(&file, example.replace("Smoker", "Smokes")).expect("written");
+    open_file(&mut harness);
+    harness.get_by_label("Next").click();
+    settle(&mut harness);
+    harness.get_by_label_contains("the network has no variable 'Smokes'");
 }

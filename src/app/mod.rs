@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 
 use eframe::egui;
 
+use crate::app::state::lessons::LessonCommand;
 use crate::app::state::settings::ThemeChoice;
 use crate::app::state::settings_file::{SettingsFile, StoredSettings};
 use crate::format::NetworkSource;
@@ -57,6 +58,8 @@ pub struct LaunchOptions {
     pub network: Option<NetworkSource>,
     /// Findings to enter, each the name of a variable and the label of its observed state.
     pub evidence: Vec<(String, String)>,
+    /// The file of the lesson to start.
+    pub lesson: Option<PathBuf>,
     /// Write a picture of the window to this path when the posteriors are on screen, and quit. Such
     /// a run uses the default settings and stores nothing.
     pub screenshot: Option<PathBuf>,
@@ -205,6 +208,9 @@ impl Window {
         }
         let default = || NetworkSource::Named(DEFAULT_SAMPLE.to_owned());
         workbench.open(options.network.unwrap_or_else(default), options.evidence);
+        if let Some(lesson) = options.lesson {
+            workbench.run_command(&creation.egui_ctx, LessonCommand::OpenFile(lesson));
+        }
         Self { workbench, screenshot, settings_file, title: String::new() }
     }
 }

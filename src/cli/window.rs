@@ -19,6 +19,10 @@ pub struct Args {
     #[arg(long, value_name = "VAR=STATE", value_parser = options::finding)]
     evidence: Vec<String>,
 
+    /// Start the lesson in FILE
+    #[arg(long, value_name = "FILE", conflicts_with = "network")]
+    lesson: Option<PathBuf>,
+
     /// Write a picture of the window to FILE once the posteriors are shown, and quit
     #[arg(long, value_name = "FILE")]
     screenshot: Option<PathBuf>,
@@ -63,9 +67,14 @@ pub fn run(args: Args) -> Outcome {
 
 #[cfg(feature = "app")]
 fn open(args: Args, evidence: Vec<(String, String)>) -> Outcome {
+    if let Some(lesson) = &args.lesson {
+        // A mistake in the lesson is reported in the terminal, before the window opens.
+        cliquescope::app::state::lessons::read(lesson)?;
+    }
     let launch = cliquescope::app::LaunchOptions {
         network: args.network.map(source),
         evidence,
+        lesson: args.lesson,
         screenshot: args.screenshot,
         size: args.size,
         theme: args.theme.map(|theme| match theme {
@@ -104,7 +113,14 @@ fn without_source_path(message: &str) -> String {
 
 #[cfg(not(feature = "app"))]
 fn open(args: Args, _: Vec<(String, String)>) -> Outcome {
-    let _ = (args.screenshot, args.size, args.theme, args.triangulation, args.memory_limit);
+    let _ = (
+        args.lesson,
+        args.screenshot,
+        args.size,
+        args.theme,
+        args.triangulation,
+        args.memory_limit,
+    );
     Err("this program was built without the window; \
          'cliquescope --help' lists its commands"
         .to_owned())

@@ -1,6 +1,8 @@
 //! The commands that have a name, some with a key. The menu, the shortcuts, the command palette and
 //! the help all use this list.
 
+use std::sync::Arc;
+
 use eframe::egui::{Key, KeyboardShortcut, Modifiers};
 
 use crate::app::state::command::{
@@ -72,9 +74,9 @@ pub fn all() -> Vec<Action> {
     actions.extend(editing());
     actions.extend(computing());
     actions.extend(viewing());
-    for (index, lesson) in LESSONS.iter().enumerate() {
-        actions.push(action(lesson.title.as_str(), None, LessonCommand::Start(index)));
-    }
+    actions.extend(LESSONS.iter().map(|lesson| {
+        action(lesson.title.as_str(), None, LessonCommand::Start(Arc::clone(lesson)))
+    }));
     actions.extend(Pane::ALL.map(|pane| action(pane.title(), None, ViewCommand::Show(pane))));
     actions
 }
@@ -83,6 +85,7 @@ fn files() -> Vec<Action> {
     let choose = WindowCommand::ChooseFile;
     vec![
         action("Open…", ctrl(Key::O), choose(FilePurpose::OpenNetwork)),
+        action("Open lesson…", None, choose(FilePurpose::OpenLesson)),
         action("Reload", ctrl(Key::R), DocumentCommand::Reload),
         action("Load evidence…", ctrl_shift(Key::O), choose(FilePurpose::LoadEvidence)),
         action("Save evidence…", ctrl(Key::S), choose(FilePurpose::SaveEvidence)),

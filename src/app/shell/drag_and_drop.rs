@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use eframe::egui::{self, Align2, Area, Context, Id, Order, RichText};
 
-use crate::app::state::command::{CaseFileCommand, Command, Commands, DocumentCommand};
+use crate::app::state::command::{
+    CaseFileCommand, Command, Commands, DocumentCommand, LessonCommand,
+};
+use crate::app::state::lessons;
 use crate::app::theme::Palette;
 use crate::format::NetworkSource;
 use crate::format::cases::CaseFormat;
@@ -22,7 +25,9 @@ pub(crate) fn show(ctx: &Context, network_is_open: bool, commands: &mut Commands
     }
     if let Some(path) = file_to_open(&dropped) {
         let path = path.clone();
-        commands.push(if is_evidence(&path) {
+        commands.push(if lessons::is_lesson(&path) {
+            Command::Lesson(LessonCommand::OpenFile(path))
+        } else if is_evidence(&path) {
             Command::CaseFile(CaseFileCommand::LoadEvidence(path))
         } else {
             Command::Document(DocumentCommand::Open(NetworkSource::File(path)))
@@ -30,7 +35,8 @@ pub(crate) fn show(ctx: &Context, network_is_open: bool, commands: &mut Commands
     }
 }
 
-/// Whether `path` has the extension of an evidence format. Other files are taken for networks.
+/// Whether `path` has the extension of an evidence format. Other files are taken for networks. A
+/// lesson has the extension of evidence, too, and only its content tells which it is.
 fn is_evidence(path: &Path) -> bool {
     CaseFormat::by_extension(&path.to_string_lossy()).is_some()
 }
@@ -44,7 +50,12 @@ fn file_to_open(paths: &[PathBuf]) -> Option<&PathBuf> {
 /// ignored.
 fn announce(ctx: &Context, path: &Path, files: usize, network_is_open: bool) {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let may_be_lesson = path.extension().is_some_and(|extension| extension == "json");
     let text = match (is_evidence(path), network_is_open) {
+        (true, true) if may_be_lesson => {
+            format!("Drop to enter the evidence of {name}, or to start it if it is a lesson")
+        }
+        (true, false) if may_be_lesson => format!("Drop to start {name}, if it is a lesson"),
         (false, _) => format!("Drop to open {name}"),
         (true, true) => format!("Drop to enter the evidence of {name}"),
         (true, false) => format!("{name} is evidence: open a network first"),

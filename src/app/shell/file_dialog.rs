@@ -51,6 +51,7 @@ impl Dialog {
                     .add_filter("All files", &["*"]),
                 FilePurpose::ExportResult(_) => dialog,
                 FilePurpose::OpenResult => dialog.add_filter("Results", &["json"]),
+                FilePurpose::OpenLesson => dialog.add_filter("Lessons", &["json"]),
                 FilePurpose::SavePicture(_) => {
                     dialog.set_file_name(purpose.suggestion()).add_filter("PNG", &["png"])
                 }
@@ -67,6 +68,7 @@ impl Dialog {
                 | FilePurpose::SavePicture(_) => dialog.save_file(),
                 FilePurpose::ExportResult(_) => dialog.pick_folder(),
                 FilePurpose::OpenNetwork
+                | FilePurpose::OpenLesson
                 | FilePurpose::LoadEvidence
                 | FilePurpose::OpenCases
                 | FilePurpose::OpenResult => dialog.pick_file(),

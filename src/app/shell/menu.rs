@@ -1,5 +1,7 @@
 //! The menu bar, with the choices for propagation on the right.
 
+use std::sync::Arc;
+
 use eframe::egui::{self, Align, ComboBox, Layout, Ui};
 
 use crate::app::shell::actions::{Action, action_for};
@@ -119,6 +121,7 @@ fn file(ui: &mut Ui, model: &Model, commands: &mut Commands) {
             }
         }
     });
+    item(ui, WindowCommand::ChooseFile(FilePurpose::OpenLesson), commands);
     ui.add_enabled_ui(model.document.is_some(), |ui| item(ui, DocumentCommand::Reload, commands));
     ui.separator();
     ui.menu_button("Save a picture", |ui| {
@@ -141,17 +144,18 @@ fn file(ui: &mut Ui, model: &Model, commands: &mut Commands) {
 
 /// Draws the menu with lessons and stepping.
 fn learn(ui: &mut Ui, model: &Model, commands: &mut Commands) {
-    for (index, lesson) in LESSONS.iter().enumerate() {
+    for lesson in LESSONS.iter().chain(&model.opened_lessons) {
         let title = match model.settings.lessons.get(&lesson.id) {
             Some(step) => format!("{} (step {} of {})", lesson.title, step + 1, lesson.steps.len()),
             None => lesson.title.clone(),
         };
         let hint = "A guided tour. When it ends, you return to your network.";
         if ui.button(title).on_hover_text(hint).clicked() {
-            commands.push(LessonCommand::Start(index));
+            commands.push(LessonCommand::Start(Arc::clone(lesson)));
             ui.close();
         }
     }
+    item(ui, WindowCommand::ChooseFile(FilePurpose::OpenLesson), commands);
     ui.separator();
     ui.add_enabled_ui(model.compiled().is_some(), |ui| {
         item(ui, StepCommand::Begin, commands);

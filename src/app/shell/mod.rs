@@ -9,7 +9,7 @@ pub(crate) mod file_chooser;
 pub(crate) mod file_dialog;
 mod focus_ring;
 pub(crate) mod help;
-pub(crate) mod lesson_window;
+pub(crate) mod lesson_strip;
 pub(crate) mod menu;
 pub(crate) mod overlays;
 pub(crate) mod pane_area;

@@ -3,7 +3,7 @@
 use eframe::egui::{self, Key, KeyboardShortcut, Modifiers};
 
 use crate::app::shell::actions;
-use crate::app::state::command::{Command, Commands, HistoryCommand, StepCommand};
+use crate::app::state::command::{Command, Commands, HistoryCommand, LessonCommand, StepCommand};
 use crate::app::state::stepping::Stepping;
 
 /// Pushes the commands of all shortcuts that were pressed. `typing` says whether a text field has
@@ -23,6 +23,17 @@ pub(crate) fn read(ctx: &egui::Context, typing: bool, commands: &mut Commands) {
             && !closes_popup
             && ctx.input_mut(|input| input.consume_shortcut(&shortcut))
         {
+            commands.push(command);
+        }
+    }
+}
+
+/// Pushes the commands of the keys that were pressed and that change the step of a lesson. Remote
+/// controls for presentations send these keys.
+pub(crate) fn read_lesson(ctx: &egui::Context, commands: &mut Commands) {
+    let keys = [(Key::PageDown, LessonCommand::Next), (Key::PageUp, LessonCommand::Back)];
+    for (key, command) in keys {
+        if ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key)) {
             commands.push(command);
         }
     }

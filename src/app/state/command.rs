@@ -81,6 +81,7 @@ impl FilePurpose {
     pub fn command(self, path: PathBuf) -> Command {
         match self {
             Self::OpenNetwork => DocumentCommand::Open(NetworkSource::File(path)).into(),
+            Self::OpenLesson => LessonCommand::OpenFile(path).into(),
             Self::LoadEvidence => CaseFileCommand::LoadEvidence(path).into(),
             Self::SaveEvidence => CaseFileCommand::SaveEvidence(path).into(),
             Self::OpenCases => CaseFileCommand::OpenCases(path).into(),

@@ -9,6 +9,8 @@ use crate::app::state::pane::Pane;
 pub enum FilePurpose {
     /// Open a network.
     OpenNetwork,
+    /// Open and start a lesson.
+    OpenLesson,
     /// Load evidence.
     LoadEvidence,
     /// Save the evidence.
@@ -31,6 +33,7 @@ impl FilePurpose {
     pub fn title(self) -> &'static str {
         match self {
             Self::OpenNetwork => "Open a network",
+            Self::OpenLesson => "Open a lesson",
             Self::LoadEvidence => "Load evidence",
             Self::SaveEvidence => "Save the evidence",
             Self::OpenCases => "Open cases",

@@ -6,6 +6,7 @@ use crate::app::state::compute::ComputeOptions;
 use crate::app::state::document::Document;
 use crate::app::state::experiments::Experiments;
 use crate::app::state::highlight::{Highlight, Item};
+use crate::app::state::lessons::Lesson;
 use crate::app::state::pane::Pane;
 use crate::app::state::progress::Progress;
 use crate::app::state::settings::Settings;
@@ -78,6 +79,8 @@ pub struct Model {
     pub likelihood: Option<VariableId>,
     /// Whether cases are kept when the window closes.
     pub keeps_cases: bool,
+    /// The lessons that the user opened from files in this run, oldest first.
+    pub opened_lessons: Vec<Arc<Lesson>>,
     /// The variable and the state that the current step of a lesson asks the user to observe.
     pub pointed: Option<(VariableId, usize)>,
     /// The position of stepping through the messages; `None` while the user is not stepping.
@@ -113,6 +116,7 @@ impl Model {
             focus_serial: 0,
             likelihood: None,
             keeps_cases: false,
+            opened_lessons: Vec::new(),
             pointed: None,
             stepping: None,
             explained: None,

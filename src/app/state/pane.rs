@@ -64,4 +64,10 @@ impl Pane {
             Self::Experiments => "Experiments",
         }
     }
+
+    /// The pane with this title.
+    #[must_use]
+    pub fn by_title(title: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|pane| pane.title() == title)
+    }
 }

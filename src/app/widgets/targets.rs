@@ -7,9 +7,9 @@ use eframe::egui::{self, Id, Rect, Response};
 /// The rectangle of each target, and the frame in which it was drawn.
 type TargetRects = HashMap<&'static str, (Rect, u64)>;
 
-/// Marks a widget as target `name`.
+/// Marks a widget, as far as it is in view, as target `name`.
 pub fn mark(response: &Response, name: &'static str) {
-    mark_rect(&response.ctx, response.rect, name);
+    mark_rect(&response.ctx, response.interact_rect, name);
 }
 
 /// Marks `rect` as target `name`.
@@ -28,6 +28,9 @@ pub fn find(ctx: &egui::Context, name: &str) -> Option<Rect> {
     let frame = ctx.cumulative_frame_nr();
     ctx.data_mut(|data| {
         let targets: &mut TargetRects = data.get_temp_mut_or_default(Id::new("lesson targets"));
-        targets.get(name).filter(|(_, seen)| seen + 1 >= frame).map(|(rect, _)| *rect)
+        targets
+            .get(name)
+            .filter(|(rect, seen)| seen + 1 >= frame && rect.is_positive())
+            .map(|(rect, _)| *rect)
     })
 }

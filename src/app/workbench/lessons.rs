@@ -1,25 +1,30 @@
 //! Starts, advances and ends lessons. During a lesson, the user's own work is set aside.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use eframe::egui;
 
 use super::Workbench;
 use crate::app::state::cases;
 use crate::app::state::command::LessonCommand;
-use crate::app::state::lessons::{Action, Course, LESSONS, LessonStep, UserWork};
-use crate::format::NetworkSource;
+use crate::app::state::lessons::{self, Action, Course, Lesson, LessonStep, UserWork};
 use crate::network::Evidence;
 
 impl Workbench {
     /// Applies `command` to the lesson that the user is taking, or starts one.
     pub(super) fn apply_to_lesson(&mut self, ctx: &egui::Context, command: LessonCommand) {
         match command {
-            LessonCommand::Start(lesson) => self.start_lesson(lesson),
+            LessonCommand::Start(lesson) => self.start_lesson(&lesson),
+            LessonCommand::OpenFile(path) => self.open_lesson(&path),
             LessonCommand::Next => self.next_step(ctx),
             LessonCommand::Back => {
                 let Some(course) = &self.course else { return };
                 let step = course.step_index().saturating_sub(1);
                 self.enter_step(step);
             }
+            LessonCommand::Predict(option) => self.answer(Some(option)),
+            LessonCommand::ShowAnswer => self.answer(None),
             LessonCommand::DoIt => self.do_step(ctx),
             LessonCommand::Leave => self.leave_lesson(true),
             LessonCommand::Stay => self.leave_lesson(false),
@@ -27,14 +32,44 @@ impl Workbench {
         ctx.request_repaint();
     }
 
-    /// Starts the lesson with index `lesson` at the step where it was left.
-    fn start_lesson(&mut self, lesson: usize) {
-        let Some(script) = LESSONS.get(lesson) else { return };
+    /// Reads the lesson in the file at `path`, adds it to the menu in place of an earlier version,
+    /// and starts it. If there is a mistake in the file, says so and changes nothing.
+    fn open_lesson(&mut self, path: &Path) {
+        match lessons::read(path).map(Arc::new) {
+            Ok(lesson) => {
+                let opened = &mut self.core.model.opened_lessons;
+                opened.retain(|other| other.id != lesson.id);
+                opened.push(Arc::clone(&lesson));
+                self.start_lesson(&lesson);
+            }
+            Err(message) => self.core.model.failure = Some(format!("The lesson: {message}")),
+        }
+    }
+
+    /// Takes note of what the user did for the current step. Call this once a frame.
+    pub(super) fn follow_lesson(&mut self) {
+        let is_settled = self.is_settled();
+        let model = &mut self.core.model;
+        model.pointed = self.course.as_ref().and_then(|course| course.pointed(model));
+        if let Some(course) = self.course.as_mut().filter(|_| is_settled) {
+            course.keep_numbers(model);
+        }
+    }
+
+    /// Answers the question of the current step, with `option` if the user chose one.
+    fn answer(&mut self, option: Option<usize>) {
+        if let Some(course) = &mut self.course {
+            course.answer(option);
+        }
+    }
+
+    /// Starts `lesson` at the step where it was left.
+    fn start_lesson(&mut self, lesson: &Arc<Lesson>) {
         // If the user is already taking a lesson, first restore the work that was set aside for it.
         self.leave_lesson(true);
         let core = &mut self.core;
-        let left_at = core.model.settings.lessons.get(&script.id).copied().unwrap_or(0);
-        let step = left_at.min(script.steps.len() - 1);
+        let left_at = core.model.settings.lessons.get(&lesson.id).copied().unwrap_or(0);
+        let step = left_at.min(lesson.steps.len() - 1);
         let user_work = UserWork {
             selected: core.model.selected().cloned(),
             history: std::mem::take(&mut self.history),
@@ -44,13 +79,13 @@ impl Workbench {
             settings: core.model.settings.clone(),
             fill_edges: core.model.fill_edges,
         };
-        let course = Course::new(lesson, step, user_work);
-        let (network, findings) = course.sample_and_findings_at(step);
+        let course = Course::new(Arc::clone(lesson), step, user_work);
+        let (source, findings) = course.network_and_findings_at(step);
         self.course = Some(course);
         self.explanations.forget(&mut core.model);
         let shows_fill_edges = |step: &LessonStep| step.action == Some(Action::FillEdges);
-        core.model.fill_edges = script.steps[..step].iter().any(shows_fill_edges);
-        self.begin_opening(NetworkSource::Named(network), findings);
+        core.model.fill_edges = lesson.steps[..step].iter().any(shows_fill_edges);
+        self.begin_opening(source, findings);
         self.enter_step(step);
     }
 
@@ -60,15 +95,20 @@ impl Workbench {
         let Some(course) = &mut self.course else { return };
         course.go_to(step);
         self.core.model.settings.lessons.insert(course.lesson().id.clone(), step);
-        if let Some(pane) = course.step().show {
+        let (pane, maximise) = (course.step().pane(), course.step().maximise);
+        if let Some(pane) = pane {
             self.core.show_pane(pane);
         }
+        self.core.model.maximised = pane.filter(|_| maximise);
     }
 
     /// Does the task of the current step if it is not done, and goes to the next step. After the
-    /// last step, the lesson ends.
+    /// last step, the lesson ends. Does nothing before the question of the step is answered.
     fn next_step(&mut self, ctx: &egui::Context) {
-        let Some(course) = &self.course else { return };
+        let Some(course) = self.course.as_ref().filter(|course| course.open_question().is_none())
+        else {
+            return;
+        };
         if !course.is_done(&self.core.model) {
             self.do_step(ctx);
         }
@@ -103,6 +143,7 @@ impl Workbench {
         let core = &mut self.core;
         core.model.stepping = None;
         let before = course.into_user_work();
+        core.model.maximised = None;
         core.model.settings.copy_compute_options(&before.settings);
         let Some(mut document) = before.document.filter(|_| restore) else { return };
         core.requests.opening = None;
@@ -130,6 +171,7 @@ mod tests {
     use super::*;
     use crate::app::Settings;
     use crate::app::state::command::EngineCommand;
+    use crate::app::state::lessons::LESSONS;
     use crate::app::testing::model;
     use crate::engine::{by_name, default_engine};
     use crate::graph::{Heuristic, Triangulation};
@@ -150,7 +192,7 @@ mod tests {
         let before = workbench.core.model.compute;
 
         let ctx = egui::Context::default();
-        workbench.run_command(&ctx, LessonCommand::Start(0));
+        workbench.run_command(&ctx, LessonCommand::Start(Arc::clone(&LESSONS[0])));
         let other_engine = EngineChoice { engine: default_engine(), ..before.engine };
         let other_method = Triangulation::By(Heuristic::MinFill);
         workbench.run_command(&ctx, EngineCommand::SetEngine(other_engine));

@@ -17,7 +17,7 @@ use eframe::egui::{self, CentralPanel, Panel, Ui};
 use crate::app::panes::Panes;
 use crate::app::shell::overlays::Overlays;
 use crate::app::shell::{
-    drag_and_drop, lesson_window, menu, pane_area, recovery_bar, shortcuts, status, stepping_bar,
+    drag_and_drop, lesson_strip, menu, pane_area, recovery_bar, shortcuts, status, stepping_bar,
 };
 use crate::app::state::case_store::CaseStore;
 use crate::app::state::cases;
@@ -212,8 +212,7 @@ impl Workbench {
         self.receive_updates();
         self.read_input(&ctx);
         stepping_control::advance(&mut self.core, &ctx);
-        self.core.model.pointed =
-            self.course.as_ref().and_then(|course| course.pointed(&self.core.model));
+        self.follow_lesson();
         self.core.model.begin_frame();
         self.draw(ui);
         self.was_typing = ctx.text_edit_focused();
@@ -235,6 +234,9 @@ impl Workbench {
         } else {
             Panel::top("projector").show(ui, |ui| menu::show_projector(ui, model, commands));
         }
+        if let Some(course) = course {
+            lesson_strip::show(ui, course, model, commands);
+        }
         recovery_bar::show(ui, recovery, commands);
         if model.stepping.is_some() {
             Panel::top("stepping").show(ui, |ui| stepping_bar::show(ui, model, commands));
@@ -247,9 +249,6 @@ impl Workbench {
         }
         let layout = &mut core.layout;
         CentralPanel::no_frame().show(ui, |ui| pane_area::show(ui, layout, panes, model, commands));
-        if let Some(course) = course {
-            lesson_window::show(ui.ctx(), course, model, commands);
-        }
         overlays.show(ui.ctx(), commands);
         drag_and_drop::show(ui.ctx(), model.document.is_some(), commands);
         core.notices.show(ui.ctx());
@@ -269,6 +268,9 @@ impl Workbench {
         };
         if self.overlays.help && ctx.input_mut(escape) {
             self.overlays.help = false;
+        }
+        if self.course.is_some() && !typing {
+            shortcuts::read_lesson(ctx, &mut self.commands);
         }
         shortcuts::read(ctx, typing, &mut self.commands);
         self.commands.extend(self.overlays.files.poll());

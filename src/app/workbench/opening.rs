@@ -78,6 +78,9 @@ impl Workbench {
         // The requested cases belong to the previous network.
         self.core.requests.cases = [].into();
         self.continue_history(previous.as_ref());
+        for mistake in self.course.iter().flat_map(|course| course.problems(&self.core.model)) {
+            self.core.notices.error(&format!("The lesson has a mistake: {mistake}"));
+        }
         self.core.request();
     }
 

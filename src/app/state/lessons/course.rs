@@ -1,9 +1,13 @@
 //! The lesson that the user is taking.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use egui_tiles::Tree;
 
-use super::script::{Action, Lesson, LessonStep};
-use super::{LESSONS, progress, text};
+use super::columns::{Columns, Comparison};
+use super::script::{Action, Lesson, LessonStep, Question};
+use super::{check, numbers, progress};
 use crate::app::state::command::{
     Command, DocumentCommand, EvidenceCommand, StepCommand, ViewCommand,
 };
@@ -21,9 +25,13 @@ use crate::network::{Finding, VariableId};
 
 /// The lesson that the user is taking.
 pub(in crate::app) struct Course {
-    lesson: usize,
+    lesson: Arc<Lesson>,
     step: usize,
     user_work: UserWork,
+    /// For the index of each step whose question was answered, the index of the option that the
+    /// user chose; `None` if the answer was shown without a choice.
+    predictions: BTreeMap<usize, Option<usize>>,
+    columns: Columns,
 }
 
 /// The user's own work, which is set aside when a lesson starts.
@@ -40,14 +48,15 @@ pub(in crate::app) struct UserWork {
 }
 
 impl Course {
-    /// The lesson with index `lesson` in [`LESSONS`], at the step with index `step`.
-    pub fn new(lesson: usize, step: usize, user_work: UserWork) -> Self {
-        Self { lesson, step, user_work }
+    /// `lesson`, at the step with index `step`.
+    pub fn new(lesson: Arc<Lesson>, step: usize, user_work: UserWork) -> Self {
+        let (predictions, columns) = (BTreeMap::new(), Columns::default());
+        Self { lesson, step, user_work, predictions, columns }
     }
 
     /// The script of the lesson.
-    pub fn lesson(&self) -> &'static Lesson {
-        &LESSONS[self.lesson]
+    pub fn lesson(&self) -> &Arc<Lesson> {
+        &self.lesson
     }
 
     /// The user's own work, which is set aside during the lesson.
@@ -67,12 +76,12 @@ impl Course {
 
     /// Whether the current step is the last one.
     pub fn is_at_end(&self) -> bool {
-        self.step + 1 == self.lesson().steps.len()
+        self.step + 1 == self.lesson.steps.len()
     }
 
     /// The current step.
-    pub fn step(&self) -> &'static LessonStep {
-        &self.lesson().steps[self.step]
+    pub fn step(&self) -> &LessonStep {
+        &self.lesson.steps[self.step]
     }
 
     /// Goes to the step with index `step`.
@@ -80,43 +89,88 @@ impl Course {
         self.step = step;
     }
 
-    /// Whether the task of the current step is done.
+    /// The question of the current step, if it has one that is not answered yet.
+    pub fn open_question(&self) -> Option<&Question> {
+        let question = self.step().question.as_ref();
+        question.filter(|_| !self.predictions.contains_key(&self.step))
+    }
+
+    /// The option that the user chose as the answer to the question of the current step.
+    pub fn prediction(&self) -> Option<usize> {
+        self.predictions.get(&self.step).copied().flatten()
+    }
+
+    /// Answers the question of the current step, with `option` if the user chose one. Only the
+    /// first answer counts.
+    pub fn answer(&mut self, option: Option<usize>) {
+        let options = self.step().question.as_ref().map_or(0, |question| question.options.len());
+        if option.is_none_or(|option| option < options) {
+            self.predictions.entry(self.step).or_insert(option);
+        }
+    }
+
+    /// Whether the current step has no task, or its task is done.
     pub fn is_done(&self, model: &Model) -> bool {
-        progress::is_done(&self.step().until, model)
+        let action = self.step().action.as_ref();
+        action.is_none_or(|action| progress::is_done(action, model))
+    }
+
+    /// Stores the numbers that later steps compare with those of the current step. Call this when
+    /// the posteriors are up to date.
+    pub fn keep_numbers(&mut self, model: &Model) {
+        if self.open_question().is_none() && self.is_done(model) {
+            self.columns.update(&self.lesson, self.step, model);
+        }
+    }
+
+    /// The numbers that the current step compares, if any. They would give the answer away, so there
+    /// are none before the question is answered and the task is done.
+    pub fn comparison(&self, model: &Model) -> Option<Comparison> {
+        let is_answered = self.open_question().is_none() && self.is_done(model);
+        self.columns.comparison(&self.lesson, self.step).filter(|_| is_answered)
+    }
+
+    /// Why the current step cannot be taken with the open network, if it cannot.
+    pub fn problem(&self, model: &Model) -> Option<String> {
+        check::problem(self.step(), model.document.as_ref()?.network())
+    }
+
+    /// All mistakes in the steps that are taken with the open network, if the lesson opened it.
+    pub fn problems(&self, model: &Model) -> Vec<String> {
+        let Some(document) = &model.document else { return Vec::new() };
+        let name = self.lesson.network_at(self.step);
+        check::problems(&self.lesson, name, document.network())
     }
 
     /// The variable and the state that the current step asks the user to observe. `None` if the
     /// step has another task, or if the open network lacks this variable or state.
     pub fn pointed(&self, model: &Model) -> Option<(VariableId, usize)> {
         let Some(Action::Observe(variable, state)) = &self.step().action else { return None };
-        let network = model.document.as_ref()?.network();
-        let id = network.find(variable)?;
-        Some((id, network[id].state_index(state)?))
+        numbers::find_state(model.document.as_ref()?.network(), variable, state).ok()
     }
 
-    /// The text of the current step, with numbers of the open network filled in.
-    pub fn text(&self, model: &Model) -> String {
-        text::filled_in(&self.step().text, model)
+    /// `text` of the lesson, with numbers of the open network filled in.
+    pub fn filled_in(&self, text: &str, model: &Model) -> String {
+        numbers::filled_in(text, model)
     }
 
-    /// The sample that is open when the step with index `step` starts, and the findings entered
+    /// The network that is open when the step with index `step` starts, and the findings entered
     /// before, each with the name of its variable.
-    pub fn sample_and_findings_at(&self, step: usize) -> (String, Vec<(String, NamedFinding)>) {
-        let mut network = self.lesson().network.clone();
+    pub fn network_and_findings_at(
+        &self,
+        step: usize,
+    ) -> (NetworkSource, Vec<(String, NamedFinding)>) {
         let mut findings = Vec::new();
-        for action in self.lesson().steps[..step].iter().filter_map(|step| step.action.as_ref()) {
+        for action in self.lesson.steps[..step].iter().filter_map(|step| step.action.as_ref()) {
             match action {
-                Action::Open(name) => {
-                    network.clone_from(name);
-                    findings.clear();
-                }
+                Action::Open(_) => findings.clear(),
                 Action::Observe(variable, state) => {
                     findings.push((variable.clone(), NamedFinding::State(state.clone())));
                 }
                 _ => {}
             }
         }
-        (network, findings)
+        (self.lesson.source_of(self.lesson.network_at(step)), findings)
     }
 
     /// The command that does the task of the current step. `None` if the step has no task, if the
@@ -124,7 +178,7 @@ impl Course {
     /// clique.
     pub fn command(&self, model: &Model) -> Option<Command> {
         Some(match self.step().action.as_ref()? {
-            Action::Open(name) => DocumentCommand::Open(NetworkSource::Named(name.clone())).into(),
+            Action::Open(name) => DocumentCommand::Open(self.lesson.source_of(name)).into(),
             Action::Observe(..) => {
                 let (variable, state) = self.pointed(model)?;
                 EvidenceCommand::Set(variable, Finding::Observed(state)).into()

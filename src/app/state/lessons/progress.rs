@@ -1,9 +1,10 @@
 //! Whether the task of a step is done.
 
-use super::script::Until;
+use super::script::Action;
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
 use crate::app::state::stepping::SteppingMode;
+use crate::format::NetworkOrigin;
 use crate::graph::{CliqueId, JunctionTree};
 
 /// The clique with the largest table. Of several, the first.
@@ -12,25 +13,27 @@ pub(super) fn largest_clique(tree: &JunctionTree) -> CliqueId {
     tree.clique_ids().max_by_key(by_size).expect("a tree has a clique")
 }
 
-/// Whether the condition `until` holds. Never holds while no network is open.
-pub(super) fn is_done(until: &Until, model: &Model) -> bool {
+/// Whether the task `action` of a step is done. Never done while no network is open.
+pub(super) fn is_done(action: &Action, model: &Model) -> bool {
     let Some(document) = &model.document else { return false };
     let selected_clique = match model.selected() {
         Some(&Item::Clique(clique)) => Some(clique),
         _ => None,
     };
-    match until {
-        Until::Read => true,
-        Until::Opened(name) => document.title() == *name && document.result.is_some(),
-        Until::Observed(variable, state) => {
+    match action {
+        Action::Open(name) => {
+            let wanted = NetworkOrigin::File(name.into()).title();
+            document.title() == wanted && document.result.is_some()
+        }
+        Action::Observe(variable, state) => {
             let network = document.network();
             network
                 .find(variable)
                 .is_some_and(|id| document.evidence.observed(id) == network[id].state_index(state))
         }
-        Until::FillEdges => model.fill_edges,
-        Until::CliqueSelected => selected_clique.is_some(),
-        Until::LargestSelected => {
+        Action::FillEdges => model.fill_edges,
+        Action::SelectClique => selected_clique.is_some(),
+        Action::SelectLargest => {
             let tree = model.compiled().map(|compiled| compiled.tree());
             selected_clique.zip(tree).is_some_and(|(clique, tree)| {
                 tree.cliques()
@@ -38,15 +41,15 @@ pub(super) fn is_done(until: &Until, model: &Model) -> bool {
                     .is_some_and(|found| found.entries == tree[largest_clique(tree)].entries)
             })
         }
-        Until::VariableSelected => matches!(model.selected(), Some(Item::Variable(_))),
-        Until::Walking => model.stepping.is_some(),
-        Until::Walked => {
+        Action::SelectVariable(_) => matches!(model.selected(), Some(Item::Variable(_))),
+        Action::Walk => model.stepping.is_some(),
+        Action::WalkToEnd => {
             model.stepping.zip(model.compiled()).is_some_and(|(stepping, compiled)| {
                 stepping.mode == SteppingMode::Plan
                     && stepping.player.step() == compiled.plan().messages().len()
             })
         }
-        Until::SlowMotion => {
+        Action::SlowMotion => {
             model.stepping.is_some_and(|stepping| stepping.mode == SteppingMode::SlowMotion)
         }
     }

@@ -1,64 +1,133 @@
-//! The script of a lesson, as in `assets/lessons.json`.
+//! The script of a lesson: what a lesson file contains.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Deserializer};
 
 use crate::app::state::pane::Pane;
+use crate::format::{NetworkSource, sample};
 
 /// A guided tour.
-#[derive(Clone, Debug, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lesson {
-    /// Identifies the lesson in the settings; unique among all lessons.
+    /// Identifies the lesson in the settings: the name of a shipped lesson, or the path of a lesson
+    /// file that the user opened. Not in the file.
+    #[serde(skip)]
     pub id: String,
+    /// The folder of the lesson file; empty for a shipped lesson. Not in the file.
+    #[serde(skip)]
+    pub folder: PathBuf,
     /// The title, as in the menu.
     pub title: String,
-    /// The sample that the lesson opens.
+    /// The network that the lesson opens; see [`source_of`](Self::source_of).
     pub network: String,
     /// The steps, in order.
     pub steps: Vec<LessonStep>,
 }
 
+impl Lesson {
+    /// The network that a lesson calls `name`: a sample, or else a file whose path is relative to
+    /// the folder of the lesson file.
+    #[must_use]
+    pub fn source_of(&self, name: &str) -> NetworkSource {
+        match sample(name) {
+            Some(_) => NetworkSource::Named(name.to_owned()),
+            None => NetworkSource::File(self.folder.join(name)),
+        }
+    }
+
+    /// The network that is open when the step with index `step` starts, by its name.
+    #[must_use]
+    pub fn network_at(&self, step: usize) -> &str {
+        let opened = self.steps[..step].iter().rev().find_map(|step| match &step.action {
+            Some(Action::Open(name)) => Some(name),
+            _ => None,
+        });
+        opened.unwrap_or(&self.network)
+    }
+}
+
 /// One step of a lesson.
-#[derive(Clone, Debug, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LessonStep {
-    /// The text. Names in braces stand for numbers of the open network:
-    ///
-    /// * `{variables}`, `{cliques}`, `{messages}`: the number of variables, cliques or messages;
-    /// * `{fill}`: the number of fill edges;
-    /// * `{largest}`: the number of entries of the largest clique table;
-    /// * `{total}`: the number of entries of all clique tables together;
-    /// * `{separator}`: the mean number of entries of a separator table, rounded to a whole number;
-    /// * `{time}`: the time of the newest propagation;
-    /// * a variable and a state, such as `{lung=yes}`: the posterior of that state.
+    /// The text. [Names in braces](super::numbers) stand for numbers.
     pub text: String,
-    /// What the step points at: the name of a [target](crate::app::widgets::targets), or the title
-    /// of a pane.
-    pub target: String,
-    /// The pane that the step brings to the front.
+    /// What the step points at: one of the [`TARGETS`](super::check::TARGETS), or the title of a
+    /// pane.
     #[serde(default)]
+    pub target: Option<String>,
+    /// The pane that the step brings to the front, by its title. Without it, the pane that the step
+    /// points at.
+    #[serde(default, deserialize_with = "pane_by_title")]
     pub show: Option<Pane>,
+    /// Whether this pane fills the window.
+    #[serde(default)]
+    pub maximise: bool,
+    /// The question that the user answers before anything else.
+    #[serde(default)]
+    pub question: Option<Question>,
     /// The task of the user, if there is one.
     #[serde(default)]
     pub action: Option<Action>,
-    /// When the task is done.
+    /// The heading of the column in which the lesson keeps the numbers of this step, once the task
+    /// is done.
     #[serde(default)]
-    pub until: Until,
+    pub column: Option<String>,
+    /// The numbers to compare side by side, by their [names](super::numbers): a row for each, and a
+    /// column for each step with a [`column`](Self::column) up to this one.
+    #[serde(default)]
+    pub compare: Vec<String>,
+}
+
+impl LessonStep {
+    /// The pane that the step brings to the front.
+    #[must_use]
+    pub fn pane(&self) -> Option<Pane> {
+        self.show.or_else(|| Pane::by_title(self.target.as_deref()?))
+    }
+}
+
+/// A question that the user answers before the program shows the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Question {
+    /// The question.
+    pub ask: String,
+    /// The possible answers.
+    pub options: Vec<String>,
+    /// The right answer, which is one of `options`.
+    pub answer: String,
+    /// Why this answer is right. Shown once the question is answered and the task of the step is
+    /// done.
+    #[serde(default)]
+    pub because: String,
+}
+
+impl Question {
+    /// The index of the right answer in `options`.
+    #[must_use]
+    pub fn right(&self) -> Option<usize> {
+        self.options.iter().position(|option| *option == self.answer)
+    }
 }
 
 /// A task for the user. The button "Do it for me" does it too.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// Open this sample.
+    /// Open this network. Done when it is open and propagated.
     Open(String),
     /// Observe this variable in this state.
     Observe(String, String),
     /// Show moral and fill edges.
     FillEdges,
-    /// Select the first clique.
+    /// Select a clique. "Do it for me" selects the first one.
     SelectClique,
-    /// Select the clique with the largest table.
+    /// Select a clique with the largest table.
     SelectLargest,
-    /// Select this variable.
+    /// Select a variable. "Do it for me" selects this one.
     SelectVariable(String),
     /// Step through the messages.
     Walk,
@@ -68,83 +137,10 @@ pub enum Action {
     SlowMotion,
 }
 
-/// When the task of a step is done.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Until {
-    /// At once: there is only text to read.
-    #[default]
-    Read,
-    /// This sample is open and propagated.
-    Opened(String),
-    /// This variable is observed in this state.
-    Observed(String, String),
-    /// Moral and fill edges are shown.
-    FillEdges,
-    /// A clique is selected.
-    CliqueSelected,
-    /// A clique with the largest table is selected.
-    LargestSelected,
-    /// A variable is selected.
-    VariableSelected,
-    /// The user is stepping through the messages.
-    Walking,
-    /// Stepping has reached the end of the messages.
-    Walked,
-    /// Stepping is in slow motion.
-    SlowMotion,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::LESSONS;
-    use super::*;
-
-    #[test]
-    fn there_are_four_lessons_of_five_to_eight_steps_and_every_task_has_an_end() {
-        assert_eq!(LESSONS.len(), 4);
-        for (index, lesson) in LESSONS.iter().enumerate() {
-            assert!((5..=8).contains(&lesson.steps.len()), "{}", lesson.id);
-            assert!(LESSONS[..index].iter().all(|other| other.id != lesson.id));
-            assert!(crate::format::open(&lesson.network).is_ok());
-            for step in &lesson.steps {
-                assert_eq!(step.action.is_some(), step.until != Until::Read, "{}", step.text);
-            }
-        }
-    }
-
-    #[test]
-    fn lessons_name_known_targets_variables_and_states() {
-        /// Every target that a lesson may point at, except panes.
-        const TARGETS: [&str; 10] = [
-            "state",
-            "step through",
-            "stepping",
-            "moral and fill edges",
-            "tables of a message",
-            "steps of a message",
-            "memory of a message",
-            "slow motion",
-            "menu",
-            "engine",
-        ];
-        for lesson in LESSONS.iter() {
-            let mut network = crate::format::open(&lesson.network).unwrap().network;
-            for step in &lesson.steps {
-                let is_pane = Pane::ALL.iter().any(|pane| pane.title() == step.target);
-                assert!(is_pane || TARGETS.contains(&step.target.as_str()), "{}", step.target);
-                match &step.action {
-                    Some(Action::Open(name)) => {
-                        network = crate::format::open(name).unwrap().network;
-                    }
-                    Some(Action::Observe(variable, state)) => {
-                        let id = network.find(variable).unwrap();
-                        assert!(network[id].state_index(state).is_some());
-                    }
-                    Some(Action::SelectVariable(name)) => assert!(network.find(name).is_some()),
-                    _ => {}
-                }
-            }
-        }
-    }
+/// Reads the title of a pane.
+fn pane_by_title<'de, D: Deserializer<'de>>(title: D) -> Result<Option<Pane>, D::Error> {
+    let title = String::deserialize(title)?;
+    let titles = || Pane::ALL.map(|pane| format!("'{}'", pane.title())).join(", ");
+    let unknown = || format!("there is no pane '{title}'; expected one of {}", titles());
+    Pane::by_title(&title).map(Some).ok_or_else(|| serde::de::Error::custom(unknown()))
 }

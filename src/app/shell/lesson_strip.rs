@@ -1,0 +1,205 @@
+//! The strip of a lesson below the menu, and the frame around the target of its current step.
+//!
+//! The strip has a place of its own, so it covers nothing. The button for the next step is at the
+//! same place in every step.
+
+use eframe::egui::{
+    Align, Button, Context, Grid, Id, LayerId, Layout, Order, Panel, Rect, RichText, ScrollArea,
+    Stroke, StrokeKind, Ui, vec2,
+};
+
+use crate::app::state::command::{Commands, LessonCommand};
+use crate::app::state::lessons::{Comparison, Course, Question};
+use crate::app::state::model::Model;
+use crate::app::theme::Palette;
+use crate::app::widgets::targets;
+
+/// Initial height of the strip in points: room for the longest text in a window of 1280 points.
+const HEIGHT: f32 = 138.0;
+/// Minimum height of the strip in points: room for the buttons.
+const MIN_HEIGHT: f32 = 104.0;
+/// Width of the buttons in points.
+const BUTTONS_WIDTH: f32 = 196.0;
+/// Maximum width of the text in points. In wider lines the eye loses its place.
+const MAX_TEXT_WIDTH: f32 = 760.0;
+/// Maximum share of the width left of the buttons that the compared numbers take.
+const COMPARISON_SHARE: f32 = 0.45;
+/// Distance of the frame's outer edge from its target in points: at most half of the space between
+/// widgets, so that the frame does not lie over a neighbour of the target.
+const FRAME_DISTANCE: f32 = 2.0;
+
+/// Draws the strip of `course`, and a frame around the target of the current step.
+pub fn show(ui: &mut Ui, course: &Course, model: &Model, commands: &mut Commands) {
+    let panel = Panel::top("lesson").resizable(true).default_size(HEIGHT).min_size(MIN_HEIGHT);
+    panel.show(ui, |ui| {
+        let height = ui.available_height();
+        let wide = Layout::right_to_left(Align::Min);
+        ui.allocate_ui_with_layout(vec2(ui.available_width(), height), wide, |ui| {
+            column(ui, BUTTONS_WIDTH, height, |ui| buttons(ui, course, model, commands));
+            ui.separator();
+            if let Some(comparison) = course.comparison(model) {
+                let width = COMPARISON_SHARE * ui.available_width();
+                column(ui, width, height, |ui| compare(ui, &comparison));
+                ui.separator();
+            }
+            let width = ui.available_width();
+            column(ui, width, height, |ui| text(ui, course, model, commands));
+        });
+    });
+    if let Some(target) = &course.step().target
+        && let Some(target) = targets::find(ui.ctx(), target)
+    {
+        draw_frame(ui.ctx(), target);
+    }
+}
+
+/// Draws `content` from top to bottom in a column of this size, and scrolls it if it is higher.
+fn column(ui: &mut Ui, width: f32, height: f32, content: impl FnOnce(&mut Ui)) {
+    let down = Layout::top_down(Align::Min);
+    ui.allocate_ui_with_layout(vec2(width, height), down, |ui| {
+        ui.set_width(width);
+        let id = ui.id().with("lesson column");
+        ScrollArea::vertical().id_salt(id).auto_shrink(false).show(ui, content);
+    });
+}
+
+/// Draws the title, the text of the current step and its question.
+fn text(ui: &mut Ui, course: &Course, model: &Model, commands: &mut Commands) {
+    ui.set_max_width(ui.available_width().min(MAX_TEXT_WIDTH));
+    let (number, count) = (course.step_index() + 1, course.lesson().steps.len());
+    ui.horizontal(|ui| {
+        ui.strong(&course.lesson().title);
+        ui.weak(format!("Step {number} of {count}"));
+    });
+    ui.label(course.filled_in(&course.step().text, model));
+    if let Some(question) = &course.step().question {
+        ask(ui, question, course, model, commands);
+    }
+    if let Some(problem) = course.problem(model) {
+        let text = format!("This lesson has a mistake: {problem}.");
+        ui.label(RichText::new(text).color(Palette::of(ui).error));
+    }
+}
+
+/// Draws the question of the current step. Once it is answered, marks the right option and the one
+/// that the user chose, and says why if the task is done too.
+fn ask(ui: &mut Ui, question: &Question, course: &Course, model: &Model, commands: &mut Commands) {
+    ui.strong(course.filled_in(&question.ask, model));
+    let is_open = course.open_question().is_some();
+    let is_revealed = !is_open && course.is_done(model);
+    ui.horizontal_wrapped(|ui| {
+        for (index, option) in question.options.iter().enumerate() {
+            let is_chosen = course.prediction() == Some(index);
+            let mark = match (is_revealed, question.right() == Some(index), is_chosen) {
+                (true, true, _) => "✔ ",
+                (true, false, true) => "✖ ",
+                _ => "",
+            };
+            let text = format!("{mark}{option}");
+            let button = ui.add_enabled(is_open, Button::new(text).selected(is_chosen));
+            if button.clicked() {
+                commands.push(LessonCommand::Predict(index));
+            }
+        }
+        if is_open && ui.button("Show the answer").clicked() {
+            commands.push(LessonCommand::ShowAnswer);
+        }
+    });
+    if is_revealed {
+        let verdict = match course.prediction() {
+            Some(chosen) if question.right() == Some(chosen) => "Right. ",
+            Some(_) => "Not quite. ",
+            None => "",
+        };
+        let because = course.filled_in(&question.because, model);
+        ui.label(format!("{verdict}{} {because}", question.answer));
+    }
+}
+
+/// Draws the numbers of several steps side by side.
+fn compare(ui: &mut Ui, comparison: &Comparison) {
+    ScrollArea::horizontal().id_salt("compared numbers").show(ui, |ui| {
+        Grid::new("compared numbers").striped(true).spacing(vec2(14.0, 3.0)).show(ui, |ui| {
+            ui.weak("compare");
+            for column in &comparison.columns {
+                ui.strong(&column.heading);
+            }
+            ui.end_row();
+            for (row, label) in comparison.rows.iter().enumerate() {
+                ui.label(label);
+                for column in &comparison.columns {
+                    match &column.values[row] {
+                        Some(value) => ui.monospace(value),
+                        None => ui.weak("–").on_hover_text("Go back to that step to see it here"),
+                    };
+                }
+                ui.end_row();
+            }
+        });
+    });
+}
+
+/// Draws the buttons that change or end the step. The button for the next step is highlighted once
+/// the task is done.
+fn buttons(ui: &mut Ui, course: &Course, model: &Model, commands: &mut Commands) {
+    let is_done = course.is_done(model);
+    let is_open = course.open_question().is_some();
+    let size = vec2(BUTTONS_WIDTH, 1.4 * ui.spacing().interact_size.y);
+    let title = if course.is_at_end() { "Finish" } else { "Next" };
+    let next = Button::new(RichText::new(title).strong()).selected(is_done && !is_open);
+    let next = ui.add_enabled(!is_open, next.min_size(size));
+    let hint = match course.is_at_end() {
+        true => "End the lesson and return to your network (Page Down)",
+        false => "Next step (Page Down). Does the task of this step if it is not done.",
+    };
+    let next = next.on_hover_text(hint).on_disabled_hover_text("Answer the question first");
+    if next.clicked() {
+        commands.push(LessonCommand::Next);
+    }
+    ui.horizontal(|ui| {
+        let back = ui.add_enabled(course.step_index() > 0, Button::new("Back"));
+        if back.on_hover_text("Previous step (Page Up)").clicked() {
+            commands.push(LessonCommand::Back);
+        }
+        let has_task = course.step().action.is_some() && !is_open;
+        if has_task && is_done {
+            ui.label(RichText::new("Done").color(Palette::of(ui).posterior).strong());
+        } else if has_task && ui.button("Do it for me").clicked() {
+            commands.push(LessonCommand::DoIt);
+        } else {
+            ui.weak("Page Up, Page Down");
+        }
+    });
+    ui.horizontal(|ui| {
+        let leave = ui.button("Leave lesson");
+        let hint = "Return to your network. You can continue the lesson at this step later.";
+        if leave.on_hover_text(hint).clicked() {
+            commands.push(LessonCommand::Leave);
+        }
+        let stay = ui.button("Keep this open");
+        if stay.on_hover_text("End the lesson and keep its network open").clicked() {
+            commands.push(LessonCommand::Stay);
+        }
+    });
+}
+
+/// Draws a frame around `target`, above the panes and below all windows.
+fn draw_frame(ctx: &Context, target: Rect) {
+    let colour = Palette::of_theme(ctx.global_style().visuals.dark_mode).active;
+    let painter = ctx.layer_painter(LayerId::new(Order::Background, Id::new("lesson frame")));
+    let rect = target.expand(FRAME_DISTANCE).intersect(ctx.content_rect());
+    painter.rect_stroke(rect, 4, Stroke::new(2.0, colour), StrokeKind::Inside);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_frame_does_not_reach_the_neighbours_of_its_target() {
+        let ctx = Context::default();
+        crate::app::theme::set_style(&ctx);
+        let spacing = ctx.global_style().spacing.item_spacing;
+        assert!(2.0 * FRAME_DISTANCE <= spacing.min_elem());
+    }
+}

@@ -1,0 +1,251 @@
+//! Reads lesson files, and finds the mistakes in lessons.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use super::numbers;
+use super::script::{Action, Lesson, LessonStep, Question};
+use crate::app::state::pane::Pane;
+use crate::format::FormatError;
+use crate::network::Network;
+
+/// What a step may point at, other than a pane. The name is given where the target is drawn, in
+/// [`targets::mark`](crate::app::widgets::targets::mark).
+pub const TARGETS: [&str; 10] = [
+    "state",
+    "step through",
+    "stepping",
+    "moral and fill edges",
+    "tables of a message",
+    "steps of a message",
+    "memory of a message",
+    "slow motion",
+    "menu",
+    "engine",
+];
+
+/// Maximum size of a lesson file in bytes. A file of this size is read without the user noticing.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Reads the lesson in the file at `path`.
+///
+/// # Errors
+/// If the file cannot be read, is no JSON, or has a mistake that can be found without reading its
+/// networks. The message says where.
+pub fn read(path: &Path) -> Result<Lesson, String> {
+    let place = path.display();
+    crate::format::check_not_special(path).map_err(|error| error.to_string())?;
+    let fail = |error: std::io::Error| format!("{place}: {error}");
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(&fail)?;
+    file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(&fail)?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(format!("{place}: the file is larger than 1 MiB; a lesson is much smaller"));
+    }
+    let mut lesson = parse(&text, &place.to_string())?;
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    lesson.folder = path.parent().map(Path::to_owned).unwrap_or_default();
+    lesson.id = path.display().to_string();
+    check(&lesson).map_err(|message| format!("{place}: {message}"))?;
+    Ok(lesson)
+}
+
+/// Whether the file at `path` is meant as a lesson: whether it holds a JSON object with a list of
+/// steps. A file that cannot be read, or is too large for a lesson, is none.
+#[must_use]
+pub fn is_lesson(path: &Path) -> bool {
+    let is_small = |path: &Path| std::fs::metadata(path).is_ok_and(|file| file.len() <= MAX_BYTES);
+    if crate::format::check_not_special(path).is_err() || !is_small(path) {
+        return false;
+    }
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    value.get("steps").is_some_and(serde_json::Value::is_array)
+}
+
+/// Reads the JSON `text` of a lesson. `file` is the name of the file in messages.
+pub(super) fn parse(text: &str, file: &str) -> Result<Lesson, String> {
+    serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
+        // serde_json ends its messages with the place; here it comes first.
+        let (line, column, message) = (error.line(), error.column(), error.to_string());
+        let end = format!(" at line {line} column {column}");
+        let message = message.strip_suffix(&end).unwrap_or(&message).to_owned();
+        FormatError { file: file.to_owned(), line, column, message }.to_string()
+    })
+}
+
+/// Checks everything in `lesson` that does not depend on the content of its networks.
+///
+/// # Errors
+/// The first mistake, and in which step it is.
+pub(super) fn check(lesson: &Lesson) -> Result<(), String> {
+    if lesson.title.trim().is_empty() {
+        return Err("the title is empty".to_owned());
+    }
+    if lesson.steps.is_empty() {
+        return Err("there are no steps".to_owned());
+    }
+    has_network(lesson, &lesson.network)?;
+    for (index, step) in lesson.steps.iter().enumerate() {
+        let in_step = |message: String| format!("step {}: {message}", index + 1);
+        check_step(lesson, step).map_err(in_step)?;
+        let has_column = lesson.steps[..=index].iter().any(|step| step.column.is_some());
+        if !step.compare.is_empty() && !has_column {
+            let message = "'compare' needs a 'column' in this step or an earlier one";
+            return Err(in_step(message.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+fn check_step(lesson: &Lesson, step: &LessonStep) -> Result<(), String> {
+    if let Some(target) = &step.target
+        && Pane::by_title(target).is_none()
+        && !TARGETS.contains(&target.as_str())
+    {
+        let known = Pane::ALL.map(Pane::title).into_iter().chain(TARGETS);
+        let known = known.map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+        return Err(format!("there is no target '{target}'; expected one of {known}"));
+    }
+    if step.maximise && step.pane().is_none() {
+        return Err("'maximise' needs a pane in 'show' or 'target'".to_owned());
+    }
+    if let Some(question) = &step.question {
+        check_question(question)?;
+    }
+    if let Some(Action::Open(name)) = &step.action {
+        has_network(lesson, name)?;
+    }
+    let problem = names(step).find_map(numbers::problem);
+    problem.map_or(Ok(()), Err)
+}
+
+fn check_question(question: &Question) -> Result<(), String> {
+    let options = question.options.len();
+    if !(2..=6).contains(&options) {
+        return Err(format!("a question needs 2 to 6 options, and there are {options}"));
+    }
+    if question.right().is_none() {
+        let answer = &question.answer;
+        return Err(format!("the answer '{answer}' is not one of the options"));
+    }
+    Ok(())
+}
+
+/// Checks that `name` is a sample or a file.
+fn has_network(lesson: &Lesson, name: &str) -> Result<(), String> {
+    use crate::format::NetworkSource::File;
+    match lesson.source_of(name) {
+        File(path) if !path.is_file() => {
+            let path = path.display();
+            Err(format!("network '{name}' is neither a sample nor a file: there is no {path}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The names of all numbers in `step`.
+fn names(step: &LessonStep) -> impl Iterator<Item = &str> {
+    let question = step.question.iter().flat_map(|question| [&question.ask, &question.because]);
+    let texts = std::iter::once(&step.text).chain(question);
+    texts.flat_map(|text| numbers::names(text)).chain(step.compare.iter().map(String::as_str))
+}
+
+/// What is wrong with `step` if it is taken with `network`: a variable or a state that the network
+/// does not have.
+pub(super) fn problem(step: &LessonStep, network: &Network) -> Option<String> {
+    let states = names(step).find_map(|name| numbers::state_of(network, name)?.err());
+    states.or_else(|| match &step.action {
+        Some(Action::Observe(variable, state)) => {
+            numbers::find_state(network, variable, state).err()
+        }
+        Some(Action::SelectVariable(name)) if network.find(name).is_none() => {
+            Some(format!("the network has no variable '{name}'"))
+        }
+        _ => None,
+    })
+}
+
+/// All mistakes in the steps of `lesson` that are taken with `network`, which the lesson calls
+/// `name`.
+pub(super) fn problems(lesson: &Lesson, name: &str, network: &Network) -> Vec<String> {
+    let steps = lesson.steps.iter().enumerate();
+    let taken = steps.filter(|(index, _)| lesson.network_at(*index) == name);
+    taken
+        .filter_map(|(index, step)| {
+            Some(format!("step {}: {}", index + 1, problem(step, network)?))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::LESSONS;
+    use super::*;
+
+    /// The lesson with this step.
+    fn with_step(step: &str) -> Result<Lesson, String> {
+        let lesson = format!("{{\"title\": \"T\", \"network\": \"asia\",\n\"steps\": [{step}]}}");
+        let lesson = parse(&lesson, "class.json")?;
+        check(&lesson).map(|()| lesson)
+    }
+
+    #[test]
+    fn shipped_lessons_have_no_mistakes() {
+        for lesson in LESSONS.iter() {
+            assert_eq!(check(lesson), Ok(()), "{}", lesson.id);
+            for name in (0..lesson.steps.len()).map(|step| lesson.network_at(step)) {
+                let network = lesson.source_of(name).open().unwrap().network;
+                assert_eq!(problems(lesson, name, &network), Vec::<String>::new());
+            }
+        }
+    }
+
+    #[test]
+    fn every_shipped_lesson_asks_a_question() {
+        for lesson in LESSONS.iter() {
+            let questions = lesson.steps.iter().filter(|step| step.question.is_some()).count();
+            assert!(questions >= 1, "{}", lesson.id);
+        }
+    }
+
+    #[test]
+    fn errors_say_where_and_what_was_expected() {
+        let error = |step: &str| with_step(step).unwrap_err();
+        let typo = error(r#"{"text": "a", "txet": "b"}"#);
+        assert!(typo.starts_with("class.json:2:"), "{typo}");
+        assert!(typo.contains("unknown field `txet`, expected one of `text`"), "{typo}");
+        let target = error(r#"{"text": "a"}, {"text": "a", "target": "Clique"}"#);
+        assert!(target.starts_with("step 2: there is no target 'Clique'"), "{target}");
+        assert!(target.contains("'Cliques'") && target.contains("'stepping'"), "{target}");
+        let pane = error(r#"{"text": "a", "show": "Tree"}"#);
+        assert!(pane.contains("there is no pane 'Tree'; expected one of 'Variables'"), "{pane}");
+        let number = error(r#"{"text": "{size}"}"#);
+        assert!(number.contains("there is no number 'size'"), "{number}");
+        let question = r#"{"ask": "?", "options": ["x", "y"], "answer": "z"}"#;
+        let answer = error(&format!(r#"{{"text": "a", "question": {question}}}"#));
+        assert_eq!(answer, "step 1: the answer 'z' is not one of the options");
+        let network = error(r#"{"text": "a", "action": {"open": "nowhere.bif"}}"#);
+        assert!(network.contains("'nowhere.bif' is neither a sample nor a file"), "{network}");
+        let column = error(r#"{"text": "a", "compare": ["time"]}"#);
+        assert!(column.contains("'compare' needs a 'column'"), "{column}");
+        let pane = error(r#"{"text": "a", "maximise": true}"#);
+        assert!(pane.contains("'maximise' needs a pane"), "{pane}");
+        assert!(error("").contains("there are no steps"));
+    }
+
+    #[test]
+    fn variables_and_states_are_checked_against_the_network() {
+        let lesson = with_step(
+            r#"{"text": "{lug=yes}"},
+               {"text": "b", "action": {"observe": ["xray", "maybe"]}},
+               {"text": "c", "action": {"open": "cancer"}},
+               {"text": "{xray=yes}"}"#,
+        );
+        let network = crate::format::open("asia").unwrap().network;
+        let problems = problems(&lesson.unwrap(), "asia", &network);
+        assert_eq!(problems.len(), 2, "{problems:?}");
+        assert_eq!(problems[0], "step 1: the network has no variable 'lug'");
+        assert!(problems[1].starts_with("step 2: variable 'xray' has no state 'maybe'"));
+    }
+}
