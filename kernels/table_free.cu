@@ -4,31 +4,34 @@
 // kernels (src/engine/cuda/table_free/twin.rs) does the same on the CPU over the same buffers.
 //
 // Every message is a contraction: a product of factors and messages, summed onto a separator. The
-// table of the clique, which is the product before the sum, is never stored. A contraction is one
-// launch of `contract`, for which src/lowering/rows.rs divides the variables of the clique:
+// table of the clique, which is the product before the sum, is never stored. `contract` computes a
+// contraction. If the output has too few entries to occupy the GPU, `contract` computes a larger
+// table, which `sum_rows` then sums onto the output. For both, src/lowering/rows.rs divides the
+// variables:
 //
 //   row    the states of the output's variables; each row is one entry of the output. The fastest
-//          variables make a tile of up to 2048 rows; the others are digits of the tile's number.
+//          variables make a tile of up to about 2048 rows; the others are digits of the tile's
+//          number.
 //   run    the states of the other variables, over which the product is summed. The fastest make
-//          the inner run of up to 256 entries; the others are digits of the number of a step.
+//          the inner run of up to about 256 entries; the others are digits of a step's number.
 //
-// The entry of an input that belongs to a row and a place in the run is a sum of four numbers: an
-// offset for each of the tile, the row in the tile, the step, and the place in the inner run. The
-// first and the third are the same for all threads of a block, so the block computes them once, from
-// digits. The second and the fourth come from lists. Offsets of tiles and steps have 64 bits.
+// The position of an entry in the table of an input is the sum of four offsets: those of the tile,
+// of the row in the tile, of the step, and of the place in the inner run. The first and the third
+// are the same for all threads of a block, so the block computes them once, from digits. The second
+// and the fourth come from lists. Offsets of tiles and steps have 64 bits.
 //
 // Example: output over a variable B with 2 states, summed over a variable A with 2 states, inputs
-// P(A) and P(B|A) stored as [A][B]. A tile has 2 rows, for B = 0 and 1; the inner run has 2 entries,
-// for A = 0 and 1. Row offsets are 0, 0 for P(A) and 0, 1 for P(B|A); run offsets are 0, 1 and 0, 2.
-// Thread b computes P(A=0) P(b|A=0) + P(A=1) P(b|A=1).
+// P(A) and P(B|A) stored as [A][B]. A tile has 2 rows, for B = 0 and 1; the inner run has 2
+// entries, for A = 0 and 1. Row offsets are 0, 0 for P(A) and 0, 1 for P(B|A); run offsets are 0, 1
+// and 0, 2. Thread b computes P(A=0) P(b|A=0) + P(A=1) P(b|A=1).
 //
 // Numbers are in single precision. All inputs are scaled by powers of two so that their largest
 // entry is in [1, 2). Products begin with 2^head, so that the largest possible sum is just below
 // 2^126, and a product that is 2^-200 of the largest possible one is still a normal number. Each
-// kernel finds the largest and the smallest nonzero entry of its output by atomic maxima, which do
-// not depend on the order of the threads. `rescale` then scales the output. From these entries the
-// host bounds the error of products that were rounded to zero. All sums are in a fixed order, so two
-// runs are bit-equal.
+// kernel that computes a table finds its largest and its smallest nonzero entry by atomic maxima,
+// which do not depend on the order of the threads. `rescale` then scales the table. From the two
+// entries, the host bounds the error of products that were rounded to zero. All sums are in a fixed
+// order, so two runs are bit-equal.
 
 #include "numbers.cuh"
 
@@ -48,18 +51,19 @@ static const int MAX_RUN_OFFSETS = 4096;
 // A contraction. Shared with src/engine/cuda/table_free.
 struct Contraction {
     unsigned long long output;  // first entry of the output
-    unsigned numbers;           // index in `numbers` of four lists of this contraction: for each input
-                                // its first entry; for each input the index of its row offsets (low
-                                // half) and of its run offsets (high half); the row digits; the run
-                                // digits. A digit is its number of states, then for each input the
-                                // distance between consecutive states. The fastest digit comes first.
+    unsigned numbers;           // index in `numbers` of four lists of this contraction: for each
+                                // input its first entry; for each input the indices in `offsets` of
+                                // its row offsets (low half) and of its run offsets (high half);
+                                // the row digits; the run digits. A digit is its number of states,
+                                // then for each input the distance between consecutive states. The
+                                // fastest digit comes first.
     unsigned inputs;            // number of inputs
     unsigned varying;           // inputs below this number vary within the inner run
     unsigned summed;            // inputs from `varying` to this number vary only between steps
-    unsigned row_digits;        // number of row digits
-    unsigned run_digits;        // number of run digits
+    unsigned row_digits;        // number of row digits, the digits of a tile's number
+    unsigned run_digits;        // number of run digits, the digits of a step's number
     unsigned rows;              // number of rows of a tile
-    unsigned part;              // number of rows that a block computes
+    unsigned part;              // maximum number of rows that a block computes
     unsigned steps;             // number of steps
     unsigned run;               // number of entries of the inner run
     unsigned result;            // number of the output in `ranges`
@@ -72,9 +76,9 @@ static_assert(sizeof(Contraction) == 56, "as in Rust");
 struct Reading {
     unsigned long long table;   // first entry of the table
     unsigned long long stride;  // distance between consecutive states of the variable
-    unsigned long long begin;   // first of the entries for this state that are summed, counted among
-                                // the entries for this state
-    unsigned long long end;     // one past the last
+    unsigned long long begin;   // first of the entries for this state that are summed, counted
+                                // among the entries for this state
+    unsigned long long end;     // one past the last of these, counted likewise
     unsigned states;            // number of states of the variable
     unsigned state;             // the state
 };
@@ -86,7 +90,8 @@ __device__ inline float float_power_of_two(int e)
     return __int_as_float((127 + e) << 23);
 }
 
-// The offset of input number `input`, of `inputs`, for a number with these `digits`.
+// The offset of input number `input` for a tile or step of this `number`, which has `count` digits.
+// `inputs`: the number of inputs.
 __device__ inline unsigned long long offset_of(unsigned number, const unsigned long long *digits,
                                                unsigned count, unsigned inputs, unsigned input)
 {
@@ -102,8 +107,9 @@ __device__ inline unsigned long long offset_of(unsigned number, const unsigned l
 // The bits of infinity. All other non-negative floats have smaller bits.
 static const unsigned INFINITY_BITS = 0x7f800000;
 
-// Notes the largest and the smallest nonzero entry of the block in `ranges`. `smallest`: infinity if
-// all entries are zero. All threads of the block call this.
+// Notes the largest and the smallest nonzero entry of a thread in `ranges`, for table number
+// `result`. `smallest`: infinity if all entries of the thread are zero. All threads of the block
+// call this.
 __device__ inline void note_range(float largest, float smallest, unsigned *ranges, unsigned result)
 {
     // Non-negative floats are ordered as their bits are.
@@ -154,12 +160,12 @@ __device__ inline void add_compensated(float &sum, float &lost, float term)
     sum = next;
 }
 
-// Where the inputs of a contraction are for the block's tile and step.
+// Where a block reads the inputs of a contraction.
 struct Places {
-    unsigned long long tile[MAX_INPUTS];
-    unsigned long long step[MAX_INPUTS];
-    const unsigned *rows[MAX_INPUTS];
-    unsigned run[MAX_RUN_OFFSETS];
+    unsigned long long tile[MAX_INPUTS];  // by input: its first entry for the block's tile
+    unsigned long long step[MAX_INPUTS];  // by input: its first entry for this tile and the step
+    const unsigned *rows[MAX_INPUTS];     // by input: its row offsets
+    unsigned run[MAX_RUN_OFFSETS];        // run offsets of the varying inputs, input after input
 };
 
 // The sum of the products over the inner run, for a row of the tile. VARYING: the number of inputs
@@ -209,8 +215,8 @@ __device__ inline void contract(const Contraction &c, const unsigned long long *
                                 const unsigned *offsets, float *tables, unsigned *ranges)
 {
     __shared__ Places places;
-    // By row of the part: the sum so far, and what its additions rounded away. Each entry is used by
-    // one thread only.
+    // By row of the part: the sum so far, and what its additions rounded away. Only one thread uses
+    // each entry.
     __shared__ float sums[ROWS_PER_THREAD * THREADS], lost[ROWS_PER_THREAD * THREADS];
     const unsigned parts = (c.rows + c.part - 1) / c.part;
     const unsigned tile = blockIdx.x / parts;
@@ -261,10 +267,11 @@ __device__ inline void contract(const Contraction &c, const unsigned long long *
     note_range(largest, smallest, ranges, c.result);
 }
 
-// Contraction number `record`. `numbers`, `offsets`: lists that the record refers to. `tables`: all
-// factors and messages. `ranges`: by table, the bits of its largest entry, and the difference between
-// the bits of infinity and of its smallest nonzero entry; both are zero if all entries are zero. An
-// input is not written by the same launch, so its loads may go through the read-only cache.
+// Contraction number `record`. `numbers`, `offsets`: lists that the record refers to. `tables`: the
+// entries of all tables. `ranges`: by number of a table, the bits of its largest entry, and the
+// difference between the bits of infinity and of its smallest nonzero entry; both are zero if all
+// entries are zero. A launch does not write its inputs, so they may be read through the read-only
+// cache.
 #define CONTRACT(NAME, VARYING)                                                                    \
     extern "C" __global__ void __launch_bounds__(THREADS)                                          \
         NAME(const Contraction *records, unsigned record, const unsigned long long *numbers,       \
@@ -284,7 +291,8 @@ CONTRACT(contract_7, 7)
 CONTRACT(contract_8, 8)
 CONTRACT(contract_many, -1)
 
-// A contraction with a single input, few rows and a long run: a block computes one row.
+// A contraction with a single input, in which each block computes one row. The arguments are those
+// of `contract`. The record's `head` is not used.
 //
 // Launch: as many blocks as rows, THREADS threads; no dynamic shared memory.
 extern "C" __global__ void __launch_bounds__(THREADS)
@@ -318,7 +326,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // Multiplies a table by the power of two that brings its largest entry into [1, 2). `table`: its
-// first entry. `number`: its number in `ranges`, which keep the entries before scaling.
+// first entry. `number`: its number in `ranges`, which stay as they were before scaling.
 //
 // Launch: any number of blocks, THREADS threads; no dynamic shared memory.
 extern "C" __global__ void __launch_bounds__(THREADS)
@@ -348,7 +356,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
            unsigned long long entries, unsigned has_message, unsigned *ranges,
            unsigned number)
 {
-    // Smaller numbers have lost digits. They are taken for zero, and quotients stay in range.
+    // Smaller numbers have lost digits. They count as zero, so that quotients stay in range.
     const float SMALLEST = 1.17549435e-38f;
     const unsigned long long stride = static_cast<unsigned long long>(gridDim.x) * THREADS;
     unsigned long long i = static_cast<unsigned long long>(blockIdx.x) * THREADS + threadIdx.x;
@@ -366,7 +374,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     note_range(largest, smallest, ranges, number);
 }
 
-// Adds up the entries of readings number `first` and following, one for each block.
+// Adds up the entries of readings: block b of reading number `first` + b.
 //
 // Launch: as many blocks as readings, THREADS threads; no dynamic shared memory.
 extern "C" __global__ void __launch_bounds__(THREADS)

@@ -12,12 +12,13 @@ use crate::propagation::{CompiledNetwork, Forecast, Form, FormForecast, TooLarge
 /// The engine `gpu`.
 pub struct GpuEngine;
 
-/// A network with more table entries than this is not loaded with tables: the tables' records would
-/// take seconds to make and many times the memory of the entries. If it is wrong, the slower form
-/// may be taken.
+/// A network with more table entries than this is not loaded with tables: making the records of the
+/// work items would take seconds, and many times the memory of the entries. If it is wrong, the
+/// slower form may be taken.
 const MAX_TABLE_ENTRIES: u64 = 1 << 26;
 
-/// The form without tables is ruled out if one propagation is forecast to take longer than this.
+/// The form without tables is ruled out if one propagation is forecast to take more hours than
+/// this.
 const MAX_HOURS: f64 = 24.0;
 
 /// The forms in which the engine can hold a network, and what was computed to forecast them.
@@ -25,12 +26,13 @@ const MAX_HOURS: f64 = 24.0;
 struct Forms {
     tables: Option<(FormForecast, persistent::Prepared)>,
     table_free: Option<(FormForecast, table_free::Prepared)>,
-    /// Why there is no form, if there is none.
+    /// Why the engine does not support the network, if both forms are `None`; a clause after "but".
     reason: String,
 }
 
 impl Forms {
-    /// The forms for `compiled`, or only `form` if it is given.
+    /// The forms for `compiled`. If `form` is given, only this form, except that the form without
+    /// tables replaces tables that the network cannot have.
     fn new(compiled: &CompiledNetwork, form: Option<Form>) -> Self {
         let mut forms = Self::default();
         let entries = compiled.statistics().total_clique_entries;
@@ -39,13 +41,13 @@ impl Forms {
             let prepared = persistent::Prepared::new(compiled).ok();
             forms.tables = prepared.map(|prepared| (prepared.forecast(compiled), prepared));
         }
+        if forms.tables.is_some() && form == Some(Form::Tables) {
+            return forms;
+        }
         let max_ns = MAX_HOURS * 3.6e12;
         // Each entry takes part in at least one product of each pass. Checked first, because the
         // plan of larger contractions would itself be large.
         let least_ns = 2.0 * table_free::PRODUCT_NS * entries as f64;
-        if forms.tables.is_some() && form == Some(Form::Tables) {
-            return forms;
-        }
         forms.reason = format!("one propagation would take more than {MAX_HOURS} hours");
         if least_ns <= max_ns {
             match table_free::Prepared::new(compiled) {
@@ -104,8 +106,8 @@ impl Engine for GpuEngine {
                 match prepared.load(compiled, device, form.bytes, options).map_err(refuse)? {
                     Some(propagator) => Ok(propagator),
                     None => {
-                        let reason = "its messages or work items have more entries than this \
-                                      engine can number";
+                        let reason = "the form with tables cannot number so many entries of \
+                                      messages and work items";
                         let forecast = Forecast::unsupported(
                             engine,
                             options.precision,

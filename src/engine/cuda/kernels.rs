@@ -19,12 +19,10 @@ pub(super) const EMPTY: &str = include_str!("../../../kernels/empty.ptx");
 pub(super) const PAPER_INITIALISE: &str = include_str!("../../../kernels/paper/initialise.ptx");
 pub(super) const PAPER_MARGINALS: &str = include_str!("../../../kernels/paper/marginals.ptx");
 pub(super) const PAPER_MESSAGE: &str = include_str!("../../../kernels/paper/message.ptx");
-
-pub(super) const TABLE_FREE: &str = include_str!("../../../kernels/table_free.ptx");
-
 pub(super) const PERSISTENT: &str = include_str!("../../../kernels/persistent.ptx");
-/// The same kernels for GPUs of compute capability 8.0 or higher.
+/// [`PERSISTENT`] for GPUs of compute capability 8.0 or higher.
 pub(super) const PERSISTENT_80: &str = include_str!("../../../kernels/persistent.sm80.ptx");
+pub(super) const TABLE_FREE: &str = include_str!("../../../kernels/table_free.ptx");
 
 #[cfg(test)]
 pub(super) mod tests {

@@ -51,7 +51,7 @@ const LOAD_ENTRY_NS: f64 = 60.0;
 /// Forecast time of a propagation in nanoseconds per table entry, on an H200.
 const TABLE_ENTRY_NS: f64 = 0.005;
 
-/// Forecast time of a propagation of a tiny network in nanoseconds, on an H200.
+/// Forecast time of a propagation through tables without entries in nanoseconds, on an H200.
 const RUN_NS: f64 = 20_000.0;
 
 /// The operations of a network that this form supports.
@@ -116,7 +116,7 @@ struct Program {
     items: WorkItems,
 }
 
-/// Why this engine does not support a network, however much memory there is; `None` if it does. A
+/// Why this form does not support a network, however much memory there is; `None` if it does. A
 /// clique may have more entries than a record can number, a variable may have more states than the
 /// staging buffer holds, or an entry of a message may be outside the range of a [`words::Word`].
 /// Only networks with very many factors or cliques leave this range.

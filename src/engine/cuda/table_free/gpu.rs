@@ -12,18 +12,19 @@ use crate::clock::Instant;
 use crate::engine::cuda::device::{Device, grid, upload, upload_records};
 use crate::engine::cuda::kernels;
 
-/// Kernels for contractions with up to this many varying inputs have versions of their own.
+/// There is a version of the kernel for each number of varying inputs up to this. It is the largest
+/// number in the names of the kernels.
 const MAX_VARYING: usize = 8;
 
 /// Maximum number of blocks of a kernel in which every thread takes one entry after another. A
-/// large GPU runs about as many at the same time.
+/// large GPU runs about this many at the same time, so more would not be faster.
 const MAX_BLOCKS: u64 = 2048;
 
 /// The buffers of one network on the GPU, and the kernels.
 pub(super) struct Gpu {
     device: &'static Device,
     stream: Arc<CudaStream>,
-    /// By number of varying inputs; the last is for any number.
+    /// The kernel for each number of varying inputs; the last is for any larger number.
     contract: [CudaFunction; MAX_VARYING + 2],
     sum_rows: CudaFunction,
     rescale: CudaFunction,
@@ -36,13 +37,15 @@ pub(super) struct Gpu {
     marks: Vec<CudaEvent>,
 }
 
-/// What belongs to one plan.
+/// The lists of one plan, as [`Plan`] describes them, and its results.
 struct PlanBuffers {
     records: CudaSlice<u32>,
     numbers: CudaSlice<u64>,
     offsets: CudaSlice<u32>,
     readings: CudaSlice<u32>,
+    /// The first part of [`Executor::results`].
     ranges: CudaSlice<[u32; 2]>,
+    /// The second part.
     sums: CudaSlice<f64>,
 }
 
@@ -60,7 +63,7 @@ impl PlanBuffers {
 }
 
 impl Gpu {
-    /// Loads the kernels, and makes room for the tables of `plan`.
+    /// Loads the kernels, and allocates the tables of `plan`.
     pub fn load(device: &'static Device, plan: &Plan) -> Result<Self, DriverError> {
         let stream = device.stream()?;
         let names = [
@@ -84,7 +87,7 @@ impl Gpu {
         let [empty] = device.load(kernels::EMPTY, ["empty"])?;
         Ok(Self {
             buffers: PlanBuffers::new(&stream, plan)?,
-            tables: tables(&stream, plan)?,
+            tables: allocate_tables(&stream, plan)?,
             device,
             contract,
             sum_rows,
@@ -97,6 +100,7 @@ impl Gpu {
         })
     }
 
+    /// Enqueues `launch`.
     fn enqueue(&mut self, launch: &Launch) -> Result<(), DriverError> {
         let Self { stream, tables, buffers, .. } = self;
         let PlanBuffers { records, numbers, offsets, readings, ranges, sums } = buffers;
@@ -142,6 +146,7 @@ impl Gpu {
         Ok(())
     }
 
+    /// See [`Executor::empty_run`].
     fn time_empty_run(&mut self, plan: &Plan) -> Result<Duration, DriverError> {
         let started = Instant::now();
         self.stream.memset_zeros(&mut self.buffers.ranges)?;
@@ -156,8 +161,8 @@ impl Gpu {
     }
 }
 
-/// Room for the tables of `plan`.
-fn tables(stream: &Arc<CudaStream>, plan: &Plan) -> Result<CudaSlice<f32>, DriverError> {
+/// Memory for the tables of `plan`.
+fn allocate_tables(stream: &Arc<CudaStream>, plan: &Plan) -> Result<CudaSlice<f32>, DriverError> {
     // SAFETY: every entry is written before it is read, as the twin shows.
     unsafe { stream.alloc(usize::try_from(plan.entries).unwrap_or(usize::MAX).max(1)) }
 }
@@ -171,7 +176,7 @@ impl Executor for Gpu {
     fn set_plan(&mut self, plan: &Plan) -> Result<(), RunError> {
         self.buffers = PlanBuffers::new(&self.stream, plan)?;
         if plan.entries > self.tables.len() as u64 {
-            self.tables = tables(&self.stream, plan)?;
+            self.tables = allocate_tables(&self.stream, plan)?;
         }
         Ok(())
     }

@@ -1,10 +1,10 @@
 //! The form of engine `gpu` without tables of cliques, for junction trees of any size.
 //!
 //! As in engine `cpu`, the table of a clique is never stored: [`lowering`](crate::lowering) plans
-//! the contractions of a propagation, and the GPU computes each in a launch of its own. [`plan`]
-//! turns the contractions into launches and [`records`], [`propagator`] restricts the factors to
-//! the evidence and reads the results, and [`gpu`] launches `kernels/table_free.cu`. In tests,
-//! [`twin`] does the same as the kernels on the CPU.
+//! the contractions of a propagation, and the GPU computes each in a few launches. [`planner`]
+//! turns the contractions into a [`plan`]: launches, and the [`records`] that they read.
+//! [`propagator`] restricts the factors to the evidence and reads the results, and [`gpu`] launches
+//! `kernels/table_free.cu`. In tests, [`twin`] does the same as the kernels on the CPU.
 //!
 //! Numbers are in single precision, scaled by powers of two that the kernels choose. Posteriors and
 //! P(e) are summed in double precision. If [`scale`] finds that single precision may not be enough
@@ -12,6 +12,7 @@
 
 mod gpu;
 mod plan;
+mod planner;
 mod propagator;
 mod records;
 mod scale;
@@ -34,7 +35,7 @@ use cudarc::driver::DriverError;
 /// wrong, the slower form may be taken.
 pub(super) const PRODUCT_NS: f64 = 0.002;
 
-/// Forecast time of a launch in nanoseconds, for the same purpose.
+/// Forecast time of a launch in nanoseconds, for the same purpose and as rough.
 const LAUNCH_NS: f64 = 3_000.0;
 
 /// Why this form does not support a network, as a clause after "but".
@@ -61,14 +62,15 @@ impl Prepared {
         let operands = self.plan.operand_entries;
         FormForecast {
             form: Form::TableFree,
-            // The host holds the operands twice, in double and in single precision.
+            // The host holds all operands in single precision and, one after another, in double
+            // precision.
             bytes: self.plan.bytes() + 12 * operands,
             load_ns: 0.0,
             run_ns: PRODUCT_NS * self.program.work() + LAUNCH_NS * self.plan.launches.len() as f64,
         }
     }
 
-    /// Loads the network onto the GPU.
+    /// Loads the network onto the GPU. `bytes`: the forecast memory.
     pub fn load(
         self,
         compiled: &Arc<CompiledNetwork>,
@@ -83,10 +85,10 @@ impl Prepared {
 
 /// Runs the launches of a plan on the GPU, or in tests on the CPU twin.
 trait Executor: Send {
-    /// Replaces the plan. Tables keep their memory only within a plan.
+    /// Replaces the plan. The contents of all tables are lost.
     fn set_plan(&mut self, plan: &Plan) -> Result<(), RunError>;
 
-    /// Copies the operands to the start of the buffer of all tables.
+    /// Copies the entries of all operands to the start of the buffer of all tables.
     fn set_operands(&mut self, operands: &[f32]) -> Result<(), RunError>;
 
     /// Forgets the ranges of the last run.
@@ -98,18 +100,19 @@ trait Executor: Send {
     /// Waits until all launches have ended.
     fn wait(&mut self) -> Result<(), RunError>;
 
-    /// The range of each table before it was scaled, by number, in the form that the kernels use; and
-    /// the sum of each reading.
+    /// By number of a table: the bits that the kernels noted of its range before it was scaled; see
+    /// [`Range::from_bits`](scale::Range::from_bits). Also returns the sum of each reading. Waits
+    /// until all launches have ended.
     fn results(&mut self) -> Result<(Vec<[u32; 2]>, Vec<f64>), RunError>;
 
-    /// Enqueues a mark of the time.
+    /// Enqueues a time mark.
     fn mark(&mut self) -> Result<(), RunError>;
 
-    /// The times of all marks since the first, in order, and forgets them.
+    /// Removes all marks, and returns for each mark the time since the first mark.
     fn take_marks(&mut self) -> Result<Vec<Duration>, RunError>;
 
-    /// The time of as many launches of an empty kernel as `plan` has launches, with the copies of a
-    /// propagation; `None` in the twin, and if the driver fails.
+    /// The time of as many launches of an empty kernel as `plan` has launches, and of the copies of
+    /// a propagation; `None` in the twin, and if the driver fails.
     fn empty_run(&mut self, plan: &Plan) -> Option<Duration>;
 }
 

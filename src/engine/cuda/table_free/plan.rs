@@ -1,109 +1,101 @@
-//! From the contractions of a propagation to launches of kernels.
+//! A propagation as launches of kernels, and the lists that the launches read.
 //!
 //! All tables are parts of one buffer: first the factors and likelihoods, then a message for each
 //! separator, then *scratch* tables, whose memory each clique uses again. A message from a child is
 //! replaced by the message to the child.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
-use super::records::{
-    Contraction as Record, MAX_INPUTS, MAX_RUN_OFFSETS, ROWS_PER_THREAD, Reading, THREADS,
-};
-use crate::lowering::{
-    AxisSet, Contraction, Group, LoweredClique, Operand, PlannedStep, Program, RowLimits, RowNest,
-    widened,
-};
+use super::planner::Planner;
+use super::records::{Contraction, Reading};
+use crate::lowering::{Operand, Program};
 use crate::network::VariableId;
 use crate::propagation::{MessageId, Phase};
-
-/// A contraction is widened until it has this many rows, so that every thread of a large GPU gets
-/// one. If it is wrong, only speed and memory change (and last bits of results).
-const WANTED_ROWS: usize = 1 << 17;
-
-/// A contraction is not widened so far that fewer entries than this are summed for a row: adding up
-/// the rows would then take as long as computing them.
-const MIN_ENTRIES_PER_ROW: usize = 64;
-
-/// A block gets more than one row per thread once there are this many blocks. An H200 runs some
-/// 800 blocks at the same time.
-const WANTED_BLOCKS: usize = 1024;
-
-/// Maximum number of entries that a block adds up for a reading.
-const READING_ENTRIES: u64 = 1 << 18;
-
-/// Maximum number of factors that are multiplied into one group without scaling in between.
-const MAX_FACTORS: usize = 16;
 
 /// A table in the buffer of all tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
-    /// Its first entry.
+    /// The position of its first entry in the buffer.
     pub first: u64,
+    /// Number of entries.
     pub entries: u64,
-    /// Its number among all tables that a propagation computes, including those that share memory.
+    /// Its number among all tables of a propagation. Tables that share memory have different
+    /// numbers.
     pub number: u32,
 }
 
-/// A launch of a kernel.
+/// A launch of a kernel; see `kernels/table_free.cu`.
 #[derive(Clone, Copy, Debug)]
 pub enum Launch {
-    /// A contraction, given by the index of its record.
+    /// A contraction in which a thread computes each row. `record`: the index of its record.
+    /// `varying`: number of inputs that vary in the inner run.
     Contract { record: u32, varying: u32, blocks: u32 },
-    /// A contraction with one input and few rows, given by the index of its record.
+    /// A contraction with one input, in which a block of threads computes each row. `record`: the
+    /// index of its record.
     SumRows { record: u32, blocks: u32 },
-    /// Scales a table so that its largest entry is near one.
+    /// Multiplies a table by the power of two that brings its largest entry into [1, 2).
     Rescale { table: Table },
-    /// Turns the message from a child into the message to it. `message` has the number of the
-    /// message to the child.
+    /// Divides the belief over a separator by the message from the child, and replaces this message
+    /// by the quotient, which is the message to the child. `message` has the number of the latter.
+    /// `has_message`: whether the message from the child was computed; otherwise it is one
+    /// everywhere.
     Divide { belief: Table, message: Table, has_message: bool },
-    /// Adds up readings.
+    /// Adds up `count` readings, of which the first is number `first`.
     Read { first: u32, count: u32 },
 }
 
-/// The launches for a clique in one phase; none if it has nothing to compute.
+/// The launches for a clique in one phase. There are none if the clique has nothing to compute.
 #[derive(Clone, Debug)]
 pub struct CliqueLaunches {
     pub phase: Phase,
     /// The message to the parent, or from it; `None` at the root.
     pub message: Option<MessageId>,
+    /// Indices into [`Plan::launches`].
     pub launches: Range<usize>,
-    /// Number of entries of the product that is summed, times the number of outputs.
+    /// Number of entries of the clique times the number of its contractions: an upper bound on the
+    /// products that are summed.
     pub work: u64,
 }
 
-/// What a computed table was computed from.
+/// What a table is computed from, and how large its entries can be before it is scaled.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    /// The numbers of the tables.
+    /// The numbers of the tables that are read.
     pub inputs: Vec<u32>,
-    /// The exponent of the power of two with which products began.
+    /// The exponent of the power of two with which products begin.
     pub head: i32,
     /// All sums of products are less than 2 to this power.
     pub bound: i32,
-    /// Whether the first input was divided by the second, if there is one.
+    /// Whether the table is the first input, divided by the second if there is one.
     pub is_quotient: bool,
 }
 
-/// A factor or a likelihood. They are in the buffer of all tables one after another.
+/// A factor or a likelihood, restricted to the observed states. These tables are at the start of
+/// the buffer, one after another.
 #[derive(Clone, Debug)]
 pub struct OperandTable {
     pub operand: Operand,
-    /// The unobserved variables of the table in index order.
+    /// The variables of the table in index order: those that are unobserved and have several
+    /// states.
     pub variables: Vec<VariableId>,
 }
 
 /// The launches of a propagation, and the records that they read.
 #[derive(Default)]
 pub struct Plan {
-    pub records: Vec<Record>,
+    /// The contractions to which launches refer.
+    pub records: Vec<Contraction>,
     /// Lists of first entries, indices of offsets, and digits, to which records refer.
     pub numbers: Vec<u64>,
     /// Lists of offsets, to which [`numbers`](Self::numbers) refers.
     pub offsets: Vec<u32>,
+    /// The sums from which the posteriors and P(e) are computed.
     pub readings: Vec<Reading>,
+    /// In the order in which they are enqueued.
     pub launches: Vec<Launch>,
+    /// The cliques in collect, and then those in distribute, in the order of their launches.
     pub cliques: Vec<CliqueLaunches>,
+    /// The factors and likelihoods, in the order of their tables.
     pub operands: Vec<OperandTable>,
     /// Number of entries of all operands, which are at the start of the buffer.
     pub operand_entries: u64,
@@ -113,10 +105,11 @@ pub struct Plan {
     pub sources: Vec<Sources>,
     /// The numbers of all tables that have sources, each after its sources.
     pub computed: Vec<u32>,
-    /// The variables that are read. For each of them the readings of its states, state after state,
-    /// and the number of the table that is read.
+    /// For each variable that is read: its readings, state after state, with equally many for each
+    /// state; and the number of the table that is read.
     pub posteriors: Vec<(VariableId, Range<usize>, u32)>,
-    /// The readings of the sum of everything, and the number of the table that is read.
+    /// The readings of P(e), the sum of the product at the root, and the number of the table that
+    /// is read.
     pub total: (Range<usize>, u32),
 }
 
@@ -125,22 +118,7 @@ impl Plan {
     /// kernels can number.
     #[must_use]
     pub fn new(program: &Program) -> Option<Self> {
-        let mut planner = Planner {
-            program,
-            plan: Self::default(),
-            known_offsets: HashMap::new(),
-            operands: Vec::new(),
-            messages: Vec::new(),
-            scratch: 0,
-        };
-        planner.allocate();
-        for number in (1..program.tree.len()).rev() {
-            planner.collect(number)?;
-        }
-        for number in 0..program.tree.len() {
-            planner.distribute(number)?;
-        }
-        Some(planner.plan)
+        Planner::new(program).plan()
     }
 
     /// Number of bytes that the buffers of this plan take on the GPU.
@@ -155,398 +133,4 @@ impl Plan {
             + 8 * self.readings.len() as u64
             + 8 * self.sources.len() as u64
     }
-}
-
-/// A plan that is being made.
-struct Planner<'a> {
-    program: &'a Program,
-    plan: Plan,
-    /// Lists of offsets that the plan has already, and their indices.
-    known_offsets: HashMap<Vec<u32>, u32>,
-    /// By clique: the tables of its factors and likelihoods, in order.
-    operands: Vec<Vec<Table>>,
-    /// By clique: its message to the parent, and later the message from the parent.
-    messages: Vec<Table>,
-    /// The first entry of the scratch memory that is free.
-    scratch: u64,
-}
-
-/// A table and its axes.
-#[derive(Clone, Copy)]
-struct Input {
-    axes: AxisSet,
-    table: Table,
-}
-
-impl Planner<'_> {
-    /// Places the operands and the messages.
-    fn allocate(&mut self) {
-        for clique in self.program.tree.iter() {
-            let mut tables = Vec::new();
-            for &(operand, axes) in &clique.operands {
-                let table = self.table(axes.entries(&clique.states) as u64);
-                let variables = axes.iter().map(|axis| clique.variables[axis]).collect();
-                self.plan.operands.push(OperandTable { operand, variables });
-                tables.push(table);
-            }
-            self.operands.push(tables);
-        }
-        self.plan.operand_entries = self.scratch;
-        for clique in self.program.tree.iter() {
-            let is_root = clique.parent.is_none();
-            let entries = if is_root { 0 } else { clique.separator.entries(&clique.states) };
-            let message = self.table(entries as u64);
-            self.messages.push(message);
-        }
-    }
-
-    /// A new table in scratch memory, with a number of its own.
-    fn table(&mut self, entries: u64) -> Table {
-        let table = Table { first: self.scratch, entries, ..self.numbered(Table::NONE) };
-        self.scratch += entries;
-        self.plan.entries = self.plan.entries.max(self.scratch);
-        table
-    }
-
-    /// `table` with a new number.
-    fn numbered(&mut self, table: Table) -> Table {
-        let number = self.plan.sources.len() as u32;
-        self.plan.sources.push(Sources::default());
-        Table { number, ..table }
-    }
-
-    /// Plans the message of clique `number` to its parent.
-    fn collect(&mut self, number: usize) -> Option<()> {
-        let clique = &self.program.tree[number];
-        let (before, first) = (self.scratch, self.plan.launches.len());
-        let Some(planned) = &self.program.collect[number] else {
-            self.end_clique(Phase::Collect, clique, first);
-            return Some(());
-        };
-        let inputs = self.inputs(number, planned)?;
-        let message = self.messages[number];
-        self.contract(clique, &inputs, clique.separator, message)?;
-        self.scratch = before;
-        self.end_clique(Phase::Collect, clique, first);
-        Some(())
-    }
-
-    /// Plans the messages of clique `number` to its children, and the readings of its variables.
-    fn distribute(&mut self, number: usize) -> Option<()> {
-        let clique = &self.program.tree[number];
-        let (before, first) = (self.scratch, self.plan.launches.len());
-        let Some(planned) = &self.program.distribute[number] else {
-            self.end_clique(Phase::Distribute, clique, first);
-            return Some(());
-        };
-        let inputs = self.inputs(number, planned)?;
-        let outputs = self.program.tree.outputs(number, Phase::Distribute);
-        let mut beliefs: Vec<Option<Input>> = vec![None; clique.children.len()];
-        for group in &planned.step.outputs {
-            let sum = self.table(group.entries as u64);
-            self.contract(clique, &inputs, group.axes, sum)?;
-            let sum = Input { axes: group.axes, table: sum };
-            self.share_out(clique, group, &outputs, sum, &mut beliefs)?;
-        }
-        // Messages from children are replaced only after all contractions have read them.
-        for (&child, belief) in clique.children.iter().zip(beliefs) {
-            self.receive(clique, child, belief?);
-        }
-        self.scratch = before;
-        self.end_clique(Phase::Distribute, clique, first);
-        Some(())
-    }
-
-    /// Plans what is made from `sum`, the output for a group: beliefs over separators, and readings.
-    fn share_out(
-        &mut self,
-        clique: &LoweredClique,
-        group: &Group,
-        outputs: &[AxisSet],
-        sum: Input,
-        beliefs: &mut [Option<Input>],
-    ) -> Option<()> {
-        let private: Vec<VariableId> = clique.private().collect();
-        for &member in &group.members {
-            if let Some(belief) = beliefs.get_mut(member) {
-                let axes = outputs[member];
-                let mut table = sum.table;
-                if axes != sum.axes {
-                    table = self.table(axes.entries(&clique.states) as u64);
-                    self.sum(clique, sum, axes, table)?;
-                }
-                *belief = Some(Input { axes, table });
-            } else if let Some(&variable) = private.get(member - beliefs.len()) {
-                self.read(clique, sum, variable);
-            } else {
-                let everything = self.readings(sum.table, sum.table.entries, 1);
-                self.plan.total = (everything, sum.table.number);
-            }
-        }
-        Some(())
-    }
-
-    /// Plans what `child` receives, given the belief over the separator above it.
-    fn receive(&mut self, clique: &LoweredClique, child: usize, belief: Input) {
-        let receiver = &self.program.tree[child];
-        for variable in receiver.read_from_separator() {
-            self.read(clique, belief, variable);
-        }
-        if self.program.distribute[child].is_some() {
-            let before = self.messages[child];
-            let message = self.numbered(before);
-            let has_message = self.program.collect[child].is_some();
-            self.messages[child] = message;
-            let belief = belief.table;
-            let mut inputs = vec![belief.number];
-            inputs.extend(has_message.then_some(before.number));
-            let sources = Sources { inputs, is_quotient: true, ..Sources::default() };
-            self.plan.sources[message.number as usize] = sources;
-            self.plan.computed.push(message.number);
-            self.plan.launches.push(Launch::Divide { belief, message, has_message });
-            self.plan.launches.push(Launch::Rescale { table: message });
-        }
-    }
-
-    fn end_clique(&mut self, phase: Phase, clique: &LoweredClique, first: usize) {
-        let message = clique.messages.map(|(collect, distribute)| match phase {
-            Phase::Collect => collect,
-            Phase::Distribute => distribute,
-        });
-        let launches = first..self.plan.launches.len();
-        let contractions = self.plan.launches[first..].iter();
-        let contractions = contractions.filter(|launch| matches!(launch, Launch::Contract { .. }));
-        let entries = AxisSet::first(clique.states.len()).entries(&clique.states) as u64;
-        let work = entries.saturating_mul(contractions.count() as u64);
-        self.plan.cliques.push(CliqueLaunches { phase, message, launches, work });
-    }
-
-    /// Plans the products of the groups of inputs of `planned`, and returns their tables.
-    fn inputs(&mut self, number: usize, planned: &PlannedStep) -> Option<Vec<Input>> {
-        let clique = &self.program.tree[number];
-        let mut operands = self.operands[number].clone().into_iter();
-        let mut input = |&(operand, axes): &(Operand, AxisSet)| {
-            let table = match operand {
-                Operand::Message(sender) => self.messages[sender],
-                Operand::Factor(_) | Operand::Likelihood(_) => operands.next()?,
-            };
-            Some(Input { axes, table })
-        };
-        let inputs: Vec<Input> = planned.inputs.iter().map(&mut input).collect::<Option<_>>()?;
-        planned.step.inputs.iter().map(|group| self.product(clique, group, &inputs)).collect()
-    }
-
-    /// Plans the product of the members of `group`.
-    fn product(
-        &mut self,
-        clique: &LoweredClique,
-        group: &Group,
-        inputs: &[Input],
-    ) -> Option<Input> {
-        let mut product: Option<Input> = None;
-        for members in group.members.chunks(MAX_FACTORS) {
-            let members = members.iter().map(|&member| inputs[member]);
-            let factors: Vec<Input> = product.into_iter().chain(members).collect();
-            product = match *factors {
-                [single] => Some(single),
-                _ => {
-                    let table = self.table(group.entries as u64);
-                    let product = Input { axes: group.axes, table };
-                    self.rows(clique, &factors, group.axes, group.axes, table)?;
-                    Some(product)
-                }
-            };
-        }
-        product
-    }
-
-    /// Plans the contraction of `inputs`, over all axes of `clique`, onto the axes `output`.
-    fn contract(
-        &mut self,
-        clique: &LoweredClique,
-        inputs: &[Input],
-        output: AxisSet,
-        result: Table,
-    ) -> Option<()> {
-        let axes = AxisSet::first(clique.states.len());
-        let wide = widened(axes, output, &clique.states, WANTED_ROWS, MIN_ENTRIES_PER_ROW);
-        if wide == output {
-            return self.rows(clique, inputs, axes, output, result);
-        }
-        let table = self.table(wide.entries(&clique.states) as u64);
-        self.rows(clique, inputs, axes, wide, table)?;
-        self.sum_rows(clique, Input { axes: wide, table }, output, result)
-    }
-
-    /// Plans the sum of `input` onto the axes `output`.
-    fn sum(
-        &mut self,
-        clique: &LoweredClique,
-        input: Input,
-        output: AxisSet,
-        result: Table,
-    ) -> Option<()> {
-        let entries = input.axes.entries(&clique.states) / output.entries(&clique.states);
-        if entries < THREADS as usize {
-            self.rows(clique, &[input], input.axes, output, result)
-        } else {
-            self.sum_rows(clique, input, output, result)
-        }
-    }
-
-    /// Plans a contraction with a thread for each row.
-    fn rows(
-        &mut self,
-        clique: &LoweredClique,
-        inputs: &[Input],
-        axes: AxisSet,
-        output: AxisSet,
-        result: Table,
-    ) -> Option<()> {
-        let (nest, record) = self.record(clique, inputs, axes, output, result)?;
-        let parts = nest.rows.div_ceil(self.plan.records[record as usize].part as usize);
-        let blocks = u32::try_from(nest.tiles.checked_mul(parts)?).ok()?;
-        let varying = nest.varying as u32;
-        self.plan.launches.push(Launch::Contract { record, varying, blocks });
-        self.plan.launches.push(Launch::Rescale { table: result });
-        Some(())
-    }
-
-    /// Plans the sum of `input` onto the axes `output` with a block for each row.
-    fn sum_rows(
-        &mut self,
-        clique: &LoweredClique,
-        input: Input,
-        output: AxisSet,
-        result: Table,
-    ) -> Option<()> {
-        let (nest, record) = self.record(clique, &[input], input.axes, output, result)?;
-        let blocks = u32::try_from(nest.tiles.checked_mul(nest.rows)?).ok()?;
-        // Entries are below two, and few enough for their sum.
-        let head = std::mem::take(&mut self.plan.records[record as usize].head);
-        let sources = &mut self.plan.sources[result.number as usize];
-        sources.head -= head;
-        sources.bound -= head;
-        self.plan.launches.push(Launch::SumRows { record, blocks });
-        self.plan.launches.push(Launch::Rescale { table: result });
-        Some(())
-    }
-
-    /// Lowers a contraction and stores its record.
-    fn record(
-        &mut self,
-        clique: &LoweredClique,
-        inputs: &[Input],
-        axes: AxisSet,
-        output: AxisSet,
-        result: Table,
-    ) -> Option<(RowNest, u32)> {
-        const LIMITS: RowLimits = RowLimits { inputs: MAX_INPUTS, run_offsets: MAX_RUN_OFFSETS };
-        let states = &*clique.states;
-        let sets: Vec<AxisSet> = inputs.iter().map(|input| input.axes).collect();
-        let contraction = Contraction { states, axes, inputs: &sets, outputs: &[output] };
-        let nest = RowNest::new(&contraction, LIMITS)?;
-        let head = head(inputs.len(), nest.steps.checked_mul(nest.run)?);
-        let (threads, rows) = (THREADS as usize, nest.tiles.saturating_mul(nest.rows));
-        let per_thread = (rows / (threads * WANTED_BLOCKS)).clamp(1, ROWS_PER_THREAD);
-        let numbers = u32::try_from(self.plan.numbers.len()).ok()?;
-        let firsts = nest.inputs.iter().map(|input| inputs[input.number].table.first);
-        self.plan.numbers.extend(firsts);
-        for input in &nest.inputs {
-            let rows = self.offsets(&input.row_offsets)?;
-            // Inputs that do not vary in the inner run of a sum of rows need their offset zero.
-            let run = match &*input.run_offsets {
-                [] => self.offsets(&vec![0; nest.run])?,
-                offsets => self.offsets(offsets)?,
-            };
-            self.plan.numbers.push(u64::from(rows) | u64::from(run) << 32);
-        }
-        for (digit, &states) in nest.row_digits.iter().enumerate() {
-            self.plan.numbers.push(states as u64);
-            self.plan.numbers.extend(nest.inputs.iter().map(|i| i.row_strides[digit] as u64));
-        }
-        for (digit, &states) in nest.run_digits.iter().enumerate() {
-            self.plan.numbers.push(states as u64);
-            self.plan.numbers.extend(nest.inputs.iter().map(|i| i.run_strides[digit] as u64));
-        }
-        let record = self.plan.records.len() as u32;
-        self.plan.records.push(Record {
-            output: result.first,
-            numbers,
-            inputs: inputs.len() as u32,
-            varying: nest.varying as u32,
-            summed: nest.summed as u32,
-            row_digits: nest.row_digits.len() as u32,
-            run_digits: nest.run_digits.len() as u32,
-            rows: u32::try_from(nest.rows).ok()?,
-            part: (per_thread * threads) as u32,
-            steps: nest.steps as u32,
-            run: nest.run as u32,
-            result: result.number,
-            head,
-        });
-        let sources = inputs.iter().map(|input| input.table.number).collect();
-        self.plan.computed.push(result.number);
-        self.plan.sources[result.number as usize] =
-            Sources { inputs: sources, head, bound: BOUND, is_quotient: false };
-        Some((nest, record))
-    }
-
-    /// The index of a list of offsets; `None` if there are more than 2^32 offsets in all.
-    fn offsets(&mut self, list: &[u32]) -> Option<u32> {
-        if let Some(&index) = self.known_offsets.get(list) {
-            return Some(index);
-        }
-        let index = u32::try_from(self.plan.offsets.len()).ok()?;
-        self.plan.offsets.extend_from_slice(list);
-        self.known_offsets.insert(list.to_vec(), index);
-        Some(index)
-    }
-
-    /// Plans the reading of the posterior of `variable` from `table`, whose axes are of `clique`.
-    fn read(&mut self, clique: &LoweredClique, table: Input, variable: VariableId) {
-        let axis = clique.variables.iter().position(|&v| v == variable);
-        let axis = axis.expect("the variable is read from its clique");
-        let stride = table.axes.stride(axis, &clique.states) as u64;
-        let readings = self.readings(table.table, stride, clique.states[axis]);
-        self.plan.posteriors.push((variable, readings, table.table.number));
-    }
-
-    /// Plans the sums of the entries of `table` for each of the `states` of a variable.
-    fn readings(&mut self, table: Table, stride: u64, states: usize) -> Range<usize> {
-        let first = self.plan.readings.len();
-        let entries = table.entries / states as u64;
-        for state in 0..states as u32 {
-            let mut begin = 0;
-            while begin < entries {
-                let end = entries.min(begin + READING_ENTRIES);
-                self.plan.readings.push(Reading {
-                    table: table.first,
-                    stride,
-                    begin,
-                    end,
-                    states: states as u32,
-                    state,
-                });
-                begin = end;
-            }
-        }
-        let count = self.plan.readings.len() - first;
-        self.plan.launches.push(Launch::Read { first: first as u32, count: count as u32 });
-        first..first + count
-    }
-}
-
-impl Table {
-    const NONE: Self = Self { first: 0, entries: 0, number: 0 };
-}
-
-/// All sums of products are below 2 to this power, which is in the range of single precision.
-const BOUND: i32 = 126;
-
-/// The exponent of the power of two with which products of this many `inputs`, each below two, can
-/// begin so that the sum of `run` products is below 2^[`BOUND`].
-fn head(inputs: usize, run: usize) -> i32 {
-    let run = usize::BITS - run.leading_zeros();
-    BOUND - run as i32 - inputs as i32
 }

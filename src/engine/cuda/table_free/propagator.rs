@@ -1,4 +1,4 @@
-//! A network loaded into engine `gpu` without tables: evidence in, posteriors out.
+//! A network loaded into engine `gpu` without tables: from evidence to posteriors.
 
 use std::f64::consts::LN_2;
 use std::sync::Arc;
@@ -15,16 +15,19 @@ use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Form, Phase, Posteriors, Savings, Stage, Watch};
 use crate::statistics::median_duration;
 
-/// After launches of this much work, the host waits for the GPU, so that a cancelled propagation
-/// ends within about a second.
+/// After launches of this much [work](super::plan::CliqueLaunches::work), the host waits for the
+/// GPU. A propagation that is cancelled ends when this work is done, which takes some 20 ms on an
+/// H200, or the work of a single larger clique. With a smaller number, the GPU would idle more
+/// often.
 const MAX_ENQUEUED: u64 = 1 << 33;
 
 /// A compiled network on the GPU, without tables of cliques.
 pub(super) struct TableFreePropagator<E> {
     compiled: Arc<CompiledNetwork>,
     executor: E,
+    /// The forecast memory.
     bytes: u64,
-    /// The evidence for which `prepared` was planned: the same variables have findings.
+    /// The evidence for which `prepared` was planned; see [`Program::serves`].
     planned: Evidence,
     pub(super) prepared: Prepared,
     /// The evidence whose operands are on the GPU, and their scales.
@@ -36,7 +39,8 @@ pub(super) struct TableFreePropagator<E> {
 }
 
 impl<E: Executor> TableFreePropagator<E> {
-    /// A propagator for `compiled`, whose plan for the least evidence `executor` has.
+    /// A propagator for `compiled`. `prepared` is for the
+    /// [least evidence](CompiledNetwork::least_evidence), and `executor` has its plan.
     pub(super) fn new(
         compiled: Arc<CompiledNetwork>,
         prepared: Prepared,
@@ -49,7 +53,7 @@ impl<E: Executor> TableFreePropagator<E> {
         Self { compiled, executor, bytes, planned, prepared, entered, options, in_double }
     }
 
-    /// Plans for the variables that have findings in `evidence`, unless the plan serves already.
+    /// Makes a plan for `evidence`, unless the present plan serves it.
     fn plan(&mut self, evidence: &Evidence) -> Result<(), RunError> {
         if Program::serves(&self.planned, evidence) {
             return Ok(());
@@ -85,8 +89,8 @@ impl<E: Executor> TableFreePropagator<E> {
         Ok(())
     }
 
-    /// Enqueues all launches. With `marks`, the time is marked before the first and after the
-    /// launches of each clique.
+    /// Enqueues all launches. With `marks`, also enqueues a time mark before the first launch and
+    /// after the launches of each clique.
     fn launch(&mut self, watch: &Watch, marks: bool) -> Result<(), RunError> {
         self.executor.start()?;
         if marks {
@@ -111,8 +115,8 @@ impl<E: Executor> TableFreePropagator<E> {
         Ok(())
     }
 
-    /// Waits for the results and converts them to posteriors; `None` if the case is beyond the range
-    /// of single precision.
+    /// Waits for the results and converts them to posteriors; `None` if the case is beyond the
+    /// range of single precision.
     fn read(&mut self, evidence: &Evidence) -> Result<Option<Posteriors>, RunError> {
         let (ranges, sums) = self.executor.results()?;
         let plan = &self.prepared.plan;
@@ -171,8 +175,9 @@ impl<E: Executor> TableFreePropagator<E> {
         in_double.run(evidence, watch)
     }
 
-    /// Notes in `watch` when the GPU computed each message, and the stages. The GPU's first launch
-    /// is taken to begin at `launched`.
+    /// Notes in `watch` when the GPU computed each message and ran each stage. The first launch is
+    /// taken to begin at `launched`. As in engine `cpu`, the time of a clique in distribute is that
+    /// of the message to this clique.
     fn trace(&mut self, watch: &Watch, launched: Duration) -> Result<(), RunError> {
         let marks = self.executor.take_marks()?;
         let mut bounds = [None::<(Duration, Duration)>; 2];
@@ -210,7 +215,7 @@ impl<E: Executor> Propagator for TableFreePropagator<E> {
         let launched = watch.elapsed();
         let launches = self.launch(watch, marks);
         if launches.is_err() {
-            // What was enqueued must not run into the next propagation.
+            // What was enqueued must end before the next propagation.
             self.executor.wait()?;
             self.executor.take_marks()?;
         }
@@ -268,7 +273,7 @@ fn operand_values(network: &Network, operand: &OperandTable, evidence: &Evidence
             let finding = evidence.iter().find(|(other, _)| *other == variable);
             match finding {
                 Some((_, Finding::Likelihood(weights))) => weights.to_vec(),
-                _ => unreachable!("the plan lists findings of the evidence"),
+                _ => unreachable!("the plan lists the likelihoods of the evidence"),
             }
         }
         Operand::Message(_) => unreachable!("a message is not an operand"),

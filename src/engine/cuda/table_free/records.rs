@@ -28,19 +28,19 @@ pub struct Contraction {
     pub varying: u32,
     /// Inputs from `varying` to this number vary only between steps.
     pub summed: u32,
-    /// Number of digits of the number of a tile.
+    /// Number of row digits, the digits of a tile's number.
     pub row_digits: u32,
-    /// Number of digits of the number of a step.
+    /// Number of run digits, the digits of a step's number.
     pub run_digits: u32,
     /// Number of rows of a tile.
     pub rows: u32,
-    /// Number of rows that a block computes.
+    /// Maximum number of rows that a block computes.
     pub part: u32,
     /// Number of steps.
     pub steps: u32,
     /// Number of entries of the inner run.
     pub run: u32,
-    /// The number of the output.
+    /// The number of the output among all tables.
     pub result: u32,
     /// Exponent of the power of two with which products begin.
     pub head: i32,
@@ -57,7 +57,7 @@ pub struct Reading {
     /// First of the entries for this state that are summed, counted among the entries for this
     /// state.
     pub begin: u64,
-    /// One past the last.
+    /// One past the last of these, counted likewise.
     pub end: u64,
     /// Number of states of the variable.
     pub states: u32,

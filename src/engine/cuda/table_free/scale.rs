@@ -1,20 +1,21 @@
 //! Powers of two by which tables are scaled, and bounds on what single precision rounds to zero.
 //!
-//! All tables are scaled so that their largest entry is in [1, 2). An entry below 2^-126 of that is
+//! All tables are scaled so that their largest entry is in [1, 2). A scaled entry below 2^-126 is
 //! rounded to zero, or loses digits. Such an *underflow* is harmless as long as larger entries
-//! decide the answer. Whether they do is bounded here from the range of each table that the GPU
-//! computed, without looking at entries: an underflow changes an entry by at most 2^-126, and if the
-//! largest sum of a contraction is 2^-k of the largest possible one, scaling multiplies what earlier
-//! underflows changed by 2^k.
+//! decide the answer. A bound on its effect follows from the ranges of the tables alone, which the
+//! GPU notes: an underflow changes an entry by at most 2^-126, and if the largest sum of a
+//! contraction is 2^-k of the largest possible one, scaling multiplies by 2^k what earlier
+//! underflows changed.
 
 use super::plan::Plan;
 
 /// Exponent of the smallest normal number in single precision.
 const SMALLEST: i64 = -126;
 
-/// If underflow may change a table that is read by more than 2 to this power of its largest entry,
-/// the answer is not used. The power is a hundredth of the rounding error of single precision. With
-/// a larger one, errors could be visible; with a smaller one, more cases would be computed again.
+/// If underflow may change an entry of a table from which results are read by more than 2 to this
+/// power, relative to the largest entry, the answer is not used. That is about a hundredth of the
+/// rounding error of single precision. With a larger power, errors could be visible; with a smaller
+/// one, more cases would be computed again.
 pub const MAX_ERROR: i64 = -30;
 
 /// The error of a table that no underflow has changed.
@@ -38,7 +39,9 @@ impl Range {
         }
     }
 
-    /// The range that the kernels noted.
+    /// The range that the kernels noted: the bits of the largest entry, and the difference between
+    /// the bits of infinity and those of the smallest nonzero entry; both zero if all entries are
+    /// zero.
     pub fn from_bits([largest, complement]: [u32; 2]) -> Self {
         let exponent_of = |bits: u32| exponent(f64::from(f32::from_bits(bits)));
         if largest == 0 {
@@ -52,9 +55,10 @@ impl Range {
 /// How a table was scaled, and what underflow may have changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
-    /// The table must be multiplied by 2 to this power.
+    /// The scaled table must be multiplied by 2 to this power. Meaningless for a
+    /// quotient and what is computed from it.
     pub exponent: i64,
-    /// The exponent of the smallest nonzero entry; at most zero.
+    /// The exponent of the smallest nonzero entry of the scaled table; at most zero.
     pub smallest: i64,
     /// Underflow has changed entries by less than 2 to this power.
     pub error: i64,
@@ -67,12 +71,12 @@ impl Default for Scale {
 }
 
 impl Scale {
-    /// This scale for a table with entries of this `range`, which is multiplied by a power of two
-    /// that brings its largest entry into [1, 2).
+    /// The scale of a table with this `range` after a power of two has brought its largest entry
+    /// into [1, 2). `self` has the error before, and `exponent` is the exponent after that.
     #[must_use]
     pub fn rounded(self, exponent: i64, range: Range) -> Self {
         let (Some(largest), Some(smallest)) = (range.largest, range.smallest) else {
-            // All entries are zero, or too small.
+            // All entries are zero. If an underflow may have caused this, nothing is known.
             let error = if self.error > EXACT { 0 } else { EXACT };
             return Self { exponent, smallest: 0, error };
         };
@@ -83,8 +87,8 @@ impl Scale {
     }
 }
 
-/// The scales of all tables of `plan` by number, given those of the operands and the ranges that the
-/// kernels noted, by number of the table.
+/// The scales of all tables of `plan`, by number of the table. `operands` has the scales of the
+/// operands, and `ranges` what the kernels noted, by number of the table.
 pub fn scales(plan: &Plan, operands: &[Scale], ranges: &[[u32; 2]]) -> Vec<Scale> {
     let mut scales = operands.to_vec();
     scales.resize(plan.sources.len(), Scale::default());
@@ -95,6 +99,7 @@ pub fn scales(plan: &Plan, operands: &[Scale], ranges: &[[u32; 2]]) -> Vec<Scale
         let mut scale = Scale { error: EXACT, ..Scale::default() };
         scale.error = inputs().map(|input| input.error).max().unwrap_or(EXACT);
         let largest = i64::from(range.largest.unwrap_or(0));
+        // Only ln P(e) needs an exponent. It is read from the root, which no quotient enters.
         let mut exponent = 0;
         if !sources.is_quotient {
             let (head, bound) = (i64::from(sources.head), i64::from(sources.bound));

@@ -1,5 +1,6 @@
 //! Does on the CPU what the kernels of `kernels/table_free.cu` do on the GPU, over the same buffers
-//! and records. Sums of a block are in another order.
+//! and records. Sums over steps are in double precision instead of compensated, and sums over the
+//! threads of a block are in another order.
 
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ impl Twin {
         twin
     }
 
-    /// The lists of the digits of `contraction`: of tiles and of steps.
+    /// The row digits and the run digits of contraction `c`.
     fn digits(&self, c: &Contraction) -> [&[u64]; 2] {
         let first = (c.numbers + 2 * c.inputs) as usize;
         let length = |digits: u32| (digits * (1 + c.inputs)) as usize;
@@ -35,7 +36,8 @@ impl Twin {
         [&self.numbers[first..first + rows], &self.numbers[first + rows..first + rows + runs]]
     }
 
-    /// The entry of an input for a tile, a row of the tile, a step and a place in the inner run.
+    /// The index in `tables` of the entry of an input for a tile, a row of the tile, a step and a
+    /// place in the inner run.
     fn entry(&self, c: &Contraction, input: u32, at: [u32; 4]) -> usize {
         let [tile, row, step, place] = at;
         let lists = self.numbers[(c.numbers + c.inputs + input) as usize];
@@ -93,6 +95,7 @@ impl Twin {
         }
     }
 
+    /// Sets an entry of the output of contraction `c`.
     fn put(&mut self, c: &Contraction, row: u64, sum: f32) {
         assert!(sum < 2_f32.powi(126), "the head of products is too large");
         self.tables[(c.output + row) as usize] = sum;
@@ -144,7 +147,7 @@ impl Twin {
 
 impl Executor for Twin {
     fn set_plan(&mut self, plan: &Plan) -> Result<(), RunError> {
-        // NaN: if an entry is read before it is written, the result is NaN and the test fails.
+        // If an entry is read before it is written, the result is NaN and the test fails.
         *self = Self {
             records: plan.records.clone(),
             numbers: plan.numbers.clone(),
@@ -209,7 +212,7 @@ impl Executor for Twin {
     }
 }
 
-/// The offset of an input for a number with these digits.
+/// The offset of an input for a tile or step of this number, which has these digits.
 fn offset_of(mut number: u32, digits: &[u64], inputs: u32, input: u32) -> u64 {
     let mut offset = 0;
     for digit in digits.chunks_exact(1 + inputs as usize) {
