@@ -1,10 +1,11 @@
 //! A contraction as a nest of loops around a tile.
 //!
 //! The fastest axes of a contraction form the *tile*. A loop runs over each of the other axes.
-//! After `l` loops have a state, at *level* `l`, the inputs whose other axes are all among these
-//! loops are multiplied in: an input without an axis of the tile is a single number, and all others
-//! are spread over the tile. So an input costs time at its own level, not at every tile. Inside
-//! the last loop, the product is summed onto each output.
+//! *Level* `l` is the place inside the first `l` loops and outside the others. An input is
+//! multiplied in at the first level at which all its axes outside the tile have a state: an input
+//! without an axis of the tile is then a single number, and any other is spread over the tile. So
+//! an input costs time at its own level, not at every tile. Inside the last loop, the product is
+//! summed onto each output.
 //!
 //! The first loops may be divided into *chunks* that run on different threads. Chunks write to
 //! different entries of an output that has the axes of these loops. Of any other output each chunk
@@ -22,11 +23,12 @@ const MAX_TILE: usize = 2048;
 /// tile is that of about a hundred entries.
 const MIN_TILE: usize = 128;
 
-/// Number of products below which a contraction is not divided. A chunk of this size takes about
-/// a tenth of a millisecond, ten times as long as waking a thread.
+/// A contraction is divided into about one chunk for this many products or more; with less than
+/// twice as many, it is not divided. They take about a tenth of a millisecond, ten times as long as
+/// waking a thread. If it is wrong, only speed and memory change (and last bits of results).
 const MIN_CHUNK: usize = 1 << 17;
 
-/// Maximum number of chunks, unless a single axis has more states. More chunks balance threads
+/// No further loop is divided into chunks once there are this many. More chunks balance threads
 /// better; fewer need fewer copies of outputs.
 const MAX_CHUNKS: usize = 64;
 
@@ -35,7 +37,9 @@ const MAX_CHUNKS: usize = 64;
 /// memory change (and last bits of results).
 const MIN_PRODUCTS_PER_COPIED: usize = 16;
 
-/// Chunks may divide an output into runs of at least this many entries.
+/// Minimum number of entries of the runs into which chunks divide an output, or an eighth of a
+/// small output. With shorter runs, chunks would write to the same lines of a cache. If it is
+/// wrong, only speed and memory change (and last bits of results).
 const MIN_RUN: usize = 64;
 
 /// A sum of products of tables.
@@ -60,7 +64,7 @@ pub struct LoopNest {
     pub chunk_loops: usize,
     /// Number of entries of the tile.
     pub tile: usize,
-    /// By level, from none of the loops to all: what is multiplied in there.
+    /// By level, from outside all loops to inside all: what is multiplied in there.
     pub levels: Vec<Level>,
     /// By input: where its entries are.
     pub inputs: Vec<Input>,

@@ -6,13 +6,13 @@ use std::str::FromStr;
 /// An optimisation of engine `cpu`. Switching one off changes time and memory, and results only in
 /// their last bits.
 ///
-/// What keeps numbers in range is not listed: rescaling, the bound on the fan-out of a clique, and
-/// the number of factors that are multiplied at once.
+/// Not listed is what keeps numbers in range: rescaling, the bound on the fan-out of a clique, and
+/// the maximum number of factors that are multiplied without rescaling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Optimisation {
-    /// Entries of tables that are zero whatever the evidence are left out.
+    /// Table entries that are zero whatever the evidence are left out.
     Sparsity,
-    /// Entries of separators that no entry of a sparse table touches are left out.
+    /// Entries of separators that no row of a sparse table meets are left out.
     CompressedSeparators,
     /// The states of the entries of compressed separators are listed, so that observations are
     /// entered faster.
@@ -39,11 +39,11 @@ pub enum Optimisation {
     SearchLimits,
     /// Tables and messages of a reduced tree are used in the next one.
     ReusedCliques,
-    /// Memory is kept from one reduced tree to the next, and from one contraction to the next.
+    /// Memory is reused from one reduced tree to the next, and from one contraction to the next.
     PooledMemory,
-    /// Messages of the propagation before are kept where the findings allow it.
+    /// Messages of the previous propagation are kept where the findings allow it.
     KeptMessages,
-    /// Beliefs are kept if they are d-separated from the changed findings.
+    /// Beliefs over variables that are d-separated from the changed findings are kept.
     DConnection,
     /// Many cases are propagated together, one in each lane of a vector register.
     BatchedCases,
@@ -150,7 +150,7 @@ pub struct Optimisations {
 }
 
 impl Optimisations {
-    /// These without `optimisation`.
+    /// These optimisations with `optimisation` switched off.
     #[must_use]
     pub fn without(self, optimisation: Optimisation) -> Self {
         Self { off: self.off | 1 << optimisation as u32 }

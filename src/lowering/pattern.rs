@@ -7,12 +7,12 @@
 
 use super::{Optimisation, Optimisations};
 
-/// What the entries of a block have to do with the entries of the table.
+/// How the entries of a block correspond to entries of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Block {
-    /// A run of entries, each of which belongs to an entry of the table of its own.
+    /// Entry i belongs to entry i of a run of the table.
     Run,
-    /// A run of entries that belong to one entry of the table.
+    /// All entries belong to one entry of the table.
     Constant,
     /// Rows; all entries of row i belong to entry i.
     ConstantRows,

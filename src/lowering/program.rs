@@ -108,7 +108,8 @@ impl Program {
         sum(&mut [messages, factors, scratch.unwrap_or(0)].into_iter())
     }
 
-    /// Whether this is the program for `evidence`, given that it is the program for `planned`.
+    /// Whether the program for `planned` is also the program for `evidence`: the same variables are
+    /// observed, and the same have likelihoods.
     #[must_use]
     pub fn serves(planned: &Evidence, evidence: &Evidence) -> bool {
         let kinds = |evidence: &Evidence| -> Vec<(VariableId, bool)> {

@@ -1,15 +1,18 @@
 //! A contraction onto a single output as rows and runs, for engines on a GPU.
 //!
 //! Each entry of the output is a *row*. The product of the inputs is summed over the other axes,
-//! the *run* of the row. The fastest axes of the output make a *tile* of rows, which belongs to one
-//! block of threads, and the other axes are digits of the tile's number. The fastest axes of the
+//! the *run* of the row. The fastest axes of the output make a *tile* of rows, which a few blocks
+//! of threads compute, and the other axes are digits of the tile's number. The fastest axes of the
 //! run make the *inner run*, and the others are digits of the number of a *step*.
 //!
-//! The position of an entry in an input is the sum of four offsets, for the tile, the row in the
-//! tile, the step, and the place in the inner run. Lists of offsets, which are short and often
-//! equal, are given for the second and the fourth.
+//! The position of an entry in the table of an input is the sum of four offsets: those of the tile,
+//! of the row in the tile, of the step, and of the place in the inner run. The first and the third
+//! are computed from digits. The second and the fourth are listed; these lists are short, and many
+//! are equal.
 
 use super::{AxisSet, Contraction};
+
+// If one of these constants is wrong, only speed and memory change (and last bits of results).
 
 /// A tile has at most this many rows if the axes allow it: eight for each thread of a block of 256.
 const MAX_TILE: usize = 2048;
@@ -17,11 +20,11 @@ const MAX_TILE: usize = 2048;
 /// A tile grows beyond [`MAX_TILE`] rather than have fewer rows than this.
 const MIN_TILE: usize = 128;
 
-/// Maximum number of entries of an inner run. A longer one brings little, because the cost of a
-/// step is then that of a few entries.
+/// Maximum number of entries of an inner run, unless its fastest axis alone has more states. A step
+/// costs a few entries in addition to those of its inner run, so longer ones would save little.
 const MAX_RUN: usize = 256;
 
-/// The sizes that the kernel allows.
+/// The sizes that a kernel allows.
 #[derive(Clone, Copy, Debug)]
 pub struct RowLimits {
     /// Maximum number of inputs.
@@ -41,16 +44,16 @@ pub struct RowNest {
     pub run: usize,
     /// Number of steps.
     pub steps: usize,
-    /// By digit of the tile's number, the fastest first: its number of states.
+    /// The number of states of each digit of a tile's number, the fastest first.
     pub row_digits: Vec<usize>,
-    /// By digit of the step's number, the fastest first: its number of states.
+    /// The number of states of each digit of a step's number, the fastest first.
     pub run_digits: Vec<usize>,
     /// The inputs: first those that vary in the inner run, then those that vary only between steps,
     /// then those that do not vary in the run.
     pub inputs: Vec<RowInput>,
     /// Number of inputs that vary in the inner run.
     pub varying: usize,
-    /// Number of inputs that vary in the run.
+    /// Number of inputs that vary in the run: in the inner run or between steps.
     pub summed: usize,
 }
 
@@ -70,8 +73,8 @@ pub struct RowInput {
 }
 
 impl RowNest {
-    /// Lowers `contraction`, which has a single output. `None` if it exceeds `limits`, or has more
-    /// than 2^32 tiles or steps.
+    /// Lowers `contraction`. `None` if it has not exactly one output, exceeds `limits`, or has 2^32
+    /// or more tiles or steps.
     #[must_use]
     pub fn new(contraction: &Contraction<'_>, limits: RowLimits) -> Option<Self> {
         let &Contraction { states, axes, inputs, outputs } = contraction;
@@ -141,10 +144,10 @@ impl RowNest {
     }
 }
 
-/// The axes of an intermediate table from which `output` is best summed, if `output` has too few
-/// entries to occupy a GPU: those of `output` and the fastest others, so that the table has at
-/// least one entry for every `entries_per_row` entries of the contraction, or `wanted` entries. It
-/// is `output` itself if that has enough entries.
+/// The axes of an intermediate table from which `output` is summed, so that the rows of a
+/// contraction over `axes` occupy a GPU: those of `output` and the fastest others, until the table
+/// has at least `wanted` entries, or at most `entries_per_row` entries are summed for a row. They
+/// are those of `output` if that is the case from the start.
 #[must_use]
 pub fn widened(
     axes: AxisSet,
@@ -210,7 +213,8 @@ mod tests {
         axes.iter().copied().collect()
     }
 
-    /// The entry of an input for a tile, a row, a step and a place in the inner run.
+    /// The position in the table of an input for a tile, a row, a step and a place in the inner
+    /// run.
     fn entry(nest: &RowNest, input: &RowInput, at: [usize; 4]) -> usize {
         let [mut tile, row, mut step, place] = at;
         let mut entry = input.row_offsets[row] as usize;
@@ -227,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn each_entry_of_an_input_is_met_as_often_as_in_the_product() {
+    fn each_entry_of_an_input_is_read_as_often_as_in_the_product() {
         let states = [3, 2, 40, 5, 60, 2];
         let axes = AxisSet::first(6);
         let inputs = [set(&[0, 2]), set(&[1, 3, 4]), set(&[5]), set(&[4])];
@@ -240,18 +244,18 @@ mod tests {
             assert_eq!(nest.steps * nest.run * nest.tiles * nest.rows, axes.entries(&states));
             for (position, input) in nest.inputs.iter().enumerate() {
                 let table = inputs[input.number];
-                let mut met = vec![0_usize; table.entries(&states)];
+                let mut reads = vec![0_usize; table.entries(&states)];
                 for tile in 0..nest.tiles {
                     for row in 0..nest.rows {
                         for step in 0..nest.steps {
                             for place in 0..nest.run {
-                                met[entry(&nest, input, [tile, row, step, place])] += 1;
+                                reads[entry(&nest, input, [tile, row, step, place])] += 1;
                             }
                         }
                     }
                 }
-                let expected = axes.entries(&states) / met.len();
-                assert!(met.iter().all(|&times| times == expected));
+                let expected = axes.entries(&states) / reads.len();
+                assert!(reads.iter().all(|&times| times == expected));
                 assert_eq!(position < nest.varying, !input.run_offsets.is_empty());
                 let varies = table.iter().any(|axis| !output.contains(axis));
                 assert_eq!(position < nest.summed, varies);

@@ -8,8 +8,9 @@
 use super::{AxisSet, Contraction, LoopNest, Optimisation, Optimisations};
 
 /// A group may have at most one entry for this many entries of the contraction, so that making it
-/// costs little beside reading it. Argued, not tuned: with ten groups, making them all costs at most
-/// a sixth of one pass. If it is wrong, only speed and memory change (and last bits of results).
+/// costs little compared with reading it. Derived, not measured: with ten groups, making them all
+/// costs at most a sixth of one pass. If it is wrong, only speed and memory change (and last bits
+/// of results).
 const MAX_GROUP_SHARE: usize = 64;
 
 /// A group may have this many entries however small the contraction is: 4 KiB, an eighth of a

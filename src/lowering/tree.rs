@@ -19,8 +19,8 @@ pub enum Operand {
     Factor(FactorId),
     /// The likelihood finding of a variable.
     Likelihood(VariableId),
-    /// A message, given by the number of a clique. The number of a child stands for the message from
-    /// this child, and the clique's own number for the message from its parent.
+    /// A message, given by the number of a clique. The number of a child stands for the message
+    /// from this child, and the clique's own number for the message from its parent.
     Message(usize),
 }
 
@@ -156,7 +156,8 @@ impl LoweredTree {
         lowered
     }
 
-    /// Chooses the smallest separator for each variable that is in one.
+    /// Chooses where each variable is read: from the smallest separator that contains it, or, if it
+    /// is private, from its clique.
     fn find_readouts(&mut self, network: &Network) {
         let mut smallest: Vec<Option<(usize, usize, Readout)>> =
             vec![None; network.variables().len()];
