@@ -16,7 +16,8 @@ const MESSAGE_COST: u64 = 4096;
 
 /// Maximum number of cliques that the traversals of one call of [`shorten`] visit, at about 10 ns
 /// each. The trees of the shipped networks are the same without this limit. In larger trees, a path
-/// may stay longer than necessary, which affects only how much of a propagation can run in parallel.
+/// may stay longer than necessary, which affects only how much of a propagation can run in
+/// parallel.
 const MAX_VISITS: u64 = 1 << 25;
 
 /// The cost of a clique on a path, in table entries.

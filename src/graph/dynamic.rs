@@ -21,9 +21,11 @@ pub(super) fn matrix_bytes(vertices: usize) -> u64 {
 
 /// The graph of the remaining vertices.
 ///
-/// Which list a neighbour is at which place depends only on the sequence of changes.
+/// The order of the neighbours in each list depends only on the original graph and on the sequence
+/// of changes, not on how neighbours are looked up.
 #[derive(Clone)]
 pub(super) struct DynamicGraph {
+    /// The neighbours of each vertex.
     neighbours: Vec<Vec<u32>>,
     edges: Edges,
 }
@@ -50,6 +52,7 @@ impl DynamicGraph {
         Self::with_matrix(graph, graph.len() <= MAX_MATRIX)
     }
 
+    /// All of `graph`, with a bit matrix or with a hash map.
     fn with_matrix(graph: &MoralGraph, has_matrix: bool) -> Self {
         let n = graph.len();
         let mut neighbours: Vec<Vec<u32>> = vec![Vec::new(); n];

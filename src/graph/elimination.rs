@@ -48,8 +48,8 @@ pub struct Elimination {
 /// [`TriangulationError::Cancelled`] once `cancel` is set. Memory is not limited.
 ///
 /// # Complexity
-/// O(n d^2 + (n + f) d log n) for n variables, f fill edges and at most d neighbours of a variable
-/// at the time it is eliminated, and of at least one end of each edge.
+/// O(n d^2 + (n + f) d log n) for n variables and f fill edges, where every variable has at most d
+/// neighbours when it is eliminated, and one end of every edge has at most d neighbours.
 pub fn eliminate(
     graph: &MoralGraph,
     heuristic: Heuristic,

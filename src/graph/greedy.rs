@@ -132,8 +132,8 @@ impl Greedy {
     /// `bound`. `seed` is as for [`eliminate`](crate::graph::eliminate).
     ///
     /// # Errors
-    /// [`TriangulationError::TooLarge`] if the triangulated graph needs more memory than is allowed,
-    /// or [`TriangulationError::Cancelled`] once `cancel` is set.
+    /// [`TriangulationError::TooLarge`] if the triangulated graph needs more memory than is
+    /// allowed, or [`TriangulationError::Cancelled`] once `cancel` is set.
     pub fn run(
         mut self,
         seed: u64,

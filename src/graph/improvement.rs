@@ -21,9 +21,9 @@ const LONGEST_WALK: u64 = 8_000_000;
 /// with that sum. Calls `tick` at least every few thousand steps and waits until it returns. The
 /// orders found depend only on `graph`, `order` and `seed`.
 ///
-/// Returns once there was no improvement for twenty times the number of steps after which most pairs
-/// of vertices have been exchanged several times. Returns at once if after the removal of simplicial
-/// vertices at most one vertex remains, or more than walks can improve.
+/// Returns once there was no improvement for twenty times the number of steps after which most
+/// pairs of vertices have been exchanged several times. Returns at once if after the removal of
+/// simplicial vertices at most one vertex remains, or more than walks can improve.
 ///
 /// # Errors
 /// [`Cancelled`] once `cancel` is set.

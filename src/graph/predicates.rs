@@ -90,7 +90,8 @@ pub fn is_chordal(graph: &MoralGraph, fill_edges: &[(VariableId, VariableId)]) -
             for &other in before.iter().filter(|&&v| v != last) {
                 require(rows[last].binary_search(&other).is_ok(), || {
                     format!(
-                        "not chordal: variables {other} and {last} lie on a cycle with {next} that has no chord"
+                        "not chordal: variables {other} and {last} lie on a cycle with {next} that \
+                         has no chord"
                     )
                 })?;
             }

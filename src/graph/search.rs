@@ -18,9 +18,9 @@ use crate::network::VariableId;
 /// core of 2020. If it is too large, small networks are searched for longer than that saves.
 const ENTRY_NANOSECONDS: f64 = 2.0;
 
-/// Time of a step of a walk, in nanoseconds, where two threads share the walks; measured on networks
-/// of 300 to 1200 variables. If it is too small, small networks are searched for longer than that
-/// saves.
+/// Time of a step of a walk, in nanoseconds, where two threads share the walks; measured on
+/// networks of 300 to 1200 variables. If it is too small, small networks are searched for longer
+/// than that saves.
 const STEP_NANOSECONDS: f64 = 250.0;
 
 /// Time of a greedy elimination for each vertex, in steps of a walk; measured likewise.
@@ -45,8 +45,8 @@ const FIRST_WALK_STEPS: u64 = 65_536;
 
 /// How many steps a search may take, and what it has taken.
 ///
-/// Time is counted in steps, at [`STEP_NANOSECONDS`] each, so that the result does not depend on the
-/// speed of the machine. The clock only cuts off a search that takes longer than its budget.
+/// Time is counted in steps, at [`STEP_NANOSECONDS`] each, so that the result does not depend on
+/// the speed of the machine. The clock only cuts off a search that takes longer than its budget.
 struct Limits<'a> {
     options: &'a TriangulationOptions,
     started: Instant,

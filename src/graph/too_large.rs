@@ -5,17 +5,21 @@ use crate::graph::dynamic::matrix_bytes;
 use crate::network::VariableId;
 use crate::numbers::{counted, human_bytes, thousands};
 
-/// Upper bound on the bytes of a vertex in all steps from the moral graph to the junction tree.
+// If one of these constants is too small, triangulation may take more memory than it is allowed. If
+// one is too large, graphs that would fit are refused.
+
+/// Upper bound on the bytes that a vertex takes in the steps from the moral graph to the junction
+/// tree.
 const BYTES_PER_VERTEX: u64 = 400;
 
-/// Upper bound on the bytes of an edge of the triangulated graph in the same steps: two entries of
-/// growing lists and an entry of a growing hash map.
+/// Upper bound on the bytes that an edge of the triangulated graph takes in the same steps: two
+/// entries of growing lists and an entry of a growing hash map.
 const BYTES_PER_EDGE: u64 = 80;
 
 /// A graph whose triangulation needs more memory than is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "too large to triangulate: {} and at least {} after fill edges need at least {}, and the \
+    "too large to triangulate: {} and at least {}, fill edges included, need at least {}, and the \
      limit is {}",
     counted(*.variables, "variable", "variables"),
     format!("{} edges", thousands(*.edges)),
@@ -25,17 +29,19 @@ const BYTES_PER_EDGE: u64 = 80;
 pub struct GraphTooLarge {
     /// Number of variables.
     pub variables: usize,
-    /// Number of edges of the moral graph and of the fill edges that are known to be needed.
+    /// Number of edges of the moral graph and of fill edges that were counted before the limit was
+    /// reached. If the moral graph itself is too large, half the number of ordered pairs of
+    /// variables in the factors, which counts an edge once for each factor that contains it.
     pub edges: u64,
-    /// Memory that a graph of this size takes, in bytes; an upper bound.
+    /// Upper bound on the memory that a graph of this size takes, in bytes.
     pub bytes: u64,
     /// Maximum memory, in bytes.
     pub limit: u64,
 }
 
 impl GraphTooLarge {
-    /// Checks that building a graph of `variables` variables from families of `pairs` ordered pairs
-    /// of variables in total fits into `limit` bytes.
+    /// Checks that building a graph of `variables` variables fits into `limit` bytes. `pairs` is
+    /// the number of ordered pairs of variables in its families.
     pub(super) fn check_pairs(variables: usize, pairs: u64, limit: u64) -> Result<(), Self> {
         let bytes = pairs.saturating_mul(size_of::<VariableId>() as u64);
         if bytes <= limit {
