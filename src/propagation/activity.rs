@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use crate::propagation::{MessageId, MessageTiming, Stage, StageTiming};
 
-/// What a worker does when it does not compute a message of its own.
+/// What a worker does apart from computing messages of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activity {
-    /// The worker is asked for and wakes up.
+    /// The worker wakes up: from the moment when it is asked for until it runs.
     Start,
     /// The product of all tables and messages at the root, and its sums onto the separators below.
     /// No message leads to the root, so this time belongs to none.
     Root,
-    /// A part of the product at the root that another worker began.
+    /// A part of the product at the root, which another worker computes with help.
     HelpRoot,
-    /// A part of this message, which another worker began.
+    /// A part of this message, which another worker computes with help.
     Help(MessageId),
     /// The worker waits for other workers.
     Wait,
@@ -35,8 +35,8 @@ impl Activity {
     }
 }
 
-/// When a worker did something else than a message of its own. Times count from the start of the
-/// propagation.
+/// When a worker did something other than computing a message of its own. Times count from the
+/// start of the propagation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ActivityTiming {
     /// What the worker did.
@@ -49,9 +49,9 @@ pub struct ActivityTiming {
     pub duration: Duration,
 }
 
-/// The stretches of time in which workers waited: from the end of a worker's [`Activity::Start`] to
-/// the end of distribute, all that neither `messages` nor `activities` cover. Workers whose start
-/// is not among the activities are left out. In order of workers and time.
+/// The times in which workers waited: everything that neither `messages` nor `activities` cover
+/// from the end of a worker's [`Activity::Start`] to the end of distribute. Workers whose start is
+/// not among the activities are left out. In order of workers and time.
 pub(super) fn waits(
     stages: &[StageTiming],
     messages: &[MessageTiming],
@@ -111,7 +111,7 @@ mod tests {
             StageTiming { stage: Stage::Collect, start: at(5), end: at(50) },
             StageTiming { stage: Stage::Distribute, start: at(50), end: at(100) },
         ];
-        // Worker 1 helps within its own message, as a thread does that waits for a part of it.
+        // Worker 1 helps with another message while it waits for a part of its own.
         let messages = [message(0, 10, 30), message(1, 20, 20), message(2, 0, 90)];
         let activities = [
             activity(Activity::Start, 0, 5, 5),

@@ -94,8 +94,9 @@ impl Forecast {
         Self { bytes, forms, ..self }
     }
 
-    /// The form that answers `runs` propagations soonest among those that fit into `limit`; `None`
-    /// if none fits, or if the engine has only one form.
+    /// Of the forms that fit into `limit`, the one that is forecast to take the least time for
+    /// loading and for `runs` propagations; `None` if none fits, or if the engine has only one
+    /// form.
     #[must_use]
     pub fn fastest_form(&self, limit: MemoryLimit, runs: u32) -> Option<FormForecast> {
         let fitting = self.forms.iter().filter(|form| form.bytes <= limit.bytes());
@@ -168,21 +169,22 @@ impl FromStr for Form {
     }
 }
 
-/// What a form needs.
+/// The memory and time that a form needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FormForecast {
     /// The form.
     pub form: Form,
     /// Bytes that the engine will allocate; saturating.
     pub bytes: u64,
-    /// Forecast time of loading in nanoseconds, on one thread.
+    /// Forecast time of loading in nanoseconds, on one thread of the CPU or on the GPU.
     pub load_ns: f64,
-    /// Forecast time of a propagation without evidence in nanoseconds, on one thread.
+    /// Forecast time of a propagation without evidence in nanoseconds, on one thread of the CPU or
+    /// on the GPU.
     pub run_ns: f64,
 }
 
 impl FormForecast {
-    /// Forecast time of loading and of `runs` propagations in nanoseconds, on one thread.
+    /// Forecast time of loading and of `runs` propagations in nanoseconds.
     #[must_use]
     pub fn total_ns(&self, runs: u32) -> f64 {
         self.load_ns + f64::from(runs) * self.run_ns

@@ -117,8 +117,8 @@ impl Plan {
         &self.messages[self.messages.len() / 2..]
     }
 
-    /// For each message, the number of entries of the two clique tables, |from| + |to|, as the paper
-    /// counts the entries that a message touches. `tree` is the tree of the plan.
+    /// For each message, the number of entries of the two clique tables, |from| + |to|, as the
+    /// paper counts the entries that a message touches. `tree` is the tree of the plan.
     #[must_use]
     pub fn entries_touched(&self, tree: &JunctionTree) -> Vec<u64> {
         let entries =

@@ -52,7 +52,7 @@ pub struct MessageTiming {
     /// The message.
     pub message: MessageId,
     /// The worker that computed the message or its first part: a thread of the CPU or a block of
-    /// the GPU, numbered from zero.
+    /// the GPU, numbered from zero. Zero if the whole GPU computes one message after another.
     #[serde(rename = "lane")]
     pub worker: u32,
     /// How long the worker waited before `start` for the inputs of the message. Zero for engines
