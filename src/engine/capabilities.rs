@@ -94,7 +94,8 @@ const DOUBLE_OR_SINGLE: &[Precision] = &[Precision::F64, Precision::F32];
 /// The default engine, tuned for CPUs.
 pub static CPU: EngineInfo = EngineInfo {
     name: "cpu",
-    summary: "tuned for CPUs: skips zeros, reduces the tree by the evidence, uses vectors and all cores",
+    summary: "tuned for CPUs: skips zeros, reduces the tree by the evidence, uses vectors and all \
+              cores",
     capabilities: Capabilities {
         device: Device::Cpu,
         algorithm: Algorithm::Contraction,
@@ -128,7 +129,8 @@ pub static SEQUENTIAL: EngineInfo = EngineInfo {
 /// The engine tuned for GPUs.
 pub static GPU: EngineInfo = EngineInfo {
     name: "gpu",
-    summary: "tuned for NVIDIA GPUs: one launch for a whole propagation, or one per message if the tree is large",
+    summary: "tuned for NVIDIA GPUs: one launch for a whole propagation, or a few per message if \
+              the tree is large",
     capabilities: Capabilities {
         device: Device::Gpu,
         algorithm: Algorithm::Contraction,
@@ -145,7 +147,8 @@ pub static GPU: EngineInfo = EngineInfo {
 /// The GPU kernel of Zheng, Mengshoel and Chong.
 pub static GPU_PAPER: EngineInfo = EngineInfo {
     name: "gpu-paper",
-    summary: "the paper's GPU kernel: HUGIN, one launch per message, one thread per separator entry",
+    summary: "the paper's GPU kernel: HUGIN, one launch per message, one thread per separator \
+              entry",
     capabilities: Capabilities {
         device: Device::Gpu,
         algorithm: Algorithm::Hugin,

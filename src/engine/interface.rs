@@ -38,9 +38,9 @@ pub trait Engine: Send + Sync {
     }
 
     /// What [`load`](Self::load) would allocate for `compiled`, and what a propagation without
-    /// findings would add. The forecast itself allocates no tables of numbers, but engine `cpu` takes
-    /// about as long as for a propagation, and at least a byte for each table entry, to find out
-    /// which entries are zero.
+    /// findings would add. The forecast itself allocates no tables of numbers, but engine `cpu`
+    /// takes about as long as for a propagation, and at least a byte for each table entry, to find
+    /// out which entries are zero.
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast;
 
     /// Allocates and fills the tables for `compiled`.

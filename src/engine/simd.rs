@@ -58,7 +58,10 @@ impl Drop for Baseline {
 /// );
 /// ```
 macro_rules! simd_dispatch {
-    ($(#[$meta:meta])* $vis:vis $name:ident $(<$bound:ident>)?, $body:ident, ($($argument:ident: $type:ty),*)) => {
+    (
+        $(#[$meta:meta])* $vis:vis $name:ident $(<$bound:ident>)?, $body:ident,
+        ($($argument:ident: $type:ty),*)
+    ) => {
         $(#[$meta])*
         #[allow(unsafe_code, reason = "an instruction set is used only after a check for it")]
         $vis fn $name$(<T: $bound>)?($($argument: $type),*) {

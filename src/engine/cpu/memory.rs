@@ -9,8 +9,8 @@ use crate::engine::cpu::tree::layout::Layout;
 use crate::engine::cpu::tree::rows::ROW_HEAD;
 use crate::engine::cpu::tree::structure::Structure;
 
-/// Number of tables for which a product of earlier factors may be in memory at the same time. More
-/// threads than this may make tables with many factors at once, which is rare.
+/// Number of tables whose intermediate products the forecast counts. If more threads than this make
+/// tables with many factors at the same time, which is rare, the forecast is too low.
 const PRODUCTS_AT_ONCE: usize = 2;
 
 /// Bytes of the messages, beliefs and masks of a propagation, for a tree with the given numbers of
@@ -27,8 +27,8 @@ pub struct Products {
 }
 
 impl Products {
-    /// Adds a table of `entries` that is a product of a number of `factors`. An intermediate product
-    /// is made from the one before, so there are at most two of them at a time.
+    /// Adds a table of `entries` that is the product of `factors` factors. Each intermediate
+    /// product is made from the one before, so there are at most two at a time.
     pub fn add(&mut self, entries: usize, factors: usize) {
         let products = factors.div_ceil(MAX_FACTORS).saturating_sub(1).min(2);
         if let Some(smallest) = self.largest.iter_mut().min() {

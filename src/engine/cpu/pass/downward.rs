@@ -15,8 +15,9 @@ use crate::engine::cpu::tree::rows::{PortWords, SumWord, SumWords};
 use crate::engine::cpu::vector::add;
 use crate::potential::Entry;
 
-/// Number of entries up to which a thread that works alone adds to tables directly, because they
-/// stay in its cache. It sums larger ones in parts. If it is wrong, only speed changes.
+/// If the tables have at most this many entries together, a thread that works alone adds to them
+/// directly, because they stay in its cache. Otherwise it sums in parts too. If it is wrong, only
+/// speed changes.
 const MAX_DIRECT: usize = 1 << 16;
 
 thread_local! {
@@ -26,10 +27,10 @@ thread_local! {
 
 /// Fills `beliefs`, the tables of the separators to the children and of the private variables.
 ///
-/// `ports` are first all ports below, and then the active ones. `below` has the messages from the
-/// children and the weights, and `down` the message from the parent. A large table is summed in
-/// parts, with copies of some tables in `scratch`. The number of threads changes neither the parts
-/// nor any bit of the sums.
+/// `ports` are the words of all ports below, and those of the active ports. `below` has the
+/// messages from the children and the weights, and `down` the message from the parent. A large
+/// table is summed in parts, with copies of some tables in `scratch`. The number of threads changes
+/// neither the parts nor any bit of the sums.
 pub fn distribute<T: Entry>(
     clique: Clique<'_, T>,
     ports: (&SumWords, &PortWords),
@@ -44,7 +45,7 @@ pub fn distribute<T: Entry>(
     let parts = &clique.node.parts_down.parts;
     let is_direct = scratch.is_empty() && !helpers.forks && beliefs.len() <= MAX_DIRECT;
     if parts.is_empty() || is_direct {
-        // Sums without copies are the same in parts and in one.
+        // Without copies, parts change no bit of the sums.
         beliefs.fill(0.0);
         pass.sum_rows(0..clique.node.row_count(), all, beliefs);
     } else {
@@ -52,7 +53,7 @@ pub fn distribute<T: Entry>(
     }
 }
 
-/// A pass over a table on the way down.
+/// A pass over a table on the way down; the fields are those of [`distribute`].
 struct DownwardPass<'a, T> {
     clique: Clique<'a, T>,
     active: &'a PortWords,
@@ -62,8 +63,8 @@ struct DownwardPass<'a, T> {
 }
 
 impl<T: Entry> DownwardPass<'_, T> {
-    /// Sums all rows into `beliefs`, in parts. The copies of tables that are not divided are in
-    /// `scratch`, part by part.
+    /// Sums all rows into `beliefs`, in parts. `scratch` has the copies of the tables that are not
+    /// divided, part by part.
     fn sum_parts(&self, beliefs: &mut [f64], scratch: &mut [f64]) {
         let (node, forks) = (self.clique.node, self.helpers.forks);
         let division = &node.parts_down;
@@ -126,8 +127,8 @@ impl<T: Entry> DownwardPass<'_, T> {
                 TableDivision::Divided(ranges) => ranges[number].start,
                 TableDivision::Copied => range.start,
             };
-            // The entries before `start` are those of earlier tables, or of earlier parts, so they
-            // are at least as many as those before `end`.
+            // At least `end` entries are before `start`: those that this part has in earlier
+            // tables.
             let shift = (start - end) as u32;
             words.push(SumWord { word: node.word(table), shift }, node.is_vector[table]);
             end += target[table].len();

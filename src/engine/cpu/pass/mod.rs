@@ -20,8 +20,9 @@
 //! the smallest table of beliefs that holds it. [`message`] has the formulas with all details.
 //!
 //! Read `state` and `clique_state` (the data of a propagation), `enter` (findings), `message` (one
-//! clique), `downward` (its pass on the way down), `kernel` (the loops), `factored_kernel` (the same
-//! for factored tables), `traversal` (the order of messages, and threads) and `report` (timing).
+//! clique), `downward` (its pass on the way down), `kernel` (the loops), `factored_kernel` (the
+//! same for factored tables), `traversal` (the order of messages, and threads) and `report`
+//! (timing).
 
 mod clique_state;
 mod downward;

@@ -1,6 +1,6 @@
-//! Compresses the tables at ports: entries that no row touches are left out.
+//! Compresses the tables at ports: entries that no row meets are left out.
 //!
-//! If zeros are left out of a clique's table, its rows may touch few entries of its separators. The
+//! If zeros are left out of a clique's table, its rows may meet few entries of its separators. The
 //! tables at the two ends of a separator may then hold different entries.
 
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::engine::cpu::tree::rows::ROW_HEAD;
 use crate::lowering::Optimisation;
 
 impl Tree {
-    /// Leaves out the entries that no row touches, in both regions. Call this once, after zeros
+    /// Leaves out the entries that no row meets, in both regions. Call this once, after zeros
     /// were removed from the cliques' tables.
     pub fn compress(&mut self) {
         let (mut above, mut below) = (0, 0);
@@ -39,8 +39,8 @@ impl Tree {
     fn compress_above(&mut self, clique: usize, end: &mut usize) {
         let node = &mut self.nodes[clique];
         if let Some(port) = node.port {
-            let touched = touched(node, port.word, port.is_vector, 0..node.above.len());
-            let map = EntryMap::new(&touched);
+            let met = met(node, port.word, port.is_vector, 0..node.above.len());
+            let map = EntryMap::new(&met);
             let length = map.position(node.above.len());
             for row in node.words.chunks_exact_mut(node.stride) {
                 row[port.word] = map.position(row[port.word] as usize) as u32;
@@ -67,7 +67,7 @@ impl Tree {
             };
             let port = port.start - node.below.start..port.end - node.below.start;
             let word = ROW_HEAD + usize::from(node.parent.is_some()) + number;
-            let map = EntryMap::new(&touched(node, word, node.is_vector[number], port.clone()));
+            let map = EntryMap::new(&met(node, word, node.is_vector[number], port.clone()));
             // A dummy entry at the end receives the entries of the child's message that this clique
             // does not hold.
             let dummy = usize::from(child.is_some() && map.is_compressed());
@@ -110,14 +110,14 @@ impl Tree {
     }
 }
 
-/// By entry of the table that the words at position `word` point into: whether any row touches it.
+/// By entry of the table that the words at position `word` point into: whether any row meets it.
 /// `port` is the range of the table, counted from the same start as the offsets in rows.
-fn touched(node: &Node, word: usize, is_vector: bool, port: Range<usize>) -> Vec<bool> {
-    let mut touched = vec![false; port.len()];
+fn met(node: &Node, word: usize, is_vector: bool, port: Range<usize>) -> Vec<bool> {
+    let mut met = vec![false; port.len()];
     for row in node.words.chunks_exact(node.stride) {
         let at = row[word] as usize - port.start;
         let length = if is_vector { row[1] as usize } else { 1 };
-        touched[at..at + length].fill(true);
+        met[at..at + length].fill(true);
     }
-    touched
+    met
 }

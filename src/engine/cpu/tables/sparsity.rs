@@ -50,7 +50,7 @@ const MAX_COST_SHARE: f64 = 0.9;
 
 /// A tree whose rows are laid out, and how each of its tables is made.
 ///
-/// It holds no numbers, so the memory of the tree is known before any table is allocated.
+/// It holds no probabilities, so the memory of the tree is known before any table is allocated.
 pub struct TreePlan {
     tree: Tree,
     /// By clique.
@@ -119,7 +119,7 @@ impl TreePlan {
             tree.compress();
         }
         tree.nodes.iter_mut().for_each(|node| node.divide_rows(optimisations));
-        tree.update_work();
+        tree.update_derived();
         Some(Self { tree, tables, memory, planning_bytes })
     }
 
@@ -241,8 +241,8 @@ struct SparseSize {
 }
 
 impl SparseSize {
-    /// The size of the table of `clique` after the boolean propagation in `state`; `None` if leaving
-    /// out the other entries does not pay off.
+    /// The size of the table of `clique` after the boolean propagation in `state`; `None` if
+    /// leaving out the other entries does not pay off.
     fn find(boolean: &FilledTree<u8>, state: &State, clique: usize) -> Option<Self> {
         let node = &boolean.tree.nodes[clique];
         let max_cost = MAX_COST_SHARE * cost(node.row_count(), node.entries);
@@ -313,8 +313,8 @@ impl SparseTable {
 }
 
 /// Calls `each` for every run of entries of `clique` that are nonzero after the boolean propagation
-/// in `state`: with the words of the full row, with a flag for each of its entries, which is 1 if the
-/// entry can be nonzero, and with the range of the run in the row.
+/// in `state`: with the words of the full row, with a flag for each of its entries, which is 1 if
+/// the entry can be nonzero, and with the range of the run in the row.
 fn for_nonzero_runs(
     boolean: &FilledTree<u8>,
     state: &State,

@@ -64,7 +64,7 @@ impl Structure {
         }
         self.add_rows(&mut nodes, groups_of_new, threads, optimisations);
         let mut tree = Tree { nodes, places, below, above, scratch: 0, optimisations };
-        tree.update_work();
+        tree.update_derived();
         tree
     }
 

@@ -1,31 +1,31 @@
 //! Division of a large table's rows into parts that threads sum at the same time.
 //!
 //! The rows of a part are consecutive. A table onto which rows are summed is either *divided*, if
-//! no two parts touch the same entry of it, or *copied*: then each part has a copy of its own, and
+//! no two parts meet the same entry of it, or *copied*: then each part has a copy of its own, and
 //! the copies are added in the order of the parts. Divided tables cost nothing, so as few tables
 //! as possible are copied. [`Layout`](super::layout::Layout) orders the variables so that distant
-//! rows touch different entries of the largest tables.
+//! rows meet different entries of the largest tables.
 //!
 //! The division depends on the rows alone, so the number of threads changes no bit of a sum.
 
 use std::cmp::Reverse;
 use std::ops::Range;
 
-// If one of the constants is wrong, only speed and memory change (and last bits of results).
+// If one of these constants is wrong, only speed and memory change (and last bits of results).
 
 /// Minimum number of entries of a part: about 20 microseconds of work, twice as long as waking a
-/// thread. With parts of a quarter of this size, 16 threads took twice as long on Munin4 and Diabetes
-/// as with these. A table with less than twice as many entries is not divided.
+/// thread takes. With parts of a quarter of this size, 16 threads took twice as long on Munin4 and
+/// Diabetes. A table with less than twice as many entries is not divided.
 const MIN_PART: usize = 32_768;
 
-/// Maximum number of parts. More balance the threads better, and each costs a little.
+/// Maximum number of parts. More parts balance the threads better, but each costs a little.
 const MAX_PARTS: usize = 64;
 
-/// Maximum number of parts if a table is copied, which takes memory for each part.
+/// Maximum number of parts if a table is copied, because each part then takes memory for a copy.
 const MAX_COPIES: usize = 16;
 
-/// A part has at least this many times as many entries as its copies, so that adding up the copies
-/// costs little.
+/// A part has at least this many times as many entries as its copies of tables, so that adding up
+/// the copies costs little.
 const MIN_ENTRIES_PER_COPIED: usize = 16;
 
 /// A table onto which rows are summed.
@@ -33,9 +33,10 @@ const MIN_ENTRIES_PER_COPIED: usize = 16;
 pub struct TargetTable {
     /// The position in a row of the word that points into the table.
     pub word: usize,
-    /// The range of the table, counted as the word counts.
+    /// The range of the table, in offsets as the word gives them.
     pub range: Range<usize>,
-    /// Whether a row meets one entry for each of its own entries, rather than a single one.
+    /// Whether a row meets one entry of the table for each of its own entries, rather than a single
+    /// one.
     pub is_vector: bool,
 }
 
@@ -51,16 +52,16 @@ pub struct Division {
 /// How a table is divided between the parts.
 #[derive(Debug, PartialEq, Eq)]
 pub enum TableDivision {
-    /// By part: the only entries that the part may touch. The ranges are consecutive, cover the
-    /// table, and count as the words of rows count.
+    /// By part: the only entries that rows of the part may meet, in offsets as words give them. The
+    /// ranges are consecutive and cover the table.
     Divided(Vec<Range<usize>>),
     /// Every part has a copy of the table.
     Copied,
 }
 
 impl Division {
-    /// Divides the rows that `words` describe, `stride` words each. The rows have `entries` entries
-    /// in total. Tables are copied only if `may_copy`.
+    /// Divides the rows that `words` describe, `stride` words each. They have `entries` entries in
+    /// total and are summed onto `tables`. Tables are copied only if `may_copy`.
     pub fn new(
         words: &[u32],
         stride: usize,
@@ -71,8 +72,8 @@ impl Division {
         if entries < 2 * MIN_PART {
             return Self::default();
         }
-        let touched: Vec<Vec<u32>> =
-            tables.iter().map(|table| touched_from(words, stride, table)).collect();
+        let met: Vec<Vec<u32>> =
+            tables.iter().map(|table| met_from(words, stride, table)).collect();
         let mut by_size: Vec<usize> = (0..tables.len()).collect();
         by_size.sort_by_key(|&table| Reverse(tables[table].range.len()));
         let mut best: Vec<usize> = Vec::new();
@@ -83,13 +84,13 @@ impl Division {
             let copied = copied.iter().map(|&table| tables[table].range.len()).sum();
             let min_part = min_part(entries, copied);
             if copied == 0 || may_copy && entries >= 2 * min_part {
-                let chosen = chosen.iter().map(|&table| (&tables[table], &*touched[table]));
+                let chosen = chosen.iter().map(|&table| (&tables[table], &*met[table]));
                 let starts = starts(words, stride, &chosen.collect::<Vec<_>>(), entries, min_part);
                 if starts.len() > best.len() {
                     (best, best_divided) = (starts, divided);
                 }
             }
-            // Half of the parts that any division can have are enough, and copies are to be avoided.
+            // Once there are half as many parts as copies allow, no further table is copied.
             let enough = entries / min_part_with_copies(entries) / 2;
             if divided == 0 || best.len() >= enough.max(2) {
                 break;
@@ -107,7 +108,7 @@ impl Division {
                 return TableDivision::Copied;
             }
             let Range { start, end } = tables[table].range;
-            let first = |row: usize| if row == 0 { start } else { touched[table][row] as usize };
+            let first = |row: usize| if row == 0 { start } else { met[table][row] as usize };
             let next = |row: usize| if row == rows { end } else { first(row) };
             let ranges = parts.iter().map(|part| first(part.start)..next(part.end));
             TableDivision::Divided(ranges.collect())
@@ -116,7 +117,7 @@ impl Division {
         Self { parts, tables }
     }
 
-    /// Number of entries of one copy of each copied table. `tables` are the ranges of all.
+    /// Total number of entries of the copied tables. `tables` are the ranges of all tables.
     pub fn copied_entries(&self, tables: &[Range<usize>]) -> usize {
         let divisions = self.tables.iter().zip(tables);
         let copied = divisions.filter(|(division, _)| **division == TableDivision::Copied);
@@ -133,7 +134,8 @@ pub fn max_copied_entries(entries: usize, targets: usize) -> usize {
     (MAX_COPIES * targets).min(entries / MIN_ENTRIES_PER_COPIED)
 }
 
-/// Minimum number of entries of a part if `copied` entries are copied for each.
+/// Minimum number of entries of a part if tables of `copied` entries in total are copied for each
+/// part, and all parts together have `entries` entries.
 fn min_part(entries: usize, copied: usize) -> usize {
     if copied == 0 {
         return MIN_PART.max(entries / MAX_PARTS);
@@ -141,6 +143,7 @@ fn min_part(entries: usize, copied: usize) -> usize {
     min_part_with_copies(entries).max(MIN_ENTRIES_PER_COPIED * copied)
 }
 
+/// Minimum number of entries of a part if any table is copied.
 fn min_part_with_copies(entries: usize) -> usize {
     MIN_PART.max(entries.div_ceil(MAX_COPIES))
 }
@@ -150,19 +153,18 @@ fn met_entries(row: &[u32], table: &TargetTable) -> u32 {
     if table.is_vector { row[1] } else { 1 }
 }
 
-/// By row: the first entry of `table` that this row or a later one touches.
-fn touched_from(words: &[u32], stride: usize, table: &TargetTable) -> Vec<u32> {
+/// By row: the first entry of `table` that this row or a later one meets.
+fn met_from(words: &[u32], stride: usize, table: &TargetTable) -> Vec<u32> {
     let first = |row: &[u32]| row[table.word];
-    let mut touched: Vec<u32> = words.chunks_exact(stride).map(first).collect();
-    for row in (1..touched.len()).rev() {
-        touched[row - 1] = touched[row - 1].min(touched[row]);
+    let mut met: Vec<u32> = words.chunks_exact(stride).map(first).collect();
+    for row in (1..met.len()).rev() {
+        met[row - 1] = met[row - 1].min(met[row]);
     }
-    touched
+    met
 }
 
-/// The first rows of parts of at least `min_part` of all `entries`, such that no entry of `tables` is
-/// touched by two parts. With each table, by row: the first entry that this row or a later one
-/// touches.
+/// The first row of each part, where each part has at least `min_part` of all `entries` and no two
+/// parts meet the same entry of `tables`. Each table comes with what [`met_from`] returns for it.
 fn starts(
     words: &[u32],
     stride: usize,
@@ -175,7 +177,7 @@ fn starts(
     let mut in_part = 0;
     for (number, row) in words.chunks_exact(stride).enumerate() {
         if in_part >= min_part && entries >= min_part {
-            let is_clean = |((_, touched), end): (&(_, &[u32]), &u32)| *end <= touched[number];
+            let is_clean = |((_, met), end): (&(_, &[u32]), &u32)| *end <= met[number];
             if tables.iter().zip(&ends).all(is_clean) {
                 starts.push(number);
                 in_part = 0;
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_parts_touch_the_same_entry_of_a_divided_table() {
+    fn no_two_parts_meet_the_same_entry_of_a_divided_table() {
         let (words, mut targets) = rows_and_targets();
         // Four times as many entries in each row, so that more parts are wanted.
         let longer = |row: &[u32]| [row[0] * 4, 512, row[2] * 4, row[3]];

@@ -72,7 +72,7 @@ impl Layout {
         groups.sort_by_key(|group| group.ports.first().is_none_or(|&port| port != 0));
         let in_first = groups.partition_point(|group| group.ports.first() == Some(&0));
         // A few groups make enough parts. The order of the others is kept, because it decides how
-        // far apart the entries are that consecutive rows touch.
+        // far apart the entries are that consecutive rows meet.
         let held = |group: &Group| -> usize { group.ports.iter().map(|&port| sizes[port]).sum() };
         let mut cuts = 1;
         for slowest in 0..in_first {
@@ -127,7 +127,8 @@ struct Group {
     ports: Vec<usize>,
 }
 
-/// The variables in groups. If it `merges`, variables that are in the same ports are in one group.
+/// The variables in groups. If `merges`, variables that are in the same ports are in one group;
+/// otherwise each variable is a group.
 fn groups(
     network: &Network,
     variables: &[VariableId],

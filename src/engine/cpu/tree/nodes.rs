@@ -25,8 +25,8 @@ pub struct Tree {
     pub below: usize,
     /// Number of entries of the region above.
     pub above: usize,
-    /// Number of entries of the scratch memory for copies of the tables that large tables are summed
-    /// onto.
+    /// Number of entries of the scratch memory, in which several threads that sum a large table
+    /// keep copies of the tables onto which they sum.
     pub scratch: usize,
     /// The optimisations to apply in this tree.
     pub optimisations: Optimisations,
@@ -60,7 +60,7 @@ pub struct Node {
     /// The tables of the ports toward children and then of the private variables, in the region
     /// below. Offsets in rows count from its start.
     pub below: Range<usize>,
-    /// The ranges of these tables, counted as offsets in rows.
+    /// The ranges of these tables, from the start of `below` on, as offsets in rows count.
     pub tables: Vec<Range<usize>>,
     /// The table of the private variables, in the region below; `None` if there are no private
     /// variables.
@@ -83,7 +83,7 @@ pub struct Node {
     /// Whether the message to the parent is one everywhere if the subtree has no evidence, because
     /// every table in the subtree sums to one over a variable that is only in the subtree.
     pub message_is_one: bool,
-    /// The range of scratch memory for copies of tables on the way down.
+    /// The range of scratch memory for the copies of tables on the way down.
     pub scratch: Range<usize>,
     /// The parts in which the rows are summed on the way up.
     pub parts_up: Division,
@@ -152,9 +152,9 @@ impl Tree {
         std::iter::successors(Some(clique), parent).filter(|&clique| clique > 0)
     }
 
-    /// Computes the cost of each clique, the range of its scratch memory and the end of its
-    /// subtree. Call this whenever tables or rows have changed.
-    pub fn update_work(&mut self) {
+    /// Computes what follows from the tables and rows: the cost of each clique, the range of its
+    /// scratch memory and the end of its subtree. Call this whenever tables or rows have changed.
+    pub fn update_derived(&mut self) {
         self.scratch = 0;
         for node in &mut self.nodes {
             let copied = node.parts_down.copied_entries(&node.tables);

@@ -69,17 +69,18 @@ impl PortWords {
     }
 }
 
-/// A word of a row, and the position that it has in a part of the table that it points into.
+/// A word of a row that points into a table, for a sum into memory that holds only a part of the
+/// table.
 #[derive(Clone, Copy, Debug)]
 pub struct SumWord {
     /// The position of the word in a row.
     pub word: u32,
-    /// What to subtract from the word.
+    /// What to subtract from the word to get a position in this memory.
     pub shift: u32,
 }
 
 impl SumWord {
-    /// The position that `row` has in the part.
+    /// The first position in this memory that `row` meets.
     #[inline(always)]
     pub fn at(self, row: &[u32]) -> usize {
         (row[self.word as usize] - self.shift) as usize
