@@ -135,7 +135,7 @@ pub trait GpuPropagator {
         None
     }
 
-    /// Number of GPUs that the last batch used; 0 if none was propagated together.
+    /// Number of GPUs in use for batches; 0 before the first batch whose cases are propagated together.
     fn gpus_of_batch(&self) -> usize {
         0
     }

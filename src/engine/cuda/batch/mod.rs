@@ -1,11 +1,11 @@
 //! Batches of cases on the GPU, by the plan of [`engine::batch`](crate::engine::batch). Each thread
 //! of the GPU computes a few cases.
 //!
-//! A large batch is shared out over all GPUs of the machine, each of which has the plan and buffers
-//! of its own ([`queue`]). While the GPUs compute some cases, the threads of the host read the
-//! results of earlier cases and pack the evidence of the next cases. [`buffers`] computes what the
-//! kernels read, and [`gpu`] launches the kernels. In tests, [`twin`] does the same as the kernels
-//! on the CPU.
+//! A large batch is divided among all GPUs of the machine ([`queue`]). Each of them has a copy of
+//! the plan and buffers of its own. While the GPUs compute some cases, the threads of the host read
+//! the results of earlier cases and pack the evidence of the next cases. [`buffers`] computes what
+//! the kernels read, and [`gpu`] launches the kernels. In tests, [`twin`] does the same as the
+//! kernels on the CPU.
 
 mod buffers;
 mod gpu;
@@ -29,11 +29,11 @@ use crate::engine::{BatchAnswers, RunError};
 use crate::network::{Evidence, Finding};
 use crate::propagation::{CompiledNetwork, Posteriors, Watch};
 
-/// The number of buffer sets of a GPU, each for the evidence and results of one launch. With two, the host
-/// and the GPU work at the same time.
+/// The number of buffer sets of a GPU, each for the evidence and results of one launch. With two,
+/// the host and the GPU work at the same time.
 const BUFFER_SETS: usize = 2;
 
-/// The failure of a batch for which no GPU is left and none has reported a failure.
+/// Why a batch fails if no GPU is left, and none has reported a failure.
 const NO_GPU: &str = "no GPU is left";
 
 /// Runs a batch plan on the GPU, or in tests on the CPU twin.
@@ -67,7 +67,8 @@ pub(super) struct BatchPropagator {
     buffers: Buffers,
     /// The GPUs in use.
     gpus: Vec<GpuState>,
-    /// Maximum memory for each GPU that is not in use yet, in bytes; `None` if there is none.
+    /// Maximum memory on each GPU on which the network is not loaded yet, in bytes; `None` if there
+    /// is no such GPU.
     further: Option<u64>,
     /// What the GPU that failed last reported.
     failure: Option<RunError>,
@@ -89,9 +90,9 @@ impl GpuState {
 }
 
 impl BatchPropagator {
-    /// Loads the network on the first GPU. The GPUs together allocate at most `bytes`; the plan also
-    /// takes at most `bytes` on the host. `None` if the network has no plan (see [`buffers()`]), or
-    /// if the GPU has too little memory or fails.
+    /// Loads the network on the first GPU. All GPUs together will allocate at most `bytes`; the
+    /// plan also takes at most `bytes` on the host. `None` if the network has no plan (see
+    /// [`buffers()`]), or if the GPU has too little memory or fails.
     pub fn load(compiled: &CompiledNetwork, threads: usize, bytes: u64) -> Option<Self> {
         let buffers = buffers(compiled, bytes)?;
         let count = device_count();
@@ -129,12 +130,12 @@ impl BatchPropagator {
     /// that fails are computed by the others. If no GPU is left, the answers to all remaining cases
     /// are the last failure.
     pub fn run(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
-        let capacity = self.gpus.iter().map(|gpu| gpu.executor.capacity()).min().unwrap_or(1);
-        if cases.len() > BUFFER_SETS * capacity {
+        if cases.len() > BUFFER_SETS * self.capacity() {
             self.load_further_gpus();
         }
         let count = self.gpus.len();
-        let mut queue = Queue::new(cases.len(), launch_size(cases.len(), capacity, count), count);
+        let per_launch = launch_size(cases.len(), self.capacity(), count);
+        let mut queue = Queue::new(cases.len(), per_launch, count);
         let mut parts: Vec<(usize, BatchAnswers)> = Vec::new();
         let mut failed = Vec::new();
         while let Some(step) = queue.next_step() {
@@ -161,6 +162,11 @@ impl BatchPropagator {
         parts.extend(queue.rest().map(|range| (range.start, vec![Err(failure()); range.len()])));
         parts.sort_unstable_by_key(|(start, _)| *start);
         Ok(parts.into_iter().flat_map(|(_, part)| part).collect())
+    }
+
+    /// Number of cases that a buffer set of each GPU in use can hold.
+    fn capacity(&self) -> usize {
+        self.gpus.iter().map(|gpu| gpu.executor.capacity()).min().unwrap_or(1)
     }
 
     /// Loads the network on all GPUs but the first. GPUs on which this fails are not used.
@@ -226,8 +232,8 @@ impl BatchPropagator {
     }
 }
 
-/// Number of cases of a launch: what fits into a buffer set, and if there are several GPUs, so few
-/// that every buffer set has a launch.
+/// Maximum number of cases of a launch: as many as fit into a buffer set, but with several GPUs at
+/// most so many that every buffer set of every GPU gets a launch.
 fn launch_size(cases: usize, capacity: usize, gpus: usize) -> usize {
     match gpus {
         0 | 1 => capacity,

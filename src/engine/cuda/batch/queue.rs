@@ -1,4 +1,4 @@
-//! Shares the cases of a batch out over the GPUs.
+//! Divides the cases of a batch among the GPUs.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -29,8 +29,9 @@ pub enum Step {
 /// frees its buffer set. So all GPUs work while the host packs evidence and reads results. A GPU
 /// that fails gives its launches back, and the others compute them.
 pub struct Queue {
+    /// The cases of each launch that has not been started.
     waiting: VecDeque<Range<usize>>,
-    /// Oldest first.
+    /// The launches that have been started but not read, the oldest first.
     running: VecDeque<(Slot, Range<usize>)>,
     free: VecDeque<Slot>,
 }
@@ -45,7 +46,7 @@ impl Queue {
         Self { waiting, running: VecDeque::new(), free }
     }
 
-    /// The next step; `None` if nothing is left to do, or if cases are left but no GPU is.
+    /// The next step; `None` if nothing is left to do, or if no GPU is left to do it.
     pub fn next_step(&mut self) -> Option<Step> {
         if !self.waiting.is_empty()
             && let Some(slot) = self.free.pop_front()
@@ -73,7 +74,7 @@ impl Queue {
         lost.into_iter().rev().for_each(|(_, cases)| self.waiting.push_front(cases));
     }
 
-    /// The cases that no GPU is left to compute.
+    /// The cases that no GPU has computed, after [`next_step`](Self::next_step) returned `None`.
     pub fn rest(self) -> impl Iterator<Item = Range<usize>> {
         self.waiting.into_iter()
     }
