@@ -83,39 +83,10 @@
 // In a dense work item, the same entries of all rows are summed. A sparse work item lists the
 // products of each row. Factors are multiplied in pairs, and the messages and the findings are
 // paired separately. A row is computed by neighbouring threads, here called lanes, and all threads
-// together compute the rows of one pass after another.
-//
-// A record is a multiple of four words. Below, "a, b * 2^16" describes a word with a in its lower
-// half and b in its upper half. The words are:
-//    0 words of this record, words of the next record in this list * 2^16
-//    1 chunks of messages in the staging buffer, chunks of findings * 2^16; a chunk has 32 words
-//    2 steps, threads that take part * 2^16; a thread sums at most `steps` entries of a row
-//    3 passes, log2(lanes) * 2^16, kind * 2^24 (DENSE, SPARSE or REPORT), and the flags CONTINUED,
-//      NO_TABLE and BY_CLASS
-//    4 pairs of messages, pairs of findings * 2^8, messages * 2^16; there are at most 4 pairs
-//    5 words of the list
-//    6 1 if the result is P(e), 0 if it is a message or posterior; entries of the longest row * 2^8
-//    7 headroom
-//    8 (to 11) eight 16-bit states that all rows of the work item have in common; 0xffff: unused
-//   sources: for each word of the staging buffer either the index of a message entry, with the
-//     number of the message among the factors * 2^29, or the index of a weight
-//   list, only if dense: for each entry of a row, and each pair, two addresses
-//   rows: for each row of all passes, the index of its result (~0: the row is not computed). Then,
-//     only if dense, for each pair and each row two addresses. Then, only if BY_CLASS, for each row
-//     the word of the stream at which its table entries begin
-//   stream: for each pass, step and thread the table entry as float bits, if there is a table. If
-//     sparse, the table entries of a step are followed by two addresses for each pair and thread.
-//     If BY_CLASS, the stream has instead for each class the table entries that its rows share
-//
-// An address is an offset in bytes in the staging buffer. It has 16 bits, so one word holds the
-// addresses of both factors of a pair. In a dense work item, the address of the row is added to the
-// address of the entry. Before its STAGING words, the staging buffer holds a one, for pairs with a
-// single factor. After these words it holds a zero, for unused products of a sparse work item
-// without a table.
-//
-// A report has the number of its variables in word 5, and the index in `posteriors` of its first
-// result in word 6. Its sources are followed by one word per variable: first source, states * 2^16.
-// The lanes share a variable.
+// together compute the rows of one pass after another. record.cuh describes the words of a record.
+
+#include "memory.cuh"
+#include "record.cuh"
 
 // A test compares the constants whose comments say "Shared" with src/engine/cuda/persistent.
 
@@ -124,22 +95,9 @@ static const unsigned THREADS = 128;
 
 static const unsigned WARPS = THREADS / 32;
 
-// Words of a record before its sources: words 0 to 11 above. Shared.
-static const unsigned HEADER = 12;
-
-// Maximum length of a record in words. Shared.
-static const unsigned MAX_RECORD = 2560;
-
 // Words of the staging buffer, for each thread and in all, without the one and the zero. Shared.
 static const unsigned STAGING_PER_THREAD = 6;
 static const unsigned STAGING = STAGING_PER_THREAD * THREADS;
-
-// This index in a source means that the word is not loaded. It is also the mask that selects the
-// index in a source. Shared.
-static const unsigned NO_SOURCE = 0x1fffffff;
-
-// Bits of the index in a source. The bits above are the number of the message. Shared.
-static const unsigned SOURCE_BITS = 29;
 
 // Maximum number of messages that an operation multiplies: in a source, the number of the message
 // has 32 - SOURCE_BITS bits.
@@ -147,18 +105,6 @@ static const unsigned MAX_FACTORS = 8;
 
 // Bits of the epoch in a word of a message, below its power of two. Shared.
 static const unsigned EPOCH_BITS = 12;
-
-// Kinds of work items, and the position of the kind in word 3. Shared.
-static const unsigned DENSE = 0;
-static const unsigned SPARSE = 1;
-static const unsigned REPORT = 2;
-static const unsigned KIND_SHIFT = 24;
-
-// Flags: bits of word 3. The record continues the work item of the previous record; the operation
-// has no table; rows of a class share table entries. Shared.
-static const unsigned CONTINUED_BIT = 26;
-static const unsigned NO_TABLE_BIT = 27;
-static const unsigned BY_CLASS_BIT = 28;
 
 // Tables are scaled so that their largest entry is near 2^PEAK. Shared.
 static const int PEAK = 24;
@@ -197,51 +143,13 @@ struct Shared {
     unsigned evidence_bits[EVIDENCE_BIT_WORDS];
 };
 
-#if __CUDA_ARCH__ >= 800
-// Keeps messages in the L2 cache longer than records, because a record is read only once.
-__device__ inline unsigned long long message_cache_policy()
-{
-    unsigned long long policy;
-    asm("createpolicy.fractional.L2::evict_last.b64 %0;" : "=l"(policy));
-    return policy;
-}
-#endif
-
-// Reads a word of a message, which another block may be writing.
-__device__ inline unsigned long long load(const unsigned long long *word)
-{
-    unsigned long long value;
-#if __CUDA_ARCH__ >= 800
-    asm volatile("ld.relaxed.gpu.global.L2::cache_hint.u64 %0, [%1], %2;"
-                 : "=l"(value)
-                 : "l"(word), "l"(message_cache_policy())
-                 : "memory");
-#else
-    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
-#endif
-    return value;
-}
-
-// Writes a word of a message.
-__device__ inline void store(unsigned long long *word, unsigned long long value)
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile("st.relaxed.gpu.global.L2::cache_hint.u64 [%0], %1, %2;" ::"l"(word), "l"(value),
-                 "l"(message_cache_policy())
-                 : "memory");
-#else
-    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
-#endif
-}
-
 // Writes a result: P(e) to host memory, anything else to `messages`.
 __device__ inline void store_result(bool is_p_evidence, unsigned long long *p_evidence,
                                     unsigned long long *messages, unsigned index,
                                     unsigned long long value)
 {
     if (is_p_evidence) {
-        asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p_evidence + index), "l"(value)
-                     : "memory");
+        store_to_host(p_evidence + index, value);
     } else {
         store(messages + index, value);
     }
@@ -275,14 +183,6 @@ __device__ inline float with_exponent(unsigned bits, int e)
                     : __uint_as_float((bits & 0x7fffff) | static_cast<unsigned>(e + 127) << 23);
 }
 
-// The GPU's clock, in nanoseconds.
-__device__ inline unsigned long long now()
-{
-    unsigned long long time;
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time)::"memory");
-    return time;
-}
-
 __device__ inline int max_of_warp(int value)
 {
 #if __CUDA_ARCH__ >= 800
@@ -304,14 +204,7 @@ __device__ inline void prefetch(uint4 *to, const uint4 *from, unsigned quads,
     for (unsigned k = 0; k < MAX_RECORD / 4 / THREADS; ++k) {
         const unsigned i = k * THREADS + threadIdx.x;
         if (i < quads) {
-#if __CUDA_ARCH__ >= 800
-            asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(
-                             static_cast<unsigned>(__cvta_generic_to_shared(to + i))),
-                         "l"(from + i), "l"(policy)
-                         : "memory");
-#else
-            to[i] = __ldg(from + i);
-#endif
+            copy_quad(to + i, from + i, policy);
         }
     }
 }
@@ -327,29 +220,6 @@ struct NextRecord {
 __device__ inline void prefetch(const NextRecord &next)
 {
     prefetch(next.to, next.from, next.quads, next.policy);
-}
-
-// The L2 cache policy of records. If the records are so long that they would push out messages
-// (`is_large`), it makes the cache evict records first; otherwise it is the normal policy.
-__device__ inline unsigned long long record_cache_policy(bool is_large)
-{
-    unsigned long long policy = 0;
-#if __CUDA_ARCH__ >= 800
-    if (is_large) {
-        asm volatile("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(policy));
-    } else {
-        asm volatile("createpolicy.fractional.L2::evict_normal.b64 %0;" : "=l"(policy));
-    }
-#endif
-    return policy;
-}
-
-// Waits until the copies that this thread started are complete.
-__device__ inline void wait_for_prefetch()
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
 }
 
 // The number at this byte offset of the staging buffer.
@@ -557,8 +427,9 @@ __device__ inline void copy_posteriors(unsigned long long *words, const unsigned
 // variables  number of variables
 // log_lanes  2^log_lanes threads share a variable
 // out        32 * chunks words of host memory, written: float bits
-__device__ inline void report(unsigned long long *words, const unsigned *list, unsigned variables,
-                              unsigned log_lanes, unsigned chunks, unsigned *out, bool parity)
+__device__ inline void normalise(unsigned long long *words, const unsigned *list,
+                                 unsigned variables, unsigned log_lanes, unsigned chunks,
+                                 unsigned *out, bool parity)
 {
     const unsigned lanes = 1u << log_lanes;
     const unsigned group = threadIdx.x >> log_lanes, first = threadIdx.x & (lanes - 1);
@@ -595,9 +466,7 @@ __device__ inline void report(unsigned long long *words, const unsigned *list, u
     __syncthreads();
     for (unsigned i = threadIdx.x; i < 32 * chunks; i += THREADS) {
         const unsigned bits = static_cast<unsigned>(words[i]) & 0x7fffffff;
-        asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(out + i),
-                     "r"(bits | (parity ? 0x80000000u : 0u))
-                     : "memory");
+        store_to_host(out + i, bits | (parity ? 0x80000000u : 0u));
     }
 }
 
@@ -614,215 +483,286 @@ __device__ inline int sum_of_exponents(int4 of)
         unsigned *posteriors, unsigned epoch, const unsigned *first_timestamps,                    \
         unsigned long long *timestamps
 
+// The arguments of a launch that all work items of this block use.
+struct Run {
+    const unsigned *weights;         // the weights of all states
+    unsigned long long *messages;
+    unsigned long long *p_evidence;
+    unsigned *posteriors;
+    unsigned epoch;
+    bool has_evidence;
+    bool parity;
+};
+
+// A record in shared memory, and where its parts begin.
+struct Record {
+    RecordHeader header;
+    unsigned *words;
+    const unsigned *sources;
+    const unsigned *list;
+    const unsigned *row_words;
+    unsigned rows_per_pass;
+    unsigned rows;                   // rows of all passes, those included that are not computed
+
+    __device__ unsigned kind() const { return header.form & KIND; }
+    __device__ bool has(unsigned flag) const { return header.form & flag; }
+    __device__ unsigned lanes() const { return 1u << header.log_lanes; }
+};
+
+__device__ inline Record record_at(uint4 *quads)
+{
+    Record record;
+    record.header = header_of(quads);
+    record.words = reinterpret_cast<unsigned *>(quads);
+    record.sources = record.words + HEADER_WORDS;
+    const unsigned chunks = record.header.message_chunks + record.header.finding_chunks;
+    record.list = record.sources + 32 * chunks;
+    record.row_words = record.list + record.header.list_words;
+    record.rows_per_pass = record.header.threads >> record.header.log_lanes;
+    record.rows = record.header.passes * record.rows_per_pass;
+    return record;
+}
+
+// Notes when the work items of this block began, had filled their staging buffers, and ended.
+// Without TIMESTAMPED it does nothing.
+template <bool TIMESTAMPED> struct Stamper {
+    unsigned long long *times;       // of the current work item: three numbers
+    unsigned long long began, ready;
+
+    __device__ void begin(bool is_continued)
+    {
+        if (TIMESTAMPED && is_continued) {
+            // A further record changes only the end of its work item.
+            times -= 3;
+        } else if (TIMESTAMPED) {
+            began = ready = now();
+        }
+    }
+
+    __device__ void staged(bool is_continued)
+    {
+        if (TIMESTAMPED && !is_continued) {
+            ready = now();
+        }
+    }
+
+    __device__ void end()
+    {
+        if (TIMESTAMPED) {
+            if (threadIdx.x == 0) {
+                times[0] = began;
+                times[1] = ready;
+                times[2] = now();
+            }
+            times += 3;
+        }
+    }
+};
+
+// Waits for the posteriors of a report, normalises them and writes them to host memory. They are
+// copied to the words after the record in shared memory.
+template <bool TIMESTAMPED>
+__device__ inline void report(const Record &record, const Run &run, const NextRecord &next,
+                              Stamper<TIMESTAMPED> &stamper)
+{
+    const unsigned chunks = record.header.message_chunks;
+    unsigned long long *words =
+        reinterpret_cast<unsigned long long *>(record.words + record.header.words);
+    if (chunks <= MEDIUM * WARPS) {
+        copy_posteriors<MEDIUM>(words, record.sources, chunks, run.messages, run.epoch, next);
+    } else {
+        copy_posteriors<STAGING_PER_THREAD>(words, record.sources, chunks, run.messages, run.epoch,
+                                            next);
+    }
+    __syncthreads();
+    stamper.staged(false);
+    normalise(words, record.list, record.header.list_words, record.header.log_lanes, chunks,
+              run.posteriors + record.header.first_posterior, run.parity);
+}
+
+// Writes zeros as the results of all rows, because the evidence excludes them.
+__device__ inline void store_zeros(const Record &record, const Run &run)
+{
+    for (unsigned row = threadIdx.x; row < record.rows; row += THREADS) {
+        if (record.row_words[row] != ~0u) {
+            store_result(record.has(P_EVIDENCE), run.p_evidence, run.messages,
+                         record.row_words[row], pack_word(0.0f, 0, run.epoch));
+        }
+    }
+}
+
+// Fills the part of the staging buffer after the messages with the weights of findings.
+__device__ inline void stage_findings(float *staging, const Record &record, const Run &run)
+{
+    const unsigned first = 32 * record.header.message_chunks;
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < 32 * record.header.finding_chunks; i += THREADS) {
+        const unsigned weight = record.sources[first + i] & NO_SOURCE;
+        staging[1 + first + i] =
+            weight == NO_SOURCE ? 0.0f : __uint_as_float(__ldg(run.weights + weight));
+    }
+}
+
+// Fills the staging buffer with messages. Returns the exponent of the power of two to multiply the
+// sums by. `largest` is left with the largest exponent of each message.
+__device__ inline int stage(float *staging, int4 *largest, const Record &record, const Run &run,
+                            const NextRecord &next)
+{
+    const unsigned chunks = record.header.message_chunks, factors = record.header.messages;
+    const int headroom = record.header.headroom;
+    int *of_message = reinterpret_cast<int *>(largest);
+    if (chunks <= WARPS) {
+        stage_messages<1>(staging, of_message, record.sources, chunks, factors, headroom,
+                          run.messages, run.epoch, next);
+    } else if (chunks <= MEDIUM * WARPS) {
+        stage_messages<MEDIUM>(staging, of_message, record.sources, chunks, factors, headroom,
+                               run.messages, run.epoch, next);
+    } else {
+        stage_messages<STAGING_PER_THREAD>(staging, of_message, record.sources, chunks, factors,
+                                           headroom, run.messages, run.epoch, next);
+    }
+    __syncthreads();
+    return sum_of_exponents(largest[0]) + sum_of_exponents(largest[1]) -
+           static_cast<int>(factors) * headroom - (record.has(NO_TABLE) ? 0 : PEAK);
+}
+
+// Computes the sums of all rows of a record, and stores them times 2^power. The lanes of a row are
+// neighbouring threads; `row_lane` is the number of this thread among them.
+__device__ inline void sums(const Record &record, const char *staging, int power, const Run &run)
+{
+    const RecordHeader &header = record.header;
+    const bool is_sparse = record.kind() == SPARSE;
+    const bool has_no_table = record.has(NO_TABLE), by_class = record.has(BY_CLASS);
+    const unsigned all_pairs = header.message_pairs + header.finding_pairs;
+    const unsigned pairs = run.has_evidence ? all_pairs : header.message_pairs;
+    const unsigned thread = threadIdx.x, threads = header.threads, steps = header.steps;
+    const unsigned log_lanes = header.log_lanes, lanes = record.lanes(), rows = record.rows;
+    const unsigned row_lane = thread & (lanes - 1);
+    const unsigned *row_words = record.row_words, *list = record.list;
+    // Words of the stream from one step to the next, and from one pass to the next.
+    const unsigned stream_step = is_sparse  ? (all_pairs + !has_no_table) * threads
+                                 : by_class ? lanes
+                                            : threads;
+    const unsigned stream_pass = is_sparse || !(has_no_table || by_class) ? steps * stream_step : 0;
+    const unsigned all_row_words = (rows * (is_sparse ? 1 : 1 + all_pairs + by_class) + 3) & ~3u;
+    const unsigned *stream = row_words + all_row_words + (by_class ? row_lane : thread);
+    for (unsigned row = thread < threads ? thread >> log_lanes : rows; row < rows;
+         row += record.rows_per_pass) {
+        float sum;
+        if (is_sparse) {
+            sum = has_no_table
+                      ? partial_sum<true, true>(pairs, staging, stream, stream_step, steps, threads,
+                                                list, 0, row_words, 0)
+                      : partial_sum<true, false>(pairs, staging, stream, stream_step, steps,
+                                                 threads, list, 0, row_words, 0);
+        } else {
+            const unsigned *entry = list + row_lane * all_pairs;
+            const unsigned *row_addresses = row_words + rows + row;
+            const unsigned list_step = all_pairs << log_lanes;
+            // The number of entries of this lane. Some lanes have one entry less if the entries of
+            // a row are not a multiple of the lanes.
+            const unsigned own_steps = (header.row_entries + lanes - 1 - row_lane) >> log_lanes;
+            sum = has_no_table
+                      ? partial_sum<false, true>(pairs, staging, stream, 0, own_steps, threads,
+                                                 entry, list_step, row_addresses, rows)
+                      : partial_sum<false, false>(
+                            pairs, staging,
+                            by_class ? stream + row_addresses[all_pairs * rows] : stream,
+                            stream_step, steps, threads, entry, list_step, row_addresses, rows);
+        }
+        stream += stream_pass;
+        for (unsigned half = lanes / 2; half > 0; half /= 2) {
+            sum += __shfl_xor_sync(FULL_MASK, sum, half);
+        }
+        const unsigned index = row_words[row];
+        if (row_lane == 0 && index != ~0u) {
+            store_result(record.has(P_EVIDENCE), run.p_evidence, run.messages, index,
+                         pack_word(sum, power, run.epoch));
+        }
+    }
+}
+
+// Sets the constants of the staging buffer, and copies the bits of the evidence.
+__device__ inline void prepare(Shared &s, const unsigned *evidence, unsigned bit_words,
+                               bool has_evidence)
+{
+    if (threadIdx.x == 0) {
+        s.staging[0] = 1.0f;
+        s.staging[1 + STAGING] = 0.0f;
+    }
+    if (threadIdx.x < MAX_FACTORS) {
+        reinterpret_cast<int *>(s.largest[0])[threadIdx.x] = NO_EXPONENT;
+    }
+    if (has_evidence) {
+#pragma unroll 1
+        for (unsigned i = threadIdx.x; i < EVIDENCE_BIT_WORDS; i += THREADS) {
+            s.evidence_bits[i] = i < bit_words ? evidence[i] : ~0u;
+        }
+    }
+}
+
 // Processes the records of this block's list, one by one.
 template <bool TIMESTAMPED> __device__ void run_list(PARAMETERS)
 {
     __shared__ Shared s;
-    const bool has_evidence = flags & 1;
+    const unsigned bit_words = (states + 31) / 32;
+    const Run run = {evidence + bit_words, messages,  p_evidence,         posteriors,
+                     epoch,                flags & 1, (flags & 4) != 0};
     const unsigned long long policy = record_cache_policy(flags & 2);
-    const unsigned thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
     const uint2 start = __ldg(starts + blockIdx.x);
     if (start.y == 0) {
         return;
     }
     const uint4 *next_record = records + start.x;
-    if (TIMESTAMPED) {
-        timestamps += 3ull * first_timestamps[blockIdx.x];
-    }
     unsigned next_quads = start.y;
     prefetch(s.record[0], next_record, next_quads, policy);
-    if (thread == 0) {
-        s.staging[0] = 1.0f;
-        s.staging[1 + STAGING] = 0.0f;
+    Stamper<TIMESTAMPED> stamper;
+    if (TIMESTAMPED) {
+        stamper.times = timestamps + 3ull * first_timestamps[blockIdx.x];
     }
-    if (thread < MAX_FACTORS) {
-        reinterpret_cast<int *>(s.largest[0])[thread] = NO_EXPONENT;
-    }
-    if (has_evidence) {
-        const unsigned bit_words = (states + 31) / 32;
-#pragma unroll 1
-        for (unsigned i = thread; i < EVIDENCE_BIT_WORDS; i += THREADS) {
-            s.evidence_bits[i] = i < bit_words ? evidence[i] : ~0u;
-        }
-        evidence += bit_words;
-    }
+    prepare(s, evidence, bit_words, run.has_evidence);
     // The power of two of the sums of a work item, and whether all its rows are zero. Both are kept
     // for the further records of the work item.
     int power = 0;
     bool is_zero = false;
     for (unsigned buffer = 0; next_quads > 0; buffer ^= 1) {
-        wait_for_prefetch();
+        wait_for_copies();
         __syncthreads();
-        const unsigned long long began = TIMESTAMPED ? now() : 0;
-        const unsigned *record = reinterpret_cast<const unsigned *>(s.record[buffer]);
-        // Words 0 to 3 and 4 to 7 of the header.
-        const uint4 head = s.record[buffer][0], form = s.record[buffer][1];
+        const Record record = record_at(s.record[buffer]);
+        const bool is_continued = record.has(CONTINUED);
+        stamper.begin(is_continued);
         next_record += next_quads;
-        next_quads = (head.x >> 16) / 4;
+        next_quads = record.header.next_words / 4;
         const NextRecord next = {s.record[buffer ^ 1], next_record, next_quads, policy};
-        if (thread < MAX_FACTORS) {
-            reinterpret_cast<int *>(s.largest[buffer ^ 1])[thread] = NO_EXPONENT;
+        if (threadIdx.x < MAX_FACTORS) {
+            reinterpret_cast<int *>(s.largest[buffer ^ 1])[threadIdx.x] = NO_EXPONENT;
         }
-
-        const unsigned chunks = head.y & 0xffff;
-        const unsigned finding_chunks = head.y >> 16;
-        const unsigned passes = head.w & 0xffff;
-        const unsigned log_lanes = head.w >> 16 & 0xff;
-        const unsigned kind = head.w >> KIND_SHIFT & 3;
-        const bool is_continued = head.w >> CONTINUED_BIT & 1;
-        const bool has_no_table = head.w >> NO_TABLE_BIT & 1, by_class = head.w >> BY_CLASS_BIT;
-        const bool is_sparse = kind == SPARSE;
-        const unsigned all_pairs = (form.x & 0xff) + (form.x >> 8 & 0xff);
-        const unsigned factors = form.x >> 16;
-        const bool is_p_evidence = form.z & 1;
-        const int headroom = static_cast<int>(form.w);
-
-        const unsigned *sources = record + HEADER;
-        const unsigned *list = sources + 32 * (chunks + finding_chunks);
-        const unsigned *row_words = list + form.y;
-        const unsigned threads = head.z >> 16;
-        const unsigned rows_per_pass = threads >> log_lanes;
-        const unsigned rows = passes * rows_per_pass;
-
-        // The posteriors of a report are copied to the words after its record in shared memory.
-        if (kind == REPORT) {
-            unsigned long long *words = reinterpret_cast<unsigned long long *>(
-                reinterpret_cast<unsigned *>(s.record[buffer]) + (head.x & 0xffff));
-            if (chunks <= MEDIUM * WARPS) {
-                copy_posteriors<MEDIUM>(words, sources, chunks, messages, epoch, next);
-            } else {
-                copy_posteriors<STAGING_PER_THREAD>(words, sources, chunks, messages, epoch, next);
-            }
-            __syncthreads();
-            const unsigned long long ready = TIMESTAMPED ? now() : 0;
-            report(words, sources + 32 * chunks, form.y, log_lanes, chunks, posteriors + form.z,
-                   flags & 4);
-            if (TIMESTAMPED) {
-                if (thread == 0) {
-                    timestamps[0] = began;
-                    timestamps[1] = ready;
-                    timestamps[2] = now();
-                }
-                timestamps += 3;
-            }
+        if (record.kind() == REPORT) {
+            report(record, run, next, stamper);
+            stamper.end();
             continue;
         }
-
-        if (TIMESTAMPED && is_continued) {
-            timestamps -= 3;
-        }
-        if (has_evidence && !is_continued) {
-            is_zero = is_excluded(s.evidence_bits, record + 8);
+        if (run.has_evidence && !is_continued) {
+            is_zero = is_excluded(s.evidence_bits, record.words + COMMON_STATES_WORD);
         }
         // All other records start this copy when they wait for messages.
         if (is_zero || is_continued) {
             prefetch(next);
         }
         if (is_zero) {
-            for (unsigned row = thread; row < rows; row += THREADS) {
-                if (row_words[row] != ~0u) {
-                    store_result(is_p_evidence, p_evidence, messages, row_words[row],
-                                 pack_word(0.0f, 0, epoch));
-                }
-            }
-            if (TIMESTAMPED) {
-                if (thread == 0) {
-                    timestamps[0] = timestamps[1] = began;
-                    timestamps[2] = now();
-                }
-                timestamps += 3;
-            }
+            store_zeros(record, run);
+            stamper.end();
             continue;
         }
-
-        // Fill the staging buffer. The weights of findings follow the messages.
-        if (has_evidence) {
-#pragma unroll 1
-            for (unsigned i = thread; i < 32 * finding_chunks; i += THREADS) {
-                const unsigned weight = sources[32 * chunks + i] & NO_SOURCE;
-                s.staging[1 + 32 * chunks + i] =
-                    weight == NO_SOURCE ? 0.0f : __uint_as_float(__ldg(evidence + weight));
-            }
+        if (run.has_evidence) {
+            stage_findings(s.staging, record, run);
         }
         if (!is_continued) {
-            int *largest = reinterpret_cast<int *>(s.largest[buffer]);
-            if (chunks <= WARPS) {
-                stage_messages<1>(s.staging, largest, sources, chunks, factors, headroom, messages,
-                                  epoch, next);
-            } else if (chunks <= MEDIUM * WARPS) {
-                stage_messages<MEDIUM>(s.staging, largest, sources, chunks, factors, headroom,
-                                       messages, epoch, next);
-            } else {
-                stage_messages<STAGING_PER_THREAD>(s.staging, largest, sources, chunks, factors,
-                                                   headroom, messages, epoch, next);
-            }
-            __syncthreads();
-            power = sum_of_exponents(s.largest[buffer][0]) +
-                    sum_of_exponents(s.largest[buffer][1]) -
-                    static_cast<int>(factors) * headroom - (has_no_table ? 0 : PEAK);
+            power = stage(s.staging, s.largest[buffer], record, run, next);
         }
-        const unsigned long long ready = TIMESTAMPED ? now() : 0;
-
-        // Compute the sums. 2^log_lanes neighbouring threads share a row, and `row_lane` is the
-        // number of this thread among them.
-        const unsigned pairs = has_evidence ? all_pairs : form.x & 0xff;
-        const unsigned steps = head.z & 0xffff;
-        const unsigned row_lane = thread & ((1u << log_lanes) - 1);
-        // Words of the stream from one step to the next, and from one pass to the next.
-        const unsigned stream_step = is_sparse  ? (all_pairs + !has_no_table) * threads
-                                     : by_class ? 1u << log_lanes
-                                                : threads;
-        const unsigned stream_pass =
-            is_sparse || !(has_no_table || by_class) ? steps * stream_step : 0;
-        const unsigned all_row_words =
-            (rows * (is_sparse ? 1 : 1 + all_pairs + by_class) + 3) & ~3u;
-        const unsigned *stream = row_words + all_row_words + (by_class ? row_lane : thread);
-        const char *staging = reinterpret_cast<const char *>(s.staging);
-        for (unsigned row = thread < threads ? thread >> log_lanes : rows; row < rows;
-             row += rows_per_pass) {
-            float sum;
-            if (is_sparse) {
-                sum = has_no_table
-                          ? partial_sum<true, true>(pairs, staging, stream, stream_step, steps,
-                                                    threads, list, 0, row_words, 0)
-                          : partial_sum<true, false>(pairs, staging, stream, stream_step, steps,
-                                                     threads, list, 0, row_words, 0);
-            } else {
-                const unsigned *entry = list + row_lane * all_pairs;
-                const unsigned *row_addresses = row_words + rows + row;
-                const unsigned list_step = all_pairs << log_lanes;
-                // The number of entries of this lane. Some lanes have one entry less if the entries
-                // of a row are not a multiple of the lanes.
-                const unsigned own_steps =
-                    ((form.z >> 8) + (1u << log_lanes) - 1 - row_lane) >> log_lanes;
-                sum = has_no_table
-                          ? partial_sum<false, true>(pairs, staging, stream, 0, own_steps, threads,
-                                                     entry, list_step, row_addresses, rows)
-                          : partial_sum<false, false>(
-                                pairs, staging,
-                                by_class ? stream + row_addresses[all_pairs * rows] : stream,
-                                stream_step, steps, threads, entry, list_step, row_addresses, rows);
-            }
-            stream += stream_pass;
-            for (unsigned half = (1u << log_lanes) / 2; half > 0; half /= 2) {
-                sum += __shfl_xor_sync(FULL_MASK, sum, half);
-            }
-            const unsigned index = row_words[row];
-            if (row_lane == 0 && index != ~0u) {
-                store_result(is_p_evidence, p_evidence, messages, index,
-                             pack_word(sum, power, epoch));
-            }
-        }
-        if (TIMESTAMPED) {
-            if (thread == 0) {
-                if (!is_continued) {
-                    timestamps[0] = began;
-                    timestamps[1] = ready;
-                }
-                timestamps[2] = now();
-            }
-            timestamps += 3;
-        }
+        stamper.staged(is_continued);
+        sums(record, reinterpret_cast<const char *>(s.staging), power, run);
+        stamper.end();
     }
 }
 

@@ -31,13 +31,13 @@ macro_rules! layout {
 }
 pub(super) use layout;
 
-/// Checks that the shared constants of a kernel are exactly `expected`. `kernel`: the path of the
-/// source in kernels/ without extension.
+/// Checks that the shared constants of a source are exactly `expected`. `kernel`: the path of the
+/// source in kernels/; the extension .cu can be left out.
 pub(super) fn assert_constants(kernel: &str, expected: &[(&str, f64)]) {
     let source = read_source(kernel);
     let expected: BTreeMap<String, f64> =
         expected.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
-    assert_eq!(shared_constants(&source), expected, "{kernel}.cu");
+    assert_eq!(shared_constants(&source), expected, "{kernel}");
 }
 
 /// Checks that a kernel has exactly one shared struct, and that the struct has the layout
@@ -53,11 +53,15 @@ pub(super) fn assert_layouts(kernel: &str, expected: Vec<Layout>) {
         (name.to_owned(), size, fields.collect())
     });
     let source = read_source(kernel);
-    assert_eq!(shared_structs(&source), described.collect::<Vec<Struct>>(), "{kernel}.cu");
+    assert_eq!(shared_structs(&source), described.collect::<Vec<Struct>>(), "{kernel}");
 }
 
 fn read_source(kernel: &str) -> String {
-    std::fs::read_to_string(folder().join(kernel).with_extension("cu")).unwrap()
+    let mut path = folder().join(kernel);
+    if path.extension().is_none() {
+        path.set_extension("cu");
+    }
+    std::fs::read_to_string(path).unwrap()
 }
 
 /// The paragraphs of a source, and whether each is shared.
@@ -146,7 +150,13 @@ fn shared_structs(source: &str) -> Vec<Struct> {
 fn with_offsets(name: String, body: &str) -> Struct {
     let (mut fields, mut size, mut alignment) = (Vec::new(), 0_usize, 1);
     for declaration in body.split(';').map(str::trim).filter(|text| !text.is_empty()) {
-        let types = [("unsigned long long ", 8), ("unsigned ", 4), ("int ", 4)];
+        let types = [
+            ("unsigned long long ", 8),
+            ("unsigned short ", 2),
+            ("unsigned char ", 1),
+            ("unsigned ", 4),
+            ("int ", 4),
+        ];
         let (names, bytes) = types
             .iter()
             .find_map(|(prefix, bytes)| Some((declaration.strip_prefix(prefix)?, *bytes)))
@@ -170,9 +180,10 @@ fn constants_and_structs_of_shared_paragraphs_are_read() {
     let source = "// Shared.\nstatic const unsigned A = 0x10;\nstatic const int B = -A;\n\n\
         static const unsigned HALF = A / 2;\n\n// Shared\nstatic const double C = 3 * HALF;\n\n\
         // Shared\nstruct S {\n    unsigned a;  // first\n    unsigned long long b;\n    \
-        int c[3];\n};";
+        int c[3];\n    unsigned char d;\n    unsigned short e;\n};";
     let constants = [("A", 16.0), ("B", -16.0), ("C", 24.0)];
     assert_eq!(shared_constants(source), constants.map(|(n, v)| (n.to_owned(), v)).into());
-    let fields = [("a", 0), ("b", 8), ("c", 16)].map(|(n, at)| (n.to_owned(), at));
+    let fields =
+        [("a", 0), ("b", 8), ("c", 16), ("d", 28), ("e", 30)].map(|(n, at)| (n.to_owned(), at));
     assert_eq!(shared_structs(source), [("S".to_owned(), 32, fields.into())]);
 }

@@ -6,6 +6,7 @@
 //! ```
 
 use super::tests::{PAPER_NETWORKS, program, sample};
+use super::work_items::RecordHeader;
 use super::*;
 use crate::engine::cuda::device::device;
 use crate::engine::cuda::device::tests::has_gpu;
@@ -81,7 +82,7 @@ fn print_costs(items: &WorkItems, timestamps: &[Timestamps], operations: usize) 
         let inputs = input_items(items, operation[item]);
         let last_input = inputs.map(|input| timestamps[input].end).max().unwrap_or(0);
         let complete = last_input.min(times.ready);
-        let words = (items.records[item][1] & 0xffff).div_ceil(4);
+        let words = RecordHeader::of(&items.records[item]).message_chunks.div_ceil(4);
         let group = groups.entry((words, complete > times.began)).or_default();
         let waited = complete.saturating_sub(times.began);
         let staged = times.ready - times.began - waited;
@@ -114,7 +115,7 @@ fn print_critical_path(items: &WorkItems, timestamps: &[Timestamps], blocks: usi
     }
     let mut item = (0..items.len()).max_by_key(|&item| timestamps[item].end);
     while let Some(this) = item {
-        let record = &items.records[this];
+        let record = RecordHeader::of(&items.records[this]);
         let Timestamps { began, ready, end, block } = timestamps[this];
         println!(
             "  {:>7} to {:>7} ns, ready {:>7}, block {block:>4}: operation {}, {} chunks, \
@@ -123,9 +124,9 @@ fn print_critical_path(items: &WorkItems, timestamps: &[Timestamps], blocks: usi
             end - start,
             ready - start,
             operation[this],
-            record[1] & 0xffff,
-            record[2] & 0xffff,
-            record[3] & 0xffff
+            record.message_chunks,
+            record.steps,
+            record.passes
         );
         let inputs = input_items(items, operation[this]);
         item = inputs.chain(previous[this]).max_by_key(|&item| timestamps[item].end);

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::costs::{HOST_READ_PER_VARIABLE, PREPARATION_LEAD};
-use super::work_items::{WorkItems, split};
+use super::work_items::{HEADER_WORDS, RecordHeader, WorkItems, split};
 
 /// A list of work items for each block.
 pub(super) struct Schedule {
@@ -154,8 +154,7 @@ impl Schedule {
     /// The records of all lists as the kernel reads them, one list after another, and two words per
     /// list: the position and the length of the list's first record, in units of four words.
     ///
-    /// The upper half of the first word of each record is the length of the next record in words,
-    /// or zero at the end of a list.
+    /// Each record gets the length of the next one in its list, or zero at the end of the list.
     pub fn records(&self, items: &WorkItems) -> (Vec<u32>, Vec<u32>) {
         let mut all = Vec::with_capacity(items.record_words());
         let mut starts = Vec::with_capacity(2 * self.starts.len());
@@ -163,12 +162,14 @@ impl Schedule {
             let list = &self.items[list[0] as usize..list[1] as usize];
             let records: Vec<&[u32]> =
                 list.iter().flat_map(|&item| split(&items.records[item])).collect();
-            // The first word of a record is its length in words.
-            let length = |n: usize| records.get(n).map_or(0, |record| record[0]);
-            starts.extend([(all.len() / 4) as u32, length(0) / 4]);
+            let length =
+                |n: usize| records.get(n).map_or(0, |record| RecordHeader::of(record).words);
+            starts.extend([(all.len() / 4) as u32, u32::from(length(0)) / 4]);
             for (n, record) in records.iter().enumerate() {
-                all.push(record[0] | length(n + 1) << 16);
-                all.extend(&record[1..]);
+                let header =
+                    RecordHeader { next_words: length(n + 1), ..*RecordHeader::of(record) };
+                all.extend(header.to_words());
+                all.extend(&record[HEADER_WORDS..]);
             }
         }
         (all, starts)

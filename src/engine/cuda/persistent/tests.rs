@@ -1,6 +1,7 @@
 use super::propagator::MIN_BATCH;
 use super::schedule::Schedule;
 use super::twin::Twin;
+use super::work_items::RecordHeader;
 use super::*;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::engine::Engine;
@@ -71,7 +72,7 @@ fn a_large_network_has_records_with_every_flag() {
     for flag in [work_items::CONTINUED, work_items::NO_TABLE, work_items::BY_CLASS] {
         let records = &program.items.records;
         let mut records = records.iter().flat_map(|records| work_items::split(records));
-        assert!(records.any(|record| record[3] & flag != 0), "{flag:#x}");
+        assert!(records.any(|record| RecordHeader::of(record).has(flag)), "{flag:#x}");
     }
 }
 
@@ -176,28 +177,14 @@ fn zeros_are_left_out_and_the_forecast_suffices() {
 
 #[test]
 fn the_kernel_has_the_same_constants() {
-    let flags = [
-        ("CONTINUED_BIT", work_items::CONTINUED),
-        ("NO_TABLE_BIT", work_items::NO_TABLE),
-        ("BY_CLASS_BIT", work_items::BY_CLASS),
-    ];
     let constants = [
         ("THREADS", work_items::THREADS as f64),
-        ("HEADER", work_items::HEADER as f64),
-        ("MAX_RECORD", work_items::MAX_RECORD as f64),
         ("STAGING_PER_THREAD", work_items::STAGING_PER_THREAD as f64),
         ("STAGING", work_items::STAGING as f64),
-        ("NO_SOURCE", f64::from(work_items::NO_SOURCE)),
-        ("SOURCE_BITS", f64::from(work_items::SOURCE_BITS)),
         ("EPOCH_BITS", f64::from(words::EPOCH_BITS)),
-        ("KIND_SHIFT", f64::from(work_items::KIND_SHIFT)),
-        ("DENSE", f64::from(work_items::DENSE)),
-        ("SPARSE", f64::from(work_items::SPARSE)),
-        ("REPORT", f64::from(work_items::REPORT)),
         ("PEAK", f64::from(tables::PEAK)),
     ];
-    let flags = flags.map(|(name, flag)| (name, f64::from(flag.ilog2())));
-    assert_constants("persistent", &[&flags[..], &constants].concat());
+    assert_constants("persistent", &constants);
 }
 
 #[test]
@@ -249,7 +236,6 @@ fn blocks_that_wait_for_each_other_finish_their_lists() {
 fn simulate_blocks(items: &WorkItems, blocks: usize) {
     let blocks = blocks.min(items.len()).max(1);
     let (records, starts) = Schedule::new(items, blocks).records(items);
-    let half = |word: u32, side: u32| (word >> (16 * side) & 0xffff) as usize;
     // The position and the length of the next record of each list; the length is 0 at the end.
     let mut next: Vec<(usize, usize)> =
         starts.chunks(2).map(|start| (4 * start[0] as usize, 4 * start[1] as usize)).collect();
@@ -260,28 +246,25 @@ fn simulate_blocks(items: &WorkItems, blocks: usize) {
         for (at, words) in &mut next {
             while *words > 0 {
                 let record = &records[*at..*at + *words];
-                assert_eq!(half(record[0], 0), *words);
-                let (chunks, finding_chunks) = (half(record[1], 0), half(record[1], 1));
-                let (sources, after_sources) = record[work_items::HEADER..].split_at(32 * chunks);
+                let header = RecordHeader::of(record);
+                assert_eq!(usize::from(header.words), *words);
+                let (sources, list) = record[work_items::HEADER_WORDS..].split_at(header.sources());
+                let sources = &sources[..32 * usize::from(header.message_chunks)];
                 let mut inputs = sources.iter().map(|source| source & work_items::NO_SOURCE);
                 let has_arrived =
                     |index| index == work_items::NO_SOURCE || is_written[index as usize];
                 if !inputs.all(has_arrived) {
                     break;
                 }
-                let is_report = work_items::kind(record) == work_items::REPORT;
-                if !is_report && record[6] & 1 == 0 {
-                    let (passes, threads) = (half(record[3], 0), half(record[2], 1));
-                    let rows = (passes * threads) >> (record[3] >> 16 & 0xff);
-                    let results =
-                        &after_sources[32 * finding_chunks + record[5] as usize..][..rows];
+                if header.kind() != work_items::REPORT && !header.has(work_items::P_EVIDENCE) {
+                    let results = &list[header.list_words.into()..][..header.rows()];
                     for &index in results.iter().filter(|i| **i != work_items::NOT_COMPUTED) {
                         let before = std::mem::replace(&mut is_written[index as usize], true);
                         assert!(!before, "each word is written once");
                     }
                 }
                 words_read += *words;
-                (*at, *words) = (*at + *words, half(record[0], 1));
+                (*at, *words) = (*at + *words, header.next_words.into());
                 has_progress = true;
             }
         }

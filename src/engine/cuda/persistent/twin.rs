@@ -8,8 +8,8 @@ use super::schedule::Schedule;
 use super::tables::PEAK;
 use super::words::{MAX_EPOCH, Results, Word};
 use super::work_items::{
-    BY_CLASS, CONTINUED, HEADER, NO_SOURCE, NO_STATE, NO_TABLE, NOT_COMPUTED, REPORT, SOURCE_BITS,
-    SPARSE, STAGING, THREADS, kind, split,
+    BY_CLASS, CONTINUED, HEADER_WORDS, NO_SOURCE, NO_STATE, NO_TABLE, NOT_COMPUTED, P_EVIDENCE,
+    REPORT, RecordHeader, SOURCE_BITS, SPARSE, STAGING, THREADS, split,
 };
 use super::{Executor, Program, Timestamps};
 use crate::engine::RunError;
@@ -34,11 +34,6 @@ struct Staged {
     power: i32,
     /// Whether the evidence excludes all rows.
     is_excluded: bool,
-}
-
-/// The lower (`side` 0) or upper (`side` 1) half of a word of `record`.
-fn half(record: &[u32], word: usize, side: u32) -> usize {
-    (record[word] >> (16 * side) & 0xffff) as usize
 }
 
 /// The sum of `parts`, added in the same order as the kernel adds the sums of the lanes. The number
@@ -69,8 +64,9 @@ impl Twin {
 
     /// Normalises the posteriors of a report, and writes them to `posteriors`.
     fn report(&mut self, record: &[u32]) {
-        let (chunks, lanes) = ((record[1] & 0xffff) as usize, 1 << (record[3] >> 16 & 0xff));
-        let (sources, list) = record[HEADER..].split_at(32 * chunks);
+        let header = RecordHeader::of(record);
+        let lanes = header.lanes();
+        let (sources, list) = record[HEADER_WORDS..].split_at(header.sources());
         let message = |&source: &u32| match source {
             NO_SOURCE => Word::new(0.0, 0, self.epoch),
             index => self.messages[index as usize],
@@ -78,7 +74,7 @@ impl Twin {
         let words: Vec<Word> = sources.iter().map(message).collect();
         assert!(words.iter().all(|word| word.epoch() == self.epoch), "inputs come first");
         let mut values = vec![0.0_f32; words.len()];
-        for variable in &list[..record[5] as usize] {
+        for variable in &list[..header.list_words.into()] {
             let (first, count) = ((variable & 0xffff) as usize, (variable >> 16) as usize);
             let words = &words[first..first + count];
             let largest = words.iter().filter_map(|word| word.exponent()).max();
@@ -93,7 +89,7 @@ impl Twin {
                 *value = number(word) * scale;
             }
         }
-        let out = &mut self.posteriors[record[6] as usize..];
+        let out = &mut self.posteriors[header.first_posterior as usize..];
         for (word, value) in out.iter_mut().zip(values) {
             let bits = value.to_bits() | u32::from(self.parity) << 31;
             let old = std::mem::replace(word.get_mut(), bits);
@@ -104,29 +100,29 @@ impl Twin {
     /// Computes a work item. `bit_words`: the number of words of evidence before the weights.
     fn work_item(&mut self, records: &[u32], has_evidence: bool, bit_words: usize) {
         let first = split(records).next().unwrap_or(&[]);
-        if kind(first) == REPORT {
+        if RecordHeader::of(first).kind() == REPORT {
             return self.report(first);
         }
         let staged = self.stage(first, has_evidence, bit_words);
         for (n, record) in split(records).enumerate() {
-            assert_eq!(record[3] & CONTINUED != 0, n > 0, "all records but the first continue");
+            let is_continued = RecordHeader::of(record).has(CONTINUED);
+            assert_eq!(is_continued, n > 0, "all records but the first continue");
             self.sums(record, &staged, has_evidence);
         }
     }
 
     /// Whether the evidence excludes a state that all rows of the work item have in common.
     fn is_excluded(&self, record: &[u32]) -> bool {
-        let mut common = (0..8).map(|n| half(record, 8 + n / 2, n as u32 % 2));
+        let mut common = RecordHeader::of(record).common_states.into_iter();
         let is_impossible = |state: usize| self.evidence[state / 32] >> (state % 32) & 1 == 0;
-        common.any(|state| state != NO_STATE as usize && is_impossible(state))
+        common.any(|state| state != NO_STATE && is_impossible(state.into()))
     }
 
     /// Fills the staging buffer of a work item from its first record.
     fn stage(&self, record: &[u32], has_evidence: bool, bit_words: usize) -> Staged {
-        let half = |word: usize, side: u32| half(record, word, side);
-        let (chunks, finding_chunks) = (half(1, 0), half(1, 1));
-        let (factors, headroom) = (half(4, 1), record[7] as i32);
-        let sources = &record[HEADER..][..32 * (chunks + finding_chunks)];
+        let header = RecordHeader::of(record);
+        let (chunks, headroom) = (usize::from(header.message_chunks), header.headroom);
+        let sources = &record[HEADER_WORDS..][..header.sources()];
         let weights = &self.evidence[bit_words..];
         let is_excluded = has_evidence && self.is_excluded(record);
 
@@ -134,7 +130,7 @@ impl Twin {
         values[0] = 1.0;
         values[1 + STAGING] = 0.0;
         // The largest exponent of each factor.
-        let mut largest = vec![None; factors];
+        let mut largest = vec![None; header.messages.into()];
         let mut words = vec![None; 32 * chunks];
         if !is_excluded {
             for (at, &source) in sources[..32 * chunks].iter().enumerate() {
@@ -161,7 +157,7 @@ impl Twin {
                 values[1 + 32 * chunks + at] = if has_evidence { weight } else { f32::NAN };
             }
         }
-        let peak = if record[3] & NO_TABLE == 0 { PEAK } else { 0 };
+        let peak = if header.has(NO_TABLE) { 0 } else { PEAK };
         let power =
             largest.iter().map(|e: &Option<i32>| e.unwrap_or(0) - headroom).sum::<i32>() - peak;
         Staged { values, power, is_excluded }
@@ -169,24 +165,22 @@ impl Twin {
 
     /// Computes and stores the sums of one record.
     fn sums(&mut self, record: &[u32], staged: &Staged, has_evidence: bool) {
-        let half = |word: usize, side: u32| half(record, word, side);
-        let (chunks, finding_chunks) = (half(1, 0), half(1, 1));
-        let (steps, threads) = (half(2, 0), half(2, 1));
-        let (passes, list_words) = (half(3, 0), record[5] as usize);
-        let lanes = 1 << (record[3] >> 16 & 0xff);
-        let is_sparse = kind(record) == SPARSE;
-        let all_pairs = ((record[4] & 0xff) + (record[4] >> 8 & 0xff)) as usize;
-        let pairs = if has_evidence { all_pairs } else { (record[4] & 0xff) as usize };
+        let header = RecordHeader::of(record);
+        let (steps, threads) = (usize::from(header.steps), usize::from(header.threads));
+        let (passes, lanes) = (usize::from(header.passes), header.lanes());
+        let is_sparse = header.kind() == SPARSE;
+        let all_pairs = header.pairs();
+        let pairs = if has_evidence { all_pairs } else { header.message_pairs.into() };
         let (list, after_list) =
-            record[HEADER + 32 * (chunks + finding_chunks)..].split_at(list_words);
+            record[HEADER_WORDS + header.sources()..].split_at(header.list_words.into());
         assert!(threads <= THREADS && threads.is_multiple_of(32));
-        let rows = passes * threads / lanes;
-        let by_class = record[3] & BY_CLASS != 0;
+        let rows = header.rows();
+        let by_class = header.has(BY_CLASS);
         let words_per_row = if is_sparse { 1 } else { 1 + all_pairs + usize::from(by_class) };
         let (row_words, stream) = after_list.split_at((rows * words_per_row).next_multiple_of(4));
-        let table_words = usize::from(record[3] & NO_TABLE == 0);
+        let table_words = usize::from(!header.has(NO_TABLE));
         let step_words = table_words + if is_sparse { all_pairs } else { 0 };
-        let entries = (record[6] >> 8) as usize;
+        let entries = usize::from(header.row_entries);
         assert!(by_class || stream.len() >= passes * steps * step_words * threads);
         for row in 0..rows {
             let (pass, slot) = (row * lanes / threads, row * lanes % threads);
@@ -222,7 +216,7 @@ impl Twin {
                     true => Word::new(0.0, 0, self.epoch),
                     false => Word::new(sum, staged.power, self.epoch),
                 };
-                let is_p_evidence = record[6] & 1 == 1;
+                let is_p_evidence = header.has(P_EVIDENCE);
                 self.store_result(is_p_evidence, row_words[row] as usize, word);
                 assert!(staged.is_excluded || sum >= 0.0, "a number: {sum}");
             }

@@ -1,17 +1,17 @@
 //! Builds the work items of one operation.
 
+use super::header::{
+    BY_CLASS, COMMON_STATES, CONTINUED, DENSE, HEADER_WORDS, NO_STATE, NO_TABLE, P_EVIDENCE,
+    RecordHeader, SPARSE, field,
+};
 use super::layout::{Layout, StagingBuffer};
 use super::{
-    BY_CLASS, CONTINUED, DENSE, Granularity, HEADER, KIND_SHIFT, MAX_RECORD, NO_SOURCE, NO_STATE,
-    NO_TABLE, NOT_COMPUTED, SOURCE_BITS, SPARSE, STAGING, WorkItem, split,
+    Granularity, MAX_RECORD, NO_SOURCE, NOT_COMPUTED, SOURCE_BITS, STAGING, WorkItem, split,
 };
 use crate::engine::cuda::persistent::costs::Cost;
 use crate::engine::cuda::persistent::operations::{Operation, Role};
 use crate::engine::cuda::persistent::sparsity::{Offsets, OperationSparsity};
 use crate::engine::cuda::persistent::tables::PEAK;
-
-/// Number of places in a record for states that all rows of the work item have in common.
-const COMMON_STATES: usize = 8;
 
 /// One operation, with everything that is needed to write its records. The *factors* of the
 /// operation are messages and findings, numbered in this order.
@@ -48,7 +48,7 @@ pub(super) struct RowEntries {
 /// The parts of a record that follow its header, and what the header says about them.
 pub(super) struct RecordParts<'a> {
     /// See [`WorkItemBuilder::common_states`].
-    pub(super) common_states: &'a [u32],
+    pub(super) common_states: &'a [u16],
     /// The staging buffer, if this is the first record of a work item; otherwise `None`.
     pub(super) staging: Option<&'a StagingBuffer>,
     pub(super) layout: Layout,
@@ -206,9 +206,10 @@ impl WorkItemBuilder<'_> {
         Cost::sum_time(layout.passes * layout.steps, self.pairs())
     }
 
-    /// The record with these parts. `kernels/persistent.cu` describes its words.
+    /// The record with these parts. `kernels/record.cuh` describes its words.
     pub(super) fn record(&self, parts: RecordParts<'_>) -> Vec<u32> {
-        let mut record = self.header(&parts).to_vec();
+        let mut header = self.header(&parts);
+        let mut record = header.to_words().to_vec();
         record.extend(parts.staging.into_iter().flat_map(|staging| &staging.sources));
         record.extend(parts.list.unwrap_or_default());
         record.extend(parts.row_words);
@@ -216,59 +217,61 @@ impl WorkItemBuilder<'_> {
         record.extend(parts.stream);
         record.resize(record.len().next_multiple_of(4), 0);
         debug_assert!(record.len() <= MAX_RECORD);
-        record[0] = record.len() as u32;
+        header.words = field(record.len());
+        record[..HEADER_WORDS].copy_from_slice(&header.to_words());
         record
     }
 
     /// The header of the record with these parts, in which the length of the record is still zero.
-    fn header(&self, parts: &RecordParts<'_>) -> [u32; HEADER] {
+    fn header(&self, parts: &RecordParts<'_>) -> RecordHeader {
         let layout = parts.layout;
         let (staged_words, message_words) =
             parts.staging.map_or((0, 0), |staging| (staging.sources.len(), staging.message_words));
-        let finding_words = staged_words - message_words;
         let is_sparse = parts.list.is_none();
-        let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
         let kind = if is_sparse { SPARSE } else { DENSE };
-        let form = layout.passes as u32
-            | layout.lanes.ilog2() << 16
-            | kind << KIND_SHIFT
+        let form = kind
             | flag(parts.staging.is_none(), CONTINUED)
             | flag(self.table.is_none(), NO_TABLE)
-            | flag(self.classes.is_some() && !is_sparse, BY_CLASS);
+            | flag(self.classes.is_some() && !is_sparse, BY_CLASS)
+            | flag(self.operation.result == Role::PEvidence, P_EVIDENCE);
         let messages = self.messages.len();
-        let pairs = self.message_pairs() | self.finding_pairs() << 8;
-        let is_p_evidence = self.operation.result == Role::PEvidence;
-        let states: [u32; COMMON_STATES] =
-            std::array::from_fn(|n| parts.common_states.get(n).copied().unwrap_or(NO_STATE));
-        [
-            0,
-            ((message_words / 32) | ((finding_words / 32) << 16)) as u32,
-            (layout.steps | layout.threads << 16) as u32,
+        let state = |n: usize| parts.common_states.get(n).copied().unwrap_or(NO_STATE);
+        RecordHeader {
+            message_chunks: field(message_words / 32),
+            finding_chunks: field((staged_words - message_words) / 32),
+            steps: field(layout.steps),
+            threads: field(layout.threads),
+            passes: field(layout.passes),
+            log_lanes: field(layout.lanes.ilog2() as usize),
             form,
-            (pairs | messages << 16) as u32,
-            parts.list.as_ref().map_or(0, Vec::len) as u32,
-            u32::from(is_p_evidence) | (layout.entries as u32) << 8,
-            headroom(messages) as u32,
-            states[0] | states[1] << 16,
-            states[2] | states[3] << 16,
-            states[4] | states[5] << 16,
-            states[6] | states[7] << 16,
-        ]
+            message_pairs: field(self.message_pairs()),
+            finding_pairs: field(self.finding_pairs()),
+            messages: field(messages),
+            list_words: field(parts.list.as_ref().map_or(0, Vec::len)),
+            row_entries: field(layout.entries),
+            headroom: headroom(messages),
+            common_states: std::array::from_fn(state),
+            ..RecordHeader::empty()
+        }
     }
 
     /// States that all `rows` have in common, at most [`COMMON_STATES`]. States are numbered over
     /// all variables. If the evidence excludes one of the common states, all rows are zero.
-    pub(super) fn common_states(&self, rows: &[u32]) -> Vec<u32> {
+    pub(super) fn common_states(&self, rows: &[u32]) -> Vec<u16> {
         let mut common = Vec::new();
         for &variable in self.operation.rows.variables() {
             let Some(axis) = self.operation.rows.axis(variable) else { continue };
             let mut states = rows.iter().map(|&row| row as usize / axis.stride % axis.cardinality);
             let first = states.next().unwrap_or(0);
             let state = self.first_states[variable.index()] + first;
-            let is_usable =
-                axis.cardinality > 1 && state < NO_STATE as usize && common.len() < COMMON_STATES;
-            if is_usable && states.all(|state| state == first) {
-                common.push(state as u32);
+            let state = u16::try_from(state).ok().filter(|state| *state != NO_STATE);
+            if let Some(state) = state
+                && axis.cardinality > 1
+                && common.len() < COMMON_STATES
+                && states.all(|state| state == first)
+            {
+                common.push(state);
             }
         }
         common

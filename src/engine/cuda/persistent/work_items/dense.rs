@@ -5,7 +5,7 @@
 use super::builder::{RowEntries, WorkItemBuilder};
 use super::layout::{Numbering, StagingBuffer, sort_and_renumber, upper_bound};
 use super::records::DenseForm;
-use super::{HEADER, MAX_RECORD, MESSAGE_ALIGNMENT, STAGING, WARP, WorkItem};
+use super::{HEADER_WORDS, MAX_RECORD, MESSAGE_ALIGNMENT, STAGING, WARP, WorkItem};
 use crate::network::VariableId;
 
 /// A dense work item, before its records are written.
@@ -101,7 +101,8 @@ impl WorkItemBuilder<'_> {
         for tile_b in 1..=b {
             for tile_a in 1..=a {
                 let (rows, staged) = (tile_a * tile_b, staged_words(tile_a, tile_b));
-                let record_words = HEADER + rows * (stream_words + 4) + staged + 4 * width + 128;
+                let record_words =
+                    HEADER_WORDS + rows * (stream_words + 4) + staged + 4 * width + 128;
                 let is_too_large = rows * width > target.max(width)
                     || staged > STAGING
                     || (!form.splits && record_words > MAX_RECORD);

@@ -1,6 +1,6 @@
 //! Estimates the size and the latency of an operation's work items before the tables are known.
 
-use super::{Granularity, HEADER, MAX_RECORD, STAGING, THREADS};
+use super::{Granularity, HEADER_WORDS, MAX_RECORD, STAGING, THREADS};
 use crate::engine::cuda::persistent::costs::Cost;
 use crate::engine::cuda::persistent::operations::Operation;
 use crate::network::{Network, VariableId};
@@ -26,7 +26,7 @@ pub(in crate::engine::cuda::persistent) fn estimate_size(
     let (staged, pairs) = (|rows: usize| factors.staged_words(rows), factors.pairs());
     let words = |rows: usize| {
         let addresses = (rows + 8) * (1 + pairs) + (entries + 32) * pairs;
-        HEADER + staged(rows) + addresses + rows * entries * 9 / 8 + 64
+        HEADER_WORDS + staged(rows) + addresses + rows * entries * 9 / 8 + 64
     };
     let Granularity { shares, min_item, max_record, .. } = granularity;
     let target = (rows * entries).div_ceil(shares).clamp(min_item, max_record);

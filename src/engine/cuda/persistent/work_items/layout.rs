@@ -1,6 +1,6 @@
 //! How the threads of a block share the rows of a record, and what the staging buffer holds.
 
-use super::{HEADER, NO_SOURCE, SOURCE_BITS, THREADS, WARP};
+use super::{HEADER_WORDS, NO_SOURCE, SOURCE_BITS, THREADS, WARP};
 
 /// How the threads of a block share the rows of a record. The rows are computed in passes of
 /// `threads / lanes` rows. Each row is computed by `lanes` neighbouring threads, which sum up to
@@ -62,7 +62,7 @@ impl Layout {
     /// and `step_words` words per step of a thread.
     pub(super) fn words(self, slot_words: usize, step_words: usize) -> usize {
         let stream = self.passes * self.steps * self.threads * step_words;
-        HEADER + (self.slots() * slot_words).next_multiple_of(4) + stream
+        HEADER_WORDS + (self.slots() * slot_words).next_multiple_of(4) + stream
     }
 }
 

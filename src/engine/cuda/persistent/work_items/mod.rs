@@ -2,12 +2,13 @@
 //!
 //! [`builder`] gathers the inputs of an operation and decides whether its work items are [`dense`]
 //! or [`sparse`]. [`layout`] divides a record among the threads of a block, and [`records`] writes
-//! dense records. [`report`] makes the work items that send posteriors to the host. [`estimate`]
+//! dense records. [`header`] is the header of every record. [`report`] makes the work items that send posteriors to the host. [`estimate`]
 //! predicts sizes for the forecast, and latencies for the search for shortcuts.
 
 mod builder;
 mod dense;
 mod estimate;
+mod header;
 mod layout;
 mod records;
 mod report;
@@ -17,6 +18,11 @@ use rayon::prelude::*;
 
 use self::builder::WorkItemBuilder;
 pub(super) use self::estimate::{estimate_latency, estimate_size};
+#[cfg(test)]
+pub(super) use self::header::{
+    BY_CLASS, CONTINUED, NO_STATE, NO_TABLE, P_EVIDENCE, REPORT, SPARSE,
+};
+pub(super) use self::header::{HEADER_WORDS, RecordHeader};
 pub(super) use self::report::Report;
 use crate::network::{Network, VariableId};
 use crate::potential::{Odometer, Scope};
@@ -27,13 +33,11 @@ use super::operations::{Operation, Operations, Role};
 use super::schedule::earliest_ends;
 use super::sparsity::{Sparsity, state_offsets, table};
 
-// The constants from here to BY_CLASS are shared with `kernels/persistent.cu`: a test compares
-// them.
+// The constants from here to NO_SOURCE are shared with `kernels/persistent.cu` and
+// `kernels/record.cuh`: tests compare them.
 
 /// Threads per block.
 pub(super) const THREADS: usize = 128;
-/// Number of words of a record before its sources.
-pub(super) const HEADER: usize = 12;
 /// Number of words of the staging buffer per thread.
 pub(super) const STAGING_PER_THREAD: usize = 6;
 /// Length of the staging buffer in words, not counting the constant 1 stored before these words and
@@ -47,25 +51,6 @@ pub(super) const SOURCE_BITS: u32 = 29;
 /// index are set, so this is also the mask that selects the index in a source.
 pub(super) const NO_SOURCE: u32 = (1 << SOURCE_BITS) - 1;
 
-/// Position of the lowest bit of a work item's kind in word 3 of a record.
-pub(super) const KIND_SHIFT: u32 = 24;
-/// Kind of a work item that sums the same entries of every row.
-pub(super) const DENSE: u32 = 0;
-/// Kind of a work item that lists the products of its rows.
-pub(super) const SPARSE: u32 = 1;
-/// Kind of a work item that sends posteriors to the host.
-pub(super) const REPORT: u32 = 2;
-
-/// Flag in word 3 of a record: the record continues the work item of the previous record.
-pub(super) const CONTINUED: u32 = 1 << 26;
-/// Flag in word 3 of a record: the operation has no table.
-pub(super) const NO_TABLE: u32 = 1 << 27;
-/// Flag in word 3 of a record: rows share table entries by class.
-pub(super) const BY_CLASS: u32 = 1 << 28;
-
-/// Fills the unused places if a record has fewer than eight common states.
-pub(super) const NO_STATE: u32 = 0xffff;
-
 /// Minimum rows per class for grouping rows into classes to pay off. This affects only speed.
 const MIN_ROWS_PER_CLASS: usize = 4;
 
@@ -78,12 +63,6 @@ const WARP: usize = 32;
 
 /// The index of the result of a row that is not computed.
 pub(super) const NOT_COMPUTED: u32 = u32::MAX;
-
-/// The kind of the work item that `record` belongs to.
-#[cfg(test)]
-pub(super) fn kind(record: &[u32]) -> u32 {
-    record[3] >> KIND_SHIFT & 3
-}
 
 /// Whether a row fits into a work item. `entries`: the number of entries of the row. `factors`: for
 /// each message and finding, the number of its entries that the row reads.
@@ -151,7 +130,7 @@ pub(super) struct WorkItem {
 impl WorkItem {
     /// Number of message words in the staging buffer.
     fn message_words(&self) -> u32 {
-        32 * (self.records[1] & 0xffff)
+        32 * u32::from(RecordHeader::of(&self.records).message_chunks)
     }
 }
 
@@ -343,7 +322,8 @@ fn classes(network: &Network, operations: &Operations, operation: &Operation) ->
 pub(super) fn split(records: &[u32]) -> impl Iterator<Item = &[u32]> {
     let mut rest = records;
     std::iter::from_fn(move || {
-        let (this, after) = rest.split_at_checked((*rest.first()? & 0xffff) as usize)?;
+        let length = if rest.is_empty() { return None } else { RecordHeader::of(rest).words };
+        let (this, after) = rest.split_at_checked(length.into())?;
         rest = after;
         Some(this)
     })

@@ -157,7 +157,7 @@ impl WorkItemBuilder<'_> {
         form: &DenseForm,
         item: &DenseItem<'_>,
         range: Range<usize>,
-        common_states: &[u32],
+        common_states: &[u16],
     ) -> Vec<u32> {
         let rows = &item.rows[range.clone()];
         let layout = form.layout(rows.len());

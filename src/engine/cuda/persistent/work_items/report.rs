@@ -3,10 +3,8 @@
 //! and because the host reads consecutive words faster.
 
 use super::super::costs::report_time;
-use super::{
-    HEADER, KIND_SHIFT, MAX_RECORD, NO_SOURCE, NO_STATE, NOT_COMPUTED, REPORT, STAGING, THREADS,
-    WARP, WorkItem, WorkItems,
-};
+use super::header::{HEADER_WORDS, REPORT, RecordHeader, field};
+use super::{MAX_RECORD, NO_SOURCE, NOT_COMPUTED, STAGING, THREADS, WARP, WorkItem, WorkItems};
 
 /// Minimum and maximum of the target length of a report in words. A variable with more states than
 /// the target has a report of its own. The last reports are short, because nothing else is left to
@@ -79,14 +77,20 @@ impl WorkItems {
         let most_states = posteriors.iter().map(|(operation, _)| results[*operation].len()).max();
         let lanes =
             most_states.unwrap_or(1).div_ceil(STATES_PER_THREAD).next_power_of_two().min(WARP);
-        // The words of the header, as `kernels/persistent.cu` describes them.
-        let form = REPORT << KIND_SHIFT | lanes.ilog2() << 16;
-        let mut record = vec![0, chunks as u32, 0, form, 0, list.len() as u32, base as u32, 0];
-        record.resize(HEADER, NO_STATE | NO_STATE << 16);
+        let words = (HEADER_WORDS + sources.len() + list.len()).next_multiple_of(4);
+        let header = RecordHeader {
+            words: field(words),
+            message_chunks: field(chunks),
+            log_lanes: field(lanes.ilog2() as usize),
+            form: REPORT,
+            list_words: field(list.len()),
+            first_posterior: field(base),
+            ..RecordHeader::empty()
+        };
+        let mut record = header.to_words().to_vec();
         record.extend(sources);
         record.extend(&list);
-        record.resize(record.len().next_multiple_of(4), 0);
-        record[0] = record.len() as u32;
+        record.resize(words, 0);
         // The kernel copies the posteriors to the words after the record.
         debug_assert!(record.len() + 64 * chunks <= MAX_RECORD);
         let rounds = (lanes * list.len()).div_ceil(THREADS);
