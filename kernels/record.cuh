@@ -74,13 +74,11 @@ struct RecordHeader {
     unsigned first_posterior;         // of a report: index of its first result in `posteriors`
     unsigned short common_states[8];  // states that all rows have in common; 0xffff: unused
 };
-static_assert(sizeof(RecordHeader) == 48, "twelve words, as in Rust");
 
-// Length of a header in words.
-static const unsigned HEADER_WORDS = sizeof(RecordHeader) / 4;
-
-// The first word of the common states.
+// Length of a header, and the first word of the common states. Shared.
+static const unsigned HEADER_WORDS = 12;
 static const unsigned COMMON_STATES_WORD = 8;
+static_assert(sizeof(RecordHeader) == 4 * HEADER_WORDS, "as in Rust");
 
 // The header of a record in shared memory, without its common states. It is read in two pieces of
 // 16 bytes, which is faster than field by field.

@@ -157,6 +157,9 @@ mod tests {
         ];
         let mut expected: Vec<_> =
             form.into_iter().map(|(name, value)| (name, f64::from(value))).collect();
+        expected.push(("HEADER_WORDS", HEADER_WORDS as f64));
+        let common_states = std::mem::offset_of!(RecordHeader, common_states);
+        expected.push(("COMMON_STATES_WORD", (common_states / 4) as f64));
         expected.push(("MAX_RECORD", MAX_RECORD as f64));
         expected.push(("NO_SOURCE", f64::from(NO_SOURCE)));
         expected.push(("SOURCE_BITS", f64::from(SOURCE_BITS)));
