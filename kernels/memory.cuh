@@ -1,6 +1,6 @@
-// Access to memory that blocks and the host share: messages, records and results. On GPUs from
-// compute capability 8.0 on, accesses carry hints for the L2 cache and records are copied in the
-// background; before, the same functions do without.
+// Access to memory that blocks and the host share: messages, records and results. From compute
+// capability 8.0 on, accesses carry hints for the L2 cache, and records are copied in the
+// background. On older GPUs, the same functions use neither.
 #pragma once
 
 #if __CUDA_ARCH__ >= 800

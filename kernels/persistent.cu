@@ -502,13 +502,14 @@ struct Record {
     const unsigned *list;
     const unsigned *row_words;
     unsigned rows_per_pass;
-    unsigned rows;                   // rows of all passes, those included that are not computed
+    unsigned rows;                   // rows of all passes, including those that are not computed
 
     __device__ unsigned kind() const { return header.form & KIND; }
     __device__ bool has(unsigned flag) const { return header.form & flag; }
     __device__ unsigned lanes() const { return 1u << header.log_lanes; }
 };
 
+// The record that begins at `quads`.
 __device__ inline Record record_at(uint4 *quads)
 {
     Record record;
@@ -603,8 +604,8 @@ __device__ inline void stage_findings(float *staging, const Record &record, cons
     }
 }
 
-// Fills the staging buffer with messages. Returns the exponent of the power of two to multiply the
-// sums by. `largest` is left with the largest exponent of each message.
+// Fills the staging buffer with messages, and sets `largest` to the largest exponent of each
+// message. Returns the exponent of the power of two to multiply the sums by.
 __device__ inline int stage(float *staging, int4 *largest, const Record &record, const Run &run,
                             const NextRecord &next)
 {
@@ -682,7 +683,8 @@ __device__ inline void sums(const Record &record, const char *staging, int power
     }
 }
 
-// Sets the constants of the staging buffer, and copies the bits of the evidence.
+// Sets the constants of the staging buffer and the first half of `largest`, and copies the bits of
+// the evidence to shared memory.
 __device__ inline void prepare(Shared &s, const unsigned *evidence, unsigned bit_words,
                                bool has_evidence)
 {

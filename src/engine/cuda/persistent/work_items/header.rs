@@ -1,4 +1,4 @@
-//! The header of a record, as in `kernels/record.cuh`.
+//! The header of a record, with the same fields as in `kernels/record.cuh`.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -91,7 +91,7 @@ impl RecordHeader {
         1 << self.log_lanes
     }
 
-    /// Number of rows of all passes, those included that are not computed.
+    /// Number of rows of all passes, including those that are not computed.
     pub fn rows(&self) -> usize {
         usize::from(self.passes) * usize::from(self.threads) / self.lanes()
     }

@@ -2,8 +2,9 @@
 //!
 //! [`builder`] gathers the inputs of an operation and decides whether its work items are [`dense`]
 //! or [`sparse`]. [`layout`] divides a record among the threads of a block, and [`records`] writes
-//! dense records. [`header`] is the header of every record. [`report`] makes the work items that send posteriors to the host. [`estimate`]
-//! predicts sizes for the forecast, and latencies for the search for shortcuts.
+//! dense records. [`header`] describes the beginning of every record. [`report`] makes the work
+//! items that send posteriors to the host. [`estimate`] predicts sizes for the forecast, and
+//! latencies for the search for shortcuts.
 
 mod builder;
 mod dense;
