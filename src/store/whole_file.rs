@@ -8,9 +8,11 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use tempfile::NamedTempFile;
+
+use crate::clock::unix_time;
 
 /// Extension of temporary files.
 const PART: &str = "part";
@@ -154,7 +156,8 @@ pub(super) fn remove_leftovers(folder: &Path, prefix: &OsStr) {
 /// Whether the temporary file at `path` is old, and no running program holds its lock.
 fn is_leftover(path: &Path) -> io::Result<bool> {
     let metadata = fs::symlink_metadata(path)?;
-    let age = metadata.modified()?.elapsed().unwrap_or_default();
+    let modified = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let age = unix_time().saturating_sub(modified);
     Ok(metadata.is_file() && age >= LEFTOVER_AGE && File::open(path)?.try_lock().is_ok())
 }
 

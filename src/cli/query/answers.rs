@@ -1,7 +1,6 @@
 //! The answers as text, JSON, JSON lines or CSV.
 
 use std::fmt::Write;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use cliquescope::engine::{PropagationError, QueryError};
@@ -11,41 +10,8 @@ use cliquescope::safe_text::{csv_cell, json_for_terminal, visible};
 use serde_json::Value;
 
 use super::blocks::Row;
+use super::output_format::OutputFormat;
 use crate::cli::output::{Align, Table};
-
-/// A format of the output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OutputFormat {
-    /// A table for each case, for people.
-    Text,
-    /// One object with an array of all cases.
-    Json,
-    /// An object per line, one for each case.
-    JsonLines,
-    /// A header, and a row for each case with a column for each state.
-    Csv,
-}
-
-impl OutputFormat {
-    /// The format with the extension of `file`, ignoring case.
-    pub fn by_extension(file: &str) -> Option<Self> {
-        file.rsplit_once('.').and_then(|(_, extension)| extension.parse().ok())
-    }
-}
-
-impl FromStr for OutputFormat {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        match name.to_ascii_lowercase().as_str() {
-            "text" | "txt" => Ok(Self::Text),
-            "json" => Ok(Self::Json),
-            "jsonl" | "ndjson" => Ok(Self::JsonLines),
-            "csv" => Ok(Self::Csv),
-            _ => Err("expected text, json, jsonl or csv".to_owned()),
-        }
-    }
-}
 
 /// What all answers have in common.
 pub struct Context {

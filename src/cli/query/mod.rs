@@ -5,6 +5,7 @@
 
 mod answers;
 mod blocks;
+mod output_format;
 mod pipeline;
 mod report;
 mod writer;
@@ -24,8 +25,9 @@ use signal_hook::flag::{register, register_conditional_shutdown};
 
 use super::Outcome;
 use super::options::{self, CompileArgs, PaperArgs, WithoutArgs};
-use answers::{Context, Formatter, OutputFormat};
+use answers::{Context, Formatter};
 use blocks::{Block, Blocks};
+use output_format::OutputFormat;
 use report::Report;
 use writer::{AnswerWriter, AnsweredBlock};
 

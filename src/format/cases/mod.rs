@@ -19,6 +19,7 @@
 //! file can have any length. [`read`] reads all cases of a short file, and [`CaseIndex`] reads any
 //! of the cases of a long one.
 
+mod arrangement;
 mod cells;
 mod error;
 mod evid;

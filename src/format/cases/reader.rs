@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::arrangement::{self, Arrangement, CaseExtent};
 use super::input::{Input, Place, decoded};
-use super::json::Arrangement;
 use super::table::Table;
 use super::{CaseError, CaseFormat, evid, hcs, json};
 use crate::format::source::SourceText;
@@ -272,7 +272,7 @@ impl<R: Read> Read for Counted<R> {
 fn detect(input: &Input) -> CaseFormat {
     let format = CaseFormat::detect(input.file(), &input.text(input.rest().len()));
     let has_extension = CaseFormat::by_extension(input.file()).is_some();
-    if format == CaseFormat::Json && !has_extension && json::is_lines(input) {
+    if format == CaseFormat::Json && !has_extension && arrangement::is_lines(input) {
         CaseFormat::JsonLines
     } else {
         format
@@ -317,7 +317,7 @@ fn find_case(
     layout: &Layout,
     input: &mut Input,
     number: usize,
-) -> Result<Option<json::Found>, CaseError> {
+) -> Result<Option<CaseExtent>, CaseError> {
     let arrangement = match layout {
         Layout::Json(arrangement) => *arrangement,
         _ => Arrangement::Lines,
