@@ -1,12 +1,12 @@
 //! Reads the networks in the subfolders of `CLIQUESCOPE_CORPUS` (default: `../shared/corpus`) if
 //! that folder exists. No file may cause a panic, every error must have a position, and at least
-//! half of the files in each subfolder must open. `tests/bif.rs` reads the BIF files.
+//! half of the files in each subfolder must open.
 
 use std::path::Path;
 
 use cliquescope::format::{self, OpenError};
 
-const FOLDERS: [&str; 8] = ["net", "uai", "bifxml", "xml", "xdsl", "dnet", "dsl", "dsc"];
+const FOLDERS: [&str; 9] = ["bif", "net", "uai", "bifxml", "xml", "xdsl", "dnet", "dsl", "dsc"];
 
 #[test]
 fn every_file_of_the_corpus_opens_or_is_refused_with_a_position() {

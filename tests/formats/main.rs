@@ -1,11 +1,13 @@
 //! Reading and writing network files: valid files, and how mistakes are reported.
 
+mod bif;
 mod classes;
 mod corpus;
 mod dnet;
 mod dsc;
 mod dsl;
 mod net;
+mod opening;
 mod round_trips;
 mod rows;
 mod uai;

@@ -1,7 +1,8 @@
 //! Reading BIF: valid files, and the messages for invalid ones.
 
-use cliquescope::format::{self, Format, NetworkOrigin, OpenError, ReadNetwork, SAMPLES, Warning};
-use cliquescope::network::Network;
+use cliquescope::format::{self, Format, NetworkOrigin, ReadNetwork, Warning};
+
+use super::{read, refused, values};
 
 /// A BIF file with the variables `a` (two states) and `b` (three states), a table for `a`, and
 /// `block`.
@@ -13,21 +14,6 @@ fn with_block(block: &str) -> String {
          probability ( a ) {{ table 0.25, 0.75; }}\n\
          {block}\n"
     )
-}
-
-fn read(text: &str) -> ReadNetwork {
-    format::open_bytes("t.bif", text).unwrap_or_else(|error| panic!("{error}\n{text}"))
-}
-
-fn error_message(text: &str) -> String {
-    match format::open_bytes("t.bif", text) {
-        Ok(_) => panic!("no error for:\n{text}"),
-        Err(error) => error.to_string(),
-    }
-}
-
-fn values(network: &Network, variable: &str) -> Vec<f64> {
-    network.cpt(network.find(variable).unwrap()).values().to_vec()
 }
 
 #[test]
@@ -55,7 +41,7 @@ probability(Grunting/Report|"a b"){
 }
 probability ( "a b" ) { table 2.0E-1 0.3 0.5; }
 "#;
-    let ReadNetwork { network, warnings, origin, .. } = read(text);
+    let ReadNetwork { network, warnings, origin, .. } = read("t.bif", text);
     assert_eq!(network.name(), "two words");
     assert_eq!(origin, NetworkOrigin::Bytes("t.bif".into()));
     assert_eq!(warnings, []);
@@ -77,7 +63,7 @@ fn keywords_are_case_insensitive() {
     assert_eq!(read.network.variables()[0].states(), ["Table", "DEFAULT"]);
     assert_eq!(values(&read.network, "Type"), [0.25, 0.75]);
     assert_eq!(values(&read.network, "b"), [0.0, 1.0, 1.0, 0.0]);
-    let error = error_message("NETWORK n { }\nVARIABLE b { KIND discrete; }");
+    let error = refused("t.bif", "NETWORK n { }\nVARIABLE b { KIND discrete; }");
     assert_eq!(error, "t.bif:2:14: expected 'type', 'property' or '}', found 'KIND'");
 }
 
@@ -92,15 +78,15 @@ fn in_a_table_the_child_varies_slowest_and_the_last_parent_fastest() {
         }",
     );
     let expected = [0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.4, 0.6, 0.5, 0.5, 0.6, 0.4];
-    assert_eq!(values(&read(&text).network, "c"), expected);
+    assert_eq!(values(&read("t.bif", &text).network, "c"), expected);
 }
 
 #[test]
 fn a_default_fills_missing_rows() {
     let text = with_block("probability ( b | a ) { default 0.5 0.25 0.25; (yes) 0 0 1; }");
-    assert_eq!(values(&read(&text).network, "b"), [0.5, 0.25, 0.25, 0.0, 0.0, 1.0]);
+    assert_eq!(values(&read("t.bif", &text).network, "b"), [0.5, 0.25, 0.25, 0.0, 0.0, 1.0]);
     let text = with_block("probability ( b ) { default 0.5 0.25 0.25; }");
-    assert_eq!(values(&read(&text).network, "b"), [0.5, 0.25, 0.25]);
+    assert_eq!(values(&read("t.bif", &text).network, "b"), [0.5, 0.25, 0.25]);
 }
 
 #[test]
@@ -109,7 +95,7 @@ fn the_bar_is_optional_and_blocks_may_come_in_any_order() {
                 variable b { type discrete[2] {p q}; }\n\
                 probability (a) { table 0.5 0.5; }\n\
                 variable a { type discrete[2] {x y}; }";
-    let network = read(text).network;
+    let network = read("t.bif", text).network;
     assert_eq!(network.name(), "");
     assert_eq!(network.variables()[0].name(), "b");
     assert_eq!(network.cpt(network.find("b").unwrap()).parents(), [network.find("a").unwrap()]);
@@ -118,7 +104,7 @@ fn the_bar_is_optional_and_blocks_may_come_in_any_order() {
 #[test]
 fn byte_order_mark_latin1_and_dos_line_endings_are_accepted() {
     let text = with_block("probability ( b ) { table 0.5 0.25 0.25; }");
-    let plain = read(&text).network;
+    let plain = read("t.bif", &text).network;
     let mut bytes = b"\xef\xbb\xbf".to_vec();
     bytes.extend(text.replace('\n', "\r\n").into_bytes());
     let marked = format::open_bytes("t.bif", bytes).unwrap().network;
@@ -132,7 +118,7 @@ fn byte_order_mark_latin1_and_dos_line_endings_are_accepted() {
 fn rows_that_are_slightly_off_are_normalised_with_one_warning() {
     let text =
         with_block("probability ( b | a ) {\n(no) 0.3333 0.3333 0.3333;\n(yes) 0.2 0.3 0.4992;\n}");
-    let read = read(&text);
+    let read = read("t.bif", &text);
     let [Warning::RowsNormalised { file, off, rows, worst, line, lines }] = &read.warnings[..]
     else {
         panic!("{:?}", read.warnings)
@@ -149,7 +135,7 @@ fn rows_that_are_slightly_off_are_normalised_with_one_warning() {
     );
     let rounding =
         with_block("probability ( b ) { table 0.33333333333 0.33333333334 0.333333333329; }");
-    assert_eq!(self::read(&rounding).warnings, []);
+    assert_eq!(self::read("t.bif", &rounding).warnings, []);
 }
 
 #[test]
@@ -243,7 +229,7 @@ fn errors_give_the_position_and_the_reason() {
         ("graph { }", "t.bif:6:1: expected 'network', 'variable' or 'probability', found 'graph'"),
     ];
     for (block, message) in cases {
-        assert_eq!(error_message(&with_block(block)), message, "for {block}");
+        assert_eq!(refused("t.bif", &with_block(block)), message, "for {block}");
     }
 }
 
@@ -251,7 +237,7 @@ fn errors_give_the_position_and_the_reason() {
 fn a_cycle_is_reported_at_one_of_its_blocks() {
     let text = "variable a { type discrete[1] {x}; }\nvariable b { type discrete[1] {x}; }\n\
                 probability (a | b) { (x) 1; }\nprobability (b | a) { (x) 1; }";
-    let message = error_message(text);
+    let message = refused("t.bif", text);
     assert!(message.starts_with("t.bif:3:14: the arcs form a cycle: a -> b -> a"), "{message}");
 }
 
@@ -263,144 +249,11 @@ fn a_short_file_cannot_request_a_huge_table() {
     }
     let parents: Vec<_> = (1..80).map(|index| format!("v{index}")).collect();
     text += &format!("probability (v0 | {}) {{ default 0.5 0.5; }}", parents.join(", "));
-    let message = error_message(&text);
+    let message = refused("t.bif", &text);
     assert!(
         message.starts_with("t.bif:81:14: with the table of 'v0', which has 79 parents,"),
         "{message}"
     );
-}
-
-#[test]
-fn an_unknown_format_is_reported_with_the_start_of_the_file() {
-    let message = |name: &str, text: &str| format::open_bytes(name, text).unwrap_err().to_string();
-    let known = Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
-    assert_eq!(
-        message("a.html", "<html>\n<body/>"),
-        format!("a.html: unknown format: it begins with '<html>'; the known formats are {known}")
-    );
-    assert_eq!(
-        message("empty", " \n "),
-        format!("empty: unknown format: it is empty; the known formats are {known}")
-    );
-    assert_eq!(
-        message("empty.bif", "  "),
-        "empty.bif:1:3: expected 'network', 'variable' or 'probability', found the end of the file",
-        "the extension decides if there is no content"
-    );
-}
-
-#[test]
-fn the_content_decides_the_format_and_a_wrong_extension_causes_a_warning() {
-    let read = format::open_bytes("a.xdsl", "network n { }").unwrap();
-    assert_eq!(read.format, Format::Bif);
-    assert_eq!(
-        read.warnings[0].to_string(),
-        "a.xdsl: the extension says XDSL, but the content is BIF and was read as BIF"
-    );
-    let read = format::open_bytes("anything.txt", "/* BIF */ network n { }").unwrap();
-    assert_eq!((read.format, read.warnings), (Format::Bif, vec![]));
-}
-
-#[test]
-fn for_an_unknown_name_the_samples_are_listed() {
-    let error = format::open("no/such/file.bif").unwrap_err();
-    assert_eq!(error, OpenError::NotFound("no/such/file.bif".into()));
-    assert!(error.to_string().contains("the samples are asia, cancer"), "{error}");
-}
-
-#[test]
-fn a_path_opens_a_file_and_a_name_opens_a_sample() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("asia");
-    std::fs::write(&path, with_block("probability ( b ) { table 1 0 0; }")).unwrap();
-    let read = format::open(path.to_str().unwrap()).unwrap();
-    assert_eq!(read.network.name(), "two");
-    assert_eq!(read.origin, NetworkOrigin::File(path));
-    assert_eq!(read.origin.title(), "asia");
-    let read = format::open("Asia").unwrap();
-    assert_eq!(read.origin, NetworkOrigin::Sample("asia"));
-    let error = format::open(folder.path().to_str().unwrap()).unwrap_err();
-    assert!(matches!(error, OpenError::Unreadable { .. }), "{error}");
-}
-
-#[test]
-fn every_sample_opens_and_matches_its_description() {
-    assert_eq!(SAMPLES.len(), 13);
-    for sample in SAMPLES {
-        let read = sample.open();
-        assert_eq!(read.network.variables().len(), sample.variables, "{}", sample.name);
-        assert_eq!(read.network.arc_count(), sample.arcs, "{}", sample.name);
-        assert_eq!(read.network.name(), sample.name);
-        assert!(read.warnings.len() <= 1, "{:?}", read.warnings);
-    }
-}
-
-#[test]
-fn mutated_files_do_not_cause_a_panic() {
-    use rand::{RngExt, SeedableRng};
-    let valid = with_block(
-        "// c\nprobability ( b | a ) { (no) 1e0 0 \"0\"; default 0.5 0.25, 0.25; property x; }",
-    );
-    let valid = valid.as_bytes();
-    let tokens: [&[u8]; 12] = [
-        b"{",
-        b"}",
-        b"(",
-        b");",
-        b"|",
-        b"\"",
-        b"/*",
-        b"//",
-        b"property",
-        b"\xff",
-        b"1e999",
-        b"[99999999999]",
-    ];
-    let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(1);
-    for _ in 0..20_000 {
-        let mut bytes = valid.to_vec();
-        for _ in 0..random.random_range(1..4) {
-            let start = random.random_range(0..bytes.len());
-            match random.random_range(0..4) {
-                0 => bytes.truncate(start.max(1)),
-                1 => drop(bytes.drain(start..(start + 7).min(bytes.len() - 1).max(start))),
-                2 => bytes[start] = random.random(),
-                _ => {
-                    let token = tokens[random.random_range(0..tokens.len())];
-                    bytes.splice(start..start, token.iter().copied());
-                }
-            }
-        }
-        if let Err(error) = format::open_bytes("t.bif", bytes) {
-            assert!(!error.to_string().is_empty());
-        }
-    }
-}
-
-#[test]
-fn every_bif_file_of_the_corpus_opens_or_is_refused_with_a_position() {
-    let folder = std::env::var_os("CLIQUESCOPE_CORPUS").map_or_else(
-        || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/bif"),
-        |corpus| std::path::Path::new(&corpus).join("bif"),
-    );
-    let Ok(files) = std::fs::read_dir(&folder) else {
-        eprintln!("SKIPPED: there is no {}", folder.display());
-        return;
-    };
-    for file in files {
-        let path = file.unwrap().path();
-        match format::open_path(&path) {
-            Ok(read) => {
-                eprintln!("{}: {} variables", path.display(), read.network.variables().len());
-                read.warnings.iter().for_each(|warning| eprintln!("    {warning}"));
-            }
-            Err(OpenError::Format(error)) => {
-                eprintln!("{error}");
-                assert!(error.line >= 1 && error.column >= 1 && !error.message.is_empty());
-            }
-            Err(error) => panic!("an error without a position: {error}"),
-        }
-    }
 }
 
 #[test]
@@ -409,9 +262,12 @@ fn deviations_written_by_other_programs_are_accepted() {
     let unusual =
         with_block("probability ( b ) { table 5E-1f, .25d 0.25; };;").replace("; }\n", "; };\n");
     let unusual = format!("\u{a0}{unusual}\u{a0}\r\n\u{1a}\0\0");
-    assert_eq!(values(&read(&unusual).network, "b"), values(&read(&plain).network, "b"));
     assert_eq!(
-        error_message(&format!("; {plain}")),
+        values(&read("t.bif", &unusual).network, "b"),
+        values(&read("t.bif", &plain).network, "b")
+    );
+    assert_eq!(
+        refused("t.bif", &format!("; {plain}")),
         "t.bif:1:1: expected 'network', 'variable' or 'probability', found ';'"
     );
 }
@@ -420,7 +276,7 @@ fn deviations_written_by_other_programs_are_accepted() {
 fn rows_rounded_to_two_digits_are_accepted_and_probability_bounds_are_not() {
     let rounded =
         with_block("probability ( b | a ) {\n(no) 0.33 0.33 0.33;\n(yes) 0.34 0.34 0.33;\n}");
-    let read = read(&rounded);
+    let read = read("t.bif", &rounded);
     assert_eq!(
         read.warnings[0].to_string(),
         "t.bif: rows that did not sum to 1 were normalised: 2 of 3 (lines 7, 8); the worst, on line 7, \
@@ -430,7 +286,7 @@ fn rows_rounded_to_two_digits_are_accepted_and_probability_bounds_are_not() {
     assert!(third.iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-15), "{third:?}");
     let credal = with_block("probability ( b | a ) {\n(no) 0.3 0.3 0.3;\n(yes) 0.2 0.3 0.5;\n}");
     assert_eq!(
-        error_message(&credal),
+        refused("t.bif", &credal),
         "t.bif:7:1: the row of 'b' for (no): the row sums to 0.9, not to 1 (within 0.015)"
     );
 }
