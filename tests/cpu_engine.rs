@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use cliquescope::cancel::CancelToken;
-use cliquescope::engine::{self, BatchAnswers, LoadOptions, PaperOptions, Propagator, RunError};
+use cliquescope::engine::{self, BatchAnswers, LoadOptions, Propagator, RunError};
 use cliquescope::format::open;
 use cliquescope::network::{Evidence, Network, VariableId};
 use cliquescope::potential::Precision;
@@ -21,6 +21,28 @@ fn sample(name: &str) -> Arc<CompiledNetwork> {
     Arc::new(compiled.expect("it is not cancelled"))
 }
 
+/// Loads `compiled` into engine `cpu`, in the given form or in the one that the engine chooses.
+fn load_as(
+    compiled: &Arc<CompiledNetwork>,
+    precision: Precision,
+    threads: usize,
+    form: Option<Form>,
+) -> Box<dyn Propagator> {
+    let memory = MemoryLimit::from_bytes(4 << 30);
+    let options = LoadOptions { precision, threads, memory, form, ..LoadOptions::default() };
+    let engine = engine::by_name("cpu").expect("an engine of this name");
+    engine.load(compiled, &options).expect("the network fits in memory")
+}
+
+/// Loads `compiled` into engine `cpu`.
+fn load(
+    compiled: &Arc<CompiledNetwork>,
+    precision: Precision,
+    threads: usize,
+) -> Box<dyn Propagator> {
+    load_as(compiled, precision, threads, None)
+}
+
 /// Propagates the cases one after another on `threads` threads.
 fn run(
     compiled: &Arc<CompiledNetwork>,
@@ -28,10 +50,7 @@ fn run(
     threads: usize,
     cases: &[Evidence],
 ) -> Vec<Posteriors> {
-    let memory = MemoryLimit::from_bytes(4 << 30);
-    let options = LoadOptions { precision, threads, memory, ..LoadOptions::default() };
-    let engine = engine::by_name("cpu").expect("an engine of this name");
-    let mut propagator = engine.load(compiled, &options).expect("the network fits in memory");
+    let mut propagator = load(compiled, precision, threads);
     assert_eq!(propagator.threads(), threads);
     let mut propagate = |case: &Evidence| {
         let watch = Watch::timed(compiled.plan(), CancelToken::new());
@@ -62,19 +81,8 @@ fn short_messages_are_timed_in_groups_and_long_ones_alone() {
         [("asia", true), ("alarm", true), ("mildew", false), ("diabetes", false)]
     {
         let compiled = sample(name);
-        let memory = MemoryLimit::from_bytes(4 << 30);
         for threads in [1, 2] {
-            let paper = PaperOptions::default();
-            let options = LoadOptions {
-                precision: Precision::F64,
-                threads,
-                memory,
-                paper,
-                ..LoadOptions::default()
-            };
-            let engine = engine::by_name("cpu").expect("an engine of this name");
-            let mut propagator =
-                engine.load(&compiled, &options).expect("the network fits in memory");
+            let mut propagator = load(&compiled, Precision::F64, threads);
             let watch = Watch::timed(compiled.plan(), CancelToken::new());
             propagator.run(&Evidence::none(), &watch).expect("the evidence is possible");
             let trace = watch.trace();
@@ -101,19 +109,9 @@ fn short_messages_are_timed_in_groups_and_long_ones_alone() {
 #[test]
 fn the_product_at_the_root_and_the_start_of_threads_are_in_the_trace() {
     let compiled = sample("mildew");
-    let engine = engine::by_name("cpu").expect("an engine of this name");
     for form in [Form::Tables, Form::TableFree] {
         for threads in [1, 3] {
-            let options = LoadOptions {
-                precision: Precision::F64,
-                threads,
-                memory: MemoryLimit::from_bytes(4 << 30),
-                paper: PaperOptions::default(),
-                form: Some(form),
-                ..LoadOptions::default()
-            };
-            let mut propagator =
-                engine.load(&compiled, &options).expect("the network fits in memory");
+            let mut propagator = load_as(&compiled, Precision::F64, threads, Some(form));
             let watch = Watch::timed(compiled.plan(), CancelToken::new());
             propagator.run(&Evidence::none(), &watch).expect("the evidence is possible");
             let trace = watch.trace();
@@ -142,18 +140,6 @@ fn the_number_of_threads_changes_no_bit_of_a_propagation() {
             }
         }
     }
-}
-
-/// Loads `compiled` into engine `cpu`.
-fn load(
-    compiled: &Arc<CompiledNetwork>,
-    precision: Precision,
-    threads: usize,
-) -> Box<dyn Propagator> {
-    let memory = MemoryLimit::from_bytes(4 << 30);
-    let options = LoadOptions { precision, threads, memory, ..LoadOptions::default() };
-    let engine = engine::by_name("cpu").expect("an engine of this name");
-    engine.load(compiled, &options).expect("the network fits in memory")
 }
 
 /// The largest difference between two answers, which must agree on whether the case is possible.
@@ -327,17 +313,7 @@ fn the_number_of_threads_changes_only_the_last_digits_of_a_batch() {
 fn entries_that_zeros_and_observed_states_save_are_reported() {
     let compiled = sample("mildew");
     let entries = compiled.statistics().total_clique_entries;
-    let memory = MemoryLimit::from_bytes(4 << 30);
-    let paper = PaperOptions::default();
-    let options = LoadOptions {
-        precision: Precision::F64,
-        threads: 1,
-        memory,
-        paper,
-        ..LoadOptions::default()
-    };
-    let engine = engine::by_name("cpu").expect("an engine of this name");
-    let mut propagator = engine.load(&compiled, &options).expect("the network fits in memory");
+    let mut propagator = load(&compiled, Precision::F64, 1);
     let mut savings = |evidence: &Evidence| {
         let watch = Watch::timed(compiled.plan(), CancelToken::new());
         engine::propagate(&mut *propagator, &compiled, evidence, &watch)

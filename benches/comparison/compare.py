@@ -89,7 +89,8 @@ def main():
     parser.add_argument("--repeat", type=int, default=100, help="propagations by Cliquescope [100]")
     parser.add_argument("--seed", type=int, default=7, help="of the evidence [7]")
     parser.add_argument("--share", type=float, default=0.2, help="of the variables observed [0.2]")
-    parser.add_argument("--budget", type=float, default=2.0, help="seconds per timing of pyAgrum [2]")
+    parser.add_argument("--budget", type=float, default=2.0,
+                        help="seconds per timing of pyAgrum [2]")
     parser.add_argument("--program", default=str(ROOT / "target/release/cliquescope"))
     parser.add_argument("--json", help="file for all figures")
     args = parser.parse_args()

@@ -61,7 +61,8 @@ def main():
 
 def compare(path, options):
     """The verdict on one file, and the reason for it."""
-    ours = subprocess.run([options.program, "query", path, "--json"], capture_output=True, text=True)
+    command = [options.program, "query", path, "--json"]
+    ours = subprocess.run(command, capture_output=True, text=True)
     if ours.returncode != 0:
         return "refused", ours.stderr.strip()
     ours = list(json.loads(ours.stdout)["cases"][0]["posteriors"].items())
@@ -127,7 +128,8 @@ def load(path):
         return build(dnet(path.read_text(errors="replace"))), "read here"
     if path.suffix == ".xdsl":
         return build(xdsl(path)), "read here"
-    if path.suffix == ".xml" or path.suffix == ".bifxml" and b'TYPE="decision"' in path.read_bytes():
+    if path.suffix == ".xml" or (
+            path.suffix == ".bifxml" and b'TYPE="decision"' in path.read_bytes()):
         return without_decisions(path), "pyAgrum"
     if path.suffix == ".uai":
         return build(uai(path.read_text())), "read here"
@@ -192,11 +194,13 @@ def dnet(text):
         else:
             states = [f"state{state}" for state in range(int(fields["numstates"]))]
         numbers = [float(word) for word in words(fields.get("probs", ""))]
-        nodes[head[2]] = (states, words(fields.get("parents", "")), numbers if kind == "NATURE" else None)
+        parents = words(fields.get("parents", ""))
+        nodes[head[2]] = (states, parents, numbers if kind == "NATURE" else None)
     return nodes
 
 
-TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|%[^\n]*|//[^\n]*|/\*.*?\*/|[{}()=;|,]|[^\s{}()=;|,"%]+', re.S)
+TOKEN = re.compile(
+    r'"(?:[^"\\]|\\.)*"|%[^\n]*|//[^\n]*|/\*.*?\*/|[{}()=;|,]|[^\s{}()=;|,"%]+', re.S)
 
 
 def net(text):
@@ -268,7 +272,9 @@ def plain_net(tokens):
             open_at = tokens.index("{", at)
             kind, (inside, end) = tokens[at:open_at - 1], fields(open_at + 1)
             values = inside.get("state_values", [])
-            count = len(inside.get("states", values[1:] if inside.get("subtype") == ["interval"] else values))
+            if inside.get("subtype") == ["interval"]:
+                values = values[1:]
+            count = len(inside.get("states", values))
             nodes[tokens[open_at - 1]] = (kind, count or 2)
             at = end
         elif tokens[at] == "potential":
@@ -294,8 +300,8 @@ def plain_net(tokens):
 
 
 def bif(text):
-    """The nodes of a BIF file, in the form that `build` expects. Supports only names without quotes,
-    and `table` only for variables without parents.
+    """The nodes of a BIF file, in the form that `build` expects. Supports only names without
+    quotes, and `table` only for variables without parents.
     """
     text = re.sub(r"/\*.*?\*/|//[^\n]*|property[^;]*;", "", text, flags=re.S)
     nodes = {}
@@ -327,7 +333,10 @@ def uai(text):
     count = lambda: int(next(found))
     cards = [count() for _ in range(count())]
     scopes = [[count() for _ in range(count())] for _ in range(count())]
-    nodes = {f"x{index}": ([str(state) for state in range(card)], [], None) for index, card in enumerate(cards)}
+    nodes = {
+        f"x{index}": ([str(state) for state in range(card)], [], None)
+        for index, card in enumerate(cards)
+    }
     for *parents, child in scopes:
         numbers = [float(next(found)) for _ in range(count())]
         nodes[f"x{child}"] = (nodes[f"x{child}"][0], [f"x{parent}" for parent in parents], numbers)
@@ -341,7 +350,8 @@ def xdsl(path):
         states = [state.get("id") for state in node.findall("state")]
         parents = (node.findtext("parents") or "").split()
         if node.tag == "cpt":
-            nodes[node.get("id")] = (states, parents, [float(w) for w in node.findtext("probabilities").split()])
+            numbers = [float(word) for word in node.findtext("probabilities").split()]
+            nodes[node.get("id")] = (states, parents, numbers)
         elif node.tag == "decision":
             nodes[node.get("id")] = (states, [], None)
         elif node.tag not in ("utility", "mau"):
