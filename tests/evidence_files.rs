@@ -189,7 +189,8 @@ fn errors_give_the_position_and_the_reason() {
         (
             "a.csv",
             "x,y\n",
-            "a.csv:1:1: no column of the header (x, y) is a variable; variables are rain, wind, very cold, hail, odd",
+            "a.csv:1:1: no column of the header (x, y) is a variable; variables are rain, wind, \
+             very cold, hail, odd",
         ),
         ("a.csv", " \n", "a.csv:1:1: the file is empty, expected a header with names of variables"),
         ("a.csv", "rain,wind\nyes,\"low\n", "a.csv:2:5: case 1: this quote is not closed"),
@@ -217,7 +218,8 @@ fn errors_give_the_position_and_the_reason() {
         (
             "a.evid",
             "3 0 1",
-            "a.evid:1:1: found 2 numbers after the number of findings, 3; expected two for each finding: the indices of the variable and the state",
+            "a.evid:1:1: found 2 numbers after the number of findings, 3; expected two for each \
+             finding: the indices of the variable and the state",
         ),
         ("a.evid", "1 5 0", "a.evid:1:3: there is no variable 5, expected 0 to 4"),
         (

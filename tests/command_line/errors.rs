@@ -50,7 +50,8 @@ fn errors_in_evidence_files_are_reported_with_their_position() {
         ("{\"evidence\": {", "cases.json:1:14: case 1: the file ends before the JSON is complete"),
         (
             "{\"evidence\": {\"xray\": 1}}",
-            "cases.json:1:23: case 1: invalid type: integer `1`, expected the label of a state, in quotes",
+            "cases.json:1:23: case 1: invalid type: integer `1`, expected the label of a state, \
+             in quotes",
         ),
     ];
     for (content, message) in cases {

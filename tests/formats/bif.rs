@@ -155,7 +155,8 @@ fn errors_give_the_position_and_the_reason() {
         ),
         (
             "probability ( b | a ) {\n (no) 1 0 0;\n}",
-            "t.bif:6:15: the table of 'b' lacks 1 of 2 rows, the first for (yes), and has no default",
+            "t.bif:6:15: the table of 'b' lacks 1 of 2 rows, the first for (yes), and has no \
+             default",
         ),
         (
             "probability ( b | a ) {\n (no) 1 0 0;\n (no) 1 0 0; (yes) 1 0 0;\n}",
@@ -179,8 +180,8 @@ fn errors_give_the_position_and_the_reason() {
         ),
         (
             "probability ( b | a ) { table 1 0 0; }",
-            "t.bif:6:25: the table of 'b' has 3 numbers, expected 6, 3 for each of 2 configurations of the \
-             parents",
+            "t.bif:6:25: the table of 'b' has 3 numbers, expected 6, 3 for each of 2 \
+             configurations of the parents",
         ),
         (
             "probability ( b ) { table 1 0 0; default 1 0 0; }",
@@ -220,7 +221,8 @@ fn errors_give_the_position_and_the_reason() {
         ("probability ( b ) { table 1 0 0 }", "t.bif:6:33: expected a number or ';', found '}'"),
         (
             "probability ( b ) { table 1 0 0;",
-            "t.bif:7:1: expected '(', 'table', 'default', 'property' or '}', found the end of the file",
+            "t.bif:7:1: expected '(', 'table', 'default', 'property' or '}', found the end of the \
+             file",
         ),
         ("probability b { table 1 0 0; }", "t.bif:6:13: expected '(', found 'b'"),
         ("/* b", "t.bif:6:1: this comment is not closed"),
@@ -279,8 +281,8 @@ fn rows_rounded_to_two_digits_are_accepted_and_probability_bounds_are_not() {
     let read = read("t.bif", &rounded);
     assert_eq!(
         read.warnings[0].to_string(),
-        "t.bif: rows that did not sum to 1 were normalised: 2 of 3 (lines 7, 8); the worst, on line 7, \
-         was off by 1.00e-2"
+        "t.bif: rows that did not sum to 1 were normalised: 2 of 3 (lines 7, 8); the worst, on \
+         line 7, was off by 1.00e-2"
     );
     let third = values(&read.network, "b")[..3].to_vec();
     assert!(third.iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-15), "{third:?}");

@@ -89,8 +89,8 @@ fn mistakes_are_reported_with_their_position() {
         ),
         (
             "class M { instance i : C { } node z { states = (\"a\"); } potential (z | i) { } }",
-            "2:72: 'z' has the parent 'i', which is a node neither of its class nor of an instance in \
-             that class",
+            "2:72: 'z' has the parent 'i', which is a node neither of its class nor of an \
+             instance in that class",
         ),
         (
             "class M { instance i : C (x = u; v = x) { } instance j : C (x = v; u = x) { } }",
@@ -112,8 +112,8 @@ fn mistakes_are_reported_with_their_position() {
         ),
         (
             "class M { node z { states = (\"a\"); } }",
-            "2:1: neither of the classes 'C' and 'M' is inside another class; expected only one such \
-             class, the network",
+            "2:1: neither of the classes 'C' and 'M' is inside another class; expected only one \
+             such class, the network",
         ),
         ("class M { instance i C { } }", "2:22: expected ':', found 'C'"),
         ("class M { instance i : C (x) { } }", "2:28: expected '=', found ')'"),

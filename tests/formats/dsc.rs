@@ -66,7 +66,8 @@ fn mistakes_are_reported_with_their_position() {
         (b("(0) : 1, 0; (1) : 0, 0, 1;"), "t.dsc:5:22: the row of 'B' has 2 numbers, expected 3"),
         (
             b("(0) : 1, 0, 0;"),
-            "t.dsc:5:1: the table of 'B' lacks 1 of 2 rows, the first for (yes), and has no default",
+            "t.dsc:5:1: the table of 'B' lacks 1 of 2 rows, the first for (yes), and has no \
+             default",
         ),
         (
             b("(0) : 1, 0, 0; (no) : 1, 0, 0;"),

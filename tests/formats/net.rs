@@ -65,8 +65,8 @@ fn a_class_is_a_network() {
     assert_eq!(read(text).network.name(), "Sprinkler");
     assert_eq!(
         refused("class A { }\nclass B { }"),
-        "a.net:2:1: neither of the classes 'A' and 'B' is inside another class; expected only one such \
-         class, the network"
+        "a.net:2:1: neither of the classes 'A' and 'B' is inside another class; expected only one \
+         such class, the network"
     );
 }
 
@@ -79,8 +79,8 @@ fn rows_are_weights_and_missing_tables_become_uniform() {
         warnings(&read),
         [
             "a.net: variables without a table were given uniform distributions: b",
-            "a.net: rows that did not sum to 1 were normalised: 2 of 2 (line 4); the worst, on line 4, was \
-             off by 3.90e1"
+            "a.net: rows that did not sum to 1 were normalised: 2 of 2 (line 4); the worst, on \
+             line 4, was off by 3.90e1"
         ]
     );
 }
@@ -176,8 +176,8 @@ fn mistakes_are_reported_with_their_position_and_what_was_expected() {
         ("node c { label = \"x; }", "4:18: this quote is not closed"),
         (
             "edge (a b)",
-            "4:1: expected 'net', 'class', 'instance', 'potential', 'node' or a kind of node (such as \
-             'decision'), found 'edge'",
+            "4:1: expected 'net', 'class', 'instance', 'potential', 'node' or a kind of node \
+             (such as 'decision'), found 'edge'",
         ),
         ("node c [", "4:8: expected '{', found '['"),
         (

@@ -39,8 +39,8 @@ fn percentages_may_be_rounded() {
         warnings(&read),
         [
             "t.uai: tables in percent were divided by 100: x0 (line 1)",
-            "t.uai: rows that did not sum to 1 were normalised: 1 of 1 (line 1); the worst, on line \
-             1, was off by 1.00e-2"
+            "t.uai: rows that did not sum to 1 were normalised: 1 of 1 (line 1); the worst, on \
+             line 1, was off by 1.00e-2"
         ]
     );
 }
@@ -111,8 +111,8 @@ fn a_row_of_zeros_is_refused_if_its_parents_can_be_in_these_states() {
     let row = "(n, n) 1 0; (n, y) 1 0;\n(y, y) 0 0; (y, n) 1 0;";
     assert_eq!(
         refused("t.bif", &bif("0.5 0.5", SAME, row)),
-        "t.bif:9:1: the row of 'c' for a = y, b = y has only zeros, expected a sum of 1: the reader \
-         could not prove that these states are impossible"
+        "t.bif:9:1: the row of 'c' for a = y, b = y has only zeros, expected a sum of 1: the \
+         reader could not prove that these states are impossible"
     );
     assert_eq!(
         refused("t.bif", &bif("0 0", SAME, "default 1 0;")),
@@ -123,8 +123,8 @@ fn a_row_of_zeros_is_refused_if_its_parents_can_be_in_these_states() {
     let default = "(n, n) 1 0; default 0 0;";
     assert_eq!(
         refused("t.bif", &bif("0.5 0.5", SAME, default)),
-        "t.bif:8:13: the row of 'c' for a = y, b = y has only zeros, expected a sum of 1: the reader \
-         could not prove that these states are impossible"
+        "t.bif:8:13: the row of 'c' for a = y, b = y has only zeros, expected a sum of 1: the \
+         reader could not prove that these states are impossible"
     );
     // A row of zeros in the table of an ancestor excludes nothing. An unused default is not
     // checked.

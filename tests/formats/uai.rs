@@ -97,7 +97,8 @@ fn mistakes_are_reported_with_their_position_and_what_was_expected() {
         ),
         (
             "MARKOV 1 2 1 1 0 2 0.5 1e999",
-            "a.uai:1:24: expected value 2 of 2 of function 0, a number of at least 0, found '1e999'",
+            "a.uai:1:24: expected value 2 of 2 of function 0, a number of at least 0, found \
+             '1e999'",
         ),
         (
             "MARKOV 1 2 1 1 0 2 0.5 NaN",
@@ -117,8 +118,8 @@ fn mistakes_are_reported_with_their_position_and_what_was_expected() {
         ),
         (
             "BAYES 1 2\n2 1 0\n1 0 2 1 0 2 1 0",
-            "a.uai:3:1: variable 0 is the child (the last variable) of a second function; the first is \
-             on line 2",
+            "a.uai:3:1: variable 0 is the child (the last variable) of a second function; the \
+             first is on line 2",
         ),
         (
             "BAYES 2 2 2 2 2 0 1 2 1 0 4 1 0 1 0 4 1 0 1 0",

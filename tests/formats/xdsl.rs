@@ -145,8 +145,8 @@ fn mistakes_are_reported_with_their_position() {
             with(
                 "<deterministic id='d'><state id='s'/><parents>a</parents><resultingstates>s</resultingstates></deterministic>",
             ),
-            "t.xdsl:5:58: the function of 'd' has 1 value, expected 2, one for each configuration of the \
-             parents",
+            "t.xdsl:5:58: the function of 'd' has 1 value, expected 2, one for each configuration \
+             of the parents",
         ),
         (
             noisy("<parameters>.8 .2 0 1 .1</parameters>"),
@@ -155,15 +155,18 @@ fn mistakes_are_reported_with_their_position() {
         ),
         (
             noisy("<parameters>.8 .2 0 1 .1 .8</parameters>"),
-            "t.xdsl:6:23: a column of the parameters of 'n': the row sums to 0.9, not to 1 (within 0.01)",
+            "t.xdsl:6:23: a column of the parameters of 'n': the row sums to 0.9, not to 1 \
+             (within 0.01)",
         ),
         (
             noisy(&format!("<strengths>0 0</strengths>{good}")),
-            "t.xdsl:6:14: the strengths of parent 'a' of 'n' contain 0, expected each of 0 to 1 once",
+            "t.xdsl:6:14: the strengths of parent 'a' of 'n' contain 0, expected each of 0 to 1 \
+             once",
         ),
         (
             noisy(&format!("<strengths>0 7</strengths>{good}")),
-            "t.xdsl:6:14: the strengths of parent 'a' of 'n' contain 7, expected each of 0 to 1 once",
+            "t.xdsl:6:14: the strengths of parent 'a' of 'n' contain 7, expected each of 0 to 1 \
+             once",
         ),
         (
             noisy(&format!("<strengths>0</strengths>{good}")),
