@@ -177,6 +177,23 @@ fn start_lesson(harness: &mut Harness<'static, Workbench>, lesson: usize) {
     settle(harness);
 }
 
+/// Presses the key for the next step until step `number` of `count` is shown.
+fn go_to_step(harness: &mut Harness<'static, Workbench>, number: usize, count: usize) {
+    let wanted = format!("Step {number} of {count}");
+    for _ in 0..3 * count {
+        if harness.query_by_label(&wanted).is_some() {
+            return;
+        }
+        if let Some(answer) = harness.query_by_label("Show the answer") {
+            answer.click();
+            harness.run_steps(3);
+        }
+        harness.key_press(Key::PageDown);
+        settle(harness);
+    }
+    panic!("there is no {wanted}");
+}
+
 /// The name of each observed variable and the index of its observed state.
 fn evidence(harness: &Harness<'_, Workbench>) -> Vec<(String, usize)> {
     let document = harness.state().model().document.as_ref().expect("a network is open");
@@ -230,10 +247,13 @@ fn a_lesson_can_be_left_and_resumed() {
     start_lesson(&mut harness, 0);
     harness.get_by_label("Next").click();
     harness.run_steps(3);
-    // Next performs the action of the step.
+    // Next performs the action of the step, and stays because its numbers change.
     harness.get_by_label("Next").click();
     settle(&mut harness);
+    harness.get_by_label("Step 2 of 7");
     assert_eq!(evidence(&harness), [("xray".to_owned(), 0)]);
+    harness.get_by_label("Next").click();
+    settle(&mut harness);
     harness.get_by_label("Leave lesson").click();
     settle(&mut harness);
     let title = |harness: &Harness<'_, Workbench>| {
@@ -264,6 +284,8 @@ fn the_targets_of_the_first_two_lessons_are_on_screen() {
             });
             let ctx = harness.ctx.clone();
             harness.state_mut().run_command(&ctx, LessonCommand::ShowAnswer);
+            harness.state_mut().run_command(&ctx, LessonCommand::DoIt);
+            settle(&mut harness);
             harness.state_mut().run_command(&ctx, LessonCommand::Next);
             harness.run_steps(3);
         }
@@ -283,23 +305,18 @@ fn the_strip_covers_no_pane_and_next_stays_in_place() {
     start_lesson(&mut harness, 0);
     let place = |harness: &Harness<'_, Workbench>| harness.get_by_label("Next").rect();
     let first = place(&harness);
-    for step in &LESSONS[0].steps[1..] {
-        harness.key_press(Key::PageDown);
-        harness.run_steps(2);
+    for (number, step) in (2..).zip(&LESSONS[0].steps[1..]) {
+        go_to_step(&mut harness, number, 7);
         harness.key_press(Key::PageUp);
-        harness.run_steps(2);
-        harness.key_press(Key::PageDown);
         settle(&mut harness);
+        harness.get_by_label(&format!("Step {} of 7", number - 1));
+        go_to_step(&mut harness, number, 7);
         let next = if step == LESSONS[0].steps.last().unwrap() { "Finish" } else { "Next" };
         assert_eq!(harness.get_by_label(next).rect(), first, "{}", step.text);
         let strip = harness.get_by_label("Leave lesson").rect().bottom();
         for pane in ["Variables", "Junction tree", "Network"] {
             let pane = targets::find(&harness.ctx, pane).expect("a pane in front");
             assert!(pane.top() > strip, "{}", step.text);
-        }
-        if step.question.is_some() {
-            harness.get_by_label("Show the answer").click();
-            harness.run_steps(3);
         }
     }
 }
@@ -308,17 +325,14 @@ fn the_strip_covers_no_pane_and_next_stays_in_place() {
 fn a_question_is_answered_before_the_answer_is_shown() {
     let mut harness = open("asia");
     start_lesson(&mut harness, 0);
-    for _ in 0..3 {
-        harness.get_by_label("Next").click();
-        settle(&mut harness);
-    }
-    harness.get_by_label("Step 4 of 7");
+    go_to_step(&mut harness, 4, 7);
     let because = "the visit makes tuberculosis more likely";
     assert!(harness.query_by_label_contains(because).is_none());
     assert!(harness.get_by_label("Next").accesskit_node().is_disabled());
     harness.key_press(Key::PageDown);
     settle(&mut harness);
     harness.get_by_label("Step 4 of 7");
+    assert_eq!(evidence(&harness).len(), 1, "the task is not done for the user");
     harness.get_by_label("It rises.").click();
     harness.run_steps(3);
     assert!(harness.query_by_label_contains(because).is_none(), "the task is not done");
@@ -374,4 +388,64 @@ fn a_lesson_file_can_be_opened_and_its_mistakes_are_shown() {
     harness.get_by_label("Next").click();
     settle(&mut harness);
     harness.get_by_label_contains("the network has no variable 'Smokes'");
+}
+
+#[test]
+fn an_elimination_order_is_chosen_by_clicks_and_taken_back() {
+    let mut harness = open("asia");
+    let ctx = harness.ctx.clone();
+    let elimination = cliquescope::app::state::pane::Pane::Elimination;
+    let show = cliquescope::app::state::command::ViewCommand::Show(elimination);
+    harness.state_mut().run_command(&ctx, show);
+    harness.run_steps(4);
+    harness.get_by_label("0 of 8 variables eliminated");
+    harness.get_by_label_contains("Eliminate either: adds 8 fill edges").click();
+    harness.run_steps(3);
+    harness.get_by_label("1 of 8 variables eliminated");
+    let total = |harness: &Harness<'_, Workbench>| {
+        harness.state().model().hand_elimination().expect("begun").done.cost().total
+    };
+    assert_eq!(total(&harness), 64);
+    harness.get_by_label("Take back").click();
+    harness.run_steps(3);
+    assert_eq!(total(&harness), 0);
+    harness.get_by_label("Finish with min-fill").click();
+    harness.run_steps(3);
+    assert_eq!(total(&harness), 40);
+    harness.get_by_label("Your order is as good as the best known one.");
+    harness.get_by_label("Start again").click();
+    harness.run_steps(3);
+    assert_eq!(total(&harness), 0);
+}
+
+#[test]
+fn the_lesson_about_the_gpu_plays_recorded_runs_on_scales_of_their_own() {
+    let mut harness = open("asia");
+    let lesson = LESSONS.iter().position(|lesson| lesson.id == "gpu-time").expect("shipped");
+    start_lesson(&mut harness, lesson);
+    go_to_step(&mut harness, 5, 7);
+    harness.get_by_label("Show the answer").click();
+    harness.run_steps(3);
+    harness.get_by_label_contains("Measured for this program, recorded on ");
+    harness.get_by_label_contains("conjecture");
+    go_to_step(&mut harness, 6, 7);
+    harness.get_by_label("Recorded GPU runs").click();
+    settle(&mut harness);
+    harness.get_by_label("Done");
+    harness.get_by_label_contains("Recorded runs, each on a time scale of its own");
+    let slow_motion = "Slow motion of gpu-paper f32, naive, 128 threads per block, recorded on ";
+    harness.get_by_label_contains(slow_motion);
+    let document = harness.state().model().document.as_ref().expect("a network is open");
+    let traces = document.traces_to_compare();
+    assert!(traces.iter().all(|(title, _)| title.contains("recorded on")));
+    let [paper, fastest] = [traces[0].1, traces[1].1];
+    assert!(paper.elapsed > 10 * fastest.elapsed);
+    assert_eq!(document.stretch(paper), 1.0);
+    let ratio = paper.elapsed.as_secs_f64() / fastest.elapsed.as_secs_f64();
+    assert!((document.stretch(fastest) / ratio - 1.0).abs() < 1e-3);
+    // Stepping along the plan is about this machine again.
+    harness.get_by_label("Message by message").click();
+    settle(&mut harness);
+    let document = harness.state().model().document.as_ref().expect("a network is open");
+    assert!(document.shown.is_none() && document.beside.is_none());
 }

@@ -9,8 +9,9 @@
 //! `greedy` runs the heuristics on a `dynamic` graph; `search`, `improvement`, `anneal`,
 //! `elimination_tree` and `reduction` find better orders; `critical_path` and `centre` shape and
 //! root the tree; `clique_tree` builds a tree quickly for a single propagation; `merge` does what
-//! the paper names as future work. Memory, and the time of all but the search, grow nearly linearly
-//! with the size of the tree.
+//! the paper names as future work; `stepwise` eliminates one variable at a time, in an order that a
+//! person chooses. Memory, and the time of all but the search, grow nearly linearly with the size of
+//! the tree.
 
 mod anneal;
 mod centre;
@@ -30,6 +31,7 @@ mod reduction;
 mod search;
 mod spanning;
 mod statistics;
+mod stepwise;
 mod too_large;
 mod triangulation;
 
@@ -42,5 +44,6 @@ pub use merge::{MergeLimits, merge_small_separators};
 pub use moral::{MoralGraph, table_entries};
 pub use spanning::build_junction_tree;
 pub use statistics::TreeStatistics;
+pub use stepwise::{EliminationCost, EliminationStep, StepwiseElimination};
 pub use too_large::{GraphTooLarge, TriangulationError};
 pub use triangulation::{Triangulation, TriangulationOptions, triangulate};

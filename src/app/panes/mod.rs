@@ -5,6 +5,7 @@ pub mod cases;
 pub mod cliques;
 mod common;
 pub mod details;
+pub mod elimination;
 pub mod experiments;
 pub mod histogram;
 pub mod inside;
@@ -27,6 +28,7 @@ pub struct Panes {
     cases: cases::CasesPane,
     cliques: cliques::CliquesPane,
     details: details::DetailsPane,
+    elimination: elimination::EliminationPane,
     experiments: experiments::ExperimentsPane,
     histogram: histogram::HistogramPane,
     inside: inside::InsidePane,
@@ -44,6 +46,7 @@ impl Panes {
         match pane {
             Pane::JunctionTree => self.junction_tree.show(ui, model, commands),
             Pane::Network => self.network.show(ui, model, commands),
+            Pane::Elimination => self.elimination.show(ui, model, commands),
             Pane::Experiments => self.experiments.show(ui, model, commands),
             Pane::Overhead => self.overhead.show(ui, model, commands),
             Pane::Variables => self.variables.show(ui, model, commands),

@@ -5,7 +5,7 @@
 
 use eframe::egui::{
     Align, Button, Context, Grid, Id, LayerId, Layout, Order, Panel, Rect, RichText, ScrollArea,
-    Stroke, StrokeKind, Ui, vec2,
+    Stroke, StrokeKind, Ui, Vec2, vec2,
 };
 
 use crate::app::state::command::{Commands, LessonCommand};
@@ -35,15 +35,17 @@ pub fn show(ui: &mut Ui, course: &Course, model: &Model, commands: &mut Commands
         let height = ui.available_height();
         let wide = Layout::right_to_left(Align::Min);
         ui.allocate_ui_with_layout(vec2(ui.available_width(), height), wide, |ui| {
-            column(ui, BUTTONS_WIDTH, height, |ui| buttons(ui, course, model, commands));
+            column(ui, "buttons", vec2(BUTTONS_WIDTH, height), |ui| {
+                buttons(ui, course, model, commands)
+            });
             ui.separator();
             if let Some(comparison) = course.comparison(model) {
                 let width = COMPARISON_SHARE * ui.available_width();
-                column(ui, width, height, |ui| compare(ui, &comparison));
+                column(ui, "numbers", vec2(width, height), |ui| compare(ui, &comparison));
                 ui.separator();
             }
             let width = ui.available_width();
-            column(ui, width, height, |ui| text(ui, course, model, commands));
+            column(ui, "text", vec2(width, height), |ui| text(ui, course, model, commands));
         });
     });
     if let Some(target) = &course.step().target
@@ -54,12 +56,12 @@ pub fn show(ui: &mut Ui, course: &Course, model: &Model, commands: &mut Commands
 }
 
 /// Draws `content` from top to bottom in a column of this size, and scrolls it if it is higher.
-fn column(ui: &mut Ui, width: f32, height: f32, content: impl FnOnce(&mut Ui)) {
+/// `name` tells the columns apart.
+fn column(ui: &mut Ui, name: &str, size: Vec2, content: impl FnOnce(&mut Ui)) {
     let down = Layout::top_down(Align::Min);
-    ui.allocate_ui_with_layout(vec2(width, height), down, |ui| {
-        ui.set_width(width);
-        let id = ui.id().with("lesson column");
-        ScrollArea::vertical().id_salt(id).auto_shrink(false).show(ui, content);
+    ui.allocate_ui_with_layout(size, down, |ui| {
+        ui.set_width(size.x);
+        ScrollArea::vertical().id_salt(name).auto_shrink(false).show(ui, content);
     });
 }
 

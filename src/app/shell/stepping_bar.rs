@@ -17,7 +17,7 @@ pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let Some((stepping, compiled)) = model.stepping.as_ref().zip(model.compiled()) else { return };
     let total = model.document.as_ref().map_or(0.0, Document::traced_nanoseconds);
     let response = ui.horizontal_wrapped(|ui| {
-        mode_choice(ui, stepping.mode, total > 0.0, commands);
+        mode_choice(ui, stepping.mode, model.document.as_ref(), commands);
         ui.separator();
         buttons(ui, stepping, commands);
         match stepping.mode {
@@ -35,18 +35,33 @@ pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     targets::mark(&response.response, "stepping");
 }
 
-/// Draws the choice between stepping message by message and slow motion. Slow motion can be chosen
-/// only if `has_trace`, because it needs measured times.
-fn mode_choice(ui: &mut Ui, mode: SteppingMode, has_trace: bool, commands: &mut Commands) {
+/// Draws the choice between stepping message by message and slow motion, which needs measured times,
+/// of this machine or of recorded runs.
+fn mode_choice(
+    ui: &mut Ui,
+    mode: SteppingMode,
+    document: Option<&Document>,
+    commands: &mut Commands,
+) {
+    let has_trace = document.is_some_and(|document| document.traced_nanoseconds() > 0.0);
+    let plays_recorded = document.is_some_and(|document| document.beside.is_some());
     let along_plan = mode == SteppingMode::Plan;
+    let is_slow = !along_plan && !plays_recorded;
     if ui.selectable_label(along_plan, "Message by message").clicked() && !along_plan {
         commands.push(StepCommand::Begin);
     }
-    let slow = ui.add_enabled(has_trace, Button::selectable(!along_plan, "Slow motion"));
+    let slow = ui.add_enabled(has_trace, Button::selectable(is_slow, "Slow motion"));
     targets::mark(&slow, "slow motion");
-    if slow.on_hover_text("The propagation at the times that were measured").clicked() && along_plan
-    {
+    if slow.on_hover_text("The propagation at the times that were measured").clicked() && !is_slow {
         commands.push(StepCommand::SlowMotion);
+    }
+    if document.and_then(Document::recorded_gpu_runs).is_some() {
+        let recorded = ui.selectable_label(!along_plan && plays_recorded, "Recorded GPU runs");
+        targets::mark(&recorded, "recorded runs");
+        let hint = "The recorded runs of gpu-paper and gpu side by side, each on its own scale";
+        if recorded.on_hover_text(hint).clicked() && !plays_recorded {
+            commands.push(StepCommand::RecordedRuns);
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 pub use crate::app::state::case_files::CaseFileCommand;
 pub use crate::app::state::cases::CaseCommand;
 pub use crate::app::state::compute::EngineCommand;
+pub use crate::app::state::elimination::EliminationCommand;
 pub use crate::app::state::evidence::EvidenceCommand;
 pub use crate::app::state::experiments::ExperimentCommand;
 pub use crate::app::state::file_purpose::FilePurpose;
@@ -33,6 +34,8 @@ pub enum Command {
     Engine(EngineCommand),
     /// Start or stop the search for a better junction tree.
     Tree(TreeCommand),
+    /// Eliminate variables by hand.
+    Elimination(EliminationCommand),
     /// Run an experiment, or manage results.
     Experiment(ExperimentCommand),
     /// Change what the panes show.
@@ -112,6 +115,7 @@ into_command! {
     Document: DocumentCommand,
     Engine: EngineCommand,
     Tree: TreeCommand,
+    Elimination: EliminationCommand,
     Experiment: ExperimentCommand,
     View: ViewCommand,
     Lesson: LessonCommand,

@@ -12,7 +12,7 @@ use crate::engine::ImpossibleEvidence;
 use crate::format::NetworkSource;
 use crate::format::ReadNetwork;
 use crate::network::{Evidence, Network};
-use crate::propagation::{CompiledNetwork, MessageId, MessageTrace, Watch};
+use crate::propagation::{CompiledNetwork, MessageId, MessageTiming, MessageTrace, Watch};
 use crate::session::{EngineChoice, Propagation, RunTimes};
 
 /// The open network with its evidence, tree and results.
@@ -43,6 +43,9 @@ pub struct Document {
     pub recorded: Vec<RecordedRunRef>,
     /// The recorded run that is shown instead of this machine's propagation, if the user chose one.
     pub shown: Option<RecordedRunRef>,
+    /// The recorded run that slow motion plays next to the one that is [shown](Self::shown), in
+    /// place of this machine's newest run. Each of the two then has a time scale of its own.
+    pub beside: Option<RecordedRunRef>,
     /// The run that was kept to be compared with others.
     pub kept: Option<Arc<KeptRun>>,
     /// The watch of the running propagation.
@@ -102,6 +105,7 @@ impl Document {
             result: None,
             recorded: Vec::new(),
             shown: None,
+            beside: None,
             kept: None,
             running: None,
             snapshot: None,
@@ -246,7 +250,8 @@ impl Document {
     }
 
     /// The traces that slow motion plays: up to two traces of finished propagations that fit the
-    /// current tree, each with a title. If a recording is shown, its trace comes first, and then
+    /// current tree, each with a title. The recorded runs on a GPU that slow motion was asked to play
+    /// side by side come first, the longer one before the other. Otherwise, if a recording is shown, its trace comes first, and then
     /// this machine's newest trace. Otherwise this machine's newest trace comes first, and then the
     /// trace of a recorded run on a GPU.
     #[must_use]
@@ -261,6 +266,11 @@ impl Document {
             let name = format!("{}, {}", recorded.engine(), recorded.credit());
             recorded.trace().map(|trace| (name, trace))
         };
+        if let Some((shown, beside)) = self.shown.as_ref().zip(self.beside.as_ref()) {
+            let mut both: Vec<_> = [shown, beside].into_iter().filter_map(with_title).collect();
+            both.sort_by_key(|(_, trace)| std::cmp::Reverse(trace.elapsed));
+            return both;
+        }
         let recorded = match &self.shown {
             Some(shown) => with_title(shown),
             None => self.recorded.iter().find(|recorded| recorded.on_gpu()).and_then(with_title),
@@ -272,6 +282,28 @@ impl Document {
         }
     }
 
+    /// The recorded runs of the engine of the paper and of the fastest other engine on a GPU, if both
+    /// fit the current tree.
+    #[must_use]
+    pub fn recorded_gpu_runs(&self) -> Option<[RecordedRunRef; 2]> {
+        let on_gpu = || self.recorded.iter().filter(|recorded| recorded.on_gpu());
+        let time = |recorded: &&RecordedRunRef| recorded.run.propagate_us.median;
+        let paper = on_gpu().find(|recorded| recorded.run.paper.is_some())?;
+        let others = on_gpu().filter(|recorded| recorded.run.paper.is_none());
+        let fastest = others.min_by(|one, other| time(one).total_cmp(&time(other)))?;
+        Some([*paper, *fastest])
+    }
+
+    /// How many nanoseconds of slow motion a nanosecond of `trace` takes: more than one only if each
+    /// trace has a time scale of its own, and `trace` is not the longest.
+    #[must_use]
+    pub fn stretch(&self, trace: &MessageTrace) -> f64 {
+        if self.shown.is_none() || self.beside.is_none() {
+            return 1.0;
+        }
+        self.traced_nanoseconds() / (trace.elapsed.as_nanos() as f64).max(1.0)
+    }
+
     /// The time around `now` in which none of the [traces to compare](Self::traces_to_compare) has
     /// a message, in nanoseconds since the start of the propagation. Empty if a message is being
     /// computed `now`.
@@ -279,9 +311,10 @@ impl Document {
     pub fn time_without_messages(&self, now: f64) -> Range<f64> {
         let mut gap = 0.0..self.traced_nanoseconds();
         for (_, trace) in self.traces_to_compare() {
+            let stretch = self.stretch(trace);
             for timing in &trace.messages {
-                let start = timing.start.as_nanos() as f64;
-                let end = start + timing.duration.as_nanos() as f64;
+                let start = stretch * timing.start.as_nanos() as f64;
+                let end = start + stretch * timing.duration.as_nanos() as f64;
                 if start <= now && now < end {
                     return now..now;
                 }
@@ -300,9 +333,16 @@ impl Document {
     #[must_use]
     pub fn time_with_messages(&self) -> f64 {
         let traces = self.traces_to_compare();
-        let timings = traces.iter().flat_map(|(_, trace)| &trace.messages);
+        let span = |trace: &MessageTrace| {
+            let stretch = self.stretch(trace);
+            let span = move |timing: &MessageTiming| {
+                let end = timing.start + timing.duration;
+                (timing.start.mul_f64(stretch), end.mul_f64(stretch))
+            };
+            trace.messages.iter().map(span).collect::<Vec<_>>()
+        };
         let mut spans: Vec<(Duration, Duration)> =
-            timings.map(|timing| (timing.start, timing.start + timing.duration)).collect();
+            traces.iter().flat_map(|(_, trace)| span(trace)).collect();
         spans.sort_unstable();
         let (mut busy, mut covered) = (Duration::ZERO, Duration::ZERO);
         for (start, end) in spans {

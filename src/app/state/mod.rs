@@ -12,6 +12,7 @@ pub mod command;
 pub mod compute;
 pub(crate) mod core;
 pub mod document;
+pub mod elimination;
 pub mod evidence;
 pub mod experiments;
 pub(crate) mod explanations;

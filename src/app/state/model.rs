@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::app::state::compute::ComputeOptions;
 use crate::app::state::document::Document;
+use crate::app::state::elimination::HandElimination;
 use crate::app::state::experiments::Experiments;
 use crate::app::state::highlight::{Highlight, Item};
 use crate::app::state::lessons::Lesson;
@@ -67,6 +68,9 @@ pub struct Model {
     /// The last search for a better junction tree, running or ended. `None` before the
     /// first search, and after a search was stopped or cancelled.
     pub improvement: Option<Arc<ImprovementProgress>>,
+    /// The elimination by hand that was begun last, perhaps of another network: see
+    /// [`hand_elimination`](Self::hand_elimination).
+    pub elimination: Option<HandElimination>,
     /// Whether moral and fill edges are shown in the network graph.
     pub fill_edges: bool,
     /// The pane that fills the window, if the user maximised one.
@@ -110,6 +114,7 @@ impl Model {
             recordings,
             overheads: Vec::new(),
             improvement: None,
+            elimination: None,
             fill_edges: false,
             maximised: None,
             projector: None,

@@ -11,6 +11,8 @@ pub enum Pane {
     JunctionTree,
     /// The network as a graph.
     Network,
+    /// Choosing an elimination order by hand.
+    Elimination,
     /// Details of the selected item.
     Details,
     /// The cliques as a list.
@@ -31,11 +33,12 @@ pub enum Pane {
 
 impl Pane {
     /// All panes, in the order of the View menu.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Variables,
         Self::Cases,
         Self::JunctionTree,
         Self::Network,
+        Self::Elimination,
         Self::Details,
         Self::Cliques,
         Self::Timeline,
@@ -54,6 +57,7 @@ impl Pane {
             Self::Cases => "Cases",
             Self::JunctionTree => "Junction tree",
             Self::Network => "Network",
+            Self::Elimination => "Elimination",
             Self::Details => "Details",
             Self::Cliques => "Cliques",
             Self::Timeline => "Timeline",

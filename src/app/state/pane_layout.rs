@@ -44,8 +44,9 @@ pub fn initial_layout(arrangement: Arrangement) -> Tree<Pane> {
     };
     let variables = tabs(&[Pane::Variables]);
     let behind_tree = [Pane::Cases, Pane::Overhead, Pane::Experiments];
-    let network = is_side_by_side.then(|| tabs(&[Pane::Network]));
-    let in_tabs = [Pane::Network].into_iter().filter(|_| !is_side_by_side);
+    let of_network = [Pane::Network, Pane::Elimination];
+    let network = is_side_by_side.then(|| tabs(&of_network));
+    let in_tabs = of_network.into_iter().filter(|_| !is_side_by_side);
     let tree: Vec<Pane> =
         [Pane::JunctionTree].into_iter().chain(in_tabs).chain(behind_tree).collect();
     let tree = tabs(&tree);

@@ -51,6 +51,9 @@ pub enum StepCommand {
     Begin,
     /// Play slow motion from its beginning.
     SlowMotion,
+    /// Play the recorded runs of both engines on a GPU side by side in slow motion, each on a time
+    /// scale of its own.
+    RecordedRuns,
     /// Go to the previous message; in slow motion, back by a hundredth of the trace.
     Back,
     /// Go to the next message; in slow motion, forward by a hundredth of the trace.
@@ -158,7 +161,7 @@ impl Stepping {
         };
         match command {
             StepCommand::Begin => *self = Self::along_plan(),
-            StepCommand::SlowMotion => {
+            StepCommand::SlowMotion | StepCommand::RecordedRuns => {
                 *self = Self::slow_motion(total);
                 self.player.set_playing(true, total);
             }

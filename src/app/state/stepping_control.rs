@@ -19,12 +19,16 @@ const REPAINT_INTERVAL: Duration = Duration::from_millis(16);
 /// Applies `command` to the open document.
 pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: StepCommand) {
     let Some(compiled) = core.model.compiled().cloned() else { return };
-    let total = core.model.document.as_ref().map_or(0.0, Document::traced_nanoseconds);
     let messages = compiled.plan().messages().len();
+    if !choose_runs(core, command) {
+        core.notices.error("There are no recorded runs of both GPU engines on this junction tree.");
+        return;
+    }
     if command == StepCommand::End {
         core.model.stepping = None;
         return;
     }
+    let total = core.model.document.as_ref().map_or(0.0, Document::traced_nanoseconds);
     if command == StepCommand::SlowMotion && total == 0.0 {
         core.notices.error(
             "Slow motion needs the times of the messages on this junction tree, and none were \
@@ -48,17 +52,37 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: StepCommand) 
     if command == StepCommand::Begin {
         core.show_pane(Pane::Inside);
         pane_layout::enlarge(&mut core.layout, Pane::Inside);
-    } else if command == StepCommand::SlowMotion {
+    } else if matches!(command, StepCommand::SlowMotion | StepCommand::RecordedRuns) {
         core.show_pane(Pane::Timeline);
     }
     let stepping = core.model.stepping.get_or_insert_with(Stepping::along_plan);
     stepping.apply(command, messages, total);
-    if command == StepCommand::SlowMotion {
+    if matches!(command, StepCommand::SlowMotion | StepCommand::RecordedRuns) {
         let busy = core.model.document.as_ref().map_or(total, Document::time_with_messages);
         stepping.player.set_rate(Stepping::slow_motion(busy).player.rate());
     }
     select_current_message(core, &compiled);
     ctx.request_repaint();
+}
+
+/// Chooses the runs that slow motion plays after `command`: both recorded runs on a GPU, or those
+/// that it plays anyway. Returns `false` if there are no such recordings.
+fn choose_runs(core: &mut Core, command: StepCommand) -> bool {
+    let Some(document) = core.document() else { return true };
+    match command {
+        StepCommand::RecordedRuns => {
+            let Some([paper, fastest]) = document.recorded_gpu_runs() else { return false };
+            (document.shown, document.beside) = (Some(paper), Some(fastest));
+        }
+        StepCommand::Begin | StepCommand::SlowMotion | StepCommand::End => {
+            // The recording was shown only for slow motion.
+            if document.beside.take().is_some() {
+                document.shown = None;
+            }
+        }
+        _ => {}
+    }
+    true
 }
 
 /// Selects the current message along the plan, if there is one, so that all panes show this

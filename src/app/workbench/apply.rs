@@ -4,7 +4,9 @@ use eframe::egui;
 
 use super::Workbench;
 use crate::app::state::command::{Command, DocumentCommand, EngineCommand};
-use crate::app::state::{case_files, cases, evidence, improvement, stepping_control, undo, view};
+use crate::app::state::{
+    case_files, cases, elimination, evidence, improvement, stepping_control, undo, view,
+};
 
 impl Workbench {
     /// Applies `command` to the features that it concerns.
@@ -20,6 +22,7 @@ impl Workbench {
             Command::Document(command) => self.apply_to_document(command),
             Command::Engine(command) => self.apply_to_engine(command),
             Command::Tree(command) => improvement::apply(core, command),
+            Command::Elimination(command) => elimination::apply(core, &command),
             Command::Experiment(command) => {
                 let (session, notices) = (&core.requests.session, &mut core.notices);
                 let experiments = &mut core.model.experiments;

@@ -102,15 +102,20 @@ impl Workbench {
         self.core.model.maximised = pane.filter(|_| maximise);
     }
 
-    /// Does the task of the current step if it is not done, and goes to the next step. After the
-    /// last step, the lesson ends. Does nothing before the question of the step is answered.
+    /// Does the task of the current step if it is not done, and goes to the next step, unless there
+    /// is more to see in this one. After the last step, the lesson ends. Does nothing before the
+    /// question of the step is answered.
     fn next_step(&mut self, ctx: &egui::Context) {
         let Some(course) = self.course.as_ref().filter(|course| course.open_question().is_none())
         else {
             return;
         };
         if !course.is_done(&self.core.model) {
+            let stays = course.step().has_result();
             self.do_step(ctx);
+            if stays {
+                return;
+            }
         }
         let Some(course) = &self.course else { return };
         if course.is_at_end() {

@@ -42,6 +42,12 @@ impl View {
         (time - self.start) / self.span()
     }
 
+    /// The same part of a propagation that is `factor` times as long.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        Self { start: factor * self.start, end: factor * self.end }
+    }
+
     /// Zoomed in by `factor`. The time at `share` of the width stays where it is, unless the view
     /// would then extend beyond [`all`](Self::all).
     #[must_use]

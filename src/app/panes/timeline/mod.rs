@@ -185,7 +185,11 @@ impl TimelinePane {
             model.stepping.filter(|stepping| stepping.mode == SteppingMode::SlowMotion);
         if let (Some(stepping), false) = (slow_motion, live) {
             let player = stepping.player;
-            let now = slow_motion::Now { time: player.position(), playing: player.is_playing() };
+            let now = slow_motion::Now {
+                time: player.position(),
+                playing: player.is_playing(),
+                slowdown: stepping.slowdown(),
+            };
             slow_motion::show(ui, document, compiled, now, &mut self.slow_motion_view, commands);
         } else if self.compares && document.kept.is_some() && !live {
             self.compare(ui, model, document, commands);

@@ -1,8 +1,9 @@
-//! Slow motion: traces one above the other on a common time axis, with a line at the time shown.
+//! Slow motion: traces one above the other, with a line at the time shown. They have a common time
+//! axis, unless two recorded runs are played, which differ so much that each has an axis of its own.
 
 use eframe::egui::{
-    Align2, Color32, FontId, Mesh, Painter, Rect, Response, Sense, Shape, Stroke, Ui, Vec2,
-    WidgetInfo, WidgetType, pos2,
+    Align2, Color32, FontId, Mesh, Painter, Rect, Response, RichText, Sense, Shape, Stroke, Ui,
+    Vec2, WidgetInfo, WidgetType, pos2,
 };
 
 use super::axis::{View, ticks};
@@ -28,6 +29,8 @@ pub(super) struct Now {
     pub(super) time: f64,
     /// Whether slow motion is playing.
     pub(super) playing: bool,
+    /// How many times slower than measured the longest trace is played.
+    pub(super) slowdown: f64,
 }
 
 /// Draws the [traces to compare](Document::traces_to_compare) of `document`, with the messages
@@ -45,6 +48,10 @@ pub(super) fn show(
     commands: &mut Commands,
 ) {
     let traces = document.traces_to_compare();
+    let has_own_axes = document.beside.is_some();
+    if has_own_axes {
+        own_scales(ui, &traces);
+    }
     let size = Vec2::new(ui.available_width(), ui.available_height().max(64.0));
     let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
     let total = document.traced_nanoseconds();
@@ -58,16 +65,44 @@ pub(super) fn show(
         let share = f64::from((pos.x - rect.left()) / rect.width());
         commands.push(StepCommand::Seek(view.at(share)));
     }
-    let chart = Chart { painter: ui.painter_at(rect), rect, view, now: now.time };
-    chart.axis(ui);
-    let height = (rect.height() - AXIS_HEIGHT) / traces.len().max(1) as f32;
-    for (index, (name, trace)) in traces.iter().enumerate() {
-        let top = rect.top() + AXIS_HEIGHT + index as f32 * height;
-        let band = Rect::from_min_size(pos2(rect.left(), top), Vec2::new(rect.width(), height));
-        chart.trace(ui, compiled, band, name, trace);
+    let painter = ui.painter_at(rect);
+    let shared = if has_own_axes { 0.0 } else { AXIS_HEIGHT };
+    if !has_own_axes {
+        Chart { painter: painter.clone(), rect, view, now: now.time }.axis(ui);
     }
-    let stroke = Stroke::new(2.0, Palette::of(ui).active);
-    chart.painter.vline(chart.x(now.time), rect.y_range(), stroke);
+    let height = (rect.height() - shared) / traces.len().max(1) as f32;
+    for (index, (name, trace)) in traces.iter().enumerate() {
+        let top = rect.top() + shared + index as f32 * height;
+        let mut band = Rect::from_min_size(pos2(rect.left(), top), Vec2::new(rect.width(), height));
+        let stretch = document.stretch(trace);
+        let chart = Chart {
+            painter: painter.clone(),
+            rect: band,
+            view: view.scaled(1.0 / stretch),
+            now: now.time / stretch,
+        };
+        let mut label = format!("{name}: {}", numbers::duration(trace.elapsed));
+        if has_own_axes {
+            chart.axis(ui);
+            band.min.y += AXIS_HEIGHT;
+            let slower = numbers::short(now.slowdown * stretch);
+            label = format!("{label}, played {slower} times slower");
+        }
+        chart.trace(ui, compiled, band, &label, trace);
+        let stroke = Stroke::new(2.0, Palette::of(ui).active);
+        painter.vline(chart.x(chart.now), chart.rect.y_range(), stroke);
+    }
+}
+
+/// Says that each of `traces` has a time scale of its own, and how much they differ.
+fn own_scales(ui: &mut Ui, traces: &[(String, &MessageTrace)]) {
+    let seconds = |index: usize| traces.get(index).map(|(_, trace)| trace.elapsed.as_secs_f64());
+    let Some((longer, shorter)) = seconds(0).zip(seconds(1)) else { return };
+    let ratio = numbers::short(longer / shorter.max(1e-9));
+    let text = format!(
+        "Recorded runs, each on a time scale of its own: the upper one took {ratio} times as long."
+    );
+    ui.label(RichText::new(text).strong().color(Palette::of(ui).warning));
 }
 
 /// The view after the zooming of this frame; while playing, moved so that it contains the time
@@ -105,6 +140,7 @@ impl Chart {
         self.rect.left() + (self.view.share(time) * f64::from(self.rect.width())) as f32
     }
 
+    /// Draws the time axis at the top.
     fn axis(&self, ui: &Ui) {
         let ink = ui.visuals().weak_text_color();
         let line = ui.visuals().widgets.noninteractive.bg_stroke.color.gamma_multiply(0.6);
@@ -123,11 +159,10 @@ impl Chart {
         ui: &Ui,
         compiled: &CompiledNetwork,
         band: Rect,
-        name: &str,
+        label: &str,
         trace: &MessageTrace,
     ) {
         let (palette, ground) = (Palette::of(ui), ui.visuals().panel_fill);
-        let label = format!("{name}: {}", numbers::duration(trace.elapsed));
         let at = pos2(band.left() + 4.0, band.top());
         self.painter.text(at, Align2::LEFT_TOP, label, label_font(), ui.visuals().text_color());
         let rows = rows::packed(trace, compiled.plan());

@@ -11,7 +11,7 @@ use crate::network::Network;
 
 /// What a step may point at, other than a pane. The name is given where the target is drawn, in
 /// [`targets::mark`](crate::app::widgets::targets::mark).
-pub const TARGETS: [&str; 10] = [
+pub const TARGETS: [&str; 11] = [
     "state",
     "step through",
     "stepping",
@@ -20,6 +20,7 @@ pub const TARGETS: [&str; 10] = [
     "steps of a message",
     "memory of a message",
     "slow motion",
+    "recorded runs",
     "menu",
     "engine",
 ];
@@ -159,7 +160,9 @@ pub(super) fn problem(step: &LessonStep, network: &Network) -> Option<String> {
         Some(Action::Observe(variable, state)) => {
             numbers::find_state(network, variable, state).err()
         }
-        Some(Action::SelectVariable(name)) if network.find(name).is_none() => {
+        Some(Action::SelectVariable(name) | Action::Eliminate(name) | Action::TakeBack(name))
+            if network.find(name).is_none() =>
+        {
             Some(format!("the network has no variable '{name}'"))
         }
         _ => None,

@@ -9,7 +9,7 @@ use super::columns::{Columns, Comparison};
 use super::script::{Action, Lesson, LessonStep, Question};
 use super::{check, numbers, progress};
 use crate::app::state::command::{
-    Command, DocumentCommand, EvidenceCommand, StepCommand, ViewCommand,
+    Command, DocumentCommand, EliminationCommand, EvidenceCommand, StepCommand, ViewCommand,
 };
 use crate::app::state::compute::ComputeOptions;
 use crate::app::state::document::Document;
@@ -196,9 +196,16 @@ impl Course {
                 let found = document.and_then(|document| document.network().find(name));
                 ViewCommand::Select(found.map(Item::Variable)).into()
             }
+            Action::Eliminate(name) => {
+                let found = model.document.as_ref()?.network().find(name)?;
+                EliminationCommand::Eliminate(found).into()
+            }
+            Action::TakeBack(_) => EliminationCommand::TakeBack.into(),
+            Action::EliminateAll => EliminationCommand::Finish.into(),
             Action::Walk => StepCommand::Begin.into(),
             Action::WalkToEnd => StepCommand::Last.into(),
             Action::SlowMotion => StepCommand::SlowMotion.into(),
+            Action::RecordedRuns => StepCommand::RecordedRuns.into(),
         })
     }
 }

@@ -25,9 +25,10 @@ pub(in crate::app) use course::{Course, UserWork};
 pub use script::{Action, Lesson, LessonStep, Question};
 
 /// The name and the text of each shipped lesson.
-const SHIPPED: [(&str, &str); 4] = [
+const SHIPPED: [(&str, &str); 5] = [
     ("asia", include_str!("../../../../assets/lessons/asia.json")),
     ("junction-tree", include_str!("../../../../assets/lessons/junction-tree.json")),
+    ("elimination", include_str!("../../../../assets/lessons/elimination.json")),
     ("table-size", include_str!("../../../../assets/lessons/table-size.json")),
     ("gpu-time", include_str!("../../../../assets/lessons/gpu-time.json")),
 ];

@@ -42,6 +42,19 @@ pub(super) fn is_done(action: &Action, model: &Model) -> bool {
             })
         }
         Action::SelectVariable(_) => matches!(model.selected(), Some(Item::Variable(_))),
+        Action::Eliminate(_) | Action::TakeBack(_) | Action::EliminateAll => {
+            model.hand_elimination().is_some_and(|elimination| {
+                let done = &elimination.done;
+                let is_eliminated = |name: &str| {
+                    document.network().find(name).is_some_and(|id| done.is_eliminated(id))
+                };
+                match action {
+                    Action::Eliminate(name) => is_eliminated(name),
+                    Action::TakeBack(name) => !is_eliminated(name),
+                    _ => done.is_complete(),
+                }
+            })
+        }
         Action::Walk => model.stepping.is_some(),
         Action::WalkToEnd => {
             model.stepping.zip(model.compiled()).is_some_and(|(stepping, compiled)| {
@@ -49,6 +62,7 @@ pub(super) fn is_done(action: &Action, model: &Model) -> bool {
                     && stepping.player.step() == compiled.plan().messages().len()
             })
         }
+        Action::RecordedRuns => model.stepping.is_some() && document.beside.is_some(),
         Action::SlowMotion => {
             model.stepping.is_some_and(|stepping| stepping.mode == SteppingMode::SlowMotion)
         }

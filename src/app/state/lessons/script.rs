@@ -82,6 +82,12 @@ pub struct LessonStep {
 }
 
 impl LessonStep {
+    /// Whether there is more to see in the step once its task is done.
+    #[must_use]
+    pub fn has_result(&self) -> bool {
+        self.question.is_some() || self.column.is_some() || !self.compare.is_empty()
+    }
+
     /// The pane that the step brings to the front.
     #[must_use]
     pub fn pane(&self) -> Option<Pane> {
@@ -129,12 +135,20 @@ pub enum Action {
     SelectLargest,
     /// Select a variable. "Do it for me" selects this one.
     SelectVariable(String),
+    /// Eliminate this variable in the pane Elimination.
+    Eliminate(String),
+    /// Take the elimination of this variable back.
+    TakeBack(String),
+    /// Eliminate all variables. "Do it for me" uses min-fill.
+    EliminateAll,
     /// Step through the messages.
     Walk,
     /// Go to the end of the messages.
     WalkToEnd,
     /// Play in slow motion.
     SlowMotion,
+    /// Play the recorded runs of both engines on a GPU in slow motion.
+    RecordedRuns,
 }
 
 /// Reads the title of a pane.

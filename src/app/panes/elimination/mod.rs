@@ -1,0 +1,192 @@
+//! Choosing an elimination order by hand: the moral graph as a picture, what each elimination would
+//! cost, and the cost so far next to min-fill and the best known order.
+
+mod picture;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use eframe::egui::{Layout, RichText, Ui, UiBuilder, vec2};
+
+use crate::app::panes::common::empty_state;
+use crate::app::state::command::{Commands, EliminationCommand, ViewCommand};
+use crate::app::state::elimination::{HandElimination, MAX_VARIABLES};
+use crate::app::state::highlight::Item;
+use crate::app::state::model::Model;
+use crate::app::widgets::graph_view::{GraphCanvas, Target};
+use crate::network::{Network, VariableId};
+use crate::numbers::thousands;
+
+use picture::{PictureKey, PictureStyle};
+
+/// Width of the costs and the list in points, if they are next to the picture.
+const LIST_WIDTH: f32 = 400.0;
+/// Minimum width of the picture in points next to the list. In a narrower pane, the list is below.
+const MIN_PICTURE_WIDTH: f32 = 260.0;
+
+/// The picture of the elimination and its view state.
+#[derive(Default)]
+pub struct EliminationPane {
+    canvas: GraphCanvas<PictureKey>,
+    /// What the picture in the canvas shows.
+    shown: Option<PictureKey>,
+    /// The last value of [`Model::fit_serial`] that was seen.
+    fit_serial: u64,
+    /// The variable that the pointer was over in the last frame, in the picture or in the list.
+    pointed: Option<VariableId>,
+}
+
+impl EliminationPane {
+    /// Draws the pane.
+    pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
+        let Some(document) = &model.document else {
+            empty_state(ui, "Open a network to choose an elimination order for it.");
+            return;
+        };
+        let network = document.network();
+        if network.variables().len() > MAX_VARIABLES {
+            let text = format!(
+                "This network has {} variables. An order can be chosen by hand for at most {}.",
+                thousands(network.variables().len() as u64),
+                MAX_VARIABLES
+            );
+            empty_state(ui, &text);
+            return;
+        }
+        let Some(elimination) = model.hand_elimination() else {
+            commands.push(EliminationCommand::Begin);
+            return;
+        };
+        toolbar(ui, elimination, commands);
+        let whole = ui.available_rect_before_wrap();
+        let (mut graph, mut list) = (whole, whole);
+        if whole.width() >= LIST_WIDTH + MIN_PICTURE_WIDTH {
+            list.min.x = whole.right() - LIST_WIDTH;
+            graph.max.x = list.left() - 8.0;
+        } else {
+            graph.max.y -= 0.55 * whole.height();
+            list.min.y = graph.bottom() + 6.0;
+        }
+        ui.advance_cursor_after_rect(whole);
+        let down = Layout::top_down(eframe::egui::Align::Min);
+        let inside = |rect| UiBuilder::new().max_rect(rect).layout(down);
+        let in_picture = ui
+            .scope_builder(inside(graph), |ui| {
+                self.picture(ui, model, network, elimination, commands)
+            })
+            .inner;
+        let in_list = ui
+            .scope_builder(inside(list), |ui| {
+                ui.set_clip_rect(list.intersect(ui.clip_rect()));
+                table::show(ui, network, elimination, self.pointed, commands)
+            })
+            .inner;
+        let pointed = in_picture.or(in_list);
+        if self.pointed != pointed {
+            self.pointed = pointed;
+            ui.ctx().request_repaint();
+        }
+        if let Some(variable) = pointed {
+            commands.push(ViewCommand::Hover(Item::Variable(variable)));
+        }
+    }
+
+    /// Draws the picture, and eliminates the variable that is clicked. Returns the variable under
+    /// the pointer.
+    fn picture(
+        &mut self,
+        ui: &mut Ui,
+        model: &Model,
+        network: &Network,
+        elimination: &HandElimination,
+        commands: &mut Commands,
+    ) -> Option<VariableId> {
+        let key = PictureKey::new(elimination, self.pointed);
+        self.update(ui, model, network, elimination, &key);
+        let pointing = self.canvas.interact(ui);
+        let variable = |target| match target {
+            Target::Node(index) => Some(VariableId::new(index)),
+            Target::Edge(_) => None,
+        };
+        let hovered = pointing.hovered.and_then(variable);
+        if let Some(variable) = pointing.clicked.flatten().and_then(variable) {
+            commands.push(EliminationCommand::Eliminate(variable));
+        }
+        let edges = picture::edges(network, elimination, self.pointed);
+        let style = PictureStyle::new(ui, elimination, self.pointed);
+        let response = self.canvas.draw(
+            ui,
+            key,
+            |index| style.variable(VariableId::new(index)),
+            |index| style.edge(edges[index]),
+        );
+        if let Some(step) = hovered.and_then(|variable| elimination.done.preview(variable)) {
+            response.on_hover_ui_at_pointer(|ui| {
+                ui.strong(network[step.variable].name());
+                ui.label(table::effect(network, &step));
+            });
+        }
+        hovered
+    }
+
+    /// Replaces the picture if it is out of date, and fits it if requested.
+    fn update(
+        &mut self,
+        ui: &Ui,
+        model: &Model,
+        network: &Network,
+        elimination: &HandElimination,
+        key: &PictureKey,
+    ) {
+        let is_new = self.shown.as_ref().is_none_or(|shown| shown.serial() != key.serial());
+        if is_new {
+            self.canvas.fit_at_once();
+        }
+        if self.fit_serial != model.fit_serial {
+            self.fit_serial = model.fit_serial;
+            self.canvas.fit();
+        }
+        if self.shown.as_ref() == Some(key) {
+            return;
+        }
+        let size = ui.available_size();
+        let aspect = size.x.max(1.0) / size.y.max(1.0);
+        let places = (!is_new).then(|| self.canvas.centres(network.ids()));
+        let (nodes, edges) =
+            picture::picture(network, elimination, self.pointed, places.as_ref(), aspect);
+        self.canvas.set_graph(nodes, edges, &[]);
+        self.shown = Some(key.clone());
+    }
+}
+
+/// Draws the buttons, and how far the elimination is.
+fn toolbar(ui: &mut Ui, elimination: &HandElimination, commands: &mut Commands) {
+    let (steps, all) = (elimination.done.steps().len(), elimination.graph.len());
+    ui.horizontal_wrapped(|ui| {
+        let has_steps = steps > 0;
+        for (enabled, title, hint, command) in [
+            (
+                has_steps,
+                "Take back",
+                "Take the last elimination back",
+                EliminationCommand::TakeBack,
+            ),
+            (has_steps, "Start again", "Take all back", EliminationCommand::StartAgain),
+            (
+                steps < all,
+                "Finish with min-fill",
+                "Eliminate the others, each time one that adds the fewest fill edges",
+                EliminationCommand::Finish,
+            ),
+        ] {
+            let button = ui.add_enabled(enabled, eframe::egui::Button::new(title));
+            if button.on_hover_text(hint).clicked() {
+                commands.push(command);
+            }
+        }
+        let text = format!("{steps} of {all} variables eliminated");
+        ui.label(RichText::new(text).weak());
+    });
+    ui.add_space(2.0);
+    ui.allocate_space(vec2(0.0, 0.0));
+}

@@ -1,0 +1,203 @@
+//! The boxes and lines of the graph that is eliminated.
+
+use std::collections::HashMap;
+
+use eframe::egui::{Color32, Pos2, Stroke, Ui, Vec2, vec2};
+
+use crate::app::layout::layered;
+use crate::app::state::elimination::HandElimination;
+use crate::app::theme::Palette;
+use crate::app::widgets::graph_view::edge::{EdgeStyle, Line};
+use crate::app::widgets::graph_view::node::{NodeStyle, NodeText};
+use crate::app::widgets::graph_view::{PlacedEdge, PlacedNode};
+use crate::network::{Network, VariableId};
+
+/// Height of a box in picture coordinates: room for the name and the place in the order.
+const BOX_HEIGHT: f32 = 38.0;
+/// Approximate width of a letter of a name, in picture coordinates.
+const LETTER_WIDTH: f32 = 6.6;
+/// Width of a box without its name, in picture coordinates.
+const BOX_MARGIN: f32 = 26.0;
+
+/// Everything that the picture depends on, except the theme.
+#[derive(Clone, PartialEq)]
+pub(super) struct PictureKey {
+    serial: u64,
+    order: Vec<VariableId>,
+    pointed: Option<VariableId>,
+}
+
+impl PictureKey {
+    pub fn new(elimination: &HandElimination, pointed: Option<VariableId>) -> Self {
+        let order = elimination.done.steps().iter().map(|step| step.variable).collect();
+        Self { serial: elimination.serial, order, pointed }
+    }
+
+    /// Serial number of the document.
+    pub fn serial(&self) -> u64 {
+        self.serial
+    }
+}
+
+/// A line of the picture.
+#[derive(Clone, Copy)]
+pub(super) enum Edge {
+    /// Of the moral graph.
+    Moral(VariableId, VariableId),
+    /// Added by an elimination.
+    Fill(VariableId, VariableId),
+    /// That eliminating the variable under the pointer would add.
+    Preview(VariableId, VariableId),
+}
+
+impl Edge {
+    fn ends(self) -> (VariableId, VariableId) {
+        match self {
+            Self::Moral(a, b) | Self::Fill(a, b) | Self::Preview(a, b) => (a, b),
+        }
+    }
+}
+
+/// The lines of the picture: of the moral graph, then the fill edges in the order in which they
+/// were added, and then those that eliminating `pointed` would add.
+pub(super) fn edges(
+    network: &Network,
+    elimination: &HandElimination,
+    pointed: Option<VariableId>,
+) -> Vec<Edge> {
+    debug_assert_eq!(network.variables().len(), elimination.graph.len());
+    let mut edges: Vec<Edge> = elimination.graph.edges().map(|(a, b)| Edge::Moral(a, b)).collect();
+    let added = elimination.done.steps().iter().flat_map(|step| &step.fill_edges);
+    edges.extend(added.map(|&(a, b)| Edge::Fill(a, b)));
+    let preview = pointed.and_then(|variable| elimination.done.preview(variable));
+    let preview = preview.into_iter().flat_map(|step| step.fill_edges);
+    edges.extend(preview.map(|(a, b)| Edge::Preview(a, b)));
+    edges
+}
+
+/// The boxes and lines. Boxes are at `places`, or in layers for a pane `aspect` times as wide as it
+/// is high.
+pub(super) fn picture(
+    network: &Network,
+    elimination: &HandElimination,
+    pointed: Option<VariableId>,
+    places: Option<&HashMap<VariableId, Pos2>>,
+    aspect: f32,
+) -> (Vec<PlacedNode>, Vec<PlacedEdge>) {
+    let size = |id: VariableId| {
+        let letters = network[id].name().chars().count() as f32;
+        vec2(BOX_MARGIN + LETTER_WIDTH * letters, BOX_HEIGHT)
+    };
+    let centres: Vec<Pos2> = match places {
+        Some(places) => network.ids().map(|id| places[&id]).collect(),
+        None => {
+            in_layers(network, elimination, &network.ids().map(size).collect::<Vec<_>>(), aspect)
+        }
+    };
+    let node = |id: VariableId| {
+        let name = network[id].name().to_owned();
+        let place = elimination.done.steps().iter().position(|step| step.variable == id);
+        let subtitle = place.map(|place| format!("no. {}", place + 1)).unwrap_or_default();
+        PlacedNode {
+            centre: centres[id.index()],
+            size: size(id),
+            text: NodeText { brief: vec![name.clone()], may_cut: true, title: name, subtitle },
+        }
+    };
+    let line = |edge: Edge| {
+        let (a, b) = edge.ends();
+        let [from, to] = [a, b].map(VariableId::index);
+        let path = arch(centres[from], centres[to]);
+        PlacedEdge { from, to, path, text: String::new() }
+    };
+    let lines = edges(network, elimination, pointed).into_iter().map(line).collect();
+    (network.ids().map(node).collect(), lines)
+}
+
+/// The centres of the boxes in layers: causes above their effects, or in a Markov network, variables
+/// above those that come later in the file.
+fn in_layers(
+    network: &Network,
+    elimination: &HandElimination,
+    sizes: &[Vec2],
+    aspect: f32,
+) -> Vec<Pos2> {
+    let arcs: Vec<(usize, usize)> = if network.is_bayesian() {
+        let of = |cpt: &crate::network::Cpt| -> Vec<(usize, usize)> {
+            cpt.parents().iter().map(|parent| (parent.index(), cpt.child().index())).collect()
+        };
+        network.cpts().iter().flat_map(of).collect()
+    } else {
+        elimination.graph.edges().map(|(a, b)| (a.index(), b.index())).collect()
+    };
+    layered::draw(sizes, &arcs, aspect).centres
+}
+
+/// A slightly curved line, which boxes between its ends do not hide.
+fn arch(from: Pos2, to: Pos2) -> Vec<Pos2> {
+    let across = (to - from).rot90() * 0.08;
+    let point = |index: usize| {
+        let t = index as f32 / 8.0;
+        from + (to - from) * t + across * (4.0 * t * (1.0 - t))
+    };
+    (0..=8).map(point).collect()
+}
+
+/// The colours of boxes and lines.
+pub(super) struct PictureStyle<'a> {
+    elimination: &'a HandElimination,
+    pointed: Option<VariableId>,
+    /// The variables that eliminating `pointed` would connect.
+    neighbours: Vec<VariableId>,
+    palette: Palette,
+    background: Color32,
+    fill: Color32,
+    ink: Color32,
+}
+
+impl<'a> PictureStyle<'a> {
+    pub fn new(ui: &Ui, elimination: &'a HandElimination, pointed: Option<VariableId>) -> Self {
+        let visuals = ui.visuals();
+        let remains = pointed.filter(|variable| !elimination.done.is_eliminated(*variable));
+        Self {
+            elimination,
+            pointed,
+            neighbours: remains.map(|v| elimination.done.neighbours(v)).unwrap_or_default(),
+            palette: Palette::of(ui),
+            background: visuals.panel_fill,
+            fill: visuals.widgets.inactive.bg_fill,
+            ink: visuals.strong_text_color(),
+        }
+    }
+
+    /// The style of a variable: faded once it is eliminated.
+    pub fn variable(&self, id: VariableId) -> NodeStyle {
+        let is_eliminated = self.elimination.done.is_eliminated(id);
+        let fade = |colour: Color32| {
+            if is_eliminated { colour.lerp_to_gamma(self.background, 0.6) } else { colour }
+        };
+        let outline = if self.pointed == Some(id) {
+            Stroke::new(2.5, self.palette.hovered)
+        } else if self.neighbours.contains(&id) {
+            Stroke::new(2.0, self.palette.hovered)
+        } else {
+            Stroke::new(1.0, fade(self.palette.line))
+        };
+        let (fill, ink) = (fade(self.fill), fade(self.ink));
+        NodeStyle { fill, ink, outline, ..NodeStyle::default() }
+    }
+
+    /// The style of a line: faded once one of its ends is eliminated.
+    pub fn edge(&self, edge: Edge) -> EdgeStyle {
+        let (a, b) = edge.ends();
+        let done = &self.elimination.done;
+        let is_gone = done.is_eliminated(a) || done.is_eliminated(b);
+        let (colour, line, width) = match edge {
+            Edge::Moral(..) => (self.palette.line, Line::Solid, 1.6),
+            Edge::Fill(..) => (self.palette.fill, Line::Dotted, 2.4),
+            Edge::Preview(..) => (self.palette.fill, Line::Dashed, 2.4),
+        };
+        let colour = if is_gone { colour.lerp_to_gamma(self.background, 0.6) } else { colour };
+        EdgeStyle { width, colour, line, on_top: !is_gone, ..EdgeStyle::default() }
+    }
+}
