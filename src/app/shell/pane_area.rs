@@ -50,7 +50,7 @@ fn maximised(ui: &mut Ui, pane: Pane, panes: &mut Panes, model: &Model, commands
 fn draw(ui: &mut Ui, pane: Pane, panes: &mut Panes, model: &Model, commands: &mut Commands) {
     let frame = Frame::central_panel(ui.style()).inner_margin(Margin::same(6));
     frame.show(ui, |ui| {
-        targets::mark_rect(ui.ctx(), ui.max_rect(), pane.title());
+        targets::mark_rect(ui, ui.max_rect(), pane.title());
         ui.set_min_size(ui.available_size());
         panes.show(ui, pane, model, commands);
     });

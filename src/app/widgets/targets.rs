@@ -2,18 +2,22 @@
 
 use std::collections::HashMap;
 
-use eframe::egui::{self, Id, Rect, Response};
+use eframe::egui::{self, Id, Rect, Response, Ui};
 
 /// The rectangle of each target, and the frame in which it was drawn.
 type TargetRects = HashMap<&'static str, (Rect, u64)>;
 
 /// Marks a widget, as far as it is in view, as target `name`.
 pub fn mark(response: &Response, name: &'static str) {
-    mark_rect(&response.ctx, response.interact_rect, name);
+    insert(&response.ctx, response.interact_rect, name);
 }
 
-/// Marks `rect` as target `name`.
-pub fn mark_rect(ctx: &egui::Context, rect: Rect, name: &'static str) {
+/// Marks `rect`, as far as it is in view, as target `name`.
+pub fn mark_rect(ui: &Ui, rect: Rect, name: &'static str) {
+    insert(ui.ctx(), rect.intersect(ui.clip_rect()), name);
+}
+
+fn insert(ctx: &egui::Context, rect: Rect, name: &'static str) {
     let frame = ctx.cumulative_frame_nr();
     ctx.data_mut(|data| {
         let targets: &mut TargetRects = data.get_temp_mut_or_default(Id::new("lesson targets"));

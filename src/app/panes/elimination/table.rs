@@ -1,6 +1,6 @@
 //! The costs of the elimination, and the list of variables.
 
-use eframe::egui::{Grid, Label, RichText, ScrollArea, Ui, WidgetInfo, WidgetType, vec2};
+use eframe::egui::{Button, Grid, Label, RichText, ScrollArea, Ui, WidgetInfo, WidgetType, vec2};
 
 use crate::app::state::command::{Commands, EliminationCommand};
 use crate::app::state::elimination::HandElimination;
@@ -57,7 +57,7 @@ fn costs(ui: &mut Ui, elimination: &HandElimination) {
     } else if yours.total > elimination.best.total {
         "The tables already have more entries than those of the best known order.".to_owned()
     } else {
-        "The largest table decides how long a propagation takes.".to_owned()
+        "The fewer entries, the faster the propagation.".to_owned()
     };
     ui.label(RichText::new(text).strong().color(Palette::of(ui).posterior));
 }
@@ -115,7 +115,7 @@ fn remaining(
         ui.end_row();
         for step in &steps {
             let name = network[step.variable].name();
-            let button = ui.selectable_label(pointed == Some(step.variable), name);
+            let button = ui.add(Button::new(name).selected(pointed == Some(step.variable)));
             button.widget_info(|| {
                 let effect = effect(network, step);
                 let label = format!("Eliminate {name}: {effect}");

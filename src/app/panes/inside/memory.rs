@@ -64,7 +64,7 @@ pub fn show(ui: &mut Ui, scene: &MessageScene<'_>, player: &StepPlayer) {
         show_layout(ui, &step, layout);
     }
     let rect = Rect::from_two_pos(before, pos2(ui.min_rect().right(), ui.cursor().top()));
-    targets::mark_rect(ui.ctx(), rect, "memory of a message");
+    targets::mark_rect(ui, rect, "memory of a message");
 }
 
 /// Draws the mapping tables in `layout`, with the words of `step`.

@@ -87,7 +87,7 @@ impl InsidePane {
             ui.horizontal_top(|ui| {
                 let (rect, _) = ui.allocate_exact_size(size, egui::Sense::hover());
                 self.tables(ui, rect, &scene);
-                targets::mark_rect(ui.ctx(), rect, "tables of a message");
+                targets::mark_rect(ui, rect, "tables of a message");
                 if in_columns {
                     ui.vertical(|ui| memory::show(ui, &scene, &self.player));
                 }

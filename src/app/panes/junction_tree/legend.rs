@@ -43,7 +43,7 @@ pub fn show(ui: &mut Ui, colouring: &mut Colouring, by_area: &mut bool) -> bool 
         }
         area.changed()
     });
-    targets::mark_rect(ui.ctx(), strip.response.rect, "legend");
+    targets::mark_rect(ui, strip.response.rect, "legend");
     strip.inner
 }
 
