@@ -45,6 +45,7 @@
 #![cfg_attr(feature = "app", doc = "| [`app`] | the window |")]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+mod allocate;
 pub mod cancel;
 pub mod clock;
 pub mod engine;

@@ -45,6 +45,19 @@ pub fn json_for_terminal(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// `text`, or its beginning and its end with an ellipsis between them if it has more than `most`
+/// characters. To lay out a very long text takes the window seconds.
+#[must_use]
+pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    if text.char_indices().nth(most).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let half = most.saturating_sub(1) / 2;
+    let start = text.char_indices().nth(half).map_or(text.len(), |(at, _)| at);
+    let end = text.char_indices().rev().take(half).last().map_or(text.len(), |(at, _)| at);
+    Cow::Owned(format!("{}\u{2026}{}", &text[..start], &text[end..]))
+}
+
 /// Whether a character changes how other text is shown.
 fn is_disruptive(c: char) -> bool {
     c.is_control()
@@ -76,6 +89,13 @@ mod tests {
         assert_eq!(visible("\u{202e}txt"), "\\u{202e}txt");
         assert_eq!(visible_lines("a\nb\rc\n"), "a\nb\\rc\n");
         assert_eq!(json_for_terminal("{\"a\u{9b}\": 1}\n"), "{\"a\\u009b\": 1}\n");
+    }
+
+    #[test]
+    fn only_a_long_text_is_shortened_and_keeps_both_ends() {
+        assert_eq!(shortened("\u{e9}bcde", 5), "\u{e9}bcde");
+        assert_eq!(shortened("\u{e9}bcdef", 5), "\u{e9}b\u{2026}ef");
+        assert_eq!(shortened("abc", 2), "\u{2026}");
     }
 
     #[test]

@@ -91,6 +91,7 @@ pub(super) fn explain(
             Err(RunError::Impossible) => Ok(false),
             Err(RunError::Cancelled) => Err(PropagationError::Cancelled(Cancelled)),
             Err(RunError::Device(reason)) => Err(PropagationError::Device(reason)),
+            Err(RunError::OutOfMemory(error)) => Err(error.into()),
         }
     };
     // The product of a Markov network's factors may be zero everywhere; the product of CPTs is not.

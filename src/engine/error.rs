@@ -1,6 +1,6 @@
 //! Why engines fail.
 
-use super::{EngineInfo, ImpossibleEvidence};
+use super::{EngineInfo, ImpossibleEvidence, OutOfMemory};
 use crate::cancel::Cancelled;
 use crate::graph::{GraphTooLarge, TriangulationError};
 use crate::numbers::human_bytes;
@@ -17,6 +17,15 @@ pub enum RunError {
     /// The GPU failed or is lost. The text tells the user what happened. The propagator cannot be
     /// used any more, but the network can be loaded again, into the same engine or another.
     Device(String),
+    /// The machine has less memory than the forecast. As after the failure of a device, the
+    /// propagator cannot be used any more.
+    OutOfMemory(OutOfMemory),
+}
+
+impl From<OutOfMemory> for RunError {
+    fn from(error: OutOfMemory) -> Self {
+        Self::OutOfMemory(error)
+    }
 }
 
 impl From<Cancelled> for RunError {
@@ -38,6 +47,9 @@ pub enum PropagationError {
     /// The GPU failed or is lost.
     #[error("the GPU failed while propagating: {0}")]
     Device(String),
+    /// The machine has less memory than the forecast.
+    #[error(transparent)]
+    OutOfMemory(#[from] OutOfMemory),
 }
 
 /// Why [`query`](super::query) returned no posteriors.
@@ -91,6 +103,14 @@ pub enum LoadError {
     /// The network's graph needs more memory than the limit before it has a junction tree.
     #[error(transparent)]
     GraphTooLarge(#[from] GraphTooLarge),
+    /// The machine has less memory than the forecast.
+    #[error("engine {engine}: {error}")]
+    OutOfMemory {
+        /// Name of the engine.
+        engine: &'static str,
+        /// What could not be allocated.
+        error: OutOfMemory,
+    },
     /// The GPU has too little free memory, or failed.
     #[error(
         "engine {engine} needs {} of GPU memory, and {} is free: {reason}",
@@ -124,7 +144,7 @@ impl LoadError {
         match self {
             Self::Device { .. } | Self::Unavailable { .. } => true,
             Self::TooLarge(refusal) => refusal.forecast.unsupported.is_some(),
-            Self::Precision { .. } | Self::GraphTooLarge(_) => false,
+            Self::Precision { .. } | Self::GraphTooLarge(_) | Self::OutOfMemory { .. } => false,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! entry once. The product of many factors, as in a Markov network, may be out of range even though
 //! its entries are close to each other. A common power of two is then returned separately.
 
+use crate::allocate;
 use crate::network::{Evidence, Factor, FactorId, Network, VariableId};
 use crate::potential::{Odometer, Real, Scope};
 use crate::propagation::CompiledNetwork;
@@ -105,7 +106,7 @@ impl<'a> FactorProduct<'a> {
 
     /// The table of all entries, and the exponent of the power of two to multiply it by.
     pub fn table(&self) -> (Vec<f64>, i32) {
-        let mut values = Vec::with_capacity(self.scope.entries());
+        let mut values = allocate::with_capacity(self.scope.entries());
         let power = self.entries(|value| values.push(value));
         (values, power)
     }

@@ -28,6 +28,7 @@ mod threads;
 
 use std::time::Duration;
 
+pub use crate::allocate::OutOfMemory;
 #[doc(hidden)]
 pub use crate::lowering::{Optimisation, Optimisations};
 pub use capabilities::{

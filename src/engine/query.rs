@@ -56,7 +56,7 @@ pub fn query_cases(
     compile: &CompileOptions,
     load: &LoadOptions,
     cancel: &CancelToken,
-) -> Result<Vec<Result<Posteriors, QueryError>>, QueryError> {
+) -> Result<CaseAnswers, QueryError> {
     let load = LoadOptions { runs: u32::try_from(cases.len()).unwrap_or(u32::MAX), ..*load };
     CaseQuery::new(engine, network, compile, &load, cancel).answer(cases)
 }
@@ -72,6 +72,8 @@ pub struct CaseQuery<'a> {
     compile: &'a CompileOptions,
     load: LoadOptions,
     cancel: &'a CancelToken,
+    /// Why the default engine replaced the engine, if it did.
+    device_failure: Option<String>,
     /// The network without the variables that all cases so far observe, if it could be loaded.
     prepared: Option<Prepared>,
     /// The last attempt to leave variables out that left too large a network.
@@ -79,6 +81,9 @@ pub struct CaseQuery<'a> {
     /// Whether a block had an answer.
     has_answered: bool,
 }
+
+/// The answer to each of some cases, in their order.
+type CaseAnswers = Vec<Result<Posteriors, QueryError>>;
 
 /// A compiled network with a propagator that has loaded it.
 type Prepared = (Arc<CompiledNetwork>, Box<dyn Propagator>);
@@ -98,23 +103,56 @@ impl<'a> CaseQuery<'a> {
         load: &LoadOptions,
         cancel: &'a CancelToken,
     ) -> Self {
-        let (prepared, refused, has_answered) = (None, None, false);
-        Self { engine, network, compile, load: *load, cancel, prepared, refused, has_answered }
+        Self {
+            engine,
+            network,
+            compile,
+            load: *load,
+            cancel,
+            device_failure: None,
+            prepared: None,
+            refused: None,
+            has_answered: false,
+        }
     }
 
-    /// The posteriors of all variables given each of `cases`, in their order.
+    /// Why the device of the engine failed, if it did. From the block of cases in which this
+    /// happened, the default engine answers.
+    #[must_use]
+    pub fn device_failure(&self) -> Option<&str> {
+        self.device_failure.as_deref()
+    }
+
+    /// The posteriors of all variables given each of `cases`, in their order. If the GPU fails, the
+    /// default engine answers these cases and all later ones.
     ///
     /// # Errors
     /// If no case of the first block can be answered because the engine cannot load what the
-    /// evidence leaves of the network, or once the query was cancelled, or if the GPU failed. An
-    /// error that concerns one case is an error only in its own answer.
+    /// evidence leaves of the network, or once the query was cancelled. An error that concerns one
+    /// case is an error only in its own answer.
     ///
     /// # Panics
     /// If a case names variables or states that the network does not have.
-    pub fn answer(
-        &mut self,
-        cases: &[Evidence],
-    ) -> Result<Vec<Result<Posteriors, QueryError>>, QueryError> {
+    pub fn answer(&mut self, cases: &[Evidence]) -> Result<CaseAnswers, QueryError> {
+        match self.answer_with_engine(cases) {
+            Err(QueryError::Propagation(PropagationError::Device(reason)))
+                if !std::ptr::eq(self.engine.info(), default_engine().info()) =>
+            {
+                self.engine = default_engine();
+                let precisions = self.engine.precisions();
+                if !precisions.contains(&self.load.precision) {
+                    self.load.precision = precisions[0];
+                }
+                (self.prepared, self.refused) = (None, None);
+                self.device_failure = Some(reason);
+                self.answer_with_engine(cases)
+            }
+            answers => answers,
+        }
+    }
+
+    /// As [`answer`](Self::answer), but fails if the GPU fails.
+    fn answer_with_engine(&mut self, cases: &[Evidence]) -> Result<CaseAnswers, QueryError> {
         if cases.is_empty() {
             return Ok(Vec::new());
         }
@@ -132,9 +170,9 @@ impl<'a> CaseQuery<'a> {
         let mut answers = Vec::with_capacity(cases.len());
         for case in cases {
             match self.answer_by_itself(case, &tried, &error, &watch) {
-                Err(QueryError::Propagation(PropagationError::Cancelled(cancelled))) => {
-                    return Err(cancelled.into());
-                }
+                Err(QueryError::Propagation(
+                    error @ (PropagationError::Cancelled(_) | PropagationError::Device(_)),
+                )) => return Err(error.into()),
                 answer => answers.push(answer),
             }
         }
@@ -271,6 +309,7 @@ pub fn propagate(
         Ok(posteriors) => Ok(posteriors),
         Err(RunError::Cancelled) => Err(Cancelled.into()),
         Err(RunError::Device(reason)) => Err(PropagationError::Device(reason)),
+        Err(RunError::OutOfMemory(error)) => Err(error.into()),
         Err(RunError::Impossible) => {
             Err(diagnosis::explain(propagator, compiled, evidence, watch)?.into())
         }
@@ -294,6 +333,7 @@ pub fn propagate_batch(
         Ok(posteriors) => Ok(Ok(posteriors)),
         Err(RunError::Cancelled) => Err(Cancelled.into()),
         Err(RunError::Device(reason)) => Err(PropagationError::Device(reason)),
+        Err(RunError::OutOfMemory(error)) => Err(error.into()),
         Err(RunError::Impossible) => diagnosis::explain(propagator, compiled, case, watch).map(Err),
     };
     cases.iter().zip(answers).map(&mut explain).collect()

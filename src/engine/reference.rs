@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use super::factors::FactorProduct;
 use super::{Engine, EngineInfo, LoadError, LoadOptions, Propagator, REFERENCE, RunError};
+use crate::allocate;
 use crate::cancel::CancelToken;
 use crate::graph::{self, Heuristic, MoralGraph, table_entries};
 use crate::network::{Evidence, Network, VariableId};
@@ -60,6 +61,16 @@ struct Loaded {
 
 impl Propagator for Loaded {
     fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
+        allocate::or_error(|| self.eliminate_all(evidence, watch))?
+    }
+
+    fn peak_bytes(&self) -> u64 {
+        self.peak_bytes
+    }
+}
+
+impl Loaded {
+    fn eliminate_all(&self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         let (network, order) = (&*self.network, &self.order);
         watch.check()?;
         let (factors, scale) = watch.stage(Stage::Initialise, || factors(network, evidence));
@@ -77,10 +88,6 @@ impl Propagator for Loaded {
                 states.copy_from_slice(marginals[variable.index()].values());
             }))
         })
-    }
-
-    fn peak_bytes(&self) -> u64 {
-        self.peak_bytes
     }
 }
 

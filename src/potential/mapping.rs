@@ -1,5 +1,6 @@
 //! Index mappings from a table to a table over some of its variables.
 
+use crate::allocate;
 use crate::potential::Scope;
 
 /// For every entry of a larger table, the entry of a smaller table with the same states.
@@ -51,7 +52,7 @@ impl IndexMapping {
 /// indices for its first state plus a constant.
 pub fn write_mapping(from: &Scope, onto: &Scope, mapping: &mut Vec<u32>) {
     let first = mapping.len();
-    mapping.reserve(from.entries());
+    allocate::reserve(mapping, from.entries());
     mapping.push(0);
     for digit in Odometer::new(from, onto).digits.iter().rev() {
         let count = mapping.len() - first;

@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::{AddAssign, Mul, MulAssign};
 use std::str::FromStr;
 
+use bytemuck::Zeroable;
+
 /// The number type of an engine's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -53,7 +55,9 @@ impl FromStr for Precision {
 }
 
 /// A table entry: a [`Real`], or a `u8` that says whether the entry can be nonzero.
-pub trait Entry: Copy + Default + PartialOrd + fmt::Debug + Send + Sync + 'static {
+pub trait Entry:
+    Copy + Default + PartialOrd + Zeroable + fmt::Debug + Send + Sync + 'static
+{
     /// Zero.
     const ZERO: Self;
 

@@ -1,5 +1,6 @@
 //! Potentials: non-negative functions of several variables, as tables.
 
+use crate::allocate;
 use crate::network::{Factor, Finding, Network, VariableId};
 use crate::potential::mapping::Odometer;
 use crate::potential::{Real, Scope, rescale};
@@ -40,7 +41,7 @@ impl Potential {
     /// The potential that is one everywhere.
     #[must_use]
     pub fn one(scope: Scope) -> Self {
-        Self { values: vec![1.0; scope.entries()], scope }
+        Self { values: allocate::ones(scope.entries()), scope }
     }
 
     /// The marginal over `onto`, a subset of the variables: the sum over the states of the others.
@@ -51,7 +52,7 @@ impl Potential {
     pub fn marginal(&self, onto: &Scope) -> Self {
         let is_subset = onto.variables().iter().all(|&variable| self.scope.contains(variable));
         assert!(is_subset, "a marginal is over some of the potential's variables");
-        let mut sums = vec![0.0; onto.entries()];
+        let mut sums = allocate::zeros(onto.entries());
         for (value, entry) in self.values.iter().zip(Odometer::new(&self.scope, onto)) {
             sums[entry] += value;
         }

@@ -188,6 +188,7 @@ fn explain(
             "The evidence is impossible: this message is never passed.".to_owned(),
         ),
         RunError::Device(reason) => Interruption::Failed(reason),
+        RunError::OutOfMemory(error) => Interruption::Failed(error.to_string()),
     })?;
     let beliefs = match question.beliefs_after.map(|passed| stepper.beliefs(passed, token)) {
         Some(Err(RunError::Cancelled)) => return Err(Interruption::Cancelled),

@@ -26,6 +26,8 @@ mod panics;
 mod reporter;
 mod request;
 mod state;
+#[cfg(test)]
+pub(crate) mod testing;
 mod timing_gate;
 mod update;
 mod worker;

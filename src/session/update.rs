@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::engine::{ImpossibleEvidence, LoadError, QueryError};
+use crate::engine::{ImpossibleEvidence, LoadError, OutOfMemory, QueryError};
 use crate::format::{OpenError, ReadNetwork};
 use crate::graph::KnownOrders;
 use crate::network::Evidence;
@@ -144,6 +144,9 @@ pub enum Failure {
     /// The GPU failed, and there is no other engine to replace it.
     #[error("the GPU failed while propagating: {0}")]
     Device(String),
+    /// The machine has less memory than the engine needs, although the forecast allowed it.
+    #[error(transparent)]
+    OutOfMemory(#[from] OutOfMemory),
     /// A step panicked, which is a defect of the program; the message of the panic.
     #[error("internal error: {0}")]
     Panicked(String),

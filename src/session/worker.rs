@@ -103,7 +103,10 @@ impl Worker {
                 self.give_up(request, Update::Failed(step, failure));
             }
             Err(message) => {
-                drop_quietly(std::mem::take(&mut self.state));
+                // Opening changes nothing before it has succeeded.
+                if step != Step::Open {
+                    drop_quietly(std::mem::take(&mut self.state));
+                }
                 self.give_up(request, Update::Failed(step, Failure::Panicked(message)));
             }
         }
@@ -127,6 +130,8 @@ impl Worker {
         request: &Request,
         token: &CancelToken,
     ) -> Result<(), Interruption> {
+        #[cfg(test)]
+        crate::session::testing::panic_if_wanted(step, request);
         match step {
             Step::Open => self.open(request),
             Step::Compile => self.compile(request, token),

@@ -137,8 +137,11 @@ impl Store {
 /// The entries in `folder`, in no particular order. Other files are skipped.
 pub(super) fn list(folder: &Path) -> io::Result<impl Iterator<Item = EntryId>> {
     let is_entry = |path: &PathBuf| {
-        let size = fs::metadata(path).map_or(u64::MAX, |metadata| metadata.len());
-        path.extension().is_some_and(|extension| extension == "json") && size <= MAX_ENTRY_BYTES
+        // To read a pipe may take forever.
+        let is_small_file =
+            |metadata: fs::Metadata| metadata.is_file() && metadata.len() <= MAX_ENTRY_BYTES;
+        path.extension().is_some_and(|extension| extension == "json")
+            && fs::metadata(path).is_ok_and(is_small_file)
     };
     let files = fs::read_dir(folder)?.filter_map(Result::ok);
     Ok(files.map(|file| file.path()).filter(is_entry).map(EntryId))

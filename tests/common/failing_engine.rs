@@ -16,7 +16,7 @@ use cliquescope::session::EngineChoice;
 use super::session::engine_choice;
 
 /// How the engine fails.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureMode {
     /// The device has too little memory.
     OutOfMemory,
@@ -24,8 +24,15 @@ pub enum FailureMode {
     Unavailable,
     /// The device is lost in any propagation with evidence.
     DeviceLost,
+    /// The device is lost in this propagation of a propagator, counted from one, and in all later
+    /// ones. Each case of a batch is a propagation.
+    DeviceLostAtRun(usize),
     /// The propagator panics in any propagation with evidence, and when it is dropped.
     Panic,
+    /// The engine panics while it loads a network.
+    PanicInLoad,
+    /// The propagator panics in this propagation, counted from one.
+    PanicAtRun(usize),
 }
 
 /// An engine that computes like the default engine, except where it must fail.
@@ -95,28 +102,35 @@ impl Engine for FailingEngine {
                 reason: "out of memory".to_owned(),
             });
         }
-        let failure = [FailureMode::DeviceLost, FailureMode::Panic]
-            .into_iter()
-            .find(|&mode| self.fails_by(mode));
-        Ok(Box::new(FailingPropagator {
-            inner: default_engine().load(compiled, options)?,
-            failure,
-        }))
+        assert!(!self.fails_by(FailureMode::PanicInLoad), "the engine has a defect");
+        let failure = Some(self.failure).filter(|&mode| self.fails_by(mode));
+        let inner = default_engine().load(compiled, options)?;
+        Ok(Box::new(FailingPropagator { inner, failure, runs: 0 }))
     }
 }
 
 struct FailingPropagator {
     inner: Box<dyn Propagator>,
     failure: Option<FailureMode>,
+    /// Number of propagations so far.
+    runs: usize,
 }
 
 impl Propagator for FailingPropagator {
     fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
-        match self.failure.filter(|_| !evidence.is_empty()) {
-            Some(FailureMode::Panic) => panic!("the engine has a defect"),
-            Some(_) => Err(RunError::Device("the device is lost".to_owned())),
-            None => self.inner.run(evidence, watch),
+        self.runs += 1;
+        let (panics, is_lost) = match self.failure {
+            Some(FailureMode::Panic) => (!evidence.is_empty(), false),
+            Some(FailureMode::PanicAtRun(run)) => (self.runs == run, false),
+            Some(FailureMode::DeviceLost) => (false, !evidence.is_empty()),
+            Some(FailureMode::DeviceLostAtRun(run)) => (false, self.runs >= run),
+            _ => (false, false),
+        };
+        assert!(!panics, "the engine has a defect");
+        if is_lost {
+            return Err(RunError::Device("the device is lost".to_owned()));
         }
+        self.inner.run(evidence, watch)
     }
 
     fn peak_bytes(&self) -> u64 {

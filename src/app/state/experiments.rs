@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::app::state::notices::Notices;
 use crate::cancel::CancelToken;
 use crate::experiment::{ExperimentError, ExperimentRequest, Progress, Record, by_name};
+use crate::format::check_not_special;
 use crate::session::{Job, Session};
 use crate::store::{EntryId, Store, write_atomically};
 
@@ -188,16 +189,13 @@ impl ExperimentRunner {
                     Err(message) => notices.error(&message),
                 }
             }
-            ExperimentCommand::OpenResult(path) => {
-                let text = std::fs::read_to_string(&path).map_err(|error| error.to_string());
-                match text.and_then(|text| Record::read(&text)) {
-                    Ok(record) => {
-                        let name = path.file_stem().map(|name| name.to_string_lossy().into_owned());
-                        self.add(experiments, Arc::new(record), name);
-                    }
-                    Err(message) => notices.error(&format!("{}: {message}", path.display())),
+            ExperimentCommand::OpenResult(path) => match read_result(&path) {
+                Ok(record) => {
+                    let name = path.file_stem().map(|name| name.to_string_lossy().into_owned());
+                    self.add(experiments, Arc::new(record), name);
                 }
-            }
+                Err(message) => notices.error(&message),
+            },
         }
     }
 
@@ -247,6 +245,18 @@ impl ExperimentRunner {
     }
 }
 
+/// Reads the result of an experiment.
+///
+/// # Errors
+/// If the file at `path` cannot be read, is a pipe or a device, or is not such a result; the error
+/// is a message for the user.
+fn read_result(path: &Path) -> Result<Record, String> {
+    check_not_special(path).map_err(|error| error.to_string())?;
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
+    text.and_then(|text| Record::read(&text))
+        .map_err(|message| format!("{}: {message}", path.display()))
+}
+
 /// A file name without extension: `name` with a hyphen in place of each sequence of
 /// characters that are neither letters nor digits, and without hyphens at either end.
 fn file_stem(name: &str) -> String {
@@ -269,6 +279,7 @@ fn export(result: &NamedResult, folder: &Path) -> Result<Vec<PathBuf>, String> {
     std::fs::create_dir_all(folder).map_err(to_message(folder))?;
     let has_other_content = |(name, content): &(String, String)| {
         let path = folder.join(name);
+        check_not_special(&path).map_err(|error| error.to_string())?;
         match std::fs::read(&path) {
             Ok(existing) => Ok(existing != content.as_bytes()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),

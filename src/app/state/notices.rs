@@ -4,9 +4,14 @@ use eframe::egui;
 use egui_notify::{Anchor, Toasts};
 
 use crate::numbers;
+use crate::safe_text::shortened;
 
 /// Maximum number of characters in a line of a wrapped notice, unless a single word is longer.
 const COLUMNS: usize = 64;
+
+/// Maximum number of characters of a notice. It may contain a name from a file, which may have any
+/// length; all other notices are shorter.
+const MAX_CHARACTERS: usize = 1000;
 
 /// The notices that are on screen.
 pub(crate) struct Notices(Toasts);
@@ -22,26 +27,30 @@ impl Default for Notices {
 impl Notices {
     /// Says that something was done, or can be done.
     pub(crate) fn info(&mut self, message: &str) {
-        self.0.info(numbers::wrapped(message, COLUMNS));
+        self.0.info(wrapped(message));
     }
 
     /// Says that files were written. Lines are not wrapped, because they contain paths.
     pub(crate) fn success(&mut self, message: &str) {
-        self.0.success(message);
+        self.0.success(shortened(message, MAX_CHARACTERS));
     }
 
     /// Says that something was done, but not as the user may expect.
     pub(crate) fn warning(&mut self, message: &str) {
-        self.0.warning(numbers::wrapped(message, COLUMNS));
+        self.0.warning(wrapped(message));
     }
 
     /// Says that something failed.
     pub(crate) fn error(&mut self, message: &str) {
-        self.0.error(numbers::wrapped(message, COLUMNS));
+        self.0.error(wrapped(message));
     }
 
     /// Draws the notices.
     pub(crate) fn show(&mut self, ctx: &egui::Context) {
         self.0.show(ctx);
     }
+}
+
+fn wrapped(message: &str) -> String {
+    numbers::wrapped(&shortened(message, MAX_CHARACTERS), COLUMNS)
 }

@@ -1,5 +1,6 @@
 //! The autosave of the open network's evidence and options, and recovery after a crash.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -16,6 +17,7 @@ use crate::engine::PaperOptions;
 use crate::network::Evidence;
 use crate::potential::Precision;
 use crate::propagation::MemoryLimit;
+use crate::safe_text::shortened;
 use crate::store::{Abandoned, Autosave};
 
 /// Maximum number of characters of a title that are shown. Titles are names of files, which are
@@ -148,12 +150,11 @@ impl Recovery {
         self.autosave = None;
     }
 
-    /// The title, shortened, and the number of findings of the first offer, unless an offer is being restored.
-    pub(crate) fn offer(&self) -> Option<(&str, usize)> {
+    /// The title and the number of findings of the first offer, unless an offer is being restored.
+    /// The title is shortened, because a damaged file may have a very long one.
+    pub(crate) fn offer(&self) -> Option<(Cow<'_, str>, usize)> {
         let (work, _) = self.offers.front().filter(|_| self.restoring.is_none())?;
-        // The file may be damaged, and drawing a very long line takes very long.
-        let end = work.title.char_indices().nth(MAX_TITLE).map_or(work.title.len(), |(at, _)| at);
-        Some((&work.title[..end], work.evidence.len()))
+        Some((shortened(&work.title, MAX_TITLE), work.evidence.len()))
     }
 
     /// The work of the first offer.

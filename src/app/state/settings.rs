@@ -14,7 +14,7 @@ use crate::propagation::MemoryLimit;
 use crate::session::EngineChoice;
 
 /// Maximum number of recent files. With a larger number, the menu of recent files gets longer.
-pub(crate) const MAX_RECENT: usize = 12;
+pub(crate) const MAX_RECENT: usize = 20;
 
 /// Number of propagations when times are measured, unless the user chooses another. The median of
 /// more runs varies less, and takes longer.
@@ -145,8 +145,8 @@ mod tests {
     #[test]
     fn recent_files_are_limited_and_listed_once() {
         let mut settings = Settings::default();
-        for index in 0..20 {
-            settings.remember(PathBuf::from(format!("{}.bif", index % 15)));
+        for index in 0..30 {
+            settings.remember(PathBuf::from(format!("{}.bif", index % 25)));
         }
         assert_eq!(settings.recent.len(), MAX_RECENT);
         assert_eq!(settings.recent[0], PathBuf::from("4.bif"));

@@ -283,10 +283,10 @@ mod tests {
     }
 
     #[test]
-    fn windows_that_close_one_after_another_keep_each_others_changes() {
+    fn windows_that_close_together_keep_each_others_changes() {
         let folder = tempfile::tempdir().unwrap();
-        let mut windows: Vec<SettingsFile> = (0..10).map(|_| open(folder.path()).0).collect();
-        for (number, file) in windows.iter_mut().enumerate() {
+        let windows: Vec<SettingsFile> = (0..MAX_RECENT).map(|_| open(folder.path()).0).collect();
+        let close = |(number, mut file): (usize, SettingsFile)| {
             let mut settings = Settings::default();
             settings.remember(PathBuf::from(format!("{number}.bif")));
             settings.lessons.insert(format!("lesson {number}"), number);
@@ -295,10 +295,15 @@ mod tests {
             file.write(&settings);
             settings.zoom = 1.5;
             file.write(&settings);
-        }
-        drop(windows);
+        };
+        std::thread::scope(|scope| {
+            for window in windows.into_iter().enumerate() {
+                scope.spawn(move || close(window));
+            }
+        });
         let found = open(folder.path()).1.settings.unwrap();
-        assert_eq!((found.recent.len(), found.lessons.len(), found.zoom), (10, 10, 1.5));
+        assert_eq!(found.recent.len(), MAX_RECENT);
+        assert_eq!((found.lessons.len(), found.zoom), (MAX_RECENT, 1.5));
     }
 
     #[test]

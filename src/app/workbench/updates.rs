@@ -11,7 +11,12 @@ use crate::app::state::recordings::RecordedRunRef;
 use crate::engine::LoadError;
 use crate::graph::{KnownOrders, Triangulation};
 use crate::propagation::CompiledNetwork;
+use crate::safe_text::shortened;
 use crate::session::{EngineChoice, Failure, Propagation, Step, Update};
+
+/// Maximum number of characters of a failure on screen. The message may contain names from files,
+/// which may have any length, and is shown in full otherwise.
+const MAX_FAILURE: usize = 4000;
 
 impl Workbench {
     /// Receives everything that the threads of the session reported since the last frame.
@@ -190,6 +195,6 @@ impl Workbench {
         if let (Failure::Impossible(impossible), Some(document)) = (failure, core.document()) {
             document.impossible = Some(impossible);
         }
-        core.model.failure = Some(message);
+        core.model.failure = Some(shortened(&message, MAX_FAILURE).into_owned());
     }
 }

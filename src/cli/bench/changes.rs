@@ -165,6 +165,7 @@ pub fn failure(error: RunError) -> String {
     match error {
         RunError::Impossible => "the evidence is impossible".to_owned(),
         RunError::Cancelled => "the propagation was cancelled".to_owned(),
+        RunError::OutOfMemory(error) => error.to_string(),
         RunError::Device(reason) => format!("the GPU failed while propagating: {reason}"),
     }
 }

@@ -26,7 +26,7 @@ use signal_hook::flag::{register, register_conditional_shutdown};
 use super::Outcome;
 use super::options::{self, CompileArgs, PaperArgs, WithoutArgs};
 use answers::{Context, Formatter};
-use blocks::{Block, Blocks};
+use blocks::{Block, Blocks, Row};
 use output_format::OutputFormat;
 use report::Report;
 use writer::{AnswerWriter, AnsweredBlock};
@@ -169,7 +169,9 @@ pub fn run(args: &Args) -> Outcome {
     let (compile, cancel) = (args.compile.options(runs)?, CancelToken::new());
     stop_on_signals(&cancel);
     let query = CaseQuery::new(engine, network, &compile, &load, &cancel);
-    let mut work = Work { query, is_strict: args.strict, failure: None, report: &mut report };
+    let is_strict = args.strict;
+    let mut work =
+        Work { query, engine: engine.name(), is_strict, failure: None, report: &mut report };
     let mut first = Some(first);
     let mut writer = pipeline::run(
         move || first.take().or_else(|| blocks.next_block()),
@@ -212,9 +214,19 @@ fn stop_on_signals(cancel: &CancelToken) {
     }
 }
 
+/// The warning that the device of `engine` failed for some `reason`, so that the default engine
+/// answers the cases from `first` on.
+fn device_warning(engine: &str, reason: &str, first: Option<&Row>) -> String {
+    let default = engine::default_engine().name();
+    let number = first.map_or(1, |row| row.number);
+    format!("engine {engine} failed: {reason}; engine {default} answers from case {number} on")
+}
+
 /// The middle stage: answers blocks, and reports cases that failed.
 struct Work<'a> {
     query: CaseQuery<'a>,
+    /// Name of the engine that the user chose.
+    engine: &'static str,
     is_strict: bool,
     /// Why the work ended early, if it did.
     failure: Option<String>,
@@ -227,7 +239,13 @@ impl Work<'_> {
         if block.is_last && block.rows.is_empty() && block.failure.is_none() {
             self.report.warn_if_no_cases();
         }
-        let mut answers = match self.query.answer(&block.evidence) {
+        let had_failed = self.query.device_failure().is_some();
+        let answers = self.query.answer(&block.evidence);
+        if let Some(reason) = self.query.device_failure().filter(|_| !had_failed) {
+            let warning = device_warning(self.engine, reason, block.rows.first());
+            self.report.warn(&[warning]);
+        }
+        let mut answers = match answers {
             Ok(answers) => answers,
             Err(QueryError::Propagation(PropagationError::Cancelled(_))) => {
                 return ControlFlow::Break(None);

@@ -3,6 +3,7 @@
 use std::f64::consts::LN_2;
 use std::sync::Arc;
 
+use crate::allocate;
 use crate::engine::{BatchAnswers, RunError};
 use crate::network::{Evidence, Finding};
 use crate::potential::{Precision, Real};
@@ -101,7 +102,7 @@ impl<T: Real> GroupState<T> {
             // Weights are at most one.
             largest[ends.weights.number as usize] = [T::ONE; CASES_PER_GROUP];
         }
-        let buffer = |&size: &usize| vec![[T::ZERO; CASES_PER_GROUP]; size];
+        let buffer = |&size: &usize| allocate::zeros(size);
         Self {
             messages: buffers.sizes.iter().map(buffer).collect(),
             largest,

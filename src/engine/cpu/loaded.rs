@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rayon::ThreadPool;
 
+use crate::allocate;
 use crate::cancel::Cancelled;
 use crate::engine::batch::{BatchRunner, CASES_PER_GROUP};
 use crate::engine::cpu::context::{ExecutionContext, TableInputs};
@@ -135,7 +136,9 @@ impl<T: Real> Loaded<T> {
                 return false;
             }
             let (threads, bytes) = (self.threads(), self.batch.max_bytes);
-            let runner = BatchRunner::new(&self.shared.compiled, threads, bytes);
+            // Without the memory for a runner, the cases are propagated one by one.
+            let new = || BatchRunner::new(&self.shared.compiled, threads, bytes);
+            let runner = allocate::or_error(new).ok().flatten();
             let case_cost =
                 runner.as_ref().map_or(f64::INFINITY, BatchRunner::nanoseconds_per_case);
             (self.batch.runner, self.batch.case_cost) = (runner, Some(case_cost));
@@ -181,7 +184,8 @@ impl<T: Real> Propagator for Loaded<T> {
         let optimisations = self.shared.optimisations;
         let context =
             ExecutionContext { threads, reduced_tree_bytes, build_share: 1.0, optimisations };
-        let answer = self.shared.propagate(&mut self.thread_states[0], evidence, context, watch);
+        let state = &mut self.thread_states[0];
+        let answer = allocate::or_error(|| self.shared.propagate(state, evidence, context, watch))?;
         self.note_peak();
         answer
     }

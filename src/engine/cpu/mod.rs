@@ -79,6 +79,7 @@ mod vector;
 use std::sync::Arc;
 
 use super::{CPU, Engine, EngineInfo, LoadError, LoadOptions, Propagator};
+use crate::allocate;
 use crate::lowering::{Optimisations, Program};
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast, Form, FormForecast, MessageId, Phase};
@@ -133,21 +134,25 @@ impl Engine for Cpu {
         };
         let (compiled, threads) = (Arc::clone(compiled), options.threads);
         let limit = memory.bytes();
-        Ok(match (form.form, precision) {
-            (Form::TableFree, _) => {
-                let program = forms.program.expect("the form has a program");
-                Box::new(TableFree::new(compiled, program, threads, form.bytes, optimisations))
+        let load = || -> Box<dyn Propagator> {
+            match (form.form, precision) {
+                (Form::TableFree, _) => {
+                    let program = forms.program.expect("the form has a program");
+                    Box::new(TableFree::new(compiled, program, threads, form.bytes, optimisations))
+                }
+                // The program is dropped before tables are made.
+                (Form::Tables, Precision::F32) => {
+                    drop(forms);
+                    Box::new(Loaded::<f32>::new(compiled, threads, limit, optimisations))
+                }
+                (Form::Tables, Precision::F64) => {
+                    drop(forms);
+                    Box::new(Loaded::<f64>::new(compiled, threads, limit, optimisations))
+                }
             }
-            // The program is dropped before tables are made.
-            (Form::Tables, Precision::F32) => {
-                drop(forms);
-                Box::new(Loaded::<f32>::new(compiled, threads, limit, optimisations))
-            }
-            (Form::Tables, Precision::F64) => {
-                drop(forms);
-                Box::new(Loaded::<f64>::new(compiled, threads, limit, optimisations))
-            }
-        })
+        };
+        allocate::or_error(load)
+            .map_err(|error| LoadError::OutOfMemory { engine: self.name(), error })
     }
 }
 

@@ -37,6 +37,7 @@ pub use stepper::{MessageDetail, Stepper};
 
 use super::factors::FactorProduct;
 use super::{Engine, EngineInfo, LoadError, LoadOptions, Propagator, RunError, SEQUENTIAL};
+use crate::allocate;
 use crate::graph::{CliqueId, JunctionTree};
 use crate::network::{Evidence, Finding, VariableId};
 use crate::potential::{Axis, IndexMapping, Precision, Real, Scope, rescale};
@@ -67,10 +68,14 @@ impl Engine for Sequential {
         options: &LoadOptions,
     ) -> Result<Box<dyn Propagator>, LoadError> {
         super::admit(self, compiled, options)?;
-        Ok(match options.precision {
-            Precision::F32 => Box::new(Loaded::<f32>::new(Arc::clone(compiled))),
-            Precision::F64 => Box::new(Loaded::<f64>::new(Arc::clone(compiled))),
-        })
+        let load = || -> Box<dyn Propagator> {
+            match options.precision {
+                Precision::F32 => Box::new(Loaded::<f32>::new(Arc::clone(compiled))),
+                Precision::F64 => Box::new(Loaded::<f64>::new(Arc::clone(compiled))),
+            }
+        };
+        allocate::or_error(load)
+            .map_err(|error| LoadError::OutOfMemory { engine: self.name(), error })
     }
 }
 
@@ -159,7 +164,9 @@ impl<T: Real> Tables<T> {
                 start..end
             })
             .collect();
-        Self { values: vec![value; end], ranges, exponents }
+        let mut values = allocate::with_capacity(end);
+        values.resize(end, value);
+        Self { values, ranges, exponents }
     }
 
     fn table(&self, index: usize) -> &[T] {

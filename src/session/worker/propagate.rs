@@ -187,6 +187,11 @@ impl Worker {
             Err(PropagationError::Impossible(impossible)) => {
                 Err(Interruption::Failed(Failure::Impossible(impossible)))
             }
+            Err(PropagationError::OutOfMemory(error)) => {
+                drop_quietly(self.state.loaded.take());
+                self.state.forget_from(Step::Load);
+                Err(Interruption::Failed(error.into()))
+            }
             Err(PropagationError::Device(reason)) => {
                 if loaded.engine == loaded.engine.fallback() {
                     return Err(Interruption::Failed(Failure::Device(reason)));

@@ -2,6 +2,7 @@
 
 use std::f64::consts::LN_2;
 
+use crate::allocate;
 use crate::engine::RunError;
 use crate::engine::cpu::pass::clique_state::CliqueState;
 use crate::engine::cpu::pass::traversal::StatePart;
@@ -224,7 +225,7 @@ impl State {
 /// zero. The operating system provides new memory page by page, when a thread first writes it.
 fn resize(values: &mut Vec<f64>, entries: usize) {
     if values.capacity() < entries {
-        *values = vec![0.0; entries];
+        *values = allocate::zeros(entries);
     } else {
         values.resize(entries, 0.0);
     }

@@ -6,6 +6,8 @@
 use rayon::iter::{IndexedParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 
+use crate::allocate;
+
 /// Minimum number of entries of memory that is kept; the allocator is as fast for smaller tables.
 const MIN_ENTRIES: usize = 512;
 
@@ -56,7 +58,7 @@ impl Buffers {
             self.held -= table.capacity();
         }
         self.held += entries;
-        vec![0.0; entries]
+        allocate::zeros(entries)
     }
 
     /// Keeps the memory of `table`.

@@ -19,6 +19,7 @@ mod tile;
 use std::f64::consts::LN_2;
 use std::sync::Arc;
 
+use crate::allocate;
 use crate::engine::cpu::pass::report::worker;
 use crate::engine::factors::restricted;
 use crate::engine::simd::Baseline;
@@ -92,10 +93,9 @@ impl TableFree {
             _baseline,
         }
     }
-}
 
-impl Propagator for TableFree {
-    fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
+    /// See [`Propagator::run`].
+    fn propagate(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         watch.check()?;
         assert!(
             self.compiled.admits(evidence),
@@ -118,7 +118,7 @@ impl Propagator for TableFree {
         }
         let resources = Resources { forks: threads.is_some(), cancel: watch.cancel_token() };
         let mut pass = Pass::new(network, program, evidence, factors, buffers, resources, watch);
-        let mut propagate = || -> Result<(), RunError> {
+        let mut pass_over_tree = || -> Result<(), RunError> {
             watch.stage_with_clock(Stage::Initialise, &mut clock, |_| pass.restrict())?;
             watch.stage_with_clock(Stage::Collect, &mut clock, |_| pass.collect())?;
             watch.stage_with_clock(Stage::Distribute, &mut clock, |_| pass.distribute())
@@ -128,10 +128,10 @@ impl Propagator for TableFree {
                 let asked = watch.worker_clock();
                 threads.install(|| {
                     watch.note_activity(Activity::Start, worker(), asked);
-                    propagate()
+                    pass_over_tree()
                 })
             }
-            None => propagate(),
+            None => pass_over_tree(),
         }?;
         let is_certain = evidence.is_empty() && network.is_bayesian();
         let ln_p_evidence = if is_certain { 0.0 } else { pass.ln_p_evidence };
@@ -144,6 +144,12 @@ impl Propagator for TableFree {
                 }
             })
         }))
+    }
+}
+
+impl Propagator for TableFree {
+    fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
+        allocate::or_error(|| self.propagate(evidence, watch))?
     }
 
     fn forget(&mut self) {

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use crate::allocate;
 use crate::engine::cpu::tree::entry_map::EntryMap;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::engine::cpu::tree::rows::ROW_HEAD;
@@ -113,7 +114,7 @@ impl Tree {
 /// By entry of the table that the words at position `word` point into: whether any row meets it.
 /// `port` is the range of the table, counted from the same start as the offsets in rows.
 fn met(node: &Node, word: usize, is_vector: bool, port: Range<usize>) -> Vec<bool> {
-    let mut met = vec![false; port.len()];
+    let mut met = allocate::zeros::<bool>(port.len());
     for row in node.words.chunks_exact(node.stride) {
         let at = row[word] as usize - port.start;
         let length = if is_vector { row[1] as usize } else { 1 };

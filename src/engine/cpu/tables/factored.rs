@@ -17,6 +17,7 @@
 //! the factor's table had together, or far fewer entries than psi. Otherwise the factor begins a
 //! new group.
 
+use crate::allocate;
 use crate::engine::cpu::context::TableInputs;
 use crate::engine::cpu::tables::fill::TableBuilder;
 use crate::engine::cpu::tables::multiply::MAX_FACTORS;
@@ -161,7 +162,7 @@ impl FactoringPlan {
     /// Empty memory for the tables of all factor groups. It is allocated by the thread that plans,
     /// even if another thread fills it.
     pub fn memory(&self) -> Vec<f64> {
-        Vec::with_capacity(self.entries)
+        allocate::with_capacity(self.entries)
     }
 
     /// The groups as rows see them.

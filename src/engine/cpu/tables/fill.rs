@@ -22,6 +22,7 @@
 //! longer than reading them. Most tables are therefore written only once, with exponent zero. If
 //! the largest entry is then not near one, the table is filled again with the right exponent.
 
+use crate::allocate;
 use crate::engine::cpu::context::TableInputs;
 use crate::engine::cpu::tables::multiply::{
     FactorRuns, MAX_FACTORS, Product, RunSource, SparseRows, multiply_sparse,
@@ -129,7 +130,7 @@ impl TableBuilder {
         let mut earlier: Option<Vec<f64>> = None;
         let mut exponent = 0;
         for chunk in chunks {
-            let mut values = vec![0.0; outer.entries() * length];
+            let mut values = allocate::zeros(outer.entries() * length);
             let runs = self.factor_runs(inputs, scopes, chunk);
             let product = self.product_of(&runs, earlier.as_deref(), length);
             exponent += fill_scaled(product, None, &mut values, forks).unwrap_or(0);

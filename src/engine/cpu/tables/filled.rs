@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::allocate;
 use crate::engine::cpu::context::TableInputs;
 use crate::engine::cpu::tables::factored::FactoringPlan;
 use crate::engine::cpu::tables::make::{TableRequest, make_tables};
@@ -45,7 +46,7 @@ impl<T: Entry> FilledTree<T> {
         let requests = cliques().zip(&plans).map(|((layout, factors), plan)| {
             let plan = plan.as_ref().map(|plan| (plan, plan.memory()));
             let entries = if plan.is_some() { 0 } else { layout.entries() };
-            TableRequest { layout, factors, sparse: None, plan, table: vec![T::ZERO; entries] }
+            TableRequest { layout, factors, sparse: None, plan, table: allocate::zeros(entries) }
         });
         let made = make_tables(inputs, requests.collect());
         let groups = structure.layouts.iter().zip(&plans).map(|(layout, plan)| {

@@ -6,6 +6,7 @@
 
 use std::cmp::Reverse;
 
+use crate::allocate;
 use crate::engine::cpu::memory::max_pooled;
 use crate::potential::Entry;
 
@@ -80,7 +81,7 @@ impl<T: Entry> ReusePool<T> {
         let new = |entries: usize| {
             // Slack, so that a slightly larger table fits later. Memory costs nothing until it is
             // written.
-            let mut table = vec![T::ZERO; entries + entries / 8];
+            let mut table = allocate::zeros(entries + entries / 8);
             table.truncate(entries);
             table
         };

@@ -16,6 +16,7 @@ use rayon::iter::{
     IndexedParallelIterator, IntoParallelIterator, IntoParallelRefMutIterator, ParallelIterator,
 };
 
+use crate::allocate;
 use crate::cancel::CancelToken;
 use crate::engine::cpu::context::{MIN_PARALLEL_ENTRIES, TableInputs};
 use crate::engine::cpu::memory::Products;
@@ -107,7 +108,7 @@ impl TreePlan {
                 (None, Some(plan)) => {
                     let groups = plan.ports(inputs.network, layout);
                     node.stride = ROW_HEAD + layout.ports.len() + groups.len();
-                    node.words = Vec::with_capacity(layout.row_count() * node.stride);
+                    node.words = allocate::with_capacity(layout.row_count() * node.stride);
                     write_rows(layout, node.parent.is_some(), &groups, &mut node.words);
                     TablePlan::Factored(plan)
                 }
@@ -168,7 +169,7 @@ impl TreePlan {
                     (possible.len(), Some(rows), None)
                 }
             };
-            TableRequest { layout, factors, sparse, plan, table: vec![T::ZERO; entries] }
+            TableRequest { layout, factors, sparse, plan, table: allocate::zeros(entries) }
         });
         let tables = make_tables(inputs, requests.collect());
         (FilledTree { tree, tables }, memory)
@@ -268,9 +269,9 @@ impl SparseTable {
     /// A table without rows, with memory for a table of the given size. Rows have `stride` words.
     fn with_capacity(size: &SparseSize, stride: usize) -> Self {
         Self {
-            words: Vec::with_capacity(size.rows * stride),
-            starts: Vec::with_capacity(size.rows),
-            possible: Vec::with_capacity(size.entries),
+            words: allocate::with_capacity(size.rows * stride),
+            starts: allocate::with_capacity(size.rows),
+            possible: allocate::with_capacity(size.entries),
         }
     }
 

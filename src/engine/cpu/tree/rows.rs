@@ -26,6 +26,7 @@
 //! `[20, 4, 5, 8]`: its entries are 20 to 23, and it meets entry 5 of the separator to the parent
 //! and entries 8 to 11 of the separator to the child.
 
+use crate::allocate;
 use crate::engine::cpu::tree::layout::{Layout, MAX_ROW_ENTRIES};
 use crate::potential::{Scope, write_mapping};
 
@@ -129,6 +130,7 @@ pub fn write_rows(layout: &Layout, has_parent: bool, groups: &[GroupPort], words
     let stride = ROW_HEAD + layout.ports.len() + groups.len();
     let groups = groups.iter().map(|group| (&group.scope, group.start, group.is_vector));
     let columns = ports.chain(groups);
+    allocate::reserve(words, runs * rows_per_run * stride);
     words.resize(runs * rows_per_run * stride, 0);
     for (number, row) in words.chunks_exact_mut(stride).enumerate() {
         let start = number % rows_per_run * MAX_ROW_ENTRIES;

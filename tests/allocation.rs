@@ -1,0 +1,196 @@
+//! A machine that has less memory than the forecast assumes: the n-th large allocation of an engine
+//! and all later ones fail, for every n. Each failure must be an error that says what happened, and
+//! the program must go on. The allocations are made in a child process, because the standard library
+//! ends a process in which an allocation fails that is not expected to.
+#![allow(unsafe_code, reason = "an allocator is unsafe to implement")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::process::Command;
+use std::ptr::null_mut;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use cliquescope::cancel::CancelToken;
+use cliquescope::engine::{self, Engine, LoadError, LoadOptions, RunError};
+use cliquescope::network::Evidence;
+use cliquescope::potential::Precision;
+use cliquescope::propagation::{
+    CompileOptions, CompiledNetwork, Form, MemoryLimit, Posteriors, Watch, compile,
+};
+use rand::SeedableRng as _;
+use rand_pcg::Pcg64Mcg;
+
+/// Minimum size of an allocation that fails, in bytes. The tables of the test's networks are larger,
+/// and so are the tables of any network for which memory may be short. Smaller allocations end the
+/// program if they fail.
+const LARGE: usize = 1 << 14;
+
+/// Number of cases in a batch: enough for the runner of batches.
+const CASES: usize = 40;
+
+/// The system's allocator, which fails on request.
+struct FailingAllocator;
+
+/// Number of large allocations that still succeed.
+static LEFT: AtomicUsize = AtomicUsize::new(usize::MAX);
+/// Whether a large allocation has failed.
+static HAS_FAILED: AtomicBool = AtomicBool::new(false);
+
+/// Whether an allocation of `bytes` is to fail.
+fn fails(bytes: usize) -> bool {
+    if bytes < LARGE || LEFT.load(Ordering::Relaxed) == usize::MAX {
+        return false;
+    }
+    let left = LEFT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+    if left.is_err() {
+        HAS_FAILED.store(true, Ordering::Relaxed);
+    }
+    left.is_err()
+}
+
+// SAFETY: all memory comes from the system's allocator, and null reports a failure.
+unsafe impl GlobalAlloc for FailingAllocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`, here and below.
+        if fails(layout.size()) { null_mut() } else { unsafe { System.alloc(layout) } }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        if fails(layout.size()) { null_mut() } else { unsafe { System.alloc_zeroed(layout) } }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as above.
+        if fails(size) { null_mut() } else { unsafe { System.realloc(memory, layout, size) } }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: FailingAllocator = FailingAllocator;
+
+/// Runs `work` while large allocations after the first `allowed` fail. Returns its result, and
+/// whether one failed.
+fn with_few_allocations<R>(allowed: usize, work: impl FnOnce() -> R) -> (R, bool) {
+    HAS_FAILED.store(false, Ordering::Relaxed);
+    LEFT.store(allowed, Ordering::Relaxed);
+    let result = work();
+    LEFT.store(usize::MAX, Ordering::Relaxed);
+    (result, HAS_FAILED.load(Ordering::Relaxed))
+}
+
+/// What is loaded and propagated.
+struct Scenario {
+    engine: &'static dyn Engine,
+    options: LoadOptions,
+    compiled: Arc<CompiledNetwork>,
+    evidence: Evidence,
+    cases: Vec<Evidence>,
+}
+
+impl Scenario {
+    fn new(network: &str, engine: &str, options: LoadOptions) -> Self {
+        let network = cliquescope::format::open(network).expect("a sample opens").network;
+        let compiled =
+            compile(Arc::clone(&network), &CompileOptions::default(), &CancelToken::new());
+        let mut random = Pcg64Mcg::seed_from_u64(7);
+        let mut draw = |count| Evidence::drawn(&network, count, &mut random);
+        Self {
+            engine: engine::by_name(engine).expect("an engine of this name"),
+            options: LoadOptions { memory: MemoryLimit::from_bytes(1 << 32), ..options },
+            compiled: Arc::new(compiled.expect("it is not cancelled")),
+            evidence: draw(3),
+            cases: (0..CASES).map(|_| draw(4)).collect(),
+        }
+    }
+
+    /// Loads the network and propagates the evidence and the cases. The first error is returned.
+    fn run(&self) -> Result<Vec<Posteriors>, String> {
+        let loaded = self.engine.load(&self.compiled, &self.options);
+        let mut propagator = loaded.map_err(|error| match error {
+            LoadError::OutOfMemory { .. } => error.to_string(),
+            other => panic!("{other}"),
+        })?;
+        let of_run = |error| match error {
+            RunError::OutOfMemory(error) => error.to_string(),
+            other => panic!("{other:?}"),
+        };
+        let watch = Watch::untimed(CancelToken::new());
+        let mut answers = vec![propagator.run(&self.evidence, &watch).map_err(of_run)?];
+        let batch = propagator.run_batch(&self.cases, &watch).expect("it is not cancelled");
+        assert_eq!(batch.len(), self.cases.len());
+        for answer in batch {
+            answers.push(answer.map_err(of_run)?);
+        }
+        Ok(answers)
+    }
+}
+
+/// The engines on the CPU, in the forms and precisions that allocate differently.
+fn scenarios() -> Vec<(&'static str, Scenario)> {
+    let options = |precision, form, threads| LoadOptions {
+        precision,
+        form,
+        threads,
+        ..LoadOptions::default()
+    };
+    let (tables, table_free) = (Some(Form::Tables), Some(Form::TableFree));
+    let double = |form| options(Precision::F64, form, 1);
+    vec![
+        // Barley has no zeros to leave out, Mildew has many.
+        ("tables", Scenario::new("insurance", "cpu", double(tables))),
+        ("zeros", Scenario::new("munin3", "cpu", double(tables))),
+        ("single precision", Scenario::new("child", "cpu", options(Precision::F32, tables, 2))),
+        ("table-free", Scenario::new("insurance", "cpu", double(table_free))),
+        ("sequential", Scenario::new("insurance", "sequential", double(None))),
+        ("reference", Scenario::new("alarm", "reference", double(None))),
+    ]
+}
+
+#[test]
+#[ignore = "run by the other test, in a child process"]
+fn child() {
+    for (name, scenario) in scenarios() {
+        let expected = scenario.run().expect("there is memory");
+        let mut failures = 0;
+        for allowed in 0.. {
+            println!("{name}: {allowed} large allocations");
+            let (result, has_failed) = with_few_allocations(allowed, || scenario.run());
+            match result {
+                Err(message) => {
+                    assert!(has_failed && message.contains("less memory than"), "{message}");
+                    failures += 1;
+                }
+                Ok(answers) => {
+                    for (answer, expected) in answers.iter().zip(&expected) {
+                        let mut values = answer.values().iter().zip(expected.values());
+                        assert!(values.all(|(a, b)| (a - b).abs() < 1e-5), "{name}");
+                    }
+                    if !has_failed {
+                        break;
+                    }
+                }
+            }
+        }
+        println!("{name}: {failures} failures were errors");
+        assert!(failures > 2, "{name}: no large allocation failed");
+    }
+    println!("all done");
+}
+
+#[test]
+fn every_large_allocation_of_an_engine_that_fails_is_an_error() {
+    let program = std::env::current_exe().expect("the path of this program");
+    let mut command = Command::new(program);
+    command.args(["--exact", "child", "--ignored", "--nocapture"]);
+    let output = command.output().expect("this program starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let last = text.lines().rev().take(3).collect::<Vec<_>>();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("all done"), "{last:?}\n{errors}");
+}
