@@ -64,14 +64,14 @@ fn is_disruptive(c: char) -> bool {
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// `text` as the content of a cell of a CSV file, quoted where needed. An apostrophe is put before
-/// text that a spreadsheet would take for a formula, unless it is a number.
+/// `text` as the content of a cell of a CSV file, [`visible`] and quoted where needed. An apostrophe
+/// is put before text that a spreadsheet would take for a formula, unless it is a number.
 #[must_use]
 pub fn csv_cell(text: &str) -> String {
-    let is_formula =
-        text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
-    let cell = if is_formula { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) };
-    if cell.contains([',', '"', '\n', '\r']) {
+    let text = visible(text);
+    let is_formula = text.starts_with(['=', '+', '-', '@']) && text.parse::<f64>().is_err();
+    let cell = if is_formula { Cow::Owned(format!("'{text}")) } else { text };
+    if cell.contains([',', '"']) {
         format!("\"{}\"", cell.replace('"', "\"\""))
     } else {
         cell.into_owned()
@@ -106,5 +106,6 @@ mod tests {
         assert_eq!(csv_cell("-x"), "'-x");
         assert_eq!(csv_cell("b, \"c\""), "\"b, \"\"c\"\"\"");
         assert_eq!(csv_cell("a=b"), "a=b");
+        assert_eq!(csv_cell("a\n\u{1b}[2J\t"), "a\\n\\u{1b}[2J\\t");
     }
 }

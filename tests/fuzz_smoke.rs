@@ -2,10 +2,12 @@
 //! without libFuzzer.
 //!
 //! `cargo test --release --test fuzz_smoke` runs only this test. The mutations are the same in
-//! every run. The seeds include files of a collection next to the repository, if there is one: see
+//! every run. `fuzz/long.sh` runs other mutations for long. The seeds include files of a collection next to the repository, if there is one: see
 //! `fuzz/seeds.sh`.
 #![cfg(unix)]
 
+#[path = "common/long.rs"]
+mod long;
 #[path = "common/mutate.rs"]
 mod mutate;
 #[path = "../fuzz/src/lib.rs"]
@@ -13,11 +15,13 @@ mod mutate;
 mod targets;
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use long::LongRun;
 use mutate::mutate;
-use rand::SeedableRng as _;
+use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use targets::TARGETS;
 
@@ -29,31 +33,45 @@ fn fuzz_folder() -> PathBuf {
 }
 
 /// Path and content of each file in `folder`, ordered by path.
-fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+fn files(folder: &Path) -> Seeds {
     let mut paths: Vec<_> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     paths.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
 }
 
-/// Runs the target called `name` on `bytes`. If the target panics, saves `bytes` to a file and
+/// Runs the target called `name` on `bytes`. If the target panics, saves `bytes` to a new file and
 /// panics with the path of that file.
 fn run(name: &str, bytes: &[u8]) {
     if std::panic::catch_unwind(|| targets::run(name, bytes)).is_err() {
-        let path = std::env::temp_dir().join(format!("fuzz-smoke-{name}"));
+        let mut hasher = DefaultHasher::new();
+        bytes.hash(&mut hasher);
+        let file = format!("fuzz-smoke-{name}-{:016x}", hasher.finish());
+        let path = std::env::temp_dir().join(file);
         fs::write(&path, bytes).unwrap();
         panic!("target {name} failed; its input is in {}", path.display());
     }
 }
 
-#[test]
-fn no_target_panics_on_its_seeds_or_on_mutations_of_them() {
+/// Path and content of each seed of a target.
+type Seeds = Vec<(PathBuf, Vec<u8>)>;
+
+/// The name and the seeds of each target.
+fn all_seeds() -> Vec<(&'static str, Seeds)> {
     let folder = tempfile::tempdir().unwrap();
     let status = Command::new(fuzz_folder().join("seeds.sh")).arg(folder.path()).status().unwrap();
     assert!(status.success(), "seeds.sh failed");
-    for (name, _) in TARGETS {
+    let seeds = |(name, _)| {
         let seeds = files(&folder.path().join(name));
         assert!(!seeds.is_empty(), "no seeds for {name}");
+        (name, seeds)
+    };
+    TARGETS.into_iter().map(seeds).collect()
+}
+
+#[test]
+fn no_target_panics_on_its_seeds_or_on_mutations_of_them() {
+    for (name, seeds) in all_seeds() {
         for (_, bytes) in &seeds {
             run(name, bytes);
         }
@@ -76,4 +94,26 @@ fn every_target_has_a_program_for_libfuzzer() {
         let call = format!("run(\"{name}\", bytes)");
         assert!(fs::read_to_string(program).unwrap().contains(&call), "{name}");
     }
+}
+
+/// Number of mutations of each target in turn.
+const ROUND: usize = 200;
+
+#[test]
+#[ignore = "takes as long as LONG_SECONDS says"]
+fn mutations_for_the_given_time() {
+    let mut long = LongRun::from_environment("readers");
+    let targets = all_seeds();
+    let mut random = Pcg64Mcg::seed_from_u64(long.seed);
+    while long.goes_on() {
+        for (name, seeds) in &targets {
+            for _ in 0..ROUND {
+                let (_, bytes) = &seeds[random.random_range(0..seeds.len())];
+                let bytes = mutate(bytes, &mut random);
+                long.catch("the input above", || run(name, &bytes));
+            }
+            long.count(ROUND as u64);
+        }
+    }
+    long.finish();
 }

@@ -1,12 +1,9 @@
 //! A long random session with changes of evidence, switches of engine and cancellations. The
-//! posteriors must stay right and the memory must not grow. This command runs the long form:
-//!
-//!     cargo test --release --no-default-features --test soak -- --ignored --nocapture
+//! posteriors must stay right and the memory must not grow. `fuzz/long.sh` runs it for long.
 
 mod common;
-
-use std::fs;
-use std::time::Instant;
+#[path = "common/long.rs"]
+mod long;
 
 use cliquescope::cancel::CancelToken;
 use cliquescope::engine::{self, LoadOptions, Propagator};
@@ -14,6 +11,7 @@ use cliquescope::network::{Evidence, Finding, Network, VariableId};
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, Watch, compile};
 use cliquescope::session::{EngineChoice, Propagation, Request, Session, Update};
+use long::LongRun;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 
@@ -43,8 +41,6 @@ struct Soak {
     cancels: usize,
     /// Number of results that were compared with `checker`.
     checks: usize,
-    /// Maximum resident memory in each tenth of the run, in bytes.
-    memory: [u64; 10],
 }
 
 fn engine_choice(index: usize) -> EngineChoice {
@@ -54,9 +50,9 @@ fn engine_choice(index: usize) -> EngineChoice {
 }
 
 impl Soak {
-    fn new(name: &str) -> Self {
+    fn new(name: &str, seed: u64) -> Self {
         let network = cliquescope::format::open(name).expect("a sample opens").network;
-        let mut random = Pcg64Mcg::seed_from_u64(20_260_101);
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
         let world = Evidence::drawn(&network, usize::MAX, &mut random);
         let options = CompileOptions::default();
         let compiled = compile(network.clone(), &options, &CancelToken::new());
@@ -81,7 +77,6 @@ impl Soak {
             checker: (compiled, propagator),
             cancels: 0,
             checks: 0,
-            memory: [0; 10],
         };
         soak.wait_for_posteriors().expect("posteriors without evidence");
         soak
@@ -185,40 +180,26 @@ impl Soak {
                 Some(_) => {}
                 None => self.cancels += 1,
             }
-            let tenth = (number - 1) * 10 / changes;
-            self.memory[tenth] = self.memory[tenth].max(resident_bytes().unwrap_or(0));
         }
     }
 }
 
-/// Resident memory of this process; `None` where the system does not report it.
-fn resident_bytes() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
-}
-
 #[test]
 fn after_hundreds_of_changes_the_posteriors_are_right() {
-    let mut soak = Soak::new("child");
+    let mut soak = Soak::new("child", 20_260_101);
     soak.run(600, 10);
     assert_eq!(soak.checks, 60);
 }
 
 #[test]
-#[ignore = "takes minutes"]
-fn after_ten_thousand_changes_the_posteriors_are_right_and_the_memory_has_not_grown() {
-    let started = Instant::now();
-    let mut soak = Soak::new("munin3");
-    soak.run(10_000, 100);
-    let mib = soak.memory.map(|bytes| bytes as f64 / f64::from(1 << 20));
-    println!(
-        "{} checks, {} cancels, {:.0} s, largest memory of each tenth in MiB: {mib:.1?}",
-        soak.checks,
-        soak.cancels,
-        started.elapsed().as_secs_f64()
-    );
-    assert_eq!(soak.checks, 100);
-    // The engines are loaded in the first tenth, so it is not compared.
-    assert!(mib[9] <= 1.05 * mib[1], "the memory grows: {mib:.1?}");
+#[ignore = "takes as long as LONG_SECONDS says"]
+fn after_changes_for_the_given_time_the_posteriors_are_right_and_the_memory_has_not_grown() {
+    let mut run = LongRun::from_environment("session");
+    let mut soak = Soak::new("munin3", run.seed);
+    while run.goes_on() {
+        soak.run(100, 100);
+        run.count(100);
+    }
+    println!("session: {} checks, {} cancels", soak.checks, soak.cancels);
+    run.finish();
 }

@@ -80,6 +80,7 @@ fn names_from_files_cannot_control_the_terminal() {
         &["info", path][..],
         &["query", path],
         &["query", path, "--json"],
+        &["query", path, "--format", "csv"],
         &["bench", path, "--repeat", "1"],
         &["query", path, "--evidence", "a\nb\u{9b}31m=\u{1b}[2J"],
         &["info", "no\u{1b}[2J\nwhere"],

@@ -1,5 +1,6 @@
 //! Long runs with random input. `fuzz/long.sh` starts them and says for how long and with which
 //! seed; each prints a line with what it did.
+#![allow(dead_code, reason = "each test program uses only some of these helpers")]
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
