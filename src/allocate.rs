@@ -52,7 +52,7 @@ pub fn ones(entries: usize) -> Vec<f64> {
 /// As [`zeros`].
 pub fn with_capacity<T>(entries: usize) -> Vec<T> {
     let mut values = Vec::new();
-    reserve(&mut values, entries);
+    values.try_reserve_exact(entries).unwrap_or_else(|_| give_up::<T>(entries));
     values
 }
 
@@ -61,7 +61,7 @@ pub fn with_capacity<T>(entries: usize) -> Vec<T> {
 /// # Panics
 /// As [`zeros`].
 pub fn reserve<T>(values: &mut Vec<T>, entries: usize) {
-    values.try_reserve_exact(entries).unwrap_or_else(|_| give_up::<T>(entries));
+    values.try_reserve(entries).unwrap_or_else(|_| give_up::<T>(entries));
 }
 
 /// Unwinds to [`or_error`]. The panic hook is not called, because this is no defect.

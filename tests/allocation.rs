@@ -139,16 +139,11 @@ fn scenarios() -> Vec<(&'static str, Scenario)> {
         threads,
         ..LoadOptions::default()
     };
-    let (tables, table_free) = (Some(Form::Tables), Some(Form::TableFree));
+    let tables = Some(Form::Tables);
     let double = |form| options(Precision::F64, form, 1);
     vec![
-        // Barley has no zeros to leave out, Mildew has many.
+        // Insurance has zeros, which are left out.
         ("tables", Scenario::new("insurance", "cpu", double(tables))),
-        ("zeros", Scenario::new("munin3", "cpu", double(tables))),
-        ("single precision", Scenario::new("child", "cpu", options(Precision::F32, tables, 2))),
-        ("table-free", Scenario::new("insurance", "cpu", double(table_free))),
-        ("sequential", Scenario::new("insurance", "sequential", double(None))),
-        ("reference", Scenario::new("alarm", "reference", double(None))),
     ]
 }
 

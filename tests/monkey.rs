@@ -67,7 +67,7 @@ impl<'a> Monkey<'a> {
         Self { harness: show(workbench), random, folder }
     }
 
-    /// A point in the middle of something that can be clicked, or anywhere. Commands that end with
+    /// A point in the middle of something with a label, or anywhere. Commands that end with
     /// an ellipsis are avoided, because they open a dialog of the system.
     fn target(&mut self) -> Pos2 {
         let size = self.harness.ctx.content_rect().size();
@@ -76,7 +76,7 @@ impl<'a> Monkey<'a> {
         let choice: usize = self.random.random_range(0..usize::MAX);
         let is_visible = |node: &Node<'_>| {
             let node = node.accesskit_node();
-            !node.is_hidden() && node.is_clickable() && node.bounding_box().is_some()
+            !node.is_hidden() && node.label().is_some() && node.bounding_box().is_some()
         };
         let opens_dialog = |node: &Node<'_>| {
             let label = node.accesskit_node().label();

@@ -166,6 +166,36 @@ impl<T: Real> Loaded<T> {
 }
 
 impl<T: Real> Loaded<T> {
+    /// See [`Propagator::run_batch`].
+    fn propagate_batch(
+        &mut self,
+        cases: &[Evidence],
+        watch: &Watch,
+    ) -> Result<BatchAnswers, Cancelled> {
+        watch.check()?;
+        if self.prefers_runner(cases, watch)
+            && let Some(runner) = &mut self.batch.runner
+        {
+            let answers = runner.run(self.threads.as_deref(), cases, watch)?;
+            return rerun_impossible(answers, cases, watch, |case, watch| {
+                self.forget();
+                self.run(case, watch)
+            });
+        }
+        let count = self.shared.thread_count(self.threads().min(cases.len()));
+        match &self.threads {
+            Some(threads) if count > 1 => {
+                self.thread_states.resize_with(count, || self.shared.thread_state());
+                let (shared, states) = (&self.shared, &mut self.thread_states);
+                let answers =
+                    threads.install(|| parallel_cases::propagate(shared, states, cases, watch));
+                self.note_peak();
+                answers
+            }
+            _ => one_at_a_time(cases, watch, |case, watch| self.run(case, watch)),
+        }
+    }
+
     /// Takes the memory of the last propagation or batch into account.
     fn note_peak(&mut self) {
         let states = &self.thread_states;
@@ -191,27 +221,9 @@ impl<T: Real> Propagator for Loaded<T> {
     }
 
     fn run_batch(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
-        watch.check()?;
-        if self.prefers_runner(cases, watch)
-            && let Some(runner) = &mut self.batch.runner
-        {
-            let answers = runner.run(self.threads.as_deref(), cases, watch)?;
-            return rerun_impossible(answers, cases, watch, |case, watch| {
-                self.forget();
-                self.run(case, watch)
-            });
-        }
-        let count = self.shared.thread_count(self.threads().min(cases.len()));
-        match &self.threads {
-            Some(threads) if count > 1 => {
-                self.thread_states.resize_with(count, || self.shared.thread_state());
-                let (shared, states) = (&self.shared, &mut self.thread_states);
-                let answers =
-                    threads.install(|| parallel_cases::propagate(shared, states, cases, watch));
-                self.note_peak();
-                answers
-            }
-            _ => one_at_a_time(cases, watch, |case, watch| self.run(case, watch)),
+        match allocate::or_error(|| self.propagate_batch(cases, watch)) {
+            Ok(answers) => answers,
+            Err(error) => Ok(cases.iter().map(|_| Err(error.into())).collect()),
         }
     }
 

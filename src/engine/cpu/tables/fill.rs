@@ -202,6 +202,7 @@ impl TableBuilder {
             return with_starts_in(family, RunSource::Scattered(values, offsets.as_slice().into()));
         }
         let first = copies.len();
+        allocate::reserve(copies, slow.entries() * run);
         for start in Odometer::new(&slow, family).take(slow.entries()) {
             let values = &values[start..];
             copies.extend(offsets.iter().map(|&offset| values[offset as usize]));
