@@ -1,7 +1,6 @@
 //! Finds the conflict in impossible evidence.
 
 use std::fmt;
-
 use std::sync::Arc;
 
 use super::{LoadOptions, PropagationError, Propagator, RunError, default_engine};
@@ -84,7 +83,7 @@ pub(super) fn explain(
         let outcome = if compiled.admits(&part) {
             propagator.run(&part, &watch).map(|_| ())
         } else {
-            run_without_tree(compiled.network(), &part, propagator, &watch)
+            run_in_tree_of_its_own(compiled.network(), &part, propagator, &watch)
         };
         match outcome {
             Ok(()) => Ok(true),
@@ -118,7 +117,7 @@ const MAX_NS: f64 = 2e8;
 ///
 /// # Errors
 /// As [`Propagator::run`].
-fn run_without_tree(
+fn run_in_tree_of_its_own(
     network: &Arc<Network>,
     evidence: &Evidence,
     propagator: &dyn Propagator,

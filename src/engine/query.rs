@@ -244,8 +244,8 @@ impl<'a> CaseQuery<'a> {
         self.loaded(if use_whole { whole } else { part }, runs)
     }
 
-    /// Answers `case` with a junction tree of its own. `error` says why there is none without the
-    /// variables that were `tried` for all cases.
+    /// Answers `case` with a junction tree of its own. `error` says why the network could not be loaded
+    /// without the variables `tried`, which all cases observe.
     fn answer_by_itself(
         &self,
         case: &Evidence,

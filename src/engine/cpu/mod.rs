@@ -7,8 +7,8 @@
 //! clique's private variables; see [`pass`]. The posterior of a variable is read from the smallest
 //! table of beliefs that holds it.
 //!
-//! The engine has a second form, [`table_free`], for networks whose tables do not fit into memory or
-//! would cost more time than they save. Everything else here describes the form with tables.
+//! The engine has a second form, [`table_free`], for networks whose tables do not fit into memory
+//! or would cost more time than they save. Everything else here describes the form with tables.
 //!
 //! | module | what it does |
 //! |---|---|
@@ -21,7 +21,6 @@
 //! | [`loaded`] | the propagator; chooses between the two ways to propagate a batch |
 //! | [`parallel_cases`] | a batch, one case per thread; the other way is [`batch`](super::batch) |
 //! | [`memory`], [`context`], [`vector`] | memory forecast; threads and limits; elementary loops |
-//! | [`table_free`] | the form without tables: products are computed where they are needed |
 //!
 //! Read `tree`, `tables`, `pass` and `reuse` in this order, each beginning with its `mod.rs`, and
 //! then `propagate` and `loaded`. `table_free` stands apart: it runs the contractions of
@@ -199,8 +198,8 @@ impl Forms {
         let statistics = compiled.statistics();
         let entries = statistics.total_clique_entries as f64;
         let mut forms = Vec::new();
-        // Rows are described by 32-bit indices into the table. Tables need the scopes of all factors
-        // to be covered.
+        // Rows are described by 32-bit indices into the table. Tables need the scopes of all
+        // factors to be covered.
         let is_whole = compiled.observed().is_empty();
         if is_whole && statistics.max_clique_entries <= u64::from(u32::MAX) {
             forms.push(FormForecast {
@@ -225,8 +224,8 @@ impl Forms {
         Self { forms, program }
     }
 
-    /// The forecast for `compiled` with these forms, or only with the form that is `wanted` if it is
-    /// one of them.
+    /// The forecast for `compiled` with these forms, or only with the form that is `wanted` if it
+    /// is one of them.
     fn forecast(
         &self,
         compiled: &CompiledNetwork,
@@ -245,8 +244,8 @@ impl Forms {
 }
 
 /// Trees with more table entries than this are not searched for zeros in order to forecast their
-/// memory, because the search takes about two nanoseconds and a byte for each entry. The forecast is
-/// then an upper bound.
+/// memory, because the search takes about two nanoseconds and a byte for each entry. The forecast
+/// is then an upper bound.
 const MAX_SEARCHED_ENTRIES: u64 = 1 << 27;
 
 /// An upper bound on the memory of the form with tables, in bytes. It is exact if no factor has a

@@ -77,8 +77,8 @@ impl State {
         self.cliques.clear();
         self.cliques.extend(cliques);
         // Entries that only the parent's end of a separator holds receive no message. They are
-        // impossible and stay zero: only the full tree is compressed, and its state is new memory or
-        // zero. All other entries, except weights, are written before they are read.
+        // impossible and stay zero: only the full tree is compressed, and its state is new memory
+        // or zero. All other entries, except weights, are written before they are read.
         resize(&mut self.up, tree.below);
         for private in tree.nodes.iter().filter_map(|node| node.private.clone()) {
             self.up[private].fill(1.0);

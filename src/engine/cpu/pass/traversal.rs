@@ -8,8 +8,8 @@
 //! Cliques are numbered in preorder, so the cliques of a subtree are consecutive, and so are their
 //! tables in each region. The messages of a subtree are therefore slices of the [`State`], and
 //! `split_at_mut` divides the state between threads without a lock. The work is divided by
-//! subtrees, and in large tables by [parts](crate::engine::cpu::tree::division) that do not depend on
-//! the number of threads. So this number changes no bit of the result.
+//! subtrees, and in large tables by [parts](crate::engine::cpu::tree::division) that do not depend
+//! on the number of threads. So this number changes no bit of the result.
 //!
 //! [`State`]: crate::engine::cpu::pass::state::State
 

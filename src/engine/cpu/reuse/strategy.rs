@@ -33,7 +33,7 @@ const MAX_GAIN: f64 = 30.0;
 
 /// How to propagate.
 #[derive(Clone, Copy, PartialEq, Eq)]
-#[allow(clippy::enum_variant_names)] // Each is a tree, and is called so elsewhere.
+#[allow(clippy::enum_variant_names, reason = "each is a tree, and is called so elsewhere")]
 pub enum Strategy {
     /// Through the full tree.
     FullTree,

@@ -26,8 +26,8 @@ simd_dispatch!(
     (table: &mut [f64], tile: &[f64], factor: f64, pattern: &Pattern)
 );
 
-// These loops are `for` loops because a closure may become a function of its own, which would not be
-// compiled for the chosen instructions.
+// These loops are `for` loops because a closure may become a function of its own, which would not
+// be compiled for the chosen instructions.
 
 #[inline(always)]
 fn spread_blocks(tile: &mut [f64], table: &[f64], pattern: &Pattern) {

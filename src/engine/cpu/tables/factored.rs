@@ -178,8 +178,8 @@ impl FactoringPlan {
         self.groups.iter().map(port).collect()
     }
 
-    /// Makes the tables of all factor groups in the memory of `values`. Also returns the exponent of the power of
-    /// two by which their product must be multiplied.
+    /// Makes the tables of all factor groups in the memory of `values`. Also returns the exponent
+    /// of the power of two by which their product must be multiplied.
     pub fn make(
         &self,
         mut values: Vec<f64>,
