@@ -4,7 +4,8 @@ use eframe::egui::{Pos2, Rect, Vec2, pos2};
 
 use crate::app::layout::{border, bounds};
 
-/// Minimum percentage of vertices that must have a position in the file.
+/// Percentage of vertices that must have a position in the file for the positions to be used. With
+/// fewer, too much of the picture would be rows without an order. Chosen by eye.
 const MIN_POSITIONED_PERCENT: usize = 90;
 
 /// Minimum gap between boxes, in points.
@@ -92,8 +93,8 @@ pub fn draw(
 /// The smallest scale in [`SCALES`] at which all boxes are at least [`GAP`] apart, horizontally or
 /// vertically. Pairs that would be closer even at the largest scale are ignored.
 fn scale(sizes: &[Vec2], placed: &[(usize, Pos2)]) -> f32 {
-    // Maximum number of vertices to the right that a vertex is compared with. This limits the time
-    // for thousands of vertices at the same x.
+    /// Maximum number of vertices to the right that a vertex is compared with. This limits the time
+    /// for thousands of vertices at the same x.
     const MAX_NEIGHBOURS: usize = 2000;
     let mut placed = placed.to_vec();
     placed.sort_by(|(_, a), (_, b)| a.x.total_cmp(&b.x));

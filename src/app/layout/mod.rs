@@ -20,7 +20,8 @@ pub fn bounds(centres: &[Pos2], sizes: &[Vec2]) -> Rect {
         .unwrap_or_else(|| Rect::from_center_size(Pos2::ZERO, Vec2::splat(1.0)))
 }
 
-/// The largest zoom at which a picture of `size` fits a pane one unit high and `aspect` wide.
+/// The largest zoom at which a picture of `size` fits a pane that is one point high and `aspect`
+/// points wide.
 fn fit_scale(size: Vec2, aspect: f32) -> f32 {
     (aspect / size.x.max(1.0)).min(1.0 / size.y.max(1.0))
 }
@@ -39,6 +40,7 @@ pub fn border(rect: Rect, towards: Pos2) -> Pos2 {
 /// vector.
 #[must_use]
 pub fn s_curve(from: Pos2, to: Pos2, axis: Vec2) -> Vec<Pos2> {
+    /// Number of straight segments of the polyline.
     const SEGMENTS: usize = 10;
     let handle = axis * ((to - from).dot(axis) * 0.5);
     let (first, second) = (from + handle, to - handle);

@@ -24,11 +24,12 @@ const DUMMY_WIDTH: f32 = 7.0;
 /// requested aspect ratio.
 const MAX_CORRECTIONS: usize = 3;
 
-/// Minimum number of vertices for the aspect ratio to be corrected.
+/// Minimum number of vertices for the aspect ratio to be corrected. A smaller graph is easy to read
+/// in any shape.
 const MIN_CORRECTED: usize = 60;
 
-/// Maximum number of dummies that all lines together pass. In a graph with more, a line goes straight
-/// to its head, because the lines would take hundreds of megabytes.
+/// Maximum number of dummies that all lines together pass. In a graph with more, every line goes
+/// straight to its head, because lines around that many dummies would take hundreds of megabytes.
 const MAX_PASSED: usize = 1 << 20;
 
 /// A drawn directed graph.

@@ -19,8 +19,8 @@ const ASPECT: f32 = 1.6;
 /// Height of that pane in points, in a window of 1280x800.
 const PANE_HEIGHT: f32 = 420.0;
 
-/// Zoom at which the text in boxes is easy to read. A larger zoom is not worth a less regular
-/// arrangement.
+/// Zoom at which the text in boxes is easy to read. An arrangement that allows a larger zoom is not
+/// preferred to a more regular one.
 const READABLE_ZOOM: f32 = 1.2;
 
 /// Width of a drawing, as a multiple of its height, below which it counts as a column. In a pane
@@ -46,8 +46,9 @@ struct Gaps {
 }
 
 impl Gaps {
-    /// The gaps in a tree of `n` vertices. Where labels of separators cannot be read at the zoom at
-    /// which the tree fits its pane, there is no room for them, and the boxes are larger.
+    /// The gaps in a tree of `n` vertices. In a large tree, labels of separators would be too small
+    /// to read when the whole tree is in view. So the gaps have no room for labels, and the boxes
+    /// come out larger.
     fn for_tree_of(n: usize) -> Self {
         match n {
             0..=100 => Self { levels: LEVEL_GAP, siblings: 10.0, lines: 16.0 },
@@ -64,8 +65,8 @@ fn score(size: Vec2) -> f32 {
     factor * (PANE_HEIGHT * fit_scale(size, ASPECT)).min(READABLE_ZOOM)
 }
 
-/// Maximum number of vertices of a tree for which packing is tried. It takes a hundred times as long
-/// as levels, and a larger tree is a blur in any arrangement.
+/// Maximum number of vertices of a tree for which packing is tried. Packing takes about a hundred
+/// times as long as levels, and a larger tree is a blur in any arrangement.
 const MAX_PACKED: usize = 20_000;
 
 /// The structure of a rooted tree: vertices are numbered, and each has a list of children.

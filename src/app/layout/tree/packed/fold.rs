@@ -1,4 +1,4 @@
-//! Long paths folded into rows: chains, and chains with short branches.
+//! Long heavy paths folded into rows: chains, and chains with short branches.
 //!
 //! The path runs from left to right, turns round at the end of the row and runs back on the next
 //! row. Each vertex of the path is at the top of a cell, with its other children below it.
@@ -9,7 +9,7 @@ use fixedbitset::FixedBitSet;
 use super::{Block, Form, Packer, Packing, best_within, limits, rounded};
 use crate::app::layout::tree::TreeShape;
 
-/// Minimum number of vertices of a path that is folded.
+/// Minimum number of vertices of a path that is folded. A shorter path fits a row.
 const MIN_PATH: usize = 5;
 
 /// Gap between rows in points.
@@ -18,27 +18,56 @@ const ROW_GAP: f32 = 18.0;
 /// Room at the ends of rows for the line to the next row, in points.
 const TURN_ROOM: f32 = 16.0;
 
-/// Maximum number of row heights that are tried for one path.
+/// Maximum number of row heights that are tried for one path. More take longer, and the rows are
+/// hardly lower.
 const MAX_HEIGHTS: usize = 5;
 
 /// Maximum ratio between the two sides of a folded path.
 const MAX_SHAPE: f32 = 24.0;
 
-/// Maximum number of vertices of a path for which many lengths of rows are tried. In a longer path,
-/// all rows are filled about equally well.
+/// Maximum number of vertices of a path for which many row lengths are tried. In a longer path, the
+/// rows are filled about equally well with any length.
 const MAX_FINE_PATH: usize = 100;
 
 /// Maximum number of vertices of a path, in addition to the first two, from which folding is tried.
-/// Each takes time in proportion to the length of the path.
+/// Each attempt takes time in proportion to the length of the path.
 const MAX_LATE_FOLDS: usize = 16;
 
 /// Where folding is tried.
 pub(super) struct Folds {
+    /// The vertices on paths that may be folded.
     cells: FixedBitSet,
+    /// The vertices at which a folded path may start.
     tops: FixedBitSet,
 }
 
 impl Folds {
+    /// Finds the paths that may be folded, and where folding may start: at the first and the second
+    /// vertex of a path, and after some of its vertices with three children or more. `heavy` is the
+    /// heavy child of each vertex.
+    pub(super) fn new(tree: &TreeShape, heavy: &[Option<usize>]) -> Self {
+        let n = tree.children.len();
+        let mut folds =
+            Self { cells: FixedBitSet::with_capacity(n), tops: FixedBitSet::with_capacity(n) };
+        let mut is_heavy = FixedBitSet::with_capacity(n);
+        is_heavy.extend(heavy.iter().flatten().copied());
+        for &first in tree.order.iter().filter(|&&vertex| !is_heavy.contains(vertex)) {
+            let path: Vec<usize> = path_from(first, heavy).collect();
+            if path.len() < MIN_PATH {
+                continue;
+            }
+            folds.cells.extend(path.iter().copied());
+            let stride = path.len().div_ceil(MAX_LATE_FOLDS);
+            for (position, &vertex) in path[..=path.len() - MIN_PATH].iter().enumerate() {
+                let after_branches = position > 0 && tree.children[path[position - 1]].len() > 2;
+                if position < 2 || (after_branches && position % stride == 0) {
+                    folds.tops.insert(vertex);
+                }
+            }
+        }
+        folds
+    }
+
     /// Whether the vertex is on a path that may be folded.
     pub(super) fn is_cell(&self, vertex: usize) -> bool {
         self.cells.contains(vertex)
@@ -50,32 +79,7 @@ impl Folds {
     }
 }
 
-/// Finds the paths that may be folded, and where folding may start: at the first and the second
-/// vertex of a path, and after some of its vertices with three children or more.
-pub(super) fn tops(tree: &TreeShape, heavy: &[Option<usize>]) -> Folds {
-    let n = tree.children.len();
-    let mut folds =
-        Folds { cells: FixedBitSet::with_capacity(n), tops: FixedBitSet::with_capacity(n) };
-    let mut is_heavy = FixedBitSet::with_capacity(n);
-    is_heavy.extend(heavy.iter().flatten().copied());
-    for &first in tree.order.iter().filter(|&&vertex| !is_heavy.contains(vertex)) {
-        let path: Vec<usize> = path_from(first, heavy).collect();
-        if path.len() < MIN_PATH {
-            continue;
-        }
-        folds.cells.extend(path.iter().copied());
-        let stride = path.len().div_ceil(MAX_LATE_FOLDS);
-        for (position, &vertex) in path[..=path.len() - MIN_PATH].iter().enumerate() {
-            let after_branches = position > 0 && tree.children[path[position - 1]].len() > 2;
-            if position < 2 || (after_branches && position % stride == 0) {
-                folds.tops.insert(vertex);
-            }
-        }
-    }
-    folds
-}
-
-/// The path of heavy children that starts at `first`.
+/// The heavy path that starts at `first`.
 fn path_from(first: usize, heavy: &[Option<usize>]) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(first), |&vertex| heavy[vertex])
 }
@@ -84,13 +88,14 @@ fn path_from(first: usize, heavy: &[Option<usize>]) -> impl Iterator<Item = usiz
 struct Cell {
     vertex: usize,
     packing: Packing,
+    /// The upper left corner, relative to the corner of the folded path.
     corner: Vec2,
-    /// Number of the row.
+    /// Index of the row.
     row: usize,
 }
 
 impl Packer<'_> {
-    /// The packings in which the path from `vertex` is folded.
+    /// The packings in which the heavy path from `vertex` is folded.
     pub(super) fn folded(&self, vertex: usize) -> Vec<Packing> {
         let path: Vec<usize> = path_from(vertex, &self.heavy).collect();
         let mut found = Vec::new();
@@ -118,7 +123,7 @@ impl Packer<'_> {
             largest = largest.max(size);
         }
         let height = largest.y + ROW_GAP;
-        // Numbers of rows for shapes from a wide strip to a column. They need not be integers,
+        // Try numbers of rows for shapes from a wide strip to a column. They need not be integers,
         // since rows are not filled completely.
         let mut rows = (total / (MAX_SHAPE * height)).sqrt().max(1.0);
         let max_rows = (total * MAX_SHAPE / height).sqrt().min(path.len() as f32);
@@ -172,7 +177,7 @@ impl Packer<'_> {
         (cells, vec2(left + width + right, top - ROW_GAP))
     }
 
-    /// Places the cells of the path from `vertex`.
+    /// Places the cells of the heavy path from `vertex`.
     pub(super) fn fold_blocks(&self, vertex: usize, limit: f32, length: f32) -> Vec<Block> {
         let path: Vec<usize> = path_from(vertex, &self.heavy).collect();
         let (cells, size) = self.fold(&path, limit, length);

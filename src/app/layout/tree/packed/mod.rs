@@ -1,7 +1,9 @@
 //! Compact drawings of large trees.
 //!
 //! Every subtree takes up a rectangle, in one of several forms ([`Form`]): its children in a stack
-//! or in rows next to its root, or its longest path folded into rows. The choice is made as in chip
+//! or in rows next to its root, or its heavy path folded into rows. The heavy child of a vertex is
+//! the child with the largest subtree; the heavy path goes from a vertex to its heavy child, to the
+//! heavy child of that one and so on, down to a leaf. The form is chosen as in chip
 //! floorplanning: each subtree has a list of candidate packings, from narrow and tall to wide and
 //! low, computed from the lists of its children (Stockmeyer, "Optimal orientations of cells in
 //! slicing floorplan designs", 1983). A tree of a thousand cliques thus fills a pane, while drawn
@@ -14,6 +16,7 @@ mod stack;
 use eframe::egui::{Pos2, Vec2};
 
 use super::{Gaps, TreeShape, score};
+use fold::Folds;
 
 /// Maximum number of candidate packings per subtree. More would fill the pane a little better and
 /// take longer.
@@ -24,8 +27,8 @@ const MAX_PACKINGS: usize = 48;
 /// fewer candidates to each subtree.
 const MAX_TOTAL_PACKINGS: usize = 400_000;
 
-/// How the subtrees of the children lie around the root of a subtree. "Turned" forms have their
-/// axes swapped: below instead of to the right, columns instead of rows.
+/// How the subtrees of the children are arranged around the root of a subtree. If a form is `turned`,
+/// its axes are swapped: below instead of to the right, columns instead of rows.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     /// No children.
@@ -48,7 +51,7 @@ struct Packing {
     /// The centre of the root, relative to the upper left corner.
     root: Vec2,
     form: Form,
-    /// Whether the subtree of the heavy child is left out: it is drawn next to this packing.
+    /// Whether the subtree of the heavy child is left out, because it is drawn next to this packing.
     without_heavy: bool,
 }
 
@@ -58,8 +61,7 @@ impl Packing {
         Self { size, root: size / 2.0, form: Form::Leaf, without_heavy: false }
     }
 
-    /// Whether there is nothing but the root between the left and the right edge of the packing on
-    /// the level of the root, which is at the top.
+    /// Whether the root is at the top, with nothing to its left or right.
     fn has_root_on_top(&self) -> bool {
         match self.form {
             Form::Leaf => true,
@@ -91,7 +93,7 @@ struct Packer<'a> {
     sizes: &'a [Vec2],
     gaps: Gaps,
     max_packings: usize,
-    /// The child of each vertex with the largest subtree. Paths of heavy children are folded.
+    /// The heavy child of each vertex; `None` for leaves.
     heavy: Vec<Option<usize>>,
     /// Candidate packings of the subtree of each vertex, from narrow and tall to wide and low.
     packings: Vec<Vec<Packing>>,
@@ -138,7 +140,7 @@ impl<'a> Packer<'a> {
             packings: vec![Vec::new(); n],
             cells: vec![Vec::new(); n],
         };
-        let folds = fold::tops(tree, &packer.heavy);
+        let folds = Folds::new(tree, &packer.heavy);
         for &vertex in tree.order.iter().rev() {
             let children = &tree.children[vertex];
             let mut found = packer.beside(vertex, children, false);
@@ -207,7 +209,8 @@ impl<'a> Packer<'a> {
     }
 }
 
-/// At most `max_count` of the packings that are not both wider and higher than another.
+/// The packings to which no other packing is both at most as wide and at most as high, thinned out
+/// to at most `max_count`.
 fn efficient(mut found: Vec<Packing>, max_count: usize) -> Vec<Packing> {
     found.sort_by(|a, b| a.size.x.total_cmp(&b.size.x).then(a.size.y.total_cmp(&b.size.y)));
     let mut lowest = f32::INFINITY;
@@ -219,7 +222,8 @@ fn efficient(mut found: Vec<Packing>, max_count: usize) -> Vec<Packing> {
     thin_out(found, max_count)
 }
 
-/// The child of each vertex that has the largest subtree, the first of several; `None` for leaves.
+/// The heavy child of each vertex: the child with the largest subtree, the first of several; `None`
+/// for leaves.
 fn heavy_children(tree: &TreeShape) -> Vec<Option<usize>> {
     let mut count = vec![1_usize; tree.children.len()];
     let mut heavy = vec![None; tree.children.len()];

@@ -1,14 +1,14 @@
 //! Children in rows to the right of their parent, or in columns below it: the leaves of a star in a
 //! grid.
 //!
-//! A trunk of lines runs next to the parent. From it, a line runs above each row and branches to
-//! the children in the row.
+//! One line, the trunk, runs down next to the parent. From it, a line runs above each row and
+//! branches to the children in the row.
 
 use eframe::egui::{Vec2, vec2};
 
 use super::{Block, Form, Packer, Packing, rounded, turn};
 
-/// Minimum number of children for rows. Fewer children are in a stack.
+/// Minimum number of children for which rows are tried. Fewer children are always in a stack.
 const MIN_CHILDREN: usize = 4;
 
 /// Maximum number of row heights, and of row lengths, that are tried for one vertex.
@@ -54,7 +54,7 @@ impl Packer<'_> {
         }
     }
 
-    /// Candidate lengths for rows: those that give about 2, 3, ... rows.
+    /// Candidate lengths of rows, which give about 2, 3, 4, 6, 8, 11 and more rows.
     fn row_lengths(&self, children: &[usize], turned: bool, limit: f32) -> Vec<f32> {
         let widths = children.iter().map(|&child| {
             turn(self.within(child, !turned, limit).size, turned).x + self.gaps.siblings
@@ -73,7 +73,8 @@ impl Packer<'_> {
         lengths
     }
 
-    /// Puts the children into rows, highest subtrees first. Returns them with the size of all rows.
+    /// Puts the children into rows, highest subtrees first. Returns the children and the size of all
+    /// rows.
     fn rows(
         &self,
         children: &[usize],
