@@ -2,7 +2,8 @@
 
 use eframe::egui::{self, Color32, Grid, Rect, Response, RichText, Sense, Ui};
 
-use crate::app::state::command::{Commands, ViewCommand};
+use crate::app::panes::common::item_link;
+use crate::app::state::command::Commands;
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
 use crate::app::widgets::naming;
@@ -26,14 +27,7 @@ impl Links<'_> {
     pub fn link(&mut self, ui: &mut Ui, text: impl Into<String>, item: Item) -> Response {
         let hovered = self.model.hovered() == Some(&item);
         let text = RichText::new(text);
-        let response = ui.link(if hovered { text.underline() } else { text });
-        if response.hovered() {
-            self.commands.push(ViewCommand::Hover(item.clone()));
-        }
-        if response.clicked() {
-            self.commands.push(ViewCommand::Select(Some(item)));
-        }
-        response
+        item_link(ui, if hovered { text.underline() } else { text }, item, self.commands)
     }
 
     pub fn variable(&mut self, ui: &mut Ui, variable: VariableId) -> Response {

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use crate::network::VariableId;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
 
-/// Two times differ only by chance if neither is more than this share longer than the other.
+/// The two times of a message count as the same if the longer one exceeds the shorter one by at most
+/// this share. Chosen, not measured: with a smaller share, more messages would be marked whose times
+/// differ only by chance.
 const TOLERANCE: f64 = 0.1;
 
 /// How the time of a message in the second run compares with its time in the first.
@@ -15,7 +17,7 @@ pub enum Change {
     Slower,
     /// It took less time.
     Faster,
-    /// The two times differ by at most a tenth.
+    /// The longer of the two times exceeds the shorter one by at most a tenth.
     Same,
 }
 
@@ -66,6 +68,7 @@ pub struct Alignment {
 /// The variables of the sender and of the receiver of a message.
 type Ends<'a> = (&'a [VariableId], &'a [VariableId]);
 
+/// The ends of `message`; `None` if the plan has no such message.
 fn ends(compiled: &CompiledNetwork, message: MessageId) -> Option<Ends<'_>> {
     let message = compiled.plan().messages().get(message.index())?;
     let tree = compiled.tree();
@@ -106,7 +109,7 @@ impl Alignment {
         alignment
     }
 
-    /// Number of messages that became slower and faster.
+    /// The number of messages that became slower, and of those that became faster.
     #[must_use]
     pub fn counts(&self) -> (usize, usize) {
         let count = |change| self.pairs.iter().filter(|pair| pair.change() == change).count();
@@ -143,7 +146,7 @@ mod tests {
         assert!(alignment.pairs.iter().all(|pair| pair.first == pair.second));
         assert_eq!(alignment.only_second, [last]);
         assert!(alignment.only_first.is_empty());
-        assert_eq!(alignment.counts(), (1, 1), "a twentieth is no change");
+        assert_eq!(alignment.counts(), (1, 1), "a difference of a twentieth does not count");
         let largest = alignment.pairs[0];
         assert_eq!((largest.second, largest.difference()), (other.messages[2].message, 1000.0));
         assert_eq!(largest.change(), Change::Slower);

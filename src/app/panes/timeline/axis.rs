@@ -8,6 +8,10 @@ use crate::numbers;
 /// propagation does not fill the axis.
 const MIN_SPAN: f64 = 100.0;
 
+/// Distance in points by which the wheel must scroll to zoom by a factor of two: a few notches of
+/// most mice.
+const POINTS_PER_DOUBLING: f64 = 240.0;
+
 /// The part of a propagation that is in view, in nanoseconds since its start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
@@ -63,7 +67,7 @@ impl View {
         Self { start: self.start + shift, end: self.end + shift }.clamped(total)
     }
 
-    /// Moved just far enough to bring the time from `start` to `end` into view with a margin. If
+    /// Moved only far enough to bring the time from `start` to `end` into view with a margin. If
     /// this time is longer than the view, `start` comes into view.
     #[must_use]
     pub fn revealing(self, start: f64, end: f64, total: f64) -> Self {
@@ -85,7 +89,7 @@ impl View {
         let (scroll, pinch) = ui.input(|input| (input.smooth_scroll_delta, input.zoom_delta()));
         let mut view = self;
         // The wheel also scrolls sideways if Shift is pressed or the wheel is tilted.
-        let factor = f64::from(pinch) * (f64::from(scroll.y) / 240.0).exp2();
+        let factor = f64::from(pinch) * (f64::from(scroll.y) / POINTS_PER_DOUBLING).exp2();
         if factor != 1.0 {
             let share = f64::from(pointer.x - across.min) / f64::from(across.span());
             view = view.zoomed(share.clamp(0.0, 1.0), factor, total);
@@ -113,6 +117,7 @@ impl View {
         wide.clamped(total).unless_all(total)
     }
 
+    /// This view, shortened and moved so that it does not extend beyond [`all`](Self::all).
     fn clamped(self, total: f64) -> Self {
         let all = Self::all(total);
         let span = self.span().min(all.span());

@@ -1,4 +1,4 @@
-//! The card shown at the pointer over a stretch of time.
+//! The card shown at the pointer over a slice.
 
 use eframe::egui::{self, RichText, Ui};
 
@@ -18,7 +18,7 @@ pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, slice: Slice) {
     }
 }
 
-/// Draws the card of a stretch that is no message.
+/// Draws the card of a slice that is not a message.
 fn other_card(ui: &mut Ui, scene: &TimelineScene<'_>, slice: Slice) {
     ui.strong(slice.label(scene.compiled));
     egui::Grid::new("timeline card").num_columns(2).show(ui, |ui| {
@@ -38,10 +38,10 @@ fn other_card(ui: &mut Ui, scene: &TimelineScene<'_>, slice: Slice) {
         SliceKind::Wait(Cause::Message(_)) => {
             "The next message here needs this message, which was still being computed."
         }
-        SliceKind::Wait(Cause::Work(_)) => "Another row does this work, and the rest must wait.",
+        SliceKind::Wait(Cause::Work(_)) => "Another row does this work while all others wait.",
         SliceKind::Wait(Cause::NoMore(_)) => "No further message of this phase is computed here.",
-        SliceKind::Wait(Cause::TakeUp) => {
-            "All inputs of the next message were there, but it was not taken up yet."
+        SliceKind::Wait(Cause::PickUp) => {
+            "All inputs of the next message were available, but it was not yet picked up."
         }
         SliceKind::Work(Work::Root) => {
             "The product of all tables and messages at the root. It belongs to no message."
@@ -49,7 +49,7 @@ fn other_card(ui: &mut Ui, scene: &TimelineScene<'_>, slice: Slice) {
         SliceKind::Work(Work::LaunchOf(_)) => {
             "Estimated: the part of the message's time that the launch of an empty kernel takes."
         }
-        SliceKind::Work(Work::ReadMarks) => {
+        SliceKind::Work(Work::ReadTimes) => {
             "The host reads the times that the GPU recorded. A propagation without a trace does \
              not do this."
         }
@@ -83,14 +83,14 @@ fn message_card(ui: &mut Ui, scene: &TimelineScene<'_>, slice: Slice, id: Messag
                 ("touched", format!("{} entries of both cliques", numbers::thousands(touched))),
                 ("start", numbers::nanoseconds(slice.start)),
                 ("duration", numbers::nanoseconds(length)),
-                ("per touched", numbers::nanoseconds(length / touched.max(1) as f64)),
+                ("per entry touched", numbers::nanoseconds(length / touched.max(1) as f64)),
             ],
         );
         if let Some(processed) = scene.trace.entries_processed(id) {
             let entries = numbers::thousands(processed);
             let per_processed = numbers::nanoseconds(length / processed.max(1) as f64);
             let processed = format!("{entries} entries by the engine");
-            lines(ui, [("processed", processed), ("per processed", per_processed)]);
+            lines(ui, [("processed", processed), ("per entry processed", per_processed)]);
         }
     });
     if scene.layout.critical.contains(id.index()) {

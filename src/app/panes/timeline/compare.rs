@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use eframe::egui::{
-    Align, FontId, Layout, Pos2, Rect, RichText, Sense, Ui, UiBuilder, WidgetInfo, WidgetType,
+    Align, Align2, FontId, Layout, Rect, RichText, Sense, Ui, UiBuilder, WidgetInfo, WidgetType,
 };
 use egui_extras::{Column, TableBuilder};
 
@@ -14,7 +14,7 @@ use super::geometry::Geometry;
 use super::layout::{RunKind, TimelineLayout};
 use super::rows::Grouping;
 use super::{TimelinePane, TimelineScene, draw, slice_at};
-use crate::app::panes::common::FinishedRun;
+use crate::app::panes::common::{FinishedRun, item_link};
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
@@ -23,7 +23,7 @@ use crate::app::state::model::Model;
 use crate::app::widgets::naming;
 use crate::app::widgets::table::{self, cell, number};
 use crate::numbers;
-use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
+use crate::propagation::{CompiledNetwork, MessageTrace};
 
 /// Width in points of the table of messages.
 const TABLE_WIDTH: f32 = 330.0;
@@ -37,7 +37,8 @@ pub(super) struct Comparison {
     current: FinishedRun,
     layouts: [TimelineLayout; 2],
     alignment: Alignment,
-    /// By message of the current run.
+    /// By message of the current run: how its time compares with the kept run; `None` if the kept
+    /// run has no such message.
     changes: Vec<Option<Change>>,
 }
 
@@ -104,7 +105,7 @@ impl TimelinePane {
                 untraced: None,
                 times: None,
                 live: false,
-                lit: false,
+                highlights_path: false,
                 changes: (index == 1).then_some(&comparison.changes),
                 is_current: std::ptr::eq(compiled_of_run, &raw const **compiled),
             };
@@ -116,7 +117,8 @@ impl TimelinePane {
         self.comparison = Some(comparison);
     }
 
-    /// Draws one of the two runs: its index, its rectangle and its title.
+    /// Draws one of the two runs and handles the pointer over it. The triple is the index of the
+    /// run, its rectangle and its title.
     fn run(
         &mut self,
         ui: &mut Ui,
@@ -127,14 +129,8 @@ impl TimelinePane {
         let time = numbers::duration(scene.trace.elapsed);
         let text = format!("{title}  {time}");
         let ink = ui.visuals().strong_text_color();
-        let at: Pos2 = rect.left_top();
-        ui.painter().text(
-            at,
-            eframe::egui::Align2::LEFT_TOP,
-            &text,
-            FontId::proportional(12.0),
-            ink,
-        );
+        let font = FontId::proportional(12.0);
+        ui.painter().text(rect.left_top(), Align2::LEFT_TOP, &text, font, ink);
         rect.min.y += TITLE_HEIGHT;
         ui.push_id(("compared run", index), |ui| {
             let response = ui.interact(rect, ui.id().with("chart"), Sense::click_and_drag());
@@ -181,7 +177,7 @@ impl TimelinePane {
     }
 }
 
-/// Draws how many messages became slower or faster.
+/// Draws how many messages became slower, how many became faster, and how many only one run has.
 fn summary(ui: &mut Ui, alignment: &Alignment) {
     let (slower, faster) = alignment.counts();
     let count = |count: usize| numbers::thousands(count as u64);
@@ -231,7 +227,9 @@ fn messages_table(
             let pair = pairs[row.index()];
             row.col(|ui| {
                 let layout = Layout::left_to_right(Align::Center);
-                ui.with_layout(layout, |ui| message_link(ui, compiled, pair.second, commands));
+                let text = naming::message_ends(compiled, pair.second);
+                let item = Item::Message(pair.second);
+                ui.with_layout(layout, |ui| item_link(ui, text, item, commands));
             });
             number(&mut row, numbers::nanoseconds(pair.first_time));
             number(&mut row, numbers::nanoseconds(pair.second_time));
@@ -241,24 +239,8 @@ fn messages_table(
     });
 }
 
-/// Draws the name of a message of the current run; a click selects the message.
-fn message_link(
-    ui: &mut Ui,
-    compiled: &CompiledNetwork,
-    message: MessageId,
-    commands: &mut Commands,
-) {
-    let link = ui.link(naming::message_ends(compiled, message));
-    if link.clicked() {
-        commands.push(ViewCommand::Select(Some(Item::Message(message))));
-    }
-    if link.hovered() {
-        commands.push(ViewCommand::Hover(Item::Message(message)));
-    }
-}
-
-/// The change of a message: `⏶ 2.5×` if it took 2.5 times as long, `⏷ 2.5×` if it took as many
-/// times less, `=` if it took about as long.
+/// The change of a message: `⏶ 2.5×` if it took 2.5 times as long as in the kept run, `⏷ 2.5×` if it
+/// was 2.5 times as fast, `=` if it took about as long.
 fn change_text(pair: Pair) -> String {
     let (long, short) = match pair.change() {
         Change::Slower => (pair.second_time, pair.first_time),

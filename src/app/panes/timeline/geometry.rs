@@ -15,11 +15,11 @@ const STAGES_HEIGHT: f32 = 18.0;
 pub(super) const GUTTER: f32 = 128.0;
 /// Width in points of the space for the scroll bar.
 pub(super) const SCROLL_BAR: f32 = 12.0;
-/// Height in points of a row with one lane.
+/// Height in points of a row with one track.
 const ROW_HEIGHT: f32 = 20.0;
-/// Height in points of each lane of a row with several.
-const LANE_HEIGHT: f32 = 13.0;
-/// Minimum height in points of the rows that are not pinned, however many are pinned.
+/// Height in points of each track of a row with several.
+const TRACK_HEIGHT: f32 = 13.0;
+/// Minimum height in points of the area of the rows that scroll, however many rows are pinned.
 const MIN_SCROLLED: f32 = 40.0;
 
 /// The geometry of the timeline in one frame.
@@ -31,33 +31,34 @@ pub(super) struct Geometry {
     pub chart: Rect,
     /// The row of stages.
     pub stages: Rect,
-    /// The pinned rows.
+    /// The area of the pinned rows.
     pub pinned: Rect,
-    /// The rows that scroll.
+    /// The area of the rows that scroll: all others.
     pub scrolled: Rect,
-    /// By row: its rectangle, which may be outside of [`scrolled`](Self::scrolled).
+    /// By row: its rectangle, which may extend beyond its [area](Self::area_of).
     pub rows: Vec<Rect>,
     /// By row: whether it is pinned.
     pub is_pinned: Vec<bool>,
-    /// By row: its number of lanes.
-    lanes: Vec<usize>,
-    /// Total height in points of the rows that are not pinned.
+    /// By row: its number of tracks.
+    tracks: Vec<usize>,
+    /// Total height in points of the rows that scroll.
     content: f32,
-    /// The distance in points by which they are scrolled.
+    /// The distance in points by which these rows are scrolled.
     pub scroll: f32,
 }
 
-/// The height of a row.
+/// The height of a row in points.
 fn row_height(row: &TimelineRow) -> f32 {
-    match row.lanes.len() {
+    match row.tracks.len() {
         0 | 1 => ROW_HEIGHT,
-        lanes => lanes as f32 * LANE_HEIGHT + 2.0,
+        tracks => tracks as f32 * TRACK_HEIGHT + 2.0,
     }
 }
 
 impl Geometry {
     /// The geometry of a timeline in `rect`. `is_pinned` says which rows are pinned; `scroll` is
-    /// the distance in points by which the other rows are scrolled, if there are enough of them.
+    /// the distance in points by which the other rows are scrolled, which is limited so that the
+    /// last row does not leave the lower edge.
     pub fn new(
         rect: Rect,
         rows: &[TimelineRow],
@@ -92,7 +93,7 @@ impl Geometry {
             row
         });
         let placed = placed.collect();
-        let lanes = rows.iter().map(|row| row.lanes.len().max(1)).collect();
+        let tracks = rows.iter().map(|row| row.tracks.len().max(1)).collect();
         Self {
             view,
             chart,
@@ -101,7 +102,7 @@ impl Geometry {
             scrolled,
             rows: placed,
             is_pinned,
-            lanes,
+            tracks,
             content,
             scroll,
         }
@@ -122,12 +123,12 @@ impl Geometry {
         f64::from(points) / f64::from(self.chart.width()) * self.view.span()
     }
 
-    /// The area in which row `row` is drawn.
+    /// The area in which the row with index `row` is drawn.
     pub fn area_of(&self, row: usize) -> Rect {
         if self.is_pinned[row] { self.pinned } else { self.scrolled }
     }
 
-    /// The rows that are at least partly visible.
+    /// The indices of the rows that are at least partly visible.
     pub fn visible(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.rows.len()).filter(|&row| {
             let (rect, area) = (self.rows[row], self.area_of(row));
@@ -135,21 +136,21 @@ impl Geometry {
         })
     }
 
-    /// The row and the lane at `pos`, if there is one.
-    pub fn lane_at(&self, pos: Pos2) -> Option<(usize, usize)> {
+    /// The indices of the row and of its track at `pos`, if there is one.
+    pub fn track_at(&self, pos: Pos2) -> Option<(usize, usize)> {
         let hit = |row: &usize| self.rows[*row].contains(pos) && self.area_of(*row).contains(pos);
         let row = self.visible().find(hit)?;
-        let lanes = self.lanes[row];
+        let tracks = self.tracks[row];
         let share = (pos.y - self.rows[row].top()) / self.rows[row].height();
-        Some((row, ((share * lanes as f32) as usize).min(lanes - 1)))
+        Some((row, ((share * tracks as f32) as usize).min(tracks - 1)))
     }
 
-    /// The vertical range of the bars in `lane` of `row`.
-    pub fn lane_y(&self, row: usize, lane: usize) -> Rangef {
+    /// The vertical range of the bars in `track` of `row`.
+    pub fn track_y(&self, row: usize, track: usize) -> Rangef {
         let rect = self.rows[row].shrink2(vec2(0.0, 1.0));
-        let height = rect.height() / self.lanes[row] as f32;
-        let top = rect.top() + lane as f32 * height;
-        Rangef::new(top, top + height - if self.lanes[row] > 1 { 1.0 } else { 0.0 })
+        let height = rect.height() / self.tracks[row] as f32;
+        let top = rect.top() + track as f32 * height;
+        Rangef::new(top, top + height - if self.tracks[row] > 1 { 1.0 } else { 0.0 })
     }
 
     /// The scroll distance at which `row` is visible.
@@ -169,8 +170,8 @@ impl Geometry {
     /// Draws the scroll bar if one is needed. Returns the scroll distance for the next frame.
     pub fn scroll_bar(&self, ui: &mut Ui) -> f32 {
         let area = self.scrolled;
-        let most = (self.content - area.height()).max(0.0);
-        if most == 0.0 || area.height() <= 0.0 {
+        let max_scroll = (self.content - area.height()).max(0.0);
+        if max_scroll == 0.0 || area.height() <= 0.0 {
             return 0.0;
         }
         let left = self.chart.right();
@@ -183,6 +184,6 @@ impl Geometry {
             .scroll_source(source)
             .vertical_scroll_offset(self.scroll)
             .show(&mut child, |ui| ui.allocate_space(vec2(1.0, self.content)));
-        output.state.offset.y.clamp(0.0, most)
+        output.state.offset.y.clamp(0.0, max_scroll)
     }
 }

@@ -10,6 +10,7 @@ use super::rows::Grouping;
 use super::slices::{SliceKind, Work};
 use super::sums::GroupBy;
 use super::{TimelinePane, TimelineScene};
+use crate::app::panes::common::item_link;
 use crate::app::state::command::{Commands, EngineCommand, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::theme::Palette;
@@ -22,7 +23,7 @@ const KEYS: &str = "Wheel, or W and S: zoom at the pointer\nDrag, or A and D: pa
     Wheel over the names: scroll the rows\nShift+drag: sum over a range\n\
     F: fit the selection or the range; again, or double click: show everything\n\
     Left and right: previous and next message\n\
-    Comma and full stop: previous and next stretch of the same row\n\
+    Comma and full stop: previous and next message of the same row\n\
     Click a name: pin the row\nEsc: clear the selection and the range";
 
 /// Draws the line of durations.
@@ -53,7 +54,7 @@ pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Comman
             swatch(ui, palette.wait);
             fact(ui, "waits", &numbers::nanoseconds(waits));
         }
-        for (kind, name) in [(Work::Launch, "launch and copy"), (Work::ReadMarks, "reading times")]
+        for (kind, name) in [(Work::Launch, "launch and copy"), (Work::ReadTimes, "reading times")]
         {
             let is_kind = |slice: &&super::Slice| slice.kind == SliceKind::Work(kind);
             let time: f64 = scene.layout.stages.iter().filter(is_kind).map(|s| s.length()).sum();
@@ -87,13 +88,8 @@ fn slowest(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
     let ends = naming::message_ends(scene.compiled, slowest.message);
     let text = format!("{ends}  {}", numbers::duration(slowest.duration));
     ui.weak("slowest");
-    let link = ui.link(text).on_hover_text("Select the slowest message");
-    if link.clicked() {
-        commands.push(ViewCommand::Select(Some(Item::Message(slowest.message))));
-    }
-    if link.hovered() {
-        commands.push(ViewCommand::Hover(Item::Message(slowest.message)));
-    }
+    let link = item_link(ui, text, Item::Message(slowest.message), commands);
+    link.on_hover_text("Select the slowest message");
 }
 
 impl TimelinePane {
@@ -107,56 +103,62 @@ impl TimelinePane {
         ui.horizontal_wrapped(|ui| {
             measure(ui, scene, commands);
             ui.separator();
-            let groupings = scene.kind.groupings();
-            if groupings.len() > 1 {
-                ui.weak("Rows");
-                for grouping in groupings {
-                    let (title, hint) = match grouping {
-                        Grouping::ByMultiprocessor(_) => (
-                            "multiprocessors",
-                            "One row per multiprocessor. Blocks are handed out in turn: of n \
-                             multiprocessors, number b modulo n runs block b.",
-                        ),
-                        Grouping::Packed => {
-                            ("packed", "As many rows as messages ran in parallel, without waits")
-                        }
-                        Grouping::ByWorker => ("blocks", "One row per block that passed messages"),
-                    };
-                    let button = ui.selectable_label(scene.grouping == grouping, title);
-                    if button.on_hover_text(hint).clicked() {
-                        self.grouping = Some(grouping);
-                    }
-                }
-                ui.separator();
-            }
+            self.grouping_buttons(ui, scene);
             let path = &scene.layout.critical_path;
             let consequence = if scene.kind.on_gpu && scene.kind.launch.is_none() {
-                "On this engine, messages overlap those that they need, so the messages can take \
-                 less."
+                "On this engine, a message overlaps the messages that it needs, so all messages \
+                 together can take less."
             } else {
                 "With these durations, no number of threads makes the messages take less."
             };
             let hint = format!(
-                "The longest chain of messages that need one another: {}, {} of the propagation. \
-                 {consequence}",
+                "The longest chain of messages, each needing the one before: {}, {} of the \
+                 propagation. {consequence}",
                 numbers::counted(path.messages.len(), "message", "messages"),
                 numbers::share(path.duration.as_nanos() as f64, scene.total)
             );
             let title = format!("Critical path {}", numbers::duration(path.duration));
-            ui.toggle_value(&mut self.lit, title).on_hover_text(hint);
+            ui.toggle_value(&mut self.highlights_path, title).on_hover_text(hint);
             self.comparison_buttons(ui, scene, commands);
             let mut is_open = self.panel.is_some();
-            ui.toggle_value(&mut is_open, "Sums")
-                .on_hover_text("Count, total, mean and share of everything, and a histogram");
+            ui.toggle_value(&mut is_open, "Sums").on_hover_text(
+                "How often and how long each kind of work, row or clique occurs, and a \
+                     histogram of durations",
+            );
             if is_open != self.panel.is_some() {
                 self.panel = is_open.then_some(PanelView::Sums(GroupBy::Kind));
                 self.range = self.range.filter(|_| is_open);
             }
         });
     }
-}
 
-impl TimelinePane {
+    /// Draws the choice of how messages are grouped into rows, if there is one.
+    fn grouping_buttons(&mut self, ui: &mut Ui, scene: &TimelineScene<'_>) {
+        let groupings = scene.kind.groupings();
+        if groupings.len() < 2 {
+            return;
+        }
+        ui.weak("Rows");
+        for grouping in groupings {
+            let (title, hint) = match grouping {
+                Grouping::ByMultiprocessor(_) => (
+                    "multiprocessors",
+                    "One row per multiprocessor. Blocks are handed out in turn: of n \
+                     multiprocessors, number b modulo n runs block b.",
+                ),
+                Grouping::Packed => {
+                    ("packed", "As many rows as messages ran in parallel, without waits")
+                }
+                Grouping::ByWorker => ("blocks", "One row per block that passed messages"),
+            };
+            let button = ui.selectable_label(scene.grouping == grouping, title);
+            if button.on_hover_text(hint).clicked() {
+                self.grouping = Some(grouping);
+            }
+        }
+        ui.separator();
+    }
+
     /// Draws the button that keeps the run for comparison and, once there is a kept run, the button
     /// that compares.
     fn comparison_buttons(
@@ -182,14 +184,14 @@ impl TimelinePane {
     }
 }
 
-/// Draws the button that propagates several times, and the number of propagations.
+/// Draws the button that propagates several times, and the field with the number of propagations.
 fn measure(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
     /// Largest number of propagations that can be chosen.
     const MAX_RUNS: usize = 1000;
     let mut runs = scene.model.settings.measured_runs;
     let button = ui.button(format!("{runs} runs"));
-    let hint = "Propagate this many times without evidence from earlier runs, and show the run \
-                with the median time (F6)";
+    let hint = "Propagate this many times, without reusing messages of earlier runs, and show the \
+                run with the median time (F6)";
     if button.on_hover_text(hint).clicked() {
         commands.push(EngineCommand::Measure);
     }
@@ -201,12 +203,14 @@ fn measure(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
     }
 }
 
+/// Draws a name and its value.
 fn fact(ui: &mut Ui, name: &str, value: &str) {
     ui.weak(name);
     ui.label(RichText::new(value).strong());
     ui.add_space(6.0);
 }
 
+/// Draws a small square of `colour`, which says what the colour stands for.
 fn swatch(ui: &mut Ui, colour: Color32) {
     let (rect, _) = ui.allocate_exact_size(egui::vec2(10.0, 10.0), Sense::hover());
     ui.painter().rect_filled(rect, 2, colour);

@@ -18,8 +18,7 @@ const KEY_ZOOM: f64 = 1.5;
 const KEY_PAN: f64 = 0.15;
 
 impl TimelinePane {
-    /// Zooms, moves the view, scrolls, marks a range or selects a message, as the user asks with
-    /// the pointer.
+    /// Zooms, pans, scrolls, marks a range or selects a message in response to the pointer.
     pub(super) fn handle_pointer(
         &mut self,
         ui: &Ui,
@@ -129,7 +128,8 @@ impl TimelinePane {
         }
     }
 
-    /// Zooms at the pointer, or else at the middle, and pans, as the keys say.
+    /// Zooms and pans if W, S, A or D was pressed. Zooms at the pointer if it is over the timeline,
+    /// and at the middle otherwise.
     fn zoom_and_pan_by_keys(
         &mut self,
         ui: &Ui,
@@ -198,13 +198,13 @@ fn next_in_trace(scene: &TimelineScene<'_>, step: i64) -> Option<MessageId> {
     Some(messages.get(next)?.message)
 }
 
-/// The message `step` messages after the selected one in its row; the first message of the trace if
-/// no message is selected. `None` beyond the first or the last message of the row.
+/// The message `step` messages after the selected one in its track; the first message of the trace if
+/// no message is selected. `None` beyond the first or the last message of the track.
 fn next_in_row(scene: &TimelineScene<'_>, step: i64) -> Option<MessageId> {
     let selected = scene.selected_message().and_then(|id| scene.layout.place(id));
     let Some(place) = selected else { return Some(scene.trace.messages.first()?.message) };
-    let lane = &scene.layout.rows[place.row].lanes[place.lane];
-    let messages: Vec<MessageId> = lane.iter().filter_map(Slice::message).collect();
+    let track = &scene.layout.rows[place.row].tracks[place.track];
+    let messages: Vec<MessageId> = track.iter().filter_map(Slice::message).collect();
     let here = messages.iter().position(|id| Some(*id) == place.slice.message())?;
     messages.get(usize::try_from(here as i64 + step).ok()?).copied()
 }

@@ -9,11 +9,11 @@ use crate::propagation::{MessageTrace, Plan};
 ///
 /// The GPU records when one message ends and the next begins, which includes the launch. So the
 /// first `launch` nanoseconds of each message count as its launch, and the rest as its execution. A
-/// message that took less is a launch only, apart from a hundredth of its time.
+/// message that took less counts as launch except for a hundredth of its time.
 #[must_use]
 pub fn rows(trace: &MessageTrace, plan: &Plan, launch: f64) -> [TimelineRow; 2] {
-    /// The least share of a message's time that counts as execution, so that every message can be
-    /// seen and selected.
+    /// Minimum share of a message's time that counts as execution, so that every message can be seen
+    /// and selected.
     const MIN_EXECUTION: f64 = 0.01;
     let mut launches = Vec::new();
     let mut executions = Vec::new();
@@ -33,20 +33,21 @@ pub fn rows(trace: &MessageTrace, plan: &Plan, launch: f64) -> [TimelineRow; 2] 
     launches.sort_by(by_start);
     executions.sort_by(by_start);
     let total = (trace.elapsed.as_nanos() as f64).max(1.0);
-    let row = |name: &str, lane: Vec<Slice>| {
-        let busy: f64 = lane.iter().map(Slice::length).sum();
-        TimelineRow { name: name.to_owned(), lanes: vec![lane], idle: Some(1.0 - busy / total) }
+    let row = |name: &str, track: Vec<Slice>| {
+        let busy: f64 = track.iter().map(Slice::length).sum();
+        TimelineRow { name: name.to_owned(), tracks: vec![track], idle: Some(1.0 - busy / total) }
     };
     [row("launches", launches), row("execution", executions)]
 }
 
-/// The stage row's stretches of such a run: `stages` of [`rows::stages`](super::rows::stages), but
-/// with the time between the last message and the reading of the posteriors named for what it is.
-/// The GPU records one time per message, and reading these takes longer than most messages.
+/// Gives the first launch in `stages` at or after `last_message`, the end of the last message in
+/// nanoseconds, its real name: the host reads the times that the GPU recorded.
+/// [`rows::stages`](super::rows::stages) takes all time between stages for launches. The GPU records
+/// one time per message, and reading these takes longer than most messages.
 pub fn name_reading_of_times(stages: &mut [Slice], last_message: f64) {
     for slice in stages {
         if slice.kind == SliceKind::Work(Work::Launch) && slice.start >= last_message {
-            slice.kind = SliceKind::Work(Work::ReadMarks);
+            slice.kind = SliceKind::Work(Work::ReadTimes);
             return;
         }
     }
@@ -67,7 +68,7 @@ mod tests {
             timing.duration = std::time::Duration::from_micros(if index == 3 { 1 } else { 10 });
         }
         let [launches, executions] = rows(&trace, compiled.plan(), 3e3);
-        let pairs = launches.lanes[0].iter().zip(&executions.lanes[0]);
+        let pairs = launches.tracks[0].iter().zip(&executions.tracks[0]);
         for (index, (launch, execution)) in pairs.enumerate() {
             assert_eq!(launch.end, execution.start);
             let expected = if index == 3 { 990.0 } else { 3e3 };
@@ -81,7 +82,7 @@ mod tests {
         let launch = |from, to| Slice::work(Work::Launch, from, to);
         let mut stages = [launch(0.0, 5.0), launch(10.0, 20.0), launch(30.0, 31.0)];
         name_reading_of_times(&mut stages, 10.0);
-        let marks = Slice::work(Work::ReadMarks, 10.0, 20.0);
+        let marks = Slice::work(Work::ReadTimes, 10.0, 20.0);
         assert_eq!(stages, [launch(0.0, 5.0), marks, launch(30.0, 31.0)]);
     }
 }

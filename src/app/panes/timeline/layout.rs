@@ -5,7 +5,7 @@ use fixedbitset::FixedBitSet;
 
 use super::rows::{self, Grouping, TimelineRow};
 use super::slices::Slice;
-use super::waits::Gaps;
+use super::waits::GapNamer;
 use super::{launches, slices::Work};
 use crate::app::panes::common::DurationSummary;
 use crate::app::state::document::Document;
@@ -21,8 +21,8 @@ pub struct RunKind {
     pub on_gpu: bool,
     /// Number of multiprocessors of the GPU, if it is known.
     pub multiprocessors: Option<u32>,
-    /// For an engine that launches a kernel for each message: nanoseconds of a launch of an empty
-    /// kernel.
+    /// For an engine that launches a kernel for each message: the time in nanoseconds that the
+    /// launch of an empty kernel takes.
     pub launch: Option<f64>,
 }
 
@@ -65,13 +65,13 @@ impl RunKind {
     }
 }
 
-/// Where a message is drawn.
+/// Where a message is in the rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
     /// Index of the row.
     pub row: usize,
-    /// Index of the lane in the row.
-    pub lane: usize,
+    /// Index of the track in the row.
+    pub track: usize,
     /// The message with its times.
     pub slice: Slice,
 }
@@ -91,7 +91,7 @@ pub struct TimelineLayout {
     pub critical: FixedBitSet,
     /// Count, sum and median of the durations of the messages.
     pub durations: DurationSummary,
-    /// By message.
+    /// By message: where it is; `None` if it was not computed.
     places: Vec<Option<Place>>,
 }
 
@@ -117,10 +117,10 @@ impl TimelineLayout {
         }
         let mut places = vec![None; plan.messages().len()];
         for (row, line) in rows.iter().enumerate() {
-            for (lane, slices) in line.lanes.iter().enumerate() {
+            for (track, slices) in line.tracks.iter().enumerate() {
                 for slice in slices {
                     if let Some(place) = slice.message().and_then(|id| places.get_mut(id.index())) {
-                        *place = Some(Place { row, lane, slice: *slice });
+                        *place = Some(Place { row, track, slice: *slice });
                     }
                 }
             }
@@ -130,24 +130,24 @@ impl TimelineLayout {
         Self { rows, stages, dependencies, critical_path, critical, durations, places }
     }
 
-    /// Where `message` is drawn; `None` if it was not computed.
+    /// Where `message` is in the rows; `None` if it was not computed.
     #[must_use]
     pub fn place(&self, message: MessageId) -> Option<Place> {
         self.places.get(message.index()).copied().flatten()
     }
 
-    /// All messages with their places, in the order of the plan.
+    /// The places of all messages that were computed, in the order of the plan.
     pub fn places(&self) -> impl Iterator<Item = Place> + '_ {
         self.places.iter().flatten().copied()
     }
 }
 
-/// Whether `slice` is `stage`.
+/// Whether `slice` shows `stage`.
 fn is_stage(slice: &Slice, stage: Stage) -> bool {
     *slice == Slice::work(Work::Stage(stage), slice.start, slice.end)
 }
 
-/// The rows.
+/// The rows in which `grouping` arranges the messages of `trace`.
 fn arranged(
     trace: &MessageTrace,
     compiled: &CompiledNetwork,
@@ -163,7 +163,7 @@ fn arranged(
         return launches::rows(trace, plan, launch).into();
     }
     if !kind.on_gpu {
-        return rows::threads(trace, plan, &Gaps::new(trace, compiled, dependencies));
+        return rows::threads(trace, plan, &GapNamer::new(trace, compiled, dependencies));
     }
     let mut ends = vec![None; plan.messages().len()];
     for timing in &trace.messages {

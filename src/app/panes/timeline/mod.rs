@@ -14,6 +14,7 @@ mod launches;
 mod layout;
 mod panel;
 mod rows;
+mod shapes;
 mod slices;
 mod slow_motion;
 mod sums;
@@ -52,6 +53,8 @@ const PANEL_WIDTH: f32 = 440.0;
 /// Minimum width in points of the chart next to the panel of sums. In a narrower pane, the panel is
 /// below the chart.
 const MIN_CHART_WIDTH: f32 = 320.0;
+/// Distance in points from the pointer within which a slice too short to point at is found.
+const POINTER_TOLERANCE: f32 = 3.0;
 
 /// The timeline and its view state.
 #[derive(Debug, Default)]
@@ -69,8 +72,8 @@ pub struct TimelinePane {
     scroll: f32,
     /// Names of the pinned rows.
     pinned: BTreeSet<String>,
-    /// Whether the critical path is lit.
-    lit: bool,
+    /// Whether the critical path is highlighted.
+    highlights_path: bool,
     /// What the panel shows; `None` if it is closed.
     panel: Option<PanelView>,
     /// Serial number of the document that this view state belongs to.
@@ -117,10 +120,10 @@ struct TimelineScene<'a> {
     times: Option<RunTimes>,
     /// Whether the propagation is running.
     live: bool,
-    /// Whether the critical path is lit.
-    lit: bool,
-    /// By message: whether it took more or less time than in the run that this one is compared
-    /// with; `None` inside if that run has no such message.
+    /// Whether the critical path is highlighted.
+    highlights_path: bool,
+    /// For a run that is compared with an earlier one, by message: how its time compares with its
+    /// time in the earlier run. The element is `None` if the earlier run has no such message.
     changes: Option<&'a Vec<Option<Change>>>,
     /// Whether the messages are those of the current tree, which selection and hover refer to.
     is_current: bool,
@@ -135,7 +138,7 @@ impl TimelineScene<'_> {
         }
     }
 
-    /// What a row is.
+    /// The word for what a row shows.
     fn row_title(&self) -> &'static str {
         match self.grouping {
             _ if !self.kind.on_gpu => "Thread",
@@ -175,7 +178,7 @@ impl TimelinePane {
             untraced: document.untraced(),
             times: document.run_times(),
             live,
-            lit: self.lit,
+            highlights_path: self.highlights_path,
             changes: None,
             is_current: true,
         };
@@ -198,15 +201,16 @@ impl TimelinePane {
         }
     }
 
-    /// Resets the view state for another document. For another engine or recording, whose run takes
-    /// a different time, resets `view` and `range`.
+    /// For another document, resets the view state except the panel and whether the critical path is
+    /// highlighted. For another engine or recording, whose run takes a different time, resets `view`
+    /// and `range`.
     fn reset_for_another_run(&mut self, model: &Model) {
         if let Some(document) = &model.document
             && self.document != document.serial
         {
             let (document, fit_serial) = (document.serial, model.fit_serial);
-            let (lit, panel) = (self.lit, self.panel);
-            *self = Self { document, fit_serial, lit, panel, ..Self::default() };
+            let (highlights_path, panel) = (self.highlights_path, self.panel);
+            *self = Self { document, fit_serial, highlights_path, panel, ..Self::default() };
         }
         let run = model.document.as_ref().map(|open| (open.shown, open.traced_engine()));
         if self.run != run {
@@ -214,7 +218,7 @@ impl TimelinePane {
         }
     }
 
-    /// The layout of the run. That of a finished run is computed only once.
+    /// The layout of the run. The layout of a finished run is computed only once.
     fn layout(
         &mut self,
         document: &Document,
@@ -342,26 +346,27 @@ impl TimelinePane {
     }
 }
 
-/// Draws a dot before the name of a pinned row, and a circle before one under the pointer.
-fn pin_mark(ui: &Ui, rect: Rect, is_pinned: bool, is_hovered: bool) {
+/// Draws a dot before the name of a pinned row; otherwise a circle if the name is hovered or has the
+/// focus.
+fn pin_mark(ui: &Ui, rect: Rect, is_pinned: bool, is_active: bool) {
     let at = pos2(rect.left() + 6.0, rect.center().y);
     if is_pinned {
         ui.painter().circle_filled(at, 3.5, ui.visuals().selection.stroke.color);
-    } else if is_hovered {
+    } else if is_active {
         ui.painter().circle_stroke(at, 3.5, (1.0, ui.visuals().weak_text_color()));
     }
 }
 
-/// The stretch at `pos`: of a row, or of the row of stages.
+/// The slice at `pos`, in a row or in the row of stages.
 fn slice_at(scene: &TimelineScene<'_>, geometry: &Geometry, pos: egui::Pos2) -> Option<Slice> {
     let time = geometry.time_at(pos.x);
     if geometry.stages.contains(pos) {
         let covers = |slice: &&Slice| slice.start <= time && time < slice.end;
         return scene.layout.stages.iter().find(covers).copied();
     }
-    let (row, lane) = geometry.lane_at(pos)?;
-    let lane = scene.layout.rows[row].lanes.get(lane)?;
-    rows::nearest(lane, time, geometry.time_across(3.0))
+    let (row, track) = geometry.track_at(pos)?;
+    let track = scene.layout.rows[row].tracks.get(track)?;
+    shapes::nearest(track, time, geometry.time_across(POINTER_TOLERANCE))
 }
 
 /// Describes the chart to screen readers.

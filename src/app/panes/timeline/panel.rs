@@ -1,17 +1,18 @@
-//! The panel to the right of the timeline: sums over the marked range, or over the whole
+//! The panel next to the timeline or below it: sums over the marked range, or over the whole
 //! propagation, and the histogram of durations.
 
 use std::sync::Arc;
 
 use eframe::egui::{
-    Align, Layout, Rangef, Rect, RichText, Sense, StrokeKind, Ui, WidgetInfo, WidgetType, pos2,
-    vec2,
+    Align, Align2, FontId, Layout, Rangef, Rect, RichText, Sense, StrokeKind, Ui, WidgetInfo,
+    WidgetType, pos2, vec2,
 };
 use egui_extras::{Column, TableBuilder};
 
 use super::TimelineScene;
 use super::duration_bins::{DurationBin, bins};
 use super::sums::{Group, GroupBy, Sum, clipped, sums};
+use crate::app::panes::common::item_link;
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::theme::Palette;
@@ -98,9 +99,9 @@ fn table(
         for (column, (title, hint)) in titles.into_iter().zip(hints).enumerate() {
             row.col(|ui| {
                 let layout = if column == 0 {
-                    eframe::egui::Layout::left_to_right(eframe::egui::Align::Center)
+                    Layout::left_to_right(Align::Center)
                 } else {
-                    eframe::egui::Layout::right_to_left(eframe::egui::Align::Center)
+                    Layout::right_to_left(Align::Center)
                 };
                 ui.with_layout(layout, |ui| {
                     ui.label(RichText::new(title).strong().small()).on_hover_text(hint)
@@ -124,7 +125,7 @@ fn table(
     });
 }
 
-/// Draws the name of a line. A clique can be clicked.
+/// Draws what a line of the table is about. A clique is a link.
 fn name(ui: &mut Ui, scene: &TimelineScene<'_>, sum: Sum, commands: &mut Commands) {
     let clique = match sum.group {
         Group::Clique(clique) => clique,
@@ -137,13 +138,7 @@ fn name(ui: &mut Ui, scene: &TimelineScene<'_>, sum: Sum, commands: &mut Command
             return;
         }
     };
-    let link = ui.link(naming::clique(scene.compiled, clique));
-    if link.clicked() {
-        commands.push(ViewCommand::Select(Some(Item::Clique(clique))));
-    }
-    if link.hovered() {
-        commands.push(ViewCommand::Hover(Item::Clique(clique)));
-    }
+    item_link(ui, naming::clique(scene.compiled, clique), Item::Clique(clique), commands);
 }
 
 /// Draws the histogram of the durations of the messages that are at least partly in `range`. A
@@ -169,18 +164,17 @@ fn histogram(ui: &mut Ui, scene: &TimelineScene<'_>, range: (f64, f64), commands
         // Powers of ten are labelled if there is room.
         if (edge - edge.round()).abs() < 1e-6 && plot.right() - left > 36.0 {
             let ink = ui.visuals().weak_text_color();
-            let font = eframe::egui::FontId::proportional(11.0);
+            let font = FontId::proportional(11.0);
             let at = pos2(left, plot.bottom() + 3.0);
             ui.painter().vline(left, plot.bottom()..=plot.bottom() + 4.0, (1.0, ink));
             let text = numbers::nanoseconds(bin.from.round());
-            let align = eframe::egui::Align2::LEFT_TOP;
-            ui.painter().text(at + vec2(2.0, 0.0), align, text, font, ink);
+            ui.painter().text(at + vec2(2.0, 0.0), Align2::LEFT_TOP, text, font, ink);
         }
     }
 }
 
-/// Draws the bar of `bin` in the column `place.1` of the plot `place.0`, whose highest bar has
-/// `place.2` messages.
+/// Draws the bar of `bin` in `column`, its part of the width of `plot`. The highest bar of the plot
+/// has `highest` messages.
 fn show_bin(
     ui: &Ui,
     scene: &TimelineScene<'_>,
@@ -220,10 +214,10 @@ fn show_bin(
     }
     if column.span() > 16.0 {
         let count = numbers::short(bin.messages.len() as f64);
-        let font = eframe::egui::FontId::proportional(10.0);
+        let font = FontId::proportional(10.0);
         let at = pos2(column.center(), bar.top() - 1.0);
         let ink = ui.visuals().weak_text_color();
-        painter.text(at, eframe::egui::Align2::CENTER_BOTTOM, count, font, ink);
+        painter.text(at, Align2::CENTER_BOTTOM, count, font, ink);
     }
     let item = || Item::Messages(Arc::from(bin.messages.as_slice()));
     if response.hovered() {

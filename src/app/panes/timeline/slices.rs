@@ -1,4 +1,4 @@
-//! What fills a row of the timeline: messages, other work and waits, each with its times.
+//! The slices of a row of the timeline: messages, other work and waits, each with its times.
 
 use crate::app::widgets::naming;
 use crate::propagation::{CompiledNetwork, MessageId, Phase, Stage};
@@ -10,7 +10,7 @@ pub enum Work {
     Before,
     /// A stage without messages: initialisation, or reading the posteriors.
     Stage(Stage),
-    /// A thread is asked for and wakes up.
+    /// A thread is requested and wakes up.
     StartThread,
     /// The product of all tables and messages at the root. It belongs to no message, because none
     /// goes to the root after collect.
@@ -27,8 +27,8 @@ pub enum Work {
     /// The host launches the kernel of this message.
     LaunchOf(MessageId),
     /// Reads the times that the GPU recorded. Only a propagation with a trace does this.
-    ReadMarks,
-    /// Time between two stages of a CPU.
+    ReadTimes,
+    /// Time between two stages on a CPU.
     Between,
     /// Everything after the last stage.
     After,
@@ -43,11 +43,11 @@ pub enum Cause {
     Work(Work),
     /// It computes no further message in this phase.
     NoMore(Phase),
-    /// All inputs of its next message were there, but the worker had not taken it up.
-    TakeUp,
+    /// All inputs of its next message were available, but the worker had not picked it up.
+    PickUp,
 }
 
-/// What a stretch of time of a row is.
+/// What happens during a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SliceKind {
     /// A message is computed.
@@ -58,10 +58,11 @@ pub enum SliceKind {
     Wait(Cause),
 }
 
-/// A stretch of time of a row, in nanoseconds since the start of the propagation.
+/// A slice: a stretch of time of a row in which one thing happens. Times are in nanoseconds since the
+/// start of the propagation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slice {
-    /// What the stretch is.
+    /// What happens.
     pub kind: SliceKind,
     /// When it begins.
     pub start: f64,
@@ -87,7 +88,7 @@ impl Work {
             Self::Help(_) => "part of a message",
             Self::Launch => "launch and copy",
             Self::LaunchOf(_) => "launch",
-            Self::ReadMarks => "reading the times of the trace",
+            Self::ReadTimes => "reading the times of the trace",
             Self::Between => "between the stages",
             Self::After => "after the last stage",
         }
@@ -95,13 +96,13 @@ impl Work {
 }
 
 impl Slice {
-    /// A stretch of `work`.
+    /// A slice in which `work` is done.
     #[must_use]
     pub fn work(work: Work, start: f64, end: f64) -> Self {
         Self { kind: SliceKind::Work(work), start, end, shared_with: 0 }
     }
 
-    /// A wait.
+    /// A slice in which the worker waits.
     #[must_use]
     pub fn wait(cause: Cause, start: f64, end: f64) -> Self {
         Self { kind: SliceKind::Wait(cause), start, end, shared_with: 0 }
@@ -113,7 +114,7 @@ impl Slice {
         self.end - self.start
     }
 
-    /// The message, if the stretch is one.
+    /// The message that is computed, if there is one.
     #[must_use]
     pub fn message(&self) -> Option<MessageId> {
         match self.kind {
@@ -122,7 +123,7 @@ impl Slice {
         }
     }
 
-    /// The message that a click on the stretch selects: the message itself, the one that is helped
+    /// The message that a click on the slice selects: the message itself, the one that is helped
     /// or launched, or the one that is waited for.
     #[must_use]
     pub fn related_message(&self) -> Option<MessageId> {
@@ -140,7 +141,7 @@ impl Slice {
         matches!(self.kind, SliceKind::Wait(_))
     }
 
-    /// What all stretches of this kind are called in a table.
+    /// The name that a table gives to all slices of this kind.
     #[must_use]
     pub fn kind_name(&self) -> &'static str {
         match self.kind {
@@ -152,11 +153,11 @@ impl Slice {
             SliceKind::Wait(Cause::Work(_)) => "waiting between the stages",
             SliceKind::Wait(Cause::NoMore(Phase::Collect)) => "nothing more to collect",
             SliceKind::Wait(Cause::NoMore(Phase::Distribute)) => "nothing more to distribute",
-            SliceKind::Wait(Cause::TakeUp) => "taking up the next message",
+            SliceKind::Wait(Cause::PickUp) => "picking up the next message",
         }
     }
 
-    /// The text on the stretch.
+    /// The text on the slice.
     #[must_use]
     pub fn label(&self, compiled: &CompiledNetwork) -> String {
         match self.kind {
@@ -174,4 +175,19 @@ impl Slice {
             SliceKind::Work(_) | SliceKind::Wait(_) => self.kind_name().to_owned(),
         }
     }
+}
+
+/// A track of messages with these starts and ends, in turn toward the root and away from it.
+#[cfg(test)]
+pub(super) fn track_of_messages(spans: &[(f64, f64)]) -> Vec<Slice> {
+    let slice = |(index, &(start, end)): (usize, &(f64, f64))| Slice {
+        kind: SliceKind::Message(
+            MessageId::new(index),
+            if index % 2 == 0 { Phase::Collect } else { Phase::Distribute },
+        ),
+        start,
+        end,
+        shared_with: 0,
+    };
+    spans.iter().enumerate().map(slice).collect()
 }

@@ -1,5 +1,5 @@
-//! Slow motion: traces one above the other, with a line at the time shown. They have a common time
-//! axis, unless two recorded runs are played, which differ so much that each has an axis of its own.
+//! Slow motion: traces one above the other, with a line at the current time. They have a common time
+//! axis, except for two recorded runs: these take so different times that each has its own axis.
 
 use eframe::egui::{
     Align2, Color32, FontId, Mesh, Painter, Rect, Response, RichText, Sense, Shape, Stroke, Ui,
@@ -22,7 +22,7 @@ const NAME_HEIGHT: f32 = 16.0;
 /// Maximum height of a row of messages in points.
 const MAX_ROW_HEIGHT: f32 = 40.0;
 
-/// The time that is shown.
+/// The current time of slow motion.
 #[derive(Clone, Copy)]
 pub(super) struct Now {
     /// Nanoseconds since the start of the propagation.
@@ -37,7 +37,7 @@ pub(super) struct Now {
 /// after `now` dimmed.
 ///
 /// A click or a drag moves to another time. `zoom` is the part in view, or `None` for everything.
-/// The wheel zooms, and a double click shows everything again. While playing, the time shown stays
+/// The wheel zooms, and a double click shows everything again. While playing, the current time stays
 /// in view.
 pub(super) fn show(
     ui: &mut Ui,
@@ -105,8 +105,8 @@ fn own_scales(ui: &mut Ui, traces: &[(String, &MessageTrace)]) {
     ui.label(RichText::new(text).strong().color(Palette::of(ui).warning));
 }
 
-/// The view after the zooming of this frame; while playing, moved so that it contains the time
-/// shown.
+/// The view after the zooming of this frame; while playing, moved so that it contains the current
+/// time.
 fn update_view(
     ui: &Ui,
     response: &Response,
@@ -131,16 +131,17 @@ struct Chart {
     painter: Painter,
     rect: Rect,
     view: View,
-    /// The time shown, in nanoseconds since the start of the propagation.
+    /// The current time, in nanoseconds since the start of the propagation.
     now: f64,
 }
 
 impl Chart {
+    /// The horizontal position of `time`.
     fn x(&self, time: f64) -> f32 {
         self.rect.left() + (self.view.share(time) * f64::from(self.rect.width())) as f32
     }
 
-    /// Draws the time axis at the top.
+    /// Draws the ticks of the time axis at the top, with lines across the chart.
     fn axis(&self, ui: &Ui) {
         let ink = ui.visuals().weak_text_color();
         let line = ui.visuals().widgets.noninteractive.bg_stroke.color.gamma_multiply(0.6);
@@ -152,8 +153,8 @@ impl Chart {
         }
     }
 
-    /// Draws one trace into `band`. Messages after the time shown are dimmed, and messages that are
-    /// being computed at this time stand out.
+    /// Draws one trace into `band`. Messages after the current time are dimmed, and messages that
+    /// are being computed at this time stand out.
     fn trace(
         &self,
         ui: &Ui,
@@ -171,7 +172,7 @@ impl Chart {
         let mut mesh = Mesh::default();
         for (index, row) in rows.iter().enumerate() {
             let top = band.top() + NAME_HEIGHT + index as f32 * row_height;
-            for span in row.lanes.iter().flatten() {
+            for span in row.tracks.iter().flatten() {
                 let colour: Color32 = match span.kind {
                     _ if span.start <= self.now && self.now < span.end => palette.active,
                     SliceKind::Message(_, Phase::Collect) => palette.collect,

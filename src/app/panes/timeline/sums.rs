@@ -1,10 +1,11 @@
-//! Sums over a range of time, as in Perfetto: how often and how long each kind of stretch, row or
-//! clique occurs in the range. Stretches that lie only partly in the range count with the part that
-//! does.
+//! Sums over a range of time, as in Perfetto: how often and how long each kind of slice, row or
+//! clique occurs in the range. A slice that lies only partly in the range counts with the part
+//! inside.
 
 use std::collections::HashMap;
 
-use super::rows::{TimelineRow, between};
+use super::rows::TimelineRow;
+use super::shapes::between;
 use super::slices::{Slice, SliceKind};
 use crate::graph::CliqueId;
 use crate::propagation::{CompiledNetwork, MessageId};
@@ -12,7 +13,7 @@ use crate::propagation::{CompiledNetwork, MessageId};
 /// What the lines of a table of sums are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GroupBy {
-    /// Kinds of stretches: the two phases, other work, and waits by their cause.
+    /// Kinds of slices: the two phases, other work, and waits by their cause.
     #[default]
     Kind,
     /// Rows: threads, or blocks or multiprocessors of a GPU. Waits do not count.
@@ -24,7 +25,7 @@ pub enum GroupBy {
 }
 
 impl GroupBy {
-    /// All groupings with their titles. `row` is what a row is.
+    /// All groupings with their titles. `row` is the title of a row, such as `Thread`.
     #[must_use]
     pub fn all(row: &'static str) -> [(Self, &'static str); 4] {
         [
@@ -39,7 +40,7 @@ impl GroupBy {
 /// What one line of the table is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Group {
-    /// A kind of stretch, by its name.
+    /// A kind of slice, by its name.
     Kind(&'static str),
     /// A row, by its index.
     Row(usize),
@@ -52,7 +53,7 @@ pub enum Group {
 pub struct Sum {
     /// What the line is about.
     pub group: Group,
-    /// Number of stretches that are at least partly in the range.
+    /// Number of slices that are at least partly in the range.
     pub count: usize,
     /// Sum of the parts in the range, in nanoseconds.
     pub total: f64,
@@ -66,20 +67,20 @@ impl Sum {
     }
 }
 
-/// The stretches of `rows` that are at least partly in the time from `from` to `to`, each with the
-/// index of its row and the length of the part in the range. A stretch that only touches the range
+/// The slices of `rows` that are at least partly in the time from `from` to `to`, each with the
+/// index of its row and the length of the part in the range. A slice that only touches the range
 /// is left out, unless it has no length itself.
 pub fn clipped(
     rows: &[TimelineRow],
     (from, to): (f64, f64),
 ) -> impl Iterator<Item = (usize, Slice, f64)> + '_ {
     let part = move |slice: &Slice| slice.end.min(to) - slice.start.max(from);
-    let lanes = rows
+    let tracks = rows
         .iter()
         .enumerate()
-        .flat_map(|(index, row)| row.lanes.iter().map(move |lane| (index, lane)));
-    lanes.flat_map(move |(row, lane)| {
-        let seen = between(lane, from, to).iter();
+        .flat_map(|(index, row)| row.tracks.iter().map(move |track| (index, track)));
+    tracks.flat_map(move |(row, track)| {
+        let seen = between(track, from, to).iter();
         let inside = seen.filter(move |slice| part(slice) > 0.0 || slice.length() == 0.0);
         inside.map(move |slice| (row, *slice, part(slice)))
     })
@@ -134,7 +135,7 @@ mod tests {
         };
         let (first, last) = ends(compiled);
         let waiting = Slice::wait(Cause::Message(first), 10.0, 30.0);
-        let row = |lane: Vec<Slice>| TimelineRow { lanes: vec![lane], ..TimelineRow::default() };
+        let row = |track: Vec<Slice>| TimelineRow { tracks: vec![track], ..TimelineRow::default() };
         vec![
             row(vec![message(first, 0.0, 10.0), waiting, message(last, 30.0, 50.0)]),
             row(vec![Slice::work(Work::Root, 5.0, 45.0)]),

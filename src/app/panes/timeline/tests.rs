@@ -307,11 +307,11 @@ fn a_click_on_a_name_pins_the_row() {
 }
 
 #[test]
-fn the_critical_path_can_be_lit_and_ends_at_a_message_away_from_the_root() {
+fn the_critical_path_can_be_highlighted_and_ends_at_a_message_away_from_the_root() {
     asia_with_pane!(pane, harness);
     label_containing(&harness, "Critical path").click();
     harness.run();
-    assert!(pane.borrow().lit);
+    assert!(pane.borrow().highlights_path);
     let pane = pane.borrow();
     let path = &pane.cached.as_ref().unwrap().layout.critical_path;
     let plan = harness.state().model.compiled().unwrap().plan();

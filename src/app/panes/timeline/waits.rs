@@ -1,5 +1,5 @@
-//! Names the time in which a thread of the CPU computes no message: from the stages, and from the
-//! messages that its next message needs.
+//! Gives the time in which a thread of the CPU computes no message a name: from the stages, and from
+//! the messages that its next message needs.
 
 use super::slices::{Cause, Slice, SliceKind, Work};
 use crate::propagation::{
@@ -7,33 +7,34 @@ use crate::propagation::{
     StageTiming,
 };
 
-/// A part of a propagation. The parts follow one another without a gap.
+/// A section of a propagation, in nanoseconds since its start. The sections follow one another
+/// without a gap.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Part {
-    kind: PartKind,
+struct Section {
+    kind: SectionKind,
     start: f64,
     end: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum PartKind {
+enum SectionKind {
     /// One worker does this work while the others wait.
     Work(Work),
     /// Messages are passed.
     Messages(Phase),
 }
 
-/// What is needed to name the gaps of all workers.
-pub struct Gaps<'a> {
+/// Gives the gaps between the slices of a worker their names.
+pub struct GapNamer<'a> {
     dependencies: &'a Dependencies,
-    parts: Vec<Part>,
+    sections: Vec<Section>,
     /// By message: when it ended, in nanoseconds; `None` if it was not computed.
     ends: Vec<Option<f64>>,
     /// The worker that does the work at the root.
     root_worker: u32,
 }
 
-impl<'a> Gaps<'a> {
+impl<'a> GapNamer<'a> {
     /// Prepares naming the gaps of `trace`.
     #[must_use]
     pub fn new(
@@ -57,49 +58,50 @@ impl<'a> Gaps<'a> {
         let is_root = |timing: &&ActivityTiming| timing.activity == Activity::Root;
         let recorded = trace.activities.iter().find(is_root).map(|timing| timing.worker);
         let root_worker = recorded.or(first.map(|timing| timing.worker)).unwrap_or(0);
-        Self { dependencies, parts: parts(trace, root), ends, root_worker }
+        Self { dependencies, sections: sections(trace, root), ends, root_worker }
     }
 
-    /// `busy`, the stretches in which `worker` does something, with a stretch for each gap between
-    /// them. `busy` is in order of its starts, and its stretches may overlap.
+    /// The slices that fill the gaps between `busy`, the slices in which `worker` does something,
+    /// from the start to the end of the propagation. `busy` is sorted by start, and its slices may
+    /// overlap.
     #[must_use]
-    pub fn fill(&self, worker: u32, busy: &[Slice]) -> Vec<Slice> {
-        let mut filled = Vec::new();
-        let total = self.parts.last().map_or(0.0, |part| part.end);
+    pub fn gaps(&self, worker: u32, busy: &[Slice]) -> Vec<Slice> {
+        let mut gaps = Vec::new();
+        let total = self.sections.last().map_or(0.0, |section| section.end);
         let mut free_from = 0.0;
         let last = Slice::work(Work::After, total, total);
         for next in busy.iter().chain([&last]) {
             if next.start > free_from {
-                self.name_gap(worker, (free_from, next.start), next, &mut filled);
+                self.fill_gap(worker, (free_from, next.start), next, &mut gaps);
             }
             free_from = next.end.max(free_from);
         }
-        filled
+        gaps
     }
 
-    /// Adds the stretches of `gap`, which ends when `next` begins.
-    fn name_gap(&self, worker: u32, gap: (f64, f64), next: &Slice, into: &mut Vec<Slice>) {
-        for part in &self.parts {
-            let (from, to) = (gap.0.max(part.start), gap.1.min(part.end));
+    /// Adds the slices of `gap`, which ends when `next` begins.
+    fn fill_gap(&self, worker: u32, gap: (f64, f64), next: &Slice, into: &mut Vec<Slice>) {
+        for section in &self.sections {
+            let (from, to) = (gap.0.max(section.start), gap.1.min(section.end));
             if from >= to {
                 continue;
             }
-            match part.kind {
-                PartKind::Work(work) => {
-                    let doer = if work == Work::AtRoot { self.root_worker } else { 0 };
-                    into.push(if worker == doer {
+            match section.kind {
+                SectionKind::Work(work) => {
+                    let busy_worker = if work == Work::AtRoot { self.root_worker } else { 0 };
+                    into.push(if worker == busy_worker {
                         Slice::work(work, from, to)
                     } else {
                         Slice::wait(Cause::Work(work), from, to)
                     });
                 }
-                PartKind::Messages(phase) => self.name_wait(phase, (from, to), next, into),
+                SectionKind::Messages(phase) => self.fill_wait(phase, (from, to), next, into),
             }
         }
     }
 
-    /// Adds the stretches of a wait between messages of `phase`.
-    fn name_wait(&self, phase: Phase, (from, to): (f64, f64), next: &Slice, into: &mut Vec<Slice>) {
+    /// Adds the slices of a wait between messages of `phase`.
+    fn fill_wait(&self, phase: Phase, (from, to): (f64, f64), next: &Slice, into: &mut Vec<Slice>) {
         let needed = match next.kind {
             SliceKind::Message(message, of) if of == phase => message,
             SliceKind::Work(Work::Help(message)) => message,
@@ -114,52 +116,52 @@ impl<'a> Gaps<'a> {
             into.push(Slice::wait(Cause::Message(input), from, ready));
         }
         if ready < to {
-            into.push(Slice::wait(Cause::TakeUp, ready, to));
+            into.push(Slice::wait(Cause::PickUp, ready, to));
         }
     }
 }
 
-/// The parts of the propagation. `root` is the end of the last collect message and the start of the
-/// first distribute message, in nanoseconds.
-fn parts(trace: &MessageTrace, root: Option<(f64, f64)>) -> Vec<Part> {
+/// The sections of the propagation. `root` is the end of the last collect message and the start of
+/// the first distribute message, in nanoseconds.
+fn sections(trace: &MessageTrace, root: Option<(f64, f64)>) -> Vec<Section> {
     let nanoseconds = |stage: &StageTiming| {
         (stage.stage, stage.start.as_nanos() as f64, stage.end.as_nanos() as f64)
     };
     let mut stages: Vec<(Stage, f64, f64)> = trace.stages.iter().map(nanoseconds).collect();
     stages.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let mut parts: Vec<Part> = Vec::new();
+    let mut sections: Vec<Section> = Vec::new();
     let mut until = 0.0;
-    let mut add = |kind: PartKind, end: f64| {
+    let mut add = |kind: SectionKind, end: f64| {
         if end > until {
-            parts.push(Part { kind, start: until, end });
+            sections.push(Section { kind, start: until, end });
             until = end;
         }
     };
     for (index, (stage, start, end)) in stages.iter().copied().enumerate() {
         let before = if index == 0 { Work::Before } else { Work::Between };
-        let with_root = |phase| (PartKind::Messages(phase), root.filter(|(from, to)| from < to));
+        let with_root = |phase| (SectionKind::Messages(phase), root.filter(|(from, to)| from < to));
         match stage {
             Stage::Collect => {
-                add(PartKind::Work(before), start);
+                add(SectionKind::Work(before), start);
                 let (kind, root) = with_root(Phase::Collect);
                 add(kind, root.map_or(end, |(from, _)| from.min(end)));
             }
             Stage::Distribute => {
                 let (kind, root) = with_root(Phase::Distribute);
                 match root {
-                    Some((_, to)) => add(PartKind::Work(Work::AtRoot), to.min(end)),
-                    None => add(PartKind::Work(before), start),
+                    Some((_, to)) => add(SectionKind::Work(Work::AtRoot), to.min(end)),
+                    None => add(SectionKind::Work(before), start),
                 }
                 add(kind, end);
             }
             Stage::Initialise | Stage::Read => {
-                add(PartKind::Work(before), start);
-                add(PartKind::Work(Work::Stage(stage)), end);
+                add(SectionKind::Work(before), start);
+                add(SectionKind::Work(Work::Stage(stage)), end);
             }
         }
     }
-    add(PartKind::Work(Work::After), trace.elapsed.as_nanos() as f64);
-    parts
+    add(SectionKind::Work(Work::After), trace.elapsed.as_nanos() as f64);
+    sections
 }
 
 #[cfg(test)]
@@ -204,13 +206,13 @@ mod tests {
         }
     }
 
-    /// The gaps of both threads.
-    fn filled() -> (CompiledNetwork, MessageTrace, [Vec<Slice>; 2]) {
+    /// The compiled network, the trace, and the gaps of both threads.
+    fn gaps_of_both() -> (CompiledNetwork, MessageTrace, [Vec<Slice>; 2]) {
         let model = model("asia");
         let compiled = (**model.compiled().unwrap()).clone();
         let trace = trace(&compiled);
         let dependencies = Dependencies::new(compiled.tree(), compiled.plan());
-        let gaps = Gaps::new(&trace, &compiled, &dependencies);
+        let namer = GapNamer::new(&trace, &compiled, &dependencies);
         let busy = |worker| {
             let own = trace.messages.iter().filter(|timing| timing.worker == worker);
             own.map(|timing| Slice {
@@ -221,14 +223,14 @@ mod tests {
             })
             .collect::<Vec<_>>()
         };
-        let filled = [0, 1].map(|worker| gaps.fill(worker, &busy(worker)));
-        (compiled, trace, filled)
+        let gaps = [0, 1].map(|worker| namer.gaps(worker, &busy(worker)));
+        (compiled, trace, gaps)
     }
 
     #[test]
     fn the_gaps_and_the_messages_cover_the_whole_propagation() {
-        let (_, trace, filled) = filled();
-        for (worker, gaps) in filled.iter().enumerate() {
+        let (_, trace, gaps_of_both) = gaps_of_both();
+        for (worker, gaps) in gaps_of_both.iter().enumerate() {
             let own = trace.messages.iter().filter(|timing| timing.worker == worker as u32);
             let busy: f64 = own.map(|timing| timing.duration.as_nanos() as f64).sum();
             let idle: f64 = gaps.iter().map(Slice::length).sum();
@@ -238,7 +240,7 @@ mod tests {
 
     #[test]
     fn the_first_thread_does_the_stages_and_the_work_at_the_root() {
-        let (_, trace, [first, second]) = filled();
+        let (_, trace, [first, second]) = gaps_of_both();
         let works: Vec<SliceKind> = first.iter().map(|slice| slice.kind).collect();
         for work in [
             Work::Before,
@@ -258,10 +260,10 @@ mod tests {
 
     #[test]
     fn a_thread_waits_for_the_message_that_its_next_message_needs() {
-        let (compiled, trace, _) = filled();
+        let (compiled, trace, _) = gaps_of_both();
         let dependencies = Dependencies::new(compiled.tree(), compiled.plan());
-        let gaps = Gaps::new(&trace, &compiled, &dependencies);
-        let end = |id: MessageId| gaps.ends[id.index()].unwrap();
+        let namer = GapNamer::new(&trace, &compiled, &dependencies);
+        let end = |id: MessageId| namer.ends[id.index()].unwrap();
         // A message away from the root whose sender is not the root.
         let plan = compiled.plan();
         let inner = |id: &MessageId| {
@@ -273,13 +275,13 @@ mod tests {
         let ready = end(input);
         let kind = SliceKind::Message(needed, Phase::Distribute);
         let next = Slice { kind, start: ready + 5.0, end: ready + 15.0, shared_with: 0 };
-        let named = gaps.fill(1, &[next]);
-        let before: Vec<&Slice> = named.iter().filter(|gap| gap.end <= next.start).collect();
-        let [.., waiting, taking] = before[..] else { panic!("{before:?}") };
+        let gaps = namer.gaps(1, &[next]);
+        let before: Vec<&Slice> = gaps.iter().filter(|gap| gap.end <= next.start).collect();
+        let [.., waiting, pick_up] = before[..] else { panic!("{before:?}") };
         assert_eq!(waiting.kind, SliceKind::Wait(Cause::Message(input)));
-        assert_eq!(*taking, Slice::wait(Cause::TakeUp, ready, ready + 5.0));
+        assert_eq!(*pick_up, Slice::wait(Cause::PickUp, ready, ready + 5.0));
         assert_eq!(waiting.end, ready);
-        let after = named.last().unwrap();
+        let after = gaps.last().unwrap();
         assert_eq!(after.kind, SliceKind::Wait(Cause::Work(Work::After)));
     }
 }

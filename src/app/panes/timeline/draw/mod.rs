@@ -1,27 +1,25 @@
 //! Painting the timeline.
 
+mod row;
+
 use eframe::egui::{
-    self, Align2, Color32, FontId, Mesh, Painter, Rangef, Rect, Shape, Stroke, StrokeKind, Ui, pos2,
+    self, Align2, Color32, FontId, Painter, Rangef, Rect, Shape, Stroke, StrokeKind, Ui, pos2,
 };
 
 use super::TimelineScene;
-use super::alignment::Change;
 use super::axis::ticks;
 use super::geometry::{AXIS_HEIGHT, GUTTER, Geometry};
-use super::rows::{RowShape, between, shapes};
-use super::slices::{Cause, Slice, SliceKind, Work};
+use super::slices::{Slice, SliceKind, Work};
 use crate::app::theme::{Palette, ink_on};
 use crate::numbers;
-use crate::propagation::{MessageId, Phase, Stage};
+use crate::propagation::{Phase, Stage};
 
-/// Width of a character of a label in points, on average. A label is laid out only if its bar is
-/// wide enough by this measure, because laying out text is slow.
+/// Average width in points of a character of a label, estimated. A label is laid out only if its bar
+/// is wide enough by this estimate, because laying out text is slow. If it is too small, the window
+/// becomes slower; if it is too large, labels that would fit are missing.
 const CHARACTER_WIDTH: f32 = 5.2;
 
-/// How strongly a message is drawn that is not on the critical path while the path is lit.
-const UNLIT: f32 = 0.3;
-
-/// Draws the chart. `pointed` is the stretch under the pointer; `range` is the time that the user
+/// Draws the chart. `pointed` is the slice under the pointer; `range` is the time that the user
 /// has marked, in nanoseconds.
 pub(super) fn draw(
     ui: &Ui,
@@ -83,17 +81,18 @@ impl Drawing<'_> {
         }
     }
 
-    /// Draws the row of stages, and between them what happened there.
+    /// Draws the row of stages, and what happened between them.
     fn stages(&self, painter: &Painter) {
         let row = self.geometry.stages;
-        // The stages are drawn last: on a GPU they may overlap by a rounding error.
+        // In reverse, so that the stages, which come first, are drawn over their neighbours: every
+        // bar is at least one point wide, and may reach into the next one.
         for slice in self.scene.layout.stages.iter().rev() {
             let (from, to) = (self.geometry.x(slice.start), self.geometry.x(slice.end));
             if to < row.left() || from > row.right() {
                 continue;
             }
             let bar = Rect::from_x_y_ranges(from..=to.max(from + 1.0), row.y_range());
-            let strength = if matches!(slice.kind, SliceKind::Work(Work::Launch | Work::ReadMarks))
+            let strength = if matches!(slice.kind, SliceKind::Work(Work::Launch | Work::ReadTimes))
             {
                 1.0
             } else {
@@ -114,7 +113,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// The colour of a stretch.
+    /// The colour of a slice.
     fn colour(&self, kind: SliceKind) -> Color32 {
         let palette = &self.palette;
         match kind {
@@ -130,220 +129,13 @@ impl Drawing<'_> {
                     Phase::Distribute => palette.distribute,
                 }
             }
-            SliceKind::Work(Work::Launch | Work::LaunchOf(_) | Work::ReadMarks) => palette.overhead,
+            SliceKind::Work(Work::Launch | Work::LaunchOf(_) | Work::ReadTimes) => palette.overhead,
             SliceKind::Work(_) => palette.stage,
             SliceKind::Wait(_) => palette.wait,
         }
     }
 
-    /// Draws row number `row`, and outlines selected and hovered messages in it.
-    fn row(&self, row: usize, pointed: Option<Slice>) {
-        let area = self.geometry.area_of(row);
-        let painter = self.ui.painter_at(area);
-        let view = (self.geometry.view.start, self.geometry.view.end);
-        let x = |time| self.geometry.x(time);
-        for (lane, slices) in self.scene.layout.rows[row].lanes.iter().enumerate() {
-            let y_range = self.geometry.lane_y(row, lane);
-            let shapes = shapes(slices, x, view, area.left(), area.right());
-            let mut mesh = Mesh::default();
-            for shape in &shapes {
-                self.add_shape(&mut mesh, *shape, y_range);
-            }
-            painter.add(Shape::mesh(mesh));
-            for shape in shapes {
-                if let RowShape::Bar(slice, from, to) = shape {
-                    self.slice_label(&painter, slice, from..=to, y_range);
-                }
-            }
-            let seen = between(slices, view.0, view.1);
-            self.light(&painter, seen, y_range);
-            self.mark_changes(&painter, seen, y_range);
-            self.outlines(&painter, seen, y_range, pointed);
-        }
-    }
-
-    /// Adds a bar or a column of a row to `mesh`.
-    fn add_shape(&self, mesh: &mut Mesh, shape: RowShape, y_range: Rangef) {
-        let ground = self.ui.visuals().panel_fill;
-        match shape {
-            RowShape::Bar(slice, from, to) => {
-                // A gap of one pixel separates neighbours that are wide enough for it.
-                let inset = if to - from > 4.0 { 0.5 } else { 0.0 };
-                let x_range = from + inset..=to - inset;
-                if slice.is_wait() {
-                    // A line below a faint ground, so that a wait is not taken for a message.
-                    let faint = ground.lerp_to_gamma(self.palette.wait, 0.22);
-                    mesh.add_colored_rect(Rect::from_x_y_ranges(x_range.clone(), y_range), faint);
-                    let line = Rangef::new(y_range.max - 3.0, y_range.max);
-                    mesh.add_colored_rect(Rect::from_x_y_ranges(x_range, line), self.palette.wait);
-                    return;
-                }
-                let fill = self.fill(slice);
-                mesh.add_colored_rect(Rect::from_x_y_ranges(x_range, y_range), fill);
-            }
-            RowShape::Column { x, shares: [collect, distribute, work, wait] } => {
-                let column = |y_range| Rect::from_x_y_ranges(x..=x + 1.0, y_range);
-                let line = Rangef::new(y_range.max - 3.0, y_range.max);
-                if wait > 0.0 {
-                    mesh.add_colored_rect(column(line), self.palette.wait.gamma_multiply(wait));
-                }
-                let all = collect + distribute + work;
-                if all == 0.0 {
-                    return;
-                }
-                let messages = self.palette.collect.lerp_to_gamma(
-                    self.palette.distribute,
-                    distribute / (collect + distribute).max(f32::EPSILON),
-                );
-                // In rows of launches, all other work is launches.
-                let is_launching = self.scene.kind.launch.is_some();
-                let other = if is_launching { self.palette.overhead } else { self.palette.stage };
-                let mixed = messages.lerp_to_gamma(other, work / all);
-                // Even the smallest coverage must be visible on the background.
-                let strength = 0.35 + 0.65 * all.min(1.0);
-                let lit = if self.scene.lit { UNLIT } else { 1.0 };
-                mesh.add_colored_rect(column(y_range), mixed.gamma_multiply(strength * lit));
-            }
-        }
-    }
-
-    /// The colour of the bar of a stretch that is no wait.
-    fn fill(&self, slice: Slice) -> Color32 {
-        let ground = self.ui.visuals().panel_fill;
-        let colour = self.colour(slice.kind);
-        let Some(message) = slice.message() else { return ground.lerp_to_gamma(colour, 0.75) };
-        if self.scene.lit && !self.scene.layout.critical.contains(message.index()) {
-            return ground.lerp_to_gamma(colour, UNLIT);
-        }
-        // Every other message is a little darker, so that neighbours can be counted.
-        darker(colour, if message.index() % 2 == 0 { 1.0 } else { 0.8 })
-    }
-
-    /// Writes the name of `slice` on its bar if there is room.
-    fn slice_label(
-        &self,
-        painter: &Painter,
-        slice: Slice,
-        x_range: std::ops::RangeInclusive<f32>,
-        y_range: Rangef,
-    ) {
-        let bar = Rect::from_x_y_ranges(x_range, y_range);
-        if bar.width() < 4.0 * CHARACTER_WIDTH || bar.height() < 11.0 {
-            return;
-        }
-        let ink = if slice.is_wait() {
-            self.ui.visuals().weak_text_color()
-        } else {
-            ink_on(self.fill(slice))
-        };
-        let name = slice.label(self.scene.compiled);
-        let time = numbers::nanoseconds(slice.length());
-        let is_taking_up = slice.kind == SliceKind::Wait(Cause::TakeUp);
-        if label(painter, bar, &format!("{name}  {time}"), ink) || label(painter, bar, &name, ink) {
-            return;
-        }
-        if slice.is_wait() && !is_taking_up {
-            label(painter, bar, "waits", ink);
-        }
-    }
-
-    /// Marks the messages of the critical path with a line on top, if the path is lit.
-    fn light(&self, painter: &Painter, seen: &[Slice], y_range: Rangef) {
-        if !self.scene.lit {
-            return;
-        }
-        let critical = &self.scene.layout.critical;
-        let is_critical = |slice: &&Slice| {
-            slice.message().is_some_and(|message| critical.contains(message.index()))
-        };
-        for slice in seen.iter().filter(is_critical) {
-            let (from, to) = (self.geometry.x(slice.start), self.geometry.x(slice.end));
-            let to = to.max(from + 1.5);
-            let line = Rect::from_x_y_ranges(from..=to, y_range.min..=y_range.min + 3.0);
-            if to - from < 4.0 {
-                let bar = Rect::from_x_y_ranges(from..=to, y_range);
-                painter.rect_filled(bar, 0, self.colour(slice.kind));
-            }
-            painter.rect_filled(line, 0, self.palette.active);
-        }
-    }
-
-    /// Marks messages that took more time than in the run that this one is compared with by a line
-    /// on top, and messages that took less by a line at the bottom, with an arrow head if there is
-    /// room.
-    fn mark_changes(&self, painter: &Painter, seen: &[Slice], y_range: Rangef) {
-        let Some(changes) = self.scene.changes else { return };
-        let ink = self.ui.visuals().strong_text_color();
-        for slice in seen {
-            let change = slice.message().and_then(|id| changes.get(id.index()).copied().flatten());
-            let (line, text, align) = match change {
-                Some(Change::Slower) => (y_range.min..=y_range.min + 3.0, "⏶", Align2::LEFT_TOP),
-                Some(Change::Faster) => (y_range.max - 3.0..=y_range.max, "⏷", Align2::LEFT_BOTTOM),
-                _ => continue,
-            };
-            let (from, to) = (self.geometry.x(slice.start), self.geometry.x(slice.end));
-            let bar = Rect::from_x_y_ranges(from..=to.max(from + 1.0), line);
-            painter.rect_filled(bar, 0, ink);
-            if to - from > 14.0 {
-                let bar = Rect::from_x_y_ranges(from..=to, y_range);
-                let on = ink_on(self.fill(*slice));
-                let at = align.pos_in_rect(&bar.shrink2(egui::vec2(2.0, 3.0)));
-                painter.text(at, align, text, FontId::proportional(9.0), on);
-            }
-        }
-    }
-
-    /// Outlines the selected and the hovered messages among `seen`, and the stretch under the
-    /// pointer.
-    fn outlines(&self, painter: &Painter, seen: &[Slice], y_range: Rangef, pointed: Option<Slice>) {
-        let model = self.scene.model;
-        if !self.scene.is_current {
-            return;
-        }
-        let of = |slice: &Slice, highlighted: &dyn Fn(MessageId) -> bool| {
-            slice.message().is_some_and(highlighted)
-        };
-        // Outlines at the same pixel need to be drawn only once.
-        let mut drawn = f32::NEG_INFINITY;
-        for slice in seen.iter().filter(|slice| of(slice, &|id| model.selection.message(id))) {
-            let end = self.geometry.x(slice.end);
-            if end >= drawn + 1.0 {
-                drawn = end;
-                self.outline(painter, *slice, y_range, self.palette.selected);
-            }
-        }
-        drawn = f32::NEG_INFINITY;
-        for slice in seen {
-            let is_hovered = pointed == Some(*slice) || of(slice, &|id| model.hover.message(id));
-            let end = self.geometry.x(slice.end);
-            if is_hovered && end >= drawn + 1.0 {
-                drawn = end;
-                self.outline(painter, *slice, y_range, self.palette.hovered);
-            }
-        }
-    }
-
-    /// Outlines a stretch. A stretch too short for an outline gets a line with an arrow head on
-    /// top.
-    fn outline(&self, painter: &Painter, slice: Slice, y_range: Rangef, colour: Color32) {
-        let (from, to) = (self.geometry.x(slice.start), self.geometry.x(slice.end));
-        if to - from >= 4.0 {
-            let bar = Rect::from_x_y_ranges(from..=to, y_range);
-            painter.rect_stroke(bar, 1, (2.0, colour), StrokeKind::Inside);
-        } else {
-            let middle = f32::midpoint(from, to);
-            let bar = Rect::from_x_y_ranges(middle - 1.0..=middle + 1.0, y_range);
-            painter.rect_filled(bar, 0, colour);
-            let tip = vec![
-                pos2(middle - 4.0, y_range.min - 5.0),
-                pos2(middle + 4.0, y_range.min - 5.0),
-                pos2(middle, y_range.min + 1.0),
-            ];
-            painter.add(Shape::convex_polygon(tip, colour, Stroke::NONE));
-        }
-    }
-
-    /// Draws an arrow from each message that the selected message waited for to the selected one.
+    /// Draws an arrow to the selected message from each of its inputs.
     fn flows(&self) {
         let layout = self.scene.layout;
         let Some(to) = self.scene.selected_message().and_then(|id| layout.place(id)) else {
@@ -352,15 +144,15 @@ impl Drawing<'_> {
         let Some(message) = to.slice.message() else { return };
         let geometry = self.geometry;
         let painter = self.ui.painter_at(geometry.chart);
-        let middle = |row: usize, lane: usize| {
+        let middle = |row: usize, track: usize| {
             // An arrow from or to a row that is scrolled out of sight ends at the edge.
             let area = geometry.area_of(row);
-            geometry.lane_y(row, lane).center().clamp(area.top(), area.bottom())
+            geometry.track_y(row, track).center().clamp(area.top(), area.bottom())
         };
-        let end = pos2(geometry.x(to.slice.start), middle(to.row, to.lane));
+        let end = pos2(geometry.x(to.slice.start), middle(to.row, to.track));
         let stroke = Stroke::new(1.5, self.palette.active);
         for from in layout.dependencies.inputs(message).iter().filter_map(|id| layout.place(*id)) {
-            let start = pos2(geometry.x(from.slice.end), middle(from.row, from.lane));
+            let start = pos2(geometry.x(from.slice.end), middle(from.row, from.track));
             let bend = (0.5 * (end.x - start.x)).clamp(12.0, 80.0);
             let control = egui::vec2(bend, 0.0);
             let points = [start, start + control, end - control, end];
@@ -428,11 +220,4 @@ pub(super) fn row_name(ui: &Ui, rect: Rect, name: &str, idle: Option<f64>) {
         let at = right - egui::vec2(6.0, 0.0);
         painter.text(at, Align2::RIGHT_CENTER, text, font, visuals.weak_text_color());
     }
-}
-
-/// `colour` with red, green and blue multiplied by `share`.
-fn darker(colour: Color32, share: f32) -> Color32 {
-    let [r, g, b, _] = colour.to_array();
-    let less = |channel: u8| (f32::from(channel) * share) as u8;
-    Color32::from_rgb(less(r), less(g), less(b))
 }
