@@ -147,6 +147,9 @@ fn size_override(options: &LaunchOptions) -> Option<eframe::WindowBuilderHook> {
 }
 
 /// The icon of the window.
+///
+/// # Errors
+/// If the icon is not a PNG image.
 fn icon() -> Result<egui::IconData, String> {
     eframe::icon_data::from_png_bytes(include_bytes!("../../assets/icon.png"))
         .map_err(|error| format!("the icon cannot be read: {error}"))

@@ -99,8 +99,8 @@ struct Entry {
 }
 
 impl Entry {
-    /// How well the entry matches a search in lower case; 0 is best. Whoever types the name of a
-    /// network wants the network rather than a lesson about it.
+    /// How well the entry matches a search in lower case; 0 is best. For the name of a network, the
+    /// network comes before a lesson about it.
     fn rank(&self, search: &str) -> u8 {
         let title = self.title.to_lowercase();
         let begins = |name: &str| !search.is_empty() && name.to_lowercase().starts_with(search);

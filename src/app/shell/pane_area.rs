@@ -56,6 +56,7 @@ fn draw(ui: &mut Ui, pane: Pane, panes: &mut Panes, model: &Model, commands: &mu
     });
 }
 
+/// How egui_tiles draws the panes.
 struct PaneArea<'a> {
     panes: &'a mut Panes,
     model: &'a Model,

@@ -13,10 +13,13 @@ use crate::network::Finding;
 use crate::numbers;
 use crate::session::{Propagation, RunTimes, Step};
 
+/// Tooltip of ln P(e).
 const LN_P_TOOLTIP: &str =
     "Natural logarithm of the probability of the evidence, with likelihoods as they were entered";
+/// Tooltip of ln Z(e).
 const LN_Z_TOOLTIP: &str = "Natural logarithm of the partition function: the product of all \
     factors, summed over the configurations that agree with the evidence";
+/// Tooltip of P(e) if weights of likelihoods are above one.
 const SCALED_TOOLTIP: &str = "Probability of the evidence times the scale of its likelihoods. \
     Some of the likelihoods' weights are above one, so only ratios of such values have a meaning.";
 
@@ -37,7 +40,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     });
 }
 
-/// Draws the message of the last failure in full. Draw it at the bottom of the window: there its
+/// Draws the message of the last failure in full. Draw it at the bottom of the window, where its
 /// appearance does not move what is under the pointer.
 pub fn failure(ui: &mut Ui, failure: &str, commands: &mut Commands) {
     ui.with_layout(Layout::right_to_left(Align::TOP), |ui| {

@@ -120,7 +120,7 @@ fn plan_controls(
     }
 }
 
-/// Says so while slow motion passes time without messages faster.
+/// Says how much time slow motion is skipping, while it passes time without messages faster.
 fn skipped_time(ui: &mut Ui, stepping: &Stepping, document: Option<&Document>) {
     let Some(gap) = stepping.skipped(document).filter(|_| stepping.player.is_playing()) else {
         return;

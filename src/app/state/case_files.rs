@@ -53,9 +53,9 @@ pub(crate) fn apply(
             load_evidence(core, history, store, long_files, &path);
         }
         CaseFileCommand::OpenCases(path) => match read_short(core, &path) {
-            Short::Cases(named) => cases::add(core, store, named),
-            Short::TooLong => long_files.open(core, &path, false),
-            Short::Failed => {}
+            ShortFile::Cases(named) => cases::add(core, store, named),
+            ShortFile::TooLong => long_files.open(core, &path, false),
+            ShortFile::Failed => {}
         },
         CaseFileCommand::ReadCases(range) => long_files.read(core, range),
         CaseFileCommand::EnterCase(index) => LongCaseReader::enter(core, history, index),
@@ -76,6 +76,8 @@ pub(crate) fn apply(
     }
 }
 
+/// Enters the evidence of the file at `path`. If the file has several cases, enters the first and
+/// adds all to the list.
 fn load_evidence(
     core: &mut Core,
     history: &mut History,
@@ -84,9 +86,9 @@ fn load_evidence(
     path: &Path,
 ) {
     let named = match read_short(core, path) {
-        Short::Cases(named) => named,
-        Short::TooLong => return long_files.open(core, path, true),
-        Short::Failed => return,
+        ShortFile::Cases(named) => named,
+        ShortFile::TooLong => return long_files.open(core, path, true),
+        ShortFile::Failed => return,
     };
     let Some((_, first)) = named.first().cloned() else { return };
     let count = named.len();
@@ -98,12 +100,12 @@ fn load_evidence(
     evidence::change(core, history, |evidence| *evidence = first);
 }
 
-/// Maximum size in bytes of a file that is read while the window waits. This takes less time than a
-/// frame; longer files are read by a job of the session.
+/// Maximum size in bytes of a file that is read while the window waits, which takes less time than
+/// a frame. Longer files are read by a job of the session.
 const SHORT_BYTES: u64 = 1 << 16;
 
-/// What was read of a file.
-enum Short {
+/// What was read from a file that may be short.
+enum ShortFile {
     /// All its cases without mistakes, and their names.
     Cases(Vec<(String, Evidence)>),
     /// Nothing: the file is too long to be read while the window waits, or has more cases than the
@@ -114,26 +116,26 @@ enum Short {
 }
 
 /// Reads the cases of a file if the file is short. Shows warnings and errors to the user.
-fn read_short(core: &mut Core, path: &Path) -> Short {
+fn read_short(core: &mut Core, path: &Path) -> ShortFile {
     let Some(document) = &core.model.document else {
         core.notices.error("Open a network before its evidence");
-        return Short::Failed;
+        return ShortFile::Failed;
     };
     let is_compressed = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("gz"));
-    // To open a pipe may take forever.
+    // Opening a pipe may block forever.
     let is_long = |metadata: Metadata| !metadata.is_file() || metadata.len() > SHORT_BYTES;
     if is_compressed || path.metadata().is_ok_and(is_long) {
-        return Short::TooLong;
+        return ShortFile::TooLong;
     }
     match read_cases(path, document.network()) {
         Err(error) => {
             core.notices.error(&error.to_string());
-            Short::Failed
+            ShortFile::Failed
         }
-        Ok(None) => Short::TooLong,
+        Ok(None) => ShortFile::TooLong,
         Ok(Some((cases, warnings))) => {
             warnings.iter().for_each(|warning| core.notices.warning(warning));
-            Short::Cases(long_case_reader::without_mistakes(core, path, &cases))
+            ShortFile::Cases(long_case_reader::without_mistakes(core, path, &cases))
         }
     }
 }

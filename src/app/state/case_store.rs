@@ -16,6 +16,7 @@ pub(crate) struct CaseStore {
     last_number: u64,
 }
 
+/// A case with its number and its file.
 struct Entry {
     number: u64,
     /// The file of the case; `None` if the case is only in memory.
@@ -34,6 +35,7 @@ pub(crate) struct StoredCase {
 }
 
 impl StoredCase {
+    /// The content of the file of the case.
     fn json(&self) -> Vec<u8> {
         // Serialising plain data to memory cannot fail.
         serde_json::to_vec(self).unwrap_or_default()

@@ -188,7 +188,7 @@ pub(crate) fn set(
 }
 
 /// Requests the posteriors of all listed cases while the Cases pane is visible and automatic
-/// propagation is on, and of no case otherwise. Call this once a frame.
+/// propagation is on, and of no case otherwise. Call this once per frame.
 pub(crate) fn request_visible(core: &mut Core) {
     let are_wanted =
         pane_layout::is_visible(&core.layout, Pane::Cases) && core.model.settings.auto_propagate;

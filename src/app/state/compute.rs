@@ -18,8 +18,7 @@ pub enum EngineCommand {
     SetAutoPropagate(bool),
     /// Propagate now, even if nothing changed. An engine that a fallback replaced is tried again.
     Propagate,
-    /// Propagate as often as the setting says, to show the median, the shortest and the longest
-    /// time.
+    /// Propagate as often as the setting says, to show the median, minimum and maximum time.
     Measure,
     /// Propagate this many times when measuring.
     SetMeasuredRuns(usize),

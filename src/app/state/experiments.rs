@@ -37,8 +37,8 @@ pub struct Experiments {
     pub results: Vec<NamedResult>,
     /// Why the last experiment failed, if it did.
     pub failure: Option<String>,
-    /// The highest number given to an experiment or a result.
-    count: u64,
+    /// The highest number given to an experiment or a result so far.
+    last_number: u64,
 }
 
 /// A running experiment.
@@ -94,11 +94,12 @@ impl Experiments {
     /// Adds the result `record`. Its name consists of the name of the experiment and the first free
     /// number: `fig7 #2`.
     pub fn add(&mut self, record: Arc<Record>) {
-        self.count += 1;
+        self.last_number += 1;
         let base = record.experiment.clone();
         let is_free = |name: &String| self.results.iter().all(|result| result.name != *name);
         let name = (1..).map(|n| format!("{base} #{n}")).find(is_free).unwrap_or(base);
-        self.results.push(NamedResult { number: self.count, name, record, entry: None });
+        let number = self.last_number;
+        self.results.push(NamedResult { number, name, record, entry: None });
     }
 
     /// The result with this number.
@@ -127,9 +128,13 @@ impl ExperimentRunner {
             let stored = serde_json::from_slice(&entry.content);
             let Ok(StoredResult { name, record }) = stored else { continue };
             if record.is_readable() {
-                experiments.count += 1;
-                let (number, record, entry) = (experiments.count, Arc::new(record), Some(entry.id));
-                experiments.results.push(NamedResult { number, name, record, entry });
+                experiments.last_number += 1;
+                experiments.results.push(NamedResult {
+                    number: experiments.last_number,
+                    name,
+                    record: Arc::new(record),
+                    entry: Some(entry.id),
+                });
             }
         }
         Ok(Self { job: None, store: Some(store) })
@@ -207,9 +212,9 @@ impl ExperimentRunner {
         request: ExperimentRequest,
     ) {
         self.job = None;
-        experiments.count += 1;
+        experiments.last_number += 1;
         experiments.failure = None;
-        let number = experiments.count;
+        let number = experiments.last_number;
         let title =
             by_name(&request.experiment).map_or("", |experiment| experiment.title).to_owned();
         let (cancel, wake) = (CancelToken::new(), session.waker());

@@ -20,9 +20,9 @@ impl Explanations {
         Self { explainer, question: None }
     }
 
-    /// Asks for the numbers of `message`, and while the user steps through the messages also for
-    /// the beliefs so far. Does nothing if neither is wanted, or if the last question asked for
-    /// both.
+    /// Asks for the numbers of `message` and, while the user steps through the messages, for the
+    /// beliefs so far. Does nothing if neither is wanted, or if the last question already asked for
+    /// all that is wanted.
     pub(crate) fn ask(&mut self, model: &Model, message: Option<MessageId>) {
         let Some((document, compiled)) = model.document.as_ref().zip(model.compiled()) else {
             return;

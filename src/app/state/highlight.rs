@@ -178,6 +178,7 @@ impl Highlight {
         }
     }
 
+    /// Highlights a clique, its variables and its messages.
     fn add_clique(&mut self, clique: CliqueId, compiled: &CompiledNetwork) {
         insert(&mut self.cliques, clique.index());
         self.add_variables(&compiled.tree()[clique].variables);
@@ -188,6 +189,7 @@ impl Highlight {
         }
     }
 
+    /// Highlights a separator, its variables, its cliques and its messages.
     fn add_separator(&mut self, separator: SeparatorId, compiled: &CompiledNetwork) {
         let Some(ends) = compiled.tree().separators().get(separator.index()) else { return };
         insert(&mut self.separators, separator.index());
@@ -197,6 +199,7 @@ impl Highlight {
         self.add_messages_of_separators(compiled);
     }
 
+    /// Highlights variables.
     fn add_variables(&mut self, variables: &[VariableId]) {
         variables.iter().for_each(|variable| insert(&mut self.variables, variable.index()));
     }
@@ -211,6 +214,7 @@ impl Highlight {
     }
 }
 
+/// Adds `index` to `set`, whatever the capacity of `set`.
 fn insert(set: &mut FixedBitSet, index: usize) {
     set.grow_and_insert(index);
 }

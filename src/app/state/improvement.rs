@@ -3,8 +3,8 @@
 //! The search runs on a thread of the session. Each elimination order that the search finds is
 //! stored in the settings at once. While the search runs, the tree of such an order is used only if
 //! it is so much smaller that compiling and propagating again pays off. When the search ends, any
-//! better tree is used. A tree of what the evidence leaves is not improved: it is gone once other
-//! variables are observed.
+//! better tree is used. A tree given the evidence is not improved, because observing another
+//! variable replaces it.
 
 use std::sync::Arc;
 

@@ -16,9 +16,11 @@ pub(crate) const MAX_NETWORKS: usize = 12;
 #[serde(transparent)]
 pub struct LeftEvidence(Vec<LeftNetwork>);
 
+/// A network that the user left.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 struct LeftNetwork {
     network: NetworkLocation,
+    /// Each finding with the name of its variable.
     evidence: Vec<(String, NamedFinding)>,
 }
 
@@ -35,6 +37,8 @@ impl LeftEvidence {
         left
     }
 
+    /// Changes this list as [`after_leaving`](Self::after_leaving) says. `touched` is whether the
+    /// user changed anything while the network was open.
     fn store(&mut self, document: &Document, touched: bool) {
         let Some(network) = NetworkLocation::of(&document.source) else { return };
         let is_empty = document.evidence.is_empty();

@@ -24,7 +24,8 @@ use crate::session::Job;
 /// other read.
 const MARGIN: usize = 50;
 
-/// The window is drawn again whenever so many more cases were found.
+/// Number of newly found cases after which the window is drawn again. With fewer, the search is
+/// slower; with more, the count on screen lags behind.
 const CASES_PER_FRAME: usize = 1 << 16;
 
 /// What a job finds in a file.
@@ -46,9 +47,11 @@ type PageJob = DocumentJob<Result<Vec<ReadCase>, CaseError>>;
 /// Finds and reads the cases of long files.
 #[derive(Default)]
 pub(crate) struct LongCaseReader {
+    /// The job that finds the cases; `None` once it has ended.
     finding: Option<DocumentJob<Result<Option<Found>, CaseError>>>,
     /// Whether to enter the first case once it is found.
     enters_first: bool,
+    /// The job that reads some of the cases, and which these are.
     reading: Option<(Range<usize>, PageJob)>,
     /// What to read next.
     wanted: Option<Range<usize>>,
@@ -175,6 +178,8 @@ impl LongCaseReader {
         }
     }
 
+    /// Receives the cases that were found. If the list can hold them, adds them to the list and
+    /// closes the file.
     fn receive_found(
         &self,
         core: &mut Core,
@@ -214,8 +219,8 @@ impl LongCaseReader {
     }
 }
 
-/// The evidence of those of `cases` that have no mistake, each with a name. A case without a name is
-/// named after the file at `path`. Shows the user the first mistake.
+/// The evidence of those of `cases` that have no mistake, each with a name. A case without a name
+/// is named after the file at `path`. Shows the user the first mistake.
 pub(crate) fn without_mistakes(
     core: &mut Core,
     path: &Path,

@@ -24,6 +24,7 @@ impl Arrangement {
         if variables <= MAX_SIDE_BY_SIDE { Self::SideBySide } else { Self::Tabs }
     }
 
+    /// The arrangement that this is not.
     fn other(self) -> Self {
         match self {
             Self::SideBySide => Self::Tabs,
@@ -60,6 +61,7 @@ pub fn initial_layout(arrangement: Arrangement) -> Tree<Pane> {
     let middle = tiles.insert_vertical_tile(vec![graphs, time]);
     let right = tiles.insert_vertical_tile(vec![details, cliques]);
     let root = tiles.insert_horizontal_tile(vec![variables, middle, right]);
+    // The widths of the columns relative to each other.
     let [left_share, middle_share, right_share] =
         if is_side_by_side { [0.8, 2.3, 0.75] } else { [0.95, 2.0, 0.85] };
     for (container, child, share) in [
@@ -111,6 +113,7 @@ enum Shape {
     Grid,
 }
 
+/// The shape of `layout`; `None` if a tile is missing.
 fn shape(layout: &Tree<Pane>) -> Option<Shape> {
     fn of(tiles: &Tiles<Pane>, tile: TileId) -> Option<Shape> {
         let all = |children: &[TileId]| -> Option<Vec<Shape>> {

@@ -189,7 +189,7 @@ impl Recovery {
     }
 
     /// Saves the work if it has changed since the last save, and reports errors of earlier writes.
-    /// Serialising and writing happen on another thread. Call this once a frame.
+    /// Serialising and writing happen on another thread. Call this once per frame.
     pub(crate) fn save_changes(&mut self, core: &mut Core) {
         let Some(autosave) = &self.autosave else { return };
         let error = autosave.take_error();

@@ -24,6 +24,7 @@ pub(crate) struct Opening {
 
 /// The session and the last request to it.
 pub(crate) struct Requests {
+    /// The session.
     pub(crate) session: Session,
     /// The network that is being opened.
     pub(crate) opening: Option<Opening>,

@@ -22,7 +22,7 @@ const NAME: &str = "settings";
 /// The file of the settings.
 pub(crate) struct SettingsFile {
     store: Store,
-    /// The settings as this window passed them on last, as JSON.
+    /// The settings that this window last passed to the store, as JSON.
     passed_on: Map<String, Value>,
     /// The settings as they were when this window last read or merged the file. Shared with the
     /// store's thread.
@@ -40,8 +40,8 @@ pub(crate) struct StoredSettings {
 }
 
 impl SettingsFile {
-    /// Opens the file in `folder`, and reads the settings. If some of it cannot be read, the file is
-    /// copied first, because it will be overwritten.
+    /// Opens the file in `folder`, and reads the settings. If some of it cannot be read, the file
+    /// is copied first, because it will be overwritten.
     ///
     /// # Errors
     /// If the folder cannot be created or read, or the operating system cannot start a thread.
@@ -92,7 +92,7 @@ impl SettingsFile {
             let mut base = base.lock().unwrap_or_else(PoisonError::into_inner);
             let (theirs, unreadable) = readable_fields(&content);
             if !content.is_empty() && !unreadable.is_empty() {
-                // There is no window left to tell if this fails.
+                // The window may be closed by now, so a failure cannot be shown.
                 let _ = set_aside(&path, &content);
             }
             let merged = merge(&base, &ours, theirs);
@@ -128,8 +128,9 @@ fn readable_fields(content: &[u8]) -> (Map<String, Value>, Vec<String>) {
     (readable, unreadable)
 }
 
-/// Writes `content`, that of the settings file at `path`, to the first free name of settings.bad,
-/// settings.2.bad and so on. Returns the path of the copy.
+/// Writes `content`, which is the content of the settings file at `path`, to the first free name of
+/// settings.bad, settings.2.bad and so on. If one of these files has this content already, writes
+/// nothing. Returns the path of the copy.
 fn set_aside(path: &Path, content: &[u8]) -> io::Result<PathBuf> {
     for number in 1_u32.. {
         let extension = if number == 1 { "bad".to_owned() } else { format!("{number}.bad") };

@@ -11,9 +11,9 @@ use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
 const INITIAL_PACE: f64 = 1.0;
 /// The paces that can be chosen, in messages per second.
 pub(crate) const PACES: RangeInclusive<f64> = 0.1..=100.0;
-/// Intended duration of slow motion in seconds before the user changes the slowdown, without the
-/// time that has no messages. Rounding the
-/// slowdown to a power of ten makes slow motion up to 3.2 times longer or shorter.
+/// Intended duration of slow motion in seconds, not counting time without messages, until the user
+/// changes the slowdown. The slowdown is rounded to a power of ten, which makes slow motion up to
+/// 3.2 times longer or shorter.
 const SLOW_MOTION_SECONDS: f64 = 12.0;
 /// The slowdowns that can be chosen. At 1, slow motion takes as long as the measured propagation.
 pub(crate) const SLOWDOWNS: RangeInclusive<f64> = 1.0..=1e9;
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(at(&mut stepping, 12.5), None);
         assert_eq!(at(&mut stepping, 30.0), Some(2e4..4e4));
         stepping.player.set_rate(1e12);
-        assert_eq!(at(&mut stepping, 3.0), None, "it takes no time to speak of");
+        assert_eq!(at(&mut stepping, 3.0), None, "at this rate the time is short anyway");
         assert_eq!(Stepping::along_plan().skipped(Some(document)), None);
     }
 

@@ -96,8 +96,8 @@ fn select_current_message(core: &mut Core, compiled: &CompiledNetwork) {
     }
 }
 
-/// Advances the position while stepping plays. Ends stepping if there is no tree. Call this once a
-/// frame.
+/// Advances the position while stepping plays. Ends stepping if there is no tree. Call this once
+/// per frame.
 pub(crate) fn advance(core: &mut Core, ctx: &egui::Context) {
     let Some(compiled) = core.model.compiled().cloned() else {
         core.model.stepping = None;

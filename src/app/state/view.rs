@@ -29,7 +29,7 @@ pub enum ViewCommand {
     ToggleMaximised(Pane),
     /// Restore the layout if a pane fills the window.
     Restore,
-    /// Large and without menu bar and status line, for a projector; or back to normal.
+    /// Turn the view for projectors on or off: large, without menu bar and status line.
     ToggleProjector,
     /// Move the keyboard focus to the states of the selected variable, or of the first one.
     FocusStates,

@@ -1,4 +1,4 @@
-//! Colours for values: from the smallest to the largest value that there is.
+//! Colours for values, from the smallest to the largest.
 
 use eframe::egui::Color32;
 
@@ -17,7 +17,7 @@ pub struct ColourScale {
 
 impl ColourScale {
     /// The scale from the smallest to the largest of `values`. A logarithmic scale begins at the
-    /// smallest positive value. If there are no values, the scale ends at 1.
+    /// smallest positive value. If there are no values, both ends are 1.
     #[must_use]
     pub fn of(values: impl Iterator<Item = f64>, is_log: bool, is_dark: bool) -> Self {
         let values = values.filter(|&value| value > 0.0 || !is_log);
@@ -73,8 +73,8 @@ impl ColourScale {
         theme::ramp(share, self.is_dark)
     }
 
-    /// Values at which the scale is labelled: the smallest, the largest and, between them, powers
-    /// of ten or four equal parts.
+    /// Values at which the scale is labelled: the smallest, the largest and, between them, all
+    /// powers of ten or, on a linear scale, three values at equal distances.
     #[must_use]
     pub fn ticks(&self) -> Vec<f64> {
         let mut ticks = vec![self.low];

@@ -95,9 +95,7 @@ impl BarColours {
             prior: palette.prior,
         }
     }
-}
 
-impl BarColours {
     /// These colours, mixed with `share` of `background`.
     #[must_use]
     pub fn towards(&self, background: Color32, share: f32) -> Self {
@@ -253,6 +251,7 @@ impl StateBar {
         }
     }
 
+    /// Adds the mark of the finding.
     fn paint_mark(&self, layout: &RowLayout, colours: &BarColours, shapes: &mut Vec<Shape>) {
         let centre = layout.mark.center();
         let radius = (layout.row.height() * 0.18).clamp(1.5, 3.5);

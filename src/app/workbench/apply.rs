@@ -39,6 +39,7 @@ impl Workbench {
         }
     }
 
+    /// Opens, reloads or restores a network, or discards offered work.
     fn apply_to_document(&mut self, command: DocumentCommand) {
         match command {
             DocumentCommand::Open(source) => _ = self.begin_opening(source, Vec::new()),
@@ -48,6 +49,7 @@ impl Workbench {
         }
     }
 
+    /// Changes how networks are compiled and propagated, propagates, or cancels.
     fn apply_to_engine(&mut self, command: EngineCommand) {
         let core = &mut self.core;
         let (compute, settings) = (&mut core.model.compute, &mut core.model.settings);

@@ -225,11 +225,12 @@ impl Workbench {
         self.save();
     }
 
+    /// Draws the bars, the panes and what is above them.
     fn draw(&mut self, ui: &mut Ui) {
         let Self { core, panes, commands, recovery, course, overlays, .. } = self;
         let model = &core.model;
-        let has_chrome = model.projector.is_none();
-        if has_chrome {
+        let has_bars = model.projector.is_none();
+        if has_bars {
             Panel::top("menu").show(ui, |ui| menu::show(ui, model, commands));
         } else {
             Panel::top("projector").show(ui, |ui| menu::show_projector(ui, model, commands));
@@ -241,7 +242,7 @@ impl Workbench {
         if model.stepping.is_some() {
             Panel::top("stepping").show(ui, |ui| stepping_bar::show(ui, model, commands));
         }
-        if has_chrome {
+        if has_bars {
             Panel::bottom("status").show(ui, |ui| status::show(ui, model, commands));
         }
         if let Some(failure) = &model.failure {
@@ -287,6 +288,8 @@ impl Workbench {
         self.commands.extend(self.overlays.files.take_answer(purpose, path, duration));
     }
 
+    /// Applies the commands that were pushed in this frame. Of the commands that hover an item, the
+    /// last one counts, and so does the last one that explains a message.
     fn apply_commands(&mut self, ctx: &egui::Context) {
         let (mut hovered, mut explained) = (None, None);
         for command in self.commands.drain() {

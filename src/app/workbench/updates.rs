@@ -35,6 +35,7 @@ impl Workbench {
         }
     }
 
+    /// Receives one update about the network that is open or being opened.
     fn receive(&mut self, update: Update) {
         match update {
             Update::Started(step) => self.started(step),
@@ -83,6 +84,7 @@ impl Workbench {
         }
     }
 
+    /// The session has started `step`.
     fn started(&mut self, step: Step) {
         let core = &mut self.core;
         core.model.working = Some(step);
@@ -101,6 +103,7 @@ impl Workbench {
         }
     }
 
+    /// The session has compiled the network, or has a better tree.
     fn compiled(&mut self, compiled: Arc<CompiledNetwork>) {
         let core = &mut self.core;
         let is_auto = compiled.triangulation() == Some(Triangulation::Auto);
@@ -155,6 +158,7 @@ impl Workbench {
         model.overheads.push(measured);
     }
 
+    /// The session has nothing to do.
     fn idle(&mut self) {
         self.core.model.working = None;
         if let Some(document) = self.core.document() {
@@ -162,6 +166,7 @@ impl Workbench {
         }
     }
 
+    /// The session uses `engine` instead of `wanted`.
     fn fell_back(&mut self, wanted: EngineChoice, engine: EngineChoice, reason: String) {
         self.core.notices.warning(&format!(
             "Engine {wanted} cannot be used: {reason}. Engine {used} propagates instead. Propagate \
@@ -174,6 +179,7 @@ impl Workbench {
         }
     }
 
+    /// `step` has failed.
     fn failed(&mut self, step: Step, failure: Failure) {
         self.idle();
         let core = &mut self.core;

@@ -16,7 +16,8 @@ use crate::numbers::counted;
 /// The view state of the file.
 #[derive(Default)]
 pub(super) struct LongFileView {
-    /// The number of the case to scroll to, counted from one; 0 before the first.
+    /// The number of the case that the user last scrolled to, counted from one; 0 before the first
+    /// time.
     number: usize,
 }
 
@@ -75,7 +76,7 @@ impl LongFileView {
     }
 }
 
-/// Draws the case at `index`, if it was read.
+/// Draws the case at `index`, or only its number if it has not been read yet.
 fn row(
     ui: &mut Ui,
     document: &Document,

@@ -81,6 +81,7 @@ impl CasesPane {
         });
     }
 
+    /// Draws the field for a new case, and the buttons for files.
     fn save_controls(&mut self, ui: &mut Ui, commands: &mut Commands) {
         ui.horizontal(|ui| {
             let add = ui.button("Add").on_hover_text("Save the evidence as a case under this name");
@@ -107,6 +108,7 @@ impl CasesPane {
         ui.separator();
     }
 
+    /// Draws the list of cases.
     fn list(&mut self, ui: &mut Ui, document: &Document, commands: &mut Commands) {
         ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
             for case in &document.cases {
@@ -115,6 +117,7 @@ impl CasesPane {
         });
     }
 
+    /// Draws one case of the list, or the field for its new name.
     fn row(&mut self, ui: &mut Ui, document: &Document, case: &Case, commands: &mut Commands) {
         if let Some((_, name)) = self.renaming.as_mut().filter(|(number, _)| *number == case.number)
         {
@@ -170,6 +173,7 @@ impl CasesPane {
         });
     }
 
+    /// Draws the menu of a case.
     fn menu(&mut self, ui: &mut Ui, case: &Case, commands: &mut Commands) {
         let mut item = |ui: &mut Ui, text: &str, command: Option<Command>| {
             let clicked = ui.button(text).clicked();

@@ -19,6 +19,9 @@ use crate::propagation::CompiledNetwork;
 /// Minimum width of the pane, in points, at which the columns `n` and `Depth` are shown.
 const MIN_WIDE: f32 = 310.0;
 
+/// Maximum number of letters of the names of variables in a row.
+const MAX_NAMES: usize = 60;
+
 /// The table and its view state.
 #[derive(Debug, Default)]
 pub struct CliquesPane {
@@ -156,7 +159,10 @@ impl CliquesPane {
             });
             number(&mut row, numbers::thousands(contents.entries));
             number(&mut row, numbers::share(contents.entries as f64, total));
-            cell(&mut row, naming::variable_list(compiled.network(), &contents.variables, 60));
+            cell(
+                &mut row,
+                naming::variable_list(compiled.network(), &contents.variables, MAX_NAMES),
+            );
             if wide {
                 number(&mut row, contents.variables.len().to_string());
                 number(&mut row, tree.depth_of(clique).to_string());

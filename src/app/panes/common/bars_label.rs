@@ -1,5 +1,5 @@
-//! What the bars of states show, where it is not the obvious: beliefs in the middle of a
-//! propagation, or posteriors while the times on screen are recorded.
+//! A label that says what the bars of states show if this is not obvious: beliefs in the middle of
+//! a propagation, or posteriors while the times on screen are recorded.
 
 use eframe::egui::{Response, RichText, Ui};
 
@@ -18,6 +18,7 @@ pub(in crate::app::panes) fn bars_label(ui: &mut Ui, model: &Model) -> Option<Re
     })
 }
 
+/// Says after how many messages the beliefs on screen are, if they are beliefs so far.
 fn so_far_label(ui: &mut Ui, model: &Model) -> Option<Response> {
     let beliefs = model.beliefs_so_far()?;
     let (passed, count) = (beliefs.passed(), beliefs.compiled().plan().messages().len());
@@ -28,7 +29,7 @@ fn so_far_label(ui: &mut Ui, model: &Model) -> Option<Response> {
     );
     let label = ui.label(RichText::new(text).strong().color(Palette::of(ui).active));
     Some(label.on_hover_text(
-        "Each variable as the smallest clique that contains it believes now: the product of the \
+        "What the smallest clique that contains a variable believes so far: the product of the \
          clique's tables and findings and of all messages that it has received, normalised. \
          Outlined bars are not final: other cliques may know more.",
     ))

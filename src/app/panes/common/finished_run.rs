@@ -9,7 +9,9 @@ use crate::session::Propagation;
 /// A finished propagation whose messages can be shown. Two are equal if they are the same run.
 #[derive(Clone, Debug)]
 pub(in crate::app::panes) enum FinishedRun {
+    /// The last propagation on this machine.
     OnThisMachine(Arc<Propagation>),
+    /// A recorded run.
     Recorded(RecordedRunRef),
 }
 

@@ -5,8 +5,8 @@ use eframe::egui::{Response, RichText, Ui};
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 
-/// Draws a link. A click selects `item`, and while the pointer is over the link, `item` is hovered in
-/// all panes.
+/// Draws a link. A click selects `item`, and while the pointer is over the link, `item` is hovered
+/// in all panes.
 pub fn item_link(
     ui: &mut Ui,
     text: impl Into<RichText>,

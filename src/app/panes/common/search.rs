@@ -4,7 +4,7 @@ use eframe::egui::{Key, TextEdit, Ui, WidgetInfo, WidgetType};
 use fixedbitset::FixedBitSet;
 
 /// Tooltip of the search field.
-const TOOLTIP: &str = "Enter goes to the next of the items found, Shift+Enter to the one before";
+const TOOLTIP: &str = "Enter: go to the next item found. Shift+Enter: go to the one before.";
 
 /// A search text and the items found.
 #[derive(Default)]
@@ -23,8 +23,8 @@ impl Search {
     }
 
     /// Draws the search field called `name`. `find` returns the items whose names contain a text in
-    /// lower case. When the user presses Enter, returns the next of the items found, and after the
-    /// last one the first; with Shift, the other way round.
+    /// lower case. When the user presses Enter, returns the next item found, and after the last one
+    /// the first; with Shift, the one before, and before the first one the last.
     pub fn show(
         &mut self,
         ui: &mut Ui,

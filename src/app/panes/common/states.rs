@@ -27,6 +27,7 @@ enum ClickAction {
 }
 
 impl ClickAction {
+    /// What a click with these modifier keys does.
     fn of(modifiers: Modifiers) -> Self {
         match (modifiers.alt, modifiers.command) {
             (true, _) => Self::Exclude,
@@ -35,8 +36,8 @@ impl ClickAction {
         }
     }
 
-    /// The command that does this to `state`. If it leaves no state possible or every state, the
-    /// finding is retracted.
+    /// The command that does this to `state`. If no state or every state would be possible after
+    /// it, the finding is retracted.
     fn command(self, document: &Document, variable: VariableId, state: usize) -> EvidenceCommand {
         if self == Self::Toggle {
             return EvidenceCommand::Toggle(variable, state);
@@ -78,10 +79,12 @@ impl StateRow<'_> {
         &self.document.network()[self.variable].states()[self.state]
     }
 
+    /// The probability of the state: posterior or belief so far; `None` if there is none yet.
     fn probability(&self) -> Option<f64> {
         Some(self.model.belief(self.variable)?[self.state])
     }
 
+    /// The prior of the state; `None` if there is none yet.
     fn prior(&self) -> Option<f64> {
         Some(self.document.prior.as_ref()?.posteriors.of(self.variable)[self.state])
     }
@@ -132,7 +135,8 @@ impl StateRow<'_> {
         });
     }
 
-    /// Enters evidence when the row is clicked, opens the menu of the state, and pushes the hover.
+    /// Enters evidence when the row is clicked, opens the menu of the state, and lets all panes
+    /// highlight the variable while the pointer is over the row.
     pub fn respond(&self, ui: &Ui, response: &Response, commands: &mut Commands) {
         if self.model.pointed == Some((self.variable, self.state)) {
             targets::mark(response, "state");
@@ -159,7 +163,7 @@ impl StateRow<'_> {
         let include = match (finding.is_some() && possible, finding.is_some()) {
             (true, _) => format!("Remove {label} from the possible states"),
             (false, true) => format!("Add {label} to the possible states"),
-            (false, false) => format!("Observe {label} or others"),
+            (false, false) => format!("Make {label} the first possible state"),
         };
         for (title, keys, action) in [
             (format!("{verb} {label}"), "Click", ClickAction::Toggle),

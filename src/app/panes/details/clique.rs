@@ -128,6 +128,7 @@ pub(super) fn show_separator(
     });
 }
 
+/// Lists `variables` with their numbers of states.
 fn variables(
     ui: &mut Ui,
     scene: &DetailsScene<'_>,

@@ -13,6 +13,13 @@ const MAX_VISIBLE_ROWS: f32 = 12.0;
 /// Maximum number of rows of a table that is open at first; a longer one is collapsed.
 const MAX_OPEN_ROWS: usize = 64;
 
+/// Average width of a letter in points, estimated. If it is too small, names are cut off; if it is
+/// too large, columns are wider than needed.
+const LETTER_WIDTH: f32 = 7.5;
+
+/// Space at both sides of the text in a column, together, in points.
+const COLUMN_MARGIN: f32 = 10.0;
+
 /// Draws the CPT of variable `id`.
 pub(super) fn show(ui: &mut Ui, network: &Network, id: VariableId) {
     let (variable, cpt) = (&network[id], network.cpt(id));
@@ -29,13 +36,14 @@ pub(super) fn show(ui: &mut Ui, network: &Network, id: VariableId) {
         .show(ui, |ui| table(ui, network, id, rows));
 }
 
+/// Draws the `rows` rows of the CPT: the states of the parents, and then the probabilities.
 fn table(ui: &mut Ui, network: &Network, id: VariableId, rows: usize) {
     let (variable, cpt) = (&network[id], network.cpt(id));
     let parents = cpt.parents();
     // The width in points of a column with these texts.
     let width = |texts: &mut dyn Iterator<Item = &str>| {
         let longest = texts.map(|text| text.chars().count()).max().unwrap_or(0);
-        (longest as f32 * 7.5 + 10.0).clamp(58.0, 140.0)
+        (longest as f32 * LETTER_WIDTH + COLUMN_MARGIN).clamp(58.0, 140.0)
     };
     let height = (rows as f32).min(MAX_VISIBLE_ROWS) * (ROW_HEIGHT + ui.spacing().item_spacing.y);
     ScrollArea::horizontal().id_salt(("cpt", id)).show(ui, |ui| {

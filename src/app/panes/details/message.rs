@@ -76,6 +76,7 @@ fn step_buttons(ui: &mut Ui, compiled: &CompiledNetwork, id: MessageId, links: &
     });
 }
 
+/// Draws an equation.
 fn equation(ui: &mut Ui, text: &str) {
     ui.label(RichText::new(text).monospace());
 }
@@ -104,7 +105,7 @@ fn work(ui: &mut Ui, scene: &DetailsScene<'_>, id: MessageId) {
         lines.extend([
             ("start", duration(timing.start)),
             ("duration", duration(timing.duration)),
-            ("per touched", nanoseconds(took / touched.max(1) as f64)),
+            ("per entry touched", nanoseconds(took / touched.max(1) as f64)),
             ("share", format!("{} of all messages' time", share(took, all))),
         ]);
     }
@@ -112,7 +113,7 @@ fn work(ui: &mut Ui, scene: &DetailsScene<'_>, id: MessageId) {
         lines.push(("processed", format!("{} by the engine", thousands(processed))));
         if let Some(timing) = timing {
             let took = timing.duration.as_nanos() as f64;
-            lines.push(("per processed", nanoseconds(took / processed.max(1) as f64)));
+            lines.push(("per entry processed", nanoseconds(took / processed.max(1) as f64)));
         }
     }
     facts(ui, "message work", lines);

@@ -1,7 +1,7 @@
 //! Details of several cliques, separators or messages, such as those counted by a bar of a
 //! histogram.
 
-use eframe::egui::{ScrollArea, Ui};
+use eframe::egui::{ScrollArea, TextStyle, Ui};
 
 use super::DetailsScene;
 use super::links::{Links, facts, section, title};
@@ -65,20 +65,10 @@ pub(super) fn messages(
     let share = format!("{} of all messages' time", share(sum, all));
     facts(ui, "set facts", [("time", nanoseconds_text(sum)), ("share", share)]);
     section(ui, "Messages");
-    let height = ui.text_style_height(&eframe::egui::TextStyle::Body);
-    ScrollArea::vertical()
-        .id_salt("set")
-        .max_height(MAX_HEIGHT)
-        .auto_shrink([false, true])
-        .show_rows(ui, height, rows.len(), |ui, range| {
-            for &(time, id) in &rows[range] {
-                ui.horizontal(|ui| {
-                    let name = naming::message_ends(scene.compiled, id);
-                    links.link(ui, &name, Item::Message(id));
-                    ui.weak(nanoseconds_text(time));
-                });
-            }
-        });
+    scrolled(ui, &rows, |ui, &(time, id)| {
+        links.link(ui, naming::message_ends(scene.compiled, id), Item::Message(id));
+        ui.weak(nanoseconds_text(time));
+    });
 }
 
 /// Lists rows of entries, name and item, largest first. `heading` is "Cliques" or "Separators", and
@@ -96,17 +86,23 @@ fn list(
     facts(ui, "set facts", [("entries", thousands(sum)), ("share", of_all)]);
     section(ui, heading);
     rows.sort_by_key(|row| std::cmp::Reverse(row.0));
-    let height = ui.text_style_height(&eframe::egui::TextStyle::Body);
+    scrolled(ui, rows, |ui, (entries, name, item)| {
+        links.link(ui, name, item.clone());
+        ui.weak(thousands(*entries));
+    });
+}
+
+/// Draws `rows` in an area that scrolls, each in a line of its own. Only the rows in view are
+/// drawn.
+fn scrolled<T>(ui: &mut Ui, rows: &[T], mut draw: impl FnMut(&mut Ui, &T)) {
+    let height = ui.text_style_height(&TextStyle::Body);
     ScrollArea::vertical()
         .id_salt("set")
         .max_height(MAX_HEIGHT)
         .auto_shrink([false, true])
         .show_rows(ui, height, rows.len(), |ui, range| {
-            for (entries, name, item) in &rows[range] {
-                ui.horizontal(|ui| {
-                    links.link(ui, name, item.clone());
-                    ui.weak(thousands(*entries));
-                });
+            for row in &rows[range] {
+                ui.horizontal(|ui| draw(ui, row));
             }
         });
 }

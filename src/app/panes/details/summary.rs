@@ -87,6 +87,7 @@ pub(super) fn show_network(ui: &mut Ui, document: &Document) {
     }
 }
 
+/// Lists the largest cliques with their shares of all entries.
 fn largest(ui: &mut Ui, scene: &DetailsScene<'_>, links: &mut Links<'_>, tree: &JunctionTree) {
     let top = top_cliques(tree);
     let total = scene.compiled.statistics().total_clique_entries as f64;

@@ -10,6 +10,7 @@ use crate::app::state::highlight::Item;
 use crate::app::state::model::{BeliefStatus, Model};
 use crate::app::theme::Palette;
 use crate::app::widgets::naming;
+use crate::app::widgets::state_bar::faded;
 use crate::graph::CliqueId;
 use crate::network::{FactorId, Finding, VariableId};
 use crate::numbers::{counted, percent};
@@ -55,6 +56,7 @@ pub(super) fn show(
     }
 }
 
+/// Draws the finding of variable `id`, if there is one, and the button that retracts it.
 fn evidence(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Commands) {
     let Some(finding) = document.evidence.get(id) else { return };
     let variable = &document.network()[id];
@@ -71,6 +73,8 @@ fn evidence(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Com
     });
 }
 
+/// Draws the table of the states of variable `id` with their posteriors and priors. A click on a
+/// state observes it.
 fn states(
     ui: &mut Ui,
     model: &Model,
@@ -108,7 +112,7 @@ fn states(
             }
             let now = probability(posterior, state);
             let colour = if observed { palette.evidence } else { palette.posterior };
-            let colour = if stale { colour.gamma_multiply(0.4) } else { colour };
+            let colour = if stale { faded(colour) } else { colour };
             let mark = probability(prior, state).map(|prior| (prior as f32, palette.prior));
             bar(ui, width, now.unwrap_or(0.0) as f32, colour, mark);
             let text = now.map_or_else(|| "-".to_owned(), percent);
@@ -123,6 +127,8 @@ fn states(
     });
 }
 
+/// Lists the cliques that contain variable `id`, and says which of them have its CPT and its
+/// posterior.
 fn cliques(ui: &mut Ui, compiled: &CompiledNetwork, id: VariableId, links: &mut Links<'_>) {
     let tree = compiled.tree();
     let holds = |clique: &CliqueId| tree[*clique].variables.binary_search(&id).is_ok();

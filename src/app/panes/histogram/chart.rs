@@ -42,7 +42,9 @@ const MIN_HEIGHT: f32 = 90.0;
 
 /// A histogram, with everything needed to draw it.
 pub(super) struct Chart<'a> {
+    /// Whether the tables are those of cliques or of separators.
     pub kind: TableKind,
+    /// The bins of the histogram.
     pub bins: &'a Bins,
     pub model: &'a Model,
     /// Whether the axis of counts is logarithmic.

@@ -40,6 +40,7 @@ pub struct InsidePane {
     /// The message that is shown. It stays until the answer for the next message arrives.
     shown: Option<Arc<MessageDetail>>,
     player: StepPlayer,
+    /// How far each of the three tables is scrolled.
     scrolls: [Scroll; 3],
 }
 

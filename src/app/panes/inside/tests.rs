@@ -39,13 +39,14 @@ fn pane<'a>(index: usize) -> Harness<'a, Bench> {
     harness
 }
 
+/// The explanation that the pane shows.
 fn detail(harness: &Harness<'_, Bench>) -> Arc<MessageDetail> {
     let (_, answer) = harness.state().model.explained.as_ref().unwrap();
     Arc::clone(&answer.as_ref().unwrap().detail)
 }
 
 #[test]
-fn all_entries_are_listed_and_those_of_the_sender_name_their_separator_entry() {
+fn all_entries_are_listed_and_each_sender_entry_names_its_separator_entry() {
     let harness = pane(1);
     let detail = detail(&harness);
     for entry in 0..detail.sender_values.len() {

@@ -14,10 +14,11 @@ pub const HEIGHT: f32 = 26.0;
 /// Maximum width of the colour scale in points.
 const MAX_SCALE_WIDTH: f32 = 260.0;
 
-/// Width of the strip below which it has no scale, in points.
+/// Minimum width of the colour scale in points. If there is less room, the strip has no scale.
 const MIN_SCALE_WIDTH: f32 = 90.0;
 
-/// Draws the strip. Returns whether the user switched whether the area of boxes follows entries.
+/// Draws the strip. Returns whether the user changed `by_area`: whether larger tables have larger
+/// boxes.
 pub fn show(ui: &mut Ui, colouring: &mut Colouring, by_area: &mut bool) -> bool {
     let strip = ui.horizontal(|ui| {
         let menu = ComboBox::from_id_salt("colours of cliques")
@@ -31,7 +32,7 @@ pub fn show(ui: &mut Ui, colouring: &mut Colouring, by_area: &mut bool) -> bool 
             });
         menu.response.on_hover_text("What the colours of cliques show");
         ui.checkbox(&mut colouring.is_log, "log")
-            .on_hover_text("Whether the colours follow the logarithm of the number");
+            .on_hover_text("Whether the colours follow the logarithm of the value");
         let area = ui.checkbox(by_area, "area").on_hover_text(
             "Whether larger tables have larger boxes. The area grows with the logarithm of the \
              number of entries.",
@@ -55,7 +56,7 @@ fn scale(ui: &Ui, rect: Rect, measure: Measure, scale: &ColourScale) {
     let bar = Rect::from_min_size(rect.min + vec2(14.0, 1.0), Vec2::new(rect.width() - 38.0, 8.0));
     painter.add(gradient(bar, scale));
     let ticks = scale.ticks();
-    // The largest x coordinate of the labels before.
+    // The right edge of the last label that was drawn.
     let mut taken = f32::NEG_INFINITY;
     let last = ticks.len() - 1;
     let end = painter.layout_no_wrap(measure.text(scale.high()), font.clone(), weak).size().x;
@@ -75,6 +76,7 @@ fn scale(ui: &Ui, rect: Rect, measure: Measure, scale: &ColourScale) {
 
 /// The colour scale as a mesh.
 fn gradient(bar: Rect, scale: &ColourScale) -> Shape {
+    /// Number of rectangles of one colour each. With fewer, the steps between them are visible.
     const STEPS: usize = 40;
     let mut mesh = Mesh::default();
     for step in 0..STEPS {

@@ -33,9 +33,10 @@ use measure::Colouring;
 use picture::picture;
 use style::{TreeKey, TreeStyle};
 
-/// Height below the toolbar, in points, from which on there is a strip with the legend.
+/// Minimum height below the toolbar, in points, for a strip with the legend.
 const MIN_HEIGHT_WITH_LEGEND: f32 = 150.0;
 
+/// Tooltip of the label "Given the evidence".
 const GIVEN_EVIDENCE_TOOLTIP: &str = "The whole network is too large to be propagated. This is the \
     junction tree of what the evidence leaves: each observed variable is a clique of its own.";
 
@@ -94,7 +95,7 @@ impl JunctionTreePane {
         }
     }
 
-    /// Draws the tree.
+    /// Draws the tree, and handles the pointer over it.
     fn tree(
         &mut self,
         ui: &mut Ui,
@@ -127,6 +128,7 @@ impl JunctionTreePane {
         }
     }
 
+    /// Draws the search field, the buttons and the summary of the tree.
     fn toolbar(&mut self, ui: &mut Ui, compiled: &CompiledNetwork, commands: &mut Commands) {
         ui.horizontal(|ui| {
             let labels = ("Find in the junction tree", "Find variable or clique");
@@ -194,9 +196,7 @@ impl JunctionTreePane {
             }
         }
     }
-}
 
-impl JunctionTreePane {
     /// Lays the tree out. If it replaces another tree of the same network, cliques that are in both
     /// trees move to their new places.
     fn lay_out(&mut self, compiled: &Arc<CompiledNetwork>) {
@@ -218,6 +218,7 @@ impl JunctionTreePane {
     }
 }
 
+/// The item that is drawn as `target`.
 fn item_of(target: Target) -> Item {
     match target {
         Target::Node(index) => Item::Clique(CliqueId::new(index)),

@@ -15,15 +15,15 @@ use crate::propagation::CompiledNetwork;
 /// trees, boxes are nearly square: they come out larger where the whole tree is in view.
 const MAX_WIDE_BOXES: usize = 60;
 
-/// Maximum number of cliques for which boxes may be up to three times as large as the smallest;
-/// otherwise up to twice.
+/// Maximum number of cliques for which the area of a box may be up to three times that of the
+/// smallest; in larger trees it may be up to twice.
 const MAX_LARGE_BOXES: usize = 400;
 
 /// Number of cliques that are always labelled.
 const LABELLED: usize = 10;
 
-/// The boxes and lines of the tree. Boxes are in the order of the cliques, and lines in the order of
-/// the separators. If `by_area`, larger tables have larger boxes.
+/// The boxes and lines of the tree. Boxes are in the order of the cliques, and lines in the order
+/// of the separators. If `by_area`, larger tables have larger boxes.
 pub fn picture(compiled: &CompiledNetwork, by_area: bool) -> (Vec<PlacedNode>, Vec<PlacedEdge>) {
     let junction_tree = compiled.tree();
     let count = junction_tree.cliques().len();
@@ -34,6 +34,7 @@ pub fn picture(compiled: &CompiledNetwork, by_area: bool) -> (Vec<PlacedNode>, V
     let size = |(clique, text): (&crate::graph::Clique, &NodeText)| {
         let base = if count <= MAX_WIDE_BOXES {
             let letters = text.title.chars().count() as f32;
+            // Titles of 13 to 30 letters widen the box.
             Vec2::new(78.0 + (letters * 3.1 - 40.0).clamp(0.0, 56.0), 40.0)
         } else {
             Vec2::new(56.0, 40.0)
@@ -65,6 +66,7 @@ pub fn largest(compiled: &CompiledNetwork) -> Vec<usize> {
     cliques.into_iter().map(CliqueId::index).collect()
 }
 
+/// The text in the box of a clique.
 fn text_of(compiled: &CompiledNetwork, id: CliqueId) -> NodeText {
     let clique = &compiled.tree()[id];
     let names = clique.variables.iter().map(|&variable| compiled.network()[variable].name());

@@ -30,12 +30,13 @@ pub struct TreeKey {
     /// Whether the user is stepping through the messages. If so, separators that no message has
     /// crossed yet are dimmed.
     stepping: bool,
-    /// The number that the colour of each clique shows.
+    /// The value that the colour of each clique shows; `None` where it is unknown.
     values: Arc<Vec<Option<f64>>>,
     colours: ColourScale,
 }
 
 impl TreeKey {
+    /// The key of the current frame. `matches` are the cliques found by the search.
     pub fn new(
         model: &Model,
         compiled: &CompiledNetwork,
@@ -79,15 +80,16 @@ pub struct TreeStyle<'a> {
     background: Color32,
     label_background: Color32,
     label_ink: Color32,
-    /// Fill of a clique whose number is not known.
+    /// Fill of a clique whose value is unknown.
     unknown: Color32,
-    /// Widths of separators, from 0 to 1.
+    /// The scale from table sizes of separators to widths of lines. Its colours are not used.
     widths: ColourScale,
     /// Whether cliques and separators that are not highlighted are dimmed.
     dims: bool,
 }
 
 impl<'a> TreeStyle<'a> {
+    /// The styles of the current frame.
     pub fn new(
         ui: &Ui,
         model: &Model,

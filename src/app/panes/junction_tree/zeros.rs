@@ -8,13 +8,14 @@ use crate::propagation::CompiledNetwork;
 /// tenth of a second.
 const MAX_ENTRIES: usize = 1 << 22;
 
-/// Number of entries that are looked at in a frame before the next frame goes on.
+/// Number of entries after which counting stops until the next frame. With more, frames take
+/// visibly longer; with fewer, the whole tree takes longer.
 const ENTRIES_PER_FRAME: usize = 1 << 19;
 
 /// The share of zeros of each clique, as far as they have been counted.
 #[derive(Default)]
 pub struct Zeros {
-    /// The address that the counts belong to.
+    /// The address of the compiled network whose zeros are counted.
     address: usize,
     /// The share of zeros of the first cliques; `None` for tables that are too large.
     shares: Vec<Option<f64>>,
@@ -33,8 +34,8 @@ impl Zeros {
         shares
     }
 
-    /// Counts the zeros of some more cliques. `address` identifies the compiled network. Returns
-    /// whether there is more to count.
+    /// Counts the zeros of some more cliques, from the beginning if `address`, the address of
+    /// `compiled`, has changed. Returns whether there is more to count.
     pub fn count(&mut self, compiled: &CompiledNetwork, address: usize) -> bool {
         if self.address != address {
             *self = Self { address, shares: Vec::new() };
@@ -52,9 +53,9 @@ impl Zeros {
     }
 }
 
-/// The share of entries of the clique's table that are zero because one of `factors` whose scope the
-/// clique contains is zero; `None` if the table is too large. Also returns the number of entries
-/// looked at.
+/// The share of entries of the clique's table that are zero because one of `factors` whose scope
+/// the clique contains is zero; `None` if the table is too large. Also returns the number of
+/// entries looked at.
 fn share_of_zeros(
     compiled: &CompiledNetwork,
     factors: &[&Factor],
@@ -65,7 +66,7 @@ fn share_of_zeros(
         factor.scope().iter().all(|variable| clique.variables.contains(variable))
     };
     let factors: Vec<&Factor> = factors.iter().copied().filter(inside).collect();
-    // Other variables multiply zeros and other entries alike.
+    // Variables outside the scopes of the factors do not change the share.
     let is_needed =
         |variable: &&VariableId| factors.iter().any(|factor| factor.scope().contains(variable));
     let scope: Vec<VariableId> = clique.variables.iter().filter(is_needed).copied().collect();

@@ -10,13 +10,18 @@ use crate::network::VariableId;
 /// Height of the legend in points.
 pub const HEIGHT: f32 = 20.0;
 
-/// Draws a sample of each kind of line with its name. A Markov network has no arcs.
+/// Draws a sample of each kind of line with its name. A network without arcs is a Markov network.
 pub fn show(ui: &mut Ui, has_arcs: bool) {
     let id = VariableId::new(0);
+    let moral = if has_arcs {
+        "Between two parents of the same child"
+    } else {
+        "Between two variables of the same factor"
+    };
     let kinds = [
         (Edge::Arc(id, id), "arc", "From a parent to a child"),
-        (Edge::Moral(id, id), "moral edge", "Between two parents of the same child"),
-        (Edge::Fill(id, id), "fill edge", "Added by the elimination, makes the graph chordal"),
+        (Edge::Moral(id, id), "moral edge", moral),
+        (Edge::Fill(id, id), "fill edge", "Added by the elimination to make the graph chordal"),
     ];
     ui.horizontal(|ui| {
         for (edge, name, description) in kinds.into_iter().skip(usize::from(!has_arcs)) {

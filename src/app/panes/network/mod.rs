@@ -37,6 +37,7 @@ pub struct NetworkPane {
     canvas: GraphCanvas<NetworkKey>,
     /// What each line of the picture stands for.
     edges: Vec<Edge>,
+    /// What the current layout was computed from; `None` before the first.
     shown: Option<LayoutKey>,
     charts: Charts,
     search: Search,
@@ -45,7 +46,7 @@ pub struct NetworkPane {
     fit_serial: u64,
     /// The selection in the last frame; a newly selected variable is brought into view.
     last_selected: Option<Item>,
-    /// The variable of the menu that was opened last.
+    /// The variable whose menu was opened last.
     menu_variable: Option<VariableId>,
     /// Whether the user wants layers although the file gives positions.
     prefer_layers: bool,
@@ -82,7 +83,7 @@ impl NetworkPane {
         }
     }
 
-    /// Draws the network.
+    /// Draws the network, and handles the pointer over it.
     fn graph(&mut self, ui: &mut Ui, model: &Model, document: &Document, commands: &mut Commands) {
         let pointing = self.canvas.interact(ui);
         let item = |target| match target {
@@ -157,7 +158,7 @@ impl NetworkPane {
                 let stroke = Stroke::new(1.0, colour);
                 ui.painter().rect_stroke(rect, 2.0, stroke, StrokeKind::Outside);
             }
-            // Beside the box, the card does not cover other states.
+            // Next to the box, the card does not cover other states.
             let mut card = Tooltip::for_enabled(&response);
             card.popup = card.popup.anchor(node_rect).align(RectAlign::RIGHT_START);
             card.popup = card.popup.align_alternatives(&[RectAlign::LEFT_START]);
@@ -166,6 +167,7 @@ impl NetworkPane {
         is_over_state
     }
 
+    /// Draws the search field, the buttons and the summary of the network.
     fn toolbar(
         &mut self,
         ui: &mut Ui,

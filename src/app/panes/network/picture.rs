@@ -12,16 +12,26 @@ use crate::app::widgets::naming;
 use crate::network::{Network, VariableId};
 use crate::propagation::CompiledNetwork;
 
+// Lengths are in picture coordinates: points at zoom 1.
+
 /// Maximum number of bars that add to the height of a node. More bars share the same height.
 const MAX_BAR_ROWS: usize = 8;
 /// Height of the row of a bar.
 const BAR_HEIGHT: f32 = 12.0;
 /// Minimum width of a bar at probability one. With a smaller width, 5% and 6% look the same.
 const MIN_BAR_WIDTH: f32 = 50.0;
-/// Maximum width of a box on account of its title.
-const MAX_WIDTH: f32 = 160.0;
-/// Approximate width of a letter in the name of a state.
-const LETTER_WIDTH: f32 = 5.3;
+/// Maximum width of a box whose title needs more room than its chart. A longer title is shortened.
+const MAX_TITLED_WIDTH: f32 = 160.0;
+/// Average width of a letter in a title, estimated. If it is too small, titles are shortened
+/// without need; if it is too large, boxes are wider than needed.
+const TITLE_LETTER_WIDTH: f32 = 6.4;
+/// Room to the left and right of a title, together.
+const TITLE_MARGIN: f32 = 22.0;
+/// Average width of a letter in the name of a state, estimated. If it is too small, names are
+/// shortened without need; if it is too large, bars are shorter than needed.
+const LABEL_LETTER_WIDTH: f32 = 5.3;
+/// Room for the mark of a finding before the name of a state.
+const MARK_WIDTH: f32 = 12.0;
 /// Maximum width of the names of states. Longer names are shortened.
 const MAX_LABEL_WIDTH: f32 = 62.0;
 
@@ -125,7 +135,7 @@ pub fn picture(
 /// finding.
 pub fn label_width(network: &Network, id: VariableId) -> f32 {
     let letters = network[id].states().iter().map(|state| state.chars().count()).max();
-    (12.0 + LETTER_WIDTH * letters.unwrap_or(0) as f32).min(MAX_LABEL_WIDTH)
+    (MARK_WIDTH + LABEL_LETTER_WIDTH * letters.unwrap_or(0) as f32).min(MAX_LABEL_WIDTH)
 }
 
 /// The size of the box of a variable, with room for its title and for a bar chart of its states.
@@ -133,7 +143,7 @@ fn box_size(network: &Network, id: VariableId) -> Vec2 {
     let letters = title(network, id).chars().count() as f32;
     let rows = network[id].cardinality().min(MAX_BAR_ROWS) as f32;
     let chart = label_width(network, id) + MIN_BAR_WIDTH + NUMBER_WIDTH + 2.0 * CHART_MARGIN;
-    let width = (letters * 6.4 + 22.0).min(MAX_WIDTH).max(chart);
+    let width = (letters * TITLE_LETTER_WIDTH + TITLE_MARGIN).min(MAX_TITLED_WIDTH).max(chart);
     Vec2::new(width, CHART_TOP + BAR_HEIGHT * rows + CHART_BOTTOM)
 }
 
@@ -176,10 +186,14 @@ fn edges_of_triangulation(network: &Network, compiled: &CompiledNetwork) -> Vec<
 /// A slightly curved line, so that an edge between boxes of the same layer is not hidden by the
 /// boxes between them.
 fn arch(from: Pos2, to: Pos2) -> Vec<Pos2> {
-    let across = (to - from).rot90() * 0.12;
+    /// Height of the arch as a share of its length.
+    const RISE: f32 = 0.12;
+    /// Number of straight segments.
+    const SEGMENTS: usize = 8;
+    let across = (to - from).rot90() * RISE;
     let point = |index: usize| {
-        let t = index as f32 / 8.0;
+        let t = index as f32 / SEGMENTS as f32;
         from + (to - from) * t + across * (4.0 * t * (1.0 - t))
     };
-    (0..=8).map(point).collect()
+    (0..=SEGMENTS).map(point).collect()
 }

@@ -47,6 +47,7 @@ struct ChartKey {
 }
 
 impl ChartKey {
+    /// The key of the current frame.
     fn new(model: &Model, document: &Document, dark: Option<bool>) -> Self {
         let address = |result: &Arc<Propagation>| Arc::as_ptr(result) as usize;
         Self {
@@ -62,6 +63,7 @@ impl ChartKey {
 }
 
 impl NetworkKey {
+    /// The key of the current frame. `matches` are the variables found by the search.
     pub fn new(model: &Model, document: &Document, matches: Option<&FixedBitSet>) -> Self {
         Self {
             matches: matches.cloned(),
@@ -129,14 +131,16 @@ pub struct NetworkStyle<'a> {
     is_crowded: bool,
 }
 
-/// How far the charts of variables that do not belong to the selection fade, from 0 to 1. With more,
-/// their numbers are hard to read; with less, the selection does not stand out.
+/// How far the charts of variables that do not belong to the selection fade, from 0 to 1. With
+/// more, their numbers are hard to read; with less, the selection does not stand out.
 const CHART_FADING: f32 = 0.45;
 
-/// Number of arcs above which they fade when zoomed out.
+/// Maximum number of arcs that do not fade when zoomed out. With more arcs, the lines would hide
+/// the boxes.
 const MAX_UNFADED_ARCS: usize = 200;
 
 impl<'a> NetworkStyle<'a> {
+    /// The styles of the current frame. `matches` are the variables found by the search.
     pub fn new(
         ui: &Ui,
         model: &'a Model,
@@ -226,12 +230,7 @@ impl<'a> NetworkStyle<'a> {
 
     /// The style of an edge of this kind that nothing highlights, for the legend.
     pub fn sample(ui: &Ui, edge: Edge) -> (Color32, Line) {
-        let palette = Palette::of(ui);
-        match edge {
-            Edge::Arc(..) => (palette.line, Line::Solid),
-            Edge::Moral(..) => (palette.moral, Line::Dashed),
-            Edge::Fill(..) => (palette.fill, Line::Dotted),
-        }
+        plain_line(&Palette::of(ui), edge)
     }
 
     /// The style of an edge.
@@ -241,20 +240,17 @@ impl<'a> NetworkStyle<'a> {
         // Whether both ends belong to the selected clique, separator or message.
         let inside =
             self.dims && self.model.selection.variable(from) && self.model.selection.variable(to);
-        let arc_colour = match self.is_crowded {
-            true => self.palette.line.lerp_to_gamma(self.background, 0.35),
-            false => self.palette.line.lerp_to_gamma(self.ink, 0.2),
-        };
-        let (colour, line, arrow) = match edge {
-            Edge::Arc(..) => (arc_colour, Line::Solid, Some(true)),
-            Edge::Moral(..) => (self.palette.moral, Line::Dashed, None),
-            Edge::Fill(..) => (self.palette.fill, Line::Dotted, None),
-        };
         let is_arc = matches!(edge, Edge::Arc(..));
+        let (plain_colour, line) = plain_line(&self.palette, edge);
+        let colour = match is_arc {
+            true if self.is_crowded => plain_colour.lerp_to_gamma(self.background, 0.35),
+            true => plain_colour.lerp_to_gamma(self.ink, 0.2),
+            false => plain_colour,
+        };
         let mut style = EdgeStyle {
             width: if is_arc { 1.2 } else { 2.0 },
             colour,
-            arrow,
+            arrow: is_arc.then_some(true),
             line,
             label: None,
             faint: self.is_crowded && is_arc,
@@ -272,5 +268,14 @@ impl<'a> NetworkStyle<'a> {
             }
         }
         style
+    }
+}
+
+/// The colour and the pattern of an edge that nothing highlights.
+fn plain_line(palette: &Palette, edge: Edge) -> (Color32, Line) {
+    match edge {
+        Edge::Arc(..) => (palette.line, Line::Solid),
+        Edge::Moral(..) => (palette.moral, Line::Dashed),
+        Edge::Fill(..) => (palette.fill, Line::Dotted),
     }
 }

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use crate::network::VariableId;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
 
-/// The two times of a message count as the same if the longer one exceeds the shorter one by at most
-/// this share. Chosen, not measured: with a smaller share, more messages would be marked whose times
-/// differ only by chance.
+/// The two times of a message count as the same if the longer one exceeds the shorter one by at
+/// most this share. Chosen, not measured: with a smaller share, more messages would be marked whose
+/// times differ only by chance.
 const TOLERANCE: f64 = 0.1;
 
 /// How the time of a message in the second run compares with its time in the first.

@@ -239,8 +239,8 @@ fn messages_table(
     });
 }
 
-/// The change of a message: `⏶ 2.5×` if it took 2.5 times as long as in the kept run, `⏷ 2.5×` if it
-/// was 2.5 times as fast, `=` if it took about as long.
+/// The change of a message: `⏶ 2.5×` if it took 2.5 times as long as in the kept run, `⏷ 2.5×` if
+/// it was 2.5 times as fast, `=` if it took about as long.
 fn change_text(pair: Pair) -> String {
     let (long, short) = match pair.change() {
         Change::Slower => (pair.second_time, pair.first_time),

@@ -198,8 +198,8 @@ fn next_in_trace(scene: &TimelineScene<'_>, step: i64) -> Option<MessageId> {
     Some(messages.get(next)?.message)
 }
 
-/// The message `step` messages after the selected one in its track; the first message of the trace if
-/// no message is selected. `None` beyond the first or the last message of the track.
+/// The message `step` messages after the selected one in its track; the first message of the trace
+/// if no message is selected. `None` beyond the first or the last message of the track.
 fn next_in_row(scene: &TimelineScene<'_>, step: i64) -> Option<MessageId> {
     let selected = scene.selected_message().and_then(|id| scene.layout.place(id));
     let Some(place) = selected else { return Some(scene.trace.messages.first()?.message) };

@@ -12,8 +12,8 @@ use crate::propagation::{MessageTrace, Plan};
 /// message that took less counts as launch except for a hundredth of its time.
 #[must_use]
 pub fn rows(trace: &MessageTrace, plan: &Plan, launch: f64) -> [TimelineRow; 2] {
-    /// Minimum share of a message's time that counts as execution, so that every message can be seen
-    /// and selected.
+    /// Minimum share of a message's time that counts as execution, so that every message can be
+    /// seen and selected.
     const MIN_EXECUTION: f64 = 0.01;
     let mut launches = Vec::new();
     let mut executions = Vec::new();
@@ -42,8 +42,8 @@ pub fn rows(trace: &MessageTrace, plan: &Plan, launch: f64) -> [TimelineRow; 2] 
 
 /// Gives the first launch in `stages` at or after `last_message`, the end of the last message in
 /// nanoseconds, its real name: the host reads the times that the GPU recorded.
-/// [`rows::stages`](super::rows::stages) takes all time between stages for launches. The GPU records
-/// one time per message, and reading these takes longer than most messages.
+/// [`rows::stages`](super::rows::stages) takes all time between stages for launches. The GPU
+/// records one time per message, and reading these takes longer than most messages.
 pub fn name_reading_of_times(stages: &mut [Slice], last_message: f64) {
     for slice in stages {
         if slice.kind == SliceKind::Work(Work::Launch) && slice.start >= last_message {

@@ -201,9 +201,9 @@ impl TimelinePane {
         }
     }
 
-    /// For another document, resets the view state except the panel and whether the critical path is
-    /// highlighted. For another engine or recording, whose run takes a different time, resets `view`
-    /// and `range`.
+    /// For another document, resets the view state except the panel and whether the critical path
+    /// is highlighted. For another engine or recording, whose run takes a different time, resets
+    /// `view` and `range`.
     fn reset_for_another_run(&mut self, model: &Model) {
         if let Some(document) = &model.document
             && self.document != document.serial
@@ -346,8 +346,8 @@ impl TimelinePane {
     }
 }
 
-/// Draws a dot before the name of a pinned row; otherwise a circle if the name is hovered or has the
-/// focus.
+/// Draws a dot before the name of a pinned row; otherwise a circle if the name is hovered or has
+/// the focus.
 fn pin_mark(ui: &Ui, rect: Rect, is_pinned: bool, is_active: bool) {
     let at = pos2(rect.left() + 6.0, rect.center().y);
     if is_pinned {

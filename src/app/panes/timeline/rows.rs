@@ -32,8 +32,8 @@ pub struct TimelineRow {
     pub idle: Option<f64>,
 }
 
-/// The messages of `trace`, each with the time in nanoseconds when the wait before it began, grouped
-/// by worker or by group of workers: `group` gives the group of a worker.
+/// The messages of `trace`, each with the time in nanoseconds when the wait before it began,
+/// grouped by worker or by group of workers: `group` gives the group of a worker.
 fn spans_by(
     trace: &MessageTrace,
     plan: &Plan,

@@ -1,4 +1,5 @@
-//! The shapes that a track of the timeline is drawn with, and the slice that the pointer finds in it.
+//! The shapes that a track of the timeline is drawn with, and the slice that the pointer finds in
+//! it.
 
 use super::slices::{Slice, SliceKind};
 use crate::propagation::Phase;
@@ -42,8 +43,8 @@ pub fn nearest(track: &[Slice], time: f64, tolerance: f64) -> Option<Slice> {
     under.filter(|slice| slice.length() >= tolerance).or_else(longest).copied()
 }
 
-/// The shapes of `track` on an axis where `x` maps a time to a pixel, from `left` to `right`; `view`
-/// is the start and end of the time in view.
+/// The shapes of `track` on an axis where `x` maps a time to a pixel, from `left` to `right`;
+/// `view` is the start and end of the time in view.
 ///
 /// There are at most about one and a half shapes per pixel, however many slices there are.
 #[must_use]

@@ -58,8 +58,8 @@ pub enum SliceKind {
     Wait(Cause),
 }
 
-/// A slice: a stretch of time of a row in which one thing happens. Times are in nanoseconds since the
-/// start of the propagation.
+/// A slice: a stretch of time of a row in which one thing happens. Times are in nanoseconds since
+/// the start of the propagation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slice {
     /// What happens.

@@ -37,8 +37,8 @@ pub(super) struct Now {
 /// after `now` dimmed.
 ///
 /// A click or a drag moves to another time. `zoom` is the part in view, or `None` for everything.
-/// The wheel zooms, and a double click shows everything again. While playing, the current time stays
-/// in view.
+/// The wheel zooms, and a double click shows everything again. While playing, the current time
+/// stays in view.
 pub(super) fn show(
     ui: &mut Ui,
     document: &Document,

@@ -1,5 +1,5 @@
-//! Gives the time in which a thread of the CPU computes no message a name: from the stages, and from
-//! the messages that its next message needs.
+//! Gives the time in which a thread of the CPU computes no message a name: from the stages, and
+//! from the messages that its next message needs.
 
 use super::slices::{Cause, Slice, SliceKind, Work};
 use crate::propagation::{

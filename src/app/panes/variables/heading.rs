@@ -13,8 +13,8 @@ use crate::app::widgets::state_bar::{NUMBER_WIDTH, percent, small_font};
 
 /// Share of the width for the name of a collapsed variable.
 const NAME_SHARE: f32 = 0.52;
-/// Width in points above which a summary names the most probable state. The number at its right
-/// does not count.
+/// Width in points above which a summary names the most probable state. The probability at its
+/// right does not count.
 const MIN_MODE_WIDTH: f32 = 120.0;
 
 impl VariableRow<'_> {
@@ -79,6 +79,7 @@ impl VariableRow<'_> {
         }
     }
 
+    /// Paints the background, which shows whether the variable is selected or hovered.
     fn paint_background(&self, ui: &Ui, rect: Rect, response: &Response) {
         let hovered = self.model.hover.variable(self.variable) || response.has_focus();
         let selected = self.model.selection.variable(self.variable);

@@ -49,6 +49,7 @@ impl LikelihoodSliders {
         });
     }
 
+    /// Draws the sliders.
     fn sliders(
         &mut self,
         ui: &mut Ui,

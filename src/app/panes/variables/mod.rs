@@ -39,6 +39,7 @@ const MIN_LIST_HEIGHT: f32 = 60.0;
 #[derive(Default)]
 pub struct VariablesPane {
     search: String,
+    /// The variables whose states are listed.
     expanded: BTreeSet<VariableId>,
     /// Serial number of the document that `expanded` belongs to.
     serial: Option<u64>,
@@ -80,7 +81,7 @@ impl VariablesPane {
         let evidence_height = ui.cursor().top() - top;
         if evidence_height != self.evidence_height {
             self.evidence_height = evidence_height;
-            ui.ctx().request_discard("what is below the list has another height");
+            ui.ctx().request_discard("the height of the area below the list changed");
         }
     }
 
@@ -105,6 +106,7 @@ impl VariablesPane {
         }
     }
 
+    /// Draws the buttons and the search field above the list.
     fn toolbar(&mut self, ui: &mut Ui, network: &Network) {
         let mut is_searched = false;
         ui.horizontal(|ui| {

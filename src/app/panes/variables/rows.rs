@@ -13,11 +13,13 @@ use crate::network::VariableId;
 pub(super) const HEADING_HEIGHT: f32 = 24.0;
 /// Height of the row of a state in points.
 pub(super) const STATE_HEIGHT: f32 = 20.0;
+
 /// One variable to draw.
 pub(super) struct VariableRow<'a> {
     pub(super) model: &'a Model,
     pub(super) document: &'a Document,
     pub(super) variable: VariableId,
+    /// Whether the states are listed.
     pub(super) expanded: bool,
     /// Whether the first state gets the keyboard focus in this frame.
     pub(super) takes_focus: bool,
@@ -26,6 +28,7 @@ pub(super) struct VariableRow<'a> {
 /// Actions that the pane carries out for a row.
 #[derive(Default)]
 pub(super) struct RowActions {
+    /// Expand the variable, or collapse it.
     pub(super) toggle_expanded: bool,
 }
 
@@ -49,6 +52,7 @@ impl VariableRow<'_> {
         actions
     }
 
+    /// The probability of each state: posterior or belief so far; `None` if there is none yet.
     pub(super) fn posterior(&self) -> Option<&[f64]> {
         self.model.belief(self.variable)
     }

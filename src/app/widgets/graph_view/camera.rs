@@ -15,8 +15,8 @@ const LARGE_ZOOM: f32 = 1.6;
 /// Share of the pane, in its longer direction, that a fitted picture takes up if its shape allows.
 const MIN_FITTED_SHARE: f32 = 0.6;
 
-/// How fast the camera glides: the share of the way that is left shrinks by a factor of e in this
-/// time, in seconds.
+/// Time constant of a gliding camera, in seconds: in this time, its distance from the goal shrinks
+/// by a factor of e.
 const GLIDE_TIME: f32 = 0.06;
 
 /// Maps coordinates of a picture to coordinates of a pane.
@@ -46,7 +46,9 @@ impl Camera {
         Self { centre: bounds.center(), zoom }
     }
 
-    /// Moves toward `goal`, where it would arrive with time. Returns whether it is there.
+    /// Moves part of the way to `goal`; `seconds` is the time since the last frame. Returns whether
+    /// the camera has arrived: whether the pane, which has this `size`, would look the same at the
+    /// goal.
     pub fn glide(&mut self, goal: &Self, seconds: f32, size: Vec2) -> bool {
         let share = 1.0 - (-seconds / GLIDE_TIME).exp();
         self.zoom *= (goal.zoom / self.zoom).powf(share);
@@ -103,7 +105,7 @@ impl Camera {
         self.zoom = self.zoom.max(zoom).min(MAX_ZOOM);
     }
 
-    /// Moves the picture just enough for part of `bounds` to stay in view of a pane of `size`.
+    /// Moves the picture only far enough for part of `bounds` to stay in view of a pane of `size`.
     pub fn keep_in_view(&mut self, bounds: Rect, size: Vec2) {
         let margin = size * 0.4 / self.zoom;
         self.centre = self.centre.clamp(bounds.min - margin, bounds.max + margin);

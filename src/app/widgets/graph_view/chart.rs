@@ -18,7 +18,7 @@ pub const CHART_MARGIN: f32 = 6.0;
 pub const CHART_BOTTOM: f32 = 5.0;
 /// Width of the numbers in picture coordinates: room for `>99.9%`.
 pub const NUMBER_WIDTH: f32 = 36.0;
-/// Text size of a row in picture coordinates, unless the row is lower.
+/// Text size of a row in picture coordinates; in lower rows, text is smaller.
 const TEXT_SIZE: f32 = 10.0;
 
 /// A bar chart in a node.

@@ -39,7 +39,8 @@ impl<'a> View<'a> {
 pub struct ShapeTessellator(Tessellator);
 
 impl ShapeTessellator {
-    /// With the options of `ui`.
+    /// A tessellator with the options of `ui`. It also makes triangles for shapes out of view, and
+    /// uses no texture.
     pub fn new(ui: &Ui) -> Self {
         let mut options = ui.ctx().tessellation_options(|options| *options);
         options.coarse_tessellation_culling = false;
@@ -75,8 +76,8 @@ impl Default for Chunk {
 }
 
 impl Chunk {
-    /// Makes the chunk again. `add` adds the shapes of all its items, and returns whether it left
-    /// out none.
+    /// Makes the chunk again. `add` adds the shapes of its items, and returns whether it added all
+    /// of them: items out of view may be left out.
     pub fn make(
         &mut self,
         view: &View<'_>,
@@ -95,7 +96,7 @@ impl Chunk {
         (self.origin, self.is_stale) = (view.origin, false);
     }
 
-    /// Moves the chunk to where the picture is now.
+    /// Moves the chunk to where it is if the origin of the picture is at `origin`.
     pub fn move_to(&mut self, origin: Vec2) {
         let delta = origin - self.origin;
         if delta == Vec2::ZERO {

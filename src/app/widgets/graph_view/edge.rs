@@ -39,10 +39,10 @@ pub struct EdgeStyle {
     /// Width in points at zoom 1. It grows with the square root of the zoom, but a line is always
     /// wide enough to be seen. An edge of width 0 is not drawn.
     pub width: f32,
-    /// Colour of the line and the arrow head.
+    /// Colour of the line and the arrowhead.
     pub colour: Color32,
-    /// Where the arrow head is: at the end of the path (`true`) or at its start (`false`). `None`
-    /// for a line without an arrow head.
+    /// Where the arrowhead is: at the end of the path (`true`) or at its start (`false`). `None`
+    /// for a line without an arrowhead.
     pub arrow: Option<bool>,
     /// The pattern of the line.
     pub line: Line,
@@ -61,10 +61,12 @@ pub(super) struct EdgeShape {
     pub(super) ends: (usize, usize),
     /// The line in picture coordinates.
     path: Vec<Pos2>,
+    /// The smallest rectangle around the path.
     pub(super) bounds: Rect,
+    /// The text of the label.
     text: Arc<str>,
-    /// Whether the path has corners. Then it runs along with other lines or turns round, and there
-    /// is no place for a label.
+    /// Whether the path has corners. A path with corners runs next to other lines or turns round,
+    /// and has no label.
     has_corners: bool,
     pub(super) style: EdgeStyle,
 }
@@ -101,6 +103,7 @@ impl<Ty: EdgeType, Ix: IndexType> DisplayEdge<(), (), Ty, Ix, Node> for EdgeShap
 }
 
 impl EdgeShape {
+    /// An edge with the default style. `ends` are the indices of its nodes.
     pub(super) fn new(ends: (usize, usize), path: Vec<Pos2>, text: &str) -> Self {
         let bounds = Rect::from_points(&path);
         let has_corners = has_corners(&path);
@@ -124,8 +127,8 @@ impl EdgeShape {
         true
     }
 
-    /// Adds a straight line between two points of the picture in place of the path: while nodes
-    /// move, the path does not end at them.
+    /// Adds a straight line between two points of the picture instead of the path, which does not
+    /// end at the nodes while they move.
     pub(super) fn add_straight(
         &self,
         view: &View<'_>,
@@ -138,12 +141,13 @@ impl EdgeShape {
         }
     }
 
+    /// Adds the line along `path`, which is in screen coordinates, and the arrowhead.
     fn add_line(&self, view: &View<'_>, mut path: Vec<Pos2>, shapes: &mut Vec<Shape>) {
         let strength = if self.style.faint { (view.zoom * 2.0).clamp(0.3, 1.0) } else { 1.0 };
         let colour = self.style.colour.gamma_multiply(strength);
         let stroke = Stroke::new((self.style.width * view.zoom.sqrt()).max(0.7), colour);
         if let Some(at_end) = self.style.arrow {
-            arrow_head(&mut path, at_end, stroke, view.zoom, shapes);
+            arrowhead(&mut path, at_end, stroke, view.zoom, shapes);
         }
         match self.style.line {
             Line::Solid if path.len() == 2 => {
@@ -231,6 +235,7 @@ fn has_corners(path: &[Pos2]) -> bool {
     directions.windows(2).any(|pair| pair[0].dot(pair[1]) < CORNER)
 }
 
+/// Distance of `point` from the straight line between `from` and `to`.
 fn distance_to_segment(point: Pos2, from: Pos2, to: Pos2) -> f32 {
     let (along, towards) = (to - from, point - from);
     let length = along.length_sq();
@@ -238,9 +243,9 @@ fn distance_to_segment(point: Pos2, from: Pos2, to: Pos2) -> f32 {
     (towards - along * share).length()
 }
 
-/// Adds a filled arrow head with its tip at the end (or the start) of `path`, and shortens the path
-/// so that it ends inside the arrow head: a wide line would cover the tip.
-fn arrow_head(path: &mut [Pos2], at_end: bool, stroke: Stroke, zoom: f32, shapes: &mut Vec<Shape>) {
+/// Adds a filled arrowhead with its tip at the end (or the start) of `path`, and shortens the path
+/// so that it ends inside the arrowhead: a wide line would cover the tip.
+fn arrowhead(path: &mut [Pos2], at_end: bool, stroke: Stroke, zoom: f32, shapes: &mut Vec<Shape>) {
     let pair = if at_end { path.last_chunk_mut::<2>() } else { path.first_chunk_mut::<2>() };
     let Some([first, second]) = pair else { return };
     let (tail, tip) = if at_end { (first, second) } else { (second, first) };
@@ -277,7 +282,7 @@ mod tests {
         for at_end in [true, false] {
             let ends = [pos2(0.0, 0.0), pos2(100.0, 0.0)];
             let (mut path, mut shapes) = (ends, Vec::new());
-            arrow_head(&mut path, at_end, Stroke::new(4.0, Color32::RED), 1.0, &mut shapes);
+            arrowhead(&mut path, at_end, Stroke::new(4.0, Color32::RED), 1.0, &mut shapes);
             let Shape::Path(head) = &shapes[0] else { panic!("a polygon") };
             let tip = usize::from(at_end);
             assert_eq!(head.points[0], ends[tip]);

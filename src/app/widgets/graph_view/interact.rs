@@ -20,8 +20,8 @@ const TOLERANCE: f32 = 4.0;
 const MIN_TARGET: f32 = 8.0;
 
 impl<K: PartialEq> GraphCanvas<K> {
-    /// Moves the camera as the user asks, and finds what is under the pointer. Call this once a
-    /// frame, before [`draw`](Self::draw).
+    /// Moves the camera in response to the pointer, and finds what is under the pointer. Call this
+    /// once per frame, before [`draw`](Self::draw).
     pub fn interact(&mut self, ui: &Ui) -> Pointing {
         let rect = ui.available_rect_before_wrap();
         self.rect = rect;
@@ -30,7 +30,7 @@ impl<K: PartialEq> GraphCanvas<K> {
         let response = self.response_id.and_then(|id| ui.ctx().read_response(id));
         let map = minimap::area(rect, self.bounds, &self.camera);
         if let Some(response) = &response {
-            match map.filter(|map| is_pressed_in(ui, response, map.expand(4.0))) {
+            match map.filter(|map| is_pressed_in(ui, response, minimap::frame(*map))) {
                 Some(map) => self.move_by_map(response, map),
                 None => self.move_camera(ui, rect, response),
             }
@@ -39,10 +39,11 @@ impl<K: PartialEq> GraphCanvas<K> {
         let hover = response.as_ref().filter(|response| response.hovered());
         let hovered = hover
             .and_then(Response::hover_pos)
-            .filter(|point| map.is_none_or(|map| !map.expand(4.0).contains(*point)))
+            .filter(|point| map.is_none_or(|map| !minimap::frame(map).contains(*point)))
             .and_then(|point| self.target_at(self.camera.to_picture(rect, point)));
         let on_map = response.as_ref().and_then(Response::interact_pointer_pos);
-        let on_map = on_map.zip(map).is_some_and(|(point, map)| map.expand(4.0).contains(point));
+        let on_map =
+            on_map.zip(map).is_some_and(|(point, map)| minimap::frame(map).contains(point));
         let clicked = response
             .as_ref()
             .is_some_and(|response| response.clicked() && !on_map)
@@ -82,8 +83,8 @@ impl<K: PartialEq> GraphCanvas<K> {
         }
     }
 
-    /// Moves the camera by drags, wheel and pinches. A double click on the background fits the
-    /// picture.
+    /// Moves the camera in response to drags, the wheel and pinches. A double click on the
+    /// background fits the picture.
     fn move_camera(&mut self, ui: &Ui, rect: Rect, response: &Response) {
         let before = self.camera;
         if response.dragged() {

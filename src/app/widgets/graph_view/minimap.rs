@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use eframe::egui::epaint::Mesh;
 use eframe::egui::{
-    Align2, CornerRadius, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2, vec2,
+    Align2, Color32, CornerRadius, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2, vec2,
 };
 
 use super::Node;
 use super::camera::Camera;
 
-/// Largest width and height of the map, as a share of those of the pane.
+/// Maximum width and height of the map, as a share of the width and height of the pane.
 const MAX_SHARE: f32 = 0.24;
 
 /// Distance of the map from the edges of the pane, in points.
@@ -19,15 +19,28 @@ const MARGIN: f32 = 8.0;
 /// Minimum width and height of a node on the map, in points.
 const MIN_NODE: f32 = 1.5;
 
+/// Width between the map and the line around it, in points.
+const FRAME: f32 = 4.0;
+
+/// Minimum width and height of a pane with a map, in points. In a smaller pane, a map would hide
+/// too much of the picture.
+const MIN_PANE: Vec2 = vec2(160.0, 120.0);
+
 /// Where the map is on the screen; `None` while the whole picture is in view.
 pub(super) fn area(pane: Rect, bounds: Rect, camera: &Camera) -> Option<Rect> {
     let visible = visible_part(pane, camera);
-    if visible.expand(1.0).contains_rect(bounds) || pane.width() < 160.0 || pane.height() < 120.0 {
+    let is_small = pane.width() < MIN_PANE.x || pane.height() < MIN_PANE.y;
+    if visible.expand(1.0).contains_rect(bounds) || is_small {
         return None;
     }
     let scale = (pane.size() * MAX_SHARE / bounds.size()).min_elem();
     let size = (bounds.size() * scale).max(Vec2::splat(12.0));
     Some(Align2::RIGHT_BOTTOM.align_size_within_rect(size, pane.shrink(MARGIN)))
+}
+
+/// The rectangle of the line around the map in `area`.
+pub(super) fn frame(area: Rect) -> Rect {
+    area.expand(FRAME)
 }
 
 /// The part of the picture that is in view.
@@ -45,24 +58,25 @@ pub(super) fn to_picture(area: Rect, bounds: Rect, point: Pos2) -> Pos2 {
 #[derive(Clone, Copy, Debug)]
 pub struct MapColours {
     /// Background.
-    pub background: eframe::egui::Color32,
+    pub background: Color32,
     /// The line around the map.
-    pub line: eframe::egui::Color32,
+    pub line: Color32,
     /// The line around the part that is in view.
-    pub frame: eframe::egui::Color32,
+    pub frame: Color32,
 }
 
-/// The nodes on the map, in coordinates from 0 to 1. Kept until a style changes.
+/// The triangles of the nodes on the map, relative to the corner of the map; `None` if they must be
+/// made again.
 #[derive(Default)]
 pub(super) struct Minimap(Option<Arc<Mesh>>);
 
 impl Minimap {
-    /// Makes the map be drawn anew.
+    /// Drops the triangles, so that the next frame makes them again.
     pub(super) fn forget(&mut self) {
         self.0 = None;
     }
 
-    /// Paints the map into `area`.
+    /// Paints the map into `area` of `pane`, for a picture with these `bounds` and this `camera`.
     pub(super) fn paint<'n>(
         &mut self,
         painter: &Painter,
@@ -71,7 +85,7 @@ impl Minimap {
         nodes: impl Iterator<Item = &'n Node>,
         colours: MapColours,
     ) {
-        let frame = area.expand(4.0);
+        let frame = frame(area);
         painter.rect_filled(frame, CornerRadius::same(3), colours.background.gamma_multiply(0.92));
         let stroke = Stroke::new(1.0, colours.line);
         painter.rect_stroke(frame, CornerRadius::same(3), stroke, StrokeKind::Middle);

@@ -57,7 +57,7 @@ pub struct PlacedEdge {
     pub to: usize,
     /// The line from the first node to the second, in picture coordinates.
     pub path: Vec<Pos2>,
-    /// The label in the middle of the path.
+    /// The label in the middle of the path. The style decides whether it is shown.
     pub text: String,
 }
 

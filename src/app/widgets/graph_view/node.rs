@@ -25,8 +25,8 @@ const TITLE_SIZE: f32 = 10.5;
 /// Text size of a short title in picture coordinates.
 const LARGE_TITLE_SIZE: f32 = 15.0;
 
-/// Minimum zoom at which nodes without a chart show their titles. Without it, large nodes would show
-/// their titles while smaller ones next to them do not.
+/// Minimum zoom at which nodes without a chart show their titles. Without it, large nodes would
+/// show their titles while smaller ones next to them do not.
 const MIN_TITLE_ZOOM: f32 = 0.85;
 
 /// Text size of a title above a chart, in picture coordinates.
@@ -50,7 +50,8 @@ pub struct NodeText {
     pub may_cut: bool,
     /// The title, shown when it is large enough to read.
     pub title: String,
-    /// A line below the title. The title may then take up two lines rather than one.
+    /// A line below the title; none if empty. With a subtitle, the title may take up two lines
+    /// rather than one.
     pub subtitle: String,
 }
 
@@ -187,6 +188,7 @@ impl Node {
         }
     }
 
+    /// Adds the title, shortened to one line, with the chart below it.
     fn title_and_chart(&self, view: &View<'_>, rect: Rect, chart: &Chart, shapes: &mut Vec<Shape>) {
         let ink = self.style.ink;
         let font = FontId::proportional(font_size(CHART_TITLE_SIZE * view.zoom));
@@ -197,6 +199,7 @@ impl Node {
         chart.paint(view.painter, rect, view.zoom, shapes);
     }
 
+    /// Adds the title in letters of `size` points, with the subtitle below it.
     fn title_and_subtitle(
         &self,
         painter: &Painter,

@@ -50,11 +50,13 @@ fn fixture() -> Harness<'static, Fixture> {
     harness
 }
 
+/// Where `point` of the picture is on the screen.
 fn screen(harness: &Harness<'_, Fixture>, point: Pos2) -> Pos2 {
     let canvas = &harness.state().canvas;
     canvas.camera.to_pane(canvas.rect, point)
 }
 
+/// What the pointer did in the last frame.
 fn pointing(harness: &Harness<'_, Fixture>) -> Pointing {
     harness.state().pointing.expect("a frame was drawn")
 }
@@ -62,15 +64,15 @@ fn pointing(harness: &Harness<'_, Fixture>) -> Pointing {
 #[test]
 fn a_picture_is_redrawn_only_when_something_changed() {
     let mut harness = fixture();
-    let redraws = harness.state().canvas.redraw_count();
+    let made = harness.state().canvas.made_chunk_count();
     let shapes = harness.output().shapes.len();
     harness.run_steps(10);
-    assert_eq!(harness.state().canvas.redraw_count(), redraws);
+    assert_eq!(harness.state().canvas.made_chunk_count(), made);
     assert_eq!(harness.output().shapes.len(), shapes, "a cached frame shows the same");
 
     harness.state_mut().key = 1;
     harness.run();
-    assert_eq!(harness.state().canvas.redraw_count(), redraws + 1);
+    assert_eq!(harness.state().canvas.made_chunk_count(), made + 1);
 }
 
 #[test]
@@ -78,10 +80,10 @@ fn what_is_under_the_pointer_is_known_in_cached_frames_too() {
     let mut harness = fixture();
     harness.hover_at(screen(&harness, pos2(100.0, 0.0)));
     harness.run();
-    let redraws = harness.state().canvas.redraw_count();
+    let made = harness.state().canvas.made_chunk_count();
     harness.run_steps(5);
     assert_eq!(pointing(&harness).hovered, Some(Target::Node(1)));
-    assert_eq!(harness.state().canvas.redraw_count(), redraws);
+    assert_eq!(harness.state().canvas.made_chunk_count(), made);
     harness.hover_at(screen(&harness, pos2(150.0, 2.0)));
     harness.run();
     assert_eq!(pointing(&harness).hovered, Some(Target::Edge(1)));
@@ -158,12 +160,12 @@ fn a_small_drag_moves_what_was_drawn() {
     harness.step();
     harness.hover_at(pos2(210.0, 240.0));
     harness.run();
-    let redraws = harness.state().canvas.redraw_count();
+    let made = harness.state().canvas.made_chunk_count();
     harness.hover_at(pos2(235.0, 240.0));
     harness.run();
     harness.drop_at(pos2(235.0, 240.0));
     harness.run();
-    assert_eq!(harness.state().canvas.redraw_count(), redraws);
+    assert_eq!(harness.state().canvas.made_chunk_count(), made);
 }
 
 #[test]
@@ -177,10 +179,10 @@ fn only_items_near_a_changed_item_are_drawn_again() {
     let nodes = (0..10 * chunk::CHUNK_SIZE).map(node).collect();
     harness.state_mut().canvas.set_graph(nodes, Vec::new(), &[]);
     harness.run();
-    let redraws = harness.state().canvas.redraw_count();
+    let made = harness.state().canvas.made_chunk_count();
     harness.state_mut().key = 1;
     harness.run();
-    assert_eq!(harness.state().canvas.redraw_count(), redraws + 1);
+    assert_eq!(harness.state().canvas.made_chunk_count(), made + 1);
 }
 
 #[test]
@@ -205,7 +207,7 @@ fn a_tiny_node_can_be_hit_within_four_points() {
 }
 
 #[test]
-fn nodes_move_to_their_new_places_and_then_the_window_rests() {
+fn nodes_move_to_their_new_places_and_then_no_more_frames_are_requested() {
     let mut harness = fixture();
     harness.ctx.all_styles_mut(|style| style.animation_time = 0.1);
     let node = |x: f32| PlacedNode {
@@ -215,10 +217,10 @@ fn nodes_move_to_their_new_places_and_then_the_window_rests() {
     };
     let origins = [Some(pos2(200.0, 50.0)), None];
     harness.state_mut().canvas.set_graph(vec![node(0.0), node(100.0)], Vec::new(), &origins);
-    let redraws = harness.state().canvas.redraw_count();
+    let made = harness.state().canvas.made_chunk_count();
     // Panics if the window keeps requesting frames.
     harness.run();
-    assert!(harness.state().canvas.redraw_count() > redraws + 2, "several frames show the motion");
+    assert!(harness.state().canvas.made_chunk_count() > made + 2, "several frames show the motion");
 }
 
 #[test]

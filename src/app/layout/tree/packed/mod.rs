@@ -22,13 +22,13 @@ use fold::Folds;
 /// take longer.
 const MAX_PACKINGS: usize = 48;
 
-/// Maximum number of candidate packings of a whole tree, apart from those of vertices where a folded
-/// path may start. It limits the time that a tree of a hundred thousand vertices takes, by leaving
-/// fewer candidates to each subtree.
+/// Maximum number of candidate packings of a whole tree, apart from those of vertices where a
+/// folded path may start. It limits the time that a tree of a hundred thousand vertices takes, by
+/// leaving fewer candidates to each subtree.
 const MAX_TOTAL_PACKINGS: usize = 400_000;
 
-/// How the subtrees of the children are arranged around the root of a subtree. If a form is `turned`,
-/// its axes are swapped: below instead of to the right, columns instead of rows.
+/// How the subtrees of the children are arranged around the root of a subtree. If a form is
+/// `turned`, its axes are swapped: below instead of to the right, columns instead of rows.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     /// No children.
@@ -51,7 +51,8 @@ struct Packing {
     /// The centre of the root, relative to the upper left corner.
     root: Vec2,
     form: Form,
-    /// Whether the subtree of the heavy child is left out, because it is drawn next to this packing.
+    /// Whether the subtree of the heavy child is left out, because it is drawn next to this
+    /// packing.
     without_heavy: bool,
 }
 

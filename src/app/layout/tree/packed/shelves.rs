@@ -73,8 +73,8 @@ impl Packer<'_> {
         lengths
     }
 
-    /// Puts the children into rows, highest subtrees first. Returns the children and the size of all
-    /// rows.
+    /// Puts the children into rows, highest subtrees first. Returns the children and the size of
+    /// all rows.
     fn rows(
         &self,
         children: &[usize],

@@ -14,9 +14,9 @@ use crate::app::theme::{Palette, ink_on};
 use crate::numbers;
 use crate::propagation::{Phase, Stage};
 
-/// Average width in points of a character of a label, estimated. A label is laid out only if its bar
-/// is wide enough by this estimate, because laying out text is slow. If it is too small, the window
-/// becomes slower; if it is too large, labels that would fit are missing.
+/// Average width in points of a character of a label, estimated. A label is laid out only if its
+/// bar is wide enough by this estimate, because laying out text is slow. If it is too small, the
+/// window becomes slower; if it is too large, labels that would fit are missing.
 const CHARACTER_WIDTH: f32 = 5.2;
 
 /// Draws the chart. `pointed` is the slice under the pointer; `range` is the time that the user

@@ -12,9 +12,9 @@ use crate::app::theme::ink_on;
 use crate::numbers;
 use crate::propagation::MessageId;
 
-/// Strength, from 0 to 1, of the colour of messages that are not on the critical path while the path
-/// is highlighted. Chosen by eye: with more, the path stands out less; with less, the other messages
-/// are hard to see.
+/// Strength, from 0 to 1, of the colour of messages that are not on the critical path while the
+/// path is highlighted. Chosen by eye: with more, the path stands out less; with less, the other
+/// messages are hard to see.
 const DIMMED: f32 = 0.3;
 
 impl Drawing<'_> {
@@ -152,9 +152,9 @@ impl Drawing<'_> {
         }
     }
 
-    /// Marks messages that became slower by a line on top, and messages that became faster by a line
-    /// at the bottom, with an arrowhead if there is room. Marks nothing unless the run is compared
-    /// with another.
+    /// Marks messages that became slower by a line on top, and messages that became faster by a
+    /// line at the bottom, with an arrowhead if there is room. Marks nothing unless the run is
+    /// compared with another.
     fn mark_changes(&self, painter: &Painter, seen: &[Slice], y_range: Rangef) {
         let Some(changes) = self.scene.changes else { return };
         let ink = self.ui.visuals().strong_text_color();

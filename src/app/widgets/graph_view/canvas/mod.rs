@@ -1,29 +1,31 @@
 //! The canvas: a graph, a camera, and the triangles of what was drawn last.
 
+mod painting;
+
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use eframe::egui::{self, Id, Painter, Pos2, Rect, Response, Sense, Shape, Ui, Vec2};
+use eframe::egui::{self, Id, Pos2, Rect, Response, Sense, Ui};
 use petgraph::stable_graph::{EdgeIndex, NodeIndex};
 
 use super::camera::Camera;
-use super::chunk::{CHUNK_SIZE, Chunk, ShapeTessellator, View};
+use super::chunk::{CHUNK_SIZE, Chunk};
 use super::edge::{EdgeShape, EdgeStyle};
-use super::labels::{self, LabelColours};
-use super::minimap::{self, MapColours, Minimap};
+use super::minimap::Minimap;
 use super::node::NodeStyle;
-use super::{Node, PlacedEdge, PlacedNode, ShapeGraph, edges_of, nodes_of};
+use super::{Node, PlacedEdge, PlacedNode, ShapeGraph, nodes_of};
 use crate::app::layout;
 
 /// Minimum zoom when a node is brought to the centre, so that its text can be read.
 const READABLE_ZOOM: f32 = 0.9;
 
-/// How long nodes take to move to their new places, in seconds.
+/// Time that nodes take to move to their new places, in seconds.
 const MOVE_TIME: f64 = 0.35;
 
-/// Width and height of the region around the pane for which items are drawn, as a multiple of those
-/// of the pane: how far the picture can be dragged before more items must be drawn.
+/// Width and height of the region for which items are drawn, as a multiple of the width and height
+/// of the pane, which is in its middle. With more, drawing takes longer; with less, more items must
+/// be drawn when the picture has been dragged a shorter distance.
 const DRAWN_REGION: f32 = 2.0;
 
 /// A picture of a graph.
@@ -40,7 +42,7 @@ pub struct GraphCanvas<K> {
     pub(super) camera_goal: Option<Camera>,
     /// Whether the whole picture is shown and follows the size of the pane.
     pub(super) fitted: bool,
-    /// Whether the camera must jump, rather than glide, the next time the picture is fitted.
+    /// Whether the camera jumps to its goal, rather than gliding there, in the next frame.
     pub(super) jumps: bool,
     /// Where nodes come from, until they have moved to their places.
     motion: Option<Motion>,
@@ -49,32 +51,33 @@ pub struct GraphCanvas<K> {
     top_edges: Chunk,
     node_chunks: Vec<Chunk>,
     map: Minimap,
+    /// What the triangles were made for; `None` if all must be made again.
     drawn: Option<DrawnState<K>>,
     /// The id of the widget in the last frame.
     pub(super) response_id: Option<Id>,
     /// Where the picture is on the screen, as of the last call of `interact`.
     pub(super) rect: Rect,
-    redraw_count: u64,
+    made_chunk_count: u64,
 }
 
 /// Where nodes were before the graph was replaced.
 struct Motion {
     from: Vec<Pos2>,
-    /// In seconds, on the clock of the window; `None` until the first frame.
+    /// When the motion began, in seconds on the clock of the window; `None` until the first frame.
     start: Option<f64>,
 }
 
 /// Everything that the triangles depend on.
 struct DrawnState<K> {
     key: K,
-    look: Look,
+    settings: RenderSettings,
     /// The part of the picture for which items were drawn.
     region: Rect,
 }
 
-/// What makes all triangles invalid when it changes.
+/// Settings of a frame. All triangles must be made again when one of them changes.
 #[derive(Clone, Copy, PartialEq)]
-struct Look {
+struct RenderSettings {
     zoom: f32,
     pixels_per_point: f32,
     dark: bool,
@@ -83,9 +86,9 @@ struct Look {
     atlas_fill: f32,
 }
 
-impl Look {
-    /// Whether triangles made for `self` can be shown in a frame with the look `now`.
-    fn suits(&self, now: &Self) -> bool {
+impl RenderSettings {
+    /// Whether triangles made for `self` can be shown in a frame with the settings `now`.
+    fn are_valid_for(&self, now: &Self) -> bool {
         *self == Self { atlas_fill: self.atlas_fill, ..*now } && now.atlas_fill >= self.atlas_fill
     }
 }
@@ -116,7 +119,7 @@ impl<K: PartialEq> GraphCanvas<K> {
             drawn: None,
             response_id: None,
             rect: Rect::ZERO,
-            redraw_count: 0,
+            made_chunk_count: 0,
         }
     }
 
@@ -192,7 +195,7 @@ impl<K: PartialEq> GraphCanvas<K> {
         self.jumps = true;
     }
 
-    /// Zooms around the centre of the pane.
+    /// Glides to a view that is zoomed by `factor` around the centre of the pane.
     pub fn zoom_by(&mut self, factor: f32) {
         self.fitted = false;
         let mut goal = self.camera_goal.unwrap_or(self.camera);
@@ -200,7 +203,7 @@ impl<K: PartialEq> GraphCanvas<K> {
         self.camera_goal = Some(goal);
     }
 
-    /// Brings a node to the centre, large enough to read its text.
+    /// Glides to a view with a node at the centre, large enough to read its text.
     pub fn centre_on(&mut self, node: usize) {
         if let Some(node) = self.graph.node(NodeIndex::new(node)) {
             self.fitted = false;
@@ -229,10 +232,10 @@ impl<K: PartialEq> GraphCanvas<K> {
         self.camera.zoom()
     }
 
-    /// Number of chunks of triangles that were made since the canvas was created.
+    /// Number of chunks of triangles that have been made since the canvas was created.
     #[must_use]
-    pub fn redraw_count(&self) -> u64 {
-        self.redraw_count
+    pub fn made_chunk_count(&self) -> u64 {
+        self.made_chunk_count
     }
 
     /// Draws the picture into the rest of `ui`. `node_style` and `edge_style` are called with the
@@ -247,21 +250,24 @@ impl<K: PartialEq> GraphCanvas<K> {
         let rect = ui.available_rect_before_wrap();
         let (response, painter) = ui.allocate_painter(rect.size(), Sense::click_and_drag());
         self.response_id = Some(response.id);
-        let look = Look {
+        let settings = RenderSettings {
             zoom: self.camera.zoom(),
             pixels_per_point: ui.pixels_per_point(),
             dark: ui.visuals().dark_mode,
             atlas_fill: ui.fonts(|fonts| fonts.font_atlas_fill_ratio()),
         };
-        let progress = self.progress(ui);
-        let suits = self.drawn.as_ref().is_some_and(|drawn| drawn.look.suits(&look));
-        if !suits || progress.is_some() {
+        let progress = self.advance_motion(ui);
+        let are_valid =
+            self.drawn.as_ref().is_some_and(|drawn| drawn.settings.are_valid_for(&settings));
+        if !are_valid || progress.is_some() {
             self.make_stale(|_| true);
         }
-        let same_theme = self.drawn.as_ref().is_some_and(|drawn| drawn.look.dark == look.dark);
+        let same_theme =
+            self.drawn.as_ref().is_some_and(|drawn| drawn.settings.dark == settings.dark);
         if !same_theme || self.drawn.as_ref().is_none_or(|drawn| drawn.key != key) {
             self.restyle(node_style, edge_style);
         }
+        // The part of the picture in the pane, enlarged by `scale`.
         let part = |scale: f32| {
             let half = rect.size() * scale / 2.0;
             let corner = |sign: f32| self.camera.to_picture(rect, rect.center() + half * sign);
@@ -272,13 +278,13 @@ impl<K: PartialEq> GraphCanvas<K> {
             Some(drawn) if drawn.region.contains_rect(part(1.0)) => region = drawn.region,
             _ => self.make_stale(|chunk| !chunk.is_complete),
         }
-        self.drawn = Some(DrawnState { key, look, region });
+        self.drawn = Some(DrawnState { key, settings, region });
         self.make_chunks(ui, &painter, rect, region, progress);
         self.paint(ui, &painter, rect);
         response
     }
 
-    /// Marks the chunks to which `which` applies.
+    /// Marks as stale the chunks to which `which` applies.
     fn make_stale(&mut self, which: impl Fn(&Chunk) -> bool) {
         let chunks = self.edge_chunks.iter_mut().chain(&mut self.node_chunks);
         for chunk in chunks.chain([&mut self.top_edges]) {
@@ -286,8 +292,9 @@ impl<K: PartialEq> GraphCanvas<K> {
         }
     }
 
-    /// How far nodes have moved to their places, from 0 to 1; `None` if they are there.
-    fn progress(&mut self, ui: &Ui) -> Option<f32> {
+    /// How far nodes have moved to their places, from 0 to 1; `None` if they are there. Requests
+    /// the next frame while they move.
+    fn advance_motion(&mut self, ui: &Ui) -> Option<f32> {
         let motion = self.motion.as_mut()?;
         let now = ui.input(|input| input.time);
         let share = ((now - *motion.start.get_or_insert(now)) / MOVE_TIME) as f32;
@@ -328,123 +335,5 @@ impl<K: PartialEq> GraphCanvas<K> {
                 self.edge_chunks[index / CHUNK_SIZE].is_stale = true;
             }
         }
-    }
-
-    /// Where the origin of the picture is on the screen. In whole pixels, so that moved text and
-    /// lines stay sharp.
-    fn origin(&self, rect: Rect, pixels_per_point: f32) -> Vec2 {
-        let origin = rect.min.to_vec2() + self.camera.pan(rect.size());
-        (origin * pixels_per_point).round() / pixels_per_point
-    }
-
-    /// Makes the stale chunks, with the items in `region` of the picture.
-    fn make_chunks(
-        &mut self,
-        ui: &Ui,
-        painter: &Painter,
-        rect: Rect,
-        region: Rect,
-        progress: Option<f32>,
-    ) {
-        let origin = self.origin(rect, ui.pixels_per_point());
-        let zoom = self.camera.zoom();
-        let corner = |point: Pos2| (point.to_vec2() * zoom + origin).to_pos2();
-        let needed = Rect::from_min_max(corner(region.min), corner(region.max));
-        let view = View { painter, zoom, origin, needed };
-        let mut tessellator = ShapeTessellator::new(ui);
-        let mut made = 0;
-        let from = self.motion.as_ref().map(|motion| &motion.from).zip(progress);
-        let (nodes, edges): (Vec<&Node>, Vec<&EdgeShape>) =
-            (nodes_of(&self.graph).collect(), edges_of(&self.graph).collect());
-        let centre = |index: usize| match from {
-            Some((from, share)) => from[index].lerp(nodes[index].centre, share),
-            None => nodes[index].centre,
-        };
-        let add_edge = |edge: &EdgeShape, shapes: &mut Vec<Shape>| {
-            if from.is_none() {
-                return edge.add_shapes(&view, shapes);
-            }
-            edge.add_straight(&view, centre(edge.ends.0), centre(edge.ends.1), shapes);
-            true
-        };
-        let add_edges = |edges: &[&EdgeShape], on_top: bool, shapes: &mut Vec<Shape>| {
-            let edges = edges.iter().filter(|edge| edge.style.on_top == on_top);
-            let mut complete = true;
-            for edge in edges {
-                complete &= add_edge(edge, shapes);
-            }
-            complete
-        };
-        for (chunk, edges) in self.edge_chunks.iter_mut().zip(edges.chunks(CHUNK_SIZE)) {
-            if chunk.is_stale {
-                chunk.make(&view, &mut tessellator, |shapes| add_edges(edges, false, shapes));
-                made += 1;
-            }
-        }
-        if self.top_edges.is_stale {
-            self.top_edges.make(&view, &mut tessellator, |shapes| add_edges(&edges, true, shapes));
-            made += 1;
-        }
-        for (number, chunk) in self.node_chunks.iter_mut().enumerate() {
-            if !chunk.is_stale {
-                continue;
-            }
-            let first = number * CHUNK_SIZE;
-            let last = (first + CHUNK_SIZE).min(nodes.len());
-            chunk.make(&view, &mut tessellator, |shapes| {
-                (first..last).fold(true, |complete, index| {
-                    let node = nodes[index];
-                    let drawn = match from {
-                        None => node.add_shapes(&view, shapes),
-                        Some(_) => node.at(centre(index)).add_shapes(&view, shapes),
-                    };
-                    drawn && complete
-                })
-            });
-            made += 1;
-        }
-        self.redraw_count += made;
-    }
-
-    fn paint(&mut self, ui: &Ui, painter: &Painter, rect: Rect) {
-        let origin = self.origin(rect, ui.pixels_per_point());
-        let chunks = self.edge_chunks.iter_mut().chain([&mut self.top_edges]);
-        for chunk in chunks.chain(&mut self.node_chunks) {
-            chunk.move_to(origin);
-        }
-        let edges = self.edge_chunks.iter().chain([&self.top_edges]);
-        edges.clone().for_each(|chunk| chunk.paint_areas(painter));
-        edges.for_each(|chunk| chunk.paint_texts(painter));
-        self.node_chunks.iter().for_each(|chunk| chunk.paint_areas(painter));
-        self.node_chunks.iter().for_each(|chunk| chunk.paint_texts(painter));
-        let visuals = ui.visuals();
-        if self.motion.is_none() {
-            let colours = LabelColours {
-                background: visuals.extreme_bg_color.gamma_multiply(0.9),
-                ink: visuals.strong_text_color(),
-                line: visuals.weak_text_color(),
-            };
-            let view = View { painter, zoom: self.camera.zoom(), origin, needed: rect };
-            let nodes = self.labelled.iter().filter_map(|&node| {
-                self.graph.node(NodeIndex::new(node)).map(egui_graphs::Node::display)
-            });
-            labels::paint(painter, &view, rect, nodes, colours);
-        }
-        if let Some(area) = minimap::area(rect, self.bounds, &self.camera) {
-            let colours = MapColours {
-                background: visuals.extreme_bg_color,
-                line: visuals.weak_text_color(),
-                frame: visuals.strong_text_color(),
-            };
-            let (places, view) = ((rect, area), (self.bounds, &self.camera));
-            self.map.paint(painter, places, view, nodes_of(&self.graph), colours);
-        }
-    }
-}
-
-impl Node {
-    /// The same node at another place.
-    fn at(&self, centre: Pos2) -> Self {
-        Self { centre, size: self.size, text: Arc::clone(&self.text), style: self.style.clone() }
     }
 }
