@@ -21,6 +21,7 @@ pub struct Screenshot {
     outcome: Outcome,
     /// Number of successive frames in which the workbench was settled.
     settled_frames: u32,
+    /// Whether the picture was requested.
     requested: bool,
 }
 
@@ -53,6 +54,7 @@ impl Screenshot {
         ctx.request_repaint();
     }
 
+    /// Stores the outcome, unless there is one already, and closes the window.
     fn finish(&self, ctx: &egui::Context, result: Result<(), String>) {
         if let Ok(mut outcome) = self.outcome.lock() {
             outcome.get_or_insert(result);

@@ -49,6 +49,7 @@ impl<C: Copy + PartialEq> Sort<C> {
         });
     }
 
+    /// Draws the button of a header, with a mark if the table is sorted by its column.
     fn button(&mut self, ui: &mut Ui, header: Header<C>) {
         let Header { column, title, hint, largest_first, .. } = header;
         let sorted = self.column == column;
@@ -167,6 +168,7 @@ pub fn number(row: &mut TableRow<'_, '_>, text: impl Into<String>) {
     aligned_cell(row, Align::RIGHT, text.into());
 }
 
+/// Draws a cell with text.
 fn aligned_cell(row: &mut TableRow<'_, '_>, align: Align, text: String) {
     row.col(|ui| {
         // Selectable labels would intercept clicks on the row.

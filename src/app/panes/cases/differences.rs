@@ -40,8 +40,9 @@ enum Base {
 
 /// The view state of the table.
 #[derive(Default)]
-pub(super) struct Comparison {
+pub(super) struct CaseComparison {
     base: Base,
+    /// Whether the rows with the largest differences come first.
     largest_first: bool,
     search: String,
 }
@@ -57,7 +58,7 @@ struct CaseColumn<'a> {
 /// A state of a variable.
 type State = (VariableId, usize);
 
-impl Comparison {
+impl CaseComparison {
     /// Draws the table for the evidence of the document and for `cases`.
     pub(super) fn show(
         &mut self,
@@ -131,6 +132,7 @@ impl Comparison {
         }
     }
 
+    /// Draws the choice of the base, the order of the rows and the search field.
     fn toolbar(&mut self, ui: &mut Ui, columns: &[CaseColumn<'_>]) {
         ui.horizontal_wrapped(|ui| {
             let label = ui.label("Difference from");

@@ -17,7 +17,7 @@ use crate::app::theme::Palette;
 use crate::engine::QueryError;
 use crate::numbers::counted;
 
-use differences::Comparison;
+use differences::CaseComparison;
 use long_file::LongFileView;
 
 /// Maximum number of findings in the tooltip of a case.
@@ -30,7 +30,7 @@ pub struct CasesPane {
     name: String,
     /// The case that is being renamed, and the name typed so far.
     renaming: Option<(u64, String)>,
-    comparison: Comparison,
+    comparison: CaseComparison,
     /// Cases that are left out of the comparison.
     hidden: BTreeSet<u64>,
     long_file: LongFileView,

@@ -5,7 +5,9 @@ use crate::statistics::median;
 /// Count, sum and median of some durations, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(in crate::app::panes) struct DurationSummary {
+    /// Number of durations.
     pub count: usize,
+    /// Their sum.
     pub total: f64,
     /// The median; zero if there are no durations.
     pub median: f64,

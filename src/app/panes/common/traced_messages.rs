@@ -48,18 +48,21 @@ fn traced_messages(model: &Model) -> Result<TracedMessages<'_>, &'static str> {
     Ok(TracedMessages { document, compiled, trace })
 }
 
+/// Why there is no trace, and what the user can do about it.
 fn reason_without_trace(model: &Model, document: &Document) -> &'static str {
     if model.working.is_some() {
         "The propagation starts once the network is compiled and loaded."
     } else if document.impossible.is_some() {
         "The evidence is impossible, so the propagation was not finished. Retract a finding."
     } else if model.failure.is_some() {
-        "There was no propagation; the status bar says what failed. Press F5 to try again."
+        "There was no propagation; the message at the bottom of the window says what failed. Press \
+         F5 to try again."
     } else {
         "Nothing has been propagated on this junction tree yet. Press F5 to propagate."
     }
 }
 
+/// Why `trace` has no messages, and what the user can do about it.
 fn reason_without_messages(
     model: &Model,
     compiled: &CompiledNetwork,

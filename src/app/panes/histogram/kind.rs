@@ -8,11 +8,14 @@ use crate::numbers;
 /// Which tables a histogram counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TableKind {
+    /// The tables of the separators.
     Separators,
+    /// The tables of the cliques.
     Cliques,
 }
 
 impl TableKind {
+    /// The title of the histogram.
     pub fn title(self) -> &'static str {
         match self {
             Self::Separators => "Separator tables",
@@ -20,6 +23,7 @@ impl TableKind {
         }
     }
 
+    /// `count` with the word for these tables: `1 clique`, `2 cliques`.
     fn counted(self, count: usize) -> String {
         match self {
             Self::Separators => numbers::counted(count, "separator", "separators"),

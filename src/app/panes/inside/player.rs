@@ -114,6 +114,7 @@ impl StepPlayer {
         self.show_position(detail);
     }
 
+    /// Pauses at the position after `done` steps, or after the last one if there are fewer.
     fn pause_at(&mut self, detail: &MessageDetail, done: usize) {
         self.player.set_playing(false, message_steps::steps(detail) as f64);
         self.seek(detail, done);
@@ -160,6 +161,7 @@ impl StepPlayer {
         self.pause_at(detail, target);
     }
 
+    /// Plays or pauses. If all steps are done, playing starts again at the first.
     fn set_playing(&mut self, detail: &MessageDetail, playing: bool) {
         let before = self.player.step();
         self.player.set_playing(playing, message_steps::steps(detail) as f64);
@@ -171,10 +173,7 @@ impl StepPlayer {
     /// Handles period and comma, the keys with which video players step by frames. With Shift, the
     /// keys step by threads. They are ignored while a text field has the focus.
     pub fn handle_keys(&mut self, ui: &Ui, detail: &MessageDetail) {
-        if ui
-            .memory(|memory| memory.focused())
-            .is_some_and(|id| eframe::egui::TextEdit::load_state(ui.ctx(), id).is_some())
-        {
+        if ui.ctx().text_edit_focused() {
             return;
         }
         for (key, forward) in [(Key::Period, true), (Key::Comma, false)] {
@@ -221,6 +220,7 @@ impl StepPlayer {
         targets::mark(&response.response, "steps of a message");
     }
 
+    /// Draws the choice of the order.
     fn order_choice(&mut self, ui: &mut Ui, detail: &MessageDetail) {
         let mut order = self.order;
         ui.selectable_value(&mut order, Order::Entries, "Entry by entry")
@@ -231,6 +231,7 @@ impl StepPlayer {
         self.set_order(detail, order);
     }
 
+    /// Draws the buttons that move the position, and the button that plays or pauses.
     fn buttons(&mut self, ui: &mut Ui, detail: &MessageDetail) {
         if icon_button(ui, "⏮", "Before the first step", "") {
             self.pause_at(detail, 0);
@@ -255,6 +256,7 @@ impl StepPlayer {
         }
     }
 
+    /// Draws the fields for the number of steps done and for the current separator entry.
     fn position_fields(&mut self, ui: &mut Ui, detail: &MessageDetail) {
         let end = message_steps::steps(detail);
         let mut done = self.progress().done();
@@ -276,6 +278,7 @@ impl StepPlayer {
         }
     }
 
+    /// Draws the slider for the pace.
     fn pace_slider(&mut self, ui: &mut Ui) {
         // A slider that shows its number cannot wrap and would widen the pane.
         ui.spacing_mut().slider_width = 70.0;

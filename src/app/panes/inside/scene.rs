@@ -15,8 +15,10 @@ use crate::propagation::CompiledNetwork;
 
 /// The message that one frame of the pane shows.
 pub struct MessageScene<'a> {
+    /// The tables of the message.
     pub detail: &'a Arc<MessageDetail>,
     compiled: &'a CompiledNetwork,
+    /// Whether the tables have the additional columns that [`new`](Self::new) names.
     wide: bool,
 }
 
@@ -27,6 +29,7 @@ impl<'a> MessageScene<'a> {
         Self { detail, compiled, wide }
     }
 
+    /// The network of the message.
     fn network(&self) -> &'a Network {
         self.compiled.network()
     }
@@ -92,6 +95,7 @@ impl<'a> MessageScene<'a> {
         format!("{what} {name}: {}", counted(scope.entries(), "entry", "entries"))
     }
 
+    /// The table of the sender.
     fn sender<'s>(&'s self, player: &'s StepPlayer) -> Grid<'s> {
         let (detail, network) = (self.detail, self.network());
         let current = player.current(detail);
@@ -125,6 +129,7 @@ impl<'a> MessageScene<'a> {
         }
     }
 
+    /// The table of the separator, before and after the message.
     fn separator<'s>(&'s self, player: &'s StepPlayer) -> Grid<'s> {
         let (detail, network) = (self.detail, self.network());
         let current = player.current(detail);
@@ -166,6 +171,7 @@ impl<'a> MessageScene<'a> {
         }
     }
 
+    /// The table of the receiver, before and after the message.
     fn receiver<'s>(&'s self, player: &'s StepPlayer) -> Grid<'s> {
         let (detail, network) = (self.detail, self.network());
         let current = player.current(detail);

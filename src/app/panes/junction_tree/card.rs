@@ -28,6 +28,7 @@ pub fn show(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, item: &Item)
     }
 }
 
+/// Draws the card of clique `id`.
 fn clique_card(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, id: CliqueId) {
     let tree = compiled.tree();
     let root = if tree.root() == id { ", the root" } else { "" };
@@ -56,6 +57,7 @@ fn clique_card(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, id: Cliqu
     show_rest(ui, links.len(), "more neighbour", "more neighbours");
 }
 
+/// Draws the card of separator `id`.
 fn separator_card(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, id: SeparatorId) {
     let separator = &compiled.tree()[id];
     let [parent, child] = [separator.parent, separator.child].map(naming::clique_id);
@@ -67,6 +69,7 @@ fn separator_card(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, id: Se
     }
 }
 
+/// Draws the number of variables, the number of entries and the memory of a table.
 fn sizes(ui: &mut Ui, model: &Model, count: usize, entries: u64) {
     let precision = model.compute.engine.precision;
     let bytes = entries.saturating_mul(precision.bytes());
@@ -75,6 +78,7 @@ fn sizes(ui: &mut Ui, model: &Model, count: usize, entries: u64) {
     ui.label(format!("{count} · {entries} · {} in {precision}", numbers::human_bytes(bytes)));
 }
 
+/// Lists `variables` with their numbers of states and the names of some states.
 fn variables(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, variables: &[VariableId]) {
     let evidence = model.document.as_ref().map(|document| &document.evidence);
     Grid::new("variables").num_columns(3).spacing([10.0, 1.0]).show(ui, |ui| {

@@ -32,7 +32,7 @@ const TITLE_HEIGHT: f32 = 18.0;
 
 /// Two runs laid out for comparison, and what they were laid out from.
 #[derive(Debug)]
-pub(super) struct Comparison {
+pub(super) struct RunComparison {
     kept: Arc<KeptRun>,
     current: FinishedRun,
     layouts: [TimelineLayout; 2],
@@ -42,7 +42,7 @@ pub(super) struct Comparison {
     changes: Vec<Option<Change>>,
 }
 
-impl Comparison {
+impl RunComparison {
     fn new(
         kept: &Arc<KeptRun>,
         current: FinishedRun,
@@ -75,12 +75,12 @@ impl TimelinePane {
         else {
             return;
         };
-        let is_current = |comparison: &Comparison| {
+        let is_current = |comparison: &RunComparison| {
             Arc::ptr_eq(&comparison.kept, kept) && comparison.current == current
         };
         let comparison = match self.comparison.take().filter(is_current) {
             Some(comparison) => comparison,
-            None => Comparison::new(kept, current, trace, compiled),
+            None => RunComparison::new(kept, current, trace, compiled),
         };
         summary(ui, &comparison.alignment);
         let (_, whole) = ui.allocate_space(ui.available_size());
@@ -200,7 +200,7 @@ fn summary(ui: &mut Ui, alignment: &Alignment) {
 /// Draws the messages of both runs, those with the largest difference first.
 fn messages_table(
     ui: &mut Ui,
-    comparison: &Comparison,
+    comparison: &RunComparison,
     compiled: &CompiledNetwork,
     commands: &mut Commands,
 ) {

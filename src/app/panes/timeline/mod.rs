@@ -41,7 +41,7 @@ use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
 use crate::session::{EngineChoice, RunTimes};
 use alignment::Change;
 use axis::View;
-use compare::Comparison;
+use compare::RunComparison;
 use geometry::{GUTTER, Geometry};
 use layout::{RunKind, TimelineLayout};
 use panel::PanelView;
@@ -90,7 +90,7 @@ pub struct TimelinePane {
     /// Whether the kept run is compared with the current one.
     compares: bool,
     /// The two runs that are compared.
-    comparison: Option<Comparison>,
+    comparison: Option<RunComparison>,
     /// Distances in points by which the rows of the kept run and of the current run are scrolled.
     compare_scroll: [f32; 2],
 }

@@ -207,7 +207,7 @@ pub fn stages(trace: &MessageTrace, on_gpu: bool) -> Vec<Slice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::panes::timeline::shapes::{RowShape, nearest, shapes};
+    use crate::app::panes::timeline::shapes::{TrackShape, nearest, shapes};
     use crate::app::panes::timeline::slices::track_of_messages;
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(nearest(&tracks[0], 50.0, 1.0), Some(waiting));
         assert_eq!(waiting.related_message(), Some(input));
         let zoomed_out = shapes(&tracks[0], |t| (t / 200.0) as f32, (0.0, 300.0), 0.0, 2.0);
-        let RowShape::Column { shares, .. } = zoomed_out[0] else { panic!("{zoomed_out:?}") };
+        let TrackShape::Column { shares, .. } = zoomed_out[0] else { panic!("{zoomed_out:?}") };
         assert!((shares[3] - 0.45).abs() < 1e-3, "{shares:?}");
     }
 

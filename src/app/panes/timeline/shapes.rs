@@ -4,9 +4,9 @@
 use super::slices::{Slice, SliceKind};
 use crate::propagation::Phase;
 
-/// Part of a row as it is drawn. A pixel is a logical pixel, which egui calls a point.
+/// Part of a track as it is drawn. A pixel is a logical pixel, which egui calls a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum RowShape {
+pub enum TrackShape {
     /// A slice that is wide enough for a bar: left and right edge.
     Bar(Slice, f32, f32),
     /// A column one pixel wide, partly covered by slices too short for a bar.
@@ -54,7 +54,7 @@ pub fn shapes(
     view: (f64, f64),
     left: f32,
     right: f32,
-) -> Vec<RowShape> {
+) -> Vec<TrackShape> {
     /// Minimum width, in pixels, of a slice that is drawn as a bar.
     const MIN_BAR_WIDTH: f32 = 2.0;
     let mut coverage = Coverage::new(left, right);
@@ -63,7 +63,7 @@ pub fn shapes(
         let edges = [slice.start, slice.end].map(&x);
         let [start, end] = edges.map(|edge| edge.clamp(left, right));
         if edges[1] - edges[0] >= MIN_BAR_WIDTH {
-            shapes.push(RowShape::Bar(*slice, start, end));
+            shapes.push(TrackShape::Bar(*slice, start, end));
         } else {
             coverage.add(Coverage::index(slice.kind), start, end);
         }
@@ -116,11 +116,11 @@ impl Coverage {
     }
 
     /// The columns that are at least partly covered.
-    fn columns(self) -> impl Iterator<Item = RowShape> {
+    fn columns(self) -> impl Iterator<Item = TrackShape> {
         let left = self.left;
         let columns = self.columns.into_iter().enumerate();
         columns.filter(|(_, column)| column.iter().any(|&share| share > 0.0)).map(
-            move |(index, column)| RowShape::Column {
+            move |(index, column)| TrackShape::Column {
                 x: left + index as f32,
                 shares: column.map(|share| share.min(1.0)),
             },
@@ -141,7 +141,7 @@ mod tests {
             shapes(&track_of_messages(&spans), |t| (t / 50.0) as f32, (0.0, 1e4), 0.0, 200.0);
         assert_eq!(shapes.len(), 200);
         for shape in shapes {
-            let RowShape::Column { shares: [collect, distribute, ..], .. } = shape else {
+            let TrackShape::Column { shares: [collect, distribute, ..], .. } = shape else {
                 panic!("{shape:?}")
             };
             // Half of the time is covered, alternating between the phases.
@@ -154,9 +154,9 @@ mod tests {
     fn a_long_message_among_short_ones_is_drawn_as_a_bar() {
         let track = track_of_messages(&[(0.0, 1.0), (1.0, 500.0), (500.0, 501.0)]);
         let shapes = shapes(&track, |t| (t / 10.0) as f32, (0.0, 600.0), 0.0, 60.0);
-        let bars: Vec<_> = shapes.iter().filter(|s| matches!(s, RowShape::Bar(..))).collect();
+        let bars: Vec<_> = shapes.iter().filter(|s| matches!(s, TrackShape::Bar(..))).collect();
         assert_eq!(bars.len(), 1);
-        assert!(matches!(bars[0], RowShape::Bar(slice, ..) if *slice == track[1]));
+        assert!(matches!(bars[0], TrackShape::Bar(slice, ..) if *slice == track[1]));
         assert_eq!(shapes.len(), 3);
     }
 

@@ -41,6 +41,8 @@ pub(super) fn show(ui: &mut Ui, document: &Document, commands: &mut Commands) {
     }
 }
 
+/// Draws a finding with its button. The colour shows whether the finding is part of the conflict
+/// that makes the evidence impossible.
 fn row(
     ui: &mut Ui,
     document: &Document,

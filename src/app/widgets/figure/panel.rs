@@ -74,10 +74,8 @@ impl PanelView<'_> {
         }
         let layout = PanelLayout::new(panel);
         let has_names = matches!(panel.x.scale, Scale::Categories(_));
-        let max_chars = match has_names {
-            true => self.name_chars(ui, layout.x.high - layout.x.low),
-            false => usize::MAX,
-        };
+        let max_chars =
+            if has_names { self.name_chars(ui, layout.x.high - layout.x.low) } else { usize::MAX };
         let (x_ticks, y_ticks) = (layout.x.ticks(), layout.y.ticks());
         let (x_marks, y_marks) = (grid_marks(&x_ticks), grid_marks(&y_ticks));
         let x_axis = AxisHints::new_x()

@@ -6,7 +6,7 @@ use eframe::egui::{
 
 use super::{CHARACTER_WIDTH, Drawing, label};
 use crate::app::panes::timeline::alignment::Change;
-use crate::app::panes::timeline::shapes::{RowShape, between, shapes};
+use crate::app::panes::timeline::shapes::{TrackShape, between, shapes};
 use crate::app::panes::timeline::slices::{Cause, Slice, SliceKind};
 use crate::app::theme::ink_on;
 use crate::numbers;
@@ -34,7 +34,7 @@ impl Drawing<'_> {
             }
             painter.add(Shape::mesh(mesh));
             for shape in shapes {
-                if let RowShape::Bar(slice, from, to) = shape {
+                if let TrackShape::Bar(slice, from, to) = shape {
                     self.slice_label(&painter, slice, from..=to, y_range);
                 }
             }
@@ -46,10 +46,10 @@ impl Drawing<'_> {
     }
 
     /// Adds a bar or a column of a row to `mesh`.
-    fn add_shape(&self, mesh: &mut Mesh, shape: RowShape, y_range: Rangef) {
+    fn add_shape(&self, mesh: &mut Mesh, shape: TrackShape, y_range: Rangef) {
         let ground = self.ui.visuals().panel_fill;
         match shape {
-            RowShape::Bar(slice, from, to) => {
+            TrackShape::Bar(slice, from, to) => {
                 // A gap of one pixel separates neighbours that are wide enough for it.
                 let inset = if to - from > 4.0 { 0.5 } else { 0.0 };
                 let x_range = from + inset..=to - inset;
@@ -65,7 +65,7 @@ impl Drawing<'_> {
                 let fill = self.fill(slice);
                 mesh.add_colored_rect(Rect::from_x_y_ranges(x_range, y_range), fill);
             }
-            RowShape::Column { x, shares: [collect, distribute, work, wait] } => {
+            TrackShape::Column { x, shares: [collect, distribute, work, wait] } => {
                 let column = |y_range| Rect::from_x_y_ranges(x..=x + 1.0, y_range);
                 let line = Rangef::new(y_range.max - 3.0, y_range.max);
                 if wait > 0.0 {

@@ -75,7 +75,7 @@ struct DrawnState<K> {
     region: Rect,
 }
 
-/// Settings of a frame. All triangles must be made again when one of them changes.
+/// Settings of a frame on which all triangles depend.
 #[derive(Clone, Copy, PartialEq)]
 struct RenderSettings {
     zoom: f32,
