@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use cliquescope::engine::{self, Engine};
+use cliquescope::engine::{self, Engine, range_tolerance};
 use cliquescope::potential::Precision;
 use serde::Serialize;
 
@@ -22,6 +22,8 @@ struct Record {
     summary: &'static str,
     default: bool,
     precisions: &'static [Precision],
+    /// By precision: the maximum error of a posterior because of underflow. Rounding adds to it.
+    underflow_error: Vec<f64>,
     available: bool,
     /// Why the engine cannot run on this machine; null if it can.
     reason: Option<String>,
@@ -35,6 +37,7 @@ impl Record {
             summary: engine.summary(),
             default: engine.info() == engine::default_engine().info(),
             precisions: engine.precisions(),
+            underflow_error: engine.precisions().iter().copied().map(range_tolerance).collect(),
             available: reason.is_none(),
             reason,
         }

@@ -89,6 +89,7 @@ pub(super) fn explain(
             Ok(()) => Ok(true),
             Err(RunError::Impossible) => Ok(false),
             Err(RunError::Cancelled) => Err(PropagationError::Cancelled(Cancelled)),
+            Err(RunError::OutOfRange) => Err(PropagationError::OutOfRange),
             Err(RunError::Device(reason)) => Err(PropagationError::Device(reason)),
             Err(RunError::OutOfMemory(error)) => Err(error.into()),
         }

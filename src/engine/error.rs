@@ -14,6 +14,9 @@ pub enum RunError {
     Cancelled,
     /// The evidence has probability zero.
     Impossible,
+    /// The numbers of the propagation are out of the range of their type, and computing the case
+    /// again with numbers of any range would need more memory than the limit.
+    OutOfRange,
     /// The GPU failed or is lost. The text tells the user what happened. The propagator cannot be
     /// used any more, but the network can be loaded again, into the same engine or another.
     Device(String),
@@ -44,6 +47,12 @@ pub enum PropagationError {
     /// The evidence has probability zero.
     #[error(transparent)]
     Impossible(#[from] ImpossibleEvidence),
+    /// See [`RunError::OutOfRange`].
+    #[error(
+        "the probabilities differ by more than the number type can express, and computing with \
+         numbers of any range would need more memory than the limit"
+    )]
+    OutOfRange,
     /// The GPU failed or is lost.
     #[error("the GPU failed while propagating: {0}")]
     Device(String),

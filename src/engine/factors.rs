@@ -135,6 +135,15 @@ pub(super) fn smallest_nonzero(values: &[f64]) -> f64 {
     values.iter().copied().filter(|value| *value > 0.0).fold(1.0, f64::min)
 }
 
+/// By factor: the exponent of the power of two that its smallest nonzero value is at least; zero if
+/// no value is below one.
+pub(super) fn smallest_exponents(network: &Network) -> Vec<i32> {
+    network
+        .factors()
+        .map(|factor| smallest_nonzero(factor.values()).log2().floor() as i32)
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,6 +6,7 @@
 //! posteriors within the tolerance of their precision; `tests/conformance` checks this.
 
 mod batch;
+mod bounds;
 mod capabilities;
 mod cpu;
 #[cfg(feature = "cuda")]
@@ -21,16 +22,19 @@ mod load;
 pub mod message_steps;
 mod options;
 mod query;
+mod recompute;
 mod reference;
 mod sequential;
 mod simd;
 mod threads;
+mod wide;
 
 use std::time::Duration;
 
 pub use crate::allocate::OutOfMemory;
 #[doc(hidden)]
 pub use crate::lowering::{Optimisation, Optimisations};
+pub use bounds::tolerance as range_tolerance;
 pub use capabilities::{
     Algorithm, CPU, Capabilities, Device, EngineInfo, GPU, GPU_PAPER, REFERENCE, SEQUENTIAL,
 };
@@ -41,7 +45,8 @@ pub use interface::{BatchAnswers, Engine, GpuPropagator, Propagator};
 use load::{admit, check_precision, forecast, too_many_entries};
 pub use options::{LoadOptions, MappingLayout, PaperOptions, SECTOR, WARP, sectors};
 pub use query::{CaseQuery, propagate, propagate_batch, query, query_cases};
-use query::{one_at_a_time, rerun_impossible};
+use query::{one_at_a_time, rerun_out_of_range};
+use recompute::recomputing;
 pub use sequential::{Beliefs, MessageDetail, Stepper};
 
 /// The engines of this build, whether or not they can run on this machine. The default comes first.

@@ -308,6 +308,7 @@ pub fn propagate(
     match result {
         Ok(posteriors) => Ok(posteriors),
         Err(RunError::Cancelled) => Err(Cancelled.into()),
+        Err(RunError::OutOfRange) => Err(PropagationError::OutOfRange),
         Err(RunError::Device(reason)) => Err(PropagationError::Device(reason)),
         Err(RunError::OutOfMemory(error)) => Err(error.into()),
         Err(RunError::Impossible) => {
@@ -332,6 +333,7 @@ pub fn propagate_batch(
     let mut explain = |(case, answer): (&Evidence, Result<_, _>)| match answer {
         Ok(posteriors) => Ok(Ok(posteriors)),
         Err(RunError::Cancelled) => Err(Cancelled.into()),
+        Err(RunError::OutOfRange) => Err(PropagationError::OutOfRange),
         Err(RunError::Device(reason)) => Err(PropagationError::Device(reason)),
         Err(RunError::OutOfMemory(error)) => Err(error.into()),
         Err(RunError::Impossible) => diagnosis::explain(propagator, compiled, case, watch).map(Err),
@@ -359,22 +361,19 @@ pub(super) fn one_at_a_time(
     Ok(answers)
 }
 
-/// For each case that a batch found impossible, propagates this case alone and uses the answer of
-/// that run.
-///
-/// A batch has less numerical range than a single run, so it may report very unlikely evidence as
-/// impossible.
+/// For each case whose numbers are out of the range of a batch, propagates this case alone and uses
+/// the answer of that run, which has more range.
 ///
 /// # Errors
 /// [`Cancelled`] once `watch` is cancelled.
-pub(super) fn rerun_impossible(
+pub(super) fn rerun_out_of_range(
     answers: BatchAnswers,
     cases: &[Evidence],
     watch: &Watch,
     mut run: impl FnMut(&Evidence, &Watch) -> Result<Posteriors, RunError>,
 ) -> Result<BatchAnswers, Cancelled> {
     let rerun = |(answer, case): (_, &Evidence)| match answer {
-        Err(RunError::Impossible) => {
+        Err(RunError::OutOfRange) => {
             watch.check()?;
             match run(case, &watch.untimed_child()) {
                 Err(RunError::Cancelled) => Err(Cancelled),

@@ -4,20 +4,21 @@
 //! and findings. The engine uses the network and not its junction tree, so an error in the junction
 //! tree does not affect it. It is slow and meant for tests and small networks.
 //!
+//! Its numbers have an exponent of their own ([`Wide`]), so products neither underflow nor overflow.
+//!
 //! The method is that of Zhang and Poole, A simple approach to Bayesian network computations
 //! (1994).
 
 use std::borrow::Cow;
-use std::f64::consts::LN_2;
 use std::sync::Arc;
 
-use super::factors::FactorProduct;
+use super::wide::Wide;
 use super::{Engine, EngineInfo, LoadError, LoadOptions, Propagator, REFERENCE, RunError};
 use crate::allocate;
 use crate::cancel::CancelToken;
 use crate::graph::{self, Heuristic, MoralGraph, table_entries};
 use crate::network::{Evidence, Network, VariableId};
-use crate::potential::{Potential, Precision, Scope};
+use crate::potential::{Odometer, Precision, Scope};
 use crate::propagation::{CompiledNetwork, Forecast, Posteriors, Stage, Watch};
 
 /// Maximum number of variables for an exact forecast of memory, which simulates one elimination for
@@ -37,7 +38,7 @@ impl Engine for Reference {
         let network = compiled.network();
         let order = elimination_order(network);
         let peak = if order.len() <= MAX_EXACT_FORECAST { peak_entries } else { peak_bound };
-        let bytes = peak(network, &order).saturating_mul(Precision::F64.bytes());
+        let bytes = peak(network, &order).saturating_mul(size_of::<Wide>() as u64);
         Forecast::new(self.name(), precision, compiled, bytes)
     }
 
@@ -73,74 +74,104 @@ impl Loaded {
     fn eliminate_all(&self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         let (network, order) = (&*self.network, &self.order);
         watch.check()?;
-        let (factors, scale) = watch.stage(Stage::Initialise, || factors(network, evidence));
+        let factors = watch.stage(Stage::Initialise, || factors(network, evidence));
         watch.stage(Stage::Read, || {
             // P(e) is the result of summing out all variables.
-            let empty = Scope::default();
-            let (total, exponent) = eliminate(factors.clone(), order, &empty, watch)?;
-            let ln_p_evidence = total.values()[0].ln() + (exponent + scale) as f64 * LN_2;
+            let total = eliminate(factors.clone(), order, &Scope::default(), watch)?.values[0];
+            if total.is_zero() {
+                return Err(RunError::Impossible);
+            }
             let mut marginals = Vec::with_capacity(order.len());
             for variable in network.ids() {
                 let onto = Scope::of(network, [variable]);
-                marginals.push(eliminate(factors.clone(), order, &onto, watch)?.0);
+                marginals.push(eliminate(factors.clone(), order, &onto, watch)?.values);
             }
-            Ok(Posteriors::new(network, ln_p_evidence, |variable, states| {
-                states.copy_from_slice(marginals[variable.index()].values());
+            Ok(Posteriors::new(network, total.ln(), |variable, states| {
+                Wide::write_proportional(&marginals[variable.index()], states);
             }))
         })
     }
 }
 
-/// The factors of `network` and the findings of `evidence`, each scaled to a largest value in [1,
-/// 2), with the exponent of the power of two that undoes the scaling of their product. Every
-/// variable of a Markov network also has a factor of ones, because it may be in no other factor.
-fn factors(network: &Network, evidence: &Evidence) -> (Vec<Potential>, i64) {
-    let tables = network.factors().map(|factor| Potential::from_factor(network, factor));
-    let findings = evidence.iter().map(|(v, finding)| Potential::from_finding(network, v, finding));
-    let all = tables.chain(findings).chain(variable_scopes(network).map(Potential::one));
-    let mut factors: Vec<Potential> = all.collect();
-    // A factor that is zero everywhere is not scaled. The elimination then reports the evidence as
-    // impossible.
-    let scale = factors.iter_mut().map(|factor| i64::from(factor.rescale().unwrap_or(0)));
-    let exponent = -scale.sum::<i64>();
-    (factors, exponent)
+/// A table of numbers of any magnitude; the state of the last variable varies fastest.
+#[derive(Clone, Debug)]
+struct Table {
+    scope: Scope,
+    values: Vec<Wide>,
 }
 
-/// The product of `factors`, with all variables of `order` summed out except those in `onto`, and
-/// the exponent of the power of two to multiply it by.
-///
-/// Every intermediate product is rescaled so that products of many small numbers do not underflow.
+impl Table {
+    fn new(scope: Scope, values: impl Iterator<Item = f64>) -> Self {
+        Self { scope, values: values.map(Wide::new).collect() }
+    }
+
+    /// The sum over the states of `variable`.
+    fn without(&self, variable: VariableId) -> Self {
+        let scope = self.scope.without(variable);
+        let mut sums = allocate::with_capacity(scope.entries());
+        sums.resize(scope.entries(), Wide::ZERO);
+        for (&value, entry) in self.values.iter().zip(Odometer::new(&self.scope, &scope)) {
+            sums[entry] += value;
+        }
+        sums.iter_mut().for_each(|sum| *sum = sum.normalised());
+        Self { scope, values: sums }
+    }
+}
+
+/// The factors of `network` and the findings of `evidence`. Every variable of a Markov network also
+/// has a factor of ones, because it may be in no other factor.
+fn factors(network: &Network, evidence: &Evidence) -> Vec<Table> {
+    let tables = network.factors().map(|factor| {
+        let scope = Scope::of(network, factor.scope().iter().copied());
+        Table::new(scope, factor.values().iter().copied())
+    });
+    let findings = evidence.iter().map(|(variable, finding)| {
+        let states = 0..network[variable].cardinality();
+        Table::new(Scope::of(network, [variable]), states.map(|state| finding.weight(state)))
+    });
+    let ones = variable_scopes(network).map(|scope| {
+        let entries = scope.entries();
+        Table::new(scope, std::iter::repeat_n(1.0, entries))
+    });
+    tables.chain(findings).chain(ones).collect()
+}
+
+/// The product of `factors`, with all variables of `order` summed out except those in `onto`.
 fn eliminate(
-    mut factors: Vec<Potential>,
+    mut factors: Vec<Table>,
     order: &[VariableId],
     onto: &Scope,
     watch: &Watch,
-) -> Result<(Potential, i64), RunError> {
-    let mut exponent = 0_i64;
+) -> Result<Table, RunError> {
     for &variable in order.iter().filter(|variable| !onto.contains(**variable)) {
         watch.check()?;
         let (with, without): (Vec<_>, Vec<_>) =
-            factors.into_iter().partition(|factor| factor.scope().contains(variable));
-        let product = product(&with, &mut exponent)?;
+            factors.into_iter().partition(|factor| factor.scope.contains(variable));
+        let product = product(&with);
         drop(with);
         factors = without;
-        factors.push(product.marginal(&product.scope().without(variable)));
+        factors.push(product.without(variable));
     }
-    let result = product(&factors, &mut exponent)?;
-    debug_assert_eq!(result.scope(), onto, "all other variables were summed out");
-    Ok((result, exponent))
+    let result = product(&factors);
+    debug_assert_eq!(result.scope, *onto, "all other variables were summed out");
+    Ok(result)
 }
 
-/// The product of `factors`, scaled to a largest value in [1, 2). The exponent of the power of two
-/// that undoes the scaling is added to `exponent`.
-fn product(factors: &[Potential], exponent: &mut i64) -> Result<Potential, RunError> {
-    let scope = Scope::union(factors.iter().map(Potential::scope));
-    let tables = factors.iter().map(|factor| (factor.values(), factor.scope().clone()));
-    let (values, power) = FactorProduct::from_tables(&scope, tables.collect()).table();
-    let mut product = Potential::new(scope, values);
-    let scale = product.rescale().ok_or(RunError::Impossible)?;
-    *exponent += i64::from(power) - i64::from(scale);
-    Ok(product)
+/// The product of `factors`.
+fn product(factors: &[Table]) -> Table {
+    let scope = Scope::union(factors.iter().map(|factor| &factor.scope));
+    let mut entries: Vec<(&Table, Odometer)> =
+        factors.iter().map(|factor| (factor, Odometer::new(&scope, &factor.scope))).collect();
+    let mut values = allocate::with_capacity(scope.entries());
+    for _ in 0..scope.entries() {
+        let mut product = Wide::ONE;
+        for (factor, entries) in &mut entries {
+            let entry = entries.next().expect("an odometer does not end before its scope");
+            product *= factor.values[entry];
+        }
+        values.push(product.normalised());
+    }
+    Table { scope, values }
 }
 
 /// All variables in greedy order: each is a remaining variable whose elimination needs the smallest

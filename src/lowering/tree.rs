@@ -271,6 +271,12 @@ impl LoweredClique {
         Contraction { states: &self.states, axes, inputs, outputs }
     }
 
+    /// The number of entries of the clique's table; saturating.
+    #[must_use]
+    pub fn entries(&self) -> usize {
+        AxisSet::first(self.states.len()).entries(&self.states)
+    }
+
     /// The axes of `variables`. Variables that are observed, or have a single state, have none.
     pub fn axes_of(&self, variables: &[VariableId]) -> AxisSet {
         let position = |variable| self.variables.iter().position(|v| v == variable);

@@ -11,7 +11,7 @@ mod table;
 
 pub use mapping::{IndexMapping, Odometer, write_mapping};
 pub use mapping_tables::MappingTables;
-pub use real::{Entry, Precision, Real, ratio};
-pub(crate) use real::{halves, rescale};
+pub(crate) use real::rescale;
+pub use real::{Entry, Limits, Precision, Real, ratio};
 pub use scope::{Axis, Scope};
 pub use table::Potential;

@@ -60,6 +60,8 @@ pub trait Entry:
 {
     /// Zero.
     const ZERO: Self;
+    /// The range of this type.
+    const LIMITS: Limits;
 
     /// The number of this type that is nearest to `value`. For `u8`: zero if `value` is zero, and
     /// one otherwise.
@@ -69,8 +71,20 @@ pub trait Entry:
     fn to_f64(self) -> f64;
 }
 
+/// The range of a number type, as exponents of powers of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The smallest normal number. Smaller numbers have fewer digits.
+    pub normal: i32,
+    /// The smallest number.
+    pub smallest: i32,
+    /// A sum of numbers up to this does not overflow.
+    pub large: i32,
+}
+
 impl Entry for u8 {
     const ZERO: Self = 0;
+    const LIMITS: Limits = Limits { normal: 0, smallest: 0, large: 1 };
 
     #[inline]
     fn from_f64(value: f64) -> Self {
@@ -106,7 +120,7 @@ pub trait Real: Entry + AddAssign + MulAssign + Mul<Output = Self> {
 /// Two powers of two whose product is 2^`exponent`. Multiplying by both works even if 2^`exponent`
 /// itself is out of range.
 #[inline]
-pub(crate) fn halves<T: Real>(exponent: i32) -> (T, T) {
+fn halves<T: Real>(exponent: i32) -> (T, T) {
     let half = exponent / 2;
     (T::ONE.scale(half), T::ONE.scale(exponent - half))
 }
@@ -141,9 +155,14 @@ fn binary_exponent(value: f64) -> i32 {
 }
 
 macro_rules! impl_real {
-    ($real:ident, $precision:ident) => {
+    ($real:ident, $precision:ident, $large:literal) => {
         impl Entry for $real {
             const ZERO: Self = 0.0;
+            const LIMITS: Limits = Limits {
+                normal: $real::MIN_EXP - 1,
+                smallest: $real::MIN_EXP - $real::MANTISSA_DIGITS as i32,
+                large: $large,
+            };
 
             #[inline]
             fn from_f64(value: f64) -> Self {
@@ -180,8 +199,8 @@ macro_rules! impl_real {
     };
 }
 
-impl_real!(f32, F32);
-impl_real!(f64, F64);
+impl_real!(f32, F32, 120);
+impl_real!(f64, F64, 960);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! Progress, timing and cancellation of a running propagation.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -60,6 +60,9 @@ pub struct Watch {
     activities: Mutex<Vec<ActivityTiming>>,
     savings: OnceLock<Savings>,
     processed: OnceLock<Vec<u64>>,
+    recomputed: AtomicU32,
+    /// Nanoseconds.
+    recomputed_time: AtomicU64,
     /// The duration until the posteriors were ready.
     ended: OnceLock<Duration>,
     is_finished: AtomicBool,
@@ -104,6 +107,8 @@ impl Watch {
             activities: Mutex::default(),
             savings: OnceLock::new(),
             processed: OnceLock::new(),
+            recomputed: AtomicU32::new(0),
+            recomputed_time: AtomicU64::new(0),
             ended: OnceLock::new(),
             is_finished: AtomicBool::new(false),
         }
@@ -305,6 +310,24 @@ impl Watch {
         let _ = self.savings.set(savings);
     }
 
+    /// Calls `work`, which computes a case again because its numbers are out of the range of the
+    /// engine, and times it. `work` gets a watch that is cancelled together with this one.
+    pub fn recompute<R>(&self, work: impl FnOnce(&Self) -> R) -> R {
+        let start = self.elapsed();
+        let result = work(&self.untimed_child());
+        self.recomputed.fetch_add(1, Ordering::Relaxed);
+        let time = self.elapsed().saturating_sub(start);
+        self.recomputed_time.fetch_add(nanoseconds(time), Ordering::Relaxed);
+        result
+    }
+
+    /// Number of cases that were computed again because their numbers were out of the range of the
+    /// engine.
+    #[must_use]
+    pub fn recomputed(&self) -> u32 {
+        self.recomputed.load(Ordering::Relaxed)
+    }
+
     /// Records that the posteriors are ready. Later work, such as reading message times back from a
     /// device, does not count as part of the propagation. Further calls have no effect.
     pub fn note_end(&self) {
@@ -358,6 +381,8 @@ impl Watch {
             activities,
             processed: self.processed.get().cloned().unwrap_or_default(),
             savings: self.savings.get().copied().unwrap_or_default(),
+            recomputed: (self.recomputed() > 0)
+                .then(|| Duration::from_nanos(self.recomputed_time.load(Ordering::Relaxed))),
             elapsed: self.ended.get().copied().unwrap_or_else(|| self.elapsed()),
         }
     }

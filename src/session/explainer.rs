@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::cancel::CancelToken;
-use crate::engine::{Beliefs, MessageDetail, RunError, Stepper};
+use crate::engine::{Beliefs, MessageDetail, PropagationError, RunError, Stepper};
 use crate::mailbox::Mailbox;
 use crate::network::Evidence;
 use crate::propagation::{CompiledNetwork, MemoryLimit, MessageId};
@@ -187,6 +187,10 @@ fn explain(
         RunError::Impossible => Interruption::Failed(
             "The evidence is impossible: this message is never passed.".to_owned(),
         ),
+        RunError::OutOfRange => {
+            let error = PropagationError::OutOfRange;
+            Interruption::Failed(format!("Messages cannot be shown: {error}"))
+        }
         RunError::Device(reason) => Interruption::Failed(reason),
         RunError::OutOfMemory(error) => Interruption::Failed(error.to_string()),
     })?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::engine::{ImpossibleEvidence, LoadError, OutOfMemory, QueryError};
+use crate::engine::{ImpossibleEvidence, LoadError, OutOfMemory, PropagationError, QueryError};
 use crate::format::{OpenError, ReadNetwork};
 use crate::graph::KnownOrders;
 use crate::network::Evidence;
@@ -141,6 +141,10 @@ pub enum Failure {
     /// The evidence has probability zero.
     #[error(transparent)]
     Impossible(#[from] ImpossibleEvidence),
+    /// The numbers are out of range; see
+    /// [`RunError::OutOfRange`](crate::engine::RunError::OutOfRange).
+    #[error(transparent)]
+    OutOfRange(PropagationError),
     /// The GPU failed, and there is no other engine to replace it.
     #[error("the GPU failed while propagating: {0}")]
     Device(String),

@@ -5,12 +5,14 @@
 //! missing. [`subject::EXEMPTIONS`] lists the networks that an engine may skip, with the reasons.
 
 mod brute_force;
+mod exact;
 mod extremes;
 mod failures;
 mod fixtures;
 mod goldens;
 mod large;
 mod laws;
+mod magnitudes;
 mod markov;
 mod repeats;
 mod small;
@@ -67,6 +69,10 @@ macro_rules! cases {
             extremes: many_single_state_variables, a_cause_contradicted_by_all_its_effects,
                 effects_unlikely_under_every_cause,
                 likelihoods_near_the_limits_of_f64, a_long_chain;
+            magnitudes: entries_down_to_1e_6, entries_down_to_1e_30, entries_down_to_1e_100,
+                entries_down_to_1e_300, entries_down_to_the_smallest_numbers,
+                hundreds_of_features_for_and_against_a_class,
+                a_case_among_many_has_its_own_answer, a_chain_of_10_000_observations;
             goldens: asia, cancer, child, insurance, alarm, water, mildew, barley, pigs, diabetes,
                 munin2, munin3, munin4;
             large: a_chain_of_100_000_variables, a_star_of_100_000_variables;

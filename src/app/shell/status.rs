@@ -120,6 +120,14 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
             Some(_) => format!("The last propagation. With the timing of its messages: {traced}"),
             None => "The last propagation, with the timing of its messages".to_owned(),
         };
+        let hover = match result.trace.recomputed {
+            Some(again) => format!(
+                "{hover}. The numbers were out of the engine's range, and computing again with \
+                 numbers of any range took {}",
+                numbers::duration(again)
+            ),
+            None => hover,
+        };
         if let Some(recorded) = document.shown {
             let median = Duration::from_secs_f64(recorded.run.propagate_us.median / 1e6);
             let recorded_time = format!("{} recorded", numbers::duration(median));

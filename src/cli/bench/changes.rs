@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cliquescope::cancel::CancelToken;
 use cliquescope::clock::Instant;
-use cliquescope::engine::{Propagator, RunError};
+use cliquescope::engine::{PropagationError, Propagator, RunError};
 use cliquescope::network::{Evidence, Network, VariableId, state_at};
 use cliquescope::propagation::{Savings, Watch};
 use cliquescope::statistics::Quantiles;
@@ -166,6 +166,7 @@ pub fn failure(error: RunError) -> String {
         RunError::Impossible => "the evidence is impossible".to_owned(),
         RunError::Cancelled => "the propagation was cancelled".to_owned(),
         RunError::OutOfMemory(error) => error.to_string(),
+        RunError::OutOfRange => PropagationError::OutOfRange.to_string(),
         RunError::Device(reason) => format!("the GPU failed while propagating: {reason}"),
     }
 }

@@ -28,6 +28,8 @@ pub struct Runs {
     pub propagate_ms: Quantiles,
     /// What the last propagation skipped.
     pub savings: Savings,
+    /// Whether the numbers were out of the engine's range, so that the case was computed again.
+    pub recomputed: bool,
 }
 
 /// Times `repeat` propagations from scratch, after one for warming up.
@@ -38,14 +40,15 @@ pub fn time(
     repeat: u32,
 ) -> Result<Runs, String> {
     let mut times = Vec::with_capacity(repeat as usize + 1);
-    let mut savings = Savings::default();
+    let (mut savings, mut recomputed) = (Savings::default(), false);
     for _ in 0..=repeat {
         let watch = Watch::untimed(CancelToken::new());
         times.push(time_once(propagator, compiled, evidence, &watch)?);
         savings = watch.trace().savings;
+        recomputed = watch.recomputed() > 0;
     }
     times.remove(0);
-    Ok(Runs { propagate_ms: spread(&times), savings })
+    Ok(Runs { propagate_ms: spread(&times), savings, recomputed })
 }
 
 /// The time of one propagation from scratch.
@@ -122,6 +125,9 @@ pub struct Batch {
     pub cases: usize,
     /// Number of cases with probability zero.
     pub impossible: usize,
+    /// Number of cases that were computed again because their numbers were out of the engine's
+    /// range.
+    pub recomputed: u32,
     /// Time for all cases together, in milliseconds.
     pub batch_ms: Quantiles,
     /// Cases per second, according to the median time.
@@ -154,14 +160,17 @@ pub fn batch<'c>(
 ) -> Result<Batch, String> {
     let watch = Watch::untimed(CancelToken::new());
     let mut times = vec![Duration::ZERO; repeat as usize];
-    let (mut cases, mut impossible) = (0, 0);
+    let (mut cases, mut impossible, mut recomputed) = (0, 0, 0);
     let mut alone = None;
     for block in blocks {
         let block = block?;
-        let run = |propagator: &mut dyn Propagator| {
+        // Counts the cases that the last run computed again.
+        let mut counting = watch.untimed_child();
+        let mut run = |propagator: &mut dyn Propagator| {
+            counting = watch.untimed_child();
             propagator.forget();
             let started = Instant::now();
-            let answers = propagator.run_batch(&block, &watch);
+            let answers = propagator.run_batch(&block, &counting);
             let elapsed = started.elapsed();
             answers.map(|answers| (elapsed, answers)).map_err(|error| error.to_string())
         };
@@ -171,6 +180,7 @@ pub fn batch<'c>(
             (elapsed, answers) = run(propagator)?;
             *time += elapsed;
         }
+        recomputed += counting.recomputed();
         cases += block.len();
         impossible += answers.iter().filter(|answer| answer.is_err()).count();
         if alone.is_none() {
@@ -183,6 +193,7 @@ pub fn batch<'c>(
     Ok(Batch {
         cases,
         impossible,
+        recomputed,
         batch_ms,
         cases_per_second: cases as f64 / batch_ms.median * 1e3,
         gpus,

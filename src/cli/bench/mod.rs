@@ -336,6 +336,7 @@ impl<'a> EngineBench<'a> {
             messages: compiled.plan().messages().len(),
             peak_bytes: self.propagator.peak_bytes(),
             savings: runs.savings,
+            recomputed: runs.recomputed,
             timing_cost,
         }))
     }

@@ -72,6 +72,8 @@ pub struct TimedRecord {
     pub messages: usize,
     pub peak_bytes: u64,
     pub savings: Savings,
+    /// Whether the case was computed again because its numbers were out of the engine's range.
+    pub recomputed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timing_cost: Option<Box<TimingCost>>,
 }
@@ -126,6 +128,7 @@ pub fn as_text(records: &[Record]) -> String {
         &[
             "cases",
             "impossible",
+            "computed again",
             "batch ms",
             "cases/s",
             "GPUs",
@@ -214,11 +217,19 @@ impl TimedRecord {
 
 impl BatchRecord {
     fn cells(&self) -> Vec<String> {
-        let Batch { cases, impossible, batch_ms, cases_per_second, gpus, one_at_a_time } =
-            &self.batch;
+        let Batch {
+            cases,
+            impossible,
+            recomputed,
+            batch_ms,
+            cases_per_second,
+            gpus,
+            one_at_a_time,
+        } = &self.batch;
         vec![
             thousands(*cases as u64),
             impossible.to_string(),
+            recomputed.to_string(),
             ms(batch_ms.median),
             thousands(*cases_per_second as u64),
             gpus.map_or(String::new(), |gpus| gpus.to_string()),

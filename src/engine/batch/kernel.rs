@@ -24,7 +24,8 @@ pub struct Scales<T> {
 simd_dispatch!(
     /// Computes the rows of `operation` from the messages `inputs`, each multiplied by its scale.
     /// An input that the kind of the operation does not have is an empty slice. Writes the entries
-    /// into `result`, and the largest entry of each case into `largest`.
+    /// into `result`. Writes the largest entry of each case into `range[0]`, and the smallest entry
+    /// other than zero, or infinity, into `range[1]`.
     pub compute<Real>, compute_rows,
     (
         plan: &Plan<T>,
@@ -32,7 +33,7 @@ simd_dispatch!(
         scales: &Scales<T>,
         inputs: [&[PerCase<T>]; 2],
         result: &mut [PerCase<T>],
-        largest: &mut PerCase<T>
+        range: &mut [PerCase<T>; 2]
     )
 );
 
@@ -44,14 +45,18 @@ fn compute_rows<T: Real>(
     scales: &Scales<T>,
     inputs: [&[PerCase<T>]; 2],
     result: &mut [PerCase<T>],
-    largest: &mut PerCase<T>,
+    range: &mut [PerCase<T>; 2],
 ) {
     let [first, second] = inputs;
     let rows = &plan.rows[operation.rows.clone()];
+    let infinity = T::from_f64(f64::INFINITY);
     let mut max = [T::ZERO; CASES_PER_GROUP];
+    let mut min = [infinity; CASES_PER_GROUP];
     let mut write = |entry: u32, sum: PerCase<T>| {
         for case in 0..CASES_PER_GROUP {
             max[case] = if sum[case] > max[case] { sum[case] } else { max[case] };
+            let nonzero = if sum[case] > T::ZERO { sum[case] } else { infinity };
+            min[case] = if nonzero < min[case] { nonzero } else { min[case] };
         }
         result[entry as usize] = sum;
     };
@@ -103,5 +108,5 @@ fn compute_rows<T: Real>(
             }
         }
     }
-    *largest = max;
+    *range = [max, min];
 }

@@ -51,6 +51,8 @@ pub struct Operation {
     pub factors: Vec<Message>,
     /// Number of terms of all rows.
     pub terms: usize,
+    /// The smallest constant of all terms; at most one.
+    pub smallest: f64,
 }
 
 /// The number and position of a message.
@@ -205,7 +207,7 @@ impl<T: Real> Plan<T> {
         let first_row = self.rows.len();
         let merges = source.may_repeat_terms(tree);
         let mut terms: Vec<Term> = Vec::new();
-        let mut count = 0;
+        let (mut count, mut smallest) = (0, 1.0_f64);
         for (_, row) in rows {
             terms.clear();
             terms.extend(configurations_of_row(row).iter().map(|&at| {
@@ -217,6 +219,7 @@ impl<T: Real> Plan<T> {
                 merge_equal(&mut terms);
             }
             count += terms.len();
+            smallest = terms.iter().map(|term| term.value).fold(smallest, f64::min);
             self.add_row(source.kind, row, &terms);
         }
         let incoming = |link: &&Link| messages[link.edge][1 - link.end];
@@ -226,6 +229,7 @@ impl<T: Real> Plan<T> {
             result,
             factors: source.others.iter().map(incoming).collect(),
             terms: count,
+            smallest,
         }
     }
 

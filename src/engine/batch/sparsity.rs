@@ -3,7 +3,7 @@
 //! A configuration of a clique is a state for each of its variables. A configuration that is
 //! impossible without evidence is impossible given any evidence, and is left out.
 
-use crate::engine::factors::FactorProduct;
+use crate::engine::factors::{FactorProduct, smallest_exponents};
 use crate::graph::{Clique, CliqueId};
 use crate::network::{Network, VariableId};
 use crate::potential::{Odometer, Real, Scope, rescale};
@@ -105,9 +105,13 @@ pub fn possible_configurations(compiled: &CompiledNetwork) -> Option<(Vec<Config
     cliques.iter().all(|own| !own.codes.is_empty()).then_some((cliques, exponent))
 }
 
+/// If the smallest values of a clique's factors have a product below two to the power of this, a
+/// potential might underflow to zero and so be left out.
+const MIN_POTENTIAL: i32 = -900;
+
 /// The nonzero potentials of every clique, scaled so that the largest of each clique is in [1, 2);
 /// and the exponent of the power of two by which their product over all cliques must be multiplied.
-/// `None` if all potentials of a clique are zero.
+/// `None` if all potentials of a clique are zero, or if some might underflow.
 fn potentials(compiled: &CompiledNetwork) -> Option<(Vec<Configurations>, i64)> {
     let (network, tree) = (compiled.network(), compiled.tree());
     let scope = |clique: &Clique| Scope::of(network, clique.variables.iter().copied());
@@ -127,6 +131,13 @@ fn potentials(compiled: &CompiledNetwork) -> Option<(Vec<Configurations>, i64)> 
         exponent += i64::from(power - scale);
         Some(Configurations { codes, values })
     };
+    let mut smallest = vec![0; scopes.len()];
+    for (factor, exponent) in network.factor_ids().zip(smallest_exponents(network)) {
+        smallest[compiled.factor_home(factor).index()] += exponent;
+    }
+    if smallest.iter().any(|exponent| *exponent < MIN_POTENTIAL) {
+        return None;
+    }
     let products = FactorProduct::for_cliques(compiled, &scopes);
     let all = products.into_iter().map(nonzero).collect::<Option<Vec<_>>>()?;
     Some((all, exponent))

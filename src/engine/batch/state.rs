@@ -4,6 +4,7 @@ use std::f64::consts::LN_2;
 use std::sync::Arc;
 
 use crate::allocate;
+use crate::engine::bounds::Loss;
 use crate::engine::{BatchAnswers, RunError};
 use crate::network::{Evidence, Finding};
 use crate::potential::{Precision, Real};
@@ -84,8 +85,12 @@ impl Buffers {
 pub struct GroupState<T> {
     /// By buffer: the entries of the message that it currently holds.
     messages: Vec<Vec<PerCase<T>>>,
-    /// By message: its largest entry for each case.
-    largest: Vec<PerCase<T>>,
+    /// By message: for each case, its largest entry and its smallest entry other than zero.
+    ranges: Vec<[PerCase<T>; 2]>,
+    /// The messages of which entries were raised; see [`bounds`](crate::engine::bounds).
+    raised: Vec<Raised>,
+    /// By case: whether a weight of a finding is below the normal numbers of `T`.
+    has_tiny_weight: [bool; CASES_PER_GROUP],
     /// By message and case: the exponent of the power of two by which the message must be
     /// multiplied.
     exponents: Vec<[i64; CASES_PER_GROUP]>,
@@ -94,18 +99,32 @@ pub struct GroupState<T> {
     weight_exponents: [i64; CASES_PER_GROUP],
 }
 
+/// A message whose small entries were raised for one case.
+struct Raised {
+    /// The number of the message.
+    message: usize,
+    case: usize,
+    /// The level to which entries were raised, as the exponent of a power of two.
+    level: i32,
+    /// Number of entries of the message.
+    entries: usize,
+}
+
+/// Entries are raised to the error of their message times two to the power of this, so that entries
+/// that are not raised have a relative error of at most one part in it.
+const ABOVE_ERROR: i32 = 40;
+
 impl<T: Real> GroupState<T> {
     /// A state without messages.
     pub fn new(plan: &Plan<T>, buffers: &Buffers) -> Self {
-        let mut largest = vec![[T::ZERO; CASES_PER_GROUP]; plan.messages];
-        for ends in &plan.variables {
-            // Weights are at most one.
-            largest[ends.weights.number as usize] = [T::ONE; CASES_PER_GROUP];
-        }
+        // Weights are at most one.
+        let ranges = vec![[[T::ONE; CASES_PER_GROUP]; 2]; plan.messages];
         let buffer = |&size: &usize| allocate::zeros(size);
         Self {
             messages: buffers.sizes.iter().map(buffer).collect(),
-            largest,
+            ranges,
+            raised: Vec::new(),
+            has_tiny_weight: [false; CASES_PER_GROUP],
             exponents: vec![[0; CASES_PER_GROUP]; plan.messages],
             weight_exponents: [0; CASES_PER_GROUP],
         }
@@ -113,7 +132,7 @@ impl<T: Real> GroupState<T> {
 
     /// Bytes of one state for `plan`.
     pub fn bytes(plan: &Plan<T>, buffers: &Buffers) -> usize {
-        let per_message = size_of::<PerCase<T>>() + size_of::<[i64; CASES_PER_GROUP]>();
+        let per_message = size_of::<[PerCase<T>; 2]>() + size_of::<[i64; CASES_PER_GROUP]>();
         buffers.entries() * size_of::<PerCase<T>>() + plan.messages * per_message
     }
 
@@ -121,7 +140,11 @@ impl<T: Real> GroupState<T> {
     pub fn enter(&mut self, plan: &Plan<T>, buffers: &Buffers, cases: &[Evidence]) {
         for ends in &plan.variables {
             self.messages[buffers.of(ends.weights)].fill([T::ONE; CASES_PER_GROUP]);
+            self.ranges[ends.weights.number as usize][1] = [T::ONE; CASES_PER_GROUP];
         }
+        self.raised.clear();
+        self.has_tiny_weight = [false; CASES_PER_GROUP];
+        let normal = T::ONE.scale(T::LIMITS.normal);
         self.weight_exponents = [0; CASES_PER_GROUP];
         for (number, case) in cases.iter().enumerate() {
             for (variable, finding) in case.iter() {
@@ -129,8 +152,15 @@ impl<T: Real> GroupState<T> {
                 let (scale, exponent) = weight_scale(finding);
                 self.weight_exponents[number] += exponent;
                 let weights = &mut self.messages[buffers.of(ends.weights)];
+                let smallest = &mut self.ranges[ends.weights.number as usize][1][number];
                 for (state, weight) in weights.iter_mut().enumerate() {
-                    weight[number] = T::from_f64(finding.weight(state).scale(scale));
+                    let exact = finding.weight(state);
+                    let value = T::from_f64(exact.scale(scale));
+                    weight[number] = value;
+                    self.has_tiny_weight[number] |= exact > 0.0 && value < normal;
+                    if value > T::ZERO && value < *smallest {
+                        *smallest = value;
+                    }
                 }
             }
         }
@@ -141,12 +171,15 @@ impl<T: Real> GroupState<T> {
         let mut scales =
             Scales { first: [T::ONE; CASES_PER_GROUP], second: [T::ONE; CASES_PER_GROUP] };
         let mut exponents = [0; CASES_PER_GROUP];
+        let mut shifts = [[0; CASES_PER_GROUP]; 2];
         let both = [(&mut scales.first, FIRST_INPUT_EXPONENT), (&mut scales.second, 0)];
-        for ((scales, target), factor) in both.into_iter().zip(&operation.factors) {
-            let largest = &self.largest[factor.number as usize];
+        let inputs = both.into_iter().zip(&operation.factors).zip(&mut shifts);
+        for (((scales, target), factor), shifts) in inputs {
+            let [largest, _] = &self.ranges[factor.number as usize];
             let before = &self.exponents[factor.number as usize];
             for case in 0..CASES_PER_GROUP {
                 let shift = shift(largest[case], target);
+                shifts[case] = shift;
                 scales[case] = T::ONE.scale(shift);
                 exponents[case] += before[case] - i64::from(shift);
             }
@@ -160,8 +193,75 @@ impl<T: Real> GroupState<T> {
             factor.map_or(&[], |factor| &self.messages[buffers.of(*factor)])
         };
         let inputs = [input(0), input(1)];
-        compute(plan, operation, &scales, inputs, &mut result, &mut self.largest[number]);
+        compute(plan, operation, &scales, inputs, &mut result, &mut self.ranges[number]);
+        let may_underflow = self.may_underflow(operation, &scales);
+        for case in (0..CASES_PER_GROUP).filter(|&case| may_underflow[case]) {
+            let shifts = shifts.map(|shifts| shifts[case]);
+            self.raise(operation, case, shifts, &mut result);
+        }
         self.messages[buffer] = result;
+    }
+
+    /// By case: whether a product of the operation may have been below the normal numbers.
+    fn may_underflow(&self, operation: &Operation, scales: &Scales<T>) -> [bool; CASES_PER_GROUP] {
+        let smallest = |which: usize| match operation.factors.get(which) {
+            Some(factor) => self.ranges[factor.number as usize][1],
+            None => [T::ONE; CASES_PER_GROUP],
+        };
+        let (first, second) = (smallest(0), smallest(1));
+        let (value, normal) = (T::from_f64(operation.smallest), T::ONE.scale(T::LIMITS.normal));
+        std::array::from_fn(|case| {
+            // All products that the kernel computes, in the orders of all kinds of operations.
+            let unscaled = value * first[case];
+            let one = unscaled * scales.first[case];
+            let scaled = first[case] * scales.first[case];
+            let both = one * second[case];
+            let other = second[case] * scales.second[case];
+            let products = [unscaled, one, scaled, both, both * scales.second[case], other];
+            products.into_iter().any(|product| product < normal)
+        })
+    }
+
+    /// Raises the small entries of `result`, the message of `operation`, for one case. `shifts` are
+    /// the exponents of the scales of the two inputs.
+    fn raise(
+        &mut self,
+        operation: &Operation,
+        case: usize,
+        shifts: [i32; 2],
+        result: &mut [PerCase<T>],
+    ) {
+        let terms = operation.terms.max(2).ilog2() as i32 + 1;
+        // What underflows may be multiplied by the scales afterwards.
+        let amplified: i32 = shifts.into_iter().map(|shift| shift.max(0)).sum();
+        let level = T::LIMITS.smallest + amplified + terms + ABOVE_ERROR;
+        let lowest = T::ONE.scale(level);
+        let entries = operation.rows.len();
+        for entry in &mut result[..entries] {
+            entry[case] = if entry[case] < lowest { lowest } else { entry[case] };
+        }
+        let message = operation.result.number as usize;
+        let [largest, smallest] = &mut self.ranges[message];
+        smallest[case] = lowest;
+        if largest[case] < lowest {
+            largest[case] = lowest;
+        }
+        self.raised.push(Raised { message, case, level, entries });
+    }
+
+    /// The probability mass that raised entries may have added to `case`. `log2_total` is the
+    /// logarithm of P(e), without the exponents of weights and of the plan.
+    fn loss(&self, case: usize, log2_total: f64) -> Loss {
+        let mut loss = Loss::default();
+        for raised in self.raised.iter().filter(|raised| raised.case == case) {
+            // The message in the other direction, and the total in units of both messages.
+            let other = raised.message ^ 1;
+            let exponent = self.exponents[raised.message][case] + self.exponents[other][case];
+            let largest = self.ranges[other][0][case].to_f64().log2();
+            let mass = f64::from(raised.level) + (raised.entries as f64).log2() + largest;
+            loss.add((mass - log2_total + exponent as f64).exp2(), 1.0);
+        }
+        loss
     }
 
     /// The answers to `cases`. All messages must have been computed. `offsets` has the position of
@@ -176,8 +276,8 @@ impl<T: Real> GroupState<T> {
     ) -> BatchAnswers {
         let states = offsets[offsets.len() - 1];
         let mut values: Vec<Vec<f64>> = cases.iter().map(|_| vec![0.0; states]).collect();
-        // A sum below this minimum may have lost digits or even all terms to underflow. Such a case
-        // is reported as impossible, and callers then propagate this case alone.
+        // A sum below this minimum may have lost digits or even all terms to underflow. Callers then
+        // propagate this case alone.
         let min_sum = match T::PRECISION {
             Precision::F32 => 1e-36,
             Precision::F64 => 1e-290,
@@ -194,16 +294,17 @@ impl<T: Real> GroupState<T> {
                     *value = weights[state][case].to_f64() * others[state][case].to_f64();
                 }
                 sums[case] = values.iter().sum();
-                are_possible[case] &= sums[case] > min_sum;
+                are_possible[case] &= sums[case] > min_sum && sums[case].is_finite();
                 let scale = 1.0 / sums[case];
                 values.iter_mut().for_each(|value| *value *= scale);
             }
         }
         let exponents = &self.exponents[plan.variables[0].others.number as usize];
         let answer = |(case, values): (usize, Vec<f64>)| {
-            if !are_possible[case] {
-                return Err(RunError::Impossible);
+            if !are_possible[case] || self.has_tiny_weight[case] {
+                return Err(RunError::OutOfRange);
             }
+            self.loss(case, sums[case].log2() + exponents[case] as f64).check(T::PRECISION)?;
             let exponent = plan.exponent + exponents[case] + self.weight_exponents[case];
             let ln = f64::ln(sums[case]) + exponent as f64 * LN_2 + ln_scale;
             Ok(Posteriors::from_values(Arc::clone(offsets), values, ln))

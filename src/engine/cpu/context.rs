@@ -38,7 +38,18 @@ pub struct TableInputs<'a> {
     /// By variable: the observed state if the variable was removed from the cliques. The tables
     /// then hold only the entries for this state.
     pub observed: &'a [Option<usize>],
+    /// By factor: the exponent of its smallest nonzero value; see
+    /// [`smallest_exponents`](crate::engine::factors::smallest_exponents).
+    pub smallest: &'a [i32],
     /// Threads for large tables.
     pub threads: Option<&'a ThreadPool>,
     pub optimisations: Optimisations,
+}
+
+impl<'a> TableInputs<'a> {
+    /// For finding out which tables there are and which entries are zero, without making tables.
+    pub fn of_structure(network: &'a Network, observed: &'a [Option<usize>]) -> Self {
+        let optimisations = Optimisations::default();
+        Self { network, observed, smallest: &[], threads: None, optimisations }
+    }
 }

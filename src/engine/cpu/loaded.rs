@@ -20,9 +20,10 @@ use crate::engine::cpu::propagate::{Shared, ThreadState};
 use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tables::sparsity::TreePlan;
 use crate::engine::cpu::tree::structure::Structure;
+use crate::engine::factors::smallest_exponents;
 use crate::engine::simd::Baseline;
 use crate::engine::threads::Threads;
-use crate::engine::{BatchAnswers, Propagator, RunError, one_at_a_time, rerun_impossible};
+use crate::engine::{BatchAnswers, Propagator, RunError, one_at_a_time, rerun_out_of_range};
 use crate::lowering::{Optimisation, Optimisations};
 use crate::network::Evidence;
 use crate::potential::Real;
@@ -79,9 +80,10 @@ impl<T: Real> Loaded<T> {
         let observed = vec![None; network.variables().len()];
         let structure = Structure::new(network, shape, None, optimisations);
         let threads = (threads > 1).then(|| Threads::new(threads)).flatten();
-        let threads_of_pool = threads.as_deref();
+        let (smallest, pool) = (smallest_exponents(network), threads.as_deref());
+        let observed = &*observed;
         let inputs =
-            TableInputs { network, observed: &observed, threads: threads_of_pool, optimisations };
+            TableInputs { network, observed, smallest: &smallest, threads: pool, optimisations };
         let plan = TreePlan::new(&structure, inputs);
         let bytes = loading_bytes(&structure, plan.as_ref(), inputs, T::PRECISION);
         let (full_tree, memory) = match plan {
@@ -177,7 +179,7 @@ impl<T: Real> Loaded<T> {
             && let Some(runner) = &mut self.batch.runner
         {
             let answers = runner.run(self.threads.as_deref(), cases, watch)?;
-            return rerun_impossible(answers, cases, watch, |case, watch| {
+            return rerun_out_of_range(answers, cases, watch, |case, watch| {
                 self.forget();
                 self.run(case, watch)
             });

@@ -77,11 +77,14 @@ mod vector;
 
 use std::sync::Arc;
 
-use super::{CPU, Engine, EngineInfo, LoadError, LoadOptions, Propagator};
+use super::wide::Wide;
+use super::{CPU, Engine, EngineInfo, LoadError, LoadOptions, Propagator, RunError, recomputing};
 use crate::allocate;
 use crate::lowering::{Optimisations, Program};
 use crate::potential::Precision;
-use crate::propagation::{CompiledNetwork, Forecast, Form, FormForecast, MessageId, Phase};
+use crate::propagation::{
+    CompiledNetwork, Forecast, Form, FormForecast, MemoryLimit, MessageId, Phase,
+};
 use context::TableInputs;
 use loaded::Loaded;
 use memory::Footprint;
@@ -131,27 +134,35 @@ impl Engine for Cpu {
         let Some(form) = form else {
             return Err(forecast.check(memory).expect_err("no form fits").into());
         };
-        let (compiled, threads) = (Arc::clone(compiled), options.threads);
+        let threads = options.threads;
         let limit = memory.bytes();
+        let shared = || Arc::clone(compiled);
         let load = || -> Box<dyn Propagator> {
             match (form.form, precision) {
                 (Form::TableFree, _) => {
-                    let program = forms.program.expect("the form has a program");
-                    Box::new(TableFree::new(compiled, program, threads, form.bytes, optimisations))
+                    let (program, bytes) = (forms.program.expect("it was planned"), form.bytes);
+                    Box::new(TableFree::<f64>::new(
+                        shared(),
+                        program,
+                        threads,
+                        bytes,
+                        optimisations,
+                    ))
                 }
                 // The program is dropped before tables are made.
                 (Form::Tables, Precision::F32) => {
                     drop(forms);
-                    Box::new(Loaded::<f32>::new(compiled, threads, limit, optimisations))
+                    Box::new(Loaded::<f32>::new(shared(), threads, limit, optimisations))
                 }
                 (Form::Tables, Precision::F64) => {
                     drop(forms);
-                    Box::new(Loaded::<f64>::new(compiled, threads, limit, optimisations))
+                    Box::new(Loaded::<f64>::new(shared(), threads, limit, optimisations))
                 }
             }
         };
-        allocate::or_error(load)
-            .map_err(|error| LoadError::OutOfMemory { engine: self.name(), error })
+        let engine = allocate::or_error(load)
+            .map_err(|error| LoadError::OutOfMemory { engine: self.name(), error })?;
+        Ok(recomputing(engine, compiled, options))
     }
 }
 
@@ -174,6 +185,24 @@ const PRODUCT_NS: f64 = 0.4;
 
 /// As [`PRODUCT_NS`], per clique: planning its contractions.
 const PLAN_CLIQUE_NS: f64 = 12_000.0;
+
+/// A propagator without tables of cliques that computes with [`Wide`] numbers.
+///
+/// # Errors
+/// [`RunError::OutOfRange`] if it needs more memory than `memory`.
+pub(super) fn wide(
+    compiled: &Arc<CompiledNetwork>,
+    threads: usize,
+    memory: MemoryLimit,
+) -> Result<TableFree<Wide>, RunError> {
+    let optimisations = Optimisations::default();
+    let program = table_free::program(compiled, optimisations);
+    let bytes = table_free::bytes::<Wide>(&program);
+    if bytes > memory.bytes() {
+        return Err(RunError::OutOfRange);
+    }
+    Ok(TableFree::new(Arc::clone(compiled), program, threads, bytes, optimisations))
+}
 
 /// Forecasts the memory of the form with tables, in bytes.
 type TablesBytes = fn(&CompiledNetwork, Precision) -> u64;
@@ -217,7 +246,7 @@ impl Forms {
         if let Some(program) = &program {
             let run_ns = PRODUCT_NS * program.work() + PLAN_CLIQUE_NS * statistics.cliques as f64;
             if run_ns <= max_ns {
-                let bytes = table_free::bytes(program);
+                let bytes = table_free::bytes::<f64>(program);
                 forms.push(FormForecast { form: Form::TableFree, bytes, load_ns: 0.0, run_ns });
             }
         }
@@ -260,7 +289,7 @@ fn max_tables_bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
         Footprint::with_zeros(&structure, width)
     } else {
         let observed = vec![None; network.variables().len()];
-        let inputs = TableInputs { network, observed: &observed, threads: None, optimisations };
+        let inputs = TableInputs::of_structure(network, &observed);
         Footprint::new(&structure, width, Some(inputs))
     };
     footprint.bytes() as u64
@@ -276,7 +305,7 @@ fn tables_bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
     let optimisations = Optimisations::default();
     let structure = Structure::new(network, shape(compiled).0, None, optimisations);
     let observed = vec![None; network.variables().len()];
-    let inputs = TableInputs { network, observed: &observed, threads: None, optimisations };
+    let inputs = TableInputs::of_structure(network, &observed);
     let plan = TreePlan::new(&structure, inputs);
     loading_bytes(&structure, plan.as_ref(), inputs, precision)
 }

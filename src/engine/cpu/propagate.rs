@@ -35,9 +35,6 @@ pub struct ThreadState<T> {
     /// The messages in the full tree.
     pub full_tree_state: State,
     chooser: StrategyChooser<T>,
-    /// Whether nothing is kept from earlier evidence, so that the next propagation computes
-    /// everything.
-    is_fresh: bool,
 }
 
 impl<T: Real> Shared<T> {
@@ -51,7 +48,7 @@ impl<T: Real> Shared<T> {
     pub fn thread_state_in(&self, messages: State) -> ThreadState<T> {
         let chooser = StrategyChooser::new(self.compiled.network());
         let full_tree_state = messages.reset(&self.full_tree.tree);
-        ThreadState { full_tree_state, chooser, is_fresh: true }
+        ThreadState { full_tree_state, chooser }
     }
 
     /// The number of threads for a batch, at most `wanted`. The full-tree messages of all threads
@@ -79,16 +76,17 @@ impl<T: Real> Shared<T> {
     ) -> f64 {
         thread_state.forget();
         let network = self.compiled.network();
-        let ThreadState { full_tree_state: state, chooser, .. } = thread_state;
+        let ThreadState { full_tree_state: state, chooser } = thread_state;
         let mut full = FullTree { structure: &self.structure, filled: &self.full_tree, state };
         let strategy = chooser.prepare(network, &mut full, evidence, context, watch.cancel_token());
         chooser.forecast(network, &mut full, evidence, strategy, context.build_share)
     }
 
-    /// Propagates `evidence`.
+    /// Propagates `evidence`, reusing what earlier propagations left in `thread_state`.
     ///
     /// # Errors
-    /// If the evidence is impossible or the propagation was cancelled.
+    /// If the evidence is impossible, if numbers are out of range, or if the propagation was
+    /// cancelled.
     pub fn propagate(
         &self,
         thread_state: &mut ThreadState<T>,
@@ -96,33 +94,12 @@ impl<T: Real> Shared<T> {
         context: ExecutionContext<'_>,
         watch: &Watch,
     ) -> Result<Posteriors, RunError> {
+        watch.check()?;
         if !self.optimisations.has(Optimisation::KeptMessages) {
             thread_state.forget();
         }
-        let was_fresh = std::mem::replace(&mut thread_state.is_fresh, false);
-        match self.propagate_reusing(thread_state, evidence, context, watch) {
-            // The evidence may still be possible: a state that was very unlikely given earlier
-            // evidence may have underflowed to zero in the messages that were kept. Only a
-            // propagation from scratch can tell.
-            Err(RunError::Impossible) if !was_fresh => {
-                thread_state.forget();
-                self.propagate(thread_state, evidence, context, watch)
-            }
-            answer => answer,
-        }
-    }
-
-    /// Propagates `evidence`, reusing what earlier propagations left in `thread_state`.
-    fn propagate_reusing(
-        &self,
-        thread_state: &mut ThreadState<T>,
-        evidence: &Evidence,
-        context: ExecutionContext<'_>,
-        watch: &Watch,
-    ) -> Result<Posteriors, RunError> {
-        watch.check()?;
         let network = self.compiled.network();
-        let ThreadState { full_tree_state, chooser, .. } = thread_state;
+        let ThreadState { full_tree_state, chooser } = thread_state;
         let from = &mut watch.worker_clock();
         let mut made_entries = 0;
         let (filled, state, messages, ln_constant) =
@@ -153,6 +130,8 @@ impl<T: Real> Shared<T> {
             watch.stage_with_clock(Stage::Distribute, from, |from| {
                 state.whole().distribute_all(&pass, from)
             })?;
+            let loss = state.loss();
+            loss.check(T::PRECISION)?;
             let ln_p_evidence = state.ln_p_evidence(filled)?;
             let made_entries = (!is_full_tree).then_some(made_entries);
             if let Some(messages) = messages {
@@ -162,9 +141,14 @@ impl<T: Real> Shared<T> {
             watch.check()?;
             let is_certain = evidence.is_empty() && network.is_bayesian();
             let ln_p_evidence = if is_certain { 0.0 } else { ln_constant + ln_p_evidence };
-            Ok(watch.stage_with_clock(Stage::Read, from, |_| {
+            let posteriors = watch.stage_with_clock(Stage::Read, from, |_| {
                 state.posteriors(network, &filled.tree, evidence, ln_p_evidence)
-            }))
+            });
+            if !loss.is_none() {
+                // What does not matter given this evidence may matter given the next.
+                state.forget();
+            }
+            Ok(posteriors)
         };
         match threads {
             Some(threads) => {
@@ -195,7 +179,6 @@ impl<T: Real> ThreadState<T> {
     pub fn forget(&mut self) {
         self.full_tree_state.forget();
         self.chooser.forget();
-        self.is_fresh = true;
     }
 }
 

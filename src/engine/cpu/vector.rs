@@ -4,8 +4,9 @@
 //! compiler turns them into vector instructions. Sums are computed in a fixed number of partial
 //! sums ([`LANES`]), so they give the same bits whatever instructions the machine has.
 
-use std::ops::Range;
+use std::ops;
 
+use crate::engine::bounds::Bounds;
 use crate::potential::{Entry, Real, rescale};
 
 /// Number of partial sums. More partial sums hide the latency of additions; fewer make short sums
@@ -15,7 +16,7 @@ const LANES: usize = 16;
 /// A table is rescaled only if the power of two that brings its largest entry into [1, 2) has an
 /// exponent outside this range. Within the range, a pass over the table is saved, and the table is
 /// far from overflow and underflow.
-pub const NEAR_ONE: Range<i32> = -16..17;
+pub const NEAR_ONE: ops::Range<i32> = -16..17;
 
 /// Adds `terms` to `sums`, entry by entry.
 #[inline(always)]
@@ -89,29 +90,68 @@ pub fn larger(a: f64, b: f64) -> f64 {
     if b > a { b } else { a }
 }
 
-/// The largest of `values`, each multiplied by its entry of `mask` if there is one; at least zero.
+/// The largest and the smallest nonzero entry of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Range {
+    /// The largest entry; zero if all are zero.
+    pub largest: f64,
+    /// The smallest entry other than zero; infinity if all are zero.
+    pub smallest: f64,
+}
+
+impl Default for Range {
+    /// The range of a table without entries.
+    fn default() -> Self {
+        Self { largest: 0.0, smallest: f64::INFINITY }
+    }
+}
+
+impl Range {
+    /// The range of both tables together.
+    pub fn union(self, other: Self) -> Self {
+        Self {
+            largest: self.largest.max(other.largest),
+            smallest: self.smallest.min(other.smallest),
+        }
+    }
+
+    /// The bounds on the entries, if nothing underflowed.
+    pub fn bounds(self) -> Bounds {
+        Bounds::new(self.largest, self.smallest)
+    }
+}
+
+/// The range of `values`, each multiplied by its entry of `mask` if there is one.
 #[inline(always)]
-pub fn largest(values: &[f64], mask: Option<&[f64]>) -> f64 {
+pub fn range(values: &[f64], mask: Option<&[f64]>) -> Range {
     // A maximum does not depend on the order, so this only affects speed.
     const LANES: usize = 8;
-    let mut lanes = [0.0; LANES];
+    let (mut largest, mut smallest) = ([0.0; LANES], [f64::INFINITY; LANES]);
+    let mut add = |lane: usize, value: f64| {
+        largest[lane] = larger(largest[lane], value);
+        let nonzero = if value > 0.0 { value } else { f64::INFINITY };
+        smallest[lane] = if nonzero < smallest[lane] { nonzero } else { smallest[lane] };
+    };
     match mask {
         None => {
             for chunk in values.chunks(LANES) {
-                lanes.iter_mut().zip(chunk).for_each(|(lane, &v)| *lane = larger(*lane, v));
+                for (lane, &value) in chunk.iter().enumerate() {
+                    add(lane, value);
+                }
             }
         }
         Some(mask) => {
             for (chunk, mask) in values.chunks(LANES).zip(mask.chunks(LANES)) {
-                let terms = chunk.iter().zip(mask);
-                lanes
-                    .iter_mut()
-                    .zip(terms)
-                    .for_each(|(lane, (&v, &m))| *lane = larger(*lane, v * m));
+                for (lane, (&value, &mask)) in chunk.iter().zip(mask).enumerate() {
+                    add(lane, value * mask);
+                }
             }
         }
     }
-    lanes.into_iter().fold(0.0, larger)
+    Range {
+        largest: largest.into_iter().fold(0.0, larger),
+        smallest: smallest.into_iter().fold(f64::INFINITY, f64::min),
+    }
 }
 
 /// Multiplies `values` by the power of two that brings `largest` into [1, 2), unless `largest` is

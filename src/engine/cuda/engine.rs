@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use super::device::device;
 use super::table_free::TOO_MANY_TABLES;
+use super::underflow::guarded;
 use super::{persistent, table_free};
-use crate::engine::{Engine, EngineInfo, GPU, LoadError, LoadOptions, Propagator, check_precision};
+use crate::engine::{
+    Engine, EngineInfo, GPU, LoadError, LoadOptions, Propagator, check_precision, recomputing,
+};
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Forecast, Form, FormForecast, TooLarge};
 
@@ -101,10 +104,10 @@ impl Engine for GpuEngine {
             return Err(forecast.check(options.memory).expect_err("no form fits").into());
         };
         let refuse = |error| device.refusal(engine, form.bytes, &error);
-        match (form.form, forms) {
+        let propagator = match (form.form, forms) {
             (Form::Tables, Forms { tables: Some((_, prepared)), .. }) => {
                 match prepared.load(compiled, device, form.bytes, options).map_err(refuse)? {
-                    Some(propagator) => Ok(propagator),
+                    Some(propagator) => guarded(propagator, compiled),
                     None => {
                         let reason = "the form with tables cannot number so many entries of \
                                       messages and work items";
@@ -114,14 +117,16 @@ impl Engine for GpuEngine {
                             compiled,
                             reason.to_owned(),
                         );
-                        Err(TooLarge { forecast: Box::new(forecast), limit: options.memory }.into())
+                        let limit = options.memory;
+                        return Err(TooLarge { forecast: Box::new(forecast), limit }.into());
                     }
                 }
             }
             (Form::TableFree, Forms { table_free: Some((_, prepared)), .. }) => {
-                Ok(prepared.load(compiled, device, form.bytes, options).map_err(refuse)?)
+                prepared.load(compiled, device, form.bytes).map_err(refuse)?
             }
             _ => unreachable!("the forecast lists the forms that were prepared"),
-        }
+        };
+        Ok(recomputing(propagator, compiled, options))
     }
 }

@@ -20,6 +20,7 @@ mod kernels;
 mod paper;
 mod persistent;
 mod table_free;
+mod underflow;
 
 #[cfg(test)]
 use super::fixtures;

@@ -4,12 +4,8 @@
 //! table in index order, which looks up the separator entry of each clique entry in an
 //! [`IndexMapping`].
 
-use crate::potential::{Axis, IndexMapping, Real, halves, ratio};
-
-/// Separators are scaled to a largest entry in [1, 2), and entries below this are then set to zero,
-/// so that the ratio of two separator entries is always finite. A larger value would set more of
-/// the very unlikely states to zero.
-const NEGLIGIBLE: f64 = 1e-300;
+use crate::engine::bounds::Bounds;
+use crate::potential::{Axis, IndexMapping, Real, ratio, rescale};
 
 /// The number of independent maxima that [`scatter`] keeps, so that comparisons do not wait for one
 /// another. This affects only speed.
@@ -41,30 +37,32 @@ pub(super) fn scatter<T: Real>(clique: &mut [T], mapping: &IndexMapping, update:
     largest_of(&largest)
 }
 
-/// Scales `new` by a power of two to a largest entry in [1, 2), and divides it by `old`. Stores the
-/// scaled `new` in `old`, and the ratio in `update`, scaled to a largest entry in [1, 2) too.
-/// Overwrites `new`.
-///
-/// Returns two exponents of powers of two that undo the scaling: the first for the table now in
-/// `old`, and the second for the ratio. `None` if `new` or the ratio is zero everywhere.
+/// Scales `new` by a power of two to a largest entry in [1, 2). Returns the exponent of the power of
+/// two that undoes this, and the bounds of the result; `None` if `new` is zero everywhere or not
+/// finite.
+pub(super) fn normalise(new: &mut [f64]) -> Option<(i32, Bounds)> {
+    let bounds = Bounds::of(new.iter().copied());
+    let scale = largest_of(new).scale_exponent()?;
+    rescale(new, scale);
+    Some((-scale, bounds.scaled::<f64>(scale)))
+}
+
+/// Divides `new` by `old`, and stores `new` in `old` and the ratio in `update`, scaled by a power of
+/// two to a largest entry in [1, 2). Overwrites `new`. Returns what [`normalise`] returns for the
+/// ratio.
 pub(super) fn divide<T: Real>(
     new: &mut [f64],
     old: &mut [f64],
     update: &mut [T],
-) -> Option<(i32, i32)> {
-    let separator_scale = largest_of(new).scale_exponent()?;
-    let (first, second) = halves::<f64>(separator_scale);
+) -> Option<(i32, Bounds)> {
     for (new, old) in new.iter_mut().zip(&mut *old) {
-        let scaled = *new * first * second;
-        let scaled = if scaled < NEGLIGIBLE { 0.0 } else { scaled };
-        (*new, *old) = (ratio(scaled, *old), scaled);
+        (*new, *old) = (ratio(*new, *old), *new);
     }
-    let update_scale = largest_of(new).scale_exponent()?;
-    let (first, second) = halves::<f64>(update_scale);
+    let (exponent, bounds) = normalise(new)?;
     for (update, ratio) in update.iter_mut().zip(new) {
-        *update = T::from_f64(*ratio * first * second);
+        *update = T::from_f64(*ratio);
     }
-    Some((-separator_scale, -update_scale))
+    Some((exponent, bounds.stored::<T>()))
 }
 
 /// Multiplies each entry of `table` by the weight of the entry's state of the variable at `axis`.
@@ -132,23 +130,23 @@ mod tests {
     fn ratios_are_scaled_and_zero_over_zero_is_zero() {
         let (mut new, mut old) = ([24.0, 0.0, 3.0], [2.0, 0.0, 1.0]);
         let mut update = [0.0_f32; 3];
-        let (separator, ratios) = divide(&mut new, &mut old, &mut update).unwrap();
+        let (separator, bounds) = normalise(&mut new).unwrap();
+        assert_eq!((bounds.min, bounds.max, bounds.error), (-3, 1, None));
+        let (ratios, _) = divide(&mut new, &mut old, &mut update).unwrap();
         assert_eq!((old, separator), ([1.5, 0.0, 0.1875], 4));
         // 1.5 / 2 and 0.1875 / 1.
         assert_eq!((update, ratios), ([1.5, 0.0, 0.375], -1));
-        assert_eq!(divide(&mut [0.0, 0.0, 0.0], &mut old, &mut update), None);
+        assert_eq!(normalise(&mut [0.0, 0.0, 0.0]), None);
     }
 
     #[test]
-    fn a_ratio_to_a_tiny_number_is_finite() {
-        let mut old = [1.0, 1.0];
-        let mut update = [0.0_f64; 2];
-        divide(&mut [1.0, 1e-310], &mut old, &mut update).unwrap();
-        assert_eq!(old, [1.0, 0.0]);
-        let mut old = [1.0, 1e-299];
-        let (_, exponent) = divide(&mut [0.0, 1.0], &mut old, &mut update).unwrap();
-        assert!(update[0] == 0.0 && (1.0..2.0).contains(&update[1]));
-        assert_eq!(exponent, 993);
+    fn a_ratio_that_is_too_small_for_the_number_type_has_an_error() {
+        let (mut new, mut old) = ([1.0, 1e-60], [1.0, 1.0]);
+        let (_, bounds) = divide(&mut new, &mut old, &mut [0.0_f32; 2]).unwrap();
+        assert_eq!(bounds.error, Some(-149));
+        let (mut new, mut old) = ([1.0, 1e-60], [1.0, 1.0]);
+        let (_, bounds) = divide(&mut new, &mut old, &mut [0.0_f64; 2]).unwrap();
+        assert_eq!(bounds.error, None);
     }
 
     #[test]

@@ -15,14 +15,12 @@
 //! two is exact.
 //!
 //! # Limits
-//! A table has a single exponent, so entries far below its largest are lost. In single precision,
-//! when the largest entry of a clique's table is 2^[`PEAK`], entries below 2^-222 of it (about
-//! 1e-67) lose digits, and entries below 2^-245 of it become zero. Just before a table is rescaled,
-//! these limits can be 2^24 times as large. In either precision, entries of a separator below about
-//! 1e-300 of the largest become zero. Lost entries matter only if later findings rule out all
-//! larger entries: then the posterior is wrong, or the evidence is wrongly reported as impossible.
-//! For this, some findings must favour one state by more than these factors, and other findings
-//! must favour another state as strongly. Double precision is the default.
+//! A table has a single exponent, so entries far below its largest may underflow. Every table comes
+//! with [`Bounds`], which say when this may happen and how much is lost. Separators are then raised
+//! as [`bounds`](super::bounds) describes, and if too much of the belief rests on what was lost, the
+//! case is computed again with numbers of any range. For this, some findings must favour one state
+//! by a factor of 1e67 in single precision, or 1e300 in double precision, and other findings must
+//! favour another state as strongly.
 
 mod beliefs;
 mod message;
@@ -35,8 +33,11 @@ use std::sync::Arc;
 pub use beliefs::Beliefs;
 pub use stepper::{MessageDetail, Stepper};
 
-use super::factors::FactorProduct;
-use super::{Engine, EngineInfo, LoadError, LoadOptions, Propagator, RunError, SEQUENTIAL};
+use super::bounds::{Bounds, Loss, belief_in_raised, no_message, raise};
+use super::factors::{FactorProduct, smallest_exponents};
+use super::{
+    Engine, EngineInfo, LoadError, LoadOptions, Propagator, RunError, SEQUENTIAL, recomputing,
+};
 use crate::allocate;
 use crate::graph::{CliqueId, JunctionTree};
 use crate::network::{Evidence, Finding, VariableId};
@@ -74,8 +75,9 @@ impl Engine for Sequential {
                 Precision::F64 => Box::new(Loaded::<f64>::new(Arc::clone(compiled))),
             }
         };
-        allocate::or_error(load)
-            .map_err(|error| LoadError::OutOfMemory { engine: self.name(), error })
+        let engine = allocate::or_error(load)
+            .map_err(|error| LoadError::OutOfMemory { engine: self.name(), error })?;
+        Ok(recomputing(engine, compiled, options))
     }
 }
 
@@ -134,6 +136,10 @@ struct Loaded<T> {
     ratios: Vec<f64>,
     /// A buffer for the ratio in the type of the clique tables.
     update: Vec<T>,
+    /// By separator: the level to which entries were raised in the collect stage.
+    raised: Vec<Option<i32>>,
+    /// The probability mass that may have been lost or added.
+    loss: Loss,
 }
 
 /// The index mappings from both cliques of an edge to its separator.
@@ -150,12 +156,15 @@ struct Tables<T> {
     ranges: Vec<Range<usize>>,
     /// For each table the exponent of the power of two to multiply its entries by.
     exponents: Vec<i64>,
+    /// For each table the bounds of its entries. Those of separators are not used.
+    bounds: Vec<Bounds>,
 }
 
 impl<T: Real> Tables<T> {
     /// Tables of these sizes with this exponent, filled with `value`.
     fn new(sizes: impl ExactSizeIterator<Item = u64>, value: T, exponent: i64) -> Self {
         let exponents = vec![exponent; sizes.len()];
+        let bounds = vec![Bounds::ONE; sizes.len()];
         let mut end = 0;
         let ranges: Vec<Range<usize>> = sizes
             .map(|size| {
@@ -166,7 +175,7 @@ impl<T: Real> Tables<T> {
             .collect();
         let mut values = allocate::with_capacity(end);
         values.resize(end, value);
-        Self { values, ranges, exponents }
+        Self { values, ranges, exponents, bounds }
     }
 
     fn table(&self, index: usize) -> &[T] {
@@ -181,20 +190,49 @@ impl<T: Real> Tables<T> {
     fn copy_from(&mut self, other: &Self) {
         self.values.copy_from_slice(&other.values);
         self.exponents.copy_from_slice(&other.exponents);
+        self.bounds.copy_from_slice(&other.bounds);
+    }
+
+    /// Finds the bounds of table `index` after its entries are multiplied by numbers with the bounds
+    /// `factor`, and stores them. Call this before the multiplication.
+    fn multiply_bounds(&mut self, index: usize, factor: Bounds) {
+        let before = self.bounds[index];
+        let mut after = before.times::<T>(factor);
+        if after.error > before.error {
+            // The smallest entry is usually larger than its bound. This takes time, but is rare.
+            let measured = Bounds::of(self.table(index).iter().map(|value| value.to_f64()));
+            after = Bounds { error: before.error, ..measured }.times::<T>(factor);
+        }
+        self.bounds[index] = after;
     }
 
     /// Rescales table `index` if the exponent of its largest entry, `largest`, is not in
     /// [`EXPONENTS_OF_LARGEST`].
     ///
     /// # Errors
-    /// [`RunError::Impossible`] if `largest` is zero.
+    /// If `largest` is zero or not finite.
     fn keep_in_range(&mut self, index: usize, largest: T) -> Result<(), RunError> {
-        let power = -largest.scale_exponent().ok_or(RunError::Impossible)?;
+        let bounds = self.bounds[index];
+        let error = if largest > T::ZERO { Some(0) } else { bounds.error };
+        let power = -largest.scale_exponent().ok_or_else(|| no_message(error))?;
+        let mut bounds = Bounds { max: power + 1, ..bounds };
         if !EXPONENTS_OF_LARGEST.contains(&power) {
             rescale(self.table_mut(index), PEAK - power);
             self.exponents[index] -= i64::from(PEAK - power);
+            bounds = bounds.scaled::<T>(PEAK - power);
         }
+        self.bounds[index] = bounds;
         Ok(())
+    }
+
+    /// The loss of belief in table `index`, which has received all messages.
+    fn loss(&self, index: usize) -> Loss {
+        let mut loss = Loss::default();
+        let (bounds, table) = (self.bounds[index], self.table(index));
+        if bounds.error.is_some() {
+            loss.add_error(bounds, table.len(), message::total(table));
+        }
+        loss
     }
 
     fn bytes(&self) -> u64 {
@@ -246,6 +284,8 @@ impl<T: Real> Loaded<T> {
             homes: homes.collect(),
             ratios: vec![0.0; largest],
             update: vec![T::ZERO; largest],
+            raised: vec![None; tree.separators().len()],
+            loss: Loss::default(),
             compiled: Arc::clone(&compiled),
         }
     }
@@ -255,10 +295,15 @@ impl<T: Real> Loaded<T> {
         self.cliques.copy_from(&self.prior);
         self.separators.values.fill(1.0);
         self.separators.exponents.fill(0);
+        self.raised.fill(None);
+        self.loss = Loss::default();
         for (variable, finding) in evidence.iter() {
             let (clique, axis) = self.entry_points[variable.index()];
             let scale = finding_scale(finding, axis.cardinality);
-            let weight = |state| T::from_f64(finding.weight(state).scale(scale));
+            let scaled = |state| finding.weight(state).scale(scale);
+            let bounds = Bounds::of((0..axis.cardinality).map(scaled)).stored::<T>();
+            self.cliques.multiply_bounds(clique.index(), bounds);
+            let weight = |state| T::from_f64(scaled(state));
             let largest = message::weigh(self.cliques.table_mut(clique.index()), axis, weight);
             self.cliques.exponents[clique.index()] -= i64::from(scale);
             self.cliques.keep_in_range(clique.index(), largest)?;
@@ -280,15 +325,38 @@ impl<T: Real> Loaded<T> {
 
         message::marginalise(self.cliques.table(from), sender, new);
         let old = self.separators.table_mut(edge);
-        let (separator_exponent, update_exponent) =
-            message::divide(new, old, update).ok_or(RunError::Impossible)?;
+        let error = self.cliques.bounds[from].sum(sender.entries().len()).error;
+        let (separator_exponent, mut bounds) =
+            message::normalise(new).ok_or_else(|| no_message(error))?;
+        bounds.error = error.map(|error| error - separator_exponent).max(bounds.error);
+        match (message.phase, self.raised[edge]) {
+            (Phase::Collect, _) => {
+                self.raised[edge] = bounds.raised_level();
+                if let Some(level) = self.raised[edge] {
+                    raise(new, level, bounds);
+                }
+            }
+            (Phase::Distribute, Some(level)) => {
+                let (belief, before) = (new.iter().copied(), old.iter().copied());
+                let (raised, total) = belief_in_raised(belief, before, level);
+                self.loss.add(raised, total);
+            }
+            (Phase::Distribute, None) => {}
+        }
+        let (update_exponent, bounds) =
+            message::divide(new, old, update).ok_or(RunError::OutOfRange)?;
+        self.cliques.multiply_bounds(to, bounds);
         let largest = message::scatter(self.cliques.table_mut(to), receiver, update);
 
         let before = self.separators.exponents[edge];
         let after = self.cliques.exponents[from] + i64::from(separator_exponent);
         self.separators.exponents[edge] = after;
         self.cliques.exponents[to] += after - before + i64::from(update_exponent);
-        self.cliques.keep_in_range(to, largest)
+        self.cliques.keep_in_range(to, largest)?;
+        if message.phase == Phase::Distribute {
+            self.loss.add_loss(self.cliques.loss(to));
+        }
+        Ok(())
     }
 
     /// Passes `messages`, which are consecutive messages of the plan from number `first` on.
@@ -307,12 +375,14 @@ impl<T: Real> Loaded<T> {
 
     /// ln P(e), without the scale that the network removed from its factors. After the collect
     /// stage, P(e) is the sum of the root's table.
-    fn ln_p_evidence(&self) -> Result<f64, RunError> {
+    fn ln_p_evidence(&mut self) -> Result<f64, RunError> {
         let root = self.compiled.tree().root().index();
         let total = message::total(self.cliques.table(root));
         // The total is first scaled into [1, 2), where the rounding error of the logarithm is
         // small.
-        let scale = total.scale_exponent().ok_or(RunError::Impossible)?;
+        let error = self.cliques.bounds[root].error;
+        let scale = total.scale_exponent().ok_or_else(|| no_message(error))?;
+        self.loss.add_loss(self.cliques.loss(root));
         let exponent = self.cliques.exponents[root] - i64::from(scale);
         Ok(total.scale(scale).ln() + exponent as f64 * LN_2)
     }
@@ -329,6 +399,7 @@ impl<T: Real> Propagator for Loaded<T> {
         let ln_p_evidence = self.ln_p_evidence()?;
         watch.stage(Stage::Distribute, || self.pass_all(distribute, collect.len(), watch))?;
         watch.check()?;
+        self.loss.check(T::PRECISION)?;
         Ok(watch.stage(Stage::Read, || {
             Posteriors::new(compiled.network(), ln_p_evidence, |variable, states| {
                 let (home, axis) = self.homes[variable.index()];
@@ -359,6 +430,12 @@ impl<T: Real> Propagator for Loaded<T> {
 fn prior<T: Real>(compiled: &CompiledNetwork, scopes: &[Scope]) -> Tables<T> {
     let sizes = compiled.tree().cliques().iter().map(|clique| clique.entries);
     let mut prior = Tables::new(sizes, T::ZERO, i64::from(-PEAK));
+    let network = compiled.network();
+    let smallest = smallest_exponents(network);
+    for factor in network.factor_ids() {
+        let bounds = &mut prior.bounds[compiled.factor_home(factor).index()];
+        bounds.min += smallest[factor.index()];
+    }
     let one = 1.0.scale(PEAK);
     for (clique, product) in FactorProduct::for_cliques(compiled, scopes).iter().enumerate() {
         let mut entries = prior.table_mut(clique).iter_mut();
@@ -368,6 +445,10 @@ fn prior<T: Real>(compiled: &CompiledNetwork, scopes: &[Scope]) -> Tables<T> {
             }
         });
         prior.exponents[clique] += i64::from(power);
+        let bounds = Bounds { min: prior.bounds[clique].min - power, ..Bounds::ONE };
+        let largest = Bounds::of(prior.table(clique).iter().map(|value| value.to_f64())).max;
+        let scaled = bounds.stored::<f64>().scaled::<T>(PEAK).stored::<T>();
+        prior.bounds[clique] = Bounds { max: largest, ..scaled };
     }
     prior
 }

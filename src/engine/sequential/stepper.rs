@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Beliefs, Loaded, Sequential, message};
 use crate::cancel::CancelToken;
+use crate::engine::bounds::Bounds;
 use crate::engine::{Engine, LoadError, RunError};
 use crate::graph::{CliqueId, SeparatorId};
 use crate::network::Evidence;
@@ -45,6 +46,7 @@ pub struct Stepper {
 struct Undo {
     receiver: Box<[f64]>,
     receiver_exponent: i64,
+    receiver_bounds: Bounds,
     separator: Box<[f64]>,
     separator_exponent: i64,
 }
@@ -202,6 +204,7 @@ impl Stepper {
         let undo = Undo {
             receiver: cliques.table(clique.index()).into(),
             receiver_exponent: cliques.exponents[clique.index()],
+            receiver_bounds: cliques.bounds[clique.index()],
             separator: separators.table(separator.index()).into(),
             separator_exponent: separators.exponents[separator.index()],
         };
@@ -218,6 +221,7 @@ impl Stepper {
         let Loaded { cliques, separators, .. } = &mut self.loaded;
         cliques.table_mut(clique.index()).copy_from_slice(&undo.receiver);
         cliques.exponents[clique.index()] = undo.receiver_exponent;
+        cliques.bounds[clique.index()] = undo.receiver_bounds;
         separators.table_mut(separator.index()).copy_from_slice(&undo.separator);
         separators.exponents[separator.index()] = undo.separator_exponent;
         self.undo_bytes -= undo.bytes();

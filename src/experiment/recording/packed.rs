@@ -79,6 +79,8 @@ pub(super) mod trace {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         processed: Vec<u64>,
         savings: Savings,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        recomputed: Option<u64>,
         elapsed: u64,
     }
 
@@ -104,6 +106,7 @@ pub(super) mod trace {
                 activities: trace.activities.iter().map(activity).collect(),
                 processed: trace.processed.clone(),
                 savings: trace.savings,
+                recomputed: trace.recomputed.map(|time| time.as_nanos() as u64),
                 elapsed: nanoseconds(trace.elapsed),
             }
         });
@@ -125,6 +128,7 @@ pub(super) mod trace {
             activities,
             processed,
             savings,
+            recomputed,
             elapsed,
         } = columns;
         let count = messages.len();
@@ -166,6 +170,7 @@ pub(super) mod trace {
             activities: activities.into_iter().map(activity).collect(),
             processed,
             savings,
+            recomputed: recomputed.map(Duration::from_nanos),
             elapsed: Duration::from_nanos(elapsed),
         }))
     }

@@ -187,6 +187,9 @@ impl Worker {
             Err(PropagationError::Impossible(impossible)) => {
                 Err(Interruption::Failed(Failure::Impossible(impossible)))
             }
+            Err(error @ PropagationError::OutOfRange) => {
+                Err(Interruption::Failed(Failure::OutOfRange(error)))
+            }
             Err(PropagationError::OutOfMemory(error)) => {
                 drop_quietly(self.state.loaded.take());
                 self.state.forget_from(Step::Load);

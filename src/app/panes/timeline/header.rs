@@ -42,6 +42,9 @@ pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Comman
             fact(ui, "minimum", &min);
             fact(ui, "maximum", &max);
         }
+        if let Some(again) = scene.trace.recomputed {
+            fact(ui, "computed again", &numbers::duration(again));
+        }
         for (stage, colour) in
             [(Stage::Collect, palette.collect), (Stage::Distribute, palette.distribute)]
         {

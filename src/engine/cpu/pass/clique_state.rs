@@ -1,5 +1,6 @@
 //! The data that a propagation keeps about one clique.
 
+use crate::engine::bounds::{Bounds, Loss};
 use crate::engine::cpu::tree::nodes::Node;
 use crate::engine::cpu::tree::rows::{PortWords, SumWord, SumWords};
 
@@ -31,6 +32,17 @@ pub struct CliqueState {
     /// The exponent of the power of two by which the clique's mask and weights together must be
     /// multiplied.
     pub entered: i64,
+    /// The bounds of the product of all likelihoods that are entered at the clique.
+    pub entered_bounds: Bounds,
+    /// The bounds of the message to the parent.
+    pub up_bounds: Bounds,
+    /// The level to which entries of the message to the parent were raised; see
+    /// [`bounds`](crate::engine::bounds).
+    pub raised: Option<i32>,
+    /// The bounds of the message from the parent.
+    pub down_bounds: Bounds,
+    /// The probability mass that may have been lost or added at this clique.
+    pub loss: Loss,
     /// The exponent of the power of two by which the message to the parent must be multiplied,
     /// including the exponents of all messages that went into it.
     pub exponent: i64,

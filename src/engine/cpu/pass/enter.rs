@@ -9,6 +9,7 @@
 
 use std::cmp::Reverse;
 
+use crate::engine::bounds::Bounds;
 use crate::engine::cpu::pass::clique_state::CliqueState;
 use crate::engine::cpu::pass::state::State;
 use crate::engine::cpu::reuse::change::Change;
@@ -33,7 +34,7 @@ impl State {
             state.is_needed = change.needed[clique];
             state.is_up_stale = change.up[clique];
             state.is_down_stale = change.down[clique];
-            state.entered = 0;
+            (state.entered, state.entered_bounds) = (0, Bounds::ONE);
         }
         self.sum_work(tree);
         // The finding of a variable that was removed from the tree is in the tables.
@@ -132,7 +133,11 @@ impl State {
             None => place.separators[0],
         };
         let scale = finding_scale(finding, axis.cardinality);
+        let weights = (0..axis.cardinality).map(|state| finding.weight(state).scale(scale));
+        let bounds = Bounds::of(weights);
         let state = &mut self.cliques[clique];
+        state.entered_bounds.min += bounds.min.min(0);
+        state.entered_bounds.max += bounds.max;
         state.entered -= i64::from(scale);
         let node = &tree.nodes[clique];
         if place.private.is_some() {

@@ -22,6 +22,8 @@ use std::ops::Range;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 
+use crate::engine::RunError;
+use crate::engine::bounds::{Bounds, Loss, belief_in_raised, no_message, raise};
 use crate::engine::cpu::context::MIN_SHARED_ENTRIES;
 use crate::engine::cpu::pass::factored_kernel::{self, FactoredRows};
 use crate::engine::cpu::pass::kernel::{self, Inputs, RowBuffer, Rows};
@@ -31,7 +33,7 @@ use crate::engine::cpu::tree::division::TableDivision;
 use crate::engine::cpu::tree::layout::MAX_ROW_ENTRIES;
 use crate::engine::cpu::tree::nodes::Node;
 use crate::engine::cpu::tree::rows::{ParentPort, PortWords};
-use crate::engine::cpu::vector::{NEAR_ONE, keep_in_range, larger, largest};
+use crate::engine::cpu::vector::{self, NEAR_ONE, keep_in_range, range};
 use crate::engine::simd::simd_dispatch;
 use crate::potential::{Entry, Real, ratio};
 
@@ -60,11 +62,8 @@ impl<T> Clone for Clique<'_, T> {
 
 impl<T> Copy for Clique<'_, T> {}
 
-/// Computes `unmasked` from the messages in `below`, and then the message to the parent, `up`.
-///
-/// `ports` are the active ports. `up` is in the order of the parent; everything else is in the
-/// order of the clique. Returns the exponent of the power of two by which `up` must be multiplied,
-/// without the exponents of `below` and `mask`; `None` if the message is zero.
+/// Computes `unmasked` from the messages in `below`, in the order of the clique. It is not yet
+/// rescaled, nor zero where `mask` is zero. `ports` are the active ports.
 ///
 /// # Panics
 /// If the clique is the root.
@@ -74,13 +73,13 @@ pub fn collect<T: Entry>(
     below: &[f64],
     mask: Option<&[f64]>,
     unmasked: &mut [f64],
-    up: &mut [f64],
     helpers: Helpers<'_>,
-) -> Option<i32> {
-    let Clique { node, table, skips_zeros } = clique;
+) -> vector::Range {
+    let Clique { node, skips_zeros, .. } = clique;
     let (scalars, vectors) = (&*ports.scalars, &*ports.vectors);
     let inputs = Inputs { table: below, scalars, vectors, skips_zeros };
-    // Sums `rows` onto the entries of the separator from `start` on, and returns the largest.
+    // Sums `rows` onto the entries of the separator from `start` on, and returns the range of the
+    // message.
     let sum = |rows: Range<usize>, start: usize, unmasked: &mut [f64]| {
         let mut port = node.port.expect("the root sends no message up");
         port.start = start;
@@ -89,24 +88,69 @@ pub fn collect<T: Entry>(
         unmasked.fill(0.0);
         let skipped = mask.filter(|_| skips_zeros);
         collect_rows(clique, words, inputs, port, skipped, unmasked);
-        let mut largest = 0.0;
-        remove_impossible(mask, unmasked, &mut largest);
-        largest
+        let mut range = vector::Range::default();
+        remove_impossible(mask, unmasked, &mut range);
+        range
     };
-    let largest = match &*node.parts_up.tables {
+    match &*node.parts_up.tables {
         [TableDivision::Divided(ranges)] if helpers.forks => {
             let tables = split(unmasked, ranges);
             let parts = node.parts_up.parts.par_iter().zip(ranges).zip(tables);
             let part = |((rows, range), table): ((&Range<usize>, &Range<usize>), &mut [f64])| {
                 helpers.part(|| sum(rows.clone(), range.start, table))
             };
-            parts.map(part).reduce(|| 0.0, larger)
+            parts.map(part).reduce(vector::Range::default, vector::Range::union)
         }
         _ => sum(0..node.row_count(), 0, unmasked),
-    };
-    let scale = rescale(unmasked, largest, helpers)?;
+    }
+}
+
+/// A message to a parent.
+pub struct Sent {
+    /// The exponent of the power of two by which the message was multiplied.
+    pub scale: i32,
+    pub bounds: Bounds,
+    /// The level to which entries were raised; see [`bounds`](crate::engine::bounds).
+    pub raised: Option<i32>,
+}
+
+/// The bounds of the product of all likelihoods at a separator must be above this, so that
+/// `unmasked` does not overflow when it is scaled by the largest entry of its product with the
+/// likelihoods.
+const MIN_LIKELIHOODS: i32 = -600;
+
+/// Computes the message to the parent, `up`, from `unmasked`, which is rescaled and raised. `up` is
+/// in the order of the parent; everything else is in the order of the clique.
+///
+/// `range` is the range of the message. `products` are the bounds of the products that were summed,
+/// including `mask`, and `likelihoods` the bounds of the likelihoods in `mask`.
+///
+/// # Errors
+/// If the message is zero everywhere, or out of range.
+pub fn send(
+    node: &Node,
+    (range, products, likelihoods): (vector::Range, Bounds, Bounds),
+    mask: Option<&[f64]>,
+    unmasked: &mut [f64],
+    up: &mut [f64],
+    helpers: Helpers<'_>,
+) -> Result<Sent, RunError> {
+    let error = products.sum(node.entries).error;
+    let scale = rescale(unmasked, range.largest, helpers).ok_or_else(|| no_message(error))?;
+    let mut bounds = range.bounds().scaled::<f64>(scale);
+    bounds.error = error.map(|error| error + scale).max(bounds.error);
+    let raised = bounds.raised_level();
+    if let Some(level) = raised {
+        if likelihoods.min < MIN_LIKELIHOODS {
+            return Err(RunError::OutOfRange);
+        }
+        bounds = raise(unmasked, level, bounds);
+        bounds.min += likelihoods.min;
+    }
+    // Likelihoods may be above one.
+    bounds.min -= likelihoods.max;
     send_up(node, unmasked, mask, up, helpers);
-    Some(table.exponent - scale)
+    Ok(Sent { scale, bounds, raised })
 }
 
 /// The consecutive slices of `table` with the lengths of `ranges`.
@@ -137,21 +181,24 @@ fn rescale(values: &mut [f64], largest: f64, helpers: Helpers<'_>) -> Option<i32
 
 simd_dispatch!(
     /// Sets `unmasked` to zero where `mask` is zero: the parent's belief is zero there too, so
-    /// `down` becomes 0/0 = 0. Writes the largest entry of the message to the parent into
-    /// `max_entry`.
+    /// `down` becomes 0/0 = 0. Writes the range of the message to the parent into `found`.
     remove_impossible, remove_impossible_entries,
-    (mask: Option<&[f64]>, unmasked: &mut [f64], max_entry: &mut f64)
+    (mask: Option<&[f64]>, unmasked: &mut [f64], found: &mut vector::Range)
 );
 
 #[inline(always)]
-fn remove_impossible_entries(mask: Option<&[f64]>, unmasked: &mut [f64], max_entry: &mut f64) {
+fn remove_impossible_entries(
+    mask: Option<&[f64]>,
+    unmasked: &mut [f64],
+    found: &mut vector::Range,
+) {
     if let Some(mask) = mask {
         unmasked
             .iter_mut()
             .zip(mask)
             .for_each(|(entry, &mask)| *entry = if mask == 0.0 { 0.0 } else { *entry });
     }
-    *max_entry = largest(unmasked, mask);
+    *found = range(unmasked, mask);
 }
 
 /// Sums the rows that `words` describe onto the separator above.
@@ -258,46 +305,61 @@ fn send_entries(
 }
 
 /// Fills `down`, the message from the parent, from the parent's `belief` and this clique's
-/// `unmasked`. `None` means that `unmasked` is one everywhere.
+/// `unmasked`. `None` means that `unmasked` is one everywhere. Returns the bounds of `down`; `None`
+/// if it is zero everywhere, or beyond the range of f64.
 pub fn receive(
     node: &Node,
     belief: &[f64],
     unmasked: Option<&[f64]>,
     down: &mut [f64],
     helpers: Helpers<'_>,
-) {
+) -> Option<Bounds> {
     let permutation = node.permutation.as_deref();
-    // Fills the entries of `down` from `start` on, and returns the largest.
+    // Fills the entries of `down` from `start` on, and returns their range.
     let fill = |start: usize, down: &mut [f64]| {
         let range = start..start + down.len();
         let belief = if permutation.is_some() { belief } else { &belief[range.clone()] };
         let permutation = permutation.map(|order| &order[range.clone()]);
-        let mut largest = 0.0;
         let unmasked = unmasked.map(|unmasked| &unmasked[range]);
-        receive_permuted(permutation, belief, unmasked, down, &mut largest);
-        largest
+        let mut found = vector::Range::default();
+        receive_permuted(permutation, belief, unmasked, down, &mut found);
+        found
     };
-    let largest = if shares(down.len(), helpers) {
+    let range = if shares(down.len(), helpers) {
         let parts = down.par_chunks_mut(SHARED_PART).enumerate();
         let parts = parts.map(|(number, part)| helpers.part(|| fill(number * SHARED_PART, part)));
-        parts.reduce(|| 0.0, larger)
+        parts.reduce(vector::Range::default, vector::Range::union)
     } else {
         fill(0, down)
     };
     // The exponent is dropped: it is common to all entries, and posteriors are normalised.
-    let _ = rescale(down, largest, helpers);
+    let scale = rescale(down, range.largest, helpers)?;
+    Some(range.bounds().scaled::<f64>(scale))
+}
+
+/// The share of `belief`, the parent's belief, that rests on entries of `unmasked` that were raised
+/// to `level`.
+pub fn raised_share(node: &Node, belief: &[f64], unmasked: &[f64], level: i32) -> Loss {
+    let belief = (0..unmasked.len()).map(|entry| match &node.permutation {
+        None => belief[entry],
+        Some(order) => belief[order[entry] as usize],
+    });
+    let (raised, total) = belief_in_raised(belief, unmasked.iter().copied(), level);
+    let mut loss = Loss::default();
+    loss.add(raised, total);
+    loss
 }
 
 simd_dispatch!(
     /// Writes `belief` divided by `unmasked` into `down`, entry i from position `permutation[i]`,
-    /// and the largest entry into `max_entry`.
+    /// and the range of `down` into `found`.
     receive_permuted, receive_entries,
     (
         permutation: Option<&[u32]>,
         belief: &[f64],
         unmasked: Option<&[f64]>,
         down: &mut [f64],
-        max_entry: &mut f64
+        found: &mut vector::Range
     )
 );
 
@@ -307,7 +369,7 @@ fn receive_entries(
     belief: &[f64],
     unmasked: Option<&[f64]>,
     down: &mut [f64],
-    max_entry: &mut f64,
+    found: &mut vector::Range,
 ) {
     match permutation {
         None => down.copy_from_slice(belief),
@@ -318,5 +380,5 @@ fn receive_entries(
     if let Some(unmasked) = unmasked {
         down.iter_mut().zip(unmasked).for_each(|(down, &entry)| *down = ratio(*down, entry));
     }
-    *max_entry = largest(down, None);
+    *found = range(down, None);
 }

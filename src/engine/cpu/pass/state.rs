@@ -4,6 +4,7 @@ use std::f64::consts::LN_2;
 
 use crate::allocate;
 use crate::engine::RunError;
+use crate::engine::bounds::Loss;
 use crate::engine::cpu::pass::clique_state::CliqueState;
 use crate::engine::cpu::pass::traversal::StatePart;
 use crate::engine::cpu::reuse::change::{Change, MissingMessages};
@@ -177,6 +178,13 @@ impl State {
         let node = &tree.nodes[clique];
         let active = &self.cliques[clique].active;
         (active, &self.up[node.below.clone()], &self.down[node.above.clone()])
+    }
+
+    /// The probability mass that may have been lost or added in the messages.
+    pub fn loss(&self) -> Loss {
+        let mut loss = Loss::default();
+        self.cliques.iter().for_each(|clique| loss.add_loss(clique.loss));
+        loss
     }
 
     /// ln P(e), without the constant of a reduced tree.

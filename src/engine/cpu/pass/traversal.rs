@@ -16,12 +16,14 @@
 use std::ops::Range;
 
 use crate::engine::RunError;
+use crate::engine::bounds::{Bounds, Loss, no_message};
 use crate::engine::cpu::pass::clique_state::CliqueState;
 use crate::engine::cpu::pass::downward;
 use crate::engine::cpu::pass::message::{self, Clique};
 use crate::engine::cpu::pass::report::{self, MessageTimer, Report};
 use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tree::nodes::Tree;
+use crate::engine::cpu::vector::sum;
 use crate::lowering::Optimisation;
 use crate::potential::Entry;
 use crate::propagation::{Activity, Phase, WorkerClock};
@@ -153,7 +155,7 @@ impl StatePart<'_> {
     /// the root's computation, and `from` is then set to the end of the last message.
     ///
     /// # Errors
-    /// If the propagation was cancelled.
+    /// If the evidence is impossible, or numbers are out of range, or the propagation was cancelled.
     pub fn distribute_all<T: Entry>(
         &mut self,
         context: &PassContext<'_, T>,
@@ -162,8 +164,8 @@ impl StatePart<'_> {
         let root_is_stale = self.cliques[0].is_down_stale;
         if root_is_stale {
             // No message goes to the root, so this time belongs to no message.
-            let worker = report::worker();
-            context.report.watch.activity(Activity::Root, worker, || self.compute_beliefs(context));
+            let (worker, watch) = (report::worker(), context.report.watch);
+            watch.activity(Activity::Root, worker, || self.compute_beliefs(context))?;
         }
         if context.forks {
             return self.distribute_from_first(context);
@@ -228,18 +230,23 @@ impl StatePart<'_> {
     ) -> Result<(), RunError> {
         let tree = &context.filled.tree;
         self.find_active(tree);
+        let products = self.product_bounds(context, None);
         let node = &tree.nodes[self.first];
         let state = &self.cliques[0];
         let mask = state.is_masked.then(|| &self.mask[..node.above.len()]);
         let mut exponent = state.entered;
+        let (mut up_bounds, mut raised) = (state.entered_bounds, None);
         if state.is_needed {
             let below = &self.up[..node.below.len()];
             let unmasked = &mut self.unmasked[..node.above.len()];
             let clique = context.clique(self.first);
             let ports = &state.active;
             let helpers = context.report.helpers(self.first, Phase::Collect, context.forks);
-            let own_exponent = message::collect(clique, ports, below, mask, unmasked, up, helpers);
-            exponent += i64::from(own_exponent.ok_or(RunError::Impossible)?);
+            let range = message::collect(clique, ports, below, mask, unmasked, helpers);
+            let bounds = (range, products, state.entered_bounds);
+            let sent = message::send(node, bounds, mask, unmasked, up, helpers)?;
+            exponent += i64::from(clique.table.exponent - sent.scale);
+            (up_bounds, raised) = (sent.bounds, sent.raised);
             if context.is_boolean {
                 to_boolean(unmasked);
                 to_boolean(up);
@@ -249,8 +256,28 @@ impl StatePart<'_> {
         } else if let Some(mask) = mask {
             message::send_findings(node, mask, up);
         }
-        self.cliques[0].exponent = exponent;
+        let state = &mut self.cliques[0];
+        (state.exponent, state.up_bounds, state.raised) = (exponent, up_bounds, raised);
         Ok(())
+    }
+
+    /// The bounds of the products of an entry of the first clique's table, the findings, the
+    /// messages from active children, and the message from the parent if it is given.
+    fn product_bounds<T: Entry>(
+        &self,
+        context: &PassContext<'_, T>,
+        from_parent: Option<Bounds>,
+    ) -> Bounds {
+        if context.is_boolean {
+            return Bounds::ONE;
+        }
+        let Clique { node, table, .. } = context.clique(self.first);
+        let state = |&child: &usize| &self.cliques[child - self.first];
+        let is_active = |child: &&CliqueState| child.is_needed || child.is_masked;
+        let children = node.children.iter().map(state).filter(is_active);
+        let messages = children.map(|child| child.up_bounds).chain(from_parent);
+        let own = [table.bounds, self.cliques[0].entered_bounds];
+        Bounds::product::<f64>(own.into_iter().chain(messages))
     }
 
     /// Finds the active ports of the first clique.
@@ -304,28 +331,42 @@ impl StatePart<'_> {
             let (before, mut receiver) = self.split_at(tree, clique);
             let belief = &before.beliefs[relative_to(&in_parent, before.below_start)];
             timer.message(clique, Phase::Distribute, || {
-                receiver.receive(context, belief);
-                receiver.compute_beliefs(context);
-            })?;
+                receiver.receive(context, belief)?;
+                receiver.compute_beliefs(context)
+            })??;
         }
         Ok(())
     }
 
     /// Computes the message from the parent to the first clique. `belief` is the parent's belief
     /// over the separator, in the order of the parent.
-    fn receive<T>(&mut self, context: &PassContext<'_, T>, belief: &[f64]) {
+    ///
+    /// # Errors
+    /// If the message is out of range.
+    fn receive<T>(&mut self, context: &PassContext<'_, T>, belief: &[f64]) -> Result<(), RunError> {
         let node = &context.filled.tree.nodes[self.first];
         let unmasked = self.cliques[0].is_needed.then(|| &self.unmasked[..node.above.len()]);
         let down = &mut self.down[..node.above.len()];
         let helpers = context.report.helpers(self.first, Phase::Distribute, context.forks);
-        message::receive(node, belief, unmasked, down, helpers);
+        let found = message::receive(node, belief, unmasked, down, helpers);
         if context.is_boolean {
             to_boolean(down);
+            return Ok(());
         }
+        let state = &mut self.cliques[0];
+        state.down_bounds = found.ok_or(RunError::OutOfRange)?;
+        state.loss = match (unmasked, state.raised) {
+            (Some(unmasked), Some(level)) => message::raised_share(node, belief, unmasked, level),
+            _ => Loss::default(),
+        };
+        Ok(())
     }
 
     /// Computes the first clique's beliefs at all ports below.
-    fn compute_beliefs<T: Entry>(&mut self, context: &PassContext<'_, T>) {
+    ///
+    /// # Errors
+    /// If the clique is the root and the evidence is impossible.
+    fn compute_beliefs<T: Entry>(&mut self, context: &PassContext<'_, T>) -> Result<(), RunError> {
         let node = &context.filled.tree.nodes[self.first];
         if !node.below.is_empty() {
             let (below, down) = (&self.up[..node.below.len()], &self.down[..node.above.len()]);
@@ -336,6 +377,23 @@ impl StatePart<'_> {
             let helpers = context.report.helpers(self.first, Phase::Distribute, context.forks);
             downward::distribute(clique, ports, below, down, beliefs, scratch, helpers);
         }
+        let from_parent = node.parent.map(|_| self.cliques[0].down_bounds);
+        let products = self.product_bounds(context, from_parent);
+        if (products.error.is_none() && from_parent.is_some()) || context.is_boolean {
+            return Ok(());
+        }
+        let first = node.children.first().map(|&child| &context.filled.tree.nodes[child].in_parent);
+        let Some(port) = first.or(node.private.as_ref()) else { return Ok(()) };
+        let total = sum(&self.beliefs[relative_to(port, self.below_start)]);
+        let state = &mut self.cliques[0];
+        if from_parent.is_none() {
+            state.loss = Loss::default();
+            if total == 0.0 {
+                return Err(no_message(products.error));
+            }
+        }
+        state.loss.add_error(products, node.entries, total);
+        Ok(())
     }
 }
 
@@ -390,9 +448,9 @@ fn distribute_children<T: Entry>(
         if part.cliques[0].is_down_stale {
             let belief = &parent_beliefs[relative_to(&tree.nodes[child].in_parent, start)];
             context.report.timer().message(child, Phase::Distribute, || {
-                part.receive(context, belief);
-                part.compute_beliefs(context);
-            })?;
+                part.receive(context, belief)?;
+                part.compute_beliefs(context)
+            })??;
         }
         return part.distribute_from_first(context);
     }

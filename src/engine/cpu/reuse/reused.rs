@@ -188,7 +188,7 @@ mod tests {
 
     fn inputs<'a>(network: &'a Network, observed: &'a [Option<usize>]) -> TableInputs<'a> {
         let optimisations = Optimisations::default();
-        TableInputs { network, observed, threads: None, optimisations }
+        TableInputs { network, observed, smallest: &[], threads: None, optimisations }
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tables::pool::ReusePool;
 use crate::engine::cpu::tree::reduce::{ReducedTree, Search, reduce};
 use crate::engine::cpu::tree::structure::Structure;
+use crate::engine::factors::smallest_exponents;
 use crate::lowering::Optimisation;
 use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
@@ -49,6 +50,8 @@ pub enum Strategy {
 pub struct StrategyChooser<T> {
     /// By variable: the state in which the current evidence observes it.
     observed: Vec<Option<usize>>,
+    /// By factor: see [`TableInputs::smallest`].
+    smallest: Vec<i32>,
     /// The last reduced tree.
     cached: Option<CachedTree<T>>,
     /// Memory for tables.
@@ -90,6 +93,7 @@ impl<T: Real> StrategyChooser<T> {
     pub fn new(network: &Network) -> Self {
         Self {
             observed: vec![None; network.variables().len()],
+            smallest: smallest_exponents(network),
             cached: None,
             pool: ReusePool::new(),
             spare_state: State::default(),
@@ -215,9 +219,11 @@ impl<T: Real> StrategyChooser<T> {
         evidence: &Evidence,
         context: ExecutionContext<'_>,
     ) {
-        let Self { observed, cached, pool, spare_state, made_entries, peak_bytes, .. } = self;
+        let Self {
+            observed, smallest, cached, pool, spare_state, made_entries, peak_bytes, ..
+        } = self;
         let ExecutionContext { threads, optimisations, .. } = context;
-        let inputs = TableInputs { network, observed, threads, optimisations };
+        let inputs = TableInputs { network, observed, smallest, threads, optimisations };
         let new = reduced.as_ref().or(cached.as_ref().map(|cached| &cached.reduced));
         let tree_bytes = new.map_or(0, ReducedTree::bytes);
         let before = cached.as_ref().map_or(0, |cached| cached.reduced.other_bytes);

@@ -190,7 +190,9 @@ mod tests {
             ReusedCliques::new(&network, (&before.structure, &then), (&after.structure, &now));
         let tree = |reduced: &ReducedTree, observed: &[Option<usize>]| {
             let optimisations = Optimisations::default();
-            let inputs = TableInputs { network: &network, observed, threads: None, optimisations };
+            let smallest = &[];
+            let inputs =
+                TableInputs { network: &network, observed, smallest, threads: None, optimisations };
             let mut pool = ReusePool::<f64>::new();
             FilledTree::rebuild(&reduced.structure, inputs, None, &mut pool).tree
         };

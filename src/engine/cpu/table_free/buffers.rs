@@ -6,7 +6,7 @@
 use rayon::iter::{IndexedParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 
-use crate::allocate;
+use super::number::Number;
 
 /// Minimum number of entries of memory that is kept; the allocator is as fast for smaller tables.
 const MIN_ENTRIES: usize = 512;
@@ -15,10 +15,10 @@ const MIN_ENTRIES: usize = 512;
 pub const PART: usize = 1 << 16;
 
 /// Free memory for tables.
-#[derive(Debug, Default)]
-pub struct Buffers {
+#[derive(Debug)]
+pub struct Buffers<T> {
     /// In ascending order of capacity.
-    free: Vec<Vec<f64>>,
+    free: Vec<Vec<T>>,
     /// The sum of the capacities of the free memory and of all tables in use, in entries.
     held: usize,
     /// Maximum of [`held`](Self::held), unless the tables in use alone exceed it.
@@ -27,28 +27,28 @@ pub struct Buffers {
     keeps: bool,
 }
 
-impl Buffers {
+impl<T: Number> Buffers<T> {
     /// No free memory yet. If this `keeps` memory, it does so as long as all of it has at most
     /// `max_bytes`.
     pub fn new(max_bytes: u64, keeps: bool) -> Self {
-        let max_held = usize::try_from(max_bytes / 8).unwrap_or(usize::MAX);
+        let max_held = usize::try_from(max_bytes / size_of::<T>() as u64).unwrap_or(usize::MAX);
         Self { free: Vec::new(), held: 0, max_held, keeps }
     }
 
     /// A table of `entries` zeros. With `forks`, threads of the caller's pool share the work.
-    pub fn zeros(&mut self, entries: usize, forks: bool) -> Vec<f64> {
+    pub fn zeros(&mut self, entries: usize, forks: bool) -> Vec<T> {
         if entries < MIN_ENTRIES {
-            return vec![0.0; entries];
+            return vec![T::ZERO; entries];
         }
         let index = self.free.partition_point(|table| table.capacity() < entries);
         if self.free.get(index).is_some_and(|table| table.capacity() <= entries + entries / 2) {
             let mut table = self.free.remove(index);
             // Whatever the length was, all entries are overwritten here.
-            table.resize(entries, 0.0);
+            table.resize(entries, T::ZERO);
             if forks && entries >= 2 * PART {
-                table.par_chunks_mut(PART).with_max_len(1).for_each(|part| part.fill(0.0));
+                table.par_chunks_mut(PART).with_max_len(1).for_each(|part| part.fill(T::ZERO));
             } else {
-                table.fill(0.0);
+                table.fill(T::ZERO);
             }
             return table;
         }
@@ -58,11 +58,11 @@ impl Buffers {
             self.held -= table.capacity();
         }
         self.held += entries;
-        allocate::zeros(entries)
+        T::zeros(entries)
     }
 
     /// Keeps the memory of `table`.
-    pub fn put(&mut self, table: Vec<f64>) {
+    pub fn put(&mut self, table: Vec<T>) {
         if table.capacity() >= MIN_ENTRIES && self.keeps {
             let index = self.free.partition_point(|other| other.capacity() < table.capacity());
             self.free.insert(index, table);
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn memory_is_reused_for_tables_of_about_the_same_size() {
-        let mut buffers = Buffers::new(8 * 10_000, true);
+        let mut buffers = Buffers::<f64>::new(8 * 10_000, true);
         let mut table = buffers.zeros(4_000, false);
         table.fill(1.0);
         let memory = table.as_ptr();

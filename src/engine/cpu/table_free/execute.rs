@@ -4,11 +4,11 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterato
 use rayon::slice::{ParallelSlice, ParallelSliceMut};
 
 use super::buffers::{Buffers, PART};
+use super::number::Number;
 use super::tile;
 use crate::cancel::{CancelToken, Cancelled};
-use crate::engine::cpu::vector::{add, keep_in_range, larger, largest};
+use crate::engine::bounds::Bounds;
 use crate::lowering::{Group, LoopNest, Step};
-use crate::potential::ratio;
 
 /// Whether a contraction may use several threads, and the token that cancels it.
 #[derive(Clone, Copy)]
@@ -18,49 +18,67 @@ pub struct Resources<'a> {
     pub cancel: &'a CancelToken,
 }
 
-/// Computes the outputs of `step` from the tables `inputs`, both in the order of the contraction
-/// that the step was made for. Also returns the exponent of the power of two by which the outputs
-/// must be multiplied. Memory comes from `buffers`.
+/// An input of a step: its table, and bounds on the entries.
+pub type Input<'a, T> = (&'a [T], Bounds);
+
+/// What a step computes.
+pub struct Outputs<T> {
+    /// The outputs, in the order of the contraction.
+    pub tables: Vec<Vec<T>>,
+    /// The exponent of the power of two by which the outputs must be multiplied.
+    pub exponent: i64,
+    /// The bounds of the products that were summed, without this power of two.
+    pub products: Bounds,
+}
+
+/// Computes the outputs of `step` from the tables `inputs`, which are in the order of the
+/// contraction that the step was made for. Memory comes from `buffers`.
 ///
 /// # Errors
 /// If the propagation was cancelled.
-pub fn run_step(
+pub fn run_step<T: Number>(
     step: &Step,
-    inputs: &[&[f64]],
-    buffers: &mut Buffers,
+    inputs: &[Input<'_, T>],
+    buffers: &mut Buffers<T>,
     resources: Resources<'_>,
-) -> Result<(Vec<Vec<f64>>, i64), Cancelled> {
+) -> Result<Outputs<T>, Cancelled> {
     let forks = resources.forks;
     let mut exponent = 0;
-    let mut products: Vec<Option<Vec<f64>>> = Vec::with_capacity(step.inputs.len());
+    let mut products: Vec<Option<(Vec<T>, Bounds)>> = Vec::with_capacity(step.inputs.len());
     for group in &step.inputs {
         let mut members = &*group.members;
-        let mut product: Option<Vec<f64>> = None;
+        let mut product: Option<(Vec<T>, Bounds)> = None;
         for nest in &group.nests {
             // All but the first product continue the one before.
             let before = product.take();
             let (now, later) = members.split_at(nest.inputs.len() - usize::from(before.is_some()));
             members = later;
             let factors = now.iter().map(|&number| inputs[number]);
-            let factors: Vec<&[f64]> = before.as_deref().into_iter().chain(factors).collect();
+            let before_input = before.as_ref().map(|(table, bounds)| (&**table, *bounds));
+            let factors: Vec<Input<'_, T>> = before_input.into_iter().chain(factors).collect();
             let mut next = buffers.zeros(group.entries, forks);
             run_nest(nest, &factors, &mut [&mut next], buffers, resources)?;
+            let error = T::product_bounds(bounds_of(&factors)).error;
             // If all entries are zero, so are all outputs.
-            exponent -= i64::from(rescale(&mut next, forks).unwrap_or(0));
-            before.into_iter().for_each(|before| buffers.put(before));
-            product = Some(next);
+            let (scale, scaled) = T::rescale(&mut next, forks).unwrap_or((0, Bounds::ONE));
+            exponent -= i64::from(scale);
+            let error = error.map(|error| error + scale).max(scaled.error);
+            before.into_iter().for_each(|(before, _)| buffers.put(before));
+            product = Some((next, Bounds { error, ..scaled }));
         }
         products.push(product);
     }
-    let grouped = step.inputs.iter().zip(&products);
-    let grouped: Vec<&[f64]> = grouped
-        .map(|(group, product)| product.as_deref().unwrap_or(inputs[group.members[0]]))
-        .collect();
+    let grouped = step.inputs.iter().zip(&products).map(|(group, product)| match product {
+        Some((table, bounds)) => (&**table, *bounds),
+        None => inputs[group.members[0]],
+    });
+    let grouped: Vec<Input<'_, T>> = grouped.collect();
     let zeros = |group: &Group| buffers.zeros(group.entries, forks);
-    let mut sums: Vec<Vec<f64>> = step.outputs.iter().map(zeros).collect();
-    let mut tables: Vec<&mut [f64]> = sums.iter_mut().map(|table| &mut **table).collect();
+    let mut sums: Vec<Vec<T>> = step.outputs.iter().map(zeros).collect();
+    let mut tables: Vec<&mut [T]> = sums.iter_mut().map(|table| &mut **table).collect();
     run_nest(&step.nest, &grouped, &mut tables, buffers, resources)?;
-    products.into_iter().flatten().for_each(|product| buffers.put(product));
+    let bounds = T::product_bounds(bounds_of(&grouped));
+    products.into_iter().flatten().for_each(|(product, _)| buffers.put(product));
     let mut outputs = vec![Vec::new(); step.output_entries.len()];
     for (group, sums) in step.outputs.iter().zip(sums) {
         let Some(nest) = group.nests.first() else {
@@ -68,35 +86,27 @@ pub fn run_step(
             continue;
         };
         let zeros = |&number: &usize| buffers.zeros(step.output_entries[number], forks);
-        let mut members: Vec<Vec<f64>> = group.members.iter().map(zeros).collect();
-        let mut tables: Vec<&mut [f64]> = members.iter_mut().map(|table| &mut **table).collect();
-        run_nest(nest, &[&sums], &mut tables, buffers, resources)?;
+        let mut members: Vec<Vec<T>> = group.members.iter().map(zeros).collect();
+        let mut tables: Vec<&mut [T]> = members.iter_mut().map(|table| &mut **table).collect();
+        run_nest(nest, &[(&*sums, bounds)], &mut tables, buffers, resources)?;
         buffers.put(sums);
         for (&number, table) in group.members.iter().zip(members) {
             outputs[number] = table;
         }
     }
-    Ok((outputs, exponent))
+    Ok(Outputs { tables: outputs, exponent, products: bounds })
 }
 
-/// Multiplies `table` by a power of two so that its largest entry is near one, and returns the
-/// exponent of the power; `None` if all entries are zero.
-pub fn rescale(table: &mut [f64], forks: bool) -> Option<i32> {
-    if !forks || table.len() < 2 * PART {
-        let largest = largest(table, None);
-        return keep_in_range(table, largest);
-    }
-    let parts = table.par_chunks(PART).with_max_len(1);
-    let largest = parts.map(|part| largest(part, None)).reduce(|| 0.0, larger);
-    let parts = table.par_chunks_mut(PART).with_max_len(1);
-    parts.map(|part| keep_in_range(part, largest)).reduce_with(|one, _| one)?
+/// The bounds of all `inputs`.
+fn bounds_of<T>(inputs: &[Input<'_, T>]) -> impl Iterator<Item = Bounds> + Clone {
+    inputs.iter().map(|&(_, bounds)| bounds)
 }
 
 /// Divides each entry of `belief` by its entry of `message`, where 0/0 = 0.
-pub fn divide(belief: &mut [f64], message: &[f64], forks: bool) {
-    let divide = |(belief, message): (&mut [f64], &[f64])| {
+pub fn divide<T: Number>(belief: &mut [T], message: &[T], forks: bool) {
+    let divide = |(belief, message): (&mut [T], &[T])| {
         for (belief, &message) in belief.iter_mut().zip(message) {
-            *belief = ratio(*belief, message);
+            *belief = belief.ratio(message);
         }
     };
     if forks && belief.len() >= 2 * PART {
@@ -111,21 +121,21 @@ pub fn divide(belief: &mut [f64], message: &[f64], forks: bool) {
 ///
 /// # Errors
 /// If the propagation was cancelled.
-fn run_nest(
+fn run_nest<T: Number>(
     nest: &LoopNest,
-    inputs: &[&[f64]],
-    outputs: &mut [&mut [f64]],
-    buffers: &mut Buffers,
+    inputs: &[Input<'_, T>],
+    outputs: &mut [&mut [T]],
+    buffers: &mut Buffers<T>,
     Resources { forks, cancel }: Resources<'_>,
 ) -> Result<(), Cancelled> {
     let chunks = nest.chunks();
-    let mut copies: Vec<Vec<f64>> = Vec::new();
+    let mut copies: Vec<Vec<T>> = Vec::new();
     if chunks > 1 {
         let copied = nest.outputs.iter().filter(|output| !output.is_divided());
         copies.extend(copied.map(|output| buffers.zeros(chunks * output.entries, forks)));
     }
     // By chunk, then by output: the runs that the chunk writes.
-    let mut parts: Vec<Vec<Runs<'_>>> = (0..chunks).map(|_| Vec::new()).collect();
+    let mut parts: Vec<Vec<Runs<'_, T>>> = (0..chunks).map(|_| Vec::new()).collect();
     let mut copied = Vec::new();
     let mut unused = copies.iter_mut();
     for (layout, table) in nest.outputs.iter().zip(outputs.iter_mut()) {
@@ -143,9 +153,9 @@ fn run_nest(
             copied.push(table);
         }
     }
-    let work = |(chunk, mut part): (usize, Vec<Runs<'_>>)| -> Result<(), Cancelled> {
+    let work = |(chunk, mut part): (usize, Vec<Runs<'_, T>>)| -> Result<(), Cancelled> {
         cancel.check()?;
-        Chunk::new(nest, inputs, chunk).visit(0, 1.0, 0, &mut part);
+        Chunk::new(nest, inputs, chunk).visit(0, T::ONE, 0, &mut part);
         Ok(())
     };
     if forks && chunks > 1 {
@@ -155,9 +165,11 @@ fn run_nest(
     }
     for (table, copies) in copied.into_iter().zip(copies) {
         let entries = table.len();
-        let add_up = |(number, part): (usize, &mut [f64])| {
+        let add_up = |(number, part): (usize, &mut [T])| {
             let range = number * ADDED_PART..number * ADDED_PART + part.len();
-            copies.chunks_exact(entries).for_each(|copy| add(part, &copy[range.clone()]));
+            for copy in copies.chunks_exact(entries) {
+                part.iter_mut().zip(&copy[range.clone()]).for_each(|(sum, &term)| *sum += term);
+            }
         };
         if forks && copies.len() >= 2 * PART {
             table.par_chunks_mut(ADDED_PART).enumerate().for_each(add_up);
@@ -174,12 +186,12 @@ fn run_nest(
 const ADDED_PART: usize = 1 << 10;
 
 /// The parts of an output that a chunk writes, in order.
-type Runs<'a> = Vec<&'a mut [f64]>;
+type Runs<'a, T> = Vec<&'a mut [T]>;
 
 /// One chunk of a contraction.
-struct Chunk<'a> {
+struct Chunk<'a, T> {
     nest: &'a LoopNest,
-    inputs: &'a [&'a [f64]],
+    inputs: &'a [Input<'a, T>],
     /// By loop that makes chunks: its state in this chunk.
     states: Vec<usize>,
     /// By level, then by input: the position in the table at which the tile begins.
@@ -187,11 +199,11 @@ struct Chunk<'a> {
     /// By level, then by output: the run in which the tile begins, and the position in the run.
     output_at: Vec<(usize, usize)>,
     /// Tiles of partial products, one after the other.
-    tiles: Vec<f64>,
+    tiles: Vec<T>,
 }
 
-impl<'a> Chunk<'a> {
-    fn new(nest: &'a LoopNest, inputs: &'a [&'a [f64]], mut chunk: usize) -> Self {
+impl<'a, T: Number> Chunk<'a, T> {
+    fn new(nest: &'a LoopNest, inputs: &'a [Input<'a, T>], mut chunk: usize) -> Self {
         let mut states = vec![0; nest.chunk_loops];
         for (state, &states) in states.iter_mut().zip(&nest.loops).rev() {
             *state = chunk % states;
@@ -199,9 +211,9 @@ impl<'a> Chunk<'a> {
         }
         let levels = nest.levels.len();
         let tiles = nest.levels.iter().filter(|level| !level.tables.is_empty()).count();
-        let mut tiles = vec![0.0; (tiles + 1) * nest.tile];
+        let mut tiles = vec![T::ZERO; (tiles + 1) * nest.tile];
         // The empty product.
-        tiles[..nest.tile].fill(1.0);
+        tiles[..nest.tile].fill(T::ONE);
         Self {
             nest,
             inputs,
@@ -215,19 +227,19 @@ impl<'a> Chunk<'a> {
     /// Multiplies in the inputs of `level` and adds all tiles inside this level to `outputs`. The
     /// product of all numbers that were multiplied in so far is `factor`; the product of the tables
     /// is tile number `tile`.
-    fn visit(&mut self, level: usize, mut factor: f64, mut tile: usize, outputs: &mut [Runs<'_>]) {
+    fn visit(&mut self, level: usize, mut factor: T, mut tile: usize, outputs: &mut [Runs<'_, T>]) {
         let nest = self.nest;
         let at = level * nest.inputs.len();
         let Some(here) = nest.levels.get(level) else { return };
         for &input in &here.scalars {
-            factor *= self.inputs[input][self.at[at + input]];
+            factor *= self.inputs[input].0[self.at[at + input]];
         }
-        if factor == 0.0 {
+        if factor == T::ZERO {
             return;
         }
         for (number, &input) in here.tables.iter().enumerate() {
             let pattern = &nest.inputs[input].pattern;
-            let table = &self.inputs[input][self.at[at + input]..];
+            let table = &self.inputs[input].0[self.at[at + input]..];
             if number > 0 {
                 tile::multiply(&mut self.tiles[tile * nest.tile..][..nest.tile], table, pattern);
                 continue;
@@ -253,7 +265,7 @@ impl<'a> Chunk<'a> {
         };
         if !here.tables.is_empty() {
             let product = &self.tiles[tile * nest.tile..][..nest.tile];
-            if product.iter().all(|&entry| entry == 0.0) {
+            if product.iter().all(|&entry| entry == T::ZERO) {
                 return;
             }
         }
@@ -338,7 +350,8 @@ mod tests {
                     (0..set.entries(&states)).map(entry).collect()
                 })
                 .collect();
-            let slices: Vec<&[f64]> = tables.iter().map(|table| &**table).collect();
+            let slices = tables.iter().map(|table| (&**table, Bounds::of(table.iter().copied())));
+            let slices: Vec<Input<'_, f64>> = slices.collect();
             let step = Step::new(&contraction, Optimisations::default());
             divided += usize::from(step.nest.chunks() > 1);
             let cancel = CancelToken::new();
@@ -346,7 +359,7 @@ mod tests {
                 let resources = Resources { forks, cancel: &cancel };
                 let run = || run_step(&step, &slices, &mut Buffers::new(0, true), resources);
                 let run = if forks { threads.install(run) } else { run() };
-                let (mut tables, exponent) = run.expect("it is not cancelled");
+                let Outputs { mut tables, exponent, .. } = run.expect("it is not cancelled");
                 let scale = 2_f64.powi(i32::try_from(exponent).expect("a small exponent"));
                 tables.iter_mut().flatten().for_each(|entry| *entry *= scale);
                 tables

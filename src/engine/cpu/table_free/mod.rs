@@ -5,21 +5,25 @@
 //! describes, and never stored. Memory is needed only for messages: one per separator, and for the
 //! clique at work the beliefs of the separators to its children.
 //!
-//! Messages and sums are always in double precision. Each message is scaled by a power of two
-//! so that its largest entry is near one. Offsets have the width of a pointer, so the size of a
-//! clique is limited by time alone.
+//! Messages and sums are in double precision. Each message is scaled by a power of two so that its
+//! largest entry is near one. If numbers are out of range nevertheless, as
+//! [`bounds`](crate::engine::bounds) finds out, every engine computes the case again here, with
+//! [`Wide`](crate::engine::wide::Wide) numbers in place of f64. Offsets have the width of a pointer,
+//! so the size of a clique is limited by time alone.
 //!
 //! Messages are computed one after another, and threads share each large one. The number of threads
 //! changes no bit of the result.
 
 mod buffers;
 mod execute;
+mod number;
 mod tile;
 
 use std::f64::consts::LN_2;
 use std::sync::Arc;
 
 use crate::allocate;
+use crate::engine::bounds::{Bounds, Loss, belief_in_raised, no_message};
 use crate::engine::cpu::pass::report::worker;
 use crate::engine::factors::restricted;
 use crate::engine::simd::Baseline;
@@ -29,14 +33,16 @@ use crate::lowering::{
     AxisSet, LoweredClique, Operand, Optimisation, Optimisations, PlannedStep, Program,
 };
 use crate::network::{Evidence, Finding, Network, VariableId};
+use crate::potential::Precision;
 use crate::propagation::{
     Activity, CompiledNetwork, Form, MessageId, Posteriors, Savings, Stage, Watch,
 };
 use buffers::Buffers;
-use execute::{Resources, divide, rescale, run_step};
+use execute::{Input, Outputs, Resources, divide, run_step};
+use number::Number;
 
-/// A compiled network that is propagated without tables of cliques.
-pub struct TableFree {
+/// A compiled network that is propagated without tables of cliques, in the number type `T`.
+pub struct TableFree<T> {
     compiled: Arc<CompiledNetwork>,
     /// `None` if the calling thread does all the work.
     threads: Option<Threads>,
@@ -47,22 +53,23 @@ pub struct TableFree {
     /// The program of the last run with other evidence, and the evidence that it was made for.
     program: Option<(Evidence, Program)>,
     /// The factors in the index order of cliques, by factor.
-    factors: Vec<Restricted>,
-    buffers: Buffers,
+    factors: Vec<Restricted<T>>,
+    buffers: Buffers<T>,
     optimisations: Optimisations,
     _baseline: Option<Baseline>,
 }
 
 /// A factor without the entries that contradict the observations.
-struct Restricted {
+struct Restricted<T> {
     /// The entries divided by two to the power of `exponent`. The last axis varies fastest.
-    values: Vec<f64>,
+    values: Vec<T>,
     exponent: i64,
+    bounds: Bounds,
     /// Whether a variable of the factor was observed.
     is_restricted: bool,
 }
 
-impl TableFree {
+impl<T: Number> TableFree<T> {
     /// A propagator for `compiled` that is forecast to need `bytes`. `program` is for the
     /// [least evidence](CompiledNetwork::least_evidence).
     pub fn new(
@@ -77,7 +84,12 @@ impl TableFree {
         let buffers = Buffers::new(bytes.saturating_sub(WORKSPACE_BYTES), keeps);
         let evidence = compiled.least_evidence();
         let least = (evidence, program);
-        let unknown = |_| Restricted { values: Vec::new(), exponent: 0, is_restricted: true };
+        let unknown = |_| Restricted {
+            values: Vec::new(),
+            exponent: 0,
+            bounds: Bounds::ONE,
+            is_restricted: true,
+        };
         let factors = compiled.network().factor_ids().map(unknown).collect();
         let program = None;
         let _baseline = Baseline::unless(optimisations.has(Optimisation::VectorInstructions));
@@ -133,6 +145,7 @@ impl TableFree {
             }
             None => pass_over_tree(),
         }?;
+        pass.loss.check(Precision::F64)?;
         let is_certain = evidence.is_empty() && network.is_bayesian();
         let ln_p_evidence = if is_certain { 0.0 } else { pass.ln_p_evidence };
         watch.note_savings(pass.savings());
@@ -140,14 +153,14 @@ impl TableFree {
             Posteriors::new(network, ln_p_evidence, |variable, states| {
                 match evidence.observed(variable) {
                     Some(state) => states[state] = 1.0,
-                    None => states.copy_from_slice(pass.posterior(variable)),
+                    None => pass.write_posterior(variable, states),
                 }
             })
         }))
     }
 }
 
-impl Propagator for TableFree {
+impl<T: Number> Propagator for TableFree<T> {
     fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         allocate::or_error(|| self.propagate(evidence, watch))?
     }
@@ -174,9 +187,10 @@ pub fn program(compiled: &CompiledNetwork, optimisations: Optimisations) -> Prog
     Program::new(compiled, &compiled.least_evidence(), optimisations)
 }
 
-/// The memory that a propagation by `program` needs at most, in bytes.
-pub fn bytes(program: &Program) -> u64 {
-    (program.peak_entries() as u64).saturating_mul(8).saturating_add(WORKSPACE_BYTES)
+/// The memory that a propagation by `program` with numbers of type `T` needs at most, in bytes.
+pub fn bytes<T>(program: &Program) -> u64 {
+    let bytes = (program.peak_entries() as u64).saturating_mul(size_of::<T>() as u64);
+    bytes.saturating_add(WORKSPACE_BYTES)
 }
 
 /// Memory for tiles, plans and posteriors, in bytes. A generous round figure: it only matters for
@@ -184,32 +198,37 @@ pub fn bytes(program: &Program) -> u64 {
 const WORKSPACE_BYTES: u64 = 4 << 20;
 
 /// One propagation.
-struct Pass<'a> {
+struct Pass<'a, T> {
     network: &'a Network,
     program: &'a Program,
     evidence: &'a Evidence,
-    factors: &'a mut [Restricted],
-    buffers: &'a mut Buffers,
+    factors: &'a mut [Restricted<T>],
+    buffers: &'a mut Buffers<T>,
     resources: Resources<'a>,
     watch: &'a Watch,
     /// By clique: until its parent was reached on the way down, its message to the parent;
     /// afterwards the message from the parent. Empty if the message is one everywhere.
-    messages: Vec<Vec<f64>>,
+    messages: Vec<Vec<T>>,
+    /// By clique: the bounds of its message.
+    bounds: Vec<Bounds>,
+    /// By clique: the level to which entries of its message to the parent were raised.
+    raised: Vec<Option<i32>>,
     /// By clique: the exponent of the power of two that its message to the parent must be
     /// multiplied by.
     exponents: Vec<i64>,
     /// By variable: its posterior, not normalised.
-    posteriors: Vec<Vec<f64>>,
+    posteriors: Vec<Vec<T>>,
     ln_p_evidence: f64,
+    loss: Loss,
 }
 
-impl<'a> Pass<'a> {
+impl<'a, T: Number> Pass<'a, T> {
     fn new(
         network: &'a Network,
         program: &'a Program,
         evidence: &'a Evidence,
-        factors: &'a mut [Restricted],
-        buffers: &'a mut Buffers,
+        factors: &'a mut [Restricted<T>],
+        buffers: &'a mut Buffers<T>,
         resources: Resources<'a>,
         watch: &'a Watch,
     ) -> Self {
@@ -223,9 +242,12 @@ impl<'a> Pass<'a> {
             resources,
             watch,
             messages: vec![Vec::new(); cliques],
+            bounds: vec![Bounds::ONE; cliques],
+            raised: vec![None; cliques],
             exponents: vec![0; cliques],
             posteriors: vec![Vec::new(); network.variables().len()],
             ln_p_evidence: 0.0,
+            loss: Loss::default(),
         }
     }
 
@@ -242,9 +264,11 @@ impl<'a> Pass<'a> {
                 if is_restricted || kept.is_restricted {
                     let variables = axes.iter().map(|axis| clique.variables[axis]);
                     let values = restricted(self.network, factor, variables, self.evidence);
-                    *kept = Restricted { values, exponent: 0, is_restricted };
-                    let scale = rescale(&mut kept.values, self.resources.forks);
-                    kept.exponent = -i64::from(scale.ok_or(RunError::Impossible)?);
+                    let mut values: Vec<T> = values.into_iter().map(T::from_f64).collect();
+                    let scaled = T::rescale(&mut values, self.resources.forks);
+                    let (scale, bounds) = scaled.ok_or(RunError::Impossible)?;
+                    *kept =
+                        Restricted { values, exponent: -i64::from(scale), bounds, is_restricted };
                 }
             }
         }
@@ -259,12 +283,18 @@ impl<'a> Pass<'a> {
             self.watch.check()?;
             self.timed(message, |pass| {
                 let Some(planned) = &program.collect[number] else { return Ok(()) };
-                let (mut outputs, exponent) = pass.contract(planned)?;
-                let mut message = outputs.pop().unwrap_or_default();
-                let scale = rescale(&mut message, pass.resources.forks);
-                let scale = scale.ok_or(RunError::Impossible)?;
+                let Outputs { mut tables, exponent, products } = pass.contract(planned)?;
+                let mut message = tables.pop().unwrap_or_default();
+                let error = products.sum(program.tree[number].entries()).error;
+                let scaled = T::rescale(&mut message, pass.resources.forks);
+                let (scale, mut bounds) = scaled.ok_or_else(|| no_message(error))?;
+                bounds.error = error.map(|error| error + scale).max(bounds.error);
+                pass.raised[number] = bounds.raised_level();
+                if let Some(level) = pass.raised[number] {
+                    bounds = T::raise(&mut message, level, bounds);
+                }
                 pass.exponents[number] = exponent - i64::from(scale);
-                pass.messages[number] = message;
+                (pass.messages[number], pass.bounds[number]) = (message, bounds);
                 Ok(())
             })?;
         }
@@ -287,23 +317,27 @@ impl<'a> Pass<'a> {
         let program = self.program;
         let clique = &program.tree[number];
         if let Some(planned) = &program.distribute[number] {
-            let (outputs, exponent) = self.contract(planned)?;
-            let mut outputs = outputs.into_iter();
+            let Outputs { tables, exponent, products } = self.contract(planned)?;
+            if clique.parent.is_none() {
+                let total = tables.last().and_then(|total| total.first()).copied();
+                let total = total.filter(|total| *total != T::ZERO);
+                let total = total.ok_or_else(|| no_message(products.error))?;
+                self.ln_p_evidence = total.ln() + exponent as f64 * LN_2;
+            }
+            if products.error.is_some() {
+                let total = tables.first().map_or(0.0, |belief| T::sum(belief).to_f64());
+                self.loss.add_error(products, clique.entries(), total);
+            }
+            let mut outputs = tables.into_iter();
             for &child in &clique.children {
                 let mut belief = outputs.next().unwrap_or_default();
                 // The factor common to all entries does not matter.
-                rescale(&mut belief, self.resources.forks);
+                let scaled = T::rescale(&mut belief, self.resources.forks);
+                self.bounds[child] = scaled.ok_or(RunError::OutOfRange)?.1;
                 self.receive(child, belief)?;
             }
             for variable in clique.private() {
                 self.posteriors[variable.index()] = outputs.next().unwrap_or_default();
-            }
-            if clique.parent.is_none() {
-                let total = outputs.next().and_then(|total| total.first().copied()).unwrap_or(0.0);
-                if total <= 0.0 {
-                    return Err(RunError::Impossible);
-                }
-                self.ln_p_evidence = total.ln() + exponent as f64 * LN_2;
             }
         }
         self.buffers.put(std::mem::take(&mut self.messages[number]));
@@ -312,9 +346,10 @@ impl<'a> Pass<'a> {
 
     /// Turns the belief over the separator above `child` into the message to the child, and reads
     /// posteriors from it.
-    fn receive(&mut self, child: usize, mut belief: Vec<f64>) -> Result<(), RunError> {
+    fn receive(&mut self, child: usize, mut belief: Vec<T>) -> Result<(), RunError> {
         if let Some(step) = &self.program.read[child] {
-            let (tables, _) = run_step(step, &[&belief], self.buffers, self.resources)?;
+            let input: Input<'_, T> = (&belief, Bounds::ONE);
+            let Outputs { tables, .. } = run_step(step, &[input], self.buffers, self.resources)?;
             let read = self.program.tree[child].read_from_separator();
             for (variable, table) in read.zip(tables) {
                 self.posteriors[variable.index()] = table;
@@ -322,63 +357,79 @@ impl<'a> Pass<'a> {
         }
         let up = std::mem::take(&mut self.messages[child]);
         if !up.is_empty() {
+            if let Some(level) = self.raised[child] {
+                let message = up.iter().map(|entry| entry.to_f64());
+                let belief = belief.iter().map(|entry| entry.to_f64());
+                let (raised, total) = belief_in_raised(belief, message, level);
+                self.loss.add(raised, total);
+            }
             divide(&mut belief, &up, self.resources.forks);
             self.buffers.put(up);
+            let scaled = T::rescale(&mut belief, self.resources.forks);
+            // A ratio may be beyond the largest number.
+            self.bounds[child] = scaled.ok_or(RunError::OutOfRange)?.1;
         }
         self.messages[child] = belief;
         Ok(())
     }
 
-    /// Computes the contraction `planned`. Also returns the exponent of the
-    /// power of two that the outputs must be multiplied by. Away from the root, only the exponent
-    /// of the root is meaningful.
-    fn contract(&mut self, planned: &PlannedStep) -> Result<(Vec<Vec<f64>>, i64), RunError> {
+    /// Computes the contraction `planned`. Away from the root, only the exponent of the root is
+    /// meaningful.
+    fn contract(&mut self, planned: &PlannedStep) -> Result<Outputs<T>, RunError> {
         let mut exponent = 0;
-        let mut likelihoods: Vec<Vec<f64>> = Vec::new();
+        let mut likelihoods: Vec<(Vec<T>, Bounds)> = Vec::new();
         for (operand, _) in &planned.inputs {
             match operand {
                 Operand::Factor(factor) => exponent += self.factors[factor.index()].exponent,
                 Operand::Message(child) => exponent += self.exponents[*child],
                 Operand::Likelihood(variable) => {
                     let mut weights = self.likelihood(*variable);
-                    let scale = rescale(&mut weights, false).ok_or(RunError::Impossible)?;
+                    let scaled = T::rescale(&mut weights, false);
+                    let (scale, bounds) = scaled.ok_or(RunError::Impossible)?;
                     exponent -= i64::from(scale);
-                    likelihoods.push(weights);
+                    likelihoods.push((weights, bounds));
                 }
             }
         }
         let mut likelihoods = likelihoods.iter();
-        let table = |&(operand, _): &(Operand, AxisSet)| match operand {
-            Operand::Factor(factor) => &*self.factors[factor.index()].values,
-            Operand::Message(number) => &*self.messages[number],
-            Operand::Likelihood(_) => likelihoods.next().map_or(&[][..], |weights| &**weights),
+        let input = |&(operand, _): &(Operand, AxisSet)| -> Input<'_, T> {
+            match operand {
+                Operand::Factor(factor) => {
+                    let factor = &self.factors[factor.index()];
+                    (&factor.values, factor.bounds)
+                }
+                Operand::Message(number) => (&self.messages[number], self.bounds[number]),
+                Operand::Likelihood(_) => {
+                    likelihoods.next().map_or((&[][..], Bounds::ONE), |(w, bounds)| (w, *bounds))
+                }
+            }
         };
-        let tables: Vec<&[f64]> = planned.inputs.iter().map(table).collect();
-        let (sums, scale) = run_step(&planned.step, &tables, self.buffers, self.resources)?;
-        Ok((sums, exponent + scale))
+        let inputs: Vec<Input<'_, T>> = planned.inputs.iter().map(input).collect();
+        let outputs = run_step(&planned.step, &inputs, self.buffers, self.resources)?;
+        Ok(Outputs { exponent: exponent + outputs.exponent, ..outputs })
     }
 
     /// The weights of the likelihood finding of `variable`.
-    fn likelihood(&self, variable: VariableId) -> Vec<f64> {
+    fn likelihood(&self, variable: VariableId) -> Vec<T> {
         match self.evidence.get(variable) {
-            Some(Finding::Likelihood(weights)) => weights.to_vec(),
+            Some(Finding::Likelihood(weights)) => {
+                weights.iter().map(|&weight| T::from_f64(weight)).collect()
+            }
             _ => unreachable!("the clique lists findings of the evidence"),
         }
     }
 
-    /// The posterior of an unobserved `variable`, not normalised.
-    fn posterior(&self, variable: VariableId) -> &[f64] {
+    /// Writes the posterior of an unobserved `variable` into `states`, not normalised.
+    fn write_posterior(&self, variable: VariableId, states: &mut [f64]) {
         match &*self.posteriors[variable.index()] {
-            [] => &[1.0],
-            states => states,
+            [] => states.fill(1.0),
+            values => T::write_proportional(values, states),
         }
     }
 
     fn savings(&self) -> Savings {
         let skipped = self.program.tree.iter().filter(|clique| clique.message_is_one).count();
-        let entries = |clique: &LoweredClique| {
-            AxisSet::first(clique.states.len()).entries(&clique.states) as u64
-        };
+        let entries = |clique: &LoweredClique| clique.entries() as u64;
         Savings {
             messages_skipped: skipped,
             entries_used: self.program.tree.iter().map(entries).sum(),

@@ -1,36 +1,36 @@
 //! The loops over the entries of a tile.
 
-use crate::engine::cpu::vector::sum;
+use super::number::Number;
 use crate::engine::simd::simd_dispatch;
 use crate::lowering::{Block, Pattern};
 
 simd_dispatch!(
     /// Sets each entry of `tile` to its entry of `table`.
-    pub spread, spread_blocks, (tile: &mut [f64], table: &[f64], pattern: &Pattern)
+    pub spread<Number>, spread_blocks, (tile: &mut [T], table: &[T], pattern: &Pattern)
 );
 
 simd_dispatch!(
     /// Sets each entry of `tile` to the entry of `before` times the entry of `table`.
-    pub multiply_into, multiply_into_blocks,
-    (tile: &mut [f64], before: &[f64], table: &[f64], pattern: &Pattern)
+    pub multiply_into<Number>, multiply_into_blocks,
+    (tile: &mut [T], before: &[T], table: &[T], pattern: &Pattern)
 );
 
 simd_dispatch!(
     /// Multiplies each entry of `tile` by its entry of `table`.
-    pub multiply, multiply_blocks, (tile: &mut [f64], table: &[f64], pattern: &Pattern)
+    pub multiply<Number>, multiply_blocks, (tile: &mut [T], table: &[T], pattern: &Pattern)
 );
 
 simd_dispatch!(
     /// Adds `factor` times the sums of the entries of `tile` to their entries of `table`.
-    pub add_sums, add_sums_of_blocks,
-    (table: &mut [f64], tile: &[f64], factor: f64, pattern: &Pattern)
+    pub add_sums<Number>, add_sums_of_blocks,
+    (table: &mut [T], tile: &[T], factor: T, pattern: &Pattern)
 );
 
 // These loops are `for` loops because a closure may become a function of its own, which would not
 // be compiled for the chosen instructions.
 
 #[inline(always)]
-fn spread_blocks(tile: &mut [f64], table: &[f64], pattern: &Pattern) {
+fn spread_blocks<T: Number>(tile: &mut [T], table: &[T], pattern: &Pattern) {
     let &Pattern { block, row, .. } = pattern;
     for (tile, &start) in tile.chunks_exact_mut(pattern.block_entries()).zip(&pattern.starts) {
         let table = &table[start as usize..];
@@ -56,36 +56,36 @@ fn spread_blocks(tile: &mut [f64], table: &[f64], pattern: &Pattern) {
 macro_rules! with_row_length {
     ($pattern:expr, $function:ident($($argument:expr),*)) => {
         match ($pattern.block, $pattern.row) {
-            (Block::Run | Block::Constant, _) => $function::<0>($($argument),*),
-            _ if !$pattern.has_constant_rows => $function::<0>($($argument),*),
-            (_, 2) => $function::<2>($($argument),*),
-            (_, 3) => $function::<3>($($argument),*),
-            (_, 4) => $function::<4>($($argument),*),
-            (_, 5) => $function::<5>($($argument),*),
-            (_, 6) => $function::<6>($($argument),*),
-            (_, 7) => $function::<7>($($argument),*),
-            (_, 8) => $function::<8>($($argument),*),
-            (_, 9) => $function::<9>($($argument),*),
-            (_, 10) => $function::<10>($($argument),*),
-            (_, 11) => $function::<11>($($argument),*),
-            (_, 12) => $function::<12>($($argument),*),
-            _ => $function::<0>($($argument),*),
+            (Block::Run | Block::Constant, _) => $function::<_, 0>($($argument),*),
+            _ if !$pattern.has_constant_rows => $function::<_, 0>($($argument),*),
+            (_, 2) => $function::<_, 2>($($argument),*),
+            (_, 3) => $function::<_, 3>($($argument),*),
+            (_, 4) => $function::<_, 4>($($argument),*),
+            (_, 5) => $function::<_, 5>($($argument),*),
+            (_, 6) => $function::<_, 6>($($argument),*),
+            (_, 7) => $function::<_, 7>($($argument),*),
+            (_, 8) => $function::<_, 8>($($argument),*),
+            (_, 9) => $function::<_, 9>($($argument),*),
+            (_, 10) => $function::<_, 10>($($argument),*),
+            (_, 11) => $function::<_, 11>($($argument),*),
+            (_, 12) => $function::<_, 12>($($argument),*),
+            _ => $function::<_, 0>($($argument),*),
         }
     };
 }
 
 #[inline(always)]
-fn multiply_into_blocks(tile: &mut [f64], before: &[f64], table: &[f64], pattern: &Pattern) {
+fn multiply_into_blocks<T: Number>(tile: &mut [T], before: &[T], table: &[T], pattern: &Pattern) {
     with_row_length!(pattern, multiply_into_rows(tile, before, table, pattern));
 }
 
 #[inline(always)]
-fn multiply_blocks(tile: &mut [f64], table: &[f64], pattern: &Pattern) {
+fn multiply_blocks<T: Number>(tile: &mut [T], table: &[T], pattern: &Pattern) {
     with_row_length!(pattern, multiply_rows(tile, table, pattern));
 }
 
 #[inline(always)]
-fn add_sums_of_blocks(table: &mut [f64], tile: &[f64], factor: f64, pattern: &Pattern) {
+fn add_sums_of_blocks<T: Number>(table: &mut [T], tile: &[T], factor: T, pattern: &Pattern) {
     with_row_length!(pattern, add_row_sums(table, tile, factor, pattern));
 }
 
@@ -97,10 +97,10 @@ fn row_length<const ROW: usize>(pattern: &Pattern) -> usize {
 }
 
 #[inline(always)]
-fn multiply_into_rows<const ROW: usize>(
-    tile: &mut [f64],
-    before: &[f64],
-    table: &[f64],
+fn multiply_into_rows<T: Number, const ROW: usize>(
+    tile: &mut [T],
+    before: &[T],
+    table: &[T],
     pattern: &Pattern,
 ) {
     let row = row_length::<ROW>(pattern);
@@ -129,7 +129,7 @@ fn multiply_into_rows<const ROW: usize>(
 }
 
 #[inline(always)]
-fn multiply_rows<const ROW: usize>(tile: &mut [f64], table: &[f64], pattern: &Pattern) {
+fn multiply_rows<T: Number, const ROW: usize>(tile: &mut [T], table: &[T], pattern: &Pattern) {
     let row = row_length::<ROW>(pattern);
     for (tile, &start) in tile.chunks_exact_mut(pattern.block_entries()).zip(&pattern.starts) {
         let table = &table[start as usize..];
@@ -152,64 +152,69 @@ fn multiply_rows<const ROW: usize>(tile: &mut [f64], table: &[f64], pattern: &Pa
 }
 
 #[inline(always)]
-fn add_row_sums<const ROW: usize>(table: &mut [f64], tile: &[f64], factor: f64, pattern: &Pattern) {
+fn add_row_sums<T: Number, const ROW: usize>(
+    table: &mut [T],
+    tile: &[T],
+    factor: T,
+    pattern: &Pattern,
+) {
     let row = row_length::<ROW>(pattern);
     for (tile, &start) in tile.chunks_exact(pattern.block_entries()).zip(&pattern.starts) {
         let table = &mut table[start as usize..];
         match pattern.block {
             Block::Run => add_scaled(&mut table[..row], tile, factor),
-            Block::Constant => table[0] += factor * sum(tile),
+            Block::Constant => table[0] += factor * T::sum(tile),
             Block::ConstantRows => {
                 for (value, tile) in table.iter_mut().zip(tile.chunks_exact(row)) {
-                    *value += factor * if ROW == 0 { sum(tile) } else { sum_few(tile) };
+                    *value += factor * if ROW == 0 { T::sum(tile) } else { sum_few(tile) };
                 }
             }
-            Block::EqualRows => add_rows::<ROW>(&mut table[..row], tile, factor),
+            Block::EqualRows => add_rows::<T, ROW>(&mut table[..row], tile, factor),
         }
     }
 }
 
 #[inline(always)]
-fn products(tile: &mut [f64], before: &[f64], table: &[f64]) {
+fn products<T: Number>(tile: &mut [T], before: &[T], table: &[T]) {
     for ((entry, before), value) in tile.iter_mut().zip(before).zip(table) {
-        *entry = before * value;
+        *entry = *before * *value;
     }
 }
 
 #[inline(always)]
-fn scaled(tile: &mut [f64], before: &[f64], factor: f64) {
+fn scaled<T: Number>(tile: &mut [T], before: &[T], factor: T) {
     for (entry, before) in tile.iter_mut().zip(before) {
-        *entry = before * factor;
+        *entry = *before * factor;
     }
 }
 
 #[inline(always)]
-fn multiply_all(tile: &mut [f64], table: &[f64]) {
+fn multiply_all<T: Number>(tile: &mut [T], table: &[T]) {
     for (entry, value) in tile.iter_mut().zip(table) {
-        *entry *= value;
+        *entry *= *value;
     }
 }
 
 #[inline(always)]
-fn scale_all(tile: &mut [f64], factor: f64) {
+fn scale_all<T: Number>(tile: &mut [T], factor: T) {
     for entry in tile {
         *entry *= factor;
     }
 }
 
 #[inline(always)]
-fn add_scaled(table: &mut [f64], tile: &[f64], factor: f64) {
+fn add_scaled<T: Number>(table: &mut [T], tile: &[T], factor: T) {
     for (sum, entry) in table.iter_mut().zip(tile) {
-        *sum += factor * entry;
+        *sum += factor * *entry;
     }
 }
 
 /// The sum of a handful of entries, in order.
 #[inline(always)]
-fn sum_few(entries: &[f64]) -> f64 {
-    let mut sum = 0.0;
+fn sum_few<T: Number>(entries: &[T]) -> T {
+    let mut sum = T::ZERO;
     for entry in entries {
-        sum += entry;
+        sum += *entry;
     }
     sum
 }
@@ -217,12 +222,12 @@ fn sum_few(entries: &[f64]) -> f64 {
 /// Adds `factor` times the sum of all rows of `tile` to `table`. If the compiler knows their length
 /// `ROW`, several rows are added at a time, in partial sums of their own.
 #[inline(always)]
-fn add_rows<const ROW: usize>(table: &mut [f64], tile: &[f64], factor: f64) {
+fn add_rows<T: Number, const ROW: usize>(table: &mut [T], tile: &[T], factor: T) {
     if ROW > 4 {
-        let mut sums = [0.0; ROW];
+        let mut sums = [T::ZERO; ROW];
         for row in tile.as_chunks::<ROW>().0 {
             for (sum, entry) in sums.iter_mut().zip(row) {
-                *sum += entry;
+                *sum += *entry;
             }
         }
         add_scaled(table, &sums, factor);
@@ -235,20 +240,24 @@ fn add_rows<const ROW: usize>(table: &mut [f64], tile: &[f64], factor: f64) {
         return;
     }
     let (quads, rest) = tile.as_chunks::<ROW>().0.as_chunks::<4>();
-    let mut sums = [[0.0; ROW]; 4];
+    let mut sums = [[T::ZERO; ROW]; 4];
     for quad in quads {
         for (sums, row) in sums.iter_mut().zip(quad) {
             for (sum, entry) in sums.iter_mut().zip(row) {
-                *sum += entry;
+                *sum += *entry;
             }
         }
     }
     for row in rest {
         for (sum, entry) in sums[0].iter_mut().zip(row) {
-            *sum += entry;
+            *sum += *entry;
         }
     }
     for (at, value) in table.iter_mut().enumerate() {
-        *value += factor * ((sums[0][at] + sums[1][at]) + (sums[2][at] + sums[3][at]));
+        let [mut sum, second, mut third, fourth] = sums.map(|sums| sums[at]);
+        sum += second;
+        third += fourth;
+        sum += third;
+        *value += factor * sum;
     }
 }

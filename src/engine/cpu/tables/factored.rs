@@ -254,6 +254,7 @@ mod tests {
                 let inputs = TableInputs {
                     network: &network,
                     observed: &observed,
+                    smallest: &[],
                     threads: None,
                     optimisations: Optimisations::default(),
                 };

@@ -48,7 +48,7 @@ const MAX_COPIED: usize = 1 << 15;
 /// If an intermediate product may be smaller than two to the power of minus this, or if all entries
 /// of the product are, [`FactorProduct`] multiplies the factors instead. This is slower, but keeps
 /// an exponent for each entry. Double precision loses digits below 2^-1022.
-const MAX_NEGATIVE_EXPONENT: f64 = 900.0;
+pub const MAX_NEGATIVE_EXPONENT: f64 = 900.0;
 
 /// Makes tables, and reuses its buffers from one table to the next.
 #[derive(Default)]
@@ -393,6 +393,7 @@ mod tests {
             let inputs = TableInputs {
                 network: &network,
                 observed: &observed,
+                smallest: &[],
                 threads: None,
                 optimisations: Optimisations::default(),
             };

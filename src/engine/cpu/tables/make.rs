@@ -2,9 +2,10 @@
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
+use crate::engine::bounds::Bounds;
 use crate::engine::cpu::context::{MIN_PARALLEL_ENTRIES, TableInputs};
 use crate::engine::cpu::tables::factored::FactoringPlan;
-use crate::engine::cpu::tables::fill::TableBuilder;
+use crate::engine::cpu::tables::fill::{MAX_NEGATIVE_EXPONENT, TableBuilder};
 use crate::engine::cpu::tables::multiply::SparseRows;
 use crate::engine::cpu::tables::table::CliqueTable;
 use crate::engine::cpu::tree::layout::Layout;
@@ -36,12 +37,14 @@ pub fn make_tables<T: Entry>(
         let TableRequest { layout, factors, sparse, plan, table: mut values } = request;
         if let Some((plan, memory)) = plan {
             let (factored, exponent) = plan.make(memory, builder, inputs, layout);
-            return CliqueTable { values, exponent, factored: Some(factored) };
+            let bounds = table_bounds::<f64>(inputs, factors, exponent);
+            return CliqueTable { values, exponent, factored: Some(factored), bounds };
         }
-        let factors: Vec<&Factor> = factors.iter().map(|&f| inputs.network.factor(f)).collect();
+        let tables: Vec<&Factor> = factors.iter().map(|&f| inputs.network.factor(f)).collect();
         let forks = threads.is_some();
-        let exponent = builder.product(inputs, layout, &factors, sparse, &mut values, forks);
-        CliqueTable { values, exponent, factored: None }
+        let exponent = builder.product(inputs, layout, &tables, sparse, &mut values, forks);
+        let bounds = table_bounds::<T>(inputs, factors, exponent);
+        CliqueTable { values, exponent, factored: None, bounds }
     };
     match threads {
         Some(threads) => {
@@ -53,4 +56,23 @@ pub fn make_tables<T: Entry>(
             requests.into_iter().map(|request| make(&mut builder, request)).collect()
         }
     }
+}
+
+/// The largest entry of a table is below two to the power of this, because of
+/// [`NEAR_ONE`](crate::engine::cpu::vector::NEAR_ONE).
+const MAX_EXPONENT: i32 = 17;
+
+/// The bounds of a table of type `T` that holds the product of `factors` divided by two to the power
+/// of `exponent`.
+fn table_bounds<T: Entry>(inputs: TableInputs<'_>, factors: &[FactorId], exponent: i32) -> Bounds {
+    let smallest = |factor: &FactorId| inputs.smallest.get(factor.index()).copied().unwrap_or(0);
+    let product: i32 = factors.iter().map(smallest).sum();
+    let min = product - exponent;
+    // A table is multiplied in double precision without rescaling as long as its largest entry is
+    // not below the limit. An entry may underflow before it is scaled.
+    let scale = (-exponent).clamp(0, MAX_NEGATIVE_EXPONENT as i32);
+    let in_double = (product < f64::LIMITS.normal || min < f64::LIMITS.normal)
+        .then_some(f64::LIMITS.smallest + scale + MAX_EXPONENT);
+    let stored = (min < T::LIMITS.normal).then_some(T::LIMITS.smallest);
+    Bounds { min, max: MAX_EXPONENT, error: in_double.max(stored) }
 }

@@ -1,5 +1,6 @@
 //! The table of a clique.
 
+use crate::engine::bounds::Bounds;
 use crate::engine::cpu::tables::factored::FactoredTable;
 
 /// The table of a clique, in full, without zeros, or factored. The product of the clique's factors
@@ -13,6 +14,8 @@ pub struct CliqueTable<T> {
     pub exponent: i32,
     /// The smaller tables that replace `values` if the table is factored.
     pub factored: Option<FactoredTable>,
+    /// The bounds of the entries that are stored.
+    pub bounds: Bounds,
 }
 
 impl<T> CliqueTable<T> {

@@ -34,7 +34,7 @@ impl Structure {
     /// reuse.
     pub fn assemble(
         &self,
-        TableInputs { network, observed, threads, optimisations }: TableInputs<'_>,
+        TableInputs { network, observed, threads, optimisations, .. }: TableInputs<'_>,
         sources: impl Iterator<Item = NodeSource>,
         mut places: Vec<VariablePlaces>,
     ) -> Tree {

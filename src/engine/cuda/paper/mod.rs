@@ -22,8 +22,10 @@ use std::time::Duration;
 use self::buffers::Buffers;
 use self::gpu::Gpu;
 use super::device::device;
+use super::underflow::guarded;
 use crate::engine::{
     Engine, EngineInfo, GPU_PAPER, GpuPropagator, LoadError, LoadOptions, Propagator, RunError,
+    recomputing,
 };
 use crate::network::Evidence;
 use crate::potential::Precision;
@@ -58,12 +60,10 @@ impl Engine for GpuPaper {
         let buffers = Buffers::new(compiled, options.paper);
         let gpu = Gpu::load(device, &buffers)
             .map_err(|error| device.refusal(self.name(), bytes, &error))?;
-        Ok(Box::new(PaperPropagator {
-            compiled: Arc::clone(compiled),
-            buffers,
-            executor: gpu,
-            bytes,
-        }))
+        let compiled_network = Arc::clone(compiled);
+        let propagator =
+            PaperPropagator { compiled: compiled_network, buffers, executor: gpu, bytes };
+        Ok(recomputing(guarded(Box::new(propagator), compiled), compiled, options))
     }
 }
 

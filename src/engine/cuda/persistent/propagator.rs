@@ -8,7 +8,7 @@ use super::{Executor, Program};
 use crate::cancel::Cancelled;
 use crate::engine::cuda::batch::BatchPropagator;
 use crate::engine::{
-    BatchAnswers, GpuPropagator, LoadOptions, Propagator, RunError, one_at_a_time, rerun_impossible,
+    BatchAnswers, GpuPropagator, LoadOptions, Propagator, RunError, one_at_a_time,
 };
 use crate::graph::SeparatorId;
 use crate::network::{Evidence, Finding};
@@ -69,10 +69,7 @@ impl<E: Executor> Propagator for PersistentPropagator<E> {
             let bytes = memory.bytes().saturating_sub(self.bytes);
             let load = || BatchPropagator::load(&self.compiled, threads, bytes);
             if let Some(batch) = self.batch.get_or_insert_with(load) {
-                let answers = batch.run(cases, watch)?;
-                return rerun_impossible(answers, cases, watch, |case, watch| {
-                    self.run(case, watch)
-                });
+                return batch.run(cases, watch);
             }
         }
         one_at_a_time(cases, watch, |case, watch| self.run(case, watch))

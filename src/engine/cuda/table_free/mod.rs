@@ -8,7 +8,7 @@
 //!
 //! Numbers are in single precision, scaled by powers of two that the kernels choose. Posteriors and
 //! P(e) are summed in double precision. If [`scale`] finds that single precision may not be enough
-//! for a case, engine `cpu` computes it again in double precision.
+//! for a case, the case is out of range, and engine `cpu` computes it again in double precision.
 
 mod gpu;
 mod plan;
@@ -26,7 +26,7 @@ use self::gpu::Gpu;
 use self::plan::{Launch, Plan};
 use self::propagator::TableFreePropagator;
 use super::device::Device;
-use crate::engine::{LoadOptions, Propagator, RunError};
+use crate::engine::{Propagator, RunError};
 use crate::lowering::{Optimisations, Program};
 use crate::propagation::{CompiledNetwork, Form, FormForecast};
 use cudarc::driver::DriverError;
@@ -76,10 +76,9 @@ impl Prepared {
         compiled: &Arc<CompiledNetwork>,
         device: &'static Device,
         bytes: u64,
-        options: &LoadOptions,
     ) -> Result<Box<dyn Propagator>, DriverError> {
         let gpu = Gpu::load(device, &self.plan)?;
-        Ok(Box::new(TableFreePropagator::new(Arc::clone(compiled), self, gpu, bytes, *options)))
+        Ok(Box::new(TableFreePropagator::new(Arc::clone(compiled), self, gpu, bytes)))
     }
 }
 

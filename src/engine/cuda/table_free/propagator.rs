@@ -8,10 +8,9 @@ use super::plan::{OperandTable, Plan};
 use super::scale::{MAX_ERROR, Range, Scale, scales};
 use super::{Executor, Prepared, TOO_MANY_TABLES};
 use crate::engine::factors::restricted;
-use crate::engine::{GpuPropagator, LoadOptions, Propagator, RunError, default_engine};
+use crate::engine::{GpuPropagator, Propagator, RunError};
 use crate::lowering::{Operand, Optimisations, Program};
 use crate::network::{Evidence, Finding, Network, VariableId};
-use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Form, Phase, Posteriors, Savings, Stage, Watch};
 use crate::statistics::median_duration;
 
@@ -32,10 +31,6 @@ pub(super) struct TableFreePropagator<E> {
     pub(super) prepared: Prepared,
     /// The evidence whose operands are on the GPU, and their scales.
     entered: Option<(Evidence, Vec<Scale>)>,
-    options: LoadOptions,
-    /// Engine `cpu` in double precision, for cases beyond the range of single precision; `None`
-    /// until there is such a case.
-    pub(super) in_double: Option<Box<dyn Propagator>>,
 }
 
 impl<E: Executor> TableFreePropagator<E> {
@@ -46,11 +41,9 @@ impl<E: Executor> TableFreePropagator<E> {
         prepared: Prepared,
         executor: E,
         bytes: u64,
-        options: LoadOptions,
     ) -> Self {
         let planned = compiled.least_evidence();
-        let (entered, in_double) = (None, None);
-        Self { compiled, executor, bytes, planned, prepared, entered, options, in_double }
+        Self { compiled, executor, bytes, planned, prepared, entered: None }
     }
 
     /// Makes a plan for `evidence`, unless the present plan serves it.
@@ -115,9 +108,8 @@ impl<E: Executor> TableFreePropagator<E> {
         Ok(())
     }
 
-    /// Waits for the results and converts them to posteriors; `None` if the case is beyond the
-    /// range of single precision.
-    fn read(&mut self, evidence: &Evidence) -> Result<Option<Posteriors>, RunError> {
+    /// Waits for the results and converts them to posteriors.
+    fn read(&mut self, evidence: &Evidence) -> Result<Posteriors, RunError> {
         let (ranges, sums) = self.executor.results()?;
         let plan = &self.prepared.plan;
         let network = self.compiled.network();
@@ -125,7 +117,7 @@ impl<E: Executor> TableFreePropagator<E> {
         let scales = scales(plan, operands, &ranges);
         let mut read = plan.posteriors.iter().map(|(_, _, table)| *table).chain([plan.total.1]);
         if read.any(|table| scales[table as usize].error > MAX_ERROR) {
-            return Ok(None);
+            return Err(RunError::OutOfRange);
         }
         let (total, table) = &plan.total;
         let total: f64 = sums[total.clone()].iter().sum();
@@ -139,7 +131,7 @@ impl<E: Executor> TableFreePropagator<E> {
         for (variable, readings, _) in &plan.posteriors {
             read[variable.index()] = Some(readings.clone());
         }
-        Ok(Some(Posteriors::new(network, ln_p_evidence, |variable: VariableId, states| {
+        Ok(Posteriors::new(network, ln_p_evidence, |variable: VariableId, states| {
             if let Some(state) = evidence.observed(variable) {
                 states[state] = 1.0;
             } else if let Some(readings) = &read[variable.index()] {
@@ -151,28 +143,7 @@ impl<E: Executor> TableFreePropagator<E> {
             } else {
                 states.fill(1.0);
             }
-        })))
-    }
-
-    /// Propagates in double precision on the CPU.
-    fn run_in_double(
-        &mut self,
-        evidence: &Evidence,
-        watch: &Watch,
-    ) -> Result<Posteriors, RunError> {
-        if self.in_double.is_none() {
-            let options = LoadOptions {
-                precision: Precision::F64,
-                form: Some(Form::TableFree),
-                ..self.options
-            };
-            let loaded = default_engine().load(&self.compiled, &options).map_err(|error| {
-                RunError::Device(format!("single precision is not enough for this case: {error}"))
-            })?;
-            self.in_double = Some(loaded);
-        }
-        let in_double = self.in_double.as_mut().expect("it was loaded");
-        in_double.run(evidence, watch)
+        }))
     }
 
     /// Notes in `watch` when the GPU computed each message and ran each stage. The first launch is
@@ -220,10 +191,11 @@ impl<E: Executor> Propagator for TableFreePropagator<E> {
             self.executor.take_marks()?;
         }
         launches?;
-        let Some(posteriors) = self.read(evidence)? else {
+        let posteriors = self.read(evidence);
+        if posteriors.is_err() {
             self.executor.take_marks()?;
-            return self.run_in_double(evidence, watch);
-        };
+        }
+        let posteriors = posteriors?;
         // Reading the marks is not part of the propagation.
         watch.note_end();
         if marks {
@@ -240,7 +212,7 @@ impl<E: Executor> Propagator for TableFreePropagator<E> {
     }
 
     fn peak_bytes(&self) -> u64 {
-        self.bytes + self.in_double.as_ref().map_or(0, |propagator| propagator.peak_bytes())
+        self.bytes
     }
 
     fn form(&self) -> Option<Form> {

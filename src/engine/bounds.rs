@@ -1,0 +1,224 @@
+//! Bounds on what underflow takes from a table of numbers.
+//!
+//! All numbers are non-negative, and so products and sums keep their relative precision as long as
+//! no number underflows. A product of entries underflows only if the product of the smallest
+//! nonzero entries does. This is checked once per message. If it may happen, the message is
+//! computed all the same, with an error that is bounded: each product loses at most the smallest
+//! number of the type. The entries of the message that are not far above the error are then *raised*
+//! to a level that is. A raised message is nowhere too small.
+//!
+//! If no message is too small, neither is any product of messages, and the probability mass that
+//! raising adds is visible: it is at most the belief in the raised entries. If that belief, summed
+//! over all messages, exceeds the [`tolerance`] of the precision, the result may be wrong. The run
+//! then fails with [`RunError::OutOfRange`], and the case is [computed again](super::recompute).
+//!
+//! Where nothing may have underflowed, zeros are exact. A message that is zero everywhere although
+//! something may have underflowed is out of range, not impossible.
+
+use super::RunError;
+use crate::potential::{Entry, Limits, Precision, Real};
+
+/// Bounds on the entries of a table, as exponents of powers of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Entries other than zero are at least two to the power of this.
+    pub min: i32,
+    /// Entries are below two to the power of this.
+    pub max: i32,
+    /// Entries differ by less than two to the power of this from what they should be, apart from
+    /// rounding; `None` if nothing underflowed or overflowed, so that zeros are exact.
+    pub error: Option<i32>,
+}
+
+/// A raised entry is at least two to the power of this. The belief in raised entries matters only if
+/// it is near one part in the inverse, so a larger value would send more cases to the slow path; a
+/// smaller one would leave less room for further products.
+const MIN_RAISED: i32 = -300;
+
+/// The level to which entries are raised if the error is large. It is above all entries, so that the
+/// whole belief then rests on raised entries.
+const MAX_RAISED: i32 = 100;
+
+/// Raised entries exceed the error by at least this power of two, so that entries that are not
+/// raised have a relative error of at most one part in it.
+const ABOVE_ERROR: i32 = 60;
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self::ONE
+    }
+}
+
+impl Bounds {
+    /// The bounds of a table whose entries are zero or one.
+    pub const ONE: Self = Self { min: 0, max: 1, error: None };
+
+    /// The bounds of a table with this largest and this smallest nonzero entry.
+    #[inline]
+    pub fn new<T: Real>(largest: T, smallest: T) -> Self {
+        let exponent = |value: T| value.scale_exponent().map_or(0, |scale| -scale);
+        Self { min: exponent(smallest), max: exponent(largest) + 1, error: None }
+    }
+
+    /// The bounds of `values`.
+    pub fn of(values: impl Iterator<Item = f64>) -> Self {
+        let range = |(largest, smallest): (f64, f64), value: f64| {
+            (largest.max(value), if value > 0.0 { smallest.min(value) } else { smallest })
+        };
+        let (largest, smallest) = values.fold((0.0, f64::INFINITY), range);
+        Self::new(largest, smallest)
+    }
+
+    /// The bounds of products with one entry of each of `tables`, in whatever order they are
+    /// multiplied, in the number type `T`.
+    pub fn product<T: Entry>(tables: impl Iterator<Item = Self> + Clone) -> Self {
+        let limits: Limits = T::LIMITS;
+        let (mut min, mut max, mut count) = (0, 0, 2_i32);
+        for table in tables.clone() {
+            // A product of only some of the tables may be smaller than that of all.
+            min += table.min.min(0);
+            max += table.max.max(0);
+            count += 1;
+        }
+        let of_table = |table: Self| Some(table.error? + max - table.max.max(0));
+        let own = match () {
+            () if max > limits.large => Some(max),
+            () if min < limits.normal => Some(limits.smallest + max),
+            () => None,
+        };
+        let error = tables.filter_map(of_table).chain(own).max();
+        Self { min, max, error: error.map(|error| error + log2(count as usize)) }
+    }
+
+    /// The bounds of products with one entry of `other`, in the number type `T`. Unlike
+    /// [`product`](Self::product), takes into account that numbers may be far above one.
+    pub fn times<T: Entry>(self, other: Self) -> Self {
+        let (min, max) = (self.min + other.min, self.max + other.max);
+        let errors =
+            [self.error.map(|error| error + other.max), other.error.map(|error| error + self.max)];
+        let error = errors.into_iter().flatten().max().map(|error| error + 1);
+        Self { min, max, error }.stored::<T>()
+    }
+
+    /// The bounds of the numbers after rounding to the number type `T`.
+    pub fn stored<T: Entry>(self) -> Self {
+        let own = match () {
+            () if self.max > T::LIMITS.large => Some(self.max),
+            () if self.min < T::LIMITS.normal => Some(T::LIMITS.smallest),
+            () => None,
+        };
+        Self { error: self.error.max(own), ..self }
+    }
+
+    /// The bounds of sums of at most `terms` numbers with these bounds.
+    pub fn sum(self, terms: usize) -> Self {
+        let terms = log2(terms);
+        Self { max: self.max + terms, error: self.error.map(|error| error + terms), ..self }
+    }
+
+    /// The bounds of the table multiplied by two to the power of `exponent`, in the number type
+    /// `T`.
+    pub fn scaled<T: Entry>(self, exponent: i32) -> Self {
+        let limits: Limits = T::LIMITS;
+        let (min, max) = (self.min + exponent, self.max + exponent);
+        let own = (exponent < 0 && min < limits.normal).then_some(limits.smallest);
+        let error = self.error.map(|error| error + exponent).max(own);
+        Self { min, max, error }
+    }
+
+    /// The level to which small entries must be raised so that none is too small, as the exponent of
+    /// a power of two; `None` if none is too small.
+    #[inline]
+    pub fn raised_level(self) -> Option<i32> {
+        self.error.map(|error| (error + ABOVE_ERROR).clamp(MIN_RAISED, MAX_RAISED))
+    }
+}
+
+/// The least integer whose power of two is at least `count`.
+fn log2(count: usize) -> i32 {
+    count.max(1).ilog2() as i32 + i32::from(!count.is_power_of_two())
+}
+
+/// Maximum absolute error of a posterior, and maximum relative error of P(e), that underflow may
+/// cause in the answer of any engine. Rounding adds to it.
+#[must_use]
+pub fn tolerance(precision: Precision) -> f64 {
+    match precision {
+        Precision::F32 => 1e-6,
+        Precision::F64 => 1e-10,
+    }
+}
+
+/// The probability mass that may have been lost or added in one propagation, as a share of the
+/// total.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Loss(f64);
+
+impl Loss {
+    /// Adds `mass` of a `total`. If the total is zero or not a number, everything counts as lost.
+    /// Even if the mass is zero, the loss is no longer [none](Self::is_none): another belief in the
+    /// same message may not be.
+    pub fn add(&mut self, mass: f64, total: f64) {
+        let share = mass / total;
+        self.0 += if share.is_nan() { f64::INFINITY } else { share.max(f64::MIN_POSITIVE) };
+    }
+
+    /// Whether nothing can have been lost or added.
+    pub fn is_none(self) -> bool {
+        self.0 == 0.0
+    }
+
+    /// Adds the loss of a sum of at most `terms` products with these bounds, of a `total`. Call this
+    /// only if the bounds have an error, because finding the total takes time.
+    pub fn add_error(&mut self, products: Bounds, terms: usize, total: f64) {
+        if let Some(error) = products.sum(terms).error {
+            self.add(2_f64.powi(error), total);
+        }
+    }
+
+    /// Adds another loss.
+    pub fn add_loss(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+
+    /// Checks that the loss is within the tolerance.
+    ///
+    /// # Errors
+    /// [`RunError::OutOfRange`] if it is not.
+    pub fn check(self, precision: Precision) -> Result<(), RunError> {
+        // Normalising can double the error. Also fails for infinity.
+        if 2.0 * self.0 <= tolerance(precision) { Ok(()) } else { Err(RunError::OutOfRange) }
+    }
+}
+
+/// Why a message, or the total of all beliefs, is zero everywhere or not finite. `error` is the
+/// [error](Bounds::error) of its entries.
+pub fn no_message(error: Option<i32>) -> RunError {
+    if error.is_some() { RunError::OutOfRange } else { RunError::Impossible }
+}
+
+/// Raises the entries of `table` that are below two to the power of `level` to it, and returns the
+/// bounds of the result.
+pub fn raise(table: &mut [f64], level: i32, bounds: Bounds) -> Bounds {
+    let lowest = 2_f64.powi(level);
+    table.iter_mut().for_each(|value| *value = value.max(lowest));
+    Bounds { min: level, max: bounds.max.max(level + 1), error: None }
+}
+
+/// The sum of the entries of `belief` whose entries of `message` were raised to two to the power of
+/// `level`, and the sum of all.
+pub fn belief_in_raised(
+    belief: impl Iterator<Item = f64>,
+    message: impl Iterator<Item = f64>,
+    level: i32,
+) -> (f64, f64) {
+    let lowest = 2_f64.powi(level);
+    let (mut raised, mut total) = (0.0, 0.0);
+    for (belief, message) in belief.zip(message) {
+        total += belief;
+        if message <= lowest {
+            raised += belief;
+        }
+    }
+    (raised, total)
+}

@@ -1,0 +1,187 @@
+//! The number types of propagation without tables of cliques.
+
+use std::fmt::Debug;
+use std::ops::{AddAssign, Mul, MulAssign};
+
+use rayon::iter::{IndexedParallelIterator, ParallelIterator};
+use rayon::slice::{ParallelSlice, ParallelSliceMut};
+
+use super::buffers::PART;
+use crate::allocate;
+use crate::engine::bounds::Bounds;
+use crate::engine::cpu::vector::{self, Range, keep_in_range, range};
+use crate::engine::wide::Wide;
+use crate::potential;
+
+/// `f64`, or [`Wide`] for products that are out of its range.
+pub trait Number:
+    Copy
+    + Default
+    + Debug
+    + Send
+    + Sync
+    + PartialEq
+    + Mul<Output = Self>
+    + MulAssign
+    + AddAssign
+    + 'static
+{
+    /// Zero.
+    const ZERO: Self;
+    /// One.
+    const ONE: Self;
+
+    /// `entries` zeros, allocated as [`allocate`] describes.
+    fn zeros(entries: usize) -> Vec<Self>;
+
+    /// `value`, which is finite and not negative.
+    fn from_f64(value: f64) -> Self;
+
+    /// `self / denominator`, where 0/0 = 0.
+    fn ratio(self, denominator: Self) -> Self;
+
+    /// The natural logarithm.
+    fn ln(self) -> f64;
+
+    /// The sum of `values`. Always inlined into loops over tiles.
+    fn sum(values: &[Self]) -> Self;
+
+    /// Multiplies `table` by a power of two so that its largest entry is near one, and returns the
+    /// exponent of the power with the bounds of the result; `None` if no entry is positive and
+    /// finite. With `forks`, threads of the caller's pool share the work.
+    ///
+    /// The bounds do not say whether anything underflowed before.
+    fn rescale(table: &mut [Self], forks: bool) -> Option<(i32, Bounds)>;
+
+    /// The bounds of products with one entry of each of `tables`.
+    fn product_bounds(tables: impl Iterator<Item = Bounds> + Clone) -> Bounds;
+
+    /// Raises the entries of `table` below two to the power of `level` to it; see
+    /// [`bounds`](crate::engine::bounds).
+    fn raise(table: &mut [Self], level: i32, bounds: Bounds) -> Bounds;
+
+    /// Writes numbers proportional to `values` into `states`.
+    fn write_proportional(values: &[Self], states: &mut [f64]);
+
+    /// The number as f64, which holds it only approximately.
+    fn to_f64(self) -> f64;
+}
+
+impl Number for f64 {
+    const ZERO: Self = 0.0;
+    const ONE: Self = 1.0;
+
+    fn zeros(entries: usize) -> Vec<Self> {
+        allocate::zeros(entries)
+    }
+
+    #[inline(always)]
+    fn from_f64(value: f64) -> Self {
+        value
+    }
+
+    #[inline(always)]
+    fn ratio(self, denominator: Self) -> Self {
+        potential::ratio(self, denominator)
+    }
+
+    fn ln(self) -> f64 {
+        self.ln()
+    }
+
+    #[inline(always)]
+    fn sum(values: &[Self]) -> Self {
+        vector::sum(values)
+    }
+
+    fn rescale(table: &mut [Self], forks: bool) -> Option<(i32, Bounds)> {
+        if !forks || table.len() < 2 * PART {
+            let range = range(table, None);
+            let scale = keep_in_range(table, range.largest)?;
+            return Some((scale, range.bounds().scaled::<Self>(scale)));
+        }
+        let parts = table.par_chunks(PART).with_max_len(1);
+        let range = parts.map(|part| range(part, None)).reduce(Range::default, Range::union);
+        let parts = table.par_chunks_mut(PART).with_max_len(1);
+        let scale =
+            parts.map(|part| keep_in_range(part, range.largest)).reduce_with(|one, _| one)??;
+        Some((scale, range.bounds().scaled::<Self>(scale)))
+    }
+
+    fn product_bounds(tables: impl Iterator<Item = Bounds> + Clone) -> Bounds {
+        Bounds::product::<Self>(tables)
+    }
+
+    fn raise(table: &mut [Self], level: i32, bounds: Bounds) -> Bounds {
+        crate::engine::bounds::raise(table, level, bounds)
+    }
+
+    fn write_proportional(values: &[Self], states: &mut [f64]) {
+        states.copy_from_slice(values);
+    }
+
+    fn to_f64(self) -> f64 {
+        self
+    }
+}
+
+impl Number for Wide {
+    const ZERO: Self = Self::ZERO;
+    const ONE: Self = Self::ONE;
+
+    fn zeros(entries: usize) -> Vec<Self> {
+        let mut zeros = allocate::with_capacity(entries);
+        zeros.resize(entries, Self::ZERO);
+        zeros
+    }
+
+    fn from_f64(value: f64) -> Self {
+        Self::new(value)
+    }
+
+    fn ratio(self, denominator: Self) -> Self {
+        self.ratio(denominator)
+    }
+
+    fn ln(self) -> f64 {
+        self.ln()
+    }
+
+    #[inline(always)]
+    fn sum(values: &[Self]) -> Self {
+        let mut sum = Self::ZERO;
+        for &value in values {
+            sum += value;
+        }
+        sum
+    }
+
+    fn rescale(table: &mut [Self], forks: bool) -> Option<(i32, Bounds)> {
+        let normalise = |part: &mut [Self]| {
+            part.iter_mut().for_each(|value| *value = value.normalised());
+            part.iter().any(|value| !value.is_zero())
+        };
+        let is_nonzero = if forks && table.len() >= 2 * PART {
+            table.par_chunks_mut(PART).with_max_len(1).map(normalise).reduce(|| false, |a, b| a | b)
+        } else {
+            normalise(table)
+        };
+        is_nonzero.then_some((0, Bounds::ONE))
+    }
+
+    fn product_bounds(_: impl Iterator<Item = Bounds> + Clone) -> Bounds {
+        Bounds::ONE
+    }
+
+    fn raise(_: &mut [Self], _: i32, bounds: Bounds) -> Bounds {
+        bounds
+    }
+
+    fn write_proportional(values: &[Self], states: &mut [f64]) {
+        Self::write_proportional(values, states);
+    }
+
+    fn to_f64(self) -> f64 {
+        self.to_f64(0)
+    }
+}

@@ -1,0 +1,106 @@
+//! Computes cases again whose numbers are out of the range of an engine.
+
+use std::sync::Arc;
+
+use super::{BatchAnswers, GpuPropagator, LoadOptions, Propagator, RunError, cpu, default_engine};
+use crate::cancel::Cancelled;
+use crate::network::Evidence;
+use crate::potential::Precision;
+use crate::propagation::{CompiledNetwork, Form, MemoryLimit, Posteriors, Watch};
+
+/// A propagator that answers every case.
+///
+/// If a run of `engine` fails with [`RunError::OutOfRange`], the case is computed again on the CPU,
+/// and the watch notes this: after single precision in double precision, and after double precision
+/// with [`Wide`](super::wide::Wide) numbers.
+struct Recomputing {
+    engine: Box<dyn Propagator>,
+    compiled: Arc<CompiledNetwork>,
+    options: LoadOptions,
+    /// Computes cases again; `None` before the first such case.
+    again: Option<Box<dyn Propagator>>,
+}
+
+/// `engine`, into which `compiled` was loaded with `options`, as a propagator that answers every
+/// case.
+pub(super) fn recomputing(
+    engine: Box<dyn Propagator>,
+    compiled: &Arc<CompiledNetwork>,
+    options: &LoadOptions,
+) -> Box<dyn Propagator> {
+    let (compiled, options) = (Arc::clone(compiled), *options);
+    Box::new(Recomputing { engine, compiled, options, again: None })
+}
+
+impl Recomputing {
+    /// The propagator that computes cases again. It gets the memory that the engine leaves.
+    fn again(&mut self) -> Result<&mut dyn Propagator, RunError> {
+        if self.again.is_none() {
+            let limit = self.options.memory.bytes().saturating_sub(self.engine.peak_bytes());
+            let memory = MemoryLimit::from_bytes(limit);
+            self.again = Some(match self.options.precision {
+                Precision::F32 => {
+                    // Cases that are computed again are rare, so tables would not pay off.
+                    let form = Some(Form::TableFree);
+                    let precision = Precision::F64;
+                    let options = LoadOptions { precision, form, memory, ..self.options };
+                    let loaded = default_engine().load(&self.compiled, &options);
+                    loaded.map_err(|_| RunError::OutOfRange)?
+                }
+                Precision::F64 => {
+                    Box::new(cpu::wide(&self.compiled, self.options.threads, memory)?)
+                }
+            });
+        }
+        Ok(&mut **self.again.as_mut().expect("it was loaded"))
+    }
+
+    /// Computes `evidence` again.
+    fn recompute(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
+        watch.recompute(|watch| self.again()?.run(evidence, watch))
+    }
+}
+
+impl Propagator for Recomputing {
+    fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
+        match self.engine.run(evidence, watch) {
+            Err(RunError::OutOfRange) => self.recompute(evidence, watch),
+            answer => answer,
+        }
+    }
+
+    fn run_batch(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
+        let mut answers = self.engine.run_batch(cases, watch)?;
+        for (answer, case) in answers.iter_mut().zip(cases) {
+            if *answer == Err(RunError::OutOfRange) {
+                watch.check()?;
+                *answer = self.recompute(case, watch);
+            }
+            if *answer == Err(RunError::Cancelled) {
+                return Err(Cancelled);
+            }
+        }
+        Ok(answers)
+    }
+
+    fn forget(&mut self) {
+        self.engine.forget();
+        self.again.iter_mut().for_each(|again| again.forget());
+    }
+
+    fn peak_bytes(&self) -> u64 {
+        self.engine.peak_bytes() + self.again.as_ref().map_or(0, |again| again.peak_bytes())
+    }
+
+    fn form(&self) -> Option<Form> {
+        self.engine.form()
+    }
+
+    fn threads(&self) -> usize {
+        self.engine.threads()
+    }
+
+    fn gpu(&mut self) -> Option<&mut dyn GpuPropagator> {
+        self.engine.gpu()
+    }
+}
