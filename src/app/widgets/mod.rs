@@ -1,6 +1,7 @@
 //! Reusable parts of panes.
 
 pub mod colour_scale;
+pub mod equation;
 pub mod figure;
 pub mod graph_view;
 pub mod icon_button;

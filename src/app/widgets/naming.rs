@@ -28,21 +28,25 @@ pub fn variable_set(network: &Network, variables: &[VariableId], limit: usize) -
 /// As [`variable_set`], without braces.
 #[must_use]
 pub fn variable_list(network: &Network, variables: &[VariableId], limit: usize) -> String {
-    let mut text = String::new();
+    shortened_list(network, variables, limit).join(", ")
+}
+
+/// The items of [`variable_list`]: names and, if some are left out, their number such as `+7`.
+#[must_use]
+pub fn shortened_list(network: &Network, variables: &[VariableId], limit: usize) -> Vec<String> {
+    let mut items = Vec::new();
     let mut taken = 0;
     for (index, &variable) in variables.iter().enumerate() {
         let name = network[variable].name();
         let length = name.chars().count() + 2;
         if index > 0 && taken + length > limit {
-            return format!("{text}, +{}", variables.len() - index);
+            items.push(format!("+{}", variables.len() - index));
+            break;
         }
-        if index > 0 {
-            text.push_str(", ");
-        }
-        text.push_str(name);
+        items.push(name.to_owned());
         taken += length;
     }
-    text
+    items
 }
 
 /// Explains the time of a message that was timed together with `others` other messages. `None` if

@@ -18,7 +18,7 @@ use eframe::egui::{Label, RichText, Ui};
 
 pub(super) use bars_label::bars_label;
 pub(super) use durations::DurationSummary;
-pub(super) use equations::Equations;
+pub(super) use equations::{Equations, MAX_NAME_CHARACTERS};
 pub(super) use finding::describe_finding;
 pub(super) use finished_run::FinishedRun;
 pub(super) use item_link::item_link;

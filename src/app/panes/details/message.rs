@@ -5,11 +5,11 @@ use eframe::egui::{Button, Grid, RichText, Ui};
 use super::DetailsScene;
 use super::beliefs;
 use super::links::{Links, facts, section, title};
-use crate::app::panes::common::Equations;
+use crate::app::panes::common::{Equations, MAX_NAME_CHARACTERS};
 use crate::app::state::command::ViewCommand;
 use crate::app::state::highlight::Item;
 use crate::app::theme::Palette;
-use crate::app::widgets::naming;
+use crate::app::widgets::{equation, naming};
 use crate::numbers::{duration, nanoseconds, share, thousands};
 use crate::propagation::{CompiledNetwork, MessageId, Phase};
 
@@ -45,12 +45,12 @@ pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, id: MessageId, links: 
     });
     beliefs::show(ui, scene, message.from, links);
     beliefs::show(ui, scene, message.to, links);
-    let equations = Equations::of(compiled, id);
+    let equations = Equations::of(compiled, id, Some(MAX_NAME_CHARACTERS));
     section(ui, "Marginalise the sender");
-    equation(ui, &equations.marginalise);
+    equation::show(ui, &equations.marginalise);
     ui.weak(equations.summed_out);
     section(ui, "Scatter into the receiver");
-    equation(ui, &equations.scatter);
+    equation::show(ui, &equations.scatter);
     ui.weak("with 0/0 = 0");
     work(ui, scene, id);
 }
@@ -74,11 +74,6 @@ fn step_buttons(ui: &mut Ui, compiled: &CompiledNetwork, id: MessageId, links: &
         step("Previous message", id.index().checked_sub(1));
         step("Next message", Some(id.index() + 1));
     });
-}
-
-/// Draws an equation.
-fn equation(ui: &mut Ui, text: &str) {
-    ui.label(RichText::new(text).monospace());
 }
 
 /// Draws the cost of a message: entries, level and, if it was timed, its times.

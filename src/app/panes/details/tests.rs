@@ -107,7 +107,7 @@ fn a_separator_links_to_both_of_its_messages() {
 #[test]
 fn a_message_shows_its_equations_and_buttons_for_its_neighbours() {
     let mut harness = with_selection(model("asia"), |_| Item::Message(MessageId::new(0)));
-    label_containing(&harness, "Σ ψ_C");
+    label_containing(&harness, " of ψ_C");
     label_containing(&harness, "summed over");
     label_containing(&harness, "of all messages' time");
     harness.get_by_label("Next message").click();

@@ -9,14 +9,13 @@ mod words;
 
 use std::sync::Arc;
 
-use eframe::egui::{self, Rect, RichText, ScrollArea, Ui, Vec2, pos2};
+use eframe::egui::{self, Rect, ScrollArea, Ui, Vec2, pos2};
 
-use crate::app::panes::common::{Equations, empty_state};
+use crate::app::panes::common::{Equations, MAX_NAME_CHARACTERS, empty_state};
 use crate::app::state::command::{Commands, StepCommand, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
-use crate::app::widgets::naming;
-use crate::app::widgets::targets;
+use crate::app::widgets::{equation, naming, targets};
 use crate::engine::MessageDetail;
 use crate::propagation::{CompiledNetwork, MessageId};
 
@@ -33,6 +32,11 @@ const MIN_WIDTH_FOR_COLUMNS: f32 = 1050.0;
 /// Minimum width of the pane, in points, at which the tables have the additional columns that
 /// [`MessageScene::new`] names.
 const MIN_WIDE_TABLES: f32 = 840.0;
+
+/// Space between the two equations of a message, in points.
+const EQUATION_GAP: f32 = 18.0;
+/// Maximum width of the tooltip with all names of the equations, in points.
+const TOOLTIP_WIDTH: f32 = 520.0;
 
 /// The message and its view state.
 #[derive(Default)]
@@ -170,7 +174,6 @@ fn message_of(model: &Model, compiled: &CompiledNetwork) -> Option<MessageId> {
 fn header(ui: &mut Ui, compiled: &CompiledNetwork, scene: &MessageScene<'_>) {
     let id = scene.detail.message;
     let message = compiled.plan()[id];
-    let equations = Equations::of(compiled, id);
     ui.horizontal(|ui| {
         ui.strong(format!("Message {}", id.index()));
         ui.label(format!("{}, {}", naming::message_ends(compiled, id), message.phase.name()));
@@ -179,13 +182,33 @@ fn header(ui: &mut Ui, compiled: &CompiledNetwork, scene: &MessageScene<'_>) {
             ui.weak(format!("multiply all numbers by 2^{}", scene.detail.exponent));
             ui.separator();
         }
-        let both = format!("{},   {}", equations.marginalise, equations.scatter);
-        let label = egui::Label::new(RichText::new(&both).monospace()).truncate();
-        ui.add(label).on_hover_text(format!(
-            "{}\n{}\n{}\nwith 0/0 = 0",
-            equations.marginalise, equations.summed_out, equations.scatter
-        ));
+        let equations = fitting_equations(ui, compiled, id);
+        for math in [&equations.marginalise, &equations.scatter] {
+            equation::show(ui, math).on_hover_ui(|ui| {
+                ui.set_max_width(TOOLTIP_WIDTH);
+                let equations = Equations::of(compiled, id, Some(MAX_NAME_CHARACTERS));
+                equation::show(ui, &equations.marginalise);
+                ui.label(equations.summed_out);
+                equation::show(ui, &equations.scatter);
+                ui.label("with 0/0 = 0");
+            });
+            ui.add_space(EQUATION_GAP);
+        }
     });
+}
+
+/// The equations of message `id` with as many names of variables as fit next to each other, or
+/// without names.
+fn fitting_equations(ui: &Ui, compiled: &CompiledNetwork, id: MessageId) -> Equations {
+    /// Limits for the names of one table, in characters, from the most to the fewest names.
+    const LIMITS: [usize; 4] = [MAX_NAME_CHARACTERS, 60, 30, 16];
+    let room = ui.available_width() - EQUATION_GAP - 2.0 * ui.spacing().item_spacing.x;
+    let width = |equations: &Equations| {
+        equation::width(ui, &equations.marginalise) + equation::width(ui, &equations.scatter)
+    };
+    let mut candidates = LIMITS.iter().map(|limit| Equations::of(compiled, id, Some(*limit)));
+    let fitting = candidates.find(|equations| width(equations) <= room);
+    fitting.unwrap_or_else(|| Equations::of(compiled, id, None))
 }
 
 #[cfg(test)]
