@@ -126,6 +126,13 @@ impl RecordedRun {
         EngineInfo::find(&self.engine)
     }
 
+    /// The share of the time that is launch overhead, from 0 to 1; `None` if the overhead was not
+    /// measured. Every figure, pane and text that gives such a share takes it from here.
+    #[must_use]
+    pub fn overhead_share(&self) -> Option<f64> {
+        Some((self.overhead_us? / self.propagate_us.median).min(1.0))
+    }
+
     /// The median time minus the launch overhead, in microseconds; at least zero.
     #[must_use]
     pub fn execution_us(&self) -> f64 {

@@ -22,6 +22,9 @@ pub struct Column {
     /// Where the numbers come from; `None` for text, and if the origin differs from row to row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
+    /// Whether the numbers are differences, which are shown with their sign.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub signed: bool,
     /// The cells, from top to bottom.
     pub cells: Cells,
 }
@@ -102,7 +105,14 @@ impl Table {
             cells.len(),
             self.rows()
         );
-        self.columns.push(Column { name: name.to_owned(), origin, cells });
+        self.columns.push(Column { name: name.to_owned(), origin, signed: false, cells });
+        self
+    }
+
+    /// The table with the numbers of its last column marked as differences.
+    #[must_use]
+    pub fn signed(mut self) -> Self {
+        self.columns.iter_mut().rev().take(1).for_each(|column| column.signed = true);
         self
     }
 

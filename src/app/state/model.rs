@@ -14,6 +14,7 @@ use crate::app::state::settings::Settings;
 use crate::app::state::stepping::Stepping;
 use crate::engine::Beliefs;
 use crate::experiment::Recording;
+use crate::graph::Triangulation;
 use crate::network::VariableId;
 use crate::propagation::CompiledNetwork;
 use crate::session::{Answer, ImprovementProgress, Step};
@@ -26,6 +27,8 @@ pub struct MeasuredOverhead {
     /// The engine and its options, as in
     /// [`EngineChoice::title`](crate::session::EngineChoice::title).
     pub engine: String,
+    /// How the network was triangulated.
+    pub triangulation: Triangulation,
     /// Time of the launches and copies with empty kernels, in microseconds.
     pub overhead_us: f64,
     /// Time of the whole propagation, in microseconds.
@@ -63,7 +66,8 @@ pub struct Model {
     pub experiments: Experiments,
     /// Measurements recorded on other machines.
     pub recordings: &'static [Recording],
-    /// Launch overheads measured on this machine's GPU: for each network and engine the newest one.
+    /// Launch overheads measured on this machine's GPU: for each network, engine and triangulation
+    /// the newest one.
     pub overheads: Vec<MeasuredOverhead>,
     /// The last search for a better junction tree, running or ended. `None` before the
     /// first search, and after a search was stopped or cancelled.

@@ -23,7 +23,8 @@ pub fn one_line(
 
 /// `text`, shortened in the middle to at most `width`, where `width_of` gives the width of each
 /// letter. Empty if not even one letter and the ellipsis fit.
-fn shortened(text: &str, width: f32, mut width_of: impl FnMut(char) -> f32) -> Cow<'_, str> {
+#[must_use]
+pub fn shortened(text: &str, width: f32, mut width_of: impl FnMut(char) -> f32) -> Cow<'_, str> {
     let letters: Vec<(char, f32)> = text.chars().map(|letter| (letter, width_of(letter))).collect();
     if letters.iter().map(|(_, width)| width).sum::<f32>() <= width {
         return Cow::Borrowed(text);

@@ -137,7 +137,7 @@ impl Workbench {
     }
 
     /// Adds the launch overhead of `result` to the model, in place of an earlier one of the same
-    /// network and engine. Does nothing if `result` has evidence, or if its engine launches no
+    /// network, engine and triangulation. Does nothing if `result` has evidence, or if its engine launches no
     /// kernels.
     fn store_overhead(&mut self, result: &Propagation) {
         let model = &mut self.core.model;
@@ -148,11 +148,14 @@ impl Workbench {
         let measured = MeasuredOverhead {
             network: document.title(),
             engine: result.engine.title(),
+            triangulation: model.compute.triangulation,
             overhead_us: overhead.as_secs_f64() * 1e6,
             whole_us: result.took().as_secs_f64() * 1e6,
         };
         let same = |other: &MeasuredOverhead| {
-            other.network == measured.network && other.engine == measured.engine
+            other.network == measured.network
+                && other.engine == measured.engine
+                && other.triangulation == measured.triangulation
         };
         model.overheads.retain(|other| !same(other));
         model.overheads.push(measured);

@@ -1,16 +1,16 @@
 //! Ranges and ticks of axes.
 
-use super::Scale;
+use super::{Axis, Scale};
 use crate::numbers::{round_step, short};
 
 /// Approximate number of intervals between the ticks of a linear axis. More intervals give more
 /// ticks.
 const LINEAR_INTERVALS: f64 = 5.0;
 
-/// A scale with the range of axis coordinates that it shows.
+/// An axis with the range of axis coordinates that it shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AxisRange<'a> {
-    scale: &'a Scale,
+    axis: &'a Axis,
     /// The lower end.
     pub low: f64,
     /// The upper end.
@@ -45,32 +45,32 @@ impl Scale {
 impl<'a> AxisRange<'a> {
     /// The range from `low` to `high`, both in axis coordinates.
     #[must_use]
-    pub fn new(scale: &'a Scale, low: f64, high: f64) -> Self {
-        Self { scale, low, high }
+    pub fn new(axis: &'a Axis, low: f64, high: f64) -> Self {
+        Self { axis, low, high }
     }
 
     /// A range that shows all of `coordinates`. Linear axes include zero and end at round numbers;
     /// logarithmic axes have a margin; category axes always show all names.
     #[must_use]
-    pub fn around(scale: &'a Scale, coordinates: impl Iterator<Item = f64>) -> Self {
+    pub fn around(axis: &'a Axis, coordinates: impl Iterator<Item = f64>) -> Self {
         let extremes = coordinates.fold(None, |extremes: Option<(f64, f64)>, c| {
             let (low, high) = extremes.unwrap_or((c, c));
             Some((low.min(c), high.max(c)))
         });
-        match scale {
-            Scale::Categories(names) => Self::new(scale, -0.5, names.len().max(1) as f64 - 0.5),
+        match &axis.scale {
+            Scale::Categories(names) => Self::new(axis, -0.5, names.len().max(1) as f64 - 0.5),
             Scale::Linear => {
                 let (low, high) = extremes.unwrap_or_default();
                 let (low, high) = (low.min(0.0), high.max(0.0));
                 let step = round_step(((high - low) / LINEAR_INTERVALS).max(f64::MIN_POSITIVE));
                 let round_up = |value: f64| (value / step - 1e-9).ceil() * step;
-                Self::new(scale, -round_up(-low), if high > low { round_up(high) } else { 1.0 })
+                Self::new(axis, -round_up(-low), if high > low { round_up(high) } else { 1.0 })
             }
             Scale::Log => {
-                let Some((low, high)) = extremes else { return Self::new(scale, 0.0, 1.0) };
+                let Some((low, high)) = extremes else { return Self::new(axis, 0.0, 1.0) };
                 // 6% of the range, but at least a factor of 1.15.
                 let margin = (0.06 * (high - low)).max(1.15_f64.log10());
-                Self::new(scale, low - margin, high + margin)
+                Self::new(axis, low - margin, high + margin)
             }
         }
     }
@@ -78,7 +78,7 @@ impl<'a> AxisRange<'a> {
     /// The scale of the axis.
     #[must_use]
     pub fn scale(&self) -> &'a Scale {
-        self.scale
+        &self.axis.scale
     }
 
     /// Position of `coordinate` within the range: 0 at the lower end, 1 at the upper end.
@@ -90,7 +90,7 @@ impl<'a> AxisRange<'a> {
     /// Where bars begin: at zero, or at the lower end of a logarithmic axis.
     #[must_use]
     pub fn base(&self) -> f64 {
-        match self.scale {
+        match self.axis.scale {
             Scale::Log => self.low,
             Scale::Linear | Scale::Categories(_) => 0.0,
         }
@@ -99,7 +99,7 @@ impl<'a> AxisRange<'a> {
     /// The ticks, from low to high.
     #[must_use]
     pub fn ticks(&self) -> Vec<Tick> {
-        match self.scale {
+        match &self.axis.scale {
             Scale::Categories(names) => {
                 let tick = |(index, name): (usize, &String)| Tick {
                     coordinate: index as f64,
@@ -109,7 +109,14 @@ impl<'a> AxisRange<'a> {
                 };
                 names.iter().enumerate().map(tick).collect()
             }
-            Scale::Linear => linear_ticks(self.low, self.high),
+            Scale::Linear => {
+                let mut ticks = linear_ticks(self.low, self.high);
+                let positive = ticks.iter_mut().filter(|tick| tick.coordinate > 0.0);
+                if self.axis.signed {
+                    positive.for_each(|tick| tick.label.insert(0, '+'));
+                }
+                ticks
+            }
             Scale::Log => log_ticks(self.low, self.high),
         }
     }
@@ -179,11 +186,11 @@ mod tests {
     }
 
     fn linear(low: f64, high: f64) -> Vec<String> {
-        labels(&AxisRange::new(&Scale::Linear, low, high))
+        labels(&AxisRange::new(&Axis::linear(""), low, high))
     }
 
     fn log(low: f64, high: f64) -> Vec<String> {
-        labels(&AxisRange::new(&Scale::Log, low.log10(), high.log10()))
+        labels(&AxisRange::new(&Axis::log(""), low.log10(), high.log10()))
     }
 
     #[test]
@@ -191,6 +198,8 @@ mod tests {
         assert_eq!(linear(0.0, 1.0), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
         assert_eq!(linear(-20.0, 20.0), ["-20", "-10", "0", "10", "20"]);
         assert_eq!(log(0.5, 2e6)[..3], ["1", "10", "100"]);
+        let differences = Axis::differences("");
+        assert_eq!(labels(&AxisRange::new(&differences, -10.0, 10.0))[2..], ["0", "+5", "+10"]);
         assert_eq!(log(14.0, 1100.0), ["20", "50", "100", "200", "500", "1 k"]);
         assert_eq!(log(0.8, 20_000.0), ["1", "10", "100", "1 k", "10 k"]);
         assert_eq!(log(1.9, 13.0), ["2", "3", "4", "5", "7", "10"]);
@@ -199,7 +208,8 @@ mod tests {
 
     #[test]
     fn minor_ticks_have_no_label_and_linear_ticks_stay_within_the_range() {
-        let ticks = AxisRange::new(&Scale::Log, 0.0, 4.0).ticks();
+        let log = Axis::log("");
+        let ticks = AxisRange::new(&log, 0.0, 4.0).ticks();
         let minor: Vec<f64> = ticks.iter().filter(|t| t.is_minor).map(|t| t.coordinate).collect();
         assert_eq!(minor.len(), 4 * 8);
         assert!(ticks.iter().all(|tick| tick.is_minor == tick.label.is_empty()));
@@ -208,15 +218,16 @@ mod tests {
 
     #[test]
     fn a_range_contains_all_coordinates() {
+        let (linear, log) = (Axis::linear(""), Axis::log(""));
         for values in [vec![], vec![3.0], vec![-1.0, 2.5], vec![-4.0]] {
-            let range = AxisRange::around(&Scale::Linear, values.iter().copied());
+            let range = AxisRange::around(&linear, values.iter().copied());
             assert!(values.iter().all(|&v| (0.0..=1.0).contains(&range.fraction(v))), "{values:?}");
             assert!((0.0..=1.0).contains(&range.fraction(0.0)), "{values:?}");
         }
         for values in [vec![], vec![7.0], vec![0.001, 1e6]] {
             let coordinates: Vec<f64> =
                 values.iter().filter_map(|&v| Scale::Log.coordinate(v)).collect();
-            let range = AxisRange::around(&Scale::Log, coordinates.iter().copied());
+            let range = AxisRange::around(&log, coordinates.iter().copied());
             assert!(coordinates.iter().all(|&c| (0.0..=1.0).contains(&range.fraction(c))));
             assert!(
                 range.ticks().iter().all(|t| (0.0..=1.0).contains(&range.fraction(t.coordinate)))
@@ -226,15 +237,16 @@ mod tests {
 
     #[test]
     fn linear_ranges_begin_at_zero_and_logarithmic_ones_have_a_margin() {
-        let range = AxisRange::around(&Scale::Linear, [3.0, 10.0].into_iter());
+        let (linear, log) = (Axis::linear(""), Axis::log(""));
+        let range = AxisRange::around(&linear, [3.0, 10.0].into_iter());
         assert_eq!(range.low, 0.0, "a linear axis begins at zero");
         assert!(range.high >= 10.0 && range.high < 12.0);
-        let range = AxisRange::around(&Scale::Log, [2.0, 4.0].into_iter());
+        let range = AxisRange::around(&log, [2.0, 4.0].into_iter());
         assert!(range.low < 2.0 && range.high > 4.0);
-        let names = Scale::Categories(vec!["a".to_owned(), "b".to_owned()]);
+        let names = Axis::categories("", ["a", "b"]);
         let range = AxisRange::around(&names, std::iter::empty());
         assert_eq!((range.low, range.high), (-0.5, 1.5));
-        let range = AxisRange::around(&Scale::Log, std::iter::empty());
+        let range = AxisRange::around(&log, std::iter::empty());
         assert_eq!((range.low, range.high), (0.0, 1.0));
     }
 

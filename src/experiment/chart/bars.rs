@@ -23,9 +23,57 @@ pub struct BarLayout {
     pub top: f64,
 }
 
+/// The lines of a hatched rectangle, from the lower left to the upper right. The rectangle is given
+/// as left, top, right and bottom, and each line by the coordinates of its ends, x before y; y
+/// grows downward. `distance` is the horizontal distance between two lines.
+#[must_use]
+pub fn hatch_lines([left, top, right, bottom]: [f64; 4], distance: f64) -> Vec<[f64; 4]> {
+    let height = bottom - top;
+    let mut lines = Vec::new();
+    // Where the line crosses the lower edge, as if the rectangle were wider.
+    let mut start = left - height + distance / 2.0;
+    while start < right {
+        let (from, to) = (start.max(left), (start + height).min(right));
+        lines.push([from, bottom - (from - start), to, bottom - (to - start)]);
+        start += distance;
+    }
+    lines
+}
+
+/// The value of a stack of bars, to be written at its end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BarLabel {
+    /// The value as text.
+    pub text: String,
+    /// The last bar of the stack that is not empty, at whose end the text belongs.
+    pub point: PointRef,
+    /// Whether the stack hangs below zero, so that the text belongs below its end.
+    pub is_below: bool,
+}
+
+/// The labels of all stacks in `bars`, which are the bars of `panel`.
+pub(super) fn labels(panel: &Panel, bars: &[StackedBar]) -> Vec<BarLabel> {
+    let mut ends: Vec<&StackedBar> = Vec::new();
+    for bar in bars {
+        match ends.iter_mut().find(|end| end.stack == bar.stack) {
+            Some(end) if (bar.to - bar.from).abs() > 0.0 => *end = bar,
+            Some(_) => {}
+            None => ends.push(bar),
+        }
+    }
+    let label = |bar: &StackedBar| BarLabel {
+        text: panel.y.value_text(bar.to),
+        point: bar.point,
+        is_below: bar.to < 0.0,
+    };
+    ends.into_iter().map(label).collect()
+}
+
 /// A bar whose ends are values, not yet axis coordinates.
 pub(super) struct StackedBar {
     point: PointRef,
+    /// Number of the stack, and its value on the horizontal axis.
+    stack: (usize, f64),
     left: f64,
     right: f64,
     /// Values at the lower and the upper end; for a negative bar, at the upper and the lower end.
@@ -56,6 +104,7 @@ pub(super) fn stack(panel: &Panel) -> Vec<StackedBar> {
             ends[index].1 += point.y;
             let left = x - GROUP_WIDTH / 2.0 + stack as f64 * slot_width;
             bars.push(StackedBar {
+                stack: key,
                 point: PointRef { series: series_index, point: point_index },
                 left,
                 right: left + FILLED * slot_width,
@@ -85,5 +134,20 @@ impl StackedBar {
         let (one, other) = (coordinate(self.from), coordinate(self.to));
         let Self { point, left, right, .. } = *self;
         BarLayout { point, left, right, bottom: one.min(other), top: one.max(other) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hatch_lines_stay_within_the_rectangle_and_are_parallel() {
+        let lines = hatch_lines([10.0, 20.0, 30.0, 70.0], 5.0);
+        assert_eq!(lines.len(), 14, "the width and the height by the distance");
+        for [x0, y0, x1, y1] in lines {
+            assert!(x0 >= 10.0 && x1 <= 30.0 && y0 <= 70.0 && y1 >= 20.0);
+            assert!((x1 - x0 - (y0 - y1)).abs() < 1e-9 && x1 > x0);
+        }
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::Origin;
+use crate::numbers;
 
 /// Panels that belong together, with one title.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,6 +38,9 @@ pub struct Axis {
     pub label: String,
     /// How values map to positions along the axis.
     pub scale: Scale,
+    /// Whether the values are differences, which are written with their sign: `+4`, `-2`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub signed: bool,
 }
 
 /// How values of an axis map to positions.
@@ -70,7 +74,8 @@ pub struct Series {
 pub enum Shape {
     /// A dot for each point.
     Points,
-    /// Dots joined by a line.
+    /// Dots joined by a line, unless the horizontal axis has categories: there is nothing between
+    /// two categories.
     Line,
     /// A bar for each point. Bars of one stack are drawn on top of each other, and stacks are drawn
     /// side by side.
@@ -121,20 +126,39 @@ impl Axis {
     /// A linear axis.
     #[must_use]
     pub fn linear(label: &str) -> Self {
-        Self { label: label.to_owned(), scale: Scale::Linear }
+        Self { label: label.to_owned(), scale: Scale::Linear, signed: false }
+    }
+
+    /// A linear axis of differences, whose values are written with their sign.
+    #[must_use]
+    pub fn differences(label: &str) -> Self {
+        Self { signed: true, ..Self::linear(label) }
     }
 
     /// A logarithmic axis.
     #[must_use]
     pub fn log(label: &str) -> Self {
-        Self { label: label.to_owned(), scale: Scale::Log }
+        Self { label: label.to_owned(), scale: Scale::Log, signed: false }
     }
 
     /// An axis of names.
     #[must_use]
     pub fn categories<S: Into<String>>(label: &str, names: impl IntoIterator<Item = S>) -> Self {
         let scale = Scale::Categories(names.into_iter().map(Into::into).collect());
-        Self { label: label.to_owned(), scale }
+        Self { label: label.to_owned(), scale, signed: false }
+    }
+
+    /// `value` as text next to a bar, to three digits; in percent if the label of the axis begins
+    /// with `%`.
+    #[must_use]
+    pub fn value_text(&self, value: f64) -> String {
+        let sign = match value {
+            value if value < 0.0 => "-",
+            value if value > 0.0 && self.signed => "+",
+            _ => "",
+        };
+        let unit = if self.label.starts_with('%') { "%" } else { "" };
+        format!("{sign}{}{unit}", numbers::short(value.abs()))
     }
 }
 
@@ -151,6 +175,12 @@ impl Series {
         Self { label: label.into(), origin, shape, points: points.into_iter().map(point).collect() }
     }
 
+    /// Whether the points are joined by a line if the horizontal axis has this scale.
+    #[must_use]
+    pub fn is_joined(&self, x: &Scale) -> bool {
+        self.shape == Shape::Line && !matches!(x, Scale::Categories(_))
+    }
+
     /// Number of the stack of the series' bars; `None` if it has no bars.
     #[must_use]
     pub fn stack(&self) -> Option<usize> {
@@ -158,5 +188,27 @@ impl Series {
             Shape::Bars { stack } => Some(stack),
             Shape::Points | Shape::Line => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_three_digits_and_differences_their_sign() {
+        let plain = Axis::linear("ms");
+        let texts = [5.3201, 116.4, 0.0, -2.0].map(|value| plain.value_text(value));
+        assert_eq!(texts, ["5.32", "116", "0", "-2"]);
+        let percent = Axis::differences("% faster");
+        let texts = [12.34, -4.5, 0.0].map(|value| percent.value_text(value));
+        assert_eq!(texts, ["+12.3%", "-4.5%", "0%"]);
+    }
+
+    #[test]
+    fn no_line_joins_categories() {
+        let line = Series::new("time", Origin::Live, Shape::Line, [(0.0, 1.0), (1.0, 2.0)]);
+        assert!(line.is_joined(&Scale::Linear) && line.is_joined(&Scale::Log));
+        assert!(!line.is_joined(&Scale::Categories(vec!["a".to_owned(), "b".to_owned()])));
     }
 }

@@ -1,7 +1,15 @@
 //! Where the parts of a panel are drawn.
 
 use super::bars;
-use super::{AxisRange, BarLayout, MarkPosition, Panel, Scale};
+use super::{AxisRange, BarLabel, BarLayout, MarkPosition, Panel, Scale};
+
+/// Free space above the highest bar for its value, as a share of its height.
+const HEADROOM: f64 = 0.12;
+/// As [`HEADROOM`], if there are so many bars that values are written upward.
+const UPRIGHT_HEADROOM: f64 = 0.22;
+/// Number of bars side by side above which their values are expected to be written upward. With a
+/// wrong number, values at the upper edge are cut off or there is unused space.
+const MANY_BARS: usize = 12;
 
 /// A point of a panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,13 +40,15 @@ pub struct PanelLayout<'a> {
     pub y: AxisRange<'a>,
     /// All bars, series by series.
     pub bars: Vec<BarLayout>,
+    /// The values of the bars.
+    pub bar_labels: Vec<BarLabel>,
     /// All dots, series by series. Points that have no position on an axis are left out.
     pub dots: Vec<DotLayout>,
 }
 
 impl<'a> PanelLayout<'a> {
-    /// The layout of `panel`. The axes show all points and all vertical and horizontal marks that
-    /// have a position on them. A slope may lie outside.
+    /// The layout of `panel`. The axes show all points, with room for the values of bars, and all
+    /// vertical and horizontal marks that have a position on them. A slope may lie outside.
     #[must_use]
     pub fn new(panel: &'a Panel) -> Self {
         let (x_scale, y_scale) = (&panel.x.scale, &panel.y.scale);
@@ -53,12 +63,19 @@ impl<'a> PanelLayout<'a> {
             _ => None,
         });
         let edges = stacked.iter().flat_map(bars::StackedBar::edges);
-        let ends = stacked.iter().filter_map(|bar| y_scale.coordinate(bar.end()));
-        let x =
-            AxisRange::around(x_scale, dots.iter().map(|dot| dot.x).chain(edges).chain(x_marks));
-        let y = AxisRange::around(y_scale, dots.iter().map(|dot| dot.y).chain(ends).chain(y_marks));
+        let bar_labels = bars::labels(panel, &stacked);
+        let room = if bar_labels.len() > MANY_BARS { UPRIGHT_HEADROOM } else { HEADROOM };
+        let end_with_label = |bar: &bars::StackedBar| match y_scale {
+            Scale::Log => bar.end(),
+            Scale::Linear | Scale::Categories(_) => (1.0 + room) * bar.end(),
+        };
+        let ends = stacked.iter().filter_map(|bar| y_scale.coordinate(end_with_label(bar)));
+        let xs = dots.iter().map(|dot| dot.x).chain(edges).chain(x_marks);
+        let x = AxisRange::around(&panel.x, xs);
+        let ys = dots.iter().map(|dot| dot.y).chain(ends).chain(y_marks);
+        let y = AxisRange::around(&panel.y, ys);
         let bars = stacked.iter().map(|bar| bar.place(&y)).collect();
-        Self { x, y, bars, dots }
+        Self { x, y, bars, bar_labels, dots }
     }
 
     /// The dots of a series.
@@ -142,7 +159,23 @@ mod tests {
         assert_eq!(vertical, [(0.0, 2.0), (0.0, 5.0), (2.0, 5.0), (0.0, 4.0)]);
         assert_eq!(layout.bars[0].left, layout.bars[2].left);
         assert!(layout.bars[0].right < layout.bars[3].left);
-        assert_eq!((layout.y.low, layout.y.high), (0.0, 5.0));
+        assert_eq!((layout.y.low, layout.y.high), (0.0, 6.0), "with room for the value 5");
+    }
+
+    #[test]
+    fn every_stack_has_one_label_with_its_value() {
+        let x = Axis::categories("", ["a", "b"]);
+        let series = vec![
+            bars(0, &[(0.0, 2.0), (1.0, -5.0)]),
+            bars(0, &[(0.0, 3.25), (1.0, 0.0)]),
+            bars(1, &[(0.0, 400.0)]),
+        ];
+        let panel = panel(x, Axis::linear("ms"), series);
+        let labels = PanelLayout::new(&panel).bar_labels;
+        let texts: Vec<_> = labels.iter().map(|l| (l.text.as_str(), l.is_below)).collect();
+        assert_eq!(texts, [("5.25", false), ("-5", true), ("400", false)]);
+        assert_eq!(labels[0].point, PointRef { series: 1, point: 0 }, "the upper bar");
+        assert_eq!(labels[1].point, PointRef { series: 0, point: 1 }, "the other bar is empty");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Colours of series, and how the origin of numbers is shown without colour.
 
-use super::{Panel, Shape};
+use super::{Marker, Panel, Series, Shape};
 use crate::engine::EngineInfo;
 use crate::experiment::Origin;
 use crate::palette::{ENGINE_SERIES, SERIES, SeriesColour};
@@ -12,6 +12,7 @@ pub const EXECUTION: &str = "execution";
 
 /// The legend of one or more panels. All series with the same label have the same colour, whatever
 /// their origin. A label with a meaning, such as an engine, has the same colour in every figure.
+/// Dots of different series have different symbols.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Legend {
     entries: Vec<LegendEntry>,
@@ -24,23 +25,12 @@ pub struct LegendEntry {
     pub label: String,
     /// Where the numbers of the series come from.
     pub origin: Origin,
-    /// How the series is drawn; the stack of bars is always 0.
+    /// How the series is drawn.
     pub shape: Shape,
     /// The colour of the series in the palette.
     pub colour: SeriesColour,
-}
-
-/// The symbol of a dot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Marker {
-    /// A filled circle.
-    Circle,
-    /// A filled diamond.
-    Diamond,
-    /// A diagonal cross.
-    Cross,
-    /// A filled square.
-    Square,
+    /// The symbol of the series' dots.
+    pub marker: Marker,
 }
 
 /// How a line is drawn.
@@ -69,25 +59,33 @@ impl Legend {
             let is_same =
                 |entry: &LegendEntry| entry.label == series.label && entry.origin == series.origin;
             if !entries.iter().any(is_same) {
-                let shape = match series.shape {
-                    Shape::Bars { .. } => Shape::Bars { stack: 0 },
-                    other => other,
+                let (label, origin, shape) = (series.label.clone(), series.origin, series.shape);
+                let has_dots = |entry: &&LegendEntry| {
+                    entry.origin == origin && !matches!(entry.shape, Shape::Bars { .. })
                 };
-                let (label, origin) = (series.label.clone(), series.origin);
-                entries.push(LegendEntry { label, origin, shape, colour });
+                let marker = origin.marker(entries.iter().filter(has_dots).count());
+                entries.push(LegendEntry { label, origin, shape, colour, marker });
             }
         }
         Self { entries }
     }
 
-    /// The legend of `panel` alone, in the colours of this legend.
+    /// The lines of this legend that `panel` needs.
     #[must_use]
     pub fn of_panel(&self, panel: &Panel) -> Self {
-        let mut legend = Self::of(std::slice::from_ref(panel));
-        for entry in &mut legend.entries {
-            entry.colour = self.colour(&entry.label);
-        }
-        legend
+        let is_shown = |entry: &&LegendEntry| {
+            panel.series.iter().any(|s| s.label == entry.label && s.origin == entry.origin)
+        };
+        Self { entries: self.entries.iter().filter(is_shown).cloned().collect() }
+    }
+
+    /// The symbol of the dots of `series`.
+    #[must_use]
+    pub fn marker(&self, series: &Series) -> Marker {
+        let is_same =
+            |entry: &&LegendEntry| entry.label == series.label && entry.origin == series.origin;
+        let entry = self.entries.iter().find(is_same);
+        entry.map_or(series.origin.marker(0), |entry| entry.marker)
     }
 
     /// The lines of the legend.
@@ -139,17 +137,6 @@ impl LegendEntry {
 }
 
 impl Origin {
-    /// The symbol of dots of this origin.
-    #[must_use]
-    pub fn marker(self) -> Marker {
-        match self {
-            Self::Exact | Self::Live => Marker::Circle,
-            Self::Recorded => Marker::Diamond,
-            Self::Predicted => Marker::Cross,
-            Self::Paper => Marker::Square,
-        }
-    }
-
     /// The style of lines of this origin.
     #[must_use]
     pub fn line_style(self) -> LineStyle {
@@ -173,7 +160,7 @@ pub fn label_with_origin(label: &str, origin: Origin) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Axis, Series};
+    use crate::experiment::Axis;
 
     fn panel(series: &[(&str, Origin)]) -> Panel {
         Panel {
@@ -221,6 +208,9 @@ mod tests {
         let expected =
             expected.map(|(text, engine)| (text.to_owned(), SeriesColour::Series(engine)));
         assert_eq!(lines, expected, "the positions in the list of engines");
+        let markers: Vec<Marker> = legend.entries().iter().map(|entry| entry.marker).collect();
+        assert_eq!(markers[0], Origin::Live.marker(0));
+        assert_eq!(legend.marker(&panels[0].series[1]), Origin::Recorded.marker(0));
         let second = legend.of_panel(&panels[1]);
         assert_eq!(second.entries(), &legend.entries()[2..]);
     }

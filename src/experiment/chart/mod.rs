@@ -15,11 +15,15 @@ mod figure;
 mod labels;
 mod layout;
 mod legend;
+mod marker;
+mod time_unit;
 
 pub use axis::{AxisRange, Tick};
-pub use bars::BarLayout;
+pub use bars::{BarLabel, BarLayout, hatch_lines};
 pub use credits::Credit;
 pub use figure::{Axis, Figure, Mark, MarkPosition, Panel, Point, Scale, Series, Shape};
 pub use labels::{LabelBox, Placement, PointLabel, place_labels};
 pub use layout::{DotLayout, PanelLayout, PointRef};
-pub use legend::{EXECUTION, Legend, LegendEntry, LineStyle, Marker, OVERHEAD, label_with_origin};
+pub use legend::{EXECUTION, Legend, LegendEntry, LineStyle, OVERHEAD, label_with_origin};
+pub use marker::{Marker, MarkerForm};
+pub use time_unit::TimeUnit;

@@ -43,7 +43,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     };
     record.figures.push(Figure {
         title: "Separators by size".to_owned(),
-        across: 4,
+        across: 2,
         panels: trees.iter().zip(&counts).map(panel).collect(),
     });
     Ok(())

@@ -1,14 +1,14 @@
 //! Figure 7: kernel overhead and execution time.
 
 use crate::engine::{EngineInfo, GPU};
-use crate::experiment::chart::{EXECUTION, OVERHEAD};
+use crate::experiment::chart::{EXECUTION, OVERHEAD, TimeUnit};
 use crate::experiment::paper;
 use crate::experiment::runs::{bars, dots};
 use crate::experiment::source::{EngineConfig, TimeSource, on_gpu};
 use crate::experiment::trees::NamedTree;
 use crate::experiment::{
     Axis, Experiment, ExperimentError, Figure, Origin, PAPER_NETWORKS, Panel, Parameter, Progress,
-    Record, RecordedRun, Series, Setup, Table,
+    Record, RecordedRun, Setup, Table,
 };
 use crate::numbers;
 
@@ -43,7 +43,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
             record.note(format!("Engine {engine} launches no kernels."));
         }
         record.tables.push(table(engine, &trees, &runs, source.origin()));
-        if let Some(note) = extremes(engine, &trees, &runs) {
+        if let Some(note) = extremes(setup, engine, &trees, &runs) {
             record.note(note);
         }
         panels.extend(engine_panels(engine, &trees, &runs, source.origin()));
@@ -62,11 +62,6 @@ fn is_paper_kernel(name: &str) -> bool {
     EngineInfo::find(name).is_some_and(|info| info.capabilities.paper_options)
 }
 
-/// The share of the time that is kernel overhead; `None` if the overhead was not measured.
-fn share(run: &RecordedRun) -> Option<f64> {
-    Some((run.overhead_us? / run.propagate_us.median).min(1.0))
-}
-
 /// The table of times and overheads of one engine.
 fn table(engine: &str, trees: &[NamedTree], runs: &[Option<RecordedRun>], origin: Origin) -> Table {
     let number = |of: &dyn Fn(&RecordedRun) -> Option<f64>| {
@@ -83,27 +78,38 @@ fn table(engine: &str, trees: &[NamedTree], runs: &[Option<RecordedRun>], origin
         .number("overhead_us", origin, number(&|run| run.overhead_us))
         .number("execution_us", origin, number(&|run| Some(run.execution_us())))
         .number("launch_us", origin, number(&|run| run.launch_us))
-        .number("overhead_share", origin, number(&share))
+        .number("overhead_share", origin, number(&RecordedRun::overhead_share))
         .number("overhead_share_paper", Origin::Paper, trees.iter().map(printed))
 }
 
 /// A note on the networks with the largest and the smallest share of overhead; `None` if there are
 /// no shares.
-fn extremes(engine: &str, trees: &[NamedTree], runs: &[Option<RecordedRun>]) -> Option<String> {
-    let shares =
-        trees.iter().zip(runs).filter_map(|(t, run)| Some((&t.name, share(run.as_ref()?)?)));
+fn extremes(
+    setup: &Setup,
+    engine: &str,
+    trees: &[NamedTree],
+    runs: &[Option<RecordedRun>],
+) -> Option<String> {
+    let triangulation = setup.triangulation.name();
+    let shares = trees
+        .iter()
+        .zip(runs)
+        .filter_map(|(t, run)| Some((&t.name, run.as_ref()?.overhead_share()?)));
     let mut shares: Vec<_> = shares.collect();
     shares.sort_by(|a, b| a.1.total_cmp(&b.1));
     let percent = |part: f64| numbers::share(part, 1.0);
     let (max_network, max) = shares.pop()?;
-    let largest = format!("{engine}: overhead is {} of the time for {max_network}", percent(max));
+    let largest = format!(
+        "{engine}, on trees by {triangulation}: overhead is {} of the time for {max_network}",
+        percent(max)
+    );
     Some(match shares.first() {
         Some((min_network, min)) => format!("{largest} and {} for {min_network}.", percent(*min)),
         None => format!("{largest}."),
     })
 }
 
-/// A panel of the times of `engine`, and a panel of shares of these times.
+/// A panel of the times of `engine`, and a panel of the shares of these times that are overhead.
 fn engine_panels(
     engine: &str,
     trees: &[NamedTree],
@@ -113,36 +119,30 @@ fn engine_panels(
     let number = |of: &dyn Fn(&RecordedRun) -> Option<f64>| {
         runs.iter().map(|run| run.as_ref().and_then(of)).collect::<Vec<_>>()
     };
-    let names = || trees.iter().map(|tree| tree.name.as_str());
-    let stack = |overhead: Vec<Option<f64>>, execution: Vec<Option<f64>>| -> Vec<Series> {
-        vec![bars(OVERHEAD, origin, 0, overhead), bars(EXECUTION, origin, 0, execution)]
-    };
-    let ms = stack(
-        number(&|run| Some(run.overhead_us.unwrap_or(0.0) / 1e3)),
-        number(&|run| Some(run.execution_us() / 1e3)),
-    );
-    let percent = |part: f64| Some(100.0 * part);
-    let mut shares = stack(
-        number(&|run| percent(share(run).unwrap_or(0.0))),
-        number(&|run| percent(1.0 - share(run).unwrap_or(0.0))),
-    );
+    let unit = TimeUnit::of(runs.iter().flatten().map(|run| run.propagate_us.median));
+    let overhead = number(&|run| Some(run.overhead_us.unwrap_or(0.0) / unit.us));
+    let execution = number(&|run| Some(run.execution_us() / unit.us));
+    let times = vec![bars(OVERHEAD, origin, 0, overhead), bars(EXECUTION, origin, 0, execution)];
+    let percent = |share: f64| 100.0 * share;
+    let shares = number(&|run| Some(percent(run.overhead_share().unwrap_or(0.0))));
+    let mut shares = vec![bars(OVERHEAD, origin, 0, shares)];
     if is_paper_kernel(engine) {
         let printed = trees.iter().map(|tree| {
             let printed = paper::OVERHEAD_SHARES.iter().find(|(name, _)| *name == tree.name);
-            printed.map(|(_, share)| 100.0 * share)
+            printed.map(|(_, share)| percent(*share))
         });
         shares.push(dots(OVERHEAD, Origin::Paper, printed));
         shares.retain(|series| !series.points.is_empty());
     }
     let panel = |title: String, label: &str, series| Panel {
         title,
-        x: Axis::categories("", names()),
+        x: Axis::categories("", trees.iter().map(|tree| tree.name.as_str())),
         y: Axis::linear(label),
         series,
         marks: Vec::new(),
     };
     [
-        panel(format!("{engine}: time"), "ms", ms),
-        panel(format!("{engine}: share"), "% of the time", shares),
+        panel(format!("{engine}: time"), unit.name, times),
+        panel(format!("{engine}: share of the overhead"), "% of the time", shares),
     ]
 }

@@ -60,7 +60,8 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
             table = table
                 .number("naive_us", origin, naive)
                 .number("interleaved_us", origin, interleaved)
-                .number("gain", origin, gain);
+                .number("gain", origin, gain)
+                .signed();
         }
         Err(ExperimentError::Failed(reason)) => record.note(reason),
         Err(cancelled) => return Err(cancelled),
@@ -173,14 +174,14 @@ fn times(
 /// The panel of the speed that interleaving gains, in percent, next to the paper's range.
 fn gain_panel(trees: &[NamedTree], series: Series) -> Panel {
     let mark = |share: f64| Mark {
-        label: format!("{:.0}% in the paper", 100.0 * share),
+        label: format!("+{:.0}% in the paper", 100.0 * share),
         origin: Origin::Paper,
         position: MarkPosition::Y(100.0 * share),
     };
     Panel {
-        title: "speed gained by interleaving".to_owned(),
+        title: "change of the speed by interleaving".to_owned(),
         x: Axis::categories("", trees.iter().map(|tree| tree.name.as_str())),
-        y: Axis::linear("% faster"),
+        y: Axis::differences("% faster"),
         series: vec![series],
         marks: paper::LAYOUT_GAIN.map(mark).into(),
     }

@@ -2,13 +2,15 @@
 
 use crate::engine::{GPU, GPU_PAPER, MappingLayout, PaperOptions};
 use crate::experiment::floor::{FLOOR_GPU, floor_us};
+use crate::experiment::runs::{dots, labelled_dots};
 use crate::experiment::source::{EngineConfig, TimeSource};
 use crate::experiment::trees::NamedTree;
 use crate::experiment::{
     Axis, BLOCK_SIZES, Experiment, ExperimentError, Figure, Origin, PAPER_NETWORKS, Panel,
-    Parameter, Progress, Record, RecordedRun, Series, Setup, Shape, Table,
+    Parameter, Progress, Record, RecordedRun, Setup, Table,
 };
 use crate::graph::Triangulation;
+use crate::numbers;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     name: "ladder",
@@ -86,7 +88,7 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         .map(|((tree, times), floors)| panel(&tree.name, times, *floors, source.origin()));
     record.figures.push(Figure {
         title: "Time of a propagation, step by step".to_owned(),
-        across: 4,
+        across: 2,
         panels: panels.collect(),
     });
     Ok(())
@@ -127,18 +129,24 @@ fn table(
 }
 
 /// The times of a network by step, with the floor of the tree of each step; all in microseconds.
+/// The panel is in milliseconds.
 fn panel(name: &str, times: &StepTimes, [floor, floor_auto]: [f64; 2], origin: Origin) -> Panel {
-    let points = times.iter().enumerate().filter_map(|(step, us)| Some((step as f64, (*us)?)));
+    let milliseconds = |us: f64| us / 1e3;
+    let label = |us: f64| numbers::nanoseconds(us * 1e3);
+    let points = times.iter().enumerate().filter_map(|(step, us)| {
+        let us = (*us)?;
+        Some((step as f64, milliseconds(us), label(us)))
+    });
     let last = STEPS.len() - 1;
-    let floors =
-        (0..=last).map(|step| (step as f64, if step == last { floor_auto } else { floor }));
+    let floor_of = |step| if step == last { floor_auto } else { floor };
+    let floors = (0..=last).map(|step| Some(milliseconds(floor_of(step))));
     Panel {
         title: name.to_owned(),
         x: Axis::categories("", STEPS),
-        y: Axis::log("µs"),
+        y: Axis::log("ms"),
         series: vec![
-            Series::new("time", origin, Shape::Line, points),
-            Series::new("floor", Origin::Predicted, Shape::Line, floors),
+            labelled_dots("time", origin, points),
+            dots("floor", Origin::Predicted, floors),
         ],
         marks: Vec::new(),
     }

@@ -34,6 +34,8 @@ struct NetworkTimes<'t> {
     work: Work,
     engine_us: f64,
     baseline_us: f64,
+    /// The share of the engine's time that is launch overhead, if it was measured.
+    overhead_share: Option<f64>,
 }
 
 impl NetworkTimes<'_> {
@@ -128,13 +130,14 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
             work: Work::of(&tree.messages(), threads),
             engine_us: engine.propagate_us.median,
             baseline_us: baseline.propagate_us.median,
+            overhead_share: engine.overhead_share(),
         });
     }
     let model = Model::fit(&rows, on_gpu(engine));
     let origin = source.origin();
     record.tables.push(constants(engine, baseline, &model, launch_us, threads, origin));
     record.tables.push(table(&rows, &model, origin));
-    note_bounds(record, &rows, &model, [engine, baseline], launch_us);
+    note_bounds(record, &rows, &model, [engine, baseline]);
     if model.on_gpu {
         note_thread_limit(record, &rows, threads);
     }
@@ -217,13 +220,11 @@ fn table(rows: &[NetworkTimes], model: &Model, origin: Origin) -> Table {
 }
 
 /// Notes on the bounds of the speedup, and on the networks that violate the lower bound.
-/// `launch_us` is the time of one launch.
 fn note_bounds(
     record: &mut Record,
     rows: &[NetworkTimes],
     model: &Model,
     [engine, baseline]: [&str; 2],
-    launch_us: Option<f64>,
 ) {
     record.note(
         "The bounds min |S| <= speedup <= max |S| of section 3.4, where |S| is the number of \
@@ -236,9 +237,8 @@ fn note_bounds(
         if speedup >= bound as f64 {
             continue;
         }
-        let launches = launch_us.map_or_else(String::new, |launch| {
-            let share = (launch * row.work.messages / row.engine_us).min(1.0);
-            format!(" Launches alone take {:.0}% of the time.", 100.0 * share)
+        let launches = row.overhead_share.map_or_else(String::new, |share| {
+            format!(" Launches and copies alone take {} of the time.", numbers::share(share, 1.0))
         });
         let fits = model.engine.zip(model.baseline).filter(|(_, fit)| fit.entry_us > 0.0);
         let slower = fits.map_or_else(String::new, |(engine_fit, baseline_fit)| {

@@ -1,6 +1,6 @@
 //! Legends in SVG.
 
-use super::shapes::{bar, dot, line};
+use super::shapes::{BarStyle, bar, dot, line};
 use super::{series_colour, text, text_width};
 use crate::experiment::chart::{Legend, LegendEntry, Shape};
 
@@ -42,12 +42,15 @@ fn entry_positions(legend: &Legend, width: f64) -> Vec<(f64, f64)> {
 fn draw_entry(body: &mut String, entry: &LegendEntry, x: f64, y: f64) {
     let (colour, origin) = (series_colour(entry.colour), entry.origin);
     match entry.shape {
-        Shape::Bars { .. } => bar(body, (x, y - 5.0), (16.0, 10.0), &colour, origin),
+        Shape::Bars { stack } => {
+            let style = BarStyle { colour: &colour, origin, stack };
+            bar(body, (x, y - 5.0), (16.0, 10.0), style);
+        }
         Shape::Line | Shape::Points => {
             if entry.shape == Shape::Line {
                 line(body, &[(x, y), (x + 18.0, y)], &colour, origin);
             }
-            dot(body, (x + 9.0, y), &colour, origin);
+            dot(body, (x + 9.0, y), &colour, entry.marker);
         }
     }
     text(body, x + 22.0, y + 4.0, "start", "", &entry.text());

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use super::shapes::{bar, dot, line};
+use super::shapes::{BarStyle, bar, dot, line};
 use super::{axes, series_colour, text, text_width};
 use crate::experiment::Origin;
 use crate::experiment::chart::{
-    Legend, MarkPosition, Panel, PanelLayout, PointLabel, Shape, place_labels,
+    Legend, MarkPosition, Panel, PanelLayout, PointLabel, place_labels,
 };
 use crate::palette::svg::{AXIS, PAPER_MARK, WEAK};
 
@@ -51,21 +51,47 @@ pub(super) fn draw(body: &mut String, panel: &Panel, legend: &Legend, area: Area
         let colour = series_colour(legend.colour(&series.label));
         let corner = (plot.x(rectangle.left), plot.y(rectangle.top));
         let size = (plot.x(rectangle.right) - corner.0, plot.y(rectangle.bottom) - corner.1);
-        bar(body, corner, size, &colour, series.origin);
+        let stack = series.stack().unwrap_or(0);
+        bar(body, corner, size, BarStyle { colour: &colour, origin: series.origin, stack });
     }
+    draw_bar_labels(body, &plot);
     for (index, series) in panel.series.iter().enumerate() {
         let colour = series_colour(legend.colour(&series.label));
         let dots = plot.layout.dots_of(index);
         let points: Vec<_> = dots.map(|at| (plot.x(at.x), plot.y(at.y))).collect();
-        if series.shape == Shape::Line {
+        if series.is_joined(&panel.x.scale) {
             line(body, &points, &colour, series.origin);
         }
         for point in points {
-            dot(body, point, &colour, series.origin);
+            dot(body, point, &colour, legend.marker(series));
         }
     }
     draw_marks(body, panel, &plot);
     draw_labels(body, panel, &plot);
+}
+
+/// Writes the values of bars at their ends; upward if there is too little room between the bars.
+fn draw_bar_labels(body: &mut String, plot: &Plot) {
+    for label in &plot.layout.bar_labels {
+        let Some(bar) = plot.layout.bars.iter().find(|bar| bar.point == label.point) else {
+            continue;
+        };
+        let (left, right) = (plot.x(bar.left), plot.x(bar.right));
+        let x = f64::midpoint(left, right);
+        let end = plot.y(if label.is_below { bar.bottom } else { bar.top });
+        let style = format!("font-size='{LABEL_FONT}' fill='{AXIS}'");
+        if text_width(&label.text, LABEL_FONT) <= right - left + 6.0 {
+            let y = if label.is_below { end + LABEL_FONT } else { end - 3.0 };
+            text(body, x, y, "middle", &style, &label.text);
+        } else {
+            // Turned text runs upward from its anchor; the baseline is at the right.
+            let (x, y) =
+                (x + 0.35 * LABEL_FONT, if label.is_below { end + 3.0 } else { end - 3.0 });
+            let anchor = if label.is_below { "end" } else { "start" };
+            let turned = format!("{style} transform='rotate(-90 {x:.1} {y:.1})'");
+            text(body, x, y, anchor, &turned, &label.text);
+        }
+    }
 }
 
 /// Draws the reference lines, each with its label at one end.

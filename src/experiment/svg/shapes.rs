@@ -3,33 +3,31 @@
 use std::fmt::Write;
 
 use crate::experiment::Origin;
-use crate::experiment::chart::{LineStyle, Marker};
+use crate::experiment::chart::{LineStyle, Marker, hatch_lines};
 use crate::palette::svg::BACKGROUND;
 
+/// Radius of dots in pixels.
+const RADIUS: f64 = 3.6;
+
 /// A dot centred at `x`, `y`.
-pub(super) fn dot(body: &mut String, (x, y): (f64, f64), colour: &str, origin: Origin) {
-    let _ = match origin.marker() {
-        Marker::Diamond => writeln!(
-            body,
-            "<path d='M{x:.1} {:.1}l4.5 4.5l-4.5 4.5l-4.5 -4.5z' fill='{colour}'/>",
-            y - 4.5
-        ),
-        Marker::Cross => writeln!(
-            body,
-            "<path d='M{:.1} {:.1}l6.4 6.4m-6.4 0l6.4 -6.4' stroke='{colour}' stroke-width='1.5'/>",
-            x - 3.2,
-            y - 3.2
-        ),
-        Marker::Square => writeln!(
-            body,
-            "<rect x='{:.1}' y='{:.1}' width='6.4' height='6.4' fill='{colour}' \
-             stroke='{BACKGROUND}'/>",
-            x - 3.2,
-            y - 3.2
-        ),
-        Marker::Circle => {
-            writeln!(body, "<circle cx='{x:.1}' cy='{y:.1}' r='3.5' fill='{colour}'/>")
-        }
+pub(super) fn dot(body: &mut String, (x, y): (f64, f64), colour: &str, marker: Marker) {
+    let fill = if marker.is_filled { colour } else { BACKGROUND };
+    let outline = if marker.is_filled { BACKGROUND } else { colour };
+    let style = format!("fill='{fill}' stroke='{outline}'");
+    let corners = marker.form.corners();
+    let place = |&(dx, dy): &(f32, f32)| {
+        format!("{:.1} {:.1}", x + RADIUS * f64::from(dx), y + RADIUS * f64::from(dy))
+    };
+    let _ = if corners.is_empty() {
+        writeln!(body, "<circle cx='{x:.1}' cy='{y:.1}' r='{RADIUS}' {style}/>")
+    } else if marker.form.is_lines() {
+        let lines =
+            corners.chunks(2).map(|ends| format!("M{}L{}", place(&ends[0]), place(&ends[1])));
+        let lines: String = lines.collect();
+        writeln!(body, "<path d='{lines}' stroke='{colour}' stroke-width='1.5'/>")
+    } else {
+        let corners: Vec<String> = corners.iter().map(place).collect();
+        writeln!(body, "<path d='M{}z' {style}/>", corners.join("L"))
     };
 }
 
@@ -48,13 +46,21 @@ pub(super) fn line(body: &mut String, points: &[(f64, f64)], colour: &str, origi
     );
 }
 
+/// How a bar is filled.
+#[derive(Clone, Copy)]
+pub(super) struct BarStyle<'c> {
+    pub colour: &'c str,
+    pub origin: Origin,
+    /// Number of the stack; bars of all stacks but the first are hatched.
+    pub stack: usize,
+}
+
 /// A bar with its upper left corner at `x`, `y`; only an outline for predicted numbers.
 pub(super) fn bar(
     body: &mut String,
     (x, y): (f64, f64),
     (width, height): (f64, f64),
-    colour: &str,
-    origin: Origin,
+    BarStyle { colour, origin, stack }: BarStyle,
 ) {
     let fill = if origin == Origin::Predicted { "none" } else { colour };
     let _ = writeln!(
@@ -62,4 +68,14 @@ pub(super) fn bar(
         "<rect x='{x:.1}' y='{y:.1}' width='{width:.1}' height='{height:.1}' fill='{fill}' \
          stroke='{colour}' stroke-width='1'/>"
     );
+    if stack > 0 {
+        let lines: String = hatch_lines([x, y, x + width, y + height], HATCH_DISTANCE)
+            .into_iter()
+            .map(|[x0, y0, x1, y1]| format!("M{x0:.1} {y0:.1}L{x1:.1} {y1:.1}"))
+            .collect();
+        let _ = writeln!(body, "<path d='{lines}' stroke='{BACKGROUND}' stroke-width='1.4'/>");
+    }
 }
+
+/// Distance between the lines of hatched bars, in pixels.
+const HATCH_DISTANCE: f64 = 5.0;

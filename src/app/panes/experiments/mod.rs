@@ -62,10 +62,13 @@ impl ExperimentsPane {
                 let text = numbers::wrapped(failure, 100);
                 ui.label(RichText::new(text).color(Palette::of(ui).error));
             }
+            if self.results.is_showing() {
+                self.results.show_heading(ui, model, commands);
+            }
             ScrollArea::vertical().auto_shrink(false).id_salt("experiment").show(ui, |ui| {
                 ui.set_width(ui.available_width() - 8.0);
                 if self.results.is_showing() {
-                    self.results.show(ui, model, commands);
+                    self.results.show(ui, model);
                 } else if let Some(chosen) = all.get(self.chosen) {
                     self.show_experiment(ui, chosen, model, commands);
                 }

@@ -5,10 +5,11 @@ use eframe::egui::{ComboBox, DragValue, Grid, Ui};
 use crate::app::state::model::Model;
 use crate::engine::{self, GPU_PAPER, MappingLayout, PaperOptions};
 use crate::experiment::{
-    BLOCK_SIZES, DEFAULT_BASELINE, DEFAULT_ENGINE, Experiment, ExperimentRequest, Parameter,
+    BLOCK_SIZES, DEFAULT_BASELINE, DEFAULT_ENGINE, Experiment, ExperimentRequest,
+    PAPER_TRIANGULATION, Parameter,
 };
 use crate::format::{NetworkSource, SAMPLES};
-use crate::graph::{Heuristic, Triangulation};
+use crate::graph::Triangulation;
 
 /// The user's choices for one experiment.
 pub(super) struct Parameters {
@@ -32,7 +33,7 @@ impl Parameters {
         Self {
             samples: SAMPLES.iter().map(|sample| is_default(&sample.name)).collect(),
             open: false,
-            triangulation: Triangulation::By(Heuristic::WeightedMinFill),
+            triangulation: PAPER_TRIANGULATION,
             engine: DEFAULT_ENGINE.name.to_owned(),
             baseline: DEFAULT_BASELINE.name.to_owned(),
             repeat: 10,

@@ -85,17 +85,34 @@ impl Results {
         }
     }
 
-    /// Draws the shown results.
-    pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
-        let shown: Vec<&NamedResult> =
-            self.shown.iter().filter_map(|number| model.experiments.result(*number)).collect();
-        match shown[..] {
+    /// The shown results.
+    fn shown<'m>(&self, model: &'m Model) -> Vec<&'m NamedResult> {
+        self.shown.iter().filter_map(|number| model.experiments.result(*number)).collect()
+    }
+
+    /// Draws the title of the shown results, which stays in view while the results are scrolled.
+    pub fn show_heading(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
+        match self.shown(model)[..] {
             [] => {}
             [result] => {
                 self.tools(ui, result, commands);
-                record(ui, result);
+                ui.heading(&result.record.title);
+                provenance(ui, &result.record);
             }
-            _ => compare(ui, &shown),
+            ref several => {
+                let names: Vec<&str> = several.iter().map(|result| &*result.name).collect();
+                ui.heading(names.join(" and "));
+            }
+        }
+        ui.separator();
+    }
+
+    /// Draws the shown results without their title.
+    pub fn show(&self, ui: &mut Ui, model: &Model) {
+        match self.shown(model)[..] {
+            [] => {}
+            [result] => record(ui, result),
+            ref several => compare(ui, several),
         }
     }
 
@@ -134,7 +151,6 @@ impl Results {
                 commands.push(ExperimentCommand::RemoveResult(result.number));
             }
         });
-        ui.separator();
     }
 }
 
@@ -144,11 +160,9 @@ fn about(result: &NamedResult) -> String {
     format!("{title}\n{}, {}", provenance.machine.title(), provenance.date)
 }
 
-/// Draws one result: its origin, settings, notes, figures and tables.
+/// Draws one result: its settings, notes, figures and tables.
 fn record(ui: &mut Ui, result: &NamedResult) {
     let record = &*result.record;
-    ui.heading(&record.title);
-    provenance(ui, record);
     let settings: Vec<String> =
         record.settings.iter().map(|(name, value)| format!("{name}: {value}")).collect();
     ui.weak(settings.join("   "));
@@ -180,8 +194,6 @@ fn provenance(ui: &mut Ui, record: &Record) {
 
 /// Draws several results: their figures overlaid, and their tables one below the other.
 fn compare(ui: &mut Ui, shown: &[&NamedResult]) {
-    let names: Vec<&str> = shown.iter().map(|result| result.name.as_str()).collect();
-    ui.heading(names.join(" and "));
     for result in shown {
         ui.horizontal_wrapped(|ui| {
             ui.strong(format!("{}:", result.name));

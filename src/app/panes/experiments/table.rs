@@ -1,58 +1,129 @@
 //! A table of a record.
 
-use eframe::egui::{Align, Layout, RichText, ScrollArea, Ui};
+use eframe::egui::{Align, Align2, Layout, Rect, RichText, ScrollArea, TextStyle, Ui, Vec2};
 use egui_extras::{Column, TableBuilder};
 
 use crate::app::widgets::table::{ROW_HEIGHT, cell, number};
+use crate::experiment::chart::TimeUnit;
 use crate::experiment::{Cell, Cells, Table};
 use crate::numbers;
 
-/// Draws `table` with its name. Wide tables scroll horizontally.
+/// Draws `table` with its name. Wide tables scroll horizontally. While the top of the table is
+/// scrolled out of view, its headings stay at the upper edge.
 pub(super) fn show(ui: &mut Ui, number_of_result: u64, table: &Table) {
     ui.strong(&table.name);
+    let units: Vec<Option<TimeUnit>> = table.columns.iter().map(time_unit).collect();
     ui.push_id((number_of_result, &table.name), |ui| {
         ScrollArea::horizontal().show(ui, |ui| {
             let mut builder = TableBuilder::new(ui).striped(true).vscroll(false).auto_shrink(true);
             for column in &table.columns {
                 builder = builder.column(Column::initial(width(column)).resizable(true).clip(true));
             }
+            let mut headings = Vec::new();
             let filled = builder.header(ROW_HEIGHT, |mut header| {
-                for column in &table.columns {
-                    header.col(|ui| heading(ui, column));
+                for (column, unit) in table.columns.iter().zip(&units) {
+                    let heading = Heading::new(column, *unit);
+                    let (rect, _) = header.col(|ui| heading.show(ui));
+                    headings.push((rect, heading));
                 }
             });
             filled.body(|body| {
                 body.rows(ROW_HEIGHT, table.rows(), |mut row| {
                     let index = row.index();
-                    for column in &table.columns {
+                    for (column, unit) in table.columns.iter().zip(&units) {
                         match column.cells.cell(index) {
                             Cell::Text(text) => cell(&mut row, text),
                             Cell::Count(count) => number(&mut row, numbers::thousands(count)),
-                            Cell::Number(value) => number(&mut row, number_text(value)),
+                            Cell::Number(value) => {
+                                let value = value / unit.map_or(1.0, |unit| unit.us);
+                                number(&mut row, number_text(value, column.signed));
+                            }
                             Cell::Empty => number(&mut row, "–"),
                         }
                     }
                 });
             });
+            show_sticky(ui, &headings);
         });
     });
 }
 
-fn heading(ui: &mut Ui, column: &crate::experiment::Column) {
-    let origin = column.origin.map(crate::experiment::Origin::name).unwrap_or_default();
-    let words = column.name.replace('_', " ");
-    let words = words.strip_suffix(" us").map_or(words.clone(), |name| format!("{name} µs"));
-    let text = RichText::new(words).strong().small();
-    let layout = match column.cells {
-        Cells::Text(_) => Layout::left_to_right(Align::Center),
-        Cells::Count(_) | Cells::Number(_) => Layout::right_to_left(Align::Center),
-    };
-    ui.with_layout(layout, |ui| {
-        let label = ui.label(text);
-        if !origin.is_empty() {
-            label.on_hover_text(origin);
+/// The unit for a column of times; `None` for other columns.
+fn time_unit(column: &crate::experiment::Column) -> Option<TimeUnit> {
+    match &column.cells {
+        Cells::Number(cells) if column.name.ends_with(TIME_SUFFIX) => {
+            Some(TimeUnit::of(cells.iter().copied().flatten()))
         }
-    });
+        _ => None,
+    }
+}
+
+/// The end of the name of a column of times in microseconds.
+const TIME_SUFFIX: &str = "_us";
+
+/// The heading of a column.
+struct Heading {
+    text: String,
+    /// The origin of the numbers in one word, or nothing.
+    origin: &'static str,
+    /// Whether the column holds text, which begins at its left edge.
+    is_text: bool,
+}
+
+impl Heading {
+    fn new(column: &crate::experiment::Column, unit: Option<TimeUnit>) -> Self {
+        let name = match unit {
+            Some(unit) => {
+                let name = column.name.strip_suffix(TIME_SUFFIX).unwrap_or(&column.name);
+                format!("{name}, {}", unit.name)
+            }
+            None => column.name.clone(),
+        };
+        Self {
+            text: name.replace('_', " "),
+            origin: column.origin.map(crate::experiment::Origin::name).unwrap_or_default(),
+            is_text: matches!(column.cells, Cells::Text(_)),
+        }
+    }
+
+    fn show(&self, ui: &mut Ui) {
+        let layout = match self.is_text {
+            true => Layout::left_to_right(Align::Center),
+            false => Layout::right_to_left(Align::Center),
+        };
+        ui.with_layout(layout, |ui| {
+            let label = ui.label(RichText::new(&self.text).strong().small());
+            if !self.origin.is_empty() {
+                label.on_hover_text(self.origin);
+            }
+        });
+    }
+}
+
+/// Draws the headings again at the upper edge of what is visible, if the table of `ui` reaches over
+/// this edge. `headings` are the headings with their places.
+fn show_sticky(ui: &Ui, headings: &[(Rect, Heading)]) {
+    let Some((first, _)) = headings.first() else { return };
+    let visible = ui.clip_rect();
+    let bottom = ui.min_rect().bottom();
+    if first.top() >= visible.top() || bottom < visible.top() + 2.0 * first.height() {
+        return;
+    }
+    let painter = ui.painter();
+    let down = Vec2::new(0.0, visible.top() - first.top());
+    let bar = Rect::from_x_y_ranges(visible.x_range(), first.y_range()).translate(down);
+    painter.rect_filled(bar, 0, ui.visuals().panel_fill);
+    painter.hline(bar.x_range(), bar.bottom(), ui.visuals().widgets.noninteractive.bg_stroke);
+    let font = TextStyle::Small.resolve(ui.style());
+    for (place, Heading { text, is_text, .. }) in headings {
+        let place = place.translate(down);
+        let (at, align) = match is_text {
+            true => (place.left_center(), Align2::LEFT_CENTER),
+            false => (place.right_center(), Align2::RIGHT_CENTER),
+        };
+        let column = painter.with_clip_rect(place.intersect(visible));
+        column.text(at, align, text, font.clone(), ui.visuals().strong_text_color());
+    }
 }
 
 /// Initial width of a column in points: room for the heading and for most cells, up to 40
@@ -67,10 +138,13 @@ fn width(column: &crate::experiment::Column) -> f32 {
     6.6 * characters as f32 + 12.0
 }
 
-/// `value` as text. If its absolute value is at least 1, the text has at least four significant
+/// `value` as text, with its sign if it is a difference. If its absolute value is at least 1, the text has at least four significant
 /// digits and all digits before the decimal point; below 1, it has three decimals; below 0.001, it
 /// is in scientific notation, unless it is zero.
-fn number_text(value: f64) -> String {
+fn number_text(value: f64, signed: bool) -> String {
+    if signed && value > 0.0 {
+        return format!("+{}", number_text(value, false));
+    }
     let size = value.abs();
     if (1000.0..1e15).contains(&size) {
         let whole = numbers::thousands(size.round() as u64);
@@ -102,7 +176,19 @@ mod tests {
             (0.000_12, "1.200e-4"),
         ];
         for (value, text) in cases {
-            assert_eq!(number_text(value), text);
+            assert_eq!(number_text(value, false), text);
         }
+        assert_eq!([0.25, 0.0, -0.25].map(|v| number_text(v, true)), ["+0.250", "0.000", "-0.250"]);
+    }
+
+    #[test]
+    fn long_times_are_in_milliseconds() {
+        let table = Table::new("times")
+            .number("naive_us", None, [Some(5_320.0), None])
+            .number("gpu_us", None, [Some(36.0), None])
+            .number("gain", None, [Some(2_000.0), None]);
+        let heading = |column| Heading::new(column, time_unit(column)).text;
+        let headings: Vec<String> = table.columns.iter().map(heading).collect();
+        assert_eq!(headings, ["naive, ms", "gpu, µs", "gain"]);
     }
 }

@@ -15,7 +15,7 @@ use crate::app::theme::Palette;
 use crate::app::widgets::colour_scale::ColourScale;
 use crate::app::widgets::figure::axis::{grid_marks, label_at};
 use crate::app::widgets::figure::fixed_plot;
-use crate::experiment::Scale;
+use crate::experiment::Axis;
 use crate::experiment::chart::{AxisRange, Tick};
 use crate::numbers;
 
@@ -63,7 +63,8 @@ impl Chart<'_> {
         let bins = &self.bins.bins;
         let (Some(first), Some(last)) = (bins.first(), bins.last()) else { return };
         let low = first.from - SIZE_MARGIN;
-        let sizes = AxisRange::new(&Scale::Log, low, last.to + SIZE_MARGIN);
+        let axis = Axis::log("");
+        let sizes = AxisRange::new(&axis, low, last.to + SIZE_MARGIN);
         let height = (height - (ui.cursor().top() - top)).max(MIN_HEIGHT);
         let plot = self.show_plot(ui, sizes, height);
         for bin in bins.iter().filter(|bin| !bin.members.is_empty()) {
@@ -190,7 +191,7 @@ fn size_axis(ticks: Vec<Tick>) -> AxisHints<'static> {
     AxisHints::new_x()
         .label("table entries")
         .label_spacing(LABEL_SPACING)
-        .formatter(move |mark, _| label_at(&ticks, mark.value, usize::MAX))
+        .formatter(move |mark, _| label_at(&ticks, mark.value))
 }
 
 /// Grid lines of the axis of counts: at multiples of 1, 2 or 5 times a power of ten, or at the

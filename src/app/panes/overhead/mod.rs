@@ -18,6 +18,7 @@ use crate::app::theme::Palette;
 use crate::app::widgets::figure::{HighlightedPoint, PanelView, describe, show_legend};
 use crate::engine::MappingLayout;
 use crate::experiment::chart::{Legend, PointRef};
+use crate::graph::Triangulation;
 use messages::MessagePlot;
 
 /// Minimum width of the pane, in points, for the two plots to be side by side.
@@ -28,6 +29,8 @@ const SIDE_BY_SIDE_WIDTH: f32 = 760.0;
 pub struct OverheadPane {
     /// The engine that the user chose for the bars.
     engine: Option<String>,
+    /// The triangulation that the user chose for the bars.
+    triangulation: Option<Triangulation>,
     /// Whether bars show shares of the time instead of times.
     as_share: bool,
     /// Whether the pane shows the messages if there is room for one plot only.
@@ -95,7 +98,7 @@ impl OverheadPane {
                 });
             }
             ui.selectable_value(&mut self.as_share, false, "Time");
-            ui.selectable_value(&mut self.as_share, true, "Share");
+            ui.selectable_value(&mut self.as_share, true, "Share of the overhead");
         });
         let Some(engine) = self.shown(model, engines) else {
             ui.weak(
@@ -104,8 +107,9 @@ impl OverheadPane {
             );
             return;
         };
-        let panel = networks::panel(model, &engine, self.as_share);
-        if let Some(credit) = networks::credit(model, &engine) {
+        let Some(method) = self.show_triangulations(ui, model, &engine) else { return };
+        let panel = networks::panel(model, &engine, method, self.as_share);
+        if let Some(credit) = networks::credit(model, &engine, method) {
             ui.colored_label(Palette::of(ui).warning, credit);
         }
         let legend = Legend::of(std::slice::from_ref(&panel));
@@ -122,6 +126,29 @@ impl OverheadPane {
                 }
             });
         }
+    }
+
+    /// Draws the choice of triangulations. Returns the one to show; `None` if `engine` has no bars.
+    fn show_triangulations(
+        &mut self,
+        ui: &mut Ui,
+        model: &Model,
+        engine: &str,
+    ) -> Option<Triangulation> {
+        let choices = networks::triangulations(model, engine);
+        let chosen = self.triangulation.filter(|chosen| choices.contains(chosen));
+        let shown = chosen.or_else(|| choices.first().copied())?;
+        ComboBox::from_id_salt("overhead trees")
+            .selected_text(networks::triangulation_name(shown))
+            .show_ui(ui, |ui| {
+                for method in choices {
+                    let name = networks::triangulation_name(method);
+                    if ui.selectable_label(method == shown, name).clicked() {
+                        self.triangulation = Some(method);
+                    }
+                }
+            });
+        Some(shown)
     }
 
     /// Whether a run is shown: as the user chose or, without a choice, by default.
@@ -157,6 +184,7 @@ impl OverheadPane {
         let runs = messages::runs(document);
         ui.horizontal_wrapped(|ui| {
             ui.strong(format!("Messages of {}", document.title()));
+            ui.weak(format!("on a tree by {}", model.compute.triangulation.name()));
             self.run_menu(ui, &runs);
         });
         let shown: Vec<_> = runs.into_iter().filter(|run| self.is_shown(run)).collect();

@@ -5,8 +5,9 @@ use eframe::egui::Ui;
 use super::on_gpus;
 use crate::app::state::model::{MeasuredOverhead, Model};
 use crate::app::state::recordings::RecordedRunRef;
-use crate::experiment::chart::{EXECUTION, OVERHEAD, PointRef};
-use crate::experiment::{Axis, Origin, Panel, Series, Shape};
+use crate::experiment::chart::{EXECUTION, OVERHEAD, PointRef, TimeUnit};
+use crate::experiment::{Axis, Origin, PAPER_TRIANGULATION, Panel, Series, Shape};
+use crate::graph::Triangulation;
 use crate::numbers;
 
 /// The engines that have bars: first the recorded ones, then those that ran on this machine.
@@ -22,46 +23,64 @@ pub(super) fn engines(model: &Model) -> Vec<String> {
     engines
 }
 
-/// Where the recorded bars of `engine` come from; `None` if there are none.
-pub(super) fn credit(model: &Model, engine: &str) -> Option<String> {
-    let runs = recorded(model, engine);
-    let mut trees: Vec<&str> = runs.iter().map(|run| run.network.triangulation.as_str()).collect();
-    trees.sort_unstable();
-    trees.dedup();
-    Some(format!("{}, on trees by {}", runs.first()?.credit(), trees.join(" and ")))
+/// The triangulations for which `engine` has bars. The first is shown by default: the one that was
+/// measured last on this machine, or else the paper's.
+pub(super) fn triangulations(model: &Model, engine: &str) -> Vec<Triangulation> {
+    let mut found: Vec<Triangulation> = Vec::new();
+    let here = model.overheads.iter().rev().filter(|live| live.engine == engine);
+    let here = here.map(|live| live.triangulation);
+    let rest = std::iter::once(PAPER_TRIANGULATION).chain(Triangulation::ALL);
+    let recorded = rest.filter(|method| !recorded(model, engine, *method).is_empty());
+    for method in here.chain(recorded) {
+        if !found.contains(&method) {
+            found.push(method);
+        }
+    }
+    found
 }
 
-/// The recorded runs of `engine`, one for each network. If a network was recorded on several trees,
-/// the tree made by the triangulation that the window uses is preferred.
-fn recorded(model: &Model, engine: &str) -> Vec<RecordedRunRef> {
+/// The name of a triangulation in the list of choices.
+pub(super) fn triangulation_name(method: Triangulation) -> String {
+    match method {
+        PAPER_TRIANGULATION => format!("trees by {}, as in the paper", method.name()),
+        _ => format!("trees by {}", method.name()),
+    }
+}
+
+/// Where the recorded bars of `engine` come from; `None` if there are none.
+pub(super) fn credit(model: &Model, engine: &str, method: Triangulation) -> Option<String> {
+    Some(recorded(model, engine, method).first()?.credit())
+}
+
+/// The recorded runs of `engine` on trees made by `method`, one for each network.
+fn recorded(model: &Model, engine: &str, method: Triangulation) -> Vec<RecordedRunRef> {
     let mut runs: Vec<RecordedRunRef> = Vec::new();
-    let method = model.compute.triangulation.name();
     for run in on_gpus(model) {
-        if run.engine() != engine || run.run.overhead_us.is_none() {
-            continue;
-        }
-        match runs.iter_mut().find(|known| known.network.network == run.network.network) {
-            Some(known) if run.network.triangulation == method => *known = run,
-            Some(_) => {}
-            None => runs.push(run),
+        let is_wanted = run.engine() == engine
+            && run.network.triangulation == method.name()
+            && run.run.overhead_us.is_some();
+        if is_wanted && runs.iter().all(|known| known.network.network != run.network.network) {
+            runs.push(run);
         }
     }
     runs
 }
 
-/// The two parts of the bar of a network, in microseconds or percent.
+/// The two parts of the bar of a network, in microseconds.
 struct NetworkBar {
     /// Index of the network on the horizontal axis.
     category: f64,
     overhead: f64,
-    execution: f64,
+    whole: f64,
 }
 
-/// The bars of `engine`, in microseconds or, if `as_share`, as percentages of the whole time.
-pub(super) fn panel(model: &Model, engine: &str, as_share: bool) -> Panel {
-    let recorded = recorded(model, engine);
+/// The bars of `engine` on trees made by `method`. If `as_share`, the kernel overhead alone in
+/// percent of the whole time, as in experiment `fig7`.
+pub(super) fn panel(model: &Model, engine: &str, method: Triangulation, as_share: bool) -> Panel {
+    let recorded = recorded(model, engine, method);
+    let live = model.overheads.iter();
     let live: Vec<&MeasuredOverhead> =
-        model.overheads.iter().filter(|live| live.engine == engine).collect();
+        live.filter(|live| live.engine == engine && live.triangulation == method).collect();
     let mut names: Vec<String> = recorded.iter().map(|run| run.network.network.clone()).collect();
     for measured in &live {
         if !names.contains(&measured.network) {
@@ -70,35 +89,41 @@ pub(super) fn panel(model: &Model, engine: &str, as_share: bool) -> Panel {
     }
     let bar = |network: &str, overhead: f64, whole: f64| {
         let category = names.iter().position(|name| name == network).unwrap_or(0) as f64;
-        let overhead = overhead.min(whole);
-        let scale = if as_share { 100.0 / whole.max(f64::MIN_POSITIVE) } else { 1.0 };
-        NetworkBar { category, overhead: overhead * scale, execution: (whole - overhead) * scale }
+        NetworkBar { category, overhead: overhead.min(whole), whole }
     };
     let recorded: Vec<NetworkBar> = (recorded.iter())
         .map(|RecordedRunRef { network, run, .. }| {
-            let overhead_us = run.overhead_us.unwrap_or(0.0);
-            bar(&network.network, overhead_us, run.propagate_us.median)
+            bar(&network.network, run.overhead_us.unwrap_or(0.0), run.propagate_us.median)
         })
         .collect();
     let live: Vec<NetworkBar> =
         live.iter().map(|live| bar(&live.network, live.overhead_us, live.whole_us)).collect();
-    let mut series = Vec::new();
+    let unit = TimeUnit::of(recorded.iter().chain(&live).map(|bar| bar.whole));
     let live_stack = usize::from(!recorded.is_empty());
+    let mut series = Vec::new();
     for (bars, origin, stack) in [(recorded, Origin::Recorded, 0), (live, Origin::Live, live_stack)]
     {
-        if !bars.is_empty() {
-            let shape = Shape::Bars { stack };
-            let overhead = bars.iter().map(|bar| (bar.category, bar.overhead));
-            let execution = bars.iter().map(|bar| (bar.category, bar.execution));
-            series.push(Series::new(OVERHEAD, origin, shape, overhead));
-            series.push(Series::new(EXECUTION, origin, shape, execution));
+        let mut add = |label, height: &dyn Fn(&NetworkBar) -> f64| {
+            let points = bars.iter().map(|bar| (bar.category, height(bar)));
+            series.push(Series::new(label, origin, Shape::Bars { stack }, points));
+        };
+        if as_share {
+            add(OVERHEAD, &|bar| 100.0 * bar.overhead / bar.whole.max(f64::MIN_POSITIVE));
+        } else {
+            add(OVERHEAD, &|bar| bar.overhead / unit.us);
+            add(EXECUTION, &|bar| (bar.whole - bar.overhead) / unit.us);
         }
     }
-    let label = if as_share { "Share of the time, %" } else { "Time of a propagation, µs" };
+    series.retain(|series| !series.points.is_empty());
+    let label = if as_share {
+        "% of the time".to_owned()
+    } else {
+        format!("Time of a propagation, {}", unit.name)
+    };
     Panel {
         title: String::new(),
         x: Axis::categories("", names),
-        y: Axis::linear(label),
+        y: Axis::linear(&label),
         series,
         marks: Vec::new(),
     }
@@ -111,6 +136,5 @@ pub(super) fn show_share(ui: &mut Ui, panel: &Panel, hit: PointRef) {
     let stack = panel.series.iter().filter(|other| other.shape == series.shape);
     let parts = stack.flat_map(|series| &series.points).filter(|point| point.x == bar.x);
     let whole: f64 = parts.map(|part| part.y).sum();
-    let share = numbers::share(bar.y, whole);
-    ui.label(format!("{share} of {}", numbers::nanoseconds(whole * 1e3)));
+    ui.label(format!("{} of the whole time", numbers::share(bar.y, whole)));
 }

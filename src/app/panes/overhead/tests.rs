@@ -5,6 +5,7 @@ use egui_kittest::kittest::Queryable as _;
 use super::*;
 use crate::app::state::model::MeasuredOverhead;
 use crate::app::testing::{Bench, drive_model, label_containing, model, record_on_gpu};
+use crate::experiment::Scale;
 
 fn pane(model: Model) -> Harness<'static, Bench> {
     let mut pane = OverheadPane::default();
@@ -25,10 +26,11 @@ fn recorded_and_live_networks_are_separate_series() {
     model.overheads.push(MeasuredOverhead {
         network: "cancer".to_owned(),
         engine: "gpu f32".to_owned(),
+        triangulation: Triangulation::Auto,
         overhead_us: 10.0,
         whole_us: 50.0,
     });
-    let panel = networks::panel(&model, "gpu f32", false);
+    let panel = networks::panel(&model, "gpu f32", Triangulation::Auto, false);
     let bars: Vec<_> =
         panel.series.iter().map(|s| (s.origin, s.points[0].x, s.points[0].y)).collect();
     use crate::experiment::Origin::{Live, Recorded};
@@ -36,15 +38,41 @@ fn recorded_and_live_networks_are_separate_series() {
         bars,
         [(Recorded, 0.0, 18.0), (Recorded, 0.0, 22.0), (Live, 1.0, 10.0), (Live, 1.0, 40.0)]
     );
-    let share = networks::panel(&model, "gpu f32", true);
+    let share = networks::panel(&model, "gpu f32", Triangulation::Auto, true);
     assert_eq!(share.series[0].points[0].y, 45.0);
     let mut harness = pane(model);
     harness.get_by_label("kernel overhead (recorded)");
     harness.get_by_label("kernel overhead (live)");
-    label_containing(&harness, "recorded on NVIDIA Abacus on 2026-01-02, on trees by ");
-    harness.get_by_label("Share").click();
+    label_containing(&harness, "recorded on NVIDIA Abacus on 2026-01-02");
+    harness.get_by_value("trees by auto");
+    harness.get_by_label("Share of the overhead").click();
     harness.run();
-    label_containing(&harness, "Share of the time, %");
+    label_containing(&harness, "% of the time");
+}
+
+#[test]
+fn the_share_of_pigs_is_that_of_figure_7_unless_another_tree_is_chosen() {
+    use crate::experiment::{PAPER_TRIANGULATION, Progress, Setup, Subject, by_name};
+    let mut model = model("asia");
+    model.recordings = crate::experiment::Recording::shipped();
+    let pane = OverheadPane::default();
+    let engine = pane.shown(&model, &networks::engines(&model)).unwrap();
+    let methods = networks::triangulations(&model, &engine);
+    assert_eq!(methods, [PAPER_TRIANGULATION, Triangulation::Auto]);
+    let share = |method| {
+        let panel = networks::panel(&model, &engine, method, true);
+        let Scale::Categories(names) = &panel.x.scale else { panic!("{panel:?}") };
+        let pigs = names.iter().position(|name| name == "pigs").unwrap();
+        panel.series[0].points[pigs].y
+    };
+    let setup = Setup {
+        prefer_recorded: true,
+        ..Setup::new(Subject::sample("pigs").into_iter().collect())
+    };
+    let figure = by_name("fig7").unwrap().run(&setup, &Progress::new(crate::cancel::CancelToken::new())).unwrap();
+    let printed = figure.figures[0].panels[1].series[0].points[0].y;
+    assert_eq!(share(methods[0]), printed);
+    assert!(share(methods[1]) < 0.7 * printed, "the other tree has another share");
 }
 
 #[test]
@@ -107,6 +135,7 @@ fn the_last_engine_measured_here_is_shown_until_another_is_chosen() {
     model.overheads.push(MeasuredOverhead {
         network: "asia".to_owned(),
         engine: "gpu-paper f32, naive, 48 threads per block".to_owned(),
+        triangulation: Triangulation::Auto,
         overhead_us: 10.0,
         whole_us: 50.0,
     });

@@ -12,6 +12,9 @@ use crate::experiment::chart::{
 /// Font size of the labels in points.
 const FONT_SIZE: f32 = 11.0;
 
+/// How much wider than its bar a value may be, in points: about the gap between two bars.
+const BAR_OVERHANG: f32 = 6.0;
+
 /// Maximum number of points of a panel in which points are labelled. With more points, most labels
 /// would have no room.
 const MAX_LABELLED: usize = 60;
@@ -53,6 +56,35 @@ fn mark_label_corner(end: Pos2, size: Vec2, is_vertical: bool, rect: Rect) -> Po
     let min = rect.min + egui::vec2(2.0, 2.0);
     let max = (rect.max - size - egui::vec2(2.0, 2.0)).max(min);
     (end + offset).clamp(min, max)
+}
+
+/// Writes the values of bars at their ends; upward if there is too little room between the bars.
+pub(super) fn show_bar_labels(
+    ui: &Ui,
+    rect: Rect,
+    layout: &PanelLayout,
+    shapes: &[(PointRef, ScreenShape)],
+) {
+    let painter = ui.painter_at(rect);
+    let ink = ui.visuals().text_color();
+    for label in &layout.bar_labels {
+        let shape = shapes.iter().find(|(point, _)| *point == label.point);
+        let Some((_, ScreenShape::Bar(bar))) = shape else { continue };
+        let font = FontId::proportional(FONT_SIZE);
+        let galley = painter.layout_no_wrap(label.text.clone(), font, ink);
+        let Vec2 { x: length, y: height } = galley.size();
+        let end = if label.is_below { bar.center_bottom() } else { bar.center_top() };
+        if length <= bar.width() + BAR_OVERHANG {
+            let top = if label.is_below { end.y + 1.0 } else { end.y - height - 1.0 };
+            painter.galley(egui::pos2(end.x - length / 2.0, top), galley, ink);
+        } else {
+            // Turned by a quarter, the text runs upward from its upper left corner.
+            let bottom = if label.is_below { end.y + length + 3.0 } else { end.y - 3.0 };
+            let corner = egui::pos2(end.x - height / 2.0, bottom);
+            let text = egui::epaint::TextShape::new(corner, galley, ink);
+            painter.add(text.with_angle(-std::f32::consts::FRAC_PI_2));
+        }
+    }
 }
 
 /// Writes labels next to their dots, unless there are more than [`MAX_LABELLED`] points. A label

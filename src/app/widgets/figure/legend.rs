@@ -1,15 +1,21 @@
 //! Legends in the window: colours of series, and how egui draws markers and line styles.
 
-use eframe::egui::{self, Color32, Sense, Stroke, Ui};
-use egui_plot::{LineStyle as PlotLineStyle, MarkerShape};
+use eframe::egui::{self, Color32, Painter, Pos2, Rect, Sense, Stroke, Ui};
+use egui_plot::LineStyle as PlotLineStyle;
 
 use crate::app::theme::Palette;
 use crate::experiment::Origin;
-use crate::experiment::chart::{Legend, LegendEntry, LineStyle, Marker, Shape};
+use crate::experiment::chart::{Legend, LegendEntry, LineStyle, Marker, Shape, hatch_lines};
 use crate::palette::SeriesColour;
 
 /// Size of the sample of a series in a legend, in points.
 const SAMPLE: egui::Vec2 = egui::vec2(16.0, 11.0);
+
+/// Radius of dots in points.
+pub(super) const DOT_RADIUS: f32 = 4.0;
+
+/// Distance between the lines of hatched bars, in points.
+const HATCH_DISTANCE: f64 = 5.0;
 
 /// The colour of a series in the theme of `ui`.
 pub(super) fn series_colour(ui: &Ui, colour: SeriesColour) -> Color32 {
@@ -44,48 +50,65 @@ pub fn show_legend(ui: &mut Ui, legend: &Legend) {
 fn show_sample(ui: &mut Ui, entry: &LegendEntry) {
     let (rect, _) = ui.allocate_exact_size(SAMPLE, Sense::hover());
     let colour = series_colour(ui, entry.colour);
-    let stroke = Stroke::new(1.5, colour);
     let painter = ui.painter();
-    if let Shape::Bars { .. } = entry.shape {
-        painter.rect_filled(rect, 2, bar_fill(colour, entry.origin));
-        painter.rect_stroke(rect, 2, (1.0, colour), egui::StrokeKind::Inside);
+    if let Shape::Bars { stack } = entry.shape {
+        painter.rect_filled(rect, 0, bar_fill(colour, entry.origin));
+        painter.rect_stroke(rect, 0, (1.0, colour), egui::StrokeKind::Inside);
+        if stack > 0 {
+            hatch(ui, painter, rect);
+        }
         return;
     }
     if entry.shape == Shape::Line {
         let ends = [rect.left_center(), rect.right_center()];
+        let stroke = Stroke::new(1.5, colour);
         painter.extend(match entry.origin.line_style() {
             LineStyle::Solid => vec![egui::Shape::line_segment(ends, stroke)],
             LineStyle::Dashed => egui::Shape::dashed_line(&ends, stroke, 4.0, 3.0),
             LineStyle::Dotted => egui::Shape::dotted_line(&ends, colour, 4.0, 1.2),
         });
     }
-    let (centre, radius) = (rect.center(), 3.5);
-    let at = |(x, y): (f32, f32)| centre + radius * egui::vec2(x, y);
-    match entry.origin.marker() {
-        Marker::Diamond => {
-            let corners = [(0.0, -1.2), (1.2, 0.0), (0.0, 1.2), (-1.2, 0.0)].map(at).to_vec();
-            painter.add(egui::Shape::convex_polygon(corners, colour, Stroke::NONE));
+    draw_marker(ui, painter, rect.center(), DOT_RADIUS, entry.marker, colour);
+}
+
+/// Draws the symbol of a dot. A dot of [`DOT_RADIUS`] with an inside has a margin in the background
+/// colour, so that it can be told from bars and other dots below it.
+pub(super) fn draw_marker(
+    ui: &Ui,
+    painter: &Painter,
+    centre: Pos2,
+    radius: f32,
+    marker: Marker,
+    colour: Color32,
+) {
+    let background = ui.visuals().extreme_bg_color;
+    let line = Stroke::new(0.4 * radius, colour);
+    let (fill, outline) = match marker.is_filled {
+        true if radius < DOT_RADIUS => (colour, Stroke::NONE),
+        true => (colour, Stroke::new(1.0, background)),
+        false => (background, line),
+    };
+    let corners = marker.form.corners();
+    let place = |&(x, y): &(f32, f32)| centre + radius * egui::vec2(x, y);
+    if corners.is_empty() {
+        painter.circle(centre, radius, fill, outline);
+    } else if marker.form.is_lines() {
+        for ends in corners.chunks(2) {
+            painter.line_segment([place(&ends[0]), place(&ends[1])], line);
         }
-        Marker::Cross => {
-            painter.line_segment([(-1.0, -1.0), (1.0, 1.0)].map(at), stroke);
-            painter.line_segment([(-1.0, 1.0), (1.0, -1.0)].map(at), stroke);
-        }
-        Marker::Square => {
-            painter.rect_filled(egui::Rect::from_center_size(centre, [6.0; 2].into()), 0, colour);
-        }
-        Marker::Circle => {
-            painter.circle_filled(centre, radius, colour);
-        }
+    } else {
+        let corners = corners.iter().map(place).collect();
+        painter.add(egui::Shape::convex_polygon(corners, fill, outline));
     }
 }
 
-/// The marker of dots of this origin.
-pub(super) fn marker_shape(origin: Origin) -> MarkerShape {
-    match origin.marker() {
-        Marker::Circle => MarkerShape::Circle,
-        Marker::Diamond => MarkerShape::Diamond,
-        Marker::Cross => MarkerShape::Cross,
-        Marker::Square => MarkerShape::Square,
+/// Draws the lines of a hatched bar into `bar`.
+pub(super) fn hatch(ui: &Ui, painter: &Painter, bar: Rect) {
+    let stroke = Stroke::new(1.4, ui.visuals().extreme_bg_color);
+    let edges = [bar.left(), bar.top(), bar.right(), bar.bottom()].map(f64::from);
+    for line in hatch_lines(edges, HATCH_DISTANCE) {
+        let [x0, y0, x1, y1] = line.map(|coordinate| coordinate as f32);
+        painter.line_segment([Pos2::new(x0, y0), Pos2::new(x1, y1)], stroke);
     }
 }
 

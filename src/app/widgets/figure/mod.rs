@@ -5,6 +5,7 @@ pub mod axis;
 mod hit;
 mod labels;
 mod legend;
+mod names;
 mod panel;
 
 use eframe::egui::{self, Id, Ui};
@@ -16,7 +17,7 @@ pub use legend::show_legend;
 pub use panel::{HighlightedPoint, PanelView, fixed_plot};
 
 /// Minimum width, in points, of a panel that has another panel next to it.
-const MIN_WIDTH: f32 = 300.0;
+const MIN_WIDTH: f32 = 230.0;
 
 /// Minimum height of a panel, in points.
 const MIN_HEIGHT: f32 = 160.0;
@@ -66,7 +67,8 @@ fn show_panel(ui: &mut Ui, view: PanelView) {
 /// Width in points at which a panel shows the names on its horizontal axis in full; 0 if that axis
 /// has no names.
 fn width_for_names(panel: &Panel) -> f32 {
-    let Scale::Categories(names) = &panel.x.scale else { return 0.0 };
-    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    panel::width_for(names.len(), longest)
+    match &panel.x.scale {
+        Scale::Categories(names) => panel::AXIS_WIDTH + names::width_for(names),
+        Scale::Linear | Scale::Log => 0.0,
+    }
 }

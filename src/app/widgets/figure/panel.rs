@@ -4,17 +4,15 @@ use eframe::egui::{
     self, Color32, Id, Rangef, Rect, Response, Sense, Stroke, StrokeKind, Ui, Vec2b, WidgetInfo,
     WidgetType,
 };
-use egui_plot::{
-    AxisHints, Bar, BarChart, Line, Plot, PlotPoint, PlotPoints, PlotTransform, PlotUi, Points,
-};
+use egui_plot::{AxisHints, Bar, BarChart, Line, Plot, PlotPoint, PlotTransform, PlotUi};
 
 use super::axis::{grid_marks, label_at};
 use super::hit::{ScreenShape, hit};
-use super::labels::{show_mark_labels, show_point_labels};
-use super::legend::{bar_fill, line_style, marker_shape, series_colour};
-use crate::experiment::Origin;
+use super::labels::{show_bar_labels, show_mark_labels, show_point_labels};
+use super::legend::{DOT_RADIUS, bar_fill, draw_marker, hatch, line_style, series_colour};
+use super::names::NameLayout;
 use crate::experiment::chart::{
-    BarLayout, Legend, Panel, PanelLayout, PointRef, Scale, Series, Shape, label_with_origin,
+    BarLayout, Legend, Marker, Panel, PanelLayout, PointRef, Scale, label_with_origin,
 };
 
 /// A point with an outline.
@@ -42,13 +40,7 @@ pub struct PanelView<'a> {
 }
 
 /// Width of the vertical axis with its labels, in points.
-const AXIS_WIDTH: f32 = 60.0;
-
-/// Gap between two names on a horizontal axis, in points.
-const NAME_GAP: f32 = 6.0;
-
-/// Average width of a letter in the axis font, in points.
-const LETTER_WIDTH: f32 = 6.5;
+pub(super) const AXIS_WIDTH: f32 = 60.0;
 
 /// Distances between numbers on a horizontal axis, in points: at the minimum, the numbers start to
 /// appear; at the maximum, they are fully visible.
@@ -58,12 +50,10 @@ const NAME_SPACING: Rangef = Rangef { min: 12.0, max: 16.0 };
 
 /// Number of dots in a series above which the dots are smaller and translucent.
 const MANY_DOTS: usize = 200;
-
-/// Width in points at which a panel has room for `names` names, the longest with `letters` letters,
-/// on its horizontal axis.
-pub(super) fn width_for(names: usize, letters: usize) -> f32 {
-    AXIS_WIDTH + names as f32 * (letters as f32 * LETTER_WIDTH + NAME_GAP)
-}
+/// Radius of the smaller dots in points.
+const SMALL_DOT_RADIUS: f32 = 2.5;
+/// Height of a line of text of an axis, in points.
+const LINE_HEIGHT: f32 = 14.0;
 
 impl PanelView<'_> {
     /// Draws the panel. Returns the point under the pointer, and the response of the plot.
@@ -73,15 +63,24 @@ impl PanelView<'_> {
             ui.vertical_centered(|ui| ui.strong(&panel.title));
         }
         let layout = PanelLayout::new(panel);
-        let has_names = matches!(panel.x.scale, Scale::Categories(_));
-        let max_chars =
-            if has_names { self.name_chars(ui, layout.x.high - layout.x.low) } else { usize::MAX };
-        let (x_ticks, y_ticks) = (layout.x.ticks(), layout.y.ticks());
+        let names = match &panel.x.scale {
+            Scale::Categories(names) => {
+                Some(NameLayout::new(names, ui.available_width() - AXIS_WIDTH))
+            }
+            Scale::Linear | Scale::Log => None,
+        };
+        let (mut x_ticks, y_ticks) = (layout.x.ticks(), layout.y.ticks());
+        if let Some(names) = &names {
+            names.apply(&mut x_ticks);
+        }
         let (x_marks, y_marks) = (grid_marks(&x_ticks), grid_marks(&y_ticks));
         let x_axis = AxisHints::new_x()
             .label(panel.x.label.as_str())
-            .formatter(move |mark, _| label_at(&x_ticks, mark.value, max_chars))
-            .label_spacing(if has_names { NAME_SPACING } else { NUMBER_SPACING });
+            .min_thickness(
+                names.as_ref().map_or(LINE_HEIGHT, |names| names.rows as f32 * LINE_HEIGHT),
+            )
+            .formatter(move |mark, _| label_at(&x_ticks, mark.value))
+            .label_spacing(if names.is_some() { NAME_SPACING } else { NUMBER_SPACING });
         let plot = fixed_plot(self.id, self.height)
             .default_x_bounds(layout.x.low, layout.x.high)
             .default_y_bounds(layout.y.low, layout.y.high)
@@ -89,7 +88,7 @@ impl PanelView<'_> {
             .x_grid_spacer(move |_| x_marks.clone())
             .y_grid_spacer(move |_| y_marks.clone())
             .custom_x_axes(vec![x_axis])
-            .y_axis_formatter(move |mark, _| label_at(&y_ticks, mark.value, usize::MAX))
+            .y_axis_formatter(move |mark, _| label_at(&y_ticks, mark.value))
             .grid_color(ui.visuals().weak_text_color().gamma_multiply(0.5))
             .sense(Sense::click());
         let colours: Vec<Color32> = panel
@@ -105,7 +104,9 @@ impl PanelView<'_> {
         let response = plot.response;
         response.widget_info(|| WidgetInfo::labeled(WidgetType::Other, true, self.description()));
         let shapes = screen_shapes(&layout, &plot.transform);
+        self.draw_points(ui, response.rect, &shapes, &colours);
         self.draw_highlights(ui, response.rect, &shapes);
+        show_bar_labels(ui, response.rect, &layout, &shapes);
         show_point_labels(ui, response.rect, panel, &shapes);
         show_mark_labels(ui, response.rect, panel, &layout, &plot.transform);
         let point = response.hover_pos().and_then(|pointer| hit(pointer, &shapes));
@@ -120,14 +121,7 @@ impl PanelView<'_> {
         format!("Plot {title}: {} against {}; {series}", y.label, x.label)
     }
 
-    /// Number of characters that a name on the horizontal axis may have, but at least 3. `length`
-    /// is the length of the axis in axis coordinates: the number of names.
-    fn name_chars(&self, ui: &Ui, length: f64) -> usize {
-        let each = (ui.available_width() - AXIS_WIDTH) / length.max(1.0) as f32;
-        ((each - NAME_GAP) / LETTER_WIDTH).max(3.0) as usize
-    }
-
-    /// Draws bars, series and marks in axis coordinates.
+    /// Draws bars, lines and marks in axis coordinates.
     fn draw(&self, plot: &mut PlotUi<'_>, layout: &PanelLayout, colours: &[Color32]) {
         let bar = |bar: &BarLayout| {
             let (series, colour) =
@@ -143,9 +137,10 @@ impl PanelView<'_> {
             plot.bar_chart(BarChart::new("bars", bars).allow_hover(false));
         }
         for (index, series) in self.panel.series.iter().enumerate() {
-            let dots: Vec<[f64; 2]> = layout.dots_of(index).map(|dot| [dot.x, dot.y]).collect();
-            if !dots.is_empty() {
-                draw_dots(plot, series, dots, colours[index]);
+            if series.is_joined(&self.panel.x.scale) {
+                let dots: Vec<[f64; 2]> = layout.dots_of(index).map(|dot| [dot.x, dot.y]).collect();
+                let line = Line::new(series.label.clone(), dots).color(colours[index]).width(1.8);
+                plot.line(line.style(line_style(series.origin)).allow_hover(false));
             }
         }
         let ink = plot.ctx().global_style().visuals.text_color();
@@ -154,6 +149,36 @@ impl PanelView<'_> {
             let ends: Vec<[f64; 2]> = ends.map(<[f64; 2]>::from).to_vec();
             let line = Line::new(label_with_origin(&mark.label, mark.origin), ends).color(ink);
             plot.line(line.style(line_style(mark.origin)).allow_hover(false));
+        }
+    }
+
+    /// Draws the dots, and the hatching of all stacks of bars but the first.
+    fn draw_points(
+        &self,
+        ui: &Ui,
+        rect: Rect,
+        shapes: &[(PointRef, ScreenShape)],
+        colours: &[Color32],
+    ) {
+        let painter = ui.painter_at(rect);
+        let markers: Vec<Marker> =
+            self.panel.series.iter().map(|series| self.legend.marker(series)).collect();
+        for &(point, shape) in shapes {
+            let series = &self.panel.series[point.series];
+            match shape {
+                ScreenShape::Bar(bar) if series.stack().is_some_and(|stack| stack > 0) => {
+                    hatch(ui, &painter, bar);
+                }
+                ScreenShape::Bar(_) => {}
+                ScreenShape::Dot(centre) => {
+                    let (marker, colour) = (markers[point.series], colours[point.series]);
+                    let (radius, colour) = match series.points.len() > MANY_DOTS {
+                        true => (SMALL_DOT_RADIUS, colour.gamma_multiply(0.75)),
+                        false => (DOT_RADIUS, colour),
+                    };
+                    draw_marker(ui, &painter, centre, radius, marker, colour);
+                }
+            }
         }
     }
 
@@ -190,29 +215,6 @@ pub fn fixed_plot<'a>(id: impl std::hash::Hash + std::fmt::Debug, height: f32) -
         .show_crosshair(false)
         .set_margin_fraction(egui::Vec2::ZERO)
         .auto_bounds(Vec2b::FALSE)
-}
-
-/// Draws the dots of a series, and the line through them if it has one.
-fn draw_dots(plot: &mut PlotUi<'_>, series: &Series, dots: Vec<[f64; 2]>, colour: Color32) {
-    let marker = marker_shape(series.origin);
-    let points = || PlotPoints::from(dots.clone());
-    if series.shape == Shape::Line {
-        let line = Line::new(series.label.clone(), points()).color(colour).width(1.8);
-        plot.line(line.style(line_style(series.origin)).allow_hover(false));
-    }
-    if series.origin == Origin::Paper {
-        // A margin in the background colour, because these dots may be on bars of their own colour.
-        let background = plot.ctx().global_style().visuals.extreme_bg_color;
-        let margin = Points::new(series.label.clone(), points()).shape(marker).radius(5.5);
-        plot.points(margin.color(background).allow_hover(false));
-    }
-    let is_dense = dots.len() > MANY_DOTS;
-    let dots = Points::new(series.label.clone(), points())
-        .shape(marker)
-        .filled(series.origin != Origin::Predicted)
-        .radius(if is_dense { 2.5 } else { 4.0 })
-        .color(if is_dense { colour.gamma_multiply(0.75) } else { colour });
-    plot.points(dots.allow_hover(false));
 }
 
 /// What every point looks like on the screen, and where.
