@@ -6,10 +6,11 @@ use assert_cmd::Command;
 use cliquescope::cancel::CancelToken;
 use cliquescope::engine::{self, LoadOptions, MappingLayout, PaperOptions};
 use cliquescope::experiment::{
-    self, Cell, Cells, Experiment, MERGE_THRESHOLDS, MergeRule, Origin, PAPER_NETWORKS, Progress,
-    Record, Recording, Setup, Subject, merged, paper,
+    self, Cell, Cells, Experiment, MERGE_THRESHOLDS, MergeRule, Origin, PAPER_NETWORKS,
+    PAPER_TRIANGULATION, Progress, Record, Recording, Scale, Series, Setup, Subject, chart::Legend,
+    merged, paper,
 };
-use cliquescope::graph::{Heuristic, Triangulation, TriangulationOptions, predicates};
+use cliquescope::graph::{Triangulation, TriangulationOptions, predicates};
 use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, Watch, compile};
@@ -36,9 +37,6 @@ fn compiled(network: &str, triangulation: Triangulation) -> CompiledNetwork {
     )
     .unwrap()
 }
-
-/// The paper's triangulation.
-const PAPER_TRIANGULATION: Triangulation = Triangulation::By(Heuristic::WeightedMinFill);
 
 /// The rows and cells of a CSV text (RFC 4180).
 fn parse_csv(text: &str) -> Vec<Vec<String>> {
@@ -204,6 +202,58 @@ fn the_model_counts_messages_and_reports_a_violated_bound() {
     let violation =
         record.notes.iter().find(|note| note.starts_with("pigs: the lower bound says 3"));
     assert!(violation.is_some(), "pigs violates the lower bound: {:?}", record.notes);
+}
+
+#[test]
+fn all_texts_give_the_same_share_of_launches_on_pigs() {
+    let share = |triangulation: Triangulation| {
+        let setup = Setup { prefer_recorded: true, triangulation, ..setup(&["pigs"]) };
+        let record = run(experiment::by_name("fig7").unwrap(), &setup);
+        let share = numbers(&record, "gpu-paper", "overhead_share")[0].unwrap();
+        let text = format!("{:.0}%", 100.0 * share);
+        let tree = triangulation.name();
+        let note =
+            format!("gpu-paper, on trees by {tree}: overhead is {text} of the time for pigs.");
+        assert!(record.notes.contains(&note), "{:?}", record.notes);
+        let figure = &record.figures[0].panels[1];
+        assert_eq!(figure.y.value_text(figure.series[0].points[0].y.round()), text);
+        text
+    };
+    let (paper, auto) = (share(PAPER_TRIANGULATION), share(Triangulation::Auto));
+    let readme = include_str!("../README.md");
+    assert!(readme.contains(&format!("kernel launches take {paper} of the time")));
+    assert!(readme.contains(&format!("launches take {auto}.")));
+    let setup = Setup { prefer_recorded: true, ..setup(&["pigs", "water"]) };
+    let model = run(experiment::by_name("model").unwrap(), &setup);
+    let pigs = model.notes.iter().find(|note| note.starts_with("pigs")).unwrap();
+    assert!(
+        pigs.contains(&format!("Launches and copies alone take {paper} of the time.")),
+        "{pigs}"
+    );
+}
+
+#[test]
+fn no_series_joins_categories_and_every_series_of_dots_has_its_symbol() {
+    let setup = Setup { prefer_recorded: true, ..setup(&["mildew", "pigs", "water"]) };
+    for experiment in experiment::all() {
+        let record = run(experiment, &setup);
+        for figure in &record.figures {
+            assert!(figure.across <= 2, "{}", experiment.name);
+            let legend = Legend::of(&figure.panels);
+            for panel in &figure.panels {
+                let is_named = matches!(panel.x.scale, Scale::Categories(_));
+                let joined = |series: &Series| series.is_joined(&panel.x.scale);
+                assert!(!is_named || !panel.series.iter().any(joined), "{}", experiment.name);
+                let dots = panel.series.iter().filter(|series| series.stack().is_none());
+                let mut markers: Vec<_> = Vec::new();
+                for series in dots {
+                    let marker = legend.marker(series);
+                    assert!(!markers.contains(&marker), "{}: {}", experiment.name, series.label);
+                    markers.push(marker);
+                }
+            }
+        }
+    }
 }
 
 #[test]

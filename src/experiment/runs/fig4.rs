@@ -12,6 +12,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     title: "Figure 4: histograms of separator sizes",
     question: "How large are the separators? Each entry of a separator has its own thread, so the \
                larger a separator, the more of a message is computed in parallel.",
+    equations: &[],
     parameters: &[],
     networks: &PAPER_NETWORKS,
     answer,

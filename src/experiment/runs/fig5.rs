@@ -15,6 +15,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     title: "Figure 5: execution time by block size",
     question: "How many threads should a block have? On the paper's GPU, which has 7 \
                multiprocessors, 48 were best for Barley and 16 for Munin3.",
+    equations: &[],
     parameters: &[Parameter::Repeat],
     networks: &["barley", "munin3"],
     answer,

@@ -16,6 +16,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     question: "How much faster is the engine than its baseline, and does the speedup grow with the \
                separators as the paper's model predicts? The second panel compares the engine with \
                a tuned, multithreaded engine on the CPU.",
+    equations: &[],
     parameters: &[
         Parameter::Engine,
         Parameter::Baseline,

@@ -18,6 +18,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     question: "How much of the time of a propagation on the GPU goes into launching kernels, and \
                how much into computing? The overhead is the time of the same launches and copies \
                with empty kernels.",
+    equations: &[],
     parameters: &[Parameter::Engine, Parameter::Repeat, Parameter::Paper],
     networks: &PAPER_NETWORKS,
     answer,

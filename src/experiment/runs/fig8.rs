@@ -17,6 +17,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     question: "Which words does a warp read at once in each layout of the mapping tables, and how \
                much time does the layout cost or save? The paper reports that interleaving makes \
                its engine 20 to 30% faster.",
+    equations: &[],
     parameters: &[Parameter::Repeat, Parameter::Paper],
     networks: &PAPER_NETWORKS,
     answer,

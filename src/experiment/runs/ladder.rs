@@ -18,6 +18,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     question: "What does each step gain: the interleaved layout, the best block size, no launch \
                overhead, one launch for all messages, a smaller tree? And how far is the last step \
                from the floor, a lower bound for the time?",
+    equations: &[],
     parameters: &[Parameter::Repeat],
     networks: &PAPER_NETWORKS,
     answer,

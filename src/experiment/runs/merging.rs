@@ -14,6 +14,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     question: "A message over a small separator has work for only a few threads. Does it help to \
                merge the two cliques next to the separator, which saves the messages between them \
                but makes a larger table?",
+    equations: &[],
     parameters: &[
         Parameter::Engine,
         Parameter::Baseline,

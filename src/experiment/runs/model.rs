@@ -17,6 +17,19 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     question: "Is the time a constant for each message plus a constant for each entry, as equation \
                6 says? What changes if the model runs no more threads at once than the GPU can? \
                And why does Pigs violate the lower bound of the speedup?",
+    equations: &[
+        (
+            "(4)",
+            "entries in turn = sum_i sum_(k ∈ Ne(C_i)) \
+             frac(|φ_(X_i)| + |φ_(X_k)|)(|φ_(S_(ik))|)",
+        ),
+        (
+            "(6)",
+            "time = 2(n − 1) τ + sum_i sum_(k ∈ Ne(C_i)) \
+             frac(|φ_(X_i)| + |φ_(X_k)|)(|φ_(S_(ik))|)",
+        ),
+        ("bounds", "min |φ_S| ≤ speedup ≤ max |φ_S|"),
+    ],
     parameters: &[
         Parameter::Engine,
         Parameter::Baseline,

@@ -17,6 +17,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     title: "Table 1: junction trees and propagation times",
     question: "How large are the junction trees, and how long does each engine take on them, \
                compared with the numbers in the paper?",
+    equations: &[],
     parameters: &[Parameter::Repeat, Parameter::Threads, Parameter::Paper],
     networks: &PAPER_NETWORKS,
     answer,

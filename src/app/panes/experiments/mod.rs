@@ -12,6 +12,7 @@ use crate::app::state::command::{Commands, ExperimentCommand};
 use crate::app::state::experiments::RunningExperiment;
 use crate::app::state::model::Model;
 use crate::app::theme::Palette;
+use crate::app::widgets::equation;
 use crate::experiment::{self, Experiment, Parameter, Status};
 use crate::numbers;
 use parameters::Parameters;
@@ -86,6 +87,7 @@ impl ExperimentsPane {
     ) {
         ui.heading(chosen.title);
         ui.label(chosen.question);
+        show_equations(ui, chosen);
         ui.add_space(6.0);
         let parameters = self.parameters.get_or_insert_with(|| Parameters::new(chosen, model));
         parameters.show(ui, chosen, model);
@@ -108,6 +110,19 @@ impl ExperimentsPane {
             ui.separator();
             self.merging.show(ui, model, commands);
         }
+    }
+}
+
+/// Draws the equations that `experiment` tests.
+fn show_equations(ui: &mut Ui, experiment: &Experiment) {
+    for (number, text) in experiment.equations {
+        ui.horizontal(|ui| {
+            ui.weak(*number);
+            match equation::parse(text) {
+                Ok(math) => _ = equation::show(ui, &math),
+                Err(_) => _ = ui.label(*text),
+            }
+        });
     }
 }
 

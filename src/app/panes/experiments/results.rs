@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use eframe::egui::{self, RichText, TextEdit, Ui};
 
-use super::{compare, plot_id, table};
+use super::{compare, plot_id, show_equations, table};
 use crate::app::state::command::{Commands, ExperimentCommand, WindowCommand};
 use crate::app::state::experiments::NamedResult;
 use crate::app::state::file_purpose::FilePurpose;
@@ -12,7 +12,7 @@ use crate::app::state::model::Model;
 use crate::app::theme::Palette;
 use crate::app::widgets::figure;
 use crate::experiment::chart::Credit;
-use crate::experiment::{Origin, Record};
+use crate::experiment::{self, Origin, Record};
 
 /// Which results are shown, and what the user is typing.
 #[derive(Default)]
@@ -166,6 +166,9 @@ fn record(ui: &mut Ui, result: &NamedResult) {
     let settings: Vec<String> =
         record.settings.iter().map(|(name, value)| format!("{name}: {value}")).collect();
     ui.weak(settings.join("   "));
+    if let Some(experiment) = experiment::by_name(&record.experiment) {
+        show_equations(ui, experiment);
+    }
     for note in &record.notes {
         ui.label(note);
     }

@@ -112,6 +112,39 @@ fn a_result_is_renamed_exported_and_removed() {
 }
 
 #[test]
+fn the_title_of_a_result_stays_in_view_while_the_result_is_scrolled() {
+    let mut harness = pane(with_results(1));
+    harness.get_by_label("fig6 #1").click();
+    harness.run();
+    let places = |harness: &Harness<'_, Bench>| {
+        let title = harness.get_by_label("Figure 6: speed-up").rect().top();
+        (title, harness.get_by_label("The model is too kind to Pigs.").rect().top())
+    };
+    let (title, note) = places(&harness);
+    harness.hover_at(egui::pos2(600.0, 400.0));
+    let wheel = egui::Event::MouseWheel {
+        unit: egui::MouseWheelUnit::Point,
+        delta: egui::vec2(0.0, -80.0),
+        phase: egui::TouchPhase::Move,
+        modifiers: egui::Modifiers::NONE,
+    };
+    harness.event(wheel);
+    harness.run();
+    let (title_after, note_after) = places(&harness);
+    assert_eq!(title_after, title);
+    assert!(note_after < note, "{note} {note_after}");
+}
+
+#[test]
+fn the_equations_of_the_model_are_typeset() {
+    let mut harness = pane(with_results(0));
+    harness.get_by_label("Equations 4 to 6: predicted and measured time").click();
+    harness.run();
+    harness.get_by_label_contains("2(n − 1) τ + sum over i of sum over k ∈ Ne(C_i) of (|φ_X_i|");
+    harness.get_by_label("min |φ_S| ≤ speedup ≤ max |φ_S|");
+}
+
+#[test]
 fn two_results_are_overlaid() {
     let mut harness = pane(with_results(2));
     harness.get_by_label("Compare fig6 #1").click();

@@ -69,7 +69,10 @@ fn the_share_of_pigs_is_that_of_figure_7_unless_another_tree_is_chosen() {
         prefer_recorded: true,
         ..Setup::new(Subject::sample("pigs").into_iter().collect())
     };
-    let figure = by_name("fig7").unwrap().run(&setup, &Progress::new(crate::cancel::CancelToken::new())).unwrap();
+    let figure = by_name("fig7")
+        .unwrap()
+        .run(&setup, &Progress::new(crate::cancel::CancelToken::new()))
+        .unwrap();
     let printed = figure.figures[0].panels[1].series[0].points[0].y;
     assert_eq!(share(methods[0]), printed);
     assert!(share(methods[1]) < 0.7 * printed, "the other tree has another share");
