@@ -51,7 +51,8 @@ pub struct BarLabel {
     pub is_below: bool,
 }
 
-/// The labels of all stacks in `bars`, which are the bars of `panel`.
+/// The labels of all stacks in `bars`, which are the bars of `panel`. Stacks of height zero have a
+/// label only if they are differences: an empty bin of a histogram needs none.
 pub(super) fn labels(panel: &Panel, bars: &[StackedBar]) -> Vec<BarLabel> {
     let mut ends: Vec<&StackedBar> = Vec::new();
     for bar in bars {
@@ -66,7 +67,8 @@ pub(super) fn labels(panel: &Panel, bars: &[StackedBar]) -> Vec<BarLabel> {
         point: bar.point,
         is_below: bar.to < 0.0,
     };
-    ends.into_iter().map(label).collect()
+    let is_labelled = |bar: &&StackedBar| panel.y.signed || bar.to.abs() > 0.0;
+    ends.into_iter().filter(is_labelled).map(label).collect()
 }
 
 /// A bar whose ends are values, not yet axis coordinates.
