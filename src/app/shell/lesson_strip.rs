@@ -12,7 +12,7 @@ use crate::app::state::command::{Commands, LessonCommand};
 use crate::app::state::lessons::{Comparison, Course, Question};
 use crate::app::state::model::Model;
 use crate::app::theme::Palette;
-use crate::app::widgets::targets;
+use crate::app::widgets::{equation, targets};
 
 /// Initial height of the strip in points: room for the longest text in a window of 1280 points.
 const HEIGHT: f32 = 138.0;
@@ -73,7 +73,7 @@ fn text(ui: &mut Ui, course: &Course, model: &Model, commands: &mut Commands) {
         ui.strong(&course.lesson().title);
         ui.weak(format!("Step {number} of {count}"));
     });
-    ui.label(course.filled_in(&course.step().text, model));
+    equation::show_text(ui, &course.filled_in(&course.step().text, model));
     if let Some(question) = &course.step().question {
         ask(ui, question, course, model, commands);
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::numbers;
 use super::script::{Action, Lesson, LessonStep, Question};
 use crate::app::state::pane::Pane;
+use crate::app::widgets::equation;
 use crate::format::FormatError;
 use crate::network::Network;
 
@@ -117,6 +118,7 @@ fn check_step(lesson: &Lesson, step: &LessonStep) -> Result<(), String> {
     if let Some(Action::Open(name)) = &step.action {
         has_network(lesson, name)?;
     }
+    equation::check_text(&step.text)?;
     let problem = names(step).find_map(numbers::problem);
     problem.map_or(Ok(()), Err)
 }

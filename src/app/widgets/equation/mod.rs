@@ -10,6 +10,9 @@ use eframe::egui::{Response, Sense, TextStyle, Ui, Vec2, WidgetInfo, WidgetType}
 use layout::Typesetter;
 pub use notation::parse;
 
+/// Indentation of an equation in a text, in points.
+const EQUATION_INDENT: f32 = 24.0;
+
 /// An equation, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Math {
@@ -87,15 +90,37 @@ pub fn width(ui: &Ui, math: &Math) -> f32 {
 /// Draws a text in which equations are between dollar signs, in the notation of [`parse`]. Each
 /// equation gets a line of its own. An equation that cannot be parsed is shown as it is written.
 pub fn show_text(ui: &mut Ui, text: &str) {
-    for (index, part) in text.split('$').enumerate() {
-        let part = part.trim();
-        let equation = (index % 2 == 1).then(|| parse(part).ok()).flatten();
-        match equation {
-            _ if part.is_empty() => {}
-            Some(math) => _ = ui.indent((text, index), |ui| show(ui, &math)),
-            None => _ = ui.label(part),
+    for (part, is_equation) in parts(text) {
+        match parse(part) {
+            Ok(math) if is_equation => {
+                ui.horizontal(|ui| {
+                    ui.add_space(EQUATION_INDENT);
+                    show(ui, &math);
+                });
+            }
+            _ => _ = ui.label(part),
         }
     }
+}
+
+/// Checks the equations of a text for [`show_text`].
+///
+/// # Errors
+/// The mistake in the first equation that cannot be parsed, or that has no closing dollar sign.
+pub fn check_text(text: &str) -> Result<(), String> {
+    if !text.matches('$').count().is_multiple_of(2) {
+        return Err("a '$' begins an equation, and there is no '$' that ends it".to_owned());
+    }
+    for (equation, _) in parts(text).filter(|(_, is_equation)| *is_equation) {
+        parse(equation).map_err(|message| format!("in equation '{equation}': {message}"))?;
+    }
+    Ok(())
+}
+
+/// The parts of a text between dollar signs, and whether each is an equation.
+fn parts(text: &str) -> impl Iterator<Item = (&str, bool)> {
+    let parts = text.split('$').enumerate().map(|(index, part)| (part.trim(), index % 2 == 1));
+    parts.filter(|(part, _)| !part.is_empty())
 }
 
 fn typesetter(ui: &Ui) -> Typesetter<'_> {
@@ -163,5 +188,13 @@ mod tests {
         harness.get_by_label("φ*_S = sum over x of ψ");
         harness.get_by_label("for all x.");
         harness.get_by_label("frac(1");
+    }
+
+    #[test]
+    fn a_mistake_in_an_equation_of_a_text_is_reported() {
+        assert_eq!(check_text("A sum: $sum_x f(x)$, and no more."), Ok(()));
+        let message = check_text("A sum: $sum_(x$").unwrap_err();
+        assert_eq!(message, "in equation 'sum_(x': expected ')' after 'sum_(x'");
+        assert!(check_text("It costs $5.").unwrap_err().contains("no '$' that ends it"));
     }
 }
