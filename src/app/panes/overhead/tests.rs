@@ -45,9 +45,10 @@ fn recorded_and_live_networks_are_separate_series() {
     harness.get_by_label("kernel overhead (live)");
     label_containing(&harness, "recorded on NVIDIA Abacus on 2026-01-02");
     harness.get_by_value("trees by auto");
+    label_containing(&harness, "; asia 40; cancer 50");
     harness.get_by_label("Share of the overhead").click();
     harness.run();
-    label_containing(&harness, "% of the time");
+    label_containing(&harness, "; asia 45%; cancer 20%");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::labels::{show_bar_labels, show_mark_labels, show_point_labels};
 use super::legend::{DOT_RADIUS, bar_fill, draw_marker, hatch, line_style, series_colour};
 use super::names::NameLayout;
 use crate::experiment::chart::{
-    BarLayout, Legend, Marker, Panel, PanelLayout, PointRef, Scale, label_with_origin,
+    BarLabel, BarLayout, Legend, Marker, Panel, PanelLayout, PointRef, Scale, label_with_origin,
 };
 
 /// A point with an outline.
@@ -102,7 +102,8 @@ impl PanelView<'_> {
             self.draw(plot, &layout, &colours);
         });
         let response = plot.response;
-        response.widget_info(|| WidgetInfo::labeled(WidgetType::Other, true, self.description()));
+        let description = || self.description(&layout);
+        response.widget_info(|| WidgetInfo::labeled(WidgetType::Other, true, description()));
         let shapes = screen_shapes(&layout, &plot.transform);
         self.draw_points(ui, response.rect, &shapes, &colours);
         self.draw_highlights(ui, response.rect, &shapes);
@@ -113,12 +114,21 @@ impl PanelView<'_> {
         (point, response)
     }
 
-    /// The text for screen readers.
-    fn description(&self) -> String {
+    /// The text for screen readers, with the values of bars.
+    fn description(&self, layout: &PanelLayout) -> String {
         let Panel { title, x, y, series, .. } = self.panel;
-        let series = series.iter().map(|s| label_with_origin(&s.label, s.origin));
-        let series = series.collect::<Vec<String>>().join(", ");
-        format!("Plot {title}: {} against {}; {series}", y.label, x.label)
+        let names = series.iter().map(|s| label_with_origin(&s.label, s.origin));
+        let names = names.collect::<Vec<String>>().join(", ");
+        let mut text = format!("Plot {title}: {} against {}; {names}", y.label, x.label);
+        for BarLabel { text: value, point, .. } in &layout.bar_labels {
+            let category = series[point.series].points[point.point].x;
+            if let Scale::Categories(names) = &x.scale
+                && let Some(name) = names.get(category.round().max(0.0) as usize)
+            {
+                text.push_str(&format!("; {name} {value}"));
+            }
+        }
+        text
     }
 
     /// Draws bars, lines and marks in axis coordinates.
