@@ -45,14 +45,6 @@ pub fn place_labels(
     dots: &[(f64, f64)],
     (left, right): (f64, f64),
 ) -> Vec<Placement> {
-    /// Half the side of the square around a dot that labels keep clear of, in pixels.
-    const CLEARANCE: f64 = 4.0;
-    let around = |&(x, y): &(f64, f64)| LabelBox {
-        left: x - CLEARANCE,
-        top: y - CLEARANCE,
-        right: x + CLEARANCE,
-        bottom: y + CLEARANCE,
-    };
     let mut taken: Vec<LabelBox> = dots.iter().map(around).collect();
     let mut placements = Vec::with_capacity(labels.len());
     for &PointLabel { point, size } in labels {
@@ -65,6 +57,36 @@ pub fn place_labels(
         taken.push(label);
     }
     placements
+}
+
+/// `label` at the end of a bar, moved up (or down, if `is_below`) until it covers none of `dots`.
+/// All positions are in pixels.
+#[must_use]
+pub fn clear_of_dots(label: LabelBox, dots: &[(f64, f64)], is_below: bool) -> LabelBox {
+    let mut label = label;
+    // Each step passes at least one dot, so there are at most as many steps as dots.
+    for _ in dots {
+        let Some(dot) = dots.iter().map(around).find(|dot| dot.touches(&label)) else { break };
+        let step = if is_below { dot.bottom - label.top } else { dot.top - label.bottom };
+        // Half a pixel more, because boxes that share an edge touch.
+        let step = step + 0.5 * step.signum();
+        label.top += step;
+        label.bottom += step;
+    }
+    label
+}
+
+/// Half the side of the square around a dot that labels keep clear of, in pixels.
+const CLEARANCE: f64 = 4.0;
+
+/// The square around a dot that labels keep clear of.
+fn around(&(x, y): &(f64, f64)) -> LabelBox {
+    LabelBox {
+        left: x - CLEARANCE,
+        top: y - CLEARANCE,
+        right: x + CLEARANCE,
+        bottom: y + CLEARANCE,
+    }
 }
 
 /// Positions for a label of this size next to a point, the preferred one first.
@@ -96,6 +118,15 @@ impl LabelBox {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_value_of_a_bar_moves_away_from_dots() {
+        let label = LabelBox { left: 0.0, top: 90.0, right: 40.0, bottom: 100.0 };
+        assert_eq!(clear_of_dots(label, &[(20.0, 50.0), (80.0, 95.0)], false), label);
+        let moved = clear_of_dots(label, &[(20.0, 95.0), (10.0, 85.0)], false);
+        assert_eq!((moved.bottom, moved.top), (80.5, 70.5), "above both dots");
+        assert!(clear_of_dots(label, &[(20.0, 95.0)], true).top > 99.0);
+    }
 
     #[test]
     fn a_label_goes_to_the_first_free_side() {

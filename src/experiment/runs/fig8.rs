@@ -77,8 +77,9 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
 }
 
 /// A panel for each layout, with the words that the first warp reads for the largest separator of
-/// the first network. The mapping tables select the entries of the child clique. Adds a table with
-/// the same numbers to `record`.
+/// the first network: a row of dots for each read, counted from its first word. Both panels show
+/// the same range of words. The mapping tables select the entries of the child clique. Adds a table
+/// with the words to `record`.
 fn addresses(trees: &[NamedTree], record: &mut Record) -> Vec<Panel> {
     let Some(tree) = trees.first() else { return Vec::new() };
     let junction_tree = tree.compiled.tree();
@@ -91,13 +92,19 @@ fn addresses(trees: &[NamedTree], record: &mut Record) -> Vec<Panel> {
     let threads = WARP.min(entries);
     table = table.count("thread", Origin::Exact, (0..threads).map(|thread| thread as u64));
     let mut panels = Vec::new();
+    let elements = SHOWN_ELEMENTS.min(count);
+    let spread = |layout: MappingLayout| {
+        let words = layout.words_of_warp(entries, count, 0, 0);
+        (words[words.len() - 1] - words[0]) as f64
+    };
+    let widest = MappingLayout::ALL.map(spread).into_iter().fold(1.0, f64::max);
     for layout in MappingLayout::ALL {
         let mut series = Vec::new();
-        for n in 0..SHOWN_ELEMENTS.min(count) {
+        for n in 0..elements {
             let words = layout.words_of_warp(entries, count, 0, n);
             let name = format!("{layout}_{n}");
             table = table.count(&name, Origin::Exact, words.iter().map(|&word| word as u64));
-            let points = words.iter().enumerate().map(|(j, &word)| (j as f64, word as f64));
+            let points = words.iter().map(|&word| ((word - words[0]) as f64, n as f64));
             let transactions = numbers::counted(sectors(&words), "transaction", "transactions");
             let label = format!("element {n}: {transactions}");
             series.push(Series::new(label, Origin::Exact, Shape::Points, points));
@@ -109,10 +116,14 @@ fn addresses(trees: &[NamedTree], record: &mut Record) -> Vec<Panel> {
                 numbers::counted(entries, "table", "tables"),
                 numbers::counted(count, "element", "elements")
             ),
-            x: Axis::linear("thread of the warp"),
-            y: Axis::linear("index of the word that the thread reads"),
+            x: Axis::linear("word, counted from the first word of the read"),
+            y: Axis::categories("element of each table", (0..elements).map(|n| n.to_string())),
             series,
-            marks: Vec::new(),
+            marks: vec![Mark {
+                label: "last word in the wider layout".to_owned(),
+                origin: Origin::Exact,
+                position: MarkPosition::X(widest),
+            }],
         });
     }
     record.tables.push(table);

@@ -6,7 +6,7 @@ use super::shapes::{BarStyle, bar, dot, line};
 use super::{axes, series_colour, text, text_width};
 use crate::experiment::Origin;
 use crate::experiment::chart::{
-    Legend, MarkPosition, Panel, PanelLayout, PointLabel, place_labels,
+    LabelBox, Legend, MarkPosition, Panel, PanelLayout, PointLabel, clear_of_dots, place_labels,
 };
 use crate::palette::svg::{AXIS, PAPER_MARK, WEAK};
 
@@ -54,7 +54,6 @@ pub(super) fn draw(body: &mut String, panel: &Panel, legend: &Legend, area: Area
         let stack = series.stack().unwrap_or(0);
         bar(body, corner, size, BarStyle { colour: &colour, origin: series.origin, stack });
     }
-    draw_bar_labels(body, &plot);
     for (index, series) in panel.series.iter().enumerate() {
         let colour = series_colour(legend.colour(&series.label));
         let dots = plot.layout.dots_of(index);
@@ -66,12 +65,15 @@ pub(super) fn draw(body: &mut String, panel: &Panel, legend: &Legend, area: Area
             dot(body, point, &colour, legend.marker(series));
         }
     }
+    draw_bar_labels(body, &plot);
     draw_marks(body, panel, &plot);
     draw_labels(body, panel, &plot);
 }
 
 /// Writes the values of bars at their ends; upward if there is too little room between the bars.
 fn draw_bar_labels(body: &mut String, plot: &Plot) {
+    let dots: Vec<(f64, f64)> =
+        plot.layout.dots.iter().map(|at| (plot.x(at.x), plot.y(at.y))).collect();
     for label in &plot.layout.bar_labels {
         let Some(bar) = plot.layout.bars.iter().find(|bar| bar.point == label.point) else {
             continue;
@@ -80,9 +82,17 @@ fn draw_bar_labels(body: &mut String, plot: &Plot) {
         let x = f64::midpoint(left, right);
         let end = plot.y(if label.is_below { bar.bottom } else { bar.top });
         let style = format!("font-size='{LABEL_FONT}' fill='{AXIS}'");
-        if text_width(&label.text, LABEL_FONT) <= right - left + 6.0 {
-            let y = if label.is_below { end + LABEL_FONT } else { end - 3.0 };
-            text(body, x, y, "middle", &style, &label.text);
+        let width = text_width(&label.text, LABEL_FONT);
+        if width <= right - left + 6.0 {
+            let top = if label.is_below { end + 1.0 } else { end - LABEL_FONT - 2.0 };
+            let place = LabelBox {
+                left: x - width / 2.0,
+                top,
+                right: x + width / 2.0,
+                bottom: top + LABEL_FONT,
+            };
+            let place = clear_of_dots(place, &dots, label.is_below);
+            text(body, x, place.bottom - 1.0, "middle", &style, &label.text);
         } else {
             // Turned text runs upward from its anchor; the baseline is at the right.
             let (x, y) =

@@ -6,7 +6,8 @@ use egui_plot::{PlotPoint, PlotTransform};
 use super::hit::ScreenShape;
 use crate::experiment::Panel;
 use crate::experiment::chart::{
-    MarkPosition, PanelLayout, PointLabel, PointRef, label_with_origin, place_labels,
+    LabelBox, MarkPosition, PanelLayout, PointLabel, PointRef, clear_of_dots, label_with_origin,
+    place_labels,
 };
 
 /// Font size of the labels in points.
@@ -67,6 +68,7 @@ pub(super) fn show_bar_labels(
 ) {
     let painter = ui.painter_at(rect);
     let ink = ui.visuals().text_color();
+    let dots: Vec<(f64, f64)> = shapes.iter().filter_map(|(_, shape)| dot(shape)).collect();
     for label in &layout.bar_labels {
         let shape = shapes.iter().find(|(point, _)| *point == label.point);
         let Some((_, ScreenShape::Bar(bar))) = shape else { continue };
@@ -76,7 +78,12 @@ pub(super) fn show_bar_labels(
         let end = if label.is_below { bar.center_bottom() } else { bar.center_top() };
         if length <= bar.width() + BAR_OVERHANG {
             let top = if label.is_below { end.y + 1.0 } else { end.y - height - 1.0 };
-            painter.galley(egui::pos2(end.x - length / 2.0, top), galley, ink);
+            let left = end.x - length / 2.0;
+            let [left, top, right, bottom] =
+                [left, top, left + length, top + height].map(f64::from);
+            let place = clear_of_dots(LabelBox { left, top, right, bottom }, &dots, label.is_below);
+            let corner = egui::pos2(place.left as f32, place.top as f32);
+            painter.galley(corner, galley, ink);
         } else {
             // Turned by a quarter, the text runs upward from its upper left corner.
             let bottom = if label.is_below { end.y + length + 3.0 } else { end.y - 3.0 };
@@ -84,6 +91,14 @@ pub(super) fn show_bar_labels(
             let text = egui::epaint::TextShape::new(corner, galley, ink);
             painter.add(text.with_angle(-std::f32::consts::FRAC_PI_2));
         }
+    }
+}
+
+/// The centre of a dot; `None` for a bar.
+fn dot(shape: &ScreenShape) -> Option<(f64, f64)> {
+    match shape {
+        ScreenShape::Dot(centre) => Some((f64::from(centre.x), f64::from(centre.y))),
+        ScreenShape::Bar(_) => None,
     }
 }
 
@@ -102,8 +117,7 @@ pub(super) fn show_point_labels(
     let ink = ui.visuals().text_color();
     let (mut galleys, mut points, mut dots) = (Vec::new(), Vec::new(), Vec::new());
     for (point, shape) in shapes {
-        let ScreenShape::Dot(centre) = shape else { continue };
-        let pixel = (f64::from(centre.x), f64::from(centre.y));
+        let Some(pixel) = dot(shape) else { continue };
         dots.push(pixel);
         let text = &panel.series[point.series].points[point.point].label;
         if !text.is_empty() {
