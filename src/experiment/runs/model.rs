@@ -28,7 +28,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
             "time = 2(n − 1) τ + sum_i sum_(k ∈ Ne(C_i)) \
              frac(|φ_(X_i)| + |φ_(X_k)|)(|φ_(S_(ik))|)",
         ),
-        ("bounds", "min |φ_S| ≤ speedup ≤ max |φ_S|"),
+        ("section 3.4", "min |φ_S| ≤ speedup ≤ max |φ_S|"),
     ],
     parameters: &[
         Parameter::Engine,

@@ -113,15 +113,16 @@ impl ExperimentsPane {
     }
 }
 
-/// Draws the equations that `experiment` tests.
+/// Draws the equations that `experiment` tests, each with its number to the right, as in print.
 fn show_equations(ui: &mut Ui, experiment: &Experiment) {
     for (number, text) in experiment.equations {
         ui.horizontal(|ui| {
-            ui.weak(*number);
             match equation::parse(text) {
                 Ok(math) => _ = equation::show(ui, &math),
                 Err(_) => _ = ui.label(*text),
             }
+            ui.add_space(12.0);
+            ui.weak(*number);
         });
     }
 }

@@ -4,11 +4,11 @@ use eframe::egui::{self, FontId, Pos2, Rect, Ui, Vec2};
 use egui_plot::{PlotPoint, PlotTransform};
 
 use super::hit::ScreenShape;
-use crate::experiment::Panel;
 use crate::experiment::chart::{
     LabelBox, MarkPosition, PanelLayout, PointLabel, PointRef, clear_of_dots, label_with_origin,
     place_labels,
 };
+use crate::experiment::{Origin, Panel};
 
 /// Font size of the labels in points.
 const FONT_SIZE: f32 = 11.0;
@@ -33,7 +33,11 @@ pub(super) fn show_mark_labels(
     let ink = ui.visuals().text_color();
     let mut used_height = 0.0;
     for mark in &panel.marks {
-        let text = label_with_origin(&mark.label, mark.origin);
+        // The labels of the paper's values say that they are the paper's.
+        let text = match mark.origin {
+            Origin::Paper => mark.label.clone(),
+            origin => label_with_origin(&mark.label, origin),
+        };
         let galley = painter.layout_no_wrap(text, FontId::proportional(FONT_SIZE), ink);
         let Some([_, (x, y)]) = layout.mark(mark.position) else { continue };
         let mut end = transform.position_from_point(&PlotPoint::new(x, y));
