@@ -1,14 +1,14 @@
 //! Bounds on what underflow takes from a table of numbers.
 //!
-//! All numbers are non-negative, and so products and sums keep their relative precision as long as
-//! no number underflows. A product of entries underflows only if the product of the smallest
-//! nonzero entries does. This is checked once per message. If it may happen, the message is
-//! computed all the same, with an error that is bounded: each product loses at most the smallest
-//! number of the type. The entries of the message that are not far above the error are then *raised*
-//! to a level that is. A raised message is nowhere too small.
+//! All numbers are non-negative, so products and sums keep their relative precision as long as no
+//! number underflows. A product of entries can underflow only if the product of the smallest
+//! nonzero entries does, which is checked once per message. If it may happen, the message is
+//! computed all the same. Its error is bounded, because each product loses at most the smallest
+//! number of the type. All entries below a level far above this error are then *raised* to the
+//! level, so that no entry of the message is too small.
 //!
-//! If no message is too small, neither is any product of messages, and the probability mass that
-//! raising adds is visible: it is at most the belief in the raised entries. If that belief, summed
+//! If no entry of a message is too small, neither is any product of messages. Raising adds
+//! probability mass: at most the belief in the raised entries. If that belief, summed
 //! over all messages, exceeds the [`tolerance`] of the precision, the result may be wrong. The run
 //! then fails with [`RunError::OutOfRange`], and the case is [computed again](super::recompute).
 //!
@@ -30,17 +30,18 @@ pub struct Bounds {
     pub error: Option<i32>,
 }
 
-/// A raised entry is at least two to the power of this. The belief in raised entries matters only if
-/// it is near one part in the inverse, so a larger value would send more cases to the slow path; a
-/// smaller one would leave less room for further products.
+/// Minimum level to which entries are raised, as the exponent of a power of two. With a higher
+/// minimum, the belief in raised entries would be larger, and more cases would be computed again;
+/// with a lower one, more products of raised messages could underflow in turn.
 const MIN_RAISED: i32 = -300;
 
-/// The level to which entries are raised if the error is large. It is above all entries, so that the
-/// whole belief then rests on raised entries.
+/// Maximum level to which entries are raised, as the exponent of a power of two. It is above all
+/// entries, so with so large an error the whole belief rests on raised entries, and the case is
+/// computed again.
 const MAX_RAISED: i32 = 100;
 
-/// Raised entries exceed the error by at least this power of two, so that entries that are not
-/// raised have a relative error of at most one part in it.
+/// The level is the error times two to the power of this, so that entries that are not raised have
+/// a relative error of at most 2^-60. With a larger number, more cases would be computed again.
 const ABOVE_ERROR: i32 = 60;
 
 impl Default for Bounds {
@@ -81,13 +82,13 @@ impl Bounds {
             count += 1;
         }
         let of_table = |table: Self| Some(table.error? + max - table.max.max(0));
-        let own = match () {
-            () if max > limits.large => Some(max),
-            () if min < limits.normal => Some(limits.smallest + max),
-            () => None,
+        let own = if max > limits.large {
+            Some(max)
+        } else {
+            (min < limits.normal).then_some(limits.smallest + max)
         };
         let error = tables.filter_map(of_table).chain(own).max();
-        Self { min, max, error: error.map(|error| error + log2(count as usize)) }
+        Self { min, max, error: error.map(|error| error + ceil_log2(count as usize)) }
     }
 
     /// The bounds of products with one entry of `other`, in the number type `T`. Unlike
@@ -102,17 +103,17 @@ impl Bounds {
 
     /// The bounds of the numbers after rounding to the number type `T`.
     pub fn stored<T: Entry>(self) -> Self {
-        let own = match () {
-            () if self.max > T::LIMITS.large => Some(self.max),
-            () if self.min < T::LIMITS.normal => Some(T::LIMITS.smallest),
-            () => None,
+        let own = if self.max > T::LIMITS.large {
+            Some(self.max)
+        } else {
+            (self.min < T::LIMITS.normal).then_some(T::LIMITS.smallest)
         };
         Self { error: self.error.max(own), ..self }
     }
 
     /// The bounds of sums of at most `terms` numbers with these bounds.
     pub fn sum(self, terms: usize) -> Self {
-        let terms = log2(terms);
+        let terms = ceil_log2(terms);
         Self { max: self.max + terms, error: self.error.map(|error| error + terms), ..self }
     }
 
@@ -126,8 +127,8 @@ impl Bounds {
         Self { min, max, error }
     }
 
-    /// The level to which small entries must be raised so that none is too small, as the exponent of
-    /// a power of two; `None` if none is too small.
+    /// The level to which small entries must be raised so that none is too small, as the exponent
+    /// of a power of two; `None` if none is too small.
     #[inline]
     pub fn raised_level(self) -> Option<i32> {
         self.error.map(|error| (error + ABOVE_ERROR).clamp(MIN_RAISED, MAX_RAISED))
@@ -135,7 +136,7 @@ impl Bounds {
 }
 
 /// The least integer whose power of two is at least `count`.
-fn log2(count: usize) -> i32 {
+fn ceil_log2(count: usize) -> i32 {
     count.max(1).ilog2() as i32 + i32::from(!count.is_power_of_two())
 }
 
@@ -156,8 +157,8 @@ pub struct Loss(f64);
 
 impl Loss {
     /// Adds `mass` of a `total`. If the total is zero or not a number, everything counts as lost.
-    /// Even if the mass is zero, the loss is no longer [none](Self::is_none): another belief in the
-    /// same message may not be.
+    /// Even if the mass is zero, the loss is no longer [none](Self::is_none), because the same
+    /// message may cause one given other evidence.
     pub fn add(&mut self, mass: f64, total: f64) {
         let share = mass / total;
         self.0 += if share.is_nan() { f64::INFINITY } else { share.max(f64::MIN_POSITIVE) };
@@ -168,8 +169,8 @@ impl Loss {
         self.0 == 0.0
     }
 
-    /// Adds the loss of a sum of at most `terms` products with these bounds, of a `total`. Call this
-    /// only if the bounds have an error, because finding the total takes time.
+    /// Adds the loss of a sum of at most `terms` products with these bounds, of a `total`. Call
+    /// this only if the bounds have an error, because finding the total takes time.
     pub fn add_error(&mut self, products: Bounds, terms: usize, total: f64) {
         if let Some(error) = products.sum(terms).error {
             self.add(2_f64.powi(error), total);
@@ -197,16 +198,16 @@ pub fn no_message(error: Option<i32>) -> RunError {
     if error.is_some() { RunError::OutOfRange } else { RunError::Impossible }
 }
 
-/// Raises the entries of `table` that are below two to the power of `level` to it, and returns the
-/// bounds of the result.
+/// Raises all smaller entries of `table` to two to the power of `level`. Returns the bounds of the
+/// result, given the `bounds` before.
 pub fn raise(table: &mut [f64], level: i32, bounds: Bounds) -> Bounds {
     let lowest = 2_f64.powi(level);
     table.iter_mut().for_each(|value| *value = value.max(lowest));
     Bounds { min: level, max: bounds.max.max(level + 1), error: None }
 }
 
-/// The sum of the entries of `belief` whose entries of `message` were raised to two to the power of
-/// `level`, and the sum of all.
+/// Two sums of entries of `belief`: of those whose entries of `message` were raised to two to the
+/// power of `level`, and of all.
 pub fn belief_in_raised(
     belief: impl Iterator<Item = f64>,
     message: impl Iterator<Item = f64>,

@@ -39,8 +39,8 @@ pub fn query(network: &Arc<Network>, evidence: &Evidence) -> Result<Posteriors, 
 /// Observed variables make a junction tree smaller if they are known when the network is compiled.
 /// So the network is compiled without the variables that all cases observe, unless the whole
 /// network is forecast to answer all cases sooner. If neither fits into the memory limit, each case
-/// gets a junction tree of its own. The numbers of runs in `compile` and `load`, the memory limit in
-/// `compile`, and `compile.observed` are ignored.
+/// gets a junction tree of its own. The numbers of runs in `compile` and `load`, the memory limit
+/// in `compile`, and `compile.observed` are ignored.
 ///
 /// # Errors
 /// If no case can be answered because the engine cannot load what the evidence leaves of the
@@ -244,8 +244,8 @@ impl<'a> CaseQuery<'a> {
         self.loaded(if use_whole { whole } else { part }, runs)
     }
 
-    /// Answers `case` with a junction tree of its own. `error` says why the network could not be loaded
-    /// without the variables `tried`, which all cases observe.
+    /// Answers `case` with a junction tree of its own. `error` says why the network could not be
+    /// loaded without the variables `tried`, which all cases observe.
     fn answer_by_itself(
         &self,
         case: &Evidence,

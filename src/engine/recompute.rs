@@ -8,7 +8,7 @@ use crate::network::Evidence;
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Form, MemoryLimit, Posteriors, Watch};
 
-/// A propagator that answers every case.
+/// A propagator that answers cases out of the range of `engine` too.
 ///
 /// If a run of `engine` fails with [`RunError::OutOfRange`], the case is computed again on the CPU,
 /// and the watch notes this: after single precision in double precision, and after double precision
@@ -21,8 +21,8 @@ struct Recomputing {
     again: Option<Box<dyn Propagator>>,
 }
 
-/// `engine`, into which `compiled` was loaded with `options`, as a propagator that answers every
-/// case.
+/// `engine`, into which `compiled` was loaded with `options`, as a propagator that answers cases
+/// out of its range too.
 pub(super) fn recomputing(
     engine: Box<dyn Propagator>,
     compiled: &Arc<CompiledNetwork>,
@@ -33,7 +33,11 @@ pub(super) fn recomputing(
 }
 
 impl Recomputing {
-    /// The propagator that computes cases again. It gets the memory that the engine leaves.
+    /// The propagator that computes cases again; loaded at the first call, with the memory that the
+    /// engine leaves.
+    ///
+    /// # Errors
+    /// [`RunError::OutOfRange`] if that is too little.
     fn again(&mut self) -> Result<&mut dyn Propagator, RunError> {
         if self.again.is_none() {
             let limit = self.options.memory.bytes().saturating_sub(self.engine.peak_bytes());

@@ -4,7 +4,8 @@
 //! and findings. The engine uses the network and not its junction tree, so an error in the junction
 //! tree does not affect it. It is slow and meant for tests and small networks.
 //!
-//! Its numbers have an exponent of their own ([`Wide`]), so products neither underflow nor overflow.
+//! Its numbers have an exponent of their own ([`Wide`]), so products neither underflow nor
+//! overflow.
 //!
 //! The method is that of Zhang and Poole, A simple approach to Bayesian network computations
 //! (1994).

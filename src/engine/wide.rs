@@ -16,13 +16,13 @@ pub struct Wide {
     exponent: i64,
 }
 
-/// A product with a mantissa from here on is normalised at once, so that mantissas stay far below
+/// A product whose mantissa reaches this is normalised at once, so that mantissas stay far below
 /// the largest f64.
 const MAX_MANTISSA: f64 = 1e150;
 
 impl Wide {
-    /// Zero. Its exponent is below that of any other number, and a sum of many of them does not
-    /// overflow.
+    /// Zero. Its exponent is below those of all other numbers, but not so low that the sum of many
+    /// such exponents would overflow.
     pub const ZERO: Self = Self { mantissa: 0.0, exponent: -(1 << 40) };
     /// One.
     pub const ONE: Self = Self { mantissa: 1.0, exponent: 0 };
@@ -43,6 +43,7 @@ impl Wide {
         }
     }
 
+    /// Whether the number is zero.
     #[inline(always)]
     pub fn is_zero(self) -> bool {
         self.mantissa == 0.0

@@ -10,8 +10,8 @@
 //! `elimination_tree` and `reduction` find better orders; `critical_path` and `centre` shape and
 //! root the tree; `clique_tree` builds a tree quickly for a single propagation; `merge` does what
 //! the paper names as future work; `stepwise` eliminates one variable at a time, in an order that a
-//! person chooses. Memory, and the time of all but the search, grow nearly linearly with the size of
-//! the tree.
+//! person chooses. Memory, and the time of all but the search, grow nearly linearly with the size
+//! of the tree.
 
 mod anneal;
 mod centre;

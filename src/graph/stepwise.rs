@@ -13,6 +13,7 @@ pub struct StepwiseElimination {
     /// The number of states of each variable.
     cardinalities: Vec<usize>,
     steps: Vec<EliminationStep>,
+    /// By variable.
     is_eliminated: Vec<bool>,
     /// The clusters so far, each without the variable that was eliminated.
     residues: HashSet<Vec<VariableId>>,
@@ -27,7 +28,7 @@ pub struct EliminationStep {
     pub cluster: Vec<VariableId>,
     /// The edges that are added between the neighbours, each with the smaller variable first.
     pub fill_edges: Vec<(VariableId, VariableId)>,
-    /// The number of entries of a table of the cluster; [`u64::MAX`] if it overflows.
+    /// The number of entries of the table over the cluster; [`u64::MAX`] if it overflows.
     pub entries: u64,
     /// Whether no earlier cluster contains this one. Then it is a clique of the triangulated graph.
     pub is_maximal: bool,
@@ -79,7 +80,8 @@ impl StepwiseElimination {
         }
     }
 
-    /// What eliminating `variable` next would do; `None` if it is eliminated already.
+    /// What eliminating `variable` next would do; `None` if it is eliminated already, or if the
+    /// graph does not have it.
     #[must_use]
     pub fn preview(&self, variable: VariableId) -> Option<EliminationStep> {
         if *self.is_eliminated.get(variable.index())? {
@@ -95,13 +97,14 @@ impl StepwiseElimination {
         cluster.push(variable);
         cluster.sort_unstable();
         let entries = table_entries(cluster.iter().map(|v| self.cardinalities[v.index()]));
-        // If an earlier cluster contains this one, the last such cluster is this one and the
-        // variable that was eliminated there.
+        // If an earlier cluster contains this one, the last such cluster consists of this one and
+        // the variable that was eliminated there.
         let is_maximal = !self.residues.contains(&cluster);
         Some(EliminationStep { variable, cluster, fill_edges, entries, is_maximal })
     }
 
-    /// Eliminates `variable`. Returns whether it was not eliminated yet.
+    /// Eliminates `variable`. Returns `false` if there is nothing to eliminate, as in
+    /// [`preview`](Self::preview).
     pub fn eliminate(&mut self, variable: VariableId) -> bool {
         let Some(step) = self.preview(variable) else { return false };
         for &(a, b) in &step.fill_edges {
@@ -116,6 +119,9 @@ impl StepwiseElimination {
     }
 
     /// The neighbours of `variable` that are not eliminated, ascending.
+    ///
+    /// # Panics
+    /// If the graph does not have this variable.
     #[must_use]
     pub fn neighbours(&self, variable: VariableId) -> Vec<VariableId> {
         let neighbours = self.graph.neighbours(variable.index() as u32);
@@ -132,6 +138,9 @@ impl StepwiseElimination {
     }
 
     /// Whether `variable` is eliminated.
+    ///
+    /// # Panics
+    /// If the graph does not have this variable.
     #[must_use]
     pub fn is_eliminated(&self, variable: VariableId) -> bool {
         self.is_eliminated[variable.index()]

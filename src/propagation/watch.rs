@@ -60,8 +60,8 @@ pub struct Watch {
     activities: Mutex<Vec<ActivityTiming>>,
     savings: OnceLock<Savings>,
     processed: OnceLock<Vec<u64>>,
+    /// Number of cases that were computed again, and the time that this took in nanoseconds.
     recomputed: AtomicU32,
-    /// Nanoseconds.
     recomputed_time: AtomicU64,
     /// The duration until the posteriors were ready.
     ended: OnceLock<Duration>,

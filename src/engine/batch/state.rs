@@ -85,9 +85,9 @@ impl Buffers {
 pub struct GroupState<T> {
     /// By buffer: the entries of the message that it currently holds.
     messages: Vec<Vec<PerCase<T>>>,
-    /// By message: for each case, its largest entry and its smallest entry other than zero.
+    /// By message: for each case, the largest entry, and the smallest entry other than zero.
     ranges: Vec<[PerCase<T>; 2]>,
-    /// The messages of which entries were raised; see [`bounds`](crate::engine::bounds).
+    /// The messages whose small entries were raised; see [`bounds`](crate::engine::bounds).
     raised: Vec<Raised>,
     /// By case: whether a weight of a finding is below the normal numbers of `T`.
     has_tiny_weight: [bool; CASES_PER_GROUP],
@@ -111,7 +111,8 @@ struct Raised {
 }
 
 /// Entries are raised to the error of their message times two to the power of this, so that entries
-/// that are not raised have a relative error of at most one part in it.
+/// that are not raised have a relative error of at most 2^-40. With a larger number, more cases
+/// would be computed again.
 const ABOVE_ERROR: i32 = 40;
 
 impl<T: Real> GroupState<T> {
@@ -276,8 +277,8 @@ impl<T: Real> GroupState<T> {
     ) -> BatchAnswers {
         let states = offsets[offsets.len() - 1];
         let mut values: Vec<Vec<f64>> = cases.iter().map(|_| vec![0.0; states]).collect();
-        // A sum below this minimum may have lost digits or even all terms to underflow. Callers then
-        // propagate this case alone.
+        // A sum below this minimum may have lost digits or even all terms to underflow. Callers
+        // then propagate this case alone.
         let min_sum = match T::PRECISION {
             Precision::F32 => 1e-36,
             Precision::F64 => 1e-290,

@@ -47,7 +47,8 @@ pub struct TableInputs<'a> {
 }
 
 impl<'a> TableInputs<'a> {
-    /// For finding out which tables there are and which entries are zero, without making tables.
+    /// Inputs for finding out how the tables are made and which entries are zero, without making
+    /// the tables. All optimisations are applied, and one thread is used.
     pub fn of_structure(network: &'a Network, observed: &'a [Option<usize>]) -> Self {
         let optimisations = Optimisations::default();
         Self { network, observed, smallest: &[], threads: None, optimisations }

@@ -1,14 +1,13 @@
 //! Whether single precision is enough for an answer, decided from P(e) alone.
 //!
-//! A kernel may round a number to zero that is below 2^-126 of the largest number that it is added
-//! to, or of the largest product in place of its product. How much such an *underflow* may change
-//! is bounded in units of probability. The largest entry of every message of a Bayesian network is
-//! at most one: the message sums products of CPTs over variables whose own CPTs are among them. So
-//! each product takes at most 2^-126 from P(e), and from a posterior before it is normalised, and
-//! all together take at most 2^-126 times their number. If P(e) is large enough, this is
-//! negligible.
+//! A kernel may round a number to zero if it is below 2^-126 of the largest number of the same sum.
+//! The effect of such an *underflow* is bounded as a probability. The largest entry of every
+//! message of a Bayesian network is at most one: the message sums products of CPTs over variables
+//! whose own CPTs are among them. So each product takes at most 2^-126 from P(e), and from a
+//! posterior before it is normalised, and all products together take at most 2^-126 times their
+//! number. If P(e) is large enough, this is negligible.
 //!
-//! The bound knows nothing about the messages. So it also rejects improbable evidence whose messages
+//! The bound does not depend on the messages. So it also rejects improbable evidence whose messages
 //! are far from underflow.
 
 use std::f64::consts::LN_2;
@@ -40,8 +39,8 @@ pub(super) fn guarded(
 fn ln_lost(compiled: &CompiledNetwork) -> f64 {
     let tree = compiled.tree();
     // An entry of a clique takes part in a product for each message and each posterior, and while
-    // the table is made, in one for each factor and finding. Vertices that an engine inserts between
-    // cliques at most double this.
+    // the table is made, in one for each factor and finding. Vertices that an engine inserts
+    // between cliques at most double this.
     let products = tree.clique_ids().map(|clique| {
         let sums = tree.children(clique).len() + 2 * tree[clique].variables.len() + 2;
         2.0 * tree[clique].entries as f64 * sums as f64
@@ -65,8 +64,8 @@ fn ln_largest(network: &Network) -> f64 {
 }
 
 impl Guarded {
-    /// `answer`, or [`RunError::OutOfRange`] if underflow may have changed it. A P(e) of zero may be
-    /// an underflow too.
+    /// `answer`, or [`RunError::OutOfRange`] if underflow may have changed it. A P(e) of zero may
+    /// be an underflow too.
     fn check(
         &self,
         evidence: &Evidence,

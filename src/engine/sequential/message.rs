@@ -37,8 +37,8 @@ pub(super) fn scatter<T: Real>(clique: &mut [T], mapping: &IndexMapping, update:
     largest_of(&largest)
 }
 
-/// Scales `new` by a power of two to a largest entry in [1, 2). Returns the exponent of the power of
-/// two that undoes this, and the bounds of the result; `None` if `new` is zero everywhere or not
+/// Scales `new` by a power of two to a largest entry in [1, 2). Returns the exponent of the power
+/// of two that undoes this, and the bounds of the result; `None` if `new` is zero everywhere or not
 /// finite.
 pub(super) fn normalise(new: &mut [f64]) -> Option<(i32, Bounds)> {
     let bounds = Bounds::of(new.iter().copied());
@@ -47,9 +47,9 @@ pub(super) fn normalise(new: &mut [f64]) -> Option<(i32, Bounds)> {
     Some((-scale, bounds.scaled::<f64>(scale)))
 }
 
-/// Divides `new` by `old`, and stores `new` in `old` and the ratio in `update`, scaled by a power of
-/// two to a largest entry in [1, 2). Overwrites `new`. Returns what [`normalise`] returns for the
-/// ratio.
+/// Divides `new` by `old`, and stores `new` in `old` and the ratio in `update`, scaled by a power
+/// of two to a largest entry in [1, 2). Overwrites `new`. Returns what [`normalise`] returns for
+/// the ratio.
 pub(super) fn divide<T: Real>(
     new: &mut [f64],
     old: &mut [f64],

@@ -16,11 +16,11 @@
 //!
 //! # Limits
 //! A table has a single exponent, so entries far below its largest may underflow. Every table comes
-//! with [`Bounds`], which say when this may happen and how much is lost. Separators are then raised
-//! as [`bounds`](super::bounds) describes, and if too much of the belief rests on what was lost, the
-//! case is computed again with numbers of any range. For this, some findings must favour one state
-//! by a factor of 1e67 in single precision, or 1e300 in double precision, and other findings must
-//! favour another state as strongly.
+//! with [`Bounds`], which say when this may happen and how much is lost. Small entries of the next
+//! separator are then raised as [`bounds`](super::bounds) describes, and if too much of the belief
+//! rests on what was lost, the case is computed again with numbers of any range. This takes
+//! findings that favour one state by a factor of about 1e67 in single precision, or 1e300 in double
+//! precision, and other findings that favour another state as strongly.
 
 mod beliefs;
 mod message;
@@ -186,15 +186,15 @@ impl<T: Real> Tables<T> {
         &mut self.values[self.ranges[index].clone()]
     }
 
-    /// Copies all tables and exponents of `other`, whose tables have the same sizes.
+    /// Copies all tables of `other`, which have the same sizes, with their exponents and bounds.
     fn copy_from(&mut self, other: &Self) {
         self.values.copy_from_slice(&other.values);
         self.exponents.copy_from_slice(&other.exponents);
         self.bounds.copy_from_slice(&other.bounds);
     }
 
-    /// Finds the bounds of table `index` after its entries are multiplied by numbers with the bounds
-    /// `factor`, and stores them. Call this before the multiplication.
+    /// Finds the bounds of table `index` after its entries are multiplied by numbers with the
+    /// bounds `factor`, and stores them. Call this before the multiplication.
     fn multiply_bounds(&mut self, index: usize, factor: Bounds) {
         let before = self.bounds[index];
         let mut after = before.times::<T>(factor);

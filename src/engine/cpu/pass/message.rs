@@ -62,8 +62,9 @@ impl<T> Clone for Clique<'_, T> {
 
 impl<T> Copy for Clique<'_, T> {}
 
-/// Computes `unmasked` from the messages in `below`, in the order of the clique. It is not yet
-/// rescaled, nor zero where `mask` is zero. `ports` are the active ports.
+/// Computes `unmasked` from the messages in `below`, in the order of the clique. It is zero where
+/// `mask` is zero, but not yet rescaled. Returns the range of its product with `mask`. `ports` are
+/// the active ports.
 ///
 /// # Panics
 /// If the clique is the root.
@@ -105,18 +106,20 @@ pub fn collect<T: Entry>(
     }
 }
 
-/// A message to a parent.
+/// What is known about a message that was sent to a parent.
 pub struct Sent {
     /// The exponent of the power of two by which the message was multiplied.
     pub scale: i32,
+    /// The bounds of the message.
     pub bounds: Bounds,
     /// The level to which entries were raised; see [`bounds`](crate::engine::bounds).
     pub raised: Option<i32>,
 }
 
-/// The bounds of the product of all likelihoods at a separator must be above this, so that
-/// `unmasked` does not overflow when it is scaled by the largest entry of its product with the
-/// likelihoods.
+/// If the product of all likelihoods at a separator may be below two to the power of this, raising
+/// counts as out of range: `unmasked`, which is scaled so that its product with the likelihoods is
+/// near one, might overflow. With a lower limit it could; with a higher one, more cases would be
+/// computed again.
 const MIN_LIKELIHOODS: i32 = -600;
 
 /// Computes the message to the parent, `up`, from `unmasked`, which is rescaled and raised. `up` is

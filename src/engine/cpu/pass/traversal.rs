@@ -155,7 +155,8 @@ impl StatePart<'_> {
     /// the root's computation, and `from` is then set to the end of the last message.
     ///
     /// # Errors
-    /// If the evidence is impossible, or numbers are out of range, or the propagation was cancelled.
+    /// If the evidence is impossible, or numbers are out of range, or the propagation was
+    /// cancelled.
     pub fn distribute_all<T: Entry>(
         &mut self,
         context: &PassContext<'_, T>,

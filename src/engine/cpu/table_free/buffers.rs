@@ -8,10 +8,12 @@ use rayon::slice::ParallelSliceMut;
 
 use super::number::Number;
 
-/// Minimum number of entries of memory that is kept; the allocator is as fast for smaller tables.
+/// Minimum number of entries of memory that is kept. The allocator is as fast for smaller tables.
+/// If it is wrong, only speed and memory change.
 const MIN_ENTRIES: usize = 512;
 
-/// Number of entries that a thread takes at a time where it fills, rescales or divides a table.
+/// Number of entries that a thread takes at a time when it fills, rescales or divides a table:
+/// several times as much work as waking a thread. If it is wrong, only speed changes.
 pub const PART: usize = 1 << 16;
 
 /// Free memory for tables.

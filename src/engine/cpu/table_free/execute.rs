@@ -181,8 +181,8 @@ fn run_nest<T: Number>(
     Ok(())
 }
 
-/// Number of entries of an output for which a thread adds up all copies at a time, so that they stay
-/// in its first-level cache. If it is wrong, only speed changes.
+/// Number of entries of an output for which a thread adds up all copies at a time, so that they
+/// stay in its first-level cache. If it is wrong, only speed changes.
 const ADDED_PART: usize = 1 << 10;
 
 /// The parts of an output that a chunk writes, in order.

@@ -2,14 +2,15 @@
 //!
 //! The table of a clique is a product of factors and messages that are usually far smaller. Here
 //! the product is computed tile by tile where it is needed, as [`lowering`](crate::lowering)
-//! describes, and never stored. Memory is needed only for messages: one per separator, and for the
-//! clique at work the beliefs of the separators to its children.
+//! describes, and never stored. Memory is needed only for factors, for a message per separator,
+//! and, for the clique that is computed, for groups of small tables and for the beliefs over the
+//! separators to its children.
 //!
 //! Messages and sums are in double precision. Each message is scaled by a power of two so that its
 //! largest entry is near one. If numbers are out of range nevertheless, as
 //! [`bounds`](crate::engine::bounds) finds out, every engine computes the case again here, with
-//! [`Wide`](crate::engine::wide::Wide) numbers in place of f64. Offsets have the width of a pointer,
-//! so the size of a clique is limited by time alone.
+//! [`Wide`](crate::engine::wide::Wide) numbers in place of f64. Offsets have the width of a
+//! pointer, so the size of a clique is limited by time alone.
 //!
 //! Messages are computed one after another, and threads share each large one. The number of threads
 //! changes no bit of the result.
@@ -219,6 +220,7 @@ struct Pass<'a, T> {
     /// By variable: its posterior, not normalised.
     posteriors: Vec<Vec<T>>,
     ln_p_evidence: f64,
+    /// The probability mass that may have been lost or added.
     loss: Loss,
 }
 
@@ -313,6 +315,8 @@ impl<'a, T: Number> Pass<'a, T> {
         Ok(())
     }
 
+    /// Computes the messages from clique `number` to its children, and the posteriors that are read
+    /// here.
     fn distribute_from(&mut self, number: usize) -> Result<(), RunError> {
         let program = self.program;
         let clique = &program.tree[number];
@@ -373,8 +377,8 @@ impl<'a, T: Number> Pass<'a, T> {
         Ok(())
     }
 
-    /// Computes the contraction `planned`. Away from the root, only the exponent of the root is
-    /// meaningful.
+    /// Computes the contraction `planned`. In distribute, only the exponent of the root's outputs
+    /// is meaningful.
     fn contract(&mut self, planned: &PlannedStep) -> Result<Outputs<T>, RunError> {
         let mut exponent = 0;
         let mut likelihoods: Vec<(Vec<T>, Bounds)> = Vec::new();
@@ -415,7 +419,7 @@ impl<'a, T: Number> Pass<'a, T> {
             Some(Finding::Likelihood(weights)) => {
                 weights.iter().map(|&weight| T::from_f64(weight)).collect()
             }
-            _ => unreachable!("the clique lists findings of the evidence"),
+            _ => unreachable!("the clique lists the likelihoods of the evidence"),
         }
     }
 
@@ -427,6 +431,7 @@ impl<'a, T: Number> Pass<'a, T> {
         }
     }
 
+    /// The messages that are not computed, and the entries of the products of all cliques.
     fn savings(&self) -> Savings {
         let skipped = self.program.tree.iter().filter(|clique| clique.message_is_one).count();
         let entries = |clique: &LoweredClique| clique.entries() as u64;

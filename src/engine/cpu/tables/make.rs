@@ -62,8 +62,8 @@ pub fn make_tables<T: Entry>(
 /// [`NEAR_ONE`](crate::engine::cpu::vector::NEAR_ONE).
 const MAX_EXPONENT: i32 = 17;
 
-/// The bounds of a table of type `T` that holds the product of `factors` divided by two to the power
-/// of `exponent`.
+/// The bounds of a table of type `T` that holds the product of `factors` divided by two to the
+/// power of `exponent`.
 fn table_bounds<T: Entry>(inputs: TableInputs<'_>, factors: &[FactorId], exponent: i32) -> Bounds {
     let smallest = |factor: &FactorId| inputs.smallest.get(factor.index()).copied().unwrap_or(0);
     let product: i32 = factors.iter().map(smallest).sum();

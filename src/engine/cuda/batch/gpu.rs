@@ -22,8 +22,8 @@ const GROUP: usize = 32 * CASES_PER_THREAD;
 const MAX_CASES: usize = 2048;
 
 /// Maximum memory for the cases of both buffer sets on a GPU, in bytes, unless one group of cases
-/// needs more. Fewer cases fill the GPU less well: on an H200, 8 GiB give 96% of the speed of 12 GiB
-/// for Munin3 and 97% for Barley, and 42 GiB give 106% for Barley.
+/// needs more. Fewer cases fill the GPU less well: on an H200, 8 GiB give 96% of the speed of 12
+/// GiB for Munin3 and 97% for Barley, and 42 GiB give 106% for Barley.
 const MAX_CASE_BYTES: u64 = 12 << 30;
 
 /// The buffers of one network on the GPU, and the kernels.
