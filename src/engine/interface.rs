@@ -135,7 +135,8 @@ pub trait GpuPropagator {
         None
     }
 
-    /// Number of GPUs in use for batches; 0 before the first batch whose cases are propagated together.
+    /// Number of GPUs in use for batches; 0 before the first batch whose cases are propagated
+    /// together.
     fn gpus_of_batch(&self) -> usize {
         0
     }

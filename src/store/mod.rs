@@ -1,10 +1,10 @@
 //! Writing files: everything that the program keeps on disk.
 //!
 //! [`write_atomically`] writes a regular file whole or not at all; stores write their entries with
-//! it. A [`NewFile`] is written a part at a time, and takes its name only when it is complete. A [`Store`] is a folder of entries, read
-//! when the store is opened and written in the background as they change. An [`Autosave`] is one
-//! entry that is removed when the program ends normally; after a crash the next run finds it as
-//! [`Abandoned`].
+//! it. A [`NewFile`] is written a part at a time, and takes its name only when it is complete. A
+//! [`Store`] is a folder of entries, read when the store is opened and written in the background as
+//! they change. An [`Autosave`] is one entry that is removed when the program ends normally; after
+//! a crash the next run finds it as [`Abandoned`].
 //!
 //! Nothing here knows what the bytes mean.
 #![allow(clippy::disallowed_methods, reason = "stores write on a thread of their own")]

@@ -35,8 +35,8 @@ pub struct GpuInfo {
 /// Maximum number of GPUs that are used. It is the size of a table; further GPUs stay idle.
 const MAX_DEVICES: usize = 32;
 
-/// The first GPU, or the reason why no GPU can be used, phrased for the user. Only the first call in
-/// a process looks for the GPU.
+/// The first GPU, or the reason why no GPU can be used, phrased for the user. Only the first call
+/// in a process looks for the GPU.
 pub(super) fn device() -> Result<&'static Device, String> {
     numbered_device(0)
 }

@@ -29,8 +29,8 @@ pub struct Column {
 }
 
 impl Columns {
-    /// Stores the numbers of the step with index `step`, if the step has a column. Keeps the earlier
-    /// value of a number that there is not at the moment.
+    /// Stores the numbers of the step with index `step`, if the step has a column. Keeps the
+    /// earlier value of a number that there is not at the moment.
     pub fn update(&mut self, lesson: &Lesson, step: usize, model: &Model) {
         if lesson.steps[step].column.is_none() {
             return;

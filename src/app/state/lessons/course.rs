@@ -123,8 +123,8 @@ impl Course {
         }
     }
 
-    /// The numbers that the current step compares, if any. They would give the answer away, so there
-    /// are none before the question is answered and the task is done.
+    /// The numbers that the current step compares, if any. They would give the answer away, so
+    /// there are none before the question is answered and the task is done.
     pub fn comparison(&self, model: &Model) -> Option<Comparison> {
         let is_answered = self.open_question().is_none() && self.is_done(model);
         self.columns.comparison(&self.lesson, self.step).filter(|_| is_answered)
