@@ -195,7 +195,7 @@ pub fn run(args: &Args) -> Outcome {
     }
     match written.err().or(failure) {
         Some(failure) => {
-            Err(format!("{failure}; stopped: the answers to the first {count} were written"))
+            Err(format!("{failure}; the answers to the first {count} were written"))
         }
         None if report.failed > 0 => Ok(ExitCode::FAILURE),
         None => Ok(ExitCode::SUCCESS),

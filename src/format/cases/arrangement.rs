@@ -18,6 +18,9 @@ pub(super) enum Arrangement {
 
 impl Arrangement {
     /// The arrangement of the JSON text in `input`; moves over the bracket that opens an array.
+    ///
+    /// # Errors
+    /// If the text is empty, begins with neither an object nor an array, or cannot be read.
     pub fn open(input: &mut Input, format: CaseFormat) -> Result<Self, CaseError> {
         let expected = "expected a case (an object) or an array of cases";
         match input.skip_white_space()? {
@@ -42,7 +45,7 @@ impl Arrangement {
     /// `None` after the last case.
     ///
     /// # Errors
-    /// If there is no case where one is expected.
+    /// If there is no case where one is expected, or the input cannot be read.
     pub fn find_case(
         self,
         input: &mut Input,
@@ -102,7 +105,7 @@ pub(super) fn is_lines(input: &Input) -> bool {
     between.contains(&b'\n') && rest.starts_with(b"{")
 }
 
-/// The JSON value at the beginning of `input`.
+/// The extent of the JSON value at the beginning of `input`.
 fn find_value(input: &mut Input) -> Result<CaseExtent, CaseError> {
     let mut scanner = Scanner::default();
     let found = loop {
