@@ -194,9 +194,7 @@ pub fn run(args: &Args) -> Outcome {
         return written.map(|()| ExitCode::from(INTERRUPTED));
     }
     match written.err().or(failure) {
-        Some(failure) => {
-            Err(format!("{failure}; the answers to the first {count} were written"))
-        }
+        Some(failure) => Err(format!("{failure}; the answers to the first {count} were written")),
         None if report.failed > 0 => Ok(ExitCode::FAILURE),
         None => Ok(ExitCode::SUCCESS),
     }
