@@ -25,7 +25,7 @@ fn every_file_of_the_corpus_opens_or_is_refused_with_a_position() {
             match format::open_path(path) {
                 Ok(_) => opened += 1,
                 Err(OpenError::Format(error)) => {
-                    assert!(error.line > 0 && !error.message.is_empty());
+                    assert!(error.line > 0 && error.column > 0 && !error.message.is_empty());
                     println!("{error}");
                 }
                 Err(error) => panic!("{error}"),
