@@ -64,8 +64,9 @@ fn is_disruptive(c: char) -> bool {
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// `text` as the content of a cell of a CSV file, [`visible`] and quoted where needed. An apostrophe
-/// is put before text that a spreadsheet would take for a formula, unless it is a number.
+/// `text` as the content of a cell of a CSV file, [`visible`] and quoted where needed. An
+/// apostrophe is put before text that a spreadsheet would take for a formula, unless it is a
+/// number.
 #[must_use]
 pub fn csv_cell(text: &str) -> String {
     let text = visible(text);

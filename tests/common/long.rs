@@ -24,8 +24,8 @@ pub struct LongRun {
 }
 
 impl LongRun {
-    /// The run called `name`, as the environment asks for it: `LONG_SECONDS` is the time, 10 seconds
-    /// by default, and `LONG_SEED` the seed, 1 by default.
+    /// The run called `name`, as the environment asks for it: `LONG_SECONDS` is the time, 10
+    /// seconds by default, and `LONG_SEED` the seed, 1 by default.
     pub fn from_environment(name: &'static str) -> Self {
         let number = |variable: &str, default: u64| match std::env::var(variable) {
             Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} is not a number")),

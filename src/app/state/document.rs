@@ -250,10 +250,10 @@ impl Document {
     }
 
     /// The traces that slow motion plays: up to two traces of finished propagations that fit the
-    /// current tree, each with a title. The recorded runs on a GPU that slow motion was asked to play
-    /// side by side come first, the longer one before the other. Otherwise, if a recording is shown, its trace comes first, and then
-    /// this machine's newest trace. Otherwise this machine's newest trace comes first, and then the
-    /// trace of a recorded run on a GPU.
+    /// current tree, each with a title. The recorded runs on a GPU that slow motion was asked to
+    /// play side by side come first, the longer one before the other. Otherwise, if a recording is
+    /// shown, its trace comes first, and then this machine's newest trace. Otherwise this machine's
+    /// newest trace comes first, and then the trace of a recorded run on a GPU.
     #[must_use]
     pub fn traces_to_compare(&self) -> Vec<(String, &MessageTrace)> {
         let result = self.result.as_ref().filter(|result| self.is_on_current_tree(result));
@@ -282,8 +282,8 @@ impl Document {
         }
     }
 
-    /// The recorded runs of the engine of the paper and of the fastest other engine on a GPU, if both
-    /// fit the current tree.
+    /// The recorded runs of the engine of the paper and of the fastest other engine on a GPU, if
+    /// both fit the current tree.
     #[must_use]
     pub fn recorded_gpu_runs(&self) -> Option<[RecordedRunRef; 2]> {
         let on_gpu = || self.recorded.iter().filter(|recorded| recorded.on_gpu());
@@ -294,8 +294,8 @@ impl Document {
         Some([*paper, *fastest])
     }
 
-    /// How many nanoseconds of slow motion a nanosecond of `trace` takes: more than one only if each
-    /// trace has a time scale of its own, and `trace` is not the longest.
+    /// How many nanoseconds of slow motion a nanosecond of `trace` takes: more than one only if
+    /// each trace has a time scale of its own, and `trace` is not the longest.
     #[must_use]
     pub fn stretch(&self, trace: &MessageTrace) -> f64 {
         if self.shown.is_none() || self.beside.is_none() {

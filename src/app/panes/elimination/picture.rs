@@ -114,8 +114,8 @@ pub(super) fn picture(
     (network.ids().map(node).collect(), lines)
 }
 
-/// The centres of the boxes in layers: causes above their effects, or in a Markov network, variables
-/// above those that come later in the file.
+/// The centres of the boxes in layers: causes above their effects, or in a Markov network,
+/// variables above those that come later in the file.
 fn in_layers(
     network: &Network,
     elimination: &HandElimination,

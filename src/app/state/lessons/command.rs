@@ -12,8 +12,8 @@ pub enum LessonCommand {
     Start(Arc<Lesson>),
     /// Read the lesson in this file, add it to the menu, and start it.
     OpenFile(PathBuf),
-    /// Go to the next step, after doing the task of the current step if the task is not done yet. If
-    /// there is more to see once the task is done, only do the task. At the last step, end the
+    /// Go to the next step, after doing the task of the current step if the task is not done yet.
+    /// If there is more to see once the task is done, only do the task. At the last step, end the
     /// lesson and return to the user's own work. Does nothing before the question of the current
     /// step is answered.
     Next,
