@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# fuzz/window.sh SECONDS SEED PROGRAM: random clicks, keys, scrolls and sizes in the real window, on a
-# virtual display. The seed decides the events; what they meet depends on the speed of the machine.
+# fuzz/window.sh SECONDS SEED PROGRAM: random clicks, keys, scrolls and sizes in the real window, on
+# a virtual display. The seed decides the events; what they meet depends on the speed of the machine.
 # Prints what it did. The exit code is 1 if the program crashed, panicked or did not end.
 set -euo pipefail
 if [ -z "${IN_VIRTUAL_DISPLAY:-}" ]; then
@@ -17,7 +17,7 @@ export HOME=$work XDG_RUNTIME_DIR=$work XDG_DATA_HOME=$work XDG_CONFIG_HOME=$wor
 unset WAYLAND_DISPLAY
 networks=(asia cancer insurance alarm barley)
 keys=(Tab Return Escape space Up Down Left Right F5 F1 ctrl+z ctrl+y ctrl+k ctrl+r plus minus a x 1)
-events=0 finds=0 windows=0 first='' last=''
+events=0 failures=0 windows=0 first='' last=''
 
 open_window() {
     "$program" "${networks[RANDOM % ${#networks[@]}]}" >>"$work/log" 2>&1 &
@@ -33,7 +33,7 @@ note_end() {
     wait "$pid" || code=$?
     pid=
     if [ $code != 0 ]; then
-        finds=$((finds + 1))
+        failures=$((failures + 1))
         echo "real window: ended with code $code"
     fi
 }
@@ -82,14 +82,14 @@ for attempt in 1 2 3; do
     done
 done
 if kill -0 "$pid" 2>/dev/null; then
-    finds=$((finds + 1))
+    failures=$((failures + 1))
     echo "real window: it does not end after $attempt requests"
 else
     note_end
 fi
 if grep -a 'panicked' "$work/log"; then
-    finds=$((finds + 1))
+    failures=$((failures + 1))
 fi
-echo "real window: $events executions in $seconds s, $finds finds, memory first $first," \
+echo "real window: $events executions in $seconds s, $failures failures, memory first $first," \
     "last $last, $windows windows, seed $seed"
-[ $finds = 0 ]
+[ $failures = 0 ]

@@ -46,7 +46,7 @@ pub fn json_for_terminal(text: &str) -> Cow<'_, str> {
 }
 
 /// `text`, or its beginning and its end with an ellipsis between them if it has more than `most`
-/// characters. To lay out a very long text takes the window seconds.
+/// characters. Laying out a very long text would take the window seconds.
 #[must_use]
 pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     if text.char_indices().nth(most).is_none() {

@@ -1,6 +1,6 @@
-//! Faults that cannot be had for real: engines that panic or lose their device, files that become
-//! pipes, damaged files of a crashed run. What happened is said, and nothing that a person made is
-//! lost.
+//! Faults that a test cannot cause for real: engines that panic or lose their device, files that
+//! become pipes, damaged files of a crashed run. What happened is said, and nothing that a person
+//! made is lost.
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! A monkey at the window: random clicks, drags, keys, scrolls, sizes and files, in this process
 //! and without a display. The same seed gives the same events, though threads of the window may
-//! answer at other times. `fuzz/long.sh` runs it for long.
+//! answer at other times. `fuzz/long.sh` runs it for as long as wanted.
 #![cfg(feature = "app")]
 
 mod common;

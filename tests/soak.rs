@@ -1,5 +1,6 @@
 //! A long random session with changes of evidence, switches of engine and cancellations. The
-//! posteriors must stay right and the memory must not grow. `fuzz/long.sh` runs it for long.
+//! posteriors must stay right and the memory must not grow. `fuzz/long.sh` runs it for as long as
+//! wanted.
 
 mod common;
 #[path = "common/long.rs"]

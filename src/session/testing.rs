@@ -1,6 +1,6 @@
 //! Networks at which the worker of a session panics, for tests.
 //!
-//! A panic of an engine can be had with an engine made for the test. Reading and compiling always
+//! A test causes a panic of an engine with an engine of its own. Reading and compiling always
 //! run the same code, so the worker itself panics at the step that the name of the network says.
 
 use std::sync::Arc;

@@ -137,7 +137,7 @@ impl Store {
 /// The entries in `folder`, in no particular order. Other files are skipped.
 pub(super) fn list(folder: &Path) -> io::Result<impl Iterator<Item = EntryId>> {
     let is_entry = |path: &PathBuf| {
-        // To read a pipe may take forever.
+        // Reading a pipe may take forever.
         let is_small_file =
             |metadata: fs::Metadata| metadata.is_file() && metadata.len() <= MAX_ENTRY_BYTES;
         path.extension().is_some_and(|extension| extension == "json")

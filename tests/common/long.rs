@@ -6,8 +6,8 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-/// Resident memory at the end of a run may exceed that after a tenth of the run by this much, in
-/// bytes, and by half. More is a leak: the input does not get larger during a run.
+/// Resident memory at the end of a run may be half as much again as after a tenth of the run, plus
+/// this many bytes. More is a leak: the input does not get larger during a run.
 const MEMORY_SLACK: u64 = 64 << 20;
 
 /// How long a run takes, and the numbers in its report.
@@ -18,7 +18,7 @@ pub struct LongRun {
     /// The seed of the random numbers.
     pub seed: u64,
     executions: u64,
-    finds: u64,
+    failures: u64,
     /// Resident memory in bytes after a tenth of the time.
     first_memory: Option<u64>,
 }
@@ -37,7 +37,7 @@ impl LongRun {
             time: Duration::from_secs(number("LONG_SECONDS", 10)),
             seed: number("LONG_SEED", 1),
             executions: 0,
-            finds: 0,
+            failures: 0,
             first_memory: None,
         }
     }
@@ -56,18 +56,18 @@ impl LongRun {
         self.executions += executions;
     }
 
-    /// Runs `work`. A panic is a find, reported with `how` to have it again.
+    /// Runs `work`. A panic is counted as a failure and reported with `how` it was caused.
     pub fn catch(&mut self, how: &str, work: impl FnOnce()) {
         if catch_unwind(AssertUnwindSafe(work)).is_err() {
-            self.finds += 1;
-            println!("{}: found by {how}", self.name);
+            self.failures += 1;
+            println!("{}: a failure by {how}", self.name);
         }
     }
 
     /// Prints the report.
     ///
     /// # Panics
-    /// If anything was found, or the memory has grown.
+    /// If anything failed, or the memory has grown.
     pub fn finish(self) {
         let last = resident_bytes();
         let mib = |bytes: Option<u64>| match bytes {
@@ -75,16 +75,16 @@ impl LongRun {
             None => "unknown".to_owned(),
         };
         println!(
-            "{}: {} executions in {:.0} s, {} finds, memory first {}, last {}, seed {}",
+            "{}: {} executions in {:.0} s, {} failures, memory first {}, last {}, seed {}",
             self.name,
             self.executions,
             self.started.elapsed().as_secs_f64(),
-            self.finds,
+            self.failures,
             mib(self.first_memory),
             mib(last),
             self.seed
         );
-        assert_eq!(self.finds, 0, "{}: finds", self.name);
+        assert_eq!(self.failures, 0, "{}: failures", self.name);
         if let (Some(first), Some(last)) = (self.first_memory, last) {
             assert!(last <= first / 2 * 3 + MEMORY_SLACK, "{}: the memory has grown", self.name);
         }

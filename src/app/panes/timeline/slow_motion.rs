@@ -1,5 +1,6 @@
-//! Slow motion: traces one above the other, with a line at the current time. They have a common time
-//! axis, except for two recorded runs: these take so different times that each has its own axis.
+//! Slow motion: traces one above the other, with a line at the current time. They have a common
+//! time axis, except for two recorded runs: these take so different times that each has its own
+//! axis.
 
 use eframe::egui::{
     Align2, Color32, FontId, Mesh, Painter, Rect, Response, RichText, Sense, Shape, Stroke, Ui,
