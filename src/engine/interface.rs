@@ -43,11 +43,11 @@ pub trait Engine: Send + Sync {
     /// out which entries are zero.
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast;
 
-    /// Allocates and fills the tables for `compiled`.
+    /// Loads `compiled`: allocates and fills the tables that the engine keeps.
     ///
     /// # Errors
     /// If the engine cannot run here, does not support the precision or the network, or needs more
-    /// memory than `options.memory`, or if the GPU fails.
+    /// memory than `options.memory` or than the machine has, or if the GPU fails.
     fn load(
         &self,
         compiled: &Arc<CompiledNetwork>,
@@ -64,9 +64,10 @@ pub trait Propagator: Send {
     /// posterior beyond rounding.
     ///
     /// # Errors
-    /// [`RunError::Impossible`] if the evidence has probability zero,
-    /// [`RunError::Cancelled`] once `watch` is cancelled,
-    /// [`RunError::Device`] if the GPU failed.
+    /// [`RunError::Impossible`] if the evidence has probability zero, [`RunError::Cancelled`] once
+    /// `watch` is cancelled, [`RunError::OutOfRange`] if numbers are out of range and there is too
+    /// little memory to compute the case again, [`RunError::Device`] if the GPU failed,
+    /// [`RunError::OutOfMemory`] if the machine has less memory than the forecast.
     ///
     /// # Panics
     /// If `evidence` names variables or states that the loaded network does not have, or does not
@@ -79,8 +80,8 @@ pub trait Propagator: Send {
     /// together. `watch` can cancel the call. It neither times nor counts messages of a batch.
     ///
     /// # Errors
-    /// Only if `watch` was cancelled. If a case has probability zero or the GPU fails, only the
-    /// answers concerned are errors.
+    /// Only if `watch` was cancelled. Any other error of [`run`](Self::run) is the answer to the
+    /// cases that it concerns.
     ///
     /// # Panics
     /// If a case names variables or states that the loaded network does not have, or does not

@@ -22,7 +22,8 @@ use crate::propagation::{
 ///
 /// # Errors
 /// If what the evidence leaves of the network needs more than half of the available memory, if a
-/// propagation would take longer than the engine accepts, or if the evidence has probability zero.
+/// propagation would take longer than the engine accepts, or if the propagation fails, for example
+/// because the evidence has probability zero.
 ///
 /// # Panics
 /// If `evidence` names variables or states that `network` does not have.
@@ -116,8 +117,8 @@ impl<'a> CaseQuery<'a> {
         }
     }
 
-    /// Why the device of the engine failed, if it did. From the block of cases in which this
-    /// happened, the default engine answers.
+    /// Why the device of the engine failed, if it did. The default engine then answers the block of
+    /// cases in which this happened, and all later ones.
     #[must_use]
     pub fn device_failure(&self) -> Option<&str> {
         self.device_failure.as_deref()
@@ -295,7 +296,7 @@ fn observed_by_all(cases: &[Evidence]) -> Vec<VariableId> {
 /// evidence is impossible, the error names the findings in conflict.
 ///
 /// # Errors
-/// If the evidence is impossible, `watch` was cancelled, or the GPU failed.
+/// If [`Propagator::run`] fails.
 pub fn propagate(
     propagator: &mut dyn Propagator,
     compiled: &CompiledNetwork,
@@ -321,8 +322,8 @@ pub fn propagate(
 /// conflict.
 ///
 /// # Errors
-/// If `watch` was cancelled or the GPU failed. An impossible case is an error only in its own
-/// answer.
+/// If `watch` was cancelled, or if a case fails as in [`Propagator::run`] for a reason other than
+/// impossible evidence. An impossible case is an error only in its own answer.
 pub fn propagate_batch(
     propagator: &mut dyn Propagator,
     compiled: &CompiledNetwork,
