@@ -6,7 +6,7 @@ mod common;
 use std::sync::Arc;
 
 use cliquescope::app::Workbench;
-use cliquescope::app::state::command::Command;
+use cliquescope::app::state::command::{Command, ViewCommand};
 use cliquescope::app::state::highlight::Item;
 use cliquescope::app::state::lessons::{LESSONS, LessonCommand};
 use cliquescope::app::widgets::targets;
@@ -339,7 +339,7 @@ fn a_question_is_answered_before_the_answer_is_shown() {
     harness.get_by_label("Do it for me").click();
     settle(&mut harness);
     harness.get_by_label_contains(because);
-    harness.get_by_label_contains("Not quite. It falls.");
+    harness.get_by_label_contains("Not quite: It falls.");
     harness.get_by_label("✔ It falls.");
     harness.get_by_label("✖ It rises.");
     // Both numbers side by side.
@@ -395,8 +395,7 @@ fn an_elimination_order_is_chosen_by_clicks_and_taken_back() {
     let mut harness = open("asia");
     let ctx = harness.ctx.clone();
     let elimination = cliquescope::app::state::pane::Pane::Elimination;
-    let show = cliquescope::app::state::command::ViewCommand::Show(elimination);
-    harness.state_mut().run_command(&ctx, show);
+    harness.state_mut().run_command(&ctx, ViewCommand::ToggleMaximised(elimination));
     harness.run_steps(4);
     harness.get_by_label("0 of 8 variables eliminated");
     harness.get_by_label_contains("Eliminate either: adds 8 fill edges").click();
@@ -423,12 +422,12 @@ fn the_lesson_about_the_gpu_plays_recorded_runs_on_scales_of_their_own() {
     let mut harness = open("asia");
     let lesson = LESSONS.iter().position(|lesson| lesson.id == "gpu-time").expect("shipped");
     start_lesson(&mut harness, lesson);
-    go_to_step(&mut harness, 5, 7);
+    go_to_step(&mut harness, 6, 8);
     harness.get_by_label("Show the answer").click();
     harness.run_steps(3);
-    harness.get_by_label_contains("Measured for this program, recorded on ");
+    harness.get_by_label_contains("We measured, recorded on ");
     harness.get_by_label_contains("conjecture");
-    go_to_step(&mut harness, 6, 7);
+    go_to_step(&mut harness, 7, 8);
     harness.get_by_label("Recorded GPU runs").click();
     settle(&mut harness);
     harness.get_by_label("Done");

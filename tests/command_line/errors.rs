@@ -134,6 +134,14 @@ fn window_options_are_checked_before_the_window_opens() {
     let (code, _, err) = run(&["--evidence", "smoke=yes"]);
     assert_eq!(code, 1);
     assert!(err.contains("--evidence needs a NETWORK"), "{err}");
+    #[cfg(feature = "app")]
+    {
+        let lesson = r#"{"title": "T", "network": "asia", "steps": [{"txt": "a"}]}"#;
+        let (_folder, path) = file("class.json", lesson);
+        let (code, _, err) = run(&["--lesson", path.to_str().unwrap()]);
+        assert_eq!(code, 1);
+        assert!(err.contains("class.json:1:") && err.contains("unknown field `txt`"), "{err}");
+    }
     let (code, _, err) = run(&["--engine", "reference", "--precision", "f32"]);
     assert_eq!(code, 1);
     assert!(err.contains("engine reference does not support f32"), "{err}");

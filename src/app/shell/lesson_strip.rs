@@ -15,7 +15,7 @@ use crate::app::theme::Palette;
 use crate::app::widgets::{equation, targets};
 
 /// Initial height of the strip in points: room for the longest text in a window of 1280 points.
-const HEIGHT: f32 = 138.0;
+const HEIGHT: f32 = 158.0;
 /// Minimum height of the strip in points: room for the buttons.
 const MIN_HEIGHT: f32 = 104.0;
 /// Width of the buttons in points.
@@ -23,7 +23,7 @@ const BUTTONS_WIDTH: f32 = 196.0;
 /// Maximum width of the text in points. In wider lines the eye loses its place.
 const MAX_TEXT_WIDTH: f32 = 760.0;
 /// Maximum share of the width left of the buttons that the compared numbers take.
-const COMPARISON_SHARE: f32 = 0.45;
+const COMPARISON_SHARE: f32 = 0.36;
 /// Distance of the frame's outer edge from its target in points: at most half of the space between
 /// widgets, so that the frame does not lie over a neighbour of the target.
 const FRAME_DISTANCE: f32 = 2.0;
@@ -109,12 +109,13 @@ fn ask(ui: &mut Ui, question: &Question, course: &Course, model: &Model, command
     });
     if is_revealed {
         let verdict = match course.prediction() {
-            Some(chosen) if question.right() == Some(chosen) => "Right. ",
-            Some(_) => "Not quite. ",
+            Some(chosen) if question.right() == Some(chosen) => "Right: ",
+            Some(_) => "Not quite: ",
             None => "",
         };
         let because = course.filled_in(&question.because, model);
-        ui.label(format!("{verdict}{} {because}", question.answer));
+        let answer = question.answer.trim_end_matches('.');
+        ui.label(format!("{verdict}{answer}. {because}"));
     }
 }
 
@@ -164,12 +165,12 @@ fn buttons(ui: &mut Ui, course: &Course, model: &Model, commands: &mut Commands)
             commands.push(LessonCommand::Back);
         }
         let has_task = course.step().action.is_some() && !is_open;
-        if has_task && is_done {
-            ui.label(RichText::new("Done").color(Palette::of(ui).posterior).strong());
-        } else if has_task && ui.button("Do it for me").clicked() {
-            commands.push(LessonCommand::DoIt);
-        } else {
+        if !has_task {
             ui.weak("Page Up, Page Down");
+        } else if is_done {
+            ui.label(RichText::new("Done").color(Palette::of(ui).posterior).strong());
+        } else if ui.button("Do it for me").clicked() {
+            commands.push(LessonCommand::DoIt);
         }
     });
     ui.horizontal(|ui| {

@@ -30,6 +30,7 @@ fn maximised(ui: &mut Ui, pane: Pane, panes: &mut Panes, model: &Model, commands
     let size = vec2(ui.available_width(), ui.spacing().interact_size.y + 4.0);
     // The bar is allocated before the button, which would otherwise lie below it.
     let (rect, bar) = ui.allocate_exact_size(size, Sense::click());
+    ui.painter().rect_filled(rect, 0, ui.visuals().panel_fill);
     if bar.double_clicked() {
         commands.push(ViewCommand::Restore);
     }

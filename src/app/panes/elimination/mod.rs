@@ -6,7 +6,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use eframe::egui::{Layout, RichText, Ui, UiBuilder, vec2};
+use eframe::egui::{Align, Button, Layout, RichText, Ui, UiBuilder};
 
 use crate::app::panes::common::empty_state;
 use crate::app::state::command::{Commands, EliminationCommand, ViewCommand};
@@ -23,6 +23,10 @@ use picture::{PictureKey, PictureStyle};
 const LIST_WIDTH: f32 = 400.0;
 /// Minimum width of the picture in points next to the list. In a narrower pane, the list is below.
 const MIN_PICTURE_WIDTH: f32 = 260.0;
+
+/// Minimum width in points for the legend of the lines. In a narrower pane, it would take the room of
+/// the list.
+const MIN_LEGEND_WIDTH: f32 = 420.0;
 
 /// The picture of the elimination and its view state.
 #[derive(Default)]
@@ -64,11 +68,11 @@ impl EliminationPane {
             list.min.x = whole.right() - LIST_WIDTH;
             graph.max.x = list.left() - 8.0;
         } else {
-            graph.max.y -= 0.55 * whole.height();
+            graph.max.y -= 0.62 * whole.height();
             list.min.y = graph.bottom() + 6.0;
         }
         ui.advance_cursor_after_rect(whole);
-        let down = Layout::top_down(eframe::egui::Align::Min);
+        let down = Layout::top_down(Align::Min);
         let inside = |rect| UiBuilder::new().max_rect(rect).layout(down);
         let in_picture = ui
             .scope_builder(inside(graph), |ui| {
@@ -179,14 +183,16 @@ fn toolbar(ui: &mut Ui, elimination: &HandElimination, commands: &mut Commands) 
                 EliminationCommand::Finish,
             ),
         ] {
-            let button = ui.add_enabled(enabled, eframe::egui::Button::new(title));
+            let button = ui.add_enabled(enabled, Button::new(title));
             if button.on_hover_text(hint).clicked() {
                 commands.push(command);
             }
         }
         let text = format!("{steps} of {all} variables eliminated");
         ui.label(RichText::new(text).weak());
+        if ui.available_width() >= MIN_LEGEND_WIDTH {
+            ui.weak("· solid: moral graph, dotted: fill edge, dashed: would be added");
+        }
     });
     ui.add_space(2.0);
-    ui.allocate_space(vec2(0.0, 0.0));
 }

@@ -14,6 +14,8 @@ use crate::network::{Network, VariableId};
 
 /// Height of a box in picture coordinates: room for the name and the place in the order.
 const BOX_HEIGHT: f32 = 38.0;
+/// Minimum width of a box in picture coordinates. A narrower one shows no place in the order.
+const MIN_BOX_WIDTH: f32 = 80.0;
 /// Approximate width of a letter of a name, in picture coordinates.
 const LETTER_WIDTH: f32 = 6.6;
 /// Width of a box without its name, in picture coordinates.
@@ -86,7 +88,7 @@ pub(super) fn picture(
 ) -> (Vec<PlacedNode>, Vec<PlacedEdge>) {
     let size = |id: VariableId| {
         let letters = network[id].name().chars().count() as f32;
-        vec2(BOX_MARGIN + LETTER_WIDTH * letters, BOX_HEIGHT)
+        vec2((BOX_MARGIN + LETTER_WIDTH * letters).max(MIN_BOX_WIDTH), BOX_HEIGHT)
     };
     let centres: Vec<Pos2> = match places {
         Some(places) => network.ids().map(|id| places[&id]).collect(),
@@ -107,7 +109,8 @@ pub(super) fn picture(
     let line = |edge: Edge| {
         let (a, b) = edge.ends();
         let [from, to] = [a, b].map(VariableId::index);
-        let path = arch(centres[from], centres[to]);
+        let bend = if matches!(edge, Edge::Moral(..)) { 0.08 } else { 0.22 };
+        let path = arch(centres[from], centres[to], bend);
         PlacedEdge { from, to, path, text: String::new() }
     };
     let lines = edges(network, elimination, pointed).into_iter().map(line).collect();
@@ -133,9 +136,10 @@ fn in_layers(
     layered::draw(sizes, &arcs, aspect).centres
 }
 
-/// A slightly curved line, which boxes between its ends do not hide.
-fn arch(from: Pos2, to: Pos2) -> Vec<Pos2> {
-    let across = (to - from).rot90() * 0.08;
+/// A curved line, so that a box between its ends does not hide it. In the middle its distance from
+/// the straight line is `bend` times the length of that line.
+fn arch(from: Pos2, to: Pos2, bend: f32) -> Vec<Pos2> {
+    let across = (to - from).rot90() * bend;
     let point = |index: usize| {
         let t = index as f32 / 8.0;
         from + (to - from) * t + across * (4.0 * t * (1.0 - t))
@@ -194,8 +198,8 @@ impl<'a> PictureStyle<'a> {
         let is_gone = done.is_eliminated(a) || done.is_eliminated(b);
         let (colour, line, width) = match edge {
             Edge::Moral(..) => (self.palette.line, Line::Solid, 1.6),
-            Edge::Fill(..) => (self.palette.fill, Line::Dotted, 2.4),
-            Edge::Preview(..) => (self.palette.fill, Line::Dashed, 2.4),
+            Edge::Fill(..) => (self.palette.fill, Line::Dotted, 1.6),
+            Edge::Preview(..) => (self.palette.fill, Line::Dashed, 1.6),
         };
         let colour = if is_gone { colour.lerp_to_gamma(self.background, 0.6) } else { colour };
         EdgeStyle { width, colour, line, on_top: !is_gone, ..EdgeStyle::default() }
