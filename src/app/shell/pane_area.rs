@@ -30,7 +30,9 @@ fn maximised(ui: &mut Ui, pane: Pane, panes: &mut Panes, model: &Model, commands
     let size = vec2(ui.available_width(), ui.spacing().interact_size.y + 4.0);
     // The bar is allocated before the button, which would otherwise lie below it.
     let (rect, bar) = ui.allocate_exact_size(size, Sense::click());
-    ui.painter().rect_filled(rect, 0, ui.visuals().panel_fill);
+    // Also behind the gap between the bar and the pane.
+    let ground = rect.expand2(vec2(0.0, ui.spacing().item_spacing.y));
+    ui.painter().rect_filled(ground, 0, ui.visuals().panel_fill);
     if bar.double_clicked() {
         commands.push(ViewCommand::Restore);
     }

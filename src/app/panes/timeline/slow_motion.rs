@@ -101,8 +101,7 @@ fn own_scales(ui: &mut Ui, traces: &[(String, &MessageTrace)]) {
     let Some((longer, shorter)) = seconds(0).zip(seconds(1)) else { return };
     let ratio = numbers::short(longer / shorter.max(1e-9));
     let text = format!(
-        "Recorded runs, each on a time scale of its own: the upper one took {ratio} times as long \
-         while every message was timed."
+        "Recorded runs, each on a time scale of its own (the upper one is {ratio} times as long)"
     );
     ui.label(RichText::new(text).strong().color(Palette::of(ui).warning));
 }
