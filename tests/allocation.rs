@@ -118,7 +118,6 @@ impl Scenario {
         })?;
         let of_run = |error| match error {
             RunError::OutOfMemory(error) => error.to_string(),
-            RunError::OutOfRange => panic!("the numbers are in range"),
             other => panic!("{other:?}"),
         };
         let watch = Watch::untimed(CancelToken::new());

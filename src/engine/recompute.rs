@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{BatchAnswers, GpuPropagator, LoadOptions, Propagator, RunError, cpu, default_engine};
+use super::{
+    BatchAnswers, GpuPropagator, LoadError, LoadOptions, Propagator, RunError, cpu, default_engine,
+};
 use crate::cancel::Cancelled;
 use crate::network::Evidence;
 use crate::potential::Precision;
@@ -49,7 +51,10 @@ impl Recomputing {
                     let precision = Precision::F64;
                     let options = LoadOptions { precision, form, memory, ..self.options };
                     let loaded = default_engine().load(&self.compiled, &options);
-                    loaded.map_err(|_| RunError::OutOfRange)?
+                    loaded.map_err(|error| match error {
+                        LoadError::OutOfMemory { error, .. } => error.into(),
+                        _ => RunError::OutOfRange,
+                    })?
                 }
                 Precision::F64 => {
                     Box::new(cpu::wide(&self.compiled, self.options.threads, memory)?)
