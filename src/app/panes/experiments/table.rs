@@ -87,9 +87,10 @@ impl Heading {
     }
 
     fn show(&self, ui: &mut Ui) {
-        let layout = match self.is_text {
-            true => Layout::left_to_right(Align::Center),
-            false => Layout::right_to_left(Align::Center),
+        let layout = if self.is_text {
+            Layout::left_to_right(Align::Center)
+        } else {
+            Layout::right_to_left(Align::Center)
         };
         ui.with_layout(layout, |ui| {
             let label = ui.label(RichText::new(&self.text).strong().small());
@@ -117,9 +118,10 @@ fn show_sticky(ui: &Ui, headings: &[(Rect, Heading)]) {
     let font = TextStyle::Small.resolve(ui.style());
     for (place, Heading { text, is_text, .. }) in headings {
         let place = place.translate(down);
-        let (at, align) = match is_text {
-            true => (place.left_center(), Align2::LEFT_CENTER),
-            false => (place.right_center(), Align2::RIGHT_CENTER),
+        let (at, align) = if *is_text {
+            (place.left_center(), Align2::LEFT_CENTER)
+        } else {
+            (place.right_center(), Align2::RIGHT_CENTER)
         };
         let column = painter.with_clip_rect(place.intersect(visible));
         column.text(at, align, text, font.clone(), ui.visuals().strong_text_color());

@@ -83,10 +83,12 @@ pub(super) fn draw_marker(
 ) {
     let background = ui.visuals().extreme_bg_color;
     let line = Stroke::new(0.4 * radius, colour);
-    let (fill, outline) = match marker.is_filled {
-        true if radius < DOT_RADIUS => (colour, Stroke::NONE),
-        true => (colour, Stroke::new(1.0, background)),
-        false => (background, line),
+    let (fill, outline) = if !marker.is_filled {
+        (background, line)
+    } else if radius < DOT_RADIUS {
+        (colour, Stroke::NONE)
+    } else {
+        (colour, Stroke::new(1.0, background))
     };
     let corners = marker.form.corners();
     let place = |&(x, y): &(f32, f32)| centre + radius * egui::vec2(x, y);

@@ -182,9 +182,10 @@ impl PanelView<'_> {
                 ScreenShape::Bar(_) => {}
                 ScreenShape::Dot(centre) => {
                     let (marker, colour) = (markers[point.series], colours[point.series]);
-                    let (radius, colour) = match series.points.len() > MANY_DOTS {
-                        true => (SMALL_DOT_RADIUS, colour.gamma_multiply(0.75)),
-                        false => (DOT_RADIUS, colour),
+                    let (radius, colour) = if series.points.len() > MANY_DOTS {
+                        (SMALL_DOT_RADIUS, colour.gamma_multiply(0.75))
+                    } else {
+                        (DOT_RADIUS, colour)
                     };
                     draw_marker(ui, &painter, centre, radius, marker, colour);
                 }
