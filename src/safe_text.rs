@@ -52,9 +52,9 @@ pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     if text.char_indices().nth(most).is_none() {
         return Cow::Borrowed(text);
     }
-    let half = most.saturating_sub(1) / 2;
-    let start = text.char_indices().nth(half).map_or(text.len(), |(at, _)| at);
-    let end = text.char_indices().rev().take(half).last().map_or(text.len(), |(at, _)| at);
+    let (first, last) = (most / 2, most.saturating_sub(1) / 2);
+    let start = text.char_indices().nth(first).map_or(text.len(), |(at, _)| at);
+    let end = text.char_indices().rev().take(last).last().map_or(text.len(), |(at, _)| at);
     Cow::Owned(format!("{}\u{2026}{}", &text[..start], &text[end..]))
 }
 
@@ -96,7 +96,7 @@ mod tests {
     fn only_a_long_text_is_shortened_and_keeps_both_ends() {
         assert_eq!(shortened("\u{e9}bcde", 5), "\u{e9}bcde");
         assert_eq!(shortened("\u{e9}bcdef", 5), "\u{e9}b\u{2026}ef");
-        assert_eq!(shortened("abc", 2), "\u{2026}");
+        assert_eq!(shortened("abc", 2), "a\u{2026}");
     }
 
     #[test]

@@ -60,7 +60,7 @@ fn a_panic_at_any_step_becomes_an_update_and_the_worker_continues() {
         }
     };
     let session = Session::start(|| {});
-    for (serial, step) in (0..).zip([Step::Open, Step::Compile, Step::Load, Step::Propagate]) {
+    for (serial, step) in (0..).zip([Step::Open, Step::Compile, Step::Load, Step::Prior]) {
         session.submit(request(source_that_panics_at(step), 2 * serial));
         let update = last(&session);
         let Update::Failed(found, Failure::Panicked(message)) = update else {

@@ -6,6 +6,7 @@ use rayon::slice::{ParallelSlice, ParallelSliceMut};
 use super::buffers::{Buffers, PART};
 use super::number::Number;
 use super::tile;
+use crate::allocate;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::engine::bounds::Bounds;
 use crate::lowering::{Group, LoopNest, Step};
@@ -211,7 +212,9 @@ impl<'a, T: Number> Chunk<'a, T> {
         }
         let levels = nest.levels.len();
         let tiles = nest.levels.iter().filter(|level| !level.tables.is_empty()).count();
-        let mut tiles = vec![T::ZERO; (tiles + 1) * nest.tile];
+        let entries = (tiles + 1) * nest.tile;
+        let mut tiles = allocate::with_capacity(entries);
+        tiles.resize(entries, T::ZERO);
         // The empty product.
         tiles[..nest.tile].fill(T::ONE);
         Self {
