@@ -45,7 +45,7 @@ const NAMES: [(&str, &str); 18] = [
     ("time", "time of a propagation"),
     ("recorded_naive", "gpu-paper, naive layout"),
     ("recorded_interleaved", "gpu-paper, interleaved layout"),
-    ("recorded_gpu", "gpu"),
+    ("recorded_gpu", "engine gpu"),
     ("recorded_card", "recorded"),
     ("interleaved_faster", "networks faster when interleaved"),
     ("hand_fill", "your fill edges"),
