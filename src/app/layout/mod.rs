@@ -56,6 +56,20 @@ pub fn s_curve(from: Pos2, to: Pos2, axis: Vec2) -> Vec<Pos2> {
     (0..=SEGMENTS).map(point).collect()
 }
 
+/// A line from `from` to `to` in the shape of an arch, as a polyline. It is `rise` times as high as
+/// long.
+#[must_use]
+pub fn arch(from: Pos2, to: Pos2, rise: f32) -> Vec<Pos2> {
+    /// Number of straight segments of the polyline.
+    const SEGMENTS: usize = 8;
+    let across = (to - from).rot90() * rise;
+    let point = |index: usize| {
+        let t = index as f32 / SEGMENTS as f32;
+        from + (to - from) * t + across * (4.0 * t * (1.0 - t))
+    };
+    (0..=SEGMENTS).map(point).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,5 +81,12 @@ mod tests {
         assert_eq!((curve[0], curve[curve.len() - 1]), (pos2(0.0, 0.0), pos2(40.0, 100.0)));
         assert!(curve[1].x < 2.0 && curve[1].y > 5.0);
         assert!(curve[9].x > 38.0 && curve[9].y < 95.0);
+    }
+
+    #[test]
+    fn an_arch_is_highest_in_its_middle() {
+        let line = arch(pos2(0.0, 0.0), pos2(100.0, 0.0), 0.1);
+        assert_eq!((line[0], line[8]), (pos2(0.0, 0.0), pos2(100.0, 0.0)));
+        assert!((line[4] - pos2(50.0, -10.0)).length() < 1e-3, "{line:?}");
     }
 }

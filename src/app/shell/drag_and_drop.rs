@@ -35,8 +35,8 @@ pub(crate) fn show(ctx: &Context, network_is_open: bool, commands: &mut Commands
     }
 }
 
-/// Whether `path` has the extension of an evidence format. Other files are taken for networks. A
-/// lesson has the extension of evidence, too, and only its content tells which it is.
+/// Whether `path` has the extension of an evidence format. Other files are taken for networks.
+/// Lessons have the extension of an evidence format too; only their content tells them apart.
 fn is_evidence(path: &Path) -> bool {
     CaseFormat::by_extension(&path.to_string_lossy()).is_some()
 }

@@ -44,7 +44,7 @@ fn mode_choice(
     commands: &mut Commands,
 ) {
     let has_trace = document.is_some_and(|document| document.traced_nanoseconds() > 0.0);
-    let plays_recorded = document.is_some_and(|document| document.beside.is_some());
+    let plays_recorded = document.is_some_and(|document| document.second_shown.is_some());
     let along_plan = mode == SteppingMode::Plan;
     let is_slow = !along_plan && !plays_recorded;
     if ui.selectable_label(along_plan, "Message by message").clicked() && !along_plan {

@@ -45,7 +45,7 @@ pub struct Document {
     pub shown: Option<RecordedRunRef>,
     /// The recorded run that slow motion plays next to the one that is [shown](Self::shown), in
     /// place of this machine's newest run. Each of the two then has a time scale of its own.
-    pub beside: Option<RecordedRunRef>,
+    pub second_shown: Option<RecordedRunRef>,
     /// The run that was kept to be compared with others.
     pub kept: Option<Arc<KeptRun>>,
     /// The watch of the running propagation.
@@ -105,7 +105,7 @@ impl Document {
             result: None,
             recorded: Vec::new(),
             shown: None,
-            beside: None,
+            second_shown: None,
             kept: None,
             running: None,
             snapshot: None,
@@ -250,10 +250,11 @@ impl Document {
     }
 
     /// The traces that slow motion plays: up to two traces of finished propagations that fit the
-    /// current tree, each with a title. The recorded runs on a GPU that slow motion was asked to
-    /// play side by side come first, the longer one before the other. Otherwise, if a recording is
-    /// shown, its trace comes first, and then this machine's newest trace. Otherwise this machine's
-    /// newest trace comes first, and then the trace of a recorded run on a GPU.
+    /// current tree, each with a title.
+    ///
+    /// * If [two recorded runs](Self::second_shown) are shown: their traces, the longer one first.
+    /// * If one recorded run is shown: its trace, and then this machine's newest trace.
+    /// * Otherwise: this machine's newest trace, and then the trace of a recorded run on a GPU.
     #[must_use]
     pub fn traces_to_compare(&self) -> Vec<(String, &MessageTrace)> {
         let result = self.result.as_ref().filter(|result| self.is_on_current_tree(result));
@@ -266,8 +267,8 @@ impl Document {
             let name = format!("{}, {}", recorded.engine(), recorded.credit());
             recorded.trace().map(|trace| (name, trace))
         };
-        if let Some((shown, beside)) = self.shown.as_ref().zip(self.beside.as_ref()) {
-            let mut both: Vec<_> = [shown, beside].into_iter().filter_map(with_title).collect();
+        if let Some((shown, second)) = self.shown.as_ref().zip(self.second_shown.as_ref()) {
+            let mut both: Vec<_> = [shown, second].into_iter().filter_map(with_title).collect();
             both.sort_by_key(|(_, trace)| std::cmp::Reverse(trace.elapsed));
             return both;
         }
@@ -282,8 +283,8 @@ impl Document {
         }
     }
 
-    /// The recorded runs of the engine of the paper and of the fastest other engine on a GPU, if
-    /// both fit the current tree.
+    /// The recorded runs of engine `gpu-paper` and of the fastest other engine on a GPU, if both
+    /// fit the current tree.
     #[must_use]
     pub fn recorded_gpu_runs(&self) -> Option<[RecordedRunRef; 2]> {
         let on_gpu = || self.recorded.iter().filter(|recorded| recorded.on_gpu());
@@ -294,11 +295,11 @@ impl Document {
         Some([*paper, *fastest])
     }
 
-    /// How many nanoseconds of slow motion a nanosecond of `trace` takes: more than one only if
-    /// each trace has a time scale of its own, and `trace` is not the longest.
+    /// The length of a nanosecond of `trace` on the time axis of slow motion, in nanoseconds. It is
+    /// more than one only if each trace has a time scale of its own and `trace` is not the longest.
     #[must_use]
     pub fn stretch(&self, trace: &MessageTrace) -> f64 {
-        if self.shown.is_none() || self.beside.is_none() {
+        if self.shown.is_none() || self.second_shown.is_none() {
             return 1.0;
         }
         self.traced_nanoseconds() / (trace.elapsed.as_nanos() as f64).max(1.0)

@@ -11,8 +11,8 @@ use crate::graph::{
 };
 use crate::network::VariableId;
 
-/// Maximum number of variables of a network that can be eliminated by hand. With more, nobody does
-/// it, and each step would take noticeably long.
+/// Maximum number of variables of a network that can be eliminated by hand. With more, an order
+/// takes too many clicks, and each step noticeably long.
 pub const MAX_VARIABLES: usize = 300;
 
 /// A command about the elimination by hand.

@@ -51,6 +51,7 @@ impl Notices {
     }
 }
 
+/// `message`, shortened to [`MAX_CHARACTERS`] and broken into lines.
 fn wrapped(message: &str) -> String {
     numbers::wrapped(&shortened(message, MAX_CHARACTERS), COLUMNS)
 }

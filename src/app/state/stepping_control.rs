@@ -65,18 +65,19 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: StepCommand) 
     ctx.request_repaint();
 }
 
-/// Chooses the runs that slow motion plays after `command`: both recorded runs on a GPU, or those
-/// that it plays anyway. Returns `false` if there are no such recordings.
+/// Chooses the runs that slow motion plays after `command`: for
+/// [`RecordedRuns`](StepCommand::RecordedRuns) two recorded runs on a GPU. Returns `false` if there
+/// are no such recordings.
 fn choose_runs(core: &mut Core, command: StepCommand) -> bool {
     let Some(document) = core.document() else { return true };
     match command {
         StepCommand::RecordedRuns => {
             let Some([paper, fastest]) = document.recorded_gpu_runs() else { return false };
-            (document.shown, document.beside) = (Some(paper), Some(fastest));
+            (document.shown, document.second_shown) = (Some(paper), Some(fastest));
         }
         StepCommand::Begin | StepCommand::SlowMotion | StepCommand::End => {
             // The recording was shown only for slow motion.
-            if document.beside.take().is_some() {
+            if document.second_shown.take().is_some() {
                 document.shown = None;
             }
         }

@@ -78,7 +78,7 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: ViewCommand) 
         ViewCommand::ShowFillEdges(show) => core.model.fill_edges = show,
         ViewCommand::ShowRecording(recorded) => {
             if let Some(document) = core.document() {
-                (document.shown, document.beside) = (recorded, None);
+                (document.shown, document.second_shown) = (recorded, None);
             }
         }
         ViewCommand::EditLikelihood(variable) => {

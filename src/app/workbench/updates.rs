@@ -126,7 +126,7 @@ impl Workbench {
         let recordings = core.model.recordings;
         if let Some(document) = core.document() {
             document.recorded = RecordedRunRef::on_tree(recordings, &document.title(), &compiled);
-            (document.shown, document.beside) = (None, None);
+            (document.shown, document.second_shown) = (None, None);
             document.compiled = Some(compiled);
             document.running = None;
             document.engine_bytes = None;

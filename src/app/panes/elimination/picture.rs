@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use eframe::egui::{Color32, Pos2, Stroke, Ui, Vec2, vec2};
 
-use crate::app::layout::layered;
+use crate::app::layout::{arch, layered};
 use crate::app::state::elimination::HandElimination;
 use crate::app::theme::Palette;
 use crate::app::widgets::graph_view::edge::{EdgeStyle, Line};
@@ -20,6 +20,12 @@ const MIN_BOX_WIDTH: f32 = 80.0;
 const LETTER_WIDTH: f32 = 6.6;
 /// Width of a box without its name, in picture coordinates.
 const BOX_MARGIN: f32 = 26.0;
+/// Height of the arch of an edge of the moral graph, as a share of its length. With less, boxes
+/// between the ends of an edge hide it.
+const MORAL_RISE: f32 = 0.08;
+/// Height of the arch of a fill edge, as a share of its length. With less, it is hard to tell from
+/// the edges of the moral graph.
+const FILL_RISE: f32 = 0.22;
 
 /// Everything that the picture depends on, except the theme.
 #[derive(Clone, PartialEq)]
@@ -30,6 +36,7 @@ pub(super) struct PictureKey {
 }
 
 impl PictureKey {
+    /// The key of the current frame. `pointed` is the variable under the pointer.
     pub fn new(elimination: &HandElimination, pointed: Option<VariableId>) -> Self {
         let order = elimination.done.steps().iter().map(|step| step.variable).collect();
         Self { serial: elimination.serial, order, pointed }
@@ -53,6 +60,7 @@ pub(super) enum Edge {
 }
 
 impl Edge {
+    /// Both variables.
     fn ends(self) -> (VariableId, VariableId) {
         match self {
             Self::Moral(a, b) | Self::Fill(a, b) | Self::Preview(a, b) => (a, b),
@@ -109,8 +117,8 @@ pub(super) fn picture(
     let line = |edge: Edge| {
         let (a, b) = edge.ends();
         let [from, to] = [a, b].map(VariableId::index);
-        let bend = if matches!(edge, Edge::Moral(..)) { 0.08 } else { 0.22 };
-        let path = arch(centres[from], centres[to], bend);
+        let rise = if matches!(edge, Edge::Moral(..)) { MORAL_RISE } else { FILL_RISE };
+        let path = arch(centres[from], centres[to], rise);
         PlacedEdge { from, to, path, text: String::new() }
     };
     let lines = edges(network, elimination, pointed).into_iter().map(line).collect();
@@ -136,20 +144,10 @@ fn in_layers(
     layered::draw(sizes, &arcs, aspect).centres
 }
 
-/// A curved line, so that a box between its ends does not hide it. In the middle its distance from
-/// the straight line is `bend` times the length of that line.
-fn arch(from: Pos2, to: Pos2, bend: f32) -> Vec<Pos2> {
-    let across = (to - from).rot90() * bend;
-    let point = |index: usize| {
-        let t = index as f32 / 8.0;
-        from + (to - from) * t + across * (4.0 * t * (1.0 - t))
-    };
-    (0..=8).map(point).collect()
-}
-
 /// The colours of boxes and lines.
 pub(super) struct PictureStyle<'a> {
     elimination: &'a HandElimination,
+    /// The variable under the pointer.
     pointed: Option<VariableId>,
     /// The variables that eliminating `pointed` would connect.
     neighbours: Vec<VariableId>,
@@ -160,6 +158,7 @@ pub(super) struct PictureStyle<'a> {
 }
 
 impl<'a> PictureStyle<'a> {
+    /// The styles of the current frame.
     pub fn new(ui: &Ui, elimination: &'a HandElimination, pointed: Option<VariableId>) -> Self {
         let visuals = ui.visuals();
         let remains = pointed.filter(|variable| !elimination.done.is_eliminated(*variable));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use eframe::egui::{Pos2, Vec2};
 
-use crate::app::layout::{from_file, layered};
+use crate::app::layout::{arch, from_file, layered};
 use crate::app::widgets::graph_view::chart::{CHART_BOTTOM, CHART_MARGIN, CHART_TOP, NUMBER_WIDTH};
 use crate::app::widgets::graph_view::node::NodeText;
 use crate::app::widgets::graph_view::{PlacedEdge, PlacedNode};
@@ -34,6 +34,9 @@ const LABEL_LETTER_WIDTH: f32 = 5.3;
 const MARK_WIDTH: f32 = 12.0;
 /// Maximum width of the names of states. Longer names are shortened.
 const MAX_LABEL_WIDTH: f32 = 62.0;
+/// Height of the arch of a moral or fill edge, as a share of its length. With less, an edge between
+/// boxes of the same layer is hidden by the boxes between them.
+const RISE: f32 = 0.12;
 
 /// What a line of the picture stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +111,7 @@ pub fn picture(
     if let Some(compiled) = compiled {
         for edge in edges_of_triangulation(network, compiled) {
             let (a, b) = edge.ends();
-            paths.push(arch(centres[a.index()], centres[b.index()]));
+            paths.push(arch(centres[a.index()], centres[b.index()], RISE));
             edges.push(edge);
         }
     }
@@ -181,19 +184,4 @@ fn edges_of_triangulation(network: &Network, compiled: &CompiledNetwork) -> Vec<
     edges.extend(moral.map(|(a, b)| Edge::Moral(a, b)));
     edges.extend(compiled.fill_edges().iter().map(|&(a, b)| Edge::Fill(a, b)));
     edges
-}
-
-/// A slightly curved line, so that an edge between boxes of the same layer is not hidden by the
-/// boxes between them.
-fn arch(from: Pos2, to: Pos2) -> Vec<Pos2> {
-    /// Height of the arch as a share of its length.
-    const RISE: f32 = 0.12;
-    /// Number of straight segments.
-    const SEGMENTS: usize = 8;
-    let across = (to - from).rot90() * RISE;
-    let point = |index: usize| {
-        let t = index as f32 / SEGMENTS as f32;
-        from + (to - from) * t + across * (4.0 * t * (1.0 - t))
-    };
-    (0..=SEGMENTS).map(point).collect()
 }

@@ -49,7 +49,7 @@ pub(super) fn show(
     commands: &mut Commands,
 ) {
     let traces = document.traces_to_compare();
-    let has_own_axes = document.beside.is_some();
+    let has_own_axes = document.second_shown.is_some();
     if has_own_axes {
         own_scales(ui, &traces);
     }

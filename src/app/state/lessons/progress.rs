@@ -62,7 +62,7 @@ pub(super) fn is_done(action: &Action, model: &Model) -> bool {
                     && stepping.player.step() == compiled.plan().messages().len()
             })
         }
-        Action::RecordedRuns => model.stepping.is_some() && document.beside.is_some(),
+        Action::RecordedRuns => model.stepping.is_some() && document.second_shown.is_some(),
         Action::SlowMotion => {
             model.stepping.is_some_and(|stepping| stepping.mode == SteppingMode::SlowMotion)
         }

@@ -144,10 +144,10 @@ impl<'a> Packer<'a> {
         let folds = Folds::new(tree, &packer.heavy);
         for &vertex in tree.order.iter().rev() {
             let children = &tree.children[vertex];
-            let mut found = packer.beside(vertex, children, false);
+            let mut found = packer.next_to(vertex, children, false);
             if folds.is_cell(vertex) {
                 let others = packer.other_children(vertex);
-                let mut cells = packer.beside(vertex, &others, true);
+                let mut cells = packer.next_to(vertex, &others, true);
                 cells.retain(Packing::has_root_on_top);
                 packer.cells[vertex] = efficient(cells, packer.max_packings);
             }
@@ -167,7 +167,7 @@ impl<'a> Packer<'a> {
     }
 
     /// Packings in which the subtrees of `children` are in stacks or shelves next to `vertex`.
-    fn beside(&self, vertex: usize, children: &[usize], without_heavy: bool) -> Vec<Packing> {
+    fn next_to(&self, vertex: usize, children: &[usize], without_heavy: bool) -> Vec<Packing> {
         if children.is_empty() {
             return vec![Packing { without_heavy, ..Packing::leaf(self.sizes[vertex]) }];
         }
