@@ -446,5 +446,5 @@ fn the_lesson_about_the_gpu_plays_recorded_runs_on_scales_of_their_own() {
     harness.get_by_label("Message by message").click();
     settle(&mut harness);
     let document = harness.state().model().document.as_ref().expect("a network is open");
-    assert!(document.shown.is_none() && document.beside.is_none());
+    assert!(document.shown.is_none() && document.second_shown.is_none());
 }
