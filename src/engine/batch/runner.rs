@@ -155,7 +155,9 @@ mod tests {
         tolerance: f64,
     ) {
         let Some(mut runner) = BatchRunner::<T>::new(compiled, 3, BYTES) else {
-            assert!(compiled.network().variables().is_empty());
+            // Or the product of the factors of a clique may underflow.
+            let network = compiled.network();
+            assert!(network.variables().is_empty() || !network.is_bayesian());
             return;
         };
         let expected = expected_answers(compiled, cases);

@@ -365,7 +365,9 @@ mod tests {
     fn the_twin_agrees_with_single_runs_of_the_sequential_engine() {
         for (compiled, cases) in networks() {
             let Some(mut twin) = twin(&compiled) else {
-                assert!(compiled.network().variables().is_empty());
+                // Or the product of the factors of a clique may underflow.
+                let network = compiled.network();
+                assert!(network.variables().is_empty() || !network.is_bayesian());
                 continue;
             };
             let options = load_options(Precision::F64);
