@@ -44,7 +44,8 @@ fn bench_writes_a_record_per_network_engine_and_case() {
                 "total_clique_entries",
                 "messages",
                 "peak_bytes",
-                "savings"
+                "savings",
+                "recomputed"
             ]
         );
         let ms = |key: &str| record["propagate_ms"][key].as_f64().unwrap();
