@@ -54,9 +54,8 @@ fn a_panic_at_any_step_becomes_an_update_and_the_worker_continues() {
         run_serial: 0,
     };
     let last = |session: &Session| loop {
-        match session.wait().1 {
-            update @ (Update::Idle | Update::Failed(..)) => return update,
-            _ => {}
+        if let update @ (Update::Idle | Update::Failed(..)) = session.wait().1 {
+            return update;
         }
     };
     let session = Session::start(|| {});

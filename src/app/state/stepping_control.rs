@@ -75,11 +75,11 @@ fn choose_runs(core: &mut Core, command: StepCommand) -> bool {
             let Some([paper, fastest]) = document.recorded_gpu_runs() else { return false };
             (document.shown, document.second_shown) = (Some(paper), Some(fastest));
         }
-        StepCommand::Begin | StepCommand::SlowMotion | StepCommand::End => {
-            // The recording was shown only for slow motion.
-            if document.second_shown.take().is_some() {
-                document.shown = None;
-            }
+        // The recording was shown only for slow motion.
+        StepCommand::Begin | StepCommand::SlowMotion | StepCommand::End
+            if document.second_shown.take().is_some() =>
+        {
+            document.shown = None;
         }
         _ => {}
     }
