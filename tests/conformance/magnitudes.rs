@@ -219,7 +219,7 @@ pub fn a_chain_of_10_000_observations(subject: &Subject) {
         let found = subject.propagate(&compiled, &evidence).unwrap();
         let expected = 0.25_f64.ln() + 9_998.0 * unlikely.ln();
         subject.assert_close_ln(found.ln_p_evidence(), expected, format_args!("{unlikely}"));
-        let row = &table[(9_998 % 2) * 2..][..2];
+        let row = &table[..2];
         subject.assert_close(found.of(last), row, format_args!("{unlikely}"));
     }
 }
