@@ -13,7 +13,7 @@
 //! | kernel overhead: launches and copies | yellow |
 //! | execution of kernels | indigo |
 //! | engines | see [`ENGINE_SERIES`] |
-//! | size of a table | [`size_ramp`]: from dark blue through grey to yellow |
+//! | size of a table | [`value_ramp`]: from dark blue through grey to yellow |
 //!
 //! Bluish green, blue, orange and yellow are hues of Okabe and Ito ("Color Universal Design",
 //! 2008), lightened for the dark theme and darkened for text on white. People with any kind of

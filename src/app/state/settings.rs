@@ -1,7 +1,6 @@
 //! The user's settings, stored between runs.
 //!
-//! The settings have a [file of their own](crate::app::state::settings_file). eframe stores only the
-//! position and size of the window.
+//! The settings have a file of their own. eframe stores only the position and size of the window.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
