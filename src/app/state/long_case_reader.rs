@@ -24,7 +24,8 @@ use crate::session::Job;
 /// other read.
 const MARGIN: usize = 50;
 
-/// The window is drawn again whenever so many more cases were found.
+/// Number of newly found cases after which the reader asks for a new frame, so that the window shows
+/// the progress. A smaller number only costs more frames.
 const CASES_PER_FRAME: usize = 1 << 16;
 
 /// What a job finds in a file.
@@ -214,8 +215,8 @@ impl LongCaseReader {
     }
 }
 
-/// The evidence of those of `cases` that have no mistake, each with a name. A case without a name is
-/// named after the file at `path`. Shows the user the first mistake.
+/// The name and the evidence of every case without a mistake. A case without a name is named after
+/// the file at `path`. Shows the user the first mistake in the other cases.
 pub(crate) fn without_mistakes(
     core: &mut Core,
     path: &Path,

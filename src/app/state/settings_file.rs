@@ -128,8 +128,8 @@ fn readable_fields(content: &[u8]) -> (Map<String, Value>, Vec<String>) {
     (readable, unreadable)
 }
 
-/// Writes `content`, that of the settings file at `path`, to the first free name of settings.bad,
-/// settings.2.bad and so on. Returns the path of the copy.
+/// Writes a copy of the settings file at `path`, whose bytes are `content`. The copy is called
+/// settings.bad, or if that exists settings.2.bad, and so on. Returns the path of the copy.
 fn set_aside(path: &Path, content: &[u8]) -> io::Result<PathBuf> {
     for number in 1_u32.. {
         let extension = if number == 1 { "bad".to_owned() } else { format!("{number}.bad") };
@@ -188,7 +188,8 @@ fn merge(
     theirs
 }
 
-/// Our items, then those of their items that we do not have and did not remove; at most `limit`.
+/// The list of this window, followed by the items that only the other window's list has, without
+/// those that this window removed; at most `limit` items.
 /// Items with the same `key` are the same.
 fn merge_lists(
     before: Option<&Value>,

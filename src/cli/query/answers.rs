@@ -104,7 +104,7 @@ impl Formatter {
         Self { format, context, header, footer, prefixes, suffix, is_first: true, number }
     }
 
-    /// Appends to `text` the answer to the case `row`: the posteriors, or why there are none.
+    /// Appends the answer to a case to `text`: its posteriors, or the reason why it has none.
     /// `evidence` is missing if the case could not be read.
     pub fn append(
         &mut self,
@@ -279,7 +279,7 @@ impl std::fmt::Display for Failure<'_> {
 
 /// The parts of the table of all posteriors: the headings, then what is before each probability.
 fn text_prefixes(network: &Network) -> Vec<String> {
-    // Stands for a probability, which is written with as many characters, and is part of no name.
+    // A placeholder as long as a written probability. No name is expected to have its characters.
     const PROBABILITY: &str =
         "\u{e000}\u{e000}.\u{e000}\u{e000}\u{e000}\u{e000}\u{e000}\u{e000}\u{e000}\u{e000}";
     let mut table = Table::new([Align::Left, Align::Left, Align::Right]);
