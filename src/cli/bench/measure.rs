@@ -150,9 +150,10 @@ pub struct OneAtATime {
 }
 
 /// Times `repeat` propagations of all cases together, after one for warming up. The cases come in
-/// `blocks`, each of which is propagated as often; a time is the sum over all blocks. For
-/// comparison, also propagates the first cases one at a time; each of these propagations may reuse
-/// results of the one before.
+/// `blocks`. Each block is propagated that often, and the times of its first propagation are added
+/// to those of the first propagation of the other blocks, and so on. For comparison, also
+/// propagates the first cases one at a time; each of these propagations may reuse results of the
+/// one before.
 pub fn batch<'c>(
     propagator: &mut dyn Propagator,
     blocks: impl Iterator<Item = Result<Cow<'c, [Evidence]>, String>>,

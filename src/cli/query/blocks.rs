@@ -16,8 +16,8 @@ const MAX_CASES: usize = 8192;
 /// [`MAX_CASES`]. A small first block has its answers early.
 const FIRST_CASES: usize = 256;
 
-/// Maximum size in bytes of the evidence and the posteriors of a block. Five blocks are in memory
-/// at most, of which at most three have posteriors.
+/// Maximum size in bytes of the evidence and the posteriors of a block. At most five blocks are in
+/// memory at the same time, and at most three of these have posteriors.
 const MAX_BYTES: usize = 24 << 20;
 
 /// A case without its evidence.
@@ -64,7 +64,7 @@ impl Block {
 pub struct Blocks {
     /// `None` for a single case without a file.
     reader: Option<CaseReader<Arc<Network>>>,
-    /// Findings that replace those of each case.
+    /// Findings for all cases. They replace a case's own findings on the same variables.
     shared: Evidence,
     /// Number of cases in the next block.
     size: usize,
