@@ -12,7 +12,7 @@ mod mutate;
 use std::path::Path;
 use std::sync::Arc;
 
-use cliquescope::app::state::command::{CaseFileCommand, DocumentCommand};
+use cliquescope::app::state::command::{CaseFileCommand, Command, DocumentCommand, EngineCommand};
 use cliquescope::app::{Settings, Workbench};
 use cliquescope::format::NetworkSource;
 use common::window::{settle, show};
@@ -172,7 +172,10 @@ impl<'a> Monkey<'a> {
 
     fn open_sample(&mut self) {
         let sample = SAMPLES[self.random.random_range(0..SAMPLES.len())];
-        let command = DocumentCommand::Open(NetworkSource::Named(sample.to_owned()));
+        self.run_command(DocumentCommand::Open(NetworkSource::Named(sample.to_owned())));
+    }
+
+    fn run_command(&mut self, command: impl Into<Command>) {
         let ctx = self.harness.ctx.clone();
         self.harness.state_mut().run_command(&ctx, command);
     }
@@ -185,23 +188,24 @@ impl<'a> Monkey<'a> {
         if self.random.random_bool(0.5) {
             bytes = mutate(&bytes, self.random);
         }
-        let ctx = self.harness.ctx.clone();
-        let workbench = self.harness.state_mut();
         if [".csv", ".json", ".hcs", ".evid"].iter().any(|extension| name.ends_with(extension)) {
             let path = self.folder.join(name);
             std::fs::write(&path, bytes).expect("a writable folder");
-            workbench.run_command(&ctx, CaseFileCommand::LoadEvidence(path));
+            self.run_command(CaseFileCommand::LoadEvidence(path));
         } else {
             let source = NetworkSource::Bytes { name: name.to_owned(), bytes: Arc::from(bytes) };
-            workbench.run_command(&ctx, DocumentCommand::Open(source));
+            self.run_command(DocumentCommand::Open(source));
         }
         if self.random.random_bool(0.2) {
-            workbench.run_command(&ctx, DocumentCommand::Reload);
+            self.run_command(DocumentCommand::Reload);
         }
     }
 
     /// Lets the window come to rest, and checks what it shows.
     fn check(&mut self) {
+        // The random events may have turned automatic propagation off, cancelled a propagation or
+        // dismissed its failure. Then posteriors are out of date until the user asks for them.
+        self.run_command(EngineCommand::Propagate);
         settle(&mut self.harness);
         let model = self.harness.state().model();
         if let Some(failure) = &model.failure {
