@@ -3,15 +3,17 @@
 
 mod common;
 
+use std::path::Path;
 use std::sync::Arc;
 
-use cliquescope::app::Workbench;
-use cliquescope::app::state::command::{Command, ViewCommand};
+use cliquescope::app::state::command::{Command, EngineCommand, ViewCommand};
 use cliquescope::app::state::highlight::Item;
 use cliquescope::app::state::lessons::{LESSONS, LessonCommand};
 use cliquescope::app::widgets::targets;
+use cliquescope::app::{Settings, Workbench};
+use cliquescope::format::NetworkSource;
 use cliquescope::propagation::MessageId;
-use common::window::{open, settle, wait_until};
+use common::window::{open, settle, show, wait_until};
 use eframe::egui::Key;
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable};
@@ -270,6 +272,31 @@ fn a_lesson_can_be_left_and_resumed() {
     assert_eq!(title(&harness).as_deref(), Some("asia"));
     assert!(harness.query_by_label("Step 3 of 7").is_none());
     harness.run();
+}
+
+#[test]
+fn a_network_whose_file_is_gone_is_complete_again_after_a_lesson() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("small.bif");
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/small.bif");
+    std::fs::copy(fixture, &path).unwrap();
+    let mut workbench = Workbench::new(Settings::default(), || {});
+    workbench.open(NetworkSource::File(path.clone()), Vec::new());
+    let mut harness = show(workbench);
+    start_lesson(&mut harness, 0);
+    std::fs::remove_file(&path).unwrap();
+    harness.get_by_label("Leave lesson").click();
+    settle(&mut harness);
+    let ctx = harness.ctx.clone();
+    let propagate = Command::Engine(EngineCommand::Propagate);
+    harness.state_mut().run_command(&ctx, propagate);
+    settle(&mut harness);
+    let model = harness.state().model();
+    assert_eq!(model.failure, None);
+    let document = model.document.as_ref().expect("a network is open");
+    let compiled = model.compiled().expect("it is compiled");
+    assert!(Arc::ptr_eq(&document.read.network, compiled.network()));
+    assert!(!document.is_stale());
 }
 
 #[test]

@@ -28,8 +28,8 @@ struct Activity {
 /// What the handle calls.
 impl Control {
     /// Replaces the request, and interrupts the running step if the new request affects that step
-    /// or an earlier one. A request equal to the latest one is ignored: what failed would fail
-    /// again.
+    /// or an earlier one. A request that wants the same as the latest one is ignored: what failed
+    /// would fail again.
     pub fn submit(&self, request: Request) {
         let mut activity = self.activity();
         let difference = match &activity.latest {
@@ -100,9 +100,10 @@ impl Control {
         activity.cancelled_by_user
     }
 
-    /// Drops the waiting request if it equals `request`, which the worker has given up.
+    /// Drops the waiting request if it wants the same as `request`, which the worker has given up.
     pub fn give_up(&self, request: &Request) {
-        self.requests.update(|slot| _ = slot.take_if(|waiting| waiting == request));
+        let wants_the_same = |waiting: &mut Request| waiting.first_difference(request).is_none();
+        self.requests.update(|slot| _ = slot.take_if(wants_the_same));
     }
 
     fn activity(&self) -> MutexGuard<'_, Activity> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::format::NetworkSource;
+use crate::format::{NetworkSource, ReadNetwork};
 use crate::network::Evidence;
 use crate::propagation::{CompileOptions, MemoryLimit};
 use crate::session::EngineChoice;
@@ -11,10 +11,13 @@ use crate::session::EngineChoice;
 ///
 /// The evidence and the cases are about the network that `source` gives. Until that network has
 /// been [opened](crate::session::Update::Opened), leave them empty; then send another request.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Request {
     /// Where to read the network.
     pub source: NetworkSource,
+    /// The network, if it has been read before. It is then opened without reading `source` and
+    /// without an [`Update::Opened`](crate::session::Update::Opened).
+    pub read: Option<Arc<ReadNetwork>>,
     /// Increased whenever the source is to be read again, even if it is the same file.
     pub source_serial: u64,
     /// How to compile the network.
@@ -79,8 +82,8 @@ impl Step {
 }
 
 impl Request {
-    /// The first step that the differences between `self` and `other` affect; `None` if they are
-    /// equal.
+    /// The first step that the differences between `self` and `other` affect; `None` if both want
+    /// the same.
     #[must_use]
     pub fn first_difference(&self, other: &Self) -> Option<Step> {
         if self.source_serial != other.source_serial || self.source != other.source {

@@ -44,6 +44,7 @@ fn a_panic_at_any_step_becomes_an_update_and_the_worker_continues() {
     };
     let request = |source, source_serial| Request {
         source,
+        read: None,
         source_serial,
         compile: CompileOptions::default(),
         engine,

@@ -147,12 +147,19 @@ impl Worker {
     fn open(&mut self, request: &Request) -> Result<(), Interruption> {
         // The open network is kept until the new one has been read, so that nothing is lost if
         // reading fails.
-        let read = request.source.open();
-        let read = read.map_err(|error| Interruption::Failed(Failure::Open(Arc::new(error))))?;
-        let read = Arc::new(read);
+        let read = match &request.read {
+            Some(read) => Arc::clone(read),
+            None => {
+                let read = request.source.open();
+                let failed = |error| Interruption::Failed(Failure::Open(Arc::new(error)));
+                Arc::new(read.map_err(failed)?)
+            }
+        };
         self.state.forget_from(Step::Open);
         self.state.opened = Some((request.source_serial, Arc::clone(&read)));
-        self.report(Update::Opened(read));
+        if request.read.is_none() {
+            self.report(Update::Opened(read));
+        }
         Ok(())
     }
 

@@ -23,6 +23,7 @@ pub fn default_choice() -> EngineChoice {
 pub fn request(network: &str, serial: u64) -> Request {
     Request {
         source: NetworkSource::Named(network.to_owned()),
+        read: None,
         source_serial: serial,
         compile: CompileOptions::default(),
         engine: default_choice(),

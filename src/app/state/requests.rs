@@ -102,19 +102,22 @@ impl Requests {
     pub(crate) fn submit(&self, document: Option<&mut Document>, options: &ComputeOptions) {
         // The evidence and the cases of the last request do not belong to a network that is being
         // opened.
-        let (source, source_serial, evidence, cases) = match (&self.opening, document) {
+        let (source, read, source_serial, evidence, cases) = match (&self.opening, document) {
             (Some(opening), _) => {
-                (opening.source.clone(), opening.serial, Evidence::none(), [].into())
+                (opening.source.clone(), None, opening.serial, Evidence::none(), [].into())
             }
             (None, Some(document)) => {
                 document.requested_engine = options.engine;
                 let (evidence, cases) = (self.evidence.clone(), Arc::clone(&self.cases));
-                (document.source.clone(), document.serial, evidence, cases)
+                // The file may have changed since. What is shown belongs to what was read then.
+                let read = Some(Arc::clone(&document.read));
+                (document.source.clone(), read, document.serial, evidence, cases)
             }
             (None, None) => return,
         };
         self.session.submit(Request {
             source,
+            read,
             source_serial,
             compile: CompileOptions {
                 triangulation: TriangulationOptions {

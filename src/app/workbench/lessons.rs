@@ -162,8 +162,8 @@ impl Workbench {
         let result = document.result.as_ref();
         core.requests.evidence = result.map_or_else(Evidence::none, |r| r.evidence.clone());
         core.requests.cases = [].into();
-        // The session reads the network again. In the meantime, the document with its results is
-        // shown.
+        // The session compiles the network again. In the meantime, the document with its results
+        // is shown.
         core.model.document = Some(document);
         cases::list(core, &self.case_store);
         core.select(before.selected);
