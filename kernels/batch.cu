@@ -7,8 +7,8 @@
 // multiplied by one entry of another message, or by one entry of each of two other messages
 // (src/engine/batch/plan.rs). Evidence consists of weights, so rows and terms are the same for all
 // cases: a warp reads them once, and the numbers of neighbouring cases are consecutive in memory.
-// Cases come in groups of 32 V. Each thread computes V cases, and the messages of a group are
-// arrays [entry][case].
+// Each thread computes V cases. Cases come in groups of 32 V, the cases of a warp, and the messages
+// of a group are arrays [entry][case].
 //
 // To stay within the range of single precision, messages are scaled. The largest entry of each
 // message is found for each case by an atomic maximum, which does not depend on the order of the
@@ -16,10 +16,13 @@
 // (first factor) or near one (second factor), and adds up the exponents. Sums are in the order of
 // the terms, so two runs are bit-equal.
 //
-// Versions: V = 2. In measurements, V = 1 took a fifth longer, and V = 4 took the same time. There
-// is one launch per level of the plan, in which each warp computes one work item for one group of
-// cases. Groups are the slow index of the grid, so blocks that run at the same time read the same
-// rows and terms, and the messages of only a few groups.
+// There is one launch per level of the plan: the messages of a level need only messages of lower
+// levels. Each warp computes one work item for one group of cases. Groups are the slow index of the
+// grid, so blocks that run at the same time read the same rows and terms, and the messages of only
+// a few groups.
+//
+// Versions: only V = 2 is compiled. When this kernel was first measured, V = 1 took a fifth longer
+// than V = 2, and V = 4 took the same time.
 //
 // Launch, with groups = cases / (32 V), rounded up; no dynamic shared memory:
 //   propagate_batch_V  grid = (work items / 4, groups), block = 128 threads; one launch per level
@@ -50,7 +53,7 @@ struct WorkItem {
     unsigned kind;  // one of CONSTANT to TWO_FACTORS
     unsigned first_row;
     unsigned end_row;         // one past the last row
-    unsigned is_first;        // 1 if this is the first work item of its message
+    unsigned is_first;        // 1 in the first work item of a message, which writes its exponents
     unsigned result;          // first entry of the message that is computed
     unsigned result_message;  // number of the message that is computed
     unsigned factor;          // first entry of the message that is the first factor
@@ -67,12 +70,6 @@ static const unsigned ONE_FACTOR = 1;  // constants times an entry of the first 
 // As ONE_FACTOR, and the sum is multiplied by an entry of the second factor.
 static const unsigned FACTOR_AND_ROW = 2;
 static const unsigned TWO_FACTORS = 3;  // constants times an entry of each factor
-
-// 2^e for e in -126..=127.
-__device__ inline float float_power_of_two(int e)
-{
-    return __int_as_float((127 + e) << 23);
-}
 
 // One number for each of the V cases of a thread.
 template <unsigned V> struct Numbers {

@@ -1,6 +1,9 @@
 // Access to memory that blocks and the host share: messages, records and results. From compute
 // capability 8.0 on, accesses carry hints for the L2 cache, and records are copied in the
 // background. On older GPUs, the same functions use neither.
+//
+// Words of messages and results are read and written with relaxed order: each holds its number and
+// the sign that it is new, so the order of different words does not matter.
 #pragma once
 
 #if __CUDA_ARCH__ >= 800
@@ -55,7 +58,7 @@ __device__ inline void store(unsigned long long *word, unsigned long long value)
 #endif
 }
 
-// Writes a word of host memory, which the host may be reading.
+// Writes a word of host memory, which the host polls.
 __device__ inline void store_to_host(unsigned long long *word, unsigned long long value)
 {
     asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");

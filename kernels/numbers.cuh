@@ -1,4 +1,5 @@
 // Powers of two, by which tables and messages are scaled. Scaling by a power of two is exact.
+#pragma once
 
 // The largest e for which 2^e is at most the non-negative float with these bits. Zero gives 0, so
 // that a table of zeros is not scaled. Subnormal numbers count as the smallest normal number.
@@ -15,4 +16,10 @@ __device__ inline int exponent_of(unsigned bits)
 __device__ inline double power_of_two(int e)
 {
     return __longlong_as_double(static_cast<long long>(1023 + e) << 52);
+}
+
+// 2^e for e in -126..=127.
+__device__ inline float float_power_of_two(int e)
+{
+    return __int_as_float((127 + e) << 23);
 }

@@ -19,29 +19,45 @@
 // evidence. Message entries that are zero because of tables alone are neither computed, stored nor
 // read.
 //
+// record.cuh works through an example with two variables of two states.
+//
 // # How the work is shared
 //
 // An operation is cut into work items of some rows each. All blocks of the launch are persistent:
 // they stay resident, and each works through its own list of work items. The host makes the lists
-// by simulating the run. Blocks exchange messages through global memory. A message entry is a word
-// of 64 bits: a number, its power of two and the epoch, which is the number of the run that wrote
-// the word. A reader polls a word until its epoch is the number of the current run, so there are no
-// flags and no fences, and one access brings both the signal and the data.
+// before the launch, by simulating the run (src/engine/cuda/persistent/schedule.rs).
 //
-// There is no deadlock. In the order of the simulated start times, every work item waits only for
-// earlier work items. Every list is in this order, and all blocks are resident. Therefore at least
-// one block can always proceed.
+// Apart from messages and evidence, the records of a work item hold everything that a block needs.
+// If the rows do not fit into one record, further records follow, which use the inputs that the
+// first record gathered. A record is copied to shared memory while the block works on the previous
+// record. On GPUs before compute capability 8.0, the block waits for this copy.
 //
-// A work item is described by one or more records. Apart from messages and evidence, a record holds
-// everything that a block needs. The record is copied to shared memory while the block works on the
-// previous record. On GPUs before compute capability 8.0, the block waits for this copy.
+// Blocks exchange messages through global memory. A message entry is a word of 64 bits: a number,
+// its power of two and the epoch, which is the number of the run that wrote the word. A reader
+// polls a word until its epoch is the number of the current run, so there are no flags and no
+// fences, and one access brings both the signal and the data.
+//
+// # Why no block waits for ever
+//
+// 1. A block waits only for words that another work item of the same run writes. Each word that is
+//    read is written once in every run, as zero if the evidence excludes its row. Entries that are
+//    never computed are not among the sources of any record.
+// 2. In the order of the simulated start times, every work item waits only for earlier work items,
+//    and every list is in this order. So the earliest work item that is not complete is the one
+//    that its block works on, and everything it waits for has been written.
+// 3. All blocks of the launch are resident, so this block runs. The host launches no more blocks
+//    than fit on the GPU, and no other kernel whose blocks wait for each other may run at the same
+//    time.
+//
+// A word of an earlier run is never taken for a new one: after the last epoch, the host clears all
+// words before epochs start again at 1.
 //
 // # Numbers
 //
 // A work item reads each message entry that it needs once into its staging buffer (shared memory).
-// Each message is scaled so that its largest entry in the buffer has exponent `headroom`: products
-// of all factors then stay within single precision. Sums are in single precision, in trees of a
-// fixed shape, so two runs are bit-equal.
+// Each message is scaled so that its largest entry in the buffer has exponent `headroom`. The host
+// chooses it by the number of messages, so that products of all factors stay within single
+// precision. Sums are in single precision, in trees of a fixed shape, so two runs are bit-equal.
 //
 // If the evidence excludes a state that all rows of a work item have in common, the rows are zero.
 // They are then written without waiting for messages.
@@ -75,15 +91,39 @@
 // timestamps   u64[work items][3], only for propagate_timestamped: nanoseconds at which a work item
 //              began, had filled its staging buffer, and ended
 //
-// # Records
-//
-// If the rows of a work item do not fit into one record, further records follow. These have no
-// sources: all records of a work item use the staging buffer that its first record fills.
+// # Forms of a work item
 //
 // In a dense work item, the same entries of all rows are summed. A sparse work item lists the
-// products of each row. Factors are multiplied in pairs, and the messages and the findings are
-// paired separately. A row is computed by neighbouring threads, here called lanes, and all threads
-// together compute the rows of one pass after another. record.cuh describes the words of a record.
+// products of each row. Factors are multiplied in pairs, because a word of a record has room for
+// two addresses; messages and findings are paired separately, so that the pairs of findings can be
+// skipped if there is no evidence. Neighbouring threads, called the lanes of the row, share the sum
+// of a row. In each pass, all threads together compute as many rows as they have groups of lanes.
+//
+// # Versions
+//
+// What each version of this kernel and of the host code that makes its records brought:
+//
+//   1  the first with a single launch; blocks wait for flags
+//   2  message entries carry their epoch, in place of flags and fences; all that a work item needs
+//      is in one record; results are written to host memory
+//   3  zeros of the tables are left out; larger work items; the next record is copied in the
+//      background; work items that the evidence excludes are skipped
+//   4  reports; sizes of work items by the size of the propagation; cache policies
+//   5  no table for cliques without factors; rows of a class share their table entries; work items
+//      of several records
+//   6  shortcuts (src/engine/cuda/persistent/shortcuts); the next record is copied only after the
+//      messages of this one were requested; posteriors that can be early are sent early
+//
+// Median time of a propagation in microseconds, without evidence, trees by weighted-min-fill, in
+// recordings made on an NVIDIA H200 after each version (in the git history of assets/recordings):
+//
+//      Mildew  Diabetes  Barley  Pigs  Munin2  Munin3  Munin4  Water
+//   1     200       409     318   123     267     200     313    135
+//   2     171       271     413    57     219     125     308    122
+//   3      45       212     220    63     121     133     175     36
+//   4      41       155     191    42      87      78     116     25
+//   5      42       170     128    45      92      86     111     27
+//   6      39       158     124    36      63      73     104     23
 
 #include "memory.cuh"
 #include "record.cuh"
@@ -99,8 +139,8 @@ static const unsigned WARPS = THREADS / 32;
 static const unsigned STAGING_PER_THREAD = 6;
 static const unsigned STAGING = STAGING_PER_THREAD * THREADS;
 
-// Maximum number of messages that an operation multiplies: in a source, the number of the message
-// has 32 - SOURCE_BITS bits.
+// Maximum number of messages that an operation multiplies. It is 2^(32 - SOURCE_BITS), because in a
+// source the number of the message has 32 - SOURCE_BITS bits.
 static const unsigned MAX_FACTORS = 8;
 
 // Bits of the epoch in a word of a message, below its power of two. Shared.
@@ -115,13 +155,13 @@ static const int NO_EXPONENT = -0x40000000;
 // All lanes of a warp.
 static const unsigned FULL_MASK = 0xffffffffu;
 
-// Words of evidence bits in shared memory. Only the first 32 times as many states can let a block
-// skip work items. This affects only speed.
+// Words of evidence bits in shared memory, one bit per state. States beyond these bits never let a
+// block skip a work item. This affects only speed.
 static const unsigned EVIDENCE_BIT_WORDS = 512;
 
 // If each thread of a warp has at most this many words, the warp polls all missing words while it
 // waits. With more words it polls a single word, to leave memory bandwidth to blocks that compute.
-// Tuned on the paper's networks; it affects only speed.
+// Tuned on the paper's networks, on an H200; it affects only speed.
 static const unsigned POLL_ALL_MAX = 2;
 
 // Code that stages messages is compiled for three maximum numbers of words per thread: 1, this and
@@ -137,8 +177,8 @@ struct Shared {
     uint4 record[2][MAX_RECORD / 4];
     // A one, the staged words, a zero, and padding.
     float staging[4 + STAGING];
-    // Double buffer: for each message the largest exponent in the staging buffer. The half for the
-    // next record holds NO_EXPONENT.
+    // Double buffer: for each message the largest exponent in the staging buffer. The half that the
+    // next record will use holds NO_EXPONENT.
     int4 largest[2][MAX_FACTORS / 4];
     unsigned evidence_bits[EVIDENCE_BIT_WORDS];
 };
@@ -176,7 +216,7 @@ __device__ inline int exponent_of_word(unsigned long long word)
     return field == 0 ? NO_EXPONENT : field - 127 + (static_cast<int>(word >> 32) >> EPOCH_BITS);
 }
 
-// The float with these bits, but with exponent e; zero if e is too small.
+// The float with these bits, but with exponent e, which is at most 127; zero if e is below -126.
 __device__ inline float with_exponent(unsigned bits, int e)
 {
     return e < -126 ? 0.0f
@@ -605,7 +645,8 @@ __device__ inline void stage_findings(float *staging, const Record &record, cons
 }
 
 // Fills the staging buffer with messages, and sets `largest` to the largest exponent of each
-// message. Returns the exponent of the power of two to multiply the sums by.
+// message. Returns the exponent of the power of two to multiply the sums by. It undoes the scaling
+// of messages to `headroom` and of the table to PEAK.
 __device__ inline int stage(float *staging, int4 *largest, const Record &record, const Run &run,
                             const NextRecord &next)
 {
@@ -729,6 +770,8 @@ template <bool TIMESTAMPED> __device__ void run_list(PARAMETERS)
     bool is_zero = false;
     for (unsigned buffer = 0; next_quads > 0; buffer ^= 1) {
         wait_for_copies();
+        // After this barrier this record is complete. No thread uses the other buffer any more, and
+        // none still reads the staging buffer for the previous record.
         __syncthreads();
         const Record record = record_at(s.record[buffer]);
         const bool is_continued = record.has(CONTINUED);

@@ -1,35 +1,47 @@
 // The records of persistent.cu: what a block needs to compute a work item.
 //
-// A record is a multiple of four words. After its header it has these parts:
+// A record is a multiple of four words long. Its parts follow each other in this order:
 //
-//   sources  for each word of the staging buffer either the index of a message entry, with the
-//            number of the message among the factors * 2^29, or the index of a weight. There are
-//            32 sources for each chunk: first those of messages, then those of findings.
-//   list     only if dense: for each entry of a row, and each pair, two addresses.
-//   rows     for each row of all passes, the index of its result (~0: the row is not computed).
-//            Then, only if dense, for each pair and each row two addresses. Then, only if
-//            BY_CLASS, for each row the word of the stream at which its table entries begin.
-//   stream   for each pass, step and thread the table entry as float bits, if there is a table. If
-//            sparse, the table entries of a step are followed by two addresses for each pair and
-//            thread. If BY_CLASS, the stream has instead for each class the table entries that its
-//            rows share.
+//   header   RecordHeader, below.
+//   sources  what to load into each word of the staging buffer, in chunks of 32 words: first the
+//            chunks of messages, then those of findings. The low SOURCE_BITS bits are an index: of
+//            an entry in the array of all messages, or of a weight in the evidence. The bits above
+//            are the number of the message among the factors. All 32 words of a chunk belong to
+//            one message. Entries that are never computed, and words that pad a message, have the
+//            index NO_SOURCE; they are zero.
+//   list     only if dense: for each entry of a row, and each pair of factors, two addresses.
+//   rows     for each row of all passes, the index of its result in the array of all messages (~0:
+//            the row is not computed). Then, only if dense, for each pair and each row two
+//            addresses. Then, only if BY_CLASS, for each row the word of the stream at which its
+//            table entries begin.
+//   stream   what each thread reads in each step of each pass: the table entry as float bits, if
+//            there is a table; then, only if sparse, two addresses for each pair. The words that
+//            all threads read at the same time are consecutive. If BY_CLASS, the stream has instead
+//            for each class the table entries that its rows share.
 //
 // An address is an offset in bytes in the staging buffer. It has 16 bits, so one word holds the
-// addresses of both factors of a pair. In a dense work item, the address of the row is added to the
-// address of the entry. Before its STAGING words, the staging buffer holds a one, for pairs with a
-// single factor. After these words it holds a zero, for unused products of a sparse work item
-// without a table.
+// addresses of both factors of a pair, the first in the low half. In a dense work item, the word of
+// the row and the word of the entry are added, which adds both addresses at once. Before its
+// STAGING words, the staging buffer holds a one, for pairs with a single factor. After these words
+// it holds a zero, for unused products of a sparse work item without a table.
 //
-// In a report, the sources are followed by one word per variable: first source, states * 2^16. The
-// lanes share a variable.
+// In a report, the sources are followed by one word per variable, as its list: the first source in
+// the low half, the number of states in the high half. The lanes share a variable.
 //
 // Example: the message over a variable B with 2 states from a clique over A and B with the factor
 // P(B|A), after the message m over A has come in. It is a dense work item of 2 rows, for B = 0 and
-// 1, each with 2 entries, for A = 0 and 1. The staging buffer is 1, m(0), m(1), 0, ...: its one
-// chunk of messages has two sources. There is one pair, which has m as its only factor. The address
-// of m is 4 in both rows, and the list adds 0 for m(0) and 4 for m(1); the second address is always
-// 0, where the one is. The stream holds P(b|A=0) for both rows in the first step and P(b|A=1) in
-// the second. With one lane, the thread of row b adds P(b|A=0) m(0) and P(b|A=1) m(1).
+// 1, each with 2 entries, for A = 0 and 1. One pass of 32 threads computes both rows in one step,
+// with two lanes per row. The pass has 16 rows, of which 14 are unused.
+//
+//   sources  the indices of m(0) and m(1), then 30 words of padding. The staging buffer becomes
+//            1, m(0), m(1), 0, ..., 0, so m begins at address 4.
+//   list     for A = 0 the addresses 0 and 0, for A = 1 the addresses 4 and 0; two words of padding
+//   rows     the indices of the results for B = 0 and 1, then 14 times ~0; the addresses 4 and 0
+//            for both rows, then 14 unused words
+//   stream   P(B=0|A=0), P(B=0|A=1), P(B=1|A=0), P(B=1|A=1), then 28 unused words
+//
+// Thread 2 b + a multiplies P(B=b|A=a) by m(a), which is at address 4 + 4 a, and by the one at
+// address 0 + 0, because m is the only factor of its pair. Then the lanes of row b add up.
 #pragma once
 
 // Maximum length of a record in words. Shared.
@@ -43,8 +55,9 @@ static const unsigned NO_SOURCE = 0x1fffffff;
 static const unsigned SOURCE_BITS = 29;
 
 // Bits of `form`: the kind of the work item, and flags. CONTINUED: the record continues the work
-// item of the previous record. NO_TABLE: the operation has no table. BY_CLASS: rows of a class
-// share table entries. P_EVIDENCE: the result is P(e), not a message or a posterior. Shared.
+// item of the previous record. NO_TABLE: the operation has no table. BY_CLASS: rows with equal
+// table entries are in a class, and share one copy of them. P_EVIDENCE: the result is P(e), not a
+// message or a posterior. Shared.
 static const unsigned DENSE = 0;
 static const unsigned SPARSE = 1;
 static const unsigned REPORT = 2;
@@ -62,16 +75,16 @@ struct RecordHeader {
     unsigned short finding_chunks;    // chunks of weights of findings, after those of messages
     unsigned short steps;             // a thread sums at most this many entries of a row
     unsigned short threads;           // threads that take part
-    unsigned short passes;            // rounds of all threads over the rows
+    unsigned short passes;            // in each pass all threads compute threads >> log_lanes rows
     unsigned char log_lanes;          // 2^log_lanes neighbouring threads, the lanes, share a row
     unsigned char form;               // kind and flags
     unsigned char message_pairs;      // pairs of messages that are factors
     unsigned char finding_pairs;      // pairs of findings; at most 4 pairs in all
     unsigned short messages;          // messages that are factors
-    unsigned short list_words;        // length of the list; of a report, number of variables
+    unsigned short list_words;        // length of the list; in a report, the number of variables
     unsigned short row_entries;       // entries of the longest row
     int headroom;                     // exponent to which the largest entry of a message is scaled
-    unsigned first_posterior;         // of a report: index of its first result in `posteriors`
+    unsigned first_posterior;         // in a report: index of its first result in `posteriors`
     unsigned short common_states[8];  // states that all rows have in common; 0xffff: unused
 };
 

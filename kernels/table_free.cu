@@ -26,12 +26,12 @@
 // and 0, 2. Thread b computes P(A=0) P(b|A=0) + P(A=1) P(b|A=1).
 //
 // Numbers are in single precision. All inputs are scaled by powers of two so that their largest
-// entry is in [1, 2). Products begin with 2^head, so that the largest possible sum is just below
-// 2^126, and a product that is 2^-200 of the largest possible one is still a normal number. Each
-// kernel that computes a table finds its largest and its smallest nonzero entry by atomic maxima,
-// which do not depend on the order of the threads. `rescale` then scales the table. From the two
-// entries, the host bounds the error of products that were rounded to zero. All sums are in a fixed
-// order, so two runs are bit-equal.
+// entry is in [1, 2). Products begin with 2^head, which the host chooses so that the largest
+// possible sum is just below 2^126; then a product that is 2^-200 of the largest possible one is
+// still a normal number. Each kernel that computes a table finds its largest and its smallest
+// nonzero entry by atomic maxima, which do not depend on the order of the threads. `rescale` then
+// scales the table. From the two entries, the host bounds the error of products that were rounded
+// to zero. All sums are in a fixed order, so two runs are bit-equal.
 
 #include "numbers.cuh"
 
@@ -59,7 +59,8 @@ struct Contraction {
                                 // fastest digit comes first.
     unsigned inputs;            // number of inputs
     unsigned varying;           // inputs below this number vary within the inner run
-    unsigned summed;            // inputs from `varying` to this number vary only between steps
+    unsigned summed;            // inputs below this number vary within the run; those from
+                                // `varying` on vary only between steps
     unsigned row_digits;        // number of row digits, the digits of a tile's number
     unsigned run_digits;        // number of run digits, the digits of a step's number
     unsigned rows;              // number of rows of a tile
@@ -83,12 +84,6 @@ struct Reading {
     unsigned state;             // the state
 };
 static_assert(sizeof(Reading) == 40, "as in Rust");
-
-// 2^e for e in -126..=127.
-__device__ inline float float_power_of_two(int e)
-{
-    return __int_as_float((127 + e) << 23);
-}
 
 // The offset of input number `input` for a tile or step of this `number`, which has `count` digits.
 // `inputs`: the number of inputs.
@@ -320,9 +315,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x == 0) {
         tables[c.output + blockIdx.x] = total;
     }
-    const float none = __uint_as_float(INFINITY_BITS);
+    const float no_entry = __uint_as_float(INFINITY_BITS);
     const bool is_entry = threadIdx.x == 0 && total > 0.0f;
-    note_range(is_entry ? total : 0.0f, is_entry ? total : none, ranges, c.result);
+    note_range(is_entry ? total : 0.0f, is_entry ? total : no_entry, ranges, c.result);
 }
 
 // Multiplies a table by the power of two that brings its largest entry into [1, 2). `table`: its
