@@ -42,7 +42,7 @@ fn as_json(read: &CaseFile) -> String {
 }
 
 #[test]
-fn extensions_identify_all_formats_and_the_content_all_but_hugin_data() {
+fn a_format_is_recognised_by_its_extension_and_except_hugin_data_by_its_content() {
     let netica_header = "// ~->[CASE-1]->~\n\n";
     for (text, file, format) in [
         ("{\"evidence\": {\"rain\": \"yes\"}}", "a.json", CaseFormat::Json),

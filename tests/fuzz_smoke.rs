@@ -2,7 +2,7 @@
 //! without libFuzzer.
 //!
 //! `cargo test --release --test fuzz_smoke` runs only this test. The mutations are the same in
-//! every run. `fuzz/long.sh` runs other mutations for as long as wanted. The seeds include files of
+//! every run. `fuzz/long.sh` runs other mutations for a given time. The seeds include files of
 //! a collection next to the repository, if there is one: see `fuzz/seeds.sh`.
 #![cfg(unix)]
 
@@ -105,7 +105,7 @@ fn mutations_for_the_given_time() {
     let mut long = LongRun::from_environment("readers");
     let targets = all_seeds();
     let mut random = Pcg64Mcg::seed_from_u64(long.seed);
-    while long.goes_on() {
+    while long.has_time_left() {
         for (name, seeds) in &targets {
             for _ in 0..ROUND {
                 let (_, bytes) = &seeds[random.random_range(0..seeds.len())];

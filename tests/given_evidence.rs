@@ -37,10 +37,10 @@ fn watch() -> Watch {
     Watch::untimed(CancelToken::new())
 }
 
-/// A random scope of up to `most` of the variables before `end`.
-fn scope(rng: &mut Pcg64Mcg, end: usize, most: usize) -> Vec<VariableId> {
+/// A random scope of at most `limit` of the variables before `end`.
+fn scope(rng: &mut Pcg64Mcg, end: usize, limit: usize) -> Vec<VariableId> {
     let mut scope: Vec<usize> = (0..end).filter(|_| rng.random_bool(0.4)).collect();
-    while scope.len() > most {
+    while scope.len() > limit {
         scope.remove(rng.random_range(0..scope.len()));
     }
     scope.into_iter().map(VariableId::new).collect()
@@ -150,7 +150,7 @@ fn the_tree_given_the_evidence_answers_as_the_whole_tree() {
 }
 
 #[test]
-fn a_known_order_of_the_whole_network_serves_what_the_evidence_leaves() {
+fn a_known_order_of_the_whole_network_is_used_for_the_tree_given_the_evidence() {
     // A chain, for which many orders are equally good.
     let id = VariableId::new;
     let variables = (0..10).map(|v| Variable::new(format!("X{v}"), ["no", "yes"]));
@@ -219,8 +219,10 @@ fn a_network_that_fits_only_given_the_evidence_is_queried() {
     let enough = MemoryLimit::from_bytes(1 << 30);
 
     let expected = answers(&network, &both, enough).expect("the whole network fits");
-    for (found, expected) in
-        answers(&network, &both, limit).expect("what the hub leaves fits").iter().zip(&expected)
+    for (found, expected) in answers(&network, &both, limit)
+        .expect("the network without the hub fits")
+        .iter()
+        .zip(&expected)
     {
         assert_same(found.as_ref().expect("possible"), expected.as_ref().expect("possible"));
     }
@@ -242,8 +244,8 @@ fn a_network_that_fits_only_given_the_evidence_is_queried() {
 }
 
 #[test]
-fn impossible_evidence_is_explained_where_only_what_it_leaves_fits() {
-    // Factors of all pairs: the whole is one clique of 8^17 entries.
+fn a_conflict_is_named_where_only_the_tree_given_the_evidence_fits() {
+    // A factor for each pair of variables, so the whole network is one clique of 8^17 entries.
     let id = VariableId::new;
     let mut factors = Vec::new();
     for b in 0..17 {

@@ -1,6 +1,6 @@
-//! A monkey at the window: random clicks, drags, keys, scrolls, sizes and files, in this process
-//! and without a display. The same seed gives the same events, though threads of the window may
-//! answer at other times. `fuzz/long.sh` runs it for as long as wanted.
+//! A monkey test of the window: random clicks, drags, keys, scrolls, sizes and files, in this
+//! process and without a display. The same seed gives the same events, but the threads of the
+//! window may answer at other times. `fuzz/long.sh` runs it for a given time.
 #![cfg(feature = "app")]
 
 mod common;
@@ -26,17 +26,17 @@ use mutate::mutate;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 
-/// Number of events in a window; then the window is closed and another one is opened, as the next
-/// run of the program would.
+/// Number of events in a window. Then the window is closed, and another one is opened on what the
+/// first one stored, as in the next run of the program.
 const EVENTS: usize = 150;
 
-/// Number of events after which the window must come to rest, and show what is consistent.
+/// After this many events, the window must become idle, and its posteriors must be valid.
 const EVENTS_BETWEEN_CHECKS: usize = 30;
 
 /// Samples that are propagated within milliseconds, also in a build without optimisation.
 const SAMPLES: [&str; 4] = ["asia", "cancer", "child", "insurance"];
 
-/// Files to open, whole or damaged.
+/// Files of `tests/fixtures` to open, as they are or damaged.
 const FILES: [&str; 10] = [
     "small.bif",
     "small.net",
@@ -97,7 +97,7 @@ impl<'a> Monkey<'a> {
         self.harness.event(Event::PointerButton { pos: position, button, pressed, modifiers });
     }
 
-    /// Does something at random, and draws a frame or a few.
+    /// Causes a random event, and draws up to three frames.
     fn act(&mut self) {
         match self.random.random_range(0..100) {
             0..55 => self.click(),
@@ -201,7 +201,7 @@ impl<'a> Monkey<'a> {
         }
     }
 
-    /// Lets the window come to rest, and checks what it shows.
+    /// Waits until the window is idle, and checks what it shows.
     fn check(&mut self) {
         // The random events may have turned automatic propagation off, cancelled a propagation or
         // dismissed its failure. Then posteriors are out of date until the user asks for them.
@@ -220,7 +220,7 @@ impl<'a> Monkey<'a> {
     }
 }
 
-/// Opens a window with the random numbers of `seed`, does `events` things in it, and closes it.
+/// Opens a window, sends it `events` random events drawn with `seed`, and closes it.
 fn episode(seed: u64, events: usize, folder: &Path) {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut monkey = Monkey::new(folder, &mut random);
@@ -246,9 +246,9 @@ fn random_events_for_the_given_time() {
     let mut run = LongRun::from_environment("window");
     let folder = tempfile::tempdir().unwrap();
     let mut seed = run.seed;
-    while run.goes_on() {
-        let how = format!("seed {seed}: LONG_SECONDS=1 LONG_SEED={seed} repeats it");
-        run.catch(&how, || episode(seed, EVENTS, folder.path()));
+    while run.has_time_left() {
+        let cause = format!("seed {seed}: LONG_SECONDS=1 LONG_SEED={seed} repeats it");
+        run.catch(&cause, || episode(seed, EVENTS, folder.path()));
         run.count(EVENTS as u64);
         seed = seed.wrapping_add(1);
     }

@@ -197,7 +197,7 @@ fn after_hundreds_of_changes_the_posteriors_are_right() {
 fn after_changes_for_the_given_time_the_posteriors_are_right_and_the_memory_has_not_grown() {
     let mut run = LongRun::from_environment("session");
     let mut soak = Soak::new("munin3", run.seed);
-    while run.goes_on() {
+    while run.has_time_left() {
         soak.run(100, 100);
         run.count(100);
     }

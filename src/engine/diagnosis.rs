@@ -19,8 +19,8 @@ pub struct ImpossibleEvidence {
     /// everywhere, which happens only in a Markov network.
     ///
     /// The set may not be minimal if the network was compiled without
-    /// [observed](CompiledNetwork::observed) variables: what fewer findings leave of it may be too
-    /// large to check.
+    /// [observed](CompiledNetwork::observed) variables: with fewer findings, its tree may be too
+    /// large to check them.
     pub conflict: Vec<VariableId>,
     /// The finding on each variable of the conflict as text: `X=a` or `likelihood of X`.
     pub findings: Vec<String>,

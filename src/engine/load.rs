@@ -17,18 +17,17 @@ pub(super) fn check_precision(engine: &dyn Engine, precision: Precision) -> Resu
     }
 }
 
-/// Why an engine that supports at most `limit` entries in a table does not support a table of
-/// `entries` entries; `None` if it does. `table` names the kind of table to the user: `clique` or
-/// `separator`.
+/// Why a table of `entries` entries is too large for an engine that supports at most `limit`;
+/// `None` if it is not. `table` names the kind of table to the user: `clique` or `separator`.
 pub(super) fn too_many_entries(table: &str, entries: u64, limit: u32) -> Option<String> {
     let limit = u64::from(limit);
     (entries > limit)
         .then(|| format!("it supports at most {} entries in a {table}", thousands(limit)))
 }
 
-/// The forecast for `engine`, which does not support `compiled` if `unsupported` says so, or if
-/// `compiled` is for given observations and the engine cannot use such a network. `bytes` is called
-/// only if `compiled` is supported.
+/// The forecast of `engine` for `compiled`. The network is not supported if `unsupported` gives a
+/// reason, or if it was compiled for given observations and the engine cannot use such a tree.
+/// `bytes` computes the memory needed; it is called only if the network is supported.
 pub(super) fn forecast(
     engine: &dyn Engine,
     compiled: &CompiledNetwork,

@@ -15,13 +15,13 @@ use crate::propagation::{
 
 /// The posteriors of all variables of `network` given `evidence`.
 ///
-/// Compiles what the evidence leaves of the network, loads it into the default engine and
+/// Compiles the network without the observed variables, loads it into the default engine and
 /// propagates once. The tree and the form of the engine are chosen for a single propagation. For
 /// several queries of one network, compile and load the network once and call [`propagate`] for
 /// each set of evidence, or call [`query_cases`].
 ///
 /// # Errors
-/// If what the evidence leaves of the network needs more than half of the available memory, if a
+/// If the network without the observed variables needs more than half of the available memory, if a
 /// propagation would take longer than the engine accepts, or if the propagation fails, for example
 /// because the evidence has probability zero.
 ///
@@ -44,8 +44,8 @@ pub fn query(network: &Arc<Network>, evidence: &Evidence) -> Result<Posteriors, 
 /// in `compile`, and `compile.observed` are ignored.
 ///
 /// # Errors
-/// If no case can be answered because the engine cannot load what the evidence leaves of the
-/// network, or once `cancel` is set. An error that concerns one case is an error only in its own
+/// If no case can be answered because the engine cannot load the network even without the observed
+/// variables, or once `cancel` is set. An error that concerns one case is an error only in its own
 /// answer.
 ///
 /// # Panics

@@ -45,7 +45,8 @@ pub struct RecordingSettings {
     pub repeat: u32,
     /// Threads of multithreaded engines.
     pub threads: usize,
-    /// Time limit of a run of a fast engine.
+    /// Time limit for the timed propagations of a run. Engines that pass one message after another
+    /// have a quarter of it, runs that vary an option or the tree a twentieth.
     #[serde(rename = "at_most")]
     pub time_limit: Duration,
 }

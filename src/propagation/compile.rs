@@ -103,8 +103,10 @@ pub fn compile(
 
 /// Triangulates `part`, the moral graph of `network` without the edges of some variables.
 ///
-/// A known order for the whole graph is an order for its part too, and at least as good there. It
-/// saves the search. A heuristic may nevertheless find a better one for the part.
+/// A known order for the whole graph is an order for its part too, and gives at most as many table
+/// entries there. Using it saves the search. A heuristic may nevertheless find a better one for the
+/// part. As in [`triangulate`], known orders are used only with seed 0: with another seed, the user
+/// wants to see another tree.
 fn triangulate_part(
     network: &Network,
     part: &MoralGraph,
@@ -144,6 +146,8 @@ impl CompiledNetwork {
         Self::with_tree_of(network, self.observed.clone(), self.moral.clone(), tree)
     }
 
+    /// The network with `tree`. The fill edges are the pairs of variables of a clique that are not
+    /// neighbours in `moral`, the moral graph without the edges of the `observed` variables.
     fn with_tree_of(
         network: Arc<Network>,
         observed: Vec<VariableId>,
@@ -163,6 +167,8 @@ impl CompiledNetwork {
         Self::assemble(network, observed, moral, fill_edges, tree)
     }
 
+    /// The network with all that follows from its tree. It has no triangulation method and no
+    /// elimination order yet, and its compile time is zero.
     fn assemble(
         network: Arc<Network>,
         observed: Vec<VariableId>,
@@ -293,6 +299,7 @@ fn without(scope: &[VariableId], observed: &[VariableId]) -> Vec<VariableId> {
     scope.iter().copied().filter(is_other).collect()
 }
 
+/// For each factor its [home](CompiledNetwork::factor_home).
 fn factor_homes(network: &Network, tree: &JunctionTree, observed: &[VariableId]) -> Vec<CliqueId> {
     let mut holders: Vec<Vec<CliqueId>> = vec![Vec::new(); network.variables().len()];
     for id in tree.clique_ids() {
@@ -326,6 +333,7 @@ fn factor_homes(network: &Network, tree: &JunctionTree, observed: &[VariableId])
     network.factors().map(home).collect()
 }
 
+/// For each of the `variables` variables its [home](CompiledNetwork::variable_home).
 fn variable_homes(tree: &JunctionTree, variables: usize) -> Vec<Home> {
     let mut homes: Vec<Option<(u64, Home)>> = vec![None; variables];
     let mut offer = |variable: VariableId, entries: u64, home: Home| {

@@ -73,7 +73,7 @@ impl Step {
             Self::Compile => "compiling",
             Self::Load => "loading tables",
             Self::Prior => "propagating without evidence",
-            Self::Reduce => "compiling what the evidence leaves",
+            Self::Reduce => "compiling without the observed variables",
             Self::Propagate => "propagating",
             Self::Untraced => "propagating without timing messages",
             Self::Compare => "propagating the cases to compare",

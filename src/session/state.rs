@@ -19,8 +19,7 @@ pub(super) struct State {
     pub(super) loaded: Option<LoadedEngine>,
     /// The refusal of the whole network, if it is too large for the engine.
     pub(super) refusal: Option<Refusal>,
-    /// Whether the tree that was reported last is the tree of only what the evidence leaves of the
-    /// network.
+    /// Whether the tree that was reported last was built without the observed variables.
     pub(super) reported_given_evidence: bool,
     /// The engine that failed with the current network, if one did.
     pub(super) engine_failure: Option<EngineFailure>,
@@ -42,12 +41,12 @@ pub(super) struct LoadedEngine {
     pub(super) engine: EngineChoice,
     /// For a fallback: the serial of the run that last tried the requested engine.
     pub(super) fallback_since: Option<u64>,
-    /// The network that was loaded: the whole, or what the evidence leaves of it.
+    /// The network that was loaded, compiled with all variables or without the observed ones.
     pub(super) compiled: Arc<CompiledNetwork>,
     pub(super) propagator: Box<dyn Propagator>,
 }
 
-/// The whole network is too large for the engine. What the evidence leaves of it may fit.
+/// The whole network is too large for the engine. Without the observed variables it may fit.
 pub(super) struct Refusal {
     pub(super) requested: EngineChoice,
     pub(super) memory: Option<MemoryLimit>,

@@ -114,7 +114,7 @@ pub enum Update {
     /// [untraced](Propagation::untraced) time. Only from engines on a GPU.
     Untraced(Arc<Propagation>),
     /// The posteriors of one of the [cases](Request::cases), or why there are none: the case is
-    /// impossible, or what it leaves of the network is too large.
+    /// impossible, or the network is too large even without its observed variables.
     Answered(Evidence, Result<Arc<Posteriors>, QueryError>),
     /// The search found a better junction tree. The collection holds only the elimination order of
     /// this tree.

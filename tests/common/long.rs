@@ -1,13 +1,13 @@
-//! Long runs with random input. `fuzz/long.sh` starts them and says for how long and with which
-//! seed; each prints a line with what it did.
+//! Long runs with random input. `fuzz/long.sh` starts them with a time and a seed. Each prints one
+//! line with the number of executions and failures, and the memory used.
 #![allow(dead_code, reason = "each test program uses only some of these helpers")]
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-/// Resident memory at the end of a run may be half as much again as after a tenth of the run, plus
-/// this many bytes. More is a leak: the input does not get larger during a run.
+/// At the end of a run, resident memory may be 1.5 times what it was after a tenth of the run, plus
+/// this many bytes. More is a leak, because the input does not get larger during a run.
 const MEMORY_SLACK: u64 = 64 << 20;
 
 /// How long a run takes, and the numbers in its report.
@@ -42,8 +42,9 @@ impl LongRun {
         }
     }
 
-    /// Whether there is time left.
-    pub fn goes_on(&mut self) -> bool {
+    /// Whether there is time left for another execution. Also measures the memory once a tenth of
+    /// the time has passed.
+    pub fn has_time_left(&mut self) -> bool {
         let elapsed = self.started.elapsed();
         if elapsed >= self.time / 10 && self.first_memory.is_none() {
             self.first_memory = resident_bytes();
@@ -56,11 +57,12 @@ impl LongRun {
         self.executions += executions;
     }
 
-    /// Runs `work`. A panic is counted as a failure and reported with `how` it was caused.
-    pub fn catch(&mut self, how: &str, work: impl FnOnce()) {
+    /// Runs `work`. A panic is counted as a failure and reported with its `cause`: the input, and
+    /// how to repeat it.
+    pub fn catch(&mut self, cause: &str, work: impl FnOnce()) {
         if catch_unwind(AssertUnwindSafe(work)).is_err() {
             self.failures += 1;
-            println!("{}: a failure by {how}", self.name);
+            println!("{}: a failure caused by {cause}", self.name);
         }
     }
 

@@ -85,7 +85,7 @@ pub fn the_forecast_equals_the_peak_memory(subject: &Subject) {
         let mut propagator = subject.load(&compiled);
         propagate(&mut *propagator, &compiled, &Evidence::none()).unwrap();
         assert_eq!(propagator.peak_bytes(), subject.forecast_bytes(&compiled), "{name}");
-        // Evidence may lead to a tree of what it leaves, in memory that the limit allows.
+        // For evidence, the engine may build a reduced tree, in memory that the limit allows.
         let evidence = random_evidence(&mut rng(5), compiled.network());
         let _ = propagate(&mut *propagator, &compiled, &evidence);
         let limit = subject.load_options().memory.bytes();

@@ -57,7 +57,9 @@ impl FilePurpose {
         let is_missing = |path: &Path| matches!(path.try_exists(), Ok(false));
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         match self {
+            // The folder is created if it does not exist.
             Self::ExportResult(_) => None,
+            // The user has not typed anything yet.
             _ if path.as_os_str().is_empty() => None,
             _ if path.is_dir() => Some("This is a folder."),
             _ if self.writes_file() => {

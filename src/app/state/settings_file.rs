@@ -1,9 +1,9 @@
-//! The file of the settings.
+//! The settings file.
 //!
-//! It is written whole or not at all; eframe truncates its own file before writing, so a crash at
-//! that moment would lose what it holds. Several windows share the file. Each writes only what
-//! changed in it, and keeps what another window changed meanwhile. A field that cannot be read does
-//! not affect the others.
+//! The file is written whole or not at all. The storage of eframe is not used, because it truncates
+//! its file before it writes, so a crash at that moment would lose the settings. Several windows
+//! share the file. Each writes only what changed in this window, and keeps what another window
+//! changed meanwhile. A field that cannot be read does not affect the others.
 
 use std::fs;
 use std::io;
@@ -19,7 +19,7 @@ use crate::store::Store;
 /// Name of the settings file, without extension.
 const NAME: &str = "settings";
 
-/// The file of the settings.
+/// The settings file of a window.
 pub(crate) struct SettingsFile {
     store: Store,
     /// The settings that this window last passed to the store, as JSON.
@@ -29,7 +29,7 @@ pub(crate) struct SettingsFile {
     base: Arc<Mutex<Map<String, Value>>>,
 }
 
-/// The settings in a file.
+/// What was found in the settings file.
 #[derive(Default)]
 pub(crate) struct StoredSettings {
     /// The fields that can be read, and defaults for the others. `None` if there is no file or none
@@ -70,7 +70,7 @@ impl SettingsFile {
                 Some(format!("Settings will be lost when the window closes: {path}: {error}"));
         }
         let passed_on = base.clone();
-        // What the file lacks was not changed by this window either.
+        // Fields that the file lacks have their defaults, which count as unchanged.
         if let Ok(Value::Object(defaults)) = serde_json::to_value(Settings::default()) {
             for (name, value) in defaults {
                 base.entry(name).or_insert(value);
@@ -148,7 +148,7 @@ fn set_aside(path: &Path, content: &[u8]) -> io::Result<PathBuf> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// The problem that the file at `path` has `unreadable` fields, for the user.
+/// Tells the user which fields of the file at `path` are `unreadable`, and where the copy is.
 fn describe(path: &Path, unreadable: &[String], copy: io::Result<PathBuf>) -> String {
     let path = path.display();
     let kept = match copy {

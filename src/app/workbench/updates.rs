@@ -137,8 +137,8 @@ impl Workbench {
     }
 
     /// Adds the launch overhead of `result` to the model, in place of an earlier one of the same
-    /// network, engine and triangulation. Does nothing if `result` has evidence, or if its engine launches no
-    /// kernels.
+    /// network, engine and triangulation. Does nothing if `result` has evidence, or if its engine
+    /// launches no kernels.
     fn store_overhead(&mut self, result: &Propagation) {
         let model = &mut self.core.model;
         let Some(document) = &model.document else { return };
@@ -189,8 +189,10 @@ impl Workbench {
         let mut message = failure.to_string();
         if matches!(failure, Failure::Load(LoadError::TooLarge(_))) {
             message.push_str(match step {
-                Step::Reduce => ". Observe more variables: what they leave may be small enough.",
-                _ => ". Observe some variables: what the evidence leaves may be small enough.",
+                Step::Reduce => {
+                    ". Observe more variables: the network without them may be small enough."
+                }
+                _ => ". Observe some variables: the network without them may be small enough.",
             });
         }
         if step == Step::Open {

@@ -30,7 +30,7 @@ use record::{BatchRecord, ChangesRecord, Record, RunInfo, TimedRecord};
 /// A propagation enters evidence and computes the posteriors of all variables from scratch: what an
 /// engine could reuse is dropped before each, except with --changes and where --batch propagates
 /// one case at a time. One extra propagation runs first, for warming up. If the network is too
-/// large for the engine, each case is propagated in a junction tree of what its observations leave,
+/// large for the engine, each case is propagated in a junction tree without its observed variables,
 /// except with --batch and --changes. load_ms is the time for reading the file, and compile_ms the
 /// time for building the junction tree and loading it into the engine. peak_bytes is the engine's
 /// peak memory. For engines on a GPU, launch_us is the time of one kernel launch, overhead_us the
@@ -202,7 +202,7 @@ fn bench_engine(
     }
 }
 
-/// Whether the cases can be propagated one by one in trees of what their observations leave.
+/// Whether the cases can be propagated one by one in trees without their observed variables.
 fn can_bench_given_evidence(args: &Args, engine: &dyn Engine, cases: &[Evidence]) -> bool {
     engine.info().capabilities.observed
         && args.form != Some(Form::Tables)
@@ -211,7 +211,7 @@ fn can_bench_given_evidence(args: &Args, engine: &dyn Engine, cases: &[Evidence]
         && cases.iter().any(|case| !case.observed_variables().is_empty())
 }
 
-/// Times the propagation of each case in a junction tree of what its observations leave.
+/// Times the propagation of each case in a junction tree without its observed variables.
 fn bench_given_evidence(
     args: &Args,
     prepared: &Prepared,
@@ -244,7 +244,7 @@ fn bench_given_evidence(
 struct EngineBench<'a> {
     args: &'a Args,
     prepared: &'a Prepared,
-    /// The loaded network: the whole network, or what the evidence leaves of it.
+    /// The loaded network, compiled with all variables or without the observed ones.
     compiled: Arc<CompiledNetwork>,
     propagator: Box<dyn Propagator>,
     info: RunInfo,

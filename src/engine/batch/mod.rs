@@ -2,9 +2,9 @@
 //!
 //! An engine that propagates one case leaves out the entries that the evidence of this case rules
 //! out. Here the same work is done for every case, and evidence is only a set of weights. So one
-//! vector instruction serves several cases: an entry of a message is a short array with one number
-//! per case. All indices are computed in advance. Entries that are impossible given any evidence
-//! are left out.
+//! vector instruction works on several cases: an entry of a message is a short array with one
+//! number per case. All indices are computed in advance. Entries that are impossible given any
+//! evidence are left out.
 //!
 //! Messages are passed in a *binary join tree*, in which no vertex has more than three neighbours.
 //! So an entry of a message is a sum of terms. Each term is the product of a constant and at most
@@ -21,7 +21,7 @@
 //! # Terms
 //! * *vertex*: a clique of the junction tree, or a set of variables that was added between two
 //!   neighbours.
-//!   An *edge* joins two vertices, or a vertex and a variable, and carries a message in either
+//! * *edge*: joins two vertices, or a vertex and a variable, and carries a message in either
 //!   direction.
 //! * *configuration*: a state for each variable of a vertex. Its *code* is its index in a full
 //!   table over these variables. Vertices list only the configurations that some evidence allows.

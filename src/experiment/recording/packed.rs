@@ -48,7 +48,7 @@ pub(super) mod sizes {
     }
 }
 
-/// A trace as columns, with all times in nanoseconds.
+/// A trace as columns; all times are in nanoseconds.
 pub(super) mod trace {
     use super::*;
     use crate::propagation::{
@@ -56,26 +56,30 @@ pub(super) mod trace {
         StageTiming,
     };
 
+    /// A trace. `messages`, `starts`, `durations`, `workers`, `waits` and `shared` have one number
+    /// per message that was computed; the last three are empty if they would hold only zeros.
     #[derive(Serialize, Deserialize)]
     struct Columns {
-        /// Stage, start and end, in nanoseconds.
+        /// Stage, start and end.
         stages: Vec<(Stage, u64, u64)>,
         /// Differences of consecutive message ids.
         messages: Vec<i64>,
         /// Differences of consecutive starts.
         starts: Vec<i64>,
         durations: Vec<u64>,
-        // The three columns below are empty if they would hold only zeros.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[serde(rename = "lanes")]
         workers: Vec<u64>,
+        /// How long the worker waited for the inputs of the message.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         waits: Vec<u64>,
+        /// [`MessageTiming::shared_with`].
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         shared: Vec<u64>,
         /// Activity, worker, start and duration.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         activities: Vec<(Activity, u32, u64, u64)>,
+        /// By message id: table entries processed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         processed: Vec<u64>,
         savings: Savings,
@@ -106,7 +110,7 @@ pub(super) mod trace {
                 activities: trace.activities.iter().map(activity).collect(),
                 processed: trace.processed.clone(),
                 savings: trace.savings,
-                recomputed: trace.recomputed.map(|time| time.as_nanos() as u64),
+                recomputed: trace.recomputed.map(nanoseconds),
                 elapsed: nanoseconds(trace.elapsed),
             }
         });

@@ -21,23 +21,25 @@ pub(super) fn write(network: &Network) -> Result<String, WriteError> {
         text.push('\n');
     }
     for factor in network.factors() {
-        table(&mut text, network, factor);
+        write_table(&mut text, network, factor);
     }
     Ok(text)
 }
 
-fn table(text: &mut String, network: &Network, factor: &Factor) {
+/// Appends the number of entries of `factor`, and the entries, a line for each configuration of all
+/// variables but the last.
+fn write_table(text: &mut String, network: &Network, factor: &Factor) {
     // Undo the factor's rescaling by a power of two. This takes two steps, because the power may
     // exceed the range of f64.
     let half = factor.exponent() / 2;
     let (first, second) = (2_f64.powi(half), 2_f64.powi(factor.exponent() - half));
     let values: Vec<f64> = factor.values().iter().map(|value| value * first * second).collect();
     let states = |variable: &VariableId| network[*variable].cardinality();
-    let row = factor.scope().last().map_or(1, states);
+    let line = factor.scope().last().map_or(1, states);
     let _ = writeln!(text, "\n{}", values.len());
-    for row in values.chunks(row) {
+    for line in values.chunks(line) {
         text.push(' ');
-        push_numbers(text, row, " ");
+        push_numbers(text, line, " ");
         text.push('\n');
     }
 }

@@ -1,5 +1,5 @@
 //! Loading an engine, or the fallback if that engine cannot be used. If the whole network is too
-//! large, what the evidence leaves of it is loaded instead.
+//! large, it is compiled again without the observed variables.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const OVERHEAD_RUNS: u32 = 5;
 
 impl Worker {
     /// Loads the whole network. If it is too large and the request observes variables, the next
-    /// step loads what these leave of it.
+    /// step loads it without these.
     pub(super) fn load(&mut self, request: &Request) -> Result<(), Interruption> {
         if self.state.is_refused(request) {
             return self.report_refusal();
@@ -66,7 +66,7 @@ impl Worker {
         }
     }
 
-    /// Compiles and loads what the observations of the request leave of the network.
+    /// Compiles and loads the network without the variables that the request observes.
     pub(super) fn reduce(
         &mut self,
         request: &Request,
@@ -82,7 +82,7 @@ impl Worker {
         Ok(())
     }
 
-    /// What the observations of `evidence` leave of the network, compiled within the memory limit
+    /// The network without the variables that `evidence` observes, compiled within the memory limit
     /// of the request.
     pub(super) fn compile_given(
         &self,

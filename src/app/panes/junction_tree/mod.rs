@@ -38,7 +38,7 @@ const MIN_HEIGHT_WITH_LEGEND: f32 = 150.0;
 
 /// Tooltip of the label "Given the evidence".
 const GIVEN_EVIDENCE_TOOLTIP: &str = "The whole network is too large to be propagated. This is the \
-    junction tree of what the evidence leaves: each observed variable is a clique of its own.";
+    junction tree without the observed variables: each of these is a clique of its own.";
 
 /// The picture of the junction tree and its view state.
 pub struct JunctionTreePane {

@@ -80,8 +80,9 @@ struct Transfer<'a> {
 }
 
 impl Transfer<'_> {
-    /// Copies the messages and beliefs of `cliques`. The slices begin with the tables of the first
-    /// of these cliques.
+    /// Copies the messages and beliefs of `cliques`. `unmasked` is in the region above of the new
+    /// tree, and `beliefs` in the region below; both begin with the tables of the first of these
+    /// cliques.
     fn copy(&self, cliques: Range<usize>, unmasked: &mut [f64], beliefs: &mut [f64]) {
         let (above, below) = self.starts(cliques.start);
         if let Some(middle) = self.middle(&cliques) {
@@ -137,7 +138,8 @@ impl Transfer<'_> {
         self.reused.with_same_ports(clique).is_some() && needed[clique] && !up[clique]
     }
 
-    /// Where the tables of `clique` begin in the regions above and below.
+    /// Where the tables of `clique` begin in the regions above and below of the new tree; see
+    /// [`Node`](crate::engine::cpu::tree::nodes::Node).
     fn starts(&self, clique: usize) -> (usize, usize) {
         let node = &self.tree.nodes[clique];
         (node.above.start, node.below.start)

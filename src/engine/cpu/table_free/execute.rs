@@ -182,8 +182,8 @@ fn run_nest<T: Number>(
     Ok(())
 }
 
-/// Number of entries of an output for which a thread adds up all copies at a time, so that they
-/// stay in its first-level cache. If it is wrong, only speed changes.
+/// A thread adds up this many entries of all copies of an output before it continues with the next
+/// entries, so that the sums stay in its first-level cache. If it is wrong, only speed changes.
 const ADDED_PART: usize = 1 << 10;
 
 /// The parts of an output that a chunk writes, in order.
@@ -193,13 +193,13 @@ type Runs<'a, T> = Vec<&'a mut [T]>;
 struct Chunk<'a, T> {
     nest: &'a LoopNest,
     inputs: &'a [Input<'a, T>],
-    /// By loop that makes chunks: its state in this chunk.
+    /// For each of the outermost loops, which are divided among chunks: its state in this chunk.
     states: Vec<usize>,
-    /// By level, then by input: the position in the table at which the tile begins.
+    /// By level, then by input: the position in the input at which the tile begins.
     at: Vec<usize>,
     /// By level, then by output: the run in which the tile begins, and the position in the run.
     output_at: Vec<(usize, usize)>,
-    /// Tiles of partial products, one after the other.
+    /// Tiles of partial products, one after another. The first is the empty product: all ones.
     tiles: Vec<T>,
 }
 

@@ -60,7 +60,7 @@ pub struct Node {
     /// The tables of the ports toward children and then of the private variables, in the region
     /// below. Offsets in rows count from its start.
     pub below: Range<usize>,
-    /// The ranges of these tables, from the start of `below` on, as offsets in rows count.
+    /// The ranges of these tables, counted from the start of `below`, as the offsets in rows are.
     pub tables: Vec<Range<usize>>,
     /// The table of the private variables, in the region below; `None` if there are no private
     /// variables.
