@@ -21,7 +21,7 @@
 //! and they are the default of R. The other hues follow Tol's schemes "muted" and "bright" (2021).
 //! Tests simulate colour-blind vision.
 //!
-//! No meaning is told by colour alone: observed states have a dot, the direction of a message has
+//! No meaning is shown by colour alone: observed states have a dot, the direction of a message has
 //! an arrow or a word, beliefs so far are outlined, and the origin of a number has a marker and a
 //! word.
 

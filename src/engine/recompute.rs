@@ -19,8 +19,9 @@ struct Recomputing {
     engine: Box<dyn Propagator>,
     compiled: Arc<CompiledNetwork>,
     options: LoadOptions,
-    /// Computes cases again; `None` before the first such case.
-    again: Option<Box<dyn Propagator>>,
+    /// The propagator of a wider range, which computes cases again; `None` before the first such
+    /// case.
+    wider: Option<Box<dyn Propagator>>,
 }
 
 /// `engine`, into which `compiled` was loaded with `options`, as a propagator that answers cases
@@ -31,20 +32,21 @@ pub(super) fn recomputing(
     options: &LoadOptions,
 ) -> Box<dyn Propagator> {
     let (compiled, options) = (Arc::clone(compiled), *options);
-    Box::new(Recomputing { engine, compiled, options, again: None })
+    Box::new(Recomputing { engine, compiled, options, wider: None })
 }
 
 impl Recomputing {
-    /// The propagator that computes cases again; loaded at the first call, with the memory that the
-    /// engine leaves.
+    /// The propagator that computes cases again. It is loaded at the first call, within the part of
+    /// the memory limit that the engine does not use.
     ///
     /// # Errors
-    /// [`RunError::OutOfRange`] if that is too little.
-    fn again(&mut self) -> Result<&mut dyn Propagator, RunError> {
-        if self.again.is_none() {
+    /// [`RunError::OutOfRange`] if this part is too small; another error if the machine has less
+    /// memory.
+    fn wider(&mut self) -> Result<&mut dyn Propagator, RunError> {
+        if self.wider.is_none() {
             let limit = self.options.memory.bytes().saturating_sub(self.engine.peak_bytes());
             let memory = MemoryLimit::from_bytes(limit);
-            self.again = Some(match self.options.precision {
+            self.wider = Some(match self.options.precision {
                 Precision::F32 => {
                     // Cases that are computed again are rare, so tables would not pay off.
                     let form = Some(Form::TableFree);
@@ -61,12 +63,12 @@ impl Recomputing {
                 }
             });
         }
-        Ok(&mut **self.again.as_mut().expect("it was loaded"))
+        Ok(&mut **self.wider.as_mut().expect("it was loaded"))
     }
 
     /// Computes `evidence` again.
     fn recompute(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
-        watch.recompute(|watch| self.again()?.run(evidence, watch))
+        watch.recompute(|watch| self.wider()?.run(evidence, watch))
     }
 }
 
@@ -94,11 +96,11 @@ impl Propagator for Recomputing {
 
     fn forget(&mut self) {
         self.engine.forget();
-        self.again.iter_mut().for_each(|again| again.forget());
+        self.wider.iter_mut().for_each(|wider| wider.forget());
     }
 
     fn peak_bytes(&self) -> u64 {
-        self.engine.peak_bytes() + self.again.as_ref().map_or(0, |again| again.peak_bytes())
+        self.engine.peak_bytes() + self.wider.as_ref().map_or(0, |wider| wider.peak_bytes())
     }
 
     fn form(&self) -> Option<Form> {

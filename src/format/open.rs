@@ -65,8 +65,8 @@ pub fn open(spec: impl AsRef<Path>) -> Result<ReadNetwork, OpenError> {
     }
 }
 
-/// Checks that `path` is not a pipe or a device, from which reading may wait forever. A path where
-/// there is nothing passes.
+/// Checks that `path` is not a pipe or a device, from which reading may wait forever. A path that
+/// does not exist passes.
 ///
 /// # Errors
 /// [`OpenError::Unreadable`] if it is.
@@ -114,6 +114,8 @@ impl Sample {
     }
 }
 
+/// Reads a network from the unpacked `bytes` of a file named `name`. Warns if the content has
+/// another format than the extension of the name says.
 fn read(name: &str, bytes: &[u8], origin: NetworkOrigin) -> Result<ReadNetwork, OpenError> {
     let text = decode::text(bytes);
     let format = Format::detect(decode::without_gz(name), &text).ok_or_else(|| {

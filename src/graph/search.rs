@@ -14,8 +14,8 @@ use crate::graph::reduction::reduce;
 use crate::graph::{Heuristic, MoralGraph, TriangulationError, TriangulationOptions};
 use crate::network::VariableId;
 
-/// Time of a propagation for each table entry, in nanoseconds: both passes of engine `cpu` on a
-/// core of 2020. If it is too large, small networks are searched for longer than that saves.
+/// Time of a propagation for each table entry, in nanoseconds: both passes of engine `cpu` on one
+/// core of a processor from 2020. If it is too large, small networks are searched for longer than that saves.
 const ENTRY_NANOSECONDS: f64 = 2.0;
 
 /// Time of a step of a walk, in nanoseconds, where two threads share the walks; measured on
@@ -23,7 +23,7 @@ const ENTRY_NANOSECONDS: f64 = 2.0;
 /// than that saves.
 const STEP_NANOSECONDS: f64 = 250.0;
 
-/// Time of a greedy elimination for each vertex, in steps of a walk; measured likewise.
+/// Time of a greedy elimination for each vertex, in steps of a walk; measured in the same way.
 const STEPS_PER_ELIMINATED_VERTEX: u64 = 6;
 
 /// The walks of a round. All start from the best order so far. Which walk succeeds depends on the
@@ -43,7 +43,7 @@ pub(super) const SCHEDULES: [Schedule; 8] = [
 /// Affects only the quality of the tree.
 const FIRST_WALK_STEPS: u64 = 65_536;
 
-/// How many steps a search may take, and what it has taken.
+/// How many steps a search may take, and how many it has taken.
 ///
 /// Time is counted in steps, at [`STEP_NANOSECONDS`] each, so that the result does not depend on
 /// the speed of the machine. The clock only cuts off a search that takes longer than its budget.
@@ -204,7 +204,7 @@ fn improve(
 }
 
 /// The best order found by one walk of `steps` steps for each of [`SCHEDULES`]; of equally good
-/// orders, that of the earliest schedule.
+/// orders, the one by the earliest schedule.
 fn round(
     graph: &MoralGraph,
     start: &Ordering,

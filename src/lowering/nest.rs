@@ -19,23 +19,23 @@ use super::{AxisSet, Optimisation, Optimisations, Pattern};
 /// (and last bits of results).
 const MAX_TILE: usize = 2048;
 
-/// A tile grows beyond [`MAX_TILE`] rather than have fewer entries than this: the fixed cost of a
-/// tile is that of about a hundred entries.
+/// A tile grows beyond [`MAX_TILE`] rather than have fewer entries than this, because the fixed cost
+/// of a tile equals the cost of about a hundred entries.
 const MIN_TILE: usize = 128;
 
-/// A contraction is divided into about one chunk for this many products or more; with less than
-/// twice as many, it is not divided. They take about a tenth of a millisecond, ten times as long as
+/// Minimum number of products per chunk, approximately; a contraction with less than twice as many
+/// is not divided. This many products take about a tenth of a millisecond, ten times as long as
 /// waking a thread. If it is wrong, only speed and memory change (and last bits of results).
 const MIN_CHUNK: usize = 1 << 17;
 
-/// No further loop is divided into chunks once there are this many. More chunks balance threads
-/// better; fewer need fewer copies of outputs.
+/// No further loop is divided into chunks once there are this many chunks. More chunks balance
+/// threads better; fewer chunks need fewer copies of outputs.
 const MAX_CHUNKS: usize = 64;
 
-/// The copies of outputs may have at most one entry for this many products, so that adding them up
-/// costs little. Fewer copies would leave threads without work. If it is wrong, only speed and
+/// Minimum number of products per entry of all copies of outputs, so that adding up the copies costs
+/// little. If it is larger, there are fewer chunks, and threads may have no work. If it is wrong, only speed and
 /// memory change (and last bits of results).
-const MIN_PRODUCTS_PER_COPIED: usize = 16;
+const MIN_PRODUCTS_PER_COPIED_ENTRY: usize = 16;
 
 /// Minimum number of entries of the runs into which chunks divide an output, or an eighth of a
 /// small output. With shorter runs, chunks would write to the same lines of a cache. If it is
@@ -189,6 +189,8 @@ impl LoopNest {
 }
 
 impl Output {
+    /// The output over the axes `set`. `order`: the axes of the loops, the outermost first.
+    /// `chunked`: those of them whose loops are divided into chunks.
     fn new(
         set: AxisSet,
         states: &[usize],
@@ -291,7 +293,8 @@ fn chunk_axes(contraction: &Contraction<'_>, outer: AxisSet) -> Vec<usize> {
         let candidates = outer.iter().filter(|axis| !chosen.contains(axis));
         let candidates = candidates.filter(|&axis| has_long_runs(axis));
         let best = candidates.min_by_key(|&axis| copied(axis));
-        let Some(axis) = best.filter(|&axis| copied(axis) <= work / MIN_PRODUCTS_PER_COPIED) else {
+        let Some(axis) = best.filter(|&axis| copied(axis) <= work / MIN_PRODUCTS_PER_COPIED_ENTRY)
+        else {
             break;
         };
         chosen.push(axis);

@@ -1,7 +1,7 @@
 //! Networks at which the worker of a session panics, for tests.
 //!
-//! A test causes a panic of an engine with an engine of its own. Reading and compiling always
-//! run the same code, so the worker itself panics at the step that the name of the network says.
+//! To test a panic of an engine, a test passes an engine that panics. The other steps always run the
+//! same code, so the worker itself panics at the step that the name of the network says.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn title(step: Step) -> String {
     format!("panics at {step:?}")
 }
 
-/// Panics if the network of `request` is [to panic](source_that_panics_at) at `step`.
+/// Panics if [`source_that_panics_at`] made the network of `request` for this `step`.
 pub(super) fn panic_if_wanted(step: Step, request: &Request) {
     if let NetworkSource::Bytes { name, .. } = &request.source {
         assert!(name.strip_suffix(".bif") != Some(&title(step)), "{MESSAGE}");

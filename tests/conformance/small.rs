@@ -98,9 +98,9 @@ pub fn very_unlikely_evidence_is_possible(subject: &Subject) {
     // Some engines propagate a batch by another algorithm than a single case.
     let compiled = compiled(network);
     let mut propagator = subject.load(&compiled);
-    let many: Vec<Evidence> = cases.iter().cycle().take(100).cloned().collect();
-    let answers = propagator.run_batch(&many, &Watch::untimed(CancelToken::new())).unwrap();
-    for (case, answer) in many.iter().zip(&answers) {
+    let batch: Vec<Evidence> = cases.iter().cycle().take(100).cloned().collect();
+    let answers = propagator.run_batch(&batch, &Watch::untimed(CancelToken::new())).unwrap();
+    for (case, answer) in batch.iter().zip(&answers) {
         let alone = propagate(&mut *propagator, &compiled, case).unwrap();
         let together = answer.as_ref().unwrap();
         subject.assert_close(together.values(), alone.values(), format_args!("{case:?}"));

@@ -46,13 +46,16 @@ pub struct RunInfo {
     pub drawn: Option<DrawParameters>,
 }
 
+/// The times of propagations of one case.
 #[derive(Serialize)]
 pub struct TimedRecord {
     #[serde(flatten)]
     pub info: RunInfo,
     /// Position among the cases, counted from zero.
     pub case: usize,
+    /// Time for reading the file of the network.
     pub load_ms: f64,
+    /// Time for building the junction tree and loading it into the engine.
     pub compile_ms: f64,
     pub propagate_ms: Quantiles,
     /// On a GPU, time of one kernel launch.
@@ -78,6 +81,7 @@ pub struct TimedRecord {
     pub timing_cost: Option<Box<TimingCost>>,
 }
 
+/// The times of a batch of cases.
 #[derive(Serialize)]
 pub struct BatchRecord {
     #[serde(flatten)]
@@ -87,6 +91,7 @@ pub struct BatchRecord {
     pub peak_bytes: u64,
 }
 
+/// The times of single changes of the evidence of one case.
 #[derive(Serialize)]
 pub struct ChangesRecord {
     #[serde(flatten)]

@@ -32,6 +32,9 @@ pub(super) struct Run {
 /// The trees of a network, with their runs: the tree by weighted min-fill, the smallest known tree,
 /// and the first tree with small separators merged away. A merged tree that equals an earlier tree
 /// is left out.
+///
+/// # Errors
+/// If a tree cannot be built, or once `cancel` is set.
 pub(super) fn tree_tasks(
     setup: &RecordingSetup,
     subject: &Subject,

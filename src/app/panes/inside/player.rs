@@ -17,7 +17,7 @@ pub struct StepPlayer {
     order: Order,
     /// The steps done so far and their sums; `None` until the first message is shown.
     progress: Option<Progress>,
-    /// The same position as a number that grows with time while playing.
+    /// Counts the steps done while playing; its position is the same as that of `progress`.
     player: Player,
     /// Whether the tables scroll to the current step. If so, the last step stays current after all
     /// steps are done.
