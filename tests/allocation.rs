@@ -1,7 +1,7 @@
 //! A machine that has less memory than the forecast assumes: the n-th large allocation of an engine
 //! and all later ones fail, for many n. Each failure must be an error that says what happened, and
-//! the program must go on. The allocations are made in a child process, because the standard library
-//! ends a process in which an allocation fails that is not expected to.
+//! the program must continue. The allocations are made in a child process, because the standard
+//! library aborts the process if an allocation fails that the program does not handle.
 #![allow(unsafe_code, reason = "an allocator is unsafe to implement")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -20,9 +20,9 @@ use cliquescope::propagation::{
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
 
-/// Minimum size of an allocation that fails, in bytes. The tables of the test's networks are larger,
-/// and so are the tables of any network for which memory may be short. Smaller allocations end the
-/// program if they fail.
+/// Minimum size of an allocation that fails, in bytes. The tables of the test's networks are
+/// larger, and so are the tables of any network for which memory may be short. Smaller allocations
+/// end the program if they fail.
 const LARGE: usize = 1 << 14;
 
 /// Number of cases in a batch: enough for the runner of batches.

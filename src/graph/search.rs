@@ -15,7 +15,8 @@ use crate::graph::{Heuristic, MoralGraph, TriangulationError, TriangulationOptio
 use crate::network::VariableId;
 
 /// Time of a propagation for each table entry, in nanoseconds: both passes of engine `cpu` on one
-/// core of a processor from 2020. If it is too large, small networks are searched for longer than that saves.
+/// core of a processor from 2020. If it is too large, small networks are searched for longer than
+/// that saves.
 const ENTRY_NANOSECONDS: f64 = 2.0;
 
 /// Time of a step of a walk, in nanoseconds, where two threads share the walks; measured on

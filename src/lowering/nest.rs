@@ -19,8 +19,8 @@ use super::{AxisSet, Optimisation, Optimisations, Pattern};
 /// (and last bits of results).
 const MAX_TILE: usize = 2048;
 
-/// A tile grows beyond [`MAX_TILE`] rather than have fewer entries than this, because the fixed cost
-/// of a tile equals the cost of about a hundred entries.
+/// A tile grows beyond [`MAX_TILE`] rather than have fewer entries than this, because the fixed
+/// cost of a tile equals the cost of about a hundred entries.
 const MIN_TILE: usize = 128;
 
 /// Minimum number of products per chunk, approximately; a contraction with less than twice as many
@@ -32,9 +32,9 @@ const MIN_CHUNK: usize = 1 << 17;
 /// threads better; fewer chunks need fewer copies of outputs.
 const MAX_CHUNKS: usize = 64;
 
-/// Minimum number of products per entry of all copies of outputs, so that adding up the copies costs
-/// little. If it is larger, there are fewer chunks, and threads may have no work. If it is wrong, only speed and
-/// memory change (and last bits of results).
+/// Minimum number of products per entry of all copies of outputs, so that adding up the copies
+/// costs little. If it is larger, there are fewer chunks, and threads may have no work. If it is
+/// wrong, only speed and memory change (and last bits of results).
 const MIN_PRODUCTS_PER_COPIED_ENTRY: usize = 16;
 
 /// Minimum number of entries of the runs into which chunks divide an output, or an eighth of a

@@ -10,7 +10,7 @@
 //! # Range of numbers
 //! Every table has an exponent e: the table represents its entries times 2^e. Separators are scaled
 //! to a largest entry in [1, 2). A clique's table is rescaled when its largest entry has moved far
-//! from 2 to the power of [`PEAK`]. Thus the largest entry of a table neither overflows nor
+//! from 2^`PEAK`, a constant of [`tables`]. Thus the largest entry of a table neither overflows nor
 //! underflows, however many findings are entered, even in single precision. Scaling by powers of
 //! two is exact.
 //!
@@ -25,23 +25,23 @@
 mod beliefs;
 mod message;
 mod stepper;
+mod tables;
 
 use std::f64::consts::LN_2;
-use std::ops::Range;
 use std::sync::Arc;
 
 pub use beliefs::Beliefs;
 pub use stepper::{MessageDetail, Stepper};
 
+use self::tables::{Tables, prior};
 use super::bounds::{Bounds, Loss, belief_in_raised, no_message, raise};
-use super::factors::{FactorProduct, smallest_exponents};
 use super::{
     Engine, EngineInfo, LoadError, LoadOptions, Propagator, RunError, SEQUENTIAL, recomputing,
 };
 use crate::allocate;
 use crate::graph::{CliqueId, JunctionTree};
 use crate::network::{Evidence, Finding, VariableId};
-use crate::potential::{Axis, IndexMapping, Precision, Real, Scope, rescale};
+use crate::potential::{Axis, IndexMapping, Precision, Real, Scope};
 use crate::propagation::{
     CompiledNetwork, Forecast, Home, Message, MessageId, Phase, Posteriors, Stage, Watch,
 };
@@ -102,17 +102,6 @@ fn bytes(tree: &JunctionTree, precision: Precision) -> u64 {
     .fold(0, u64::saturating_add)
 }
 
-/// The initial entries of a clique's table are stored multiplied by two to the power of this.
-/// Entries mostly become smaller during a propagation, so most of the range of single precision is
-/// left below 2 to this power. A larger value risks overflow, and a smaller one loses unlikely
-/// states sooner.
-const PEAK: i32 = 96;
-
-/// A clique's table is rescaled to a largest entry near 2 to the power of [`PEAK`] when the
-/// exponent of its largest entry leaves this range. With a narrower range, tables are rescaled more
-/// often; with a wider one, unlikely states are lost sooner.
-const EXPONENTS_OF_LARGEST: Range<i32> = PEAK - 24..PEAK + 8;
-
 /// A compiled network with its tables in one precision.
 struct Loaded<T> {
     compiled: Arc<CompiledNetwork>,
@@ -146,98 +135,6 @@ struct Loaded<T> {
 struct Mappings {
     parent: IndexMapping,
     child: IndexMapping,
-}
-
-/// The tables of all cliques or of all separators.
-struct Tables<T> {
-    /// The entries, table after table.
-    values: Vec<T>,
-    /// For each table the range of its entries in `values`.
-    ranges: Vec<Range<usize>>,
-    /// For each table the exponent of the power of two to multiply its entries by.
-    exponents: Vec<i64>,
-    /// For each table the bounds of its entries. Those of separators are not used.
-    bounds: Vec<Bounds>,
-}
-
-impl<T: Real> Tables<T> {
-    /// Tables of these sizes with this exponent, filled with `value`.
-    fn new(sizes: impl ExactSizeIterator<Item = u64>, value: T, exponent: i64) -> Self {
-        let exponents = vec![exponent; sizes.len()];
-        let bounds = vec![Bounds::ONE; sizes.len()];
-        let mut end = 0;
-        let ranges: Vec<Range<usize>> = sizes
-            .map(|size| {
-                let start = end;
-                end += usize::try_from(size).expect("a table in memory has a usize index");
-                start..end
-            })
-            .collect();
-        let mut values = allocate::with_capacity(end);
-        values.resize(end, value);
-        Self { values, ranges, exponents, bounds }
-    }
-
-    fn table(&self, index: usize) -> &[T] {
-        &self.values[self.ranges[index].clone()]
-    }
-
-    fn table_mut(&mut self, index: usize) -> &mut [T] {
-        &mut self.values[self.ranges[index].clone()]
-    }
-
-    /// Copies all tables of `other`, which have the same sizes, with their exponents and bounds.
-    fn copy_from(&mut self, other: &Self) {
-        self.values.copy_from_slice(&other.values);
-        self.exponents.copy_from_slice(&other.exponents);
-        self.bounds.copy_from_slice(&other.bounds);
-    }
-
-    /// Finds the bounds of table `index` after its entries are multiplied by numbers with the
-    /// bounds `factor`, and stores them. Call this before the multiplication.
-    fn multiply_bounds(&mut self, index: usize, factor: Bounds) {
-        let before = self.bounds[index];
-        let mut after = before.times::<T>(factor);
-        if after.error > before.error {
-            // The smallest entry is usually larger than its bound. This takes time, but is rare.
-            let measured = Bounds::of(self.table(index).iter().map(|value| value.to_f64()));
-            after = Bounds { error: before.error, ..measured }.times::<T>(factor);
-        }
-        self.bounds[index] = after;
-    }
-
-    /// Rescales table `index` if the exponent of its largest entry, `largest`, is not in
-    /// [`EXPONENTS_OF_LARGEST`].
-    ///
-    /// # Errors
-    /// If `largest` is zero or not finite.
-    fn keep_in_range(&mut self, index: usize, largest: T) -> Result<(), RunError> {
-        let bounds = self.bounds[index];
-        let error = if largest > T::ZERO { Some(0) } else { bounds.error };
-        let power = -largest.scale_exponent().ok_or_else(|| no_message(error))?;
-        let mut bounds = Bounds { max: power + 1, ..bounds };
-        if !EXPONENTS_OF_LARGEST.contains(&power) {
-            rescale(self.table_mut(index), PEAK - power);
-            self.exponents[index] -= i64::from(PEAK - power);
-            bounds = bounds.scaled::<T>(PEAK - power);
-        }
-        self.bounds[index] = bounds;
-        Ok(())
-    }
-
-    /// The loss of belief in table `index`, which has received all messages.
-    fn loss(&self, index: usize) -> Loss {
-        let mut loss = Loss::default();
-        let (bounds, table) = (self.bounds[index], self.table(index));
-        if bounds.error.is_some() {
-            loss.add_error(bounds, table.len(), message::total(table));
-        }
-        loss
-    }
-
-    fn bytes(&self) -> u64 {
-        std::mem::size_of_val(&*self.values) as u64
-    }
 }
 
 impl<T: Real> Loaded<T> {
@@ -424,33 +321,6 @@ impl<T: Real> Propagator for Loaded<T> {
             + mappings.sum::<u64>()
             + message as u64
     }
-}
-
-/// A table for each clique: the product of the factors assigned to the clique.
-fn prior<T: Real>(compiled: &CompiledNetwork, scopes: &[Scope]) -> Tables<T> {
-    let sizes = compiled.tree().cliques().iter().map(|clique| clique.entries);
-    let mut prior = Tables::new(sizes, T::ZERO, i64::from(-PEAK));
-    let network = compiled.network();
-    let smallest = smallest_exponents(network);
-    for factor in network.factor_ids() {
-        let bounds = &mut prior.bounds[compiled.factor_home(factor).index()];
-        bounds.min += smallest[factor.index()];
-    }
-    let one = 1.0.scale(PEAK);
-    for (clique, product) in FactorProduct::for_cliques(compiled, scopes).iter().enumerate() {
-        let mut entries = prior.table_mut(clique).iter_mut();
-        let power = product.entries(|value| {
-            if let Some(entry) = entries.next() {
-                *entry = T::from_f64(value * one);
-            }
-        });
-        prior.exponents[clique] += i64::from(power);
-        let bounds = Bounds { min: prior.bounds[clique].min - power, ..Bounds::ONE };
-        let largest = Bounds::of(prior.table(clique).iter().map(|value| value.to_f64())).max;
-        let scaled = bounds.stored::<f64>().scaled::<T>(PEAK).stored::<T>();
-        prior.bounds[clique] = Bounds { max: largest, ..scaled };
-    }
-    prior
 }
 
 /// The exponent of the power of two that brings the largest weight of `finding` into [1, 2).

@@ -24,8 +24,8 @@ const LIST_WIDTH: f32 = 400.0;
 /// Minimum width of the picture in points next to the list. In a narrower pane, the list is below.
 const MIN_PICTURE_WIDTH: f32 = 260.0;
 
-/// Minimum width in points for the legend of the lines. In a narrower pane, it would take the room of
-/// the list.
+/// Minimum width in points for the legend of the lines. In a narrower pane, it would take the room
+/// of the list.
 const MIN_LEGEND_WIDTH: f32 = 420.0;
 
 /// The picture of the elimination and its view state.

@@ -140,9 +140,9 @@ fn width(column: &crate::experiment::Column) -> f32 {
     6.6 * characters as f32 + 12.0
 }
 
-/// `value` as text, with its sign if it is a difference. If its absolute value is at least 1, the text has at least four significant
-/// digits and all digits before the decimal point; below 1, it has three decimals; below 0.001, it
-/// is in scientific notation, unless it is zero.
+/// `value` as text, with its sign if it is a difference. If its absolute value is at least 1, the
+/// text has at least four significant digits and all digits before the decimal point; below 1, it
+/// has three decimals; below 0.001, it is in scientific notation, unless it is zero.
 fn number_text(value: f64, signed: bool) -> String {
     if signed && value > 0.0 {
         return format!("+{}", number_text(value, false));

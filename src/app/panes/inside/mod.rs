@@ -1,11 +1,11 @@
 //! Inside a message: its three tables, its steps one by one, and the memory that the steps read.
 
+mod entry_text;
 mod grid;
 mod links;
 mod memory;
 mod player;
 mod scene;
-mod words;
 
 use std::sync::Arc;
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::entry_text;
 use super::grid::{Grid, GridColumn, GridRow, entry_colour};
 use super::player::StepPlayer;
-use super::words;
 use crate::app::widgets::naming::{clique_id, separator_id};
 use crate::engine::MessageDetail;
 use crate::engine::message_steps::{Order, Step};
@@ -18,13 +18,14 @@ pub struct MessageScene<'a> {
     /// The tables of the message.
     pub detail: &'a Arc<MessageDetail>,
     compiled: &'a CompiledNetwork,
-    /// Whether the tables have the additional columns that [`new`](Self::new) names.
+    /// Whether there is room for a column of ratios in the separator's table, and for a column of
+    /// separator entries in the receiver's table.
     wide: bool,
 }
 
 impl<'a> MessageScene<'a> {
-    /// If `wide`, the tables have two additional columns: the ratios of the separator, and the
-    /// separator entry of each receiver entry.
+    /// The scene of the message in `detail`. If `wide`, the tables have two additional columns: the
+    /// ratios of the separator, and the separator entry of each receiver entry.
     pub fn new(compiled: &'a CompiledNetwork, detail: &'a Arc<MessageDetail>, wide: bool) -> Self {
         Self { detail, compiled, wide }
     }
@@ -48,12 +49,12 @@ impl<'a> MessageScene<'a> {
             Order::Entries => "The processor".to_owned(),
             Order::Threads => format!("Thread {j}"),
         };
-        let separator_states = |j| words::assignment(network, &detail.separator, j);
+        let separator_states = |j| entry_text::assignment(network, &detail.separator, j);
         match player.current(detail) {
             Some(Step::Add { j, entry, .. }) => format!(
                 "{} adds entry {entry} of {from}, {} = {}, to φ*({}), which is now {}",
                 actor(j),
-                words::assignment(network, &detail.sender, entry),
+                entry_text::assignment(network, &detail.sender, entry),
                 scientific(detail.sender_values[entry]),
                 separator_states(j),
                 scientific(player.progress().sum(j)),
@@ -69,7 +70,7 @@ impl<'a> MessageScene<'a> {
             Some(Step::Multiply { j, entry, .. }) => format!(
                 "{} multiplies entry {entry} of {to}, {}: {} · {} = {}",
                 actor(j),
-                words::assignment(network, &detail.receiver, entry),
+                entry_text::assignment(network, &detail.receiver, entry),
                 scientific(detail.receiver_values[entry]),
                 scientific(detail.ratio(j)),
                 scientific(detail.received(entry)),
@@ -90,23 +91,18 @@ impl<'a> MessageScene<'a> {
         [self.sender(player), self.separator(player), self.receiver(player)]
     }
 
-    /// The title of a table over `scope`: `what` the table is, its `name` and its size.
-    fn title(&self, name: &str, what: &str, scope: &Scope) -> String {
-        format!("{what} {name}: {}", counted(scope.entries(), "entry", "entries"))
-    }
-
     /// The table of the sender.
     fn sender<'s>(&'s self, player: &'s StepPlayer) -> Grid<'s> {
         let (detail, network) = (self.detail, self.network());
         let current = player.current(detail);
         let row = move |entry: usize| {
             let (j, _) = detail.from.place(entry);
-            let states = words::states(network, &detail.sender, entry);
+            let states = entry_text::states(network, &detail.sender, entry);
             let value = scientific(detail.sender_values[entry]);
             GridRow {
                 label: format!(
                     "Sender entry {entry}: {} is {value}, goes to separator entry {j}",
-                    words::assignment(network, &detail.sender, entry)
+                    entry_text::assignment(network, &detail.sender, entry)
                 ),
                 cells: vec![entry.to_string(), states, value, format!("> {j}")],
                 colour: entry_colour(j),
@@ -117,10 +113,10 @@ impl<'a> MessageScene<'a> {
         };
         Grid {
             name: "sender",
-            title: self.title(&self.names()[0], "Sender", &detail.sender),
+            title: title("Sender", &self.names()[0], &detail.sender),
             columns: vec![
                 index_column("#", detail.sender_values.len()),
-                states_column(words::names(network, &detail.sender)),
+                states_column(entry_text::names(network, &detail.sender)),
                 number_column("ψ"),
                 index_column("> j", detail.before.len()),
             ],
@@ -140,13 +136,14 @@ impl<'a> MessageScene<'a> {
             let sum = if divided { detail.after[j] } else { player.progress().sum(j) };
             let ratio = if divided { scientific(detail.ratio(j)) } else { "…".to_owned() };
             let before = scientific(detail.before[j]);
-            let states = words::states(network, &detail.separator, j);
+            let states = entry_text::states(network, &detail.separator, j);
             GridRow {
                 label: format!(
                     "Separator entry {j}: {}; before {before}, after {}",
-                    words::assignment(network, &detail.separator, j),
+                    entry_text::assignment(network, &detail.separator, j),
                     scientific(sum)
                 ),
+                // Without a column of ratios, the last cell is not drawn.
                 cells: vec![j.to_string(), states, before, scientific(sum), ratio],
                 colour: entry_colour(j),
                 done: divided,
@@ -154,18 +151,19 @@ impl<'a> MessageScene<'a> {
                 related: current.is_some_and(|step| step.j() == j),
             }
         };
+        let mut columns = vec![
+            index_column("j", detail.before.len()),
+            states_column(entry_text::names(network, &detail.separator)),
+            number_column("φ before"),
+            number_column("φ* after"),
+        ];
+        if self.wide {
+            columns.push(number_column("φ*/φ"));
+        }
         Grid {
             name: "separator",
-            title: self.title(&self.names()[1], "Separator", &detail.separator),
-            columns: [
-                index_column("j", detail.before.len()),
-                states_column(words::names(network, &detail.separator)),
-                number_column("φ before"),
-                number_column("φ* after"),
-            ]
-            .into_iter()
-            .chain(self.wide.then(|| number_column("φ*/φ")))
-            .collect(),
+            title: title("Separator", &self.names()[1], &detail.separator),
+            columns,
             count: detail.before.len(),
             row: Box::new(row),
         }
@@ -180,39 +178,38 @@ impl<'a> MessageScene<'a> {
             let done = player.progress().has_multiplied(detail, entry);
             let before = scientific(detail.receiver_values[entry]);
             let after = if done { scientific(detail.received(entry)) } else { "…".to_owned() };
-            let states = words::states(network, &detail.receiver, entry);
+            let states = entry_text::states(network, &detail.receiver, entry);
+            let label = format!(
+                "Receiver entry {entry}: {}; before {before}, after {after}, \
+                 from separator entry {j}",
+                entry_text::assignment(network, &detail.receiver, entry)
+            );
+            let mut cells = vec![entry.to_string(), states, before, after];
+            if self.wide {
+                cells.insert(0, format!("{j} >"));
+            }
             GridRow {
-                label: format!(
-                    "Receiver entry {entry}: {}; before {before}, after {after}, \
-                     from separator entry {j}",
-                    words::assignment(network, &detail.receiver, entry)
-                ),
-                cells: self
-                    .wide
-                    .then(|| format!("{j} >"))
-                    .into_iter()
-                    .chain([entry.to_string(), states, before, after])
-                    .collect(),
+                label,
+                cells,
                 colour: entry_colour(j),
                 done,
                 current: matches!(current, Some(Step::Multiply { entry: at, .. }) if at == entry),
                 related: current.is_some_and(|step| step.j() == j),
             }
         };
+        let mut columns = vec![
+            index_column("#", detail.receiver_values.len()),
+            states_column(entry_text::names(network, &detail.receiver)),
+            number_column("ψ before"),
+            number_column("ψ after"),
+        ];
+        if self.wide {
+            columns.insert(0, index_column("j >", detail.before.len()));
+        }
         Grid {
             name: "receiver",
-            title: self.title(&self.names()[2], "Receiver", &detail.receiver),
-            columns: self
-                .wide
-                .then(|| index_column("j >", detail.before.len()))
-                .into_iter()
-                .chain([
-                    index_column("#", detail.receiver_values.len()),
-                    states_column(words::names(network, &detail.receiver)),
-                    number_column("ψ before"),
-                    number_column("ψ after"),
-                ])
-                .collect(),
+            title: title("Receiver", &self.names()[2], &detail.receiver),
+            columns,
             count: detail.receiver_values.len(),
             row: Box::new(row),
         }
@@ -228,6 +225,11 @@ impl<'a> MessageScene<'a> {
             counted(detail.to.count(), "entry", "entries")
         )
     }
+}
+
+/// The title of a table over `scope`: its `role` in the message, its `name` and its size.
+fn title(role: &str, name: &str, scope: &Scope) -> String {
+    format!("{role} {name}: {}", counted(scope.entries(), "entry", "entries"))
 }
 
 /// A right-aligned column for indices below `count`.

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use eframe::egui::{
-    Align, Align2, FontId, Layout, Rect, RichText, Sense, Ui, UiBuilder, WidgetInfo, WidgetType,
+    Align, Align2, FontId, Layout, Rect, Response, RichText, Sense, Ui, UiBuilder, WidgetInfo,
+    WidgetType,
 };
 use egui_extras::{Column, TableBuilder};
 
@@ -13,6 +14,7 @@ use super::axis::View;
 use super::geometry::Geometry;
 use super::layout::{RunKind, TimelineLayout};
 use super::rows::Grouping;
+use super::slices::Slice;
 use super::{TimelinePane, TimelineScene, draw, slice_at};
 use crate::app::panes::common::{FinishedRun, item_link};
 use crate::app::state::command::{Commands, ViewCommand};
@@ -42,7 +44,16 @@ pub(super) struct RunComparison {
     changes: Vec<Option<Change>>,
 }
 
+/// Where one of the two runs is drawn.
+struct RunPlace {
+    /// 0 for the kept run, 1 for the current one.
+    index: usize,
+    rect: Rect,
+    title: String,
+}
+
 impl RunComparison {
+    /// Lays out both runs. `trace` and `compiled` are of the `current` run.
     fn new(
         kept: &Arc<KeptRun>,
         current: FinishedRun,
@@ -112,24 +123,22 @@ impl TimelinePane {
             let half = 0.5 * charts.height();
             let top = charts.top() + index as f32 * half;
             let rect = Rect::from_x_y_ranges(charts.x_range(), top..=top + half - 4.0);
-            self.run(ui, &scene, (index, rect, title), commands);
+            self.show_run(ui, &scene, RunPlace { index, rect, title }, commands);
         }
         self.comparison = Some(comparison);
     }
 
-    /// Draws one of the two runs and handles the pointer over it. The triple is the index of the
-    /// run, its rectangle and its title.
-    fn run(
+    /// Draws one of the two runs, and handles the pointer over it.
+    fn show_run(
         &mut self,
         ui: &mut Ui,
         scene: &TimelineScene<'_>,
-        (index, mut rect, title): (usize, Rect, String),
+        place: RunPlace,
         commands: &mut Commands,
     ) {
-        let time = numbers::duration(scene.trace.elapsed);
-        let text = format!("{title}  {time}");
-        let ink = ui.visuals().strong_text_color();
-        let font = FontId::proportional(12.0);
+        let RunPlace { index, mut rect, title } = place;
+        let text = format!("{title}  {}", numbers::duration(scene.trace.elapsed));
+        let (ink, font) = (ui.visuals().strong_text_color(), FontId::proportional(12.0));
         ui.painter().text(rect.left_top(), Align2::LEFT_TOP, &text, font, ink);
         rect.min.y += TITLE_HEIGHT;
         ui.push_id(("compared run", index), |ui| {
@@ -150,30 +159,49 @@ impl TimelinePane {
                 name.max.x = geometry.chart.left();
                 draw::row_name(ui, name, &rows[row].name, None);
             }
-            let wheeled = view.wheeled(ui, &response, geometry.chart.x_range(), scene.total);
-            if wheeled != view {
-                self.set_view(wheeled, scene.total);
-            }
-            if response.dragged() {
-                let later = -geometry.time_across(response.drag_delta().x);
-                self.compare_scroll[index] -= response.drag_delta().y;
-                self.set_view(view.moved(later, scene.total), scene.total);
-            }
-            if response.double_clicked() {
-                self.view = None;
-            }
-            let message = pointed.and_then(|slice| slice.message());
-            let message = message.filter(|_| scene.is_current);
-            if response.clicked() && scene.is_current {
-                commands.push(ViewCommand::Select(message.map(Item::Message)));
-            }
-            if let Some(message) = message {
-                commands.push(ViewCommand::Hover(Item::Message(message)));
+            self.move_view(ui, &response, (scene, &geometry), (index, view));
+            if scene.is_current {
+                point_at(&response, pointed, commands);
             }
             if let Some(slice) = pointed {
                 response.on_hover_ui_at_pointer(|ui| super::card::show(ui, scene, slice));
             }
         });
+    }
+
+    /// Zooms and moves the common time axis, and scrolls run number `index`, as the pointer over
+    /// this run asks for. `view` is what the axis shows now.
+    fn move_view(
+        &mut self,
+        ui: &Ui,
+        response: &Response,
+        (scene, geometry): (&TimelineScene<'_>, &Geometry),
+        (index, view): (usize, View),
+    ) {
+        let wheeled = view.wheeled(ui, response, geometry.chart.x_range(), scene.total);
+        if wheeled != view {
+            self.set_view(wheeled, scene.total);
+        }
+        if response.dragged() {
+            let later = -geometry.time_across(response.drag_delta().x);
+            self.compare_scroll[index] -= response.drag_delta().y;
+            self.set_view(view.moved(later, scene.total), scene.total);
+        }
+        if response.double_clicked() {
+            self.view = None;
+        }
+    }
+}
+
+/// Highlights the message of the slice under the pointer, and selects this message on a click. A
+/// click where there is no message clears the selection.
+fn point_at(response: &Response, pointed: Option<Slice>, commands: &mut Commands) {
+    let message = pointed.and_then(|slice| slice.message());
+    if response.clicked() {
+        commands.push(ViewCommand::Select(message.map(Item::Message)));
+    }
+    if let Some(message) = message {
+        commands.push(ViewCommand::Hover(Item::Message(message)));
     }
 }
 

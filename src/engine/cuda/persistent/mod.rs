@@ -21,6 +21,7 @@ mod state_layout;
 mod tables;
 #[cfg(test)]
 mod twin;
+mod vertices;
 mod words;
 mod work_items;
 
