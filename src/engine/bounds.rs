@@ -1,19 +1,25 @@
-//! Bounds on what underflow takes from a table of numbers.
+//! Bounds on the error that underflow causes in tables and messages.
 //!
 //! All numbers are non-negative, so products and sums keep their relative precision as long as no
-//! number underflows. A product of entries can underflow only if the product of the smallest
-//! nonzero entries does, which is checked once per message. If it may happen, the message is
-//! computed all the same. Its error is bounded, because each product loses at most the smallest
-//! number of the type. All entries below a level far above this error are then *raised* to the
-//! level, so that no entry of the message is too small.
+//! number underflows. For each message, an engine on the CPU does this:
 //!
-//! If no entry of a message is too small, neither is any product of messages. Raising adds
-//! probability mass: at most the belief in the raised entries. If that belief, summed
-//! over all messages, exceeds the [`tolerance`] of the precision, the result may be wrong. The run
-//! then fails with [`RunError::OutOfRange`], and the case is [computed again](super::recompute).
+//! 1. It computes the [`Bounds`] of the products from the bounds of their factors. No product can
+//!    underflow if the product of the smallest nonzero entries does not. Then zeros are exact, and
+//!    nothing else has to be done.
+//! 2. Otherwise the message may have an error. The error is bounded, because each product loses at
+//!    most the smallest number of the type.
+//! 3. All entries below a level are *raised* to the level, which is 2^60 times the bound of the
+//!    error. Then every entry of the message is far above the error, and messages computed from it
+//!    do not lose digits to underflow in turn.
+//! 4. Raising adds probability mass: at most the belief in the raised entries. The engine adds up
+//!    this belief over all messages, as a [`Loss`].
 //!
-//! Where nothing may have underflowed, zeros are exact. A message that is zero everywhere although
-//! something may have underflowed is out of range, not impossible.
+//! If the loss exceeds the [`tolerance`] of the precision, the result may be wrong. The run then
+//! fails with [`RunError::OutOfRange`], and the case is [computed again](super::recompute). If a
+//! message is zero everywhere, the evidence is impossible if zeros are exact, and otherwise the
+//! numbers are out of range ([`no_message`]).
+//!
+//! Bounds are exponents of powers of two, because these are cheap to add and to compare.
 
 use super::RunError;
 use crate::potential::{Entry, Limits, Precision, Real};
@@ -21,12 +27,12 @@ use crate::potential::{Entry, Limits, Precision, Real};
 /// Bounds on the entries of a table, as exponents of powers of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Entries other than zero are at least two to the power of this.
+    /// Every entry other than zero is at least 2^`min`.
     pub min: i32,
-    /// Entries are below two to the power of this.
+    /// Every entry is below 2^`max`.
     pub max: i32,
-    /// Entries differ by less than two to the power of this from what they should be, apart from
-    /// rounding; `None` if nothing underflowed or overflowed, so that zeros are exact.
+    /// Every entry differs from its exact value by less than 2^`error`, apart from rounding; `None`
+    /// if nothing underflowed or overflowed, so that zeros are exact.
     pub error: Option<i32>,
 }
 
@@ -41,7 +47,8 @@ const MIN_RAISED: i32 = -300;
 const MAX_RAISED: i32 = 100;
 
 /// The level is the error times two to the power of this, so that entries that are not raised have
-/// a relative error of at most 2^-60. With a larger number, more cases would be computed again.
+/// a relative error of at most 2^-60. With a larger number, more cases would be computed again;
+/// with a smaller one, entries that are not raised would have a larger error.
 const ABOVE_ERROR: i32 = 60;
 
 impl Default for Bounds {
@@ -76,12 +83,14 @@ impl Bounds {
         let limits: Limits = T::LIMITS;
         let (mut min, mut max, mut count) = (0, 0, 2_i32);
         for table in tables.clone() {
-            // A product of only some of the tables may be smaller than that of all.
+            // A product of only some of the tables may be smaller than the product of all.
             min += table.min.min(0);
             max += table.max.max(0);
             count += 1;
         }
+        // The error of a table is multiplied by entries of the other tables.
         let of_table = |table: Self| Some(table.error? + max - table.max.max(0));
+        // What the products themselves lose.
         let own = if max > limits.large {
             Some(max)
         } else {
@@ -156,9 +165,9 @@ pub fn tolerance(precision: Precision) -> f64 {
 pub struct Loss(f64);
 
 impl Loss {
-    /// Adds `mass` of a `total`. If the total is zero or not a number, everything counts as lost.
-    /// Even if the mass is zero, the loss is no longer [none](Self::is_none), because the same
-    /// message may cause one given other evidence.
+    /// Adds the share of `mass` in `total`. If the total is zero or not a number, everything counts
+    /// as lost. Afterwards the loss is not [none](Self::is_none) even if the mass is zero, because
+    /// the same message may cause a loss given other evidence.
     pub fn add(&mut self, mass: f64, total: f64) {
         let share = mass / total;
         self.0 += if share.is_nan() { f64::INFINITY } else { share.max(f64::MIN_POSITIVE) };

@@ -75,7 +75,7 @@ impl Buffers {
         self.buffer_of[message.number as usize] as usize
     }
 
-    /// Total entries of all buffers.
+    /// Number of entries of all buffers together.
     pub fn entries(&self) -> usize {
         self.sizes.iter().sum()
     }
@@ -233,7 +233,7 @@ impl<T: Real> GroupState<T> {
         result: &mut [PerCase<T>],
     ) {
         let terms = operation.terms.max(2).ilog2() as i32 + 1;
-        // What underflows may be multiplied by the scales afterwards.
+        // A product that underflows may be multiplied by the scales afterwards, and its error too.
         let amplified: i32 = shifts.into_iter().map(|shift| shift.max(0)).sum();
         let level = T::LIMITS.smallest + amplified + terms + ABOVE_ERROR;
         let lowest = T::ONE.scale(level);
@@ -255,8 +255,9 @@ impl<T: Real> GroupState<T> {
     fn loss(&self, case: usize, log2_total: f64) -> Loss {
         let mut loss = Loss::default();
         for raised in self.raised.iter().filter(|raised| raised.case == case) {
-            // The message in the other direction, and the total in units of both messages.
+            // The number of the message over the same edge in the other direction.
             let other = raised.message ^ 1;
+            // The entries of both messages and `log2_total` have different exponents.
             let exponent = self.exponents[raised.message][case] + self.exponents[other][case];
             let largest = self.ranges[other][0][case].to_f64().log2();
             let mass = f64::from(raised.level) + (raised.entries as f64).log2() + largest;
@@ -277,8 +278,8 @@ impl<T: Real> GroupState<T> {
     ) -> BatchAnswers {
         let states = offsets[offsets.len() - 1];
         let mut values: Vec<Vec<f64>> = cases.iter().map(|_| vec![0.0; states]).collect();
-        // A sum below this minimum may have lost digits or even all terms to underflow. Callers
-        // then propagate this case alone.
+        // A sum below this minimum may have lost digits or even all terms to underflow: it is near
+        // the smallest normal number, about 1e-38 or 1e-308. The case is then computed again.
         let min_sum = match T::PRECISION {
             Precision::F32 => 1e-36,
             Precision::F64 => 1e-290,
