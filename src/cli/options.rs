@@ -54,6 +54,9 @@ pub fn triangulations() -> PossibleValuesParser {
 
 impl CompileArgs {
     /// Compiles `network` for `runs` propagations.
+    ///
+    /// # Errors
+    /// A message for the user if the method is unknown, or the triangulation needs too much memory.
     pub fn compile(
         &self,
         network: &Arc<Network>,
@@ -63,6 +66,9 @@ impl CompileArgs {
     }
 
     /// Compiles `network` for `runs` propagations, without the variables that `evidence` observes.
+    ///
+    /// # Errors
+    /// A message for the user if the method is unknown, or the triangulation needs too much memory.
     pub fn compile_given(
         &self,
         network: &Arc<Network>,
@@ -74,6 +80,9 @@ impl CompileArgs {
     }
 
     /// How to compile a network for `runs` propagations.
+    ///
+    /// # Errors
+    /// A message for the user if the method is unknown.
     pub fn options(&self, runs: u32) -> Result<CompileOptions, String> {
         let triangulation = TriangulationOptions {
             method: self.triangulation()?,
@@ -88,6 +97,9 @@ impl CompileArgs {
     }
 
     /// The chosen method.
+    ///
+    /// # Errors
+    /// A message for the user if it is unknown.
     pub fn triangulation(&self) -> Result<Triangulation, String> {
         Triangulation::from_str(&self.triangulation)
     }
@@ -149,6 +161,9 @@ pub fn engine_names() -> PossibleValuesParser {
 }
 
 /// The engine called `name`.
+///
+/// # Errors
+/// A message for the user if this build has no such engine.
 pub fn engine(name: &str) -> Result<&'static dyn Engine, String> {
     engine::by_name(name).ok_or_else(|| format!("there is no engine '{name}'"))
 }
@@ -178,6 +193,9 @@ pub fn threads(requested: Option<u16>) -> usize {
 }
 
 /// Opens a network and prints the reader's warnings.
+///
+/// # Errors
+/// A message for the user if the network cannot be read.
 pub fn open(spec: impl AsRef<Path>) -> Result<ReadNetwork, String> {
     let read = format::open(spec).map_err(|error| error.to_string())?;
     for warning in &read.warnings {
@@ -188,6 +206,9 @@ pub fn open(spec: impl AsRef<Path>) -> Result<ReadNetwork, String> {
 
 /// Checks that `text` has the form `VAR=STATE`, for `value_parser`. [`split_finding`] splits it
 /// once the network is known.
+///
+/// # Errors
+/// A message for the user if it does not.
 pub fn finding(text: &str) -> Result<String, String> {
     match text.split_once('=') {
         Some((variable, state)) if !variable.is_empty() && !state.is_empty() => Ok(text.to_owned()),
@@ -207,6 +228,9 @@ pub fn split_finding<'f>(network: &Network, finding: &'f str) -> (&'f str, &'f s
 }
 
 /// The evidence given by findings of the form `VAR=STATE`, at most one for each variable.
+///
+/// # Errors
+/// A message for the user if a variable or state is unknown, or a variable is given twice.
 pub fn evidence(network: &Network, findings: &[String]) -> Result<Evidence, String> {
     let mut evidence = Evidence::none();
     for (index, finding) in findings.iter().enumerate() {
@@ -222,6 +246,9 @@ pub fn evidence(network: &Network, findings: &[String]) -> Result<Evidence, Stri
 }
 
 /// A reader of the cases in `file`. The file `-` is standard input.
+///
+/// # Errors
+/// A message for the user if the file cannot be opened, or its header has a mistake.
 pub fn case_reader(
     network: &Arc<Network>,
     file: &Path,
@@ -236,6 +263,9 @@ pub fn case_reader(
 }
 
 /// All cases in `file`, as [`case_reader`] reads them. Prints warnings.
+///
+/// # Errors
+/// A message for the user if the file cannot be read, or a case has a mistake.
 pub fn cases(network: &Arc<Network>, file: &Path) -> Result<Vec<Evidence>, String> {
     let mut reader = case_reader(network, file)?;
     let cases: Result<Vec<Evidence>, CaseError> = reader.by_ref().map(evidence_of).collect();
@@ -250,6 +280,9 @@ pub fn cases(network: &Arc<Network>, file: &Path) -> Result<Vec<Evidence>, Strin
 }
 
 /// The evidence of a case, or why the case or its file cannot be read.
+///
+/// # Errors
+/// The first of these reasons.
 pub fn evidence_of(case: Result<ReadCase, CaseError>) -> Result<Evidence, CaseError> {
     case.and_then(|case| case.evidence)
 }
@@ -270,6 +303,9 @@ pub fn case_bytes(network: &Network) -> usize {
 pub const NO_CASES: &str = "no cases in the file";
 
 /// Parses a width and height in points, such as `1440x900`.
+///
+/// # Errors
+/// A message for the user if the text has another form.
 pub fn size(text: &str) -> Result<(f32, f32), String> {
     let side = |text: &str| text.parse::<u16>().ok().filter(|&side| side > 0).map(f32::from);
     text.split_once(['x', 'X'])
@@ -301,6 +337,9 @@ where
 const EXPECTED_MEMORY: &str = "expected a size, such as 2GiB, 500MB or a number of bytes";
 
 /// Parses a size in bytes, such as `2GiB`, `500MB` or `1048576`.
+///
+/// # Errors
+/// A message for the user if the number or the unit is wrong.
 pub fn memory(text: &str) -> Result<MemoryLimit, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

@@ -8,6 +8,9 @@ use serde::Serialize;
 /// Writes `text` to standard output, with escapes in place of control characters other than line
 /// ends. Names in `text` must be [`visible`], because they may contain line ends. It is not an
 /// error if the reader of a pipe, such as `head`, has closed the pipe.
+///
+/// # Errors
+/// A message for the user if standard output cannot be written.
 pub fn print(text: &str) -> Result<(), String> {
     write(&visible_lines(text))
 }
@@ -23,6 +26,9 @@ fn write(text: &str) -> Result<(), String> {
 }
 
 /// Writes `value` to standard output as JSON.
+///
+/// # Errors
+/// A message for the user if standard output cannot be written.
 pub fn print_json(value: &impl Serialize) -> Result<(), String> {
     let mut text = serde_json::to_string(value).map_err(|error| error.to_string())?;
     text.push('\n');

@@ -68,6 +68,9 @@ impl fmt::Display for ImpossibleEvidence {
 /// relaxations for over-constrained problems (AAAI 2004). Findings are tried in variable order, so
 /// all engines name the same conflict.
 ///
+/// # Errors
+/// If a propagation fails other than because its evidence is impossible, or is cancelled.
+///
 /// # Complexity
 /// At most 2 k log2(n / k) + 2 k propagations for a conflict of k among n findings, and one more in
 /// a Markov network.

@@ -42,6 +42,9 @@ pub(super) fn load_options(
 }
 
 /// Loads `compiled` into `engine` and times propagations without evidence.
+///
+/// # Errors
+/// If the engine cannot load the network, a propagation fails, or `cancel` is set.
 pub(super) fn measure(
     compiled: &Arc<CompiledNetwork>,
     engine: &dyn Engine,
@@ -63,6 +66,9 @@ pub(super) struct Bench {
 
 impl Bench {
     /// Loads `compiled` into `engine`.
+    ///
+    /// # Errors
+    /// If the engine cannot load the network, or once `cancel` is set.
     pub fn load(
         compiled: &Arc<CompiledNetwork>,
         engine: &dyn Engine,
@@ -96,6 +102,9 @@ impl Bench {
     }
 
     /// Times propagations without evidence.
+    ///
+    /// # Errors
+    /// If the engine cannot load the network, a propagation fails, or `cancel` is set.
     pub fn measure(
         &mut self,
         effort: Effort,

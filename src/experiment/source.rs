@@ -76,6 +76,7 @@ impl TimeSource {
         })
     }
 
+    /// The origin of the times.
     pub fn origin(self) -> Origin {
         match self {
             Self::ThisMachine => Origin::Live,
@@ -93,6 +94,9 @@ impl TimeSource {
 
     /// The run of `config` on `tree`, measured now or recorded. If there is none, or
     /// measuring fails, returns `None` and adds the reason to `record` as a note.
+    ///
+    /// # Errors
+    /// Once the experiment is cancelled.
     pub fn time(
         self,
         setup: &Setup,

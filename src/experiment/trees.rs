@@ -33,6 +33,9 @@ pub enum MergeRule {
 pub const MESSAGE_ENTRIES: f64 = 10.0;
 
 /// Compiles `network` with the tree that `triangulation` makes.
+///
+/// # Errors
+/// If the triangulation needs too much memory, or once `cancel` is set.
 pub(super) fn compile_tree(
     network: &Arc<Network>,
     triangulation: Triangulation,
@@ -70,6 +73,9 @@ pub(super) struct NamedTree {
 
 impl NamedTree {
     /// The networks of `setup`, each with the tree that `triangulation` makes.
+    ///
+    /// # Errors
+    /// If a triangulation needs too much memory, or once the experiment is cancelled.
     pub fn all(
         setup: &Setup,
         triangulation: Triangulation,

@@ -24,6 +24,9 @@ const MAX_UNPACKED: u64 = 1 << 26;
 const MAX_RATIO: u64 = 100;
 
 /// The content of the file at `path`, unpacked if it is gzip.
+///
+/// # Errors
+/// If the file cannot be read, is a folder or too large, or is damaged gzip.
 pub(super) fn read_path(path: &Path) -> Result<Vec<u8>, OpenError> {
     let name = path.display().to_string();
     let unreadable = |reason: String| OpenError::Unreadable { file: name.clone(), reason };
@@ -35,6 +38,9 @@ pub(super) fn read_path(path: &Path) -> Result<Vec<u8>, OpenError> {
 }
 
 /// Unpacks `bytes` if their first two bytes are those of gzip.
+///
+/// # Errors
+/// If the gzip data is damaged, or far too large when unpacked.
 pub(super) fn unpack_all(file: &str, bytes: Vec<u8>) -> Result<Vec<u8>, OpenError> {
     let limit = (bytes.len() as u64 * MAX_RATIO).clamp(MAX_UNPACKED, MAX_BYTES);
     unpack(file, bytes, limit)
@@ -71,6 +77,9 @@ fn read_limited(
 /// The bytes of a text that is too large to be read at once: unpacked if `source` is gzip, and in
 /// UTF-8 if it is UTF-16, which is recognised as [`text`] says. Latin-1, byte order marks and
 /// padding are left as they are.
+///
+/// # Errors
+/// If the first bytes cannot be read. Reading the result fails if the gzip data is damaged.
 pub(super) fn stream(source: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
     let (head, source) = peek(source, 2)?;
     if head == [0x1f, 0x8b] {

@@ -124,6 +124,9 @@ impl RowAudit {
 
     /// Returns `result`, but replaces the error about a row of zeros with success, and records the
     /// row as `row`.
+    ///
+    /// # Errors
+    /// Any other error of `result`.
     pub fn allow_zeros(
         &mut self,
         result: Result<(), RowError>,

@@ -63,6 +63,9 @@ impl Ordering {
 ///
 /// Stops early once `expired` returns true. Unless that happens, the result is the same on every
 /// machine: the walk uses no source of randomness but `random`, and no transcendental functions.
+///
+/// # Errors
+/// Once `cancel` is set.
 pub(super) fn anneal(
     graph: &MoralGraph,
     order: &[VariableId],

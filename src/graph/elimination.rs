@@ -60,6 +60,10 @@ pub fn eliminate(
 }
 
 /// As [`eliminate`], with a limit of `max_bytes` bytes of memory.
+///
+/// # Errors
+/// [`TriangulationError::TooLarge`] if this needs more memory, or [`TriangulationError::Cancelled`]
+/// once `cancel` is set.
 pub(super) fn eliminate_within(
     graph: &MoralGraph,
     heuristic: Heuristic,

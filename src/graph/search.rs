@@ -82,6 +82,10 @@ fn worthwhile_steps(entries: f64, runs: u32) -> u64 {
 /// rounds of random walks. A later order replaces an earlier one only if it is strictly better.
 /// Stops once it has taken longer than it can save. A graph that is too large for walks gets the
 /// best order of the heuristics.
+///
+/// # Errors
+/// [`TriangulationError::TooLarge`] if this needs more memory than `options` allows, or
+/// [`TriangulationError::Cancelled`] once `cancel` is set.
 pub(super) fn search(
     graph: &MoralGraph,
     options: &TriangulationOptions,

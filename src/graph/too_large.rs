@@ -42,6 +42,9 @@ pub struct GraphTooLarge {
 impl GraphTooLarge {
     /// Checks that building a graph of `variables` variables fits into `limit` bytes. `pairs` is
     /// the number of ordered pairs of variables in its families.
+    ///
+    /// # Errors
+    /// The number of bytes needed and the limit, if it does not fit.
     pub(super) fn check_pairs(variables: usize, pairs: u64, limit: u64) -> Result<(), Self> {
         let bytes = pairs.saturating_mul(size_of::<VariableId>() as u64);
         if bytes <= limit {
@@ -52,6 +55,9 @@ impl GraphTooLarge {
 
     /// Checks that a triangulated graph of `variables` variables and `edges` edges fits into
     /// `limit` bytes.
+    ///
+    /// # Errors
+    /// The number of bytes needed and the limit, if it does not fit.
     pub(super) fn check(variables: usize, edges: u64, limit: u64) -> Result<(), Self> {
         let vertices = (variables as u64).saturating_mul(BYTES_PER_VERTEX);
         let bytes = edges

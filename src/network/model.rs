@@ -129,6 +129,9 @@ impl Network {
     }
 
     /// The factor with this id.
+    ///
+    /// # Panics
+    /// If the network has no such factor.
     #[must_use]
     pub fn factor(&self, id: FactorId) -> &Factor {
         if self.is_bayesian { self.cpts[id.index()].factor() } else { &self.markov[id.index()] }
@@ -188,13 +191,16 @@ impl Network {
     /// The probability table of `variable`.
     ///
     /// # Panics
-    /// If this is a Markov network.
+    /// If this is a Markov network, or has no such variable.
     #[must_use]
     pub fn cpt(&self, variable: VariableId) -> &Cpt {
         &self.cpts[variable.index()]
     }
 
-    /// The children of `variable`, in file order.
+    /// The children of `variable`, in file order. Empty in a Markov network.
+    ///
+    /// # Panics
+    /// If the network has no such variable.
     #[must_use]
     pub fn children(&self, variable: VariableId) -> &[VariableId] {
         &self.children[variable.index()]

@@ -6,6 +6,10 @@ use crate::network::error::EntryCount;
 use crate::network::{Cpt, Factor, NetworkError, Variable, VariableId, normalise_row};
 
 /// Checks the names and states of `variables`, and returns a map from names to ids.
+///
+/// # Errors
+/// If a variable has no states, two states of a variable have the same label, or two variables the
+/// same name.
 pub(super) fn index_names(
     variables: &[Variable],
 ) -> Result<HashMap<String, VariableId>, NetworkError> {
@@ -29,6 +33,9 @@ pub(super) fn index_names(
 }
 
 /// Sorts `cpts` by child, and checks that every variable has exactly one.
+///
+/// # Errors
+/// The first variable with no table, or with several.
 pub(super) fn one_table_each(
     variables: &[Variable],
     mut cpts: Vec<Cpt>,
@@ -48,6 +55,9 @@ pub(super) fn one_table_each(
 }
 
 /// Checks the scope, size and values of the factor at position `index`.
+///
+/// # Errors
+/// The first mistake in the factor.
 pub(super) fn check_factor(
     variables: &[Variable],
     index: usize,
@@ -73,6 +83,9 @@ pub(super) fn check_factor(
 }
 
 /// Checks the scope and size of a table, and normalises its rows.
+///
+/// # Errors
+/// The first mistake in the table.
 pub(super) fn check_table(variables: &[Variable], cpt: &mut Cpt) -> Result<(), NetworkError> {
     let name = |v: VariableId| variables[v.index()].name().to_owned();
     let mut scope: Vec<VariableId> = cpt.scope().collect();

@@ -45,6 +45,7 @@ impl Span {
         self.start.store(start, Ordering::Release);
     }
 
+    /// Records that the message has ended, `end` nanoseconds after the start of the propagation.
     #[inline]
     pub fn end(&self, end: u64) {
         self.end.store(end, Ordering::Release);
@@ -61,10 +62,12 @@ impl Span {
         self.wait.store(wait, Ordering::Relaxed);
     }
 
+    /// Whether the message has ended, even if its end is not known yet.
     pub fn has_ended(&self) -> bool {
         self.end.load(Ordering::Acquire) != PENDING
     }
 
+    /// The start; `None` before it.
     pub fn start(&self) -> Option<Duration> {
         let start = self.start.load(Ordering::Acquire);
         (start != PENDING).then(|| Duration::from_nanos(start))

@@ -6,6 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Runs `work`. If it panics, returns the message of the panic.
 ///
 /// The caller must not use what `work` may have left half changed.
+///
+/// # Errors
+/// The message of the panic.
 pub(super) fn catch_panic<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| message(&*panic))
 }

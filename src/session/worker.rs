@@ -16,13 +16,13 @@ use crate::session::state::State;
 use crate::session::timing_gate::TimingGate;
 use crate::session::{Failure, Request, Step, Update};
 
-/// Runs on its own thread until the handle is dropped.
+/// Works on its own thread until the [`Session`](crate::session::Session) is dropped.
 pub(super) struct Worker {
     control: Arc<Control>,
     timing: Arc<TimingGate>,
     reporter: Reporter,
     state: State,
-    /// The request that the worker has not finished; `None` while it waits for another.
+    /// The request that is not finished; `None` while the worker waits for another one.
     unfinished: Option<Request>,
     /// The serial of the network that the running step is about.
     source_serial: u64,
@@ -30,7 +30,9 @@ pub(super) struct Worker {
 
 /// Why a step gave no result.
 enum Interruption {
+    /// By the user, or by a newer request.
     Cancelled,
+    /// The failure is reported to the window.
     Failed(Failure),
 }
 
@@ -55,6 +57,7 @@ impl Worker {
         Self { control, timing, reporter, state, unfinished: None, source_serial: 0 }
     }
 
+    /// Does all requests, until the session is dropped.
     pub fn run(mut self) {
         while let Some((request, step)) = self.next_work() {
             self.source_serial = request.source_serial;
@@ -67,7 +70,7 @@ impl Worker {
 
     /// Takes up the unfinished request, or waits for another. Returns the request with its next
     /// step, which counts as running from then on; without a step if nothing is left to do. `None`
-    /// once the handle is dropped.
+    /// once the session is dropped.
     fn next_work(&mut self) -> Option<(Request, Option<(Step, CancelToken)>)> {
         let request = match self.unfinished.take() {
             Some(request) => request,
@@ -119,6 +122,7 @@ impl Worker {
         self.report(update);
     }
 
+    /// Reports `update` about the network of the running step.
     fn report(&self, update: Update) {
         self.reporter.report(self.source_serial, update);
     }
@@ -144,6 +148,7 @@ impl Worker {
         }
     }
 
+    /// Reads the network, unless the window has read it.
     fn open(&mut self, request: &Request) -> Result<(), Interruption> {
         // The open network is kept until the new one has been read, so that nothing is lost if
         // reading fails.
@@ -163,6 +168,7 @@ impl Worker {
         Ok(())
     }
 
+    /// Compiles the whole network.
     fn compile(&mut self, request: &Request, token: &CancelToken) -> Result<(), Interruption> {
         let compiled = self.compile_given(&Evidence::none(), request, token)?;
         self.state.forget_from(Step::Compile);

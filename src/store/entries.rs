@@ -69,6 +69,9 @@ impl Store {
 
     /// Opens the store in `folder` without reading its entries. The background thread pauses for
     /// `interval` after each round of writing.
+    ///
+    /// # Errors
+    /// If the folder cannot be created, or the operating system cannot start a thread.
     pub(super) fn open_unread(folder: &Path, interval: Duration) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         remove_leftovers(folder, OsStr::new("."));
@@ -135,6 +138,9 @@ impl Store {
 }
 
 /// The entries in `folder`, in no particular order. Other files are skipped.
+///
+/// # Errors
+/// If the folder cannot be read.
 pub(super) fn list(folder: &Path) -> io::Result<impl Iterator<Item = EntryId>> {
     let is_entry = |path: &PathBuf| {
         // Reading a pipe may take forever.

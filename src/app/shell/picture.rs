@@ -77,6 +77,9 @@ pub(crate) fn captured_image(ctx: &egui::Context) -> Option<Arc<ColorImage>> {
 }
 
 /// Writes `image` to `path` as PNG, completely or not at all. The error is a message for the user.
+///
+/// # Errors
+/// A message for the user if the file cannot be written.
 pub(crate) fn write(path: &Path, image: &ColorImage) -> Result<(), String> {
     let [width, height] = image.size.map(|side| side as u32);
     let pixels = image.pixels.iter().flat_map(|pixel| pixel.to_array()).collect();

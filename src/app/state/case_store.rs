@@ -44,6 +44,9 @@ impl StoredCase {
 
 impl CaseStore {
     /// Opens the store in `folder` and reads its cases.
+    ///
+    /// # Errors
+    /// If the folder cannot be created or read, or the operating system cannot start a thread.
     pub(crate) fn open(folder: &Path) -> std::io::Result<Self> {
         let (store, entries) = Store::open(folder)?;
         let mut cases = Self { store: Some(store), ..Self::default() };
@@ -59,6 +62,9 @@ impl CaseStore {
     }
 
     /// Checks that cases can be written to the folder of the store.
+    ///
+    /// # Errors
+    /// If a file cannot be written there.
     pub(crate) fn check_writable(&self) -> std::io::Result<()> {
         self.store.as_ref().map_or(Ok(()), Store::check_writable)
     }

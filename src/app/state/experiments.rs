@@ -120,6 +120,9 @@ pub(crate) struct ExperimentRunner {
 
 impl ExperimentRunner {
     /// Opens the store in `folder` and adds its results to `experiments`.
+    ///
+    /// # Errors
+    /// If the folder cannot be created or read, or the operating system cannot start a thread.
     pub(crate) fn open(folder: &Path, experiments: &mut Experiments) -> std::io::Result<Self> {
         let (store, entries) = Store::open(folder)?;
         for entry in entries {
@@ -141,6 +144,9 @@ impl ExperimentRunner {
     }
 
     /// Checks that results can be written to the folder of the store.
+    ///
+    /// # Errors
+    /// If a file cannot be written there.
     pub(crate) fn check_writable(&self) -> std::io::Result<()> {
         self.store.as_ref().map_or(Ok(()), Store::check_writable)
     }

@@ -90,6 +90,10 @@ impl CaseArgs {
     /// Reads or draws the cases. Also returns the parameters of drawn cases.
     ///
     /// Cases of a Markov network are drawn by propagation, which uses at most `memory`.
+    ///
+    /// # Errors
+    /// A message for the user if the file of the cases cannot be read or has a mistake, or if no
+    /// case can be drawn.
     pub fn read_or_draw(
         &self,
         compiled: &Arc<CompiledNetwork>,

@@ -69,6 +69,9 @@ impl ChangeKind {
 /// from the posterior of that variable, so it is possible; an impossible exchange is drawn again.
 /// The fastest repetition of each change counts, so that other activity of the machine is not
 /// mistaken for a slow change.
+///
+/// # Errors
+/// A message for the user if a propagation fails, for example because `evidence` is impossible.
 pub fn run(
     propagator: &mut dyn Propagator,
     network: &Network,

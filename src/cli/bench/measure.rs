@@ -33,6 +33,9 @@ pub struct Runs {
 }
 
 /// Times `repeat` propagations from scratch, after one for warming up.
+///
+/// # Errors
+/// A message for the user if a propagation fails.
 pub fn time(
     propagator: &mut dyn Propagator,
     compiled: &CompiledNetwork,
@@ -83,6 +86,9 @@ pub struct TimingCost {
 
 /// Propagates `repeat` times without and `repeat` times with timing messages, alternately, after
 /// one of each for warming up.
+///
+/// # Errors
+/// A message for the user if a propagation fails.
 pub fn timing_cost(
     propagator: &mut dyn Propagator,
     compiled: &CompiledNetwork,
@@ -154,6 +160,9 @@ pub struct OneAtATime {
 /// to those of the first propagation of the other blocks, and so on. For comparison, also
 /// propagates the first cases one at a time; each of these propagations may reuse results of the
 /// one before.
+///
+/// # Errors
+/// A message for the user if a block of cases cannot be read, or a propagation fails.
 pub fn batch<'c>(
     propagator: &mut dyn Propagator,
     blocks: impl Iterator<Item = Result<Cow<'c, [Evidence]>, String>>,

@@ -75,6 +75,9 @@ pub struct Blocks {
 impl Blocks {
     /// The cases in `file`, as [`options::case_reader`] reads them, with the `shared` findings in
     /// each. Without a file, there is one case.
+    ///
+    /// # Errors
+    /// A message for the user if the file cannot be opened, or its header has a mistake.
     pub fn open(
         file: Option<&Path>,
         network: &Arc<Network>,

@@ -38,6 +38,9 @@ enum Output {
 
 impl AnswerWriter {
     /// A writer to the file at `path`, or to standard output. Writes nothing yet.
+    ///
+    /// # Errors
+    /// A message for the user if the file cannot be created.
     pub fn new(formatter: Formatter, path: Option<&Path>) -> Result<Self, String> {
         let output = match path {
             None => Output::Standard,

@@ -105,6 +105,9 @@ impl From<DriverError> for RunError {
 
 impl Device {
     /// A new stream. Work on it runs in the order in which it is enqueued.
+    ///
+    /// # Errors
+    /// If the driver reports an error.
     pub fn stream(&self) -> Result<Arc<CudaStream>, DriverError> {
         self.context.new_stream()
     }
@@ -125,12 +128,18 @@ impl Device {
     }
 
     /// The compute capability: major and minor version.
+    ///
+    /// # Errors
+    /// If the driver reports an error.
     pub fn capability(&self) -> Result<(i32, i32), DriverError> {
         self.context.compute_capability()
     }
 
     /// The number of blocks of `kernel`, with `threads` threads each, that can be resident at the
     /// same time.
+    ///
+    /// # Errors
+    /// If the driver reports an error.
     pub fn resident_blocks(
         &self,
         kernel: &CudaFunction,
@@ -144,6 +153,9 @@ impl Device {
     }
 
     /// Name and size of the GPU.
+    ///
+    /// # Errors
+    /// If the driver reports an error.
     pub fn info(&self) -> Result<GpuInfo, DriverError> {
         use sys::CUdevice_attribute as Attribute;
         let number = |attribute| -> Result<u32, DriverError> {
@@ -166,6 +178,9 @@ impl Device {
     }
 
     /// Pinned host memory for `len` elements, whose bytes are zero.
+    ///
+    /// # Errors
+    /// If the driver reports an error, for example because memory is short.
     pub fn pinned<T: Pod>(&self, len: usize) -> Result<Pinned<T>, DriverError> {
         self.context.bind_to_thread()?;
         // SAFETY: the driver allocates this many bytes, aligned to a page, or fails. Only
@@ -179,11 +194,17 @@ impl Device {
     }
 
     /// Free memory of the GPU in bytes.
+    ///
+    /// # Errors
+    /// If the driver reports an error.
     pub fn free_bytes(&self) -> Result<u64, DriverError> {
         Ok(self.context.mem_get_info()?.0 as u64)
     }
 
     /// An event that records the time.
+    ///
+    /// # Errors
+    /// If the driver reports an error.
     pub fn timer(&self) -> Result<cudarc::driver::CudaEvent, DriverError> {
         self.context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT))
     }
@@ -227,6 +248,9 @@ impl Device {
 }
 
 /// Whether all work on `stream` has ended.
+///
+/// # Errors
+/// If the driver reports an error.
 pub(super) fn is_done(stream: &CudaStream) -> Result<bool, DriverError> {
     // SAFETY: `stream` is borrowed, so its handle is valid.
     match unsafe { sys::cuStreamQuery(stream.cu_stream()) } {
@@ -300,6 +324,9 @@ pub(super) fn grid((x, y): (u32, u32), threads: u32) -> LaunchConfig {
 
 /// Copies `data` to a new buffer on the GPU. If `data` is empty, the buffer holds one zero, because
 /// the driver does not allocate empty buffers.
+///
+/// # Errors
+/// If the driver reports an error, for example because memory is short.
 pub(super) fn upload<T: DeviceRepr + ValidAsZeroBits>(
     stream: &Arc<CudaStream>,
     data: &[T],
@@ -308,6 +335,9 @@ pub(super) fn upload<T: DeviceRepr + ValidAsZeroBits>(
 }
 
 /// Copies records to a new buffer on the GPU, as words of 32 bits; see [`upload`].
+///
+/// # Errors
+/// If the driver reports an error, for example because memory is short.
 pub(super) fn upload_records<T: NoUninit>(
     stream: &Arc<CudaStream>,
     records: &[T],

@@ -83,6 +83,7 @@ struct Model {
 }
 
 impl Model {
+    /// Fits the model to the times in `rows`.
     fn fit(rows: &[NetworkTimes], on_gpu: bool) -> Self {
         let fit = |entries_and_us: &dyn Fn(&NetworkTimes) -> Option<(f64, f64)>| {
             let points = rows.iter().filter_map(|row| {

@@ -39,11 +39,13 @@ impl<'a> FigureLayout<'a> {
         Self { figure, legend, shares_legend, across, panel_size }
     }
 
+    /// Width of the drawing, in pixels.
     pub fn width(&self) -> f64 {
         let columns = self.across.min(self.figure.panels.len().max(1)) as f64;
         columns * (LEFT + self.panel_size.0 + MARGIN) - MARGIN
     }
 
+    /// Height of the drawing with its title and legend, in pixels.
     pub fn height(&self) -> f64 {
         let legend =
             if self.shares_legend { legend::height(&self.legend, self.width()) } else { 0.0 };
@@ -51,6 +53,7 @@ impl<'a> FigureLayout<'a> {
         TITLE + rows.sum::<f64>() + legend
     }
 
+    /// Height of a row of panels with their axes, in pixels.
     fn row_height(&self, row: &[Panel]) -> f64 {
         let (width, height) = self.panel_size;
         let panel = |panel: &Panel| {
@@ -64,6 +67,7 @@ impl<'a> FigureLayout<'a> {
         row.iter().map(panel).fold(0.0, f64::max)
     }
 
+    /// Draws the figure with its upper edge at `top`.
     pub fn draw(&self, body: &mut String, top: f64) {
         let bold = "font-size='13' font-weight='bold'";
         text(body, MARGIN, top + 12.0, "start", bold, &self.figure.title);

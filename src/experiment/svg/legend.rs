@@ -39,6 +39,7 @@ fn entry_positions(legend: &Legend, width: f64) -> Vec<(f64, f64)> {
     positions
 }
 
+/// Draws the symbol of an entry and its text. The symbol begins at `x`, and its middle is at `y`.
 fn draw_entry(body: &mut String, entry: &LegendEntry, x: f64, y: f64) {
     let (colour, origin) = (series_colour(entry.colour), entry.origin);
     match entry.shape {

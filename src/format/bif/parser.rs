@@ -43,6 +43,9 @@ pub(super) fn begins_with_block(text: &str) -> bool {
 }
 
 /// Reads the blocks of a file.
+///
+/// # Errors
+/// The first mistake in the text.
 pub(super) fn parse(source: SourceText<'_>) -> Result<Document<'_>, FormatError> {
     let mut parser = Parser { source, tokens: Tokens::new(source, &DIALECT) };
     let mut document = Document::default();

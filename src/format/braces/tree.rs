@@ -111,6 +111,9 @@ impl<'s> Parser<'s> {
     }
 
     /// Reads a whole Netica or GeNIe file: `keyword name { ... }`.
+    ///
+    /// # Errors
+    /// The first mistake in the text.
     pub fn document(&mut self, keyword: &str) -> Result<(Word<'s>, Block<'s>), FormatError> {
         let (token, offset) = self.tokens.next()?;
         match token {
@@ -227,6 +230,9 @@ impl<'s> Parser<'s> {
 
     /// Reads the entries of a list. Its opening parenthesis, at byte `open_at`, has been read.
     /// Inner parentheses only group the entries and are ignored.
+    ///
+    /// # Errors
+    /// The first mistake in the list.
     pub fn list(&mut self, open_at: usize) -> Result<Vec<ListEntry<'s>>, FormatError> {
         let mut entries = Vec::new();
         let mut depth = 1_usize;
@@ -274,6 +280,9 @@ impl<'s> Parser<'s> {
     }
 
     /// A name, with or without quotes. `what` describes the expected name, for the error.
+    ///
+    /// # Errors
+    /// If the next token is not a name.
     pub fn word(&mut self, what: &str) -> Result<Word<'s>, FormatError> {
         match self.tokens.next()? {
             (Token::Word(text), offset) => Ok(Word { text: Cow::Borrowed(text), offset }),

@@ -20,6 +20,9 @@ pub(super) fn recognise(text: &str) -> bool {
 type PlacedInteger = (usize, usize);
 
 /// Reads the cases in `source`.
+///
+/// # Errors
+/// The first mistake in the file.
 pub(super) fn read(source: SourceText<'_>, network: &Network) -> Result<Vec<Evidence>, CaseError> {
     let lines = numbers(source)?;
     let all: Vec<PlacedInteger> = lines.concat();
@@ -65,6 +68,9 @@ pub(super) fn has_case_per_line(lines: &str) -> bool {
 }
 
 /// Reads the case in `source`, which is one line.
+///
+/// # Errors
+/// The first mistake in the line.
 pub(super) fn read_line(
     source: SourceText<'_>,
     network: &Network,

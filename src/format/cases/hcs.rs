@@ -24,6 +24,9 @@ pub(super) fn recognise(text: &str) -> bool {
 }
 
 /// Reads the case in `source`.
+///
+/// # Errors
+/// The first mistake in the case.
 pub(super) fn read(source: SourceText<'_>, network: &Network) -> Result<Evidence, CaseError> {
     let mut reader = Reader { source, offset: 0 };
     let mut evidence = Evidence::none();

@@ -62,6 +62,9 @@ pub(super) struct Input {
 impl Input {
     /// The text of `source`, which is unpacked and decoded already. The bytes of `source` begin at
     /// `place` of the text.
+    ///
+    /// # Errors
+    /// If reading fails.
     pub fn new(file: &str, source: Box<dyn Read + Send>, place: Place) -> Result<Self, CaseError> {
         let mut input = Self {
             file: file.to_owned(),
@@ -157,6 +160,9 @@ impl Input {
 
     /// The end of the line that contains the byte at index `from` of [`rest`](Self::rest): the
     /// index after its line feed, or of the end of the text.
+    ///
+    /// # Errors
+    /// If reading fails.
     pub fn line_end(&mut self, from: usize) -> Result<usize, CaseError> {
         let mut searched = from;
         loop {
@@ -204,6 +210,9 @@ impl Input {
     }
 
     /// Moves forward over white space. Returns the byte after it; `None` at the end of the text.
+    ///
+    /// # Errors
+    /// If reading fails.
     pub fn skip_white_space(&mut self) -> Result<Option<u8>, CaseError> {
         loop {
             let rest = self.rest();
@@ -228,6 +237,9 @@ impl Input {
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The bytes of a file or of standard input, unpacked and decoded as [`Input::new`] expects them.
+///
+/// # Errors
+/// If reading fails, or the compressed data is damaged.
 pub(super) fn decoded(
     file: &str,
     source: impl Read + Send + 'static,

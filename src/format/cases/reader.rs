@@ -120,6 +120,9 @@ impl<N: Deref<Target = Network>> CaseReader<N> {
 
     /// Continues to read a file whose `layout` is known. `source` has the decoded bytes of the file
     /// from `position` on.
+    ///
+    /// # Errors
+    /// If reading fails.
     pub(super) fn resume(
         file: &str,
         source: Box<dyn Read + Send>,
@@ -244,6 +247,9 @@ impl<N: Deref<Target = Network>> Iterator for CaseReader<N> {
 }
 
 /// Opens the file at `path`. Also returns its size in bytes if it is a regular file.
+///
+/// # Errors
+/// If the file cannot be opened, or is a folder.
 pub(super) fn open_file(path: &Path, name: &str) -> Result<(File, Option<u64>), CaseError> {
     let fail = |message: String| CaseError::without_place(name, message);
     let file = File::open(path).map_err(|error| fail(error.to_string()))?;

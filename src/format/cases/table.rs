@@ -65,6 +65,9 @@ pub(super) struct Table {
 impl Table {
     /// Reads the header of the table in `input`, and adds warnings about ignored columns to
     /// `warnings`.
+    ///
+    /// # Errors
+    /// If reading fails, or the header has a mistake or names no variable.
     pub fn open(
         input: &mut Input,
         format: CaseFormat,
@@ -88,6 +91,9 @@ impl Table {
 
     /// Reads the next row: its line, and its case or what is wrong with it. `None` at the end of
     /// the table. A count other than one causes a warning, but only once.
+    ///
+    /// # Errors
+    /// If reading fails. A mistake in the row is an error only of its case.
     pub fn next_case(
         &mut self,
         input: &mut Input,
@@ -114,6 +120,9 @@ impl Table {
     }
 
     /// Moves over the next row without reading its cells. `false` at the end of the table.
+    ///
+    /// # Errors
+    /// If reading fails, or a quote is not closed.
     pub fn skip_case(&self, input: &mut Input) -> Result<bool, CaseError> {
         let comment = comment(self.format);
         skip_to_row(input, comment)?;

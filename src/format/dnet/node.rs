@@ -23,6 +23,9 @@ pub(super) struct PartialNode<'b, 's> {
 }
 
 /// Reads the kind of a node, and its states and parents unless the node is left out.
+///
+/// # Errors
+/// The first mistake in the node.
 pub(super) fn partial<'b, 's>(
     source: SourceText<'_>,
     field: &Field<'s>,
@@ -146,6 +149,9 @@ fn note(fields: &NodeFields<'_, '_>) -> Annotation {
 }
 
 /// Completes the nodes with their tables. This needs the states of all nodes.
+///
+/// # Errors
+/// The first mistake in a table.
 pub(super) fn complete<'s>(
     source: SourceText<'_>,
     partial_nodes: Vec<PartialNode<'_, 's>>,

@@ -21,6 +21,9 @@ pub(super) struct Document<'s> {
 }
 
 /// Reads the blocks of a file.
+///
+/// # Errors
+/// The first mistake in the text.
 pub(super) fn parse(source: SourceText<'_>) -> Result<Document<'_>, FormatError> {
     let mut reader = Reader { source, parser: Parser::new(source), name: String::new() };
     let mut states = 0;

@@ -15,6 +15,9 @@ use crate::format::{FormatError, Warning};
 use crate::network::{self, Annotation, Network};
 
 /// Builds the network from the `classes` of a file.
+///
+/// # Errors
+/// The first mistake that concerns names, tables or classes.
 pub(super) fn network<'s>(
     source: SourceText<'s>,
     mut classes: Vec<Class<'s>>,

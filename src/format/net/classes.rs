@@ -116,6 +116,9 @@ impl<'c, 's> Classes<'c, 's> {
     }
 
     /// The index of the class of `instance`.
+    ///
+    /// # Errors
+    /// If the file has no such class.
     pub fn class_of(&self, instance: &Instance<'s>) -> Result<usize, FormatError> {
         let class = &instance.class;
         self.by_name.get(&*class.text).copied().ok_or_else(|| {

@@ -31,6 +31,9 @@ pub(super) fn begins_with_block(text: &str) -> bool {
 }
 
 /// Reads the classes of a file. Everything outside a class forms a class without a name.
+///
+/// # Errors
+/// The first mistake in the text.
 pub(super) fn parse(source: SourceText<'_>) -> Result<Vec<Class<'_>>, FormatError> {
     let mut parser = Parser { source, tokens: Tokens::new(source, &DIALECT), instances: 0 };
     let mut classes: Vec<Class<'_>> = Vec::new();

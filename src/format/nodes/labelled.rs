@@ -20,7 +20,7 @@ pub(in crate::format) struct LabelledRows<'s> {
     pub numbers: Vec<f64>,
 }
 
-/// One row, or the default row, which replaces all rows that are not given.
+/// One row, or the default row, which holds for all rows that are not given.
 #[derive(Debug)]
 pub(in crate::format) struct LabelledRow {
     /// The byte offset of the row.

@@ -96,6 +96,9 @@ impl<'s, 'd> Tokens<'s, 'd> {
 
     /// Consumes the next token, and returns it with its byte offset. At the end of the text,
     /// returns [`Token::End`] any number of times.
+    ///
+    /// # Errors
+    /// If a comment or a quote is not closed.
     pub fn next(&mut self) -> Result<(Token<'s>, usize), FormatError> {
         if let Some(next) = self.peeked.take() {
             return Ok(next);
@@ -127,6 +130,9 @@ impl<'s, 'd> Tokens<'s, 'd> {
     }
 
     /// The next token with its byte offset, without consuming it.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
     pub fn peek(&mut self) -> Result<(Token<'s>, usize), FormatError> {
         let next = self.next()?;
         self.peeked = Some(next);
@@ -134,6 +140,9 @@ impl<'s, 'd> Tokens<'s, 'd> {
     }
 
     /// Consumes the next token, which must be `token`, and returns its byte offset.
+    ///
+    /// # Errors
+    /// If the next token is another one, or as [`next`](Self::next).
     pub fn expect(&mut self, token: Token<'s>) -> Result<usize, FormatError> {
         match self.next()? {
             (found, offset) if found == token => Ok(offset),

@@ -28,6 +28,9 @@ fn is_bayesian(word: &str) -> Option<bool> {
 }
 
 /// Reads a network.
+///
+/// # Errors
+/// The first mistake in the file.
 pub(super) fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     let mut reader = Reader { source, words: Words { text: source.text, offset: 0 } };
     let (word, offset) = reader.words.next().unwrap_or(("", source.text.len()));

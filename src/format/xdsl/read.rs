@@ -10,6 +10,9 @@ use crate::format::{FormatError, Warning};
 use crate::network::{Annotation, Attribute, Network};
 
 /// Reads a network.
+///
+/// # Errors
+/// The first mistake in the file.
 pub(super) fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     let root = xml::parse(source)?;
     if !root.is("smile") {

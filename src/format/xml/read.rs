@@ -68,6 +68,9 @@ pub(in crate::format) fn root_name(text: &str) -> Option<&str> {
 }
 
 /// Reads the root element of a document.
+///
+/// # Errors
+/// If the document is not well-formed XML, or has no root element.
 pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, FormatError> {
     let mut reader = Reader::from_str(source.text);
     reader.config_mut().allow_dangling_amp = true;

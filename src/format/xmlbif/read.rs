@@ -8,6 +8,9 @@ use crate::format::{FormatError, Warning};
 use crate::network::{Annotation, Attribute, Network};
 
 /// Reads a network.
+///
+/// # Errors
+/// The first mistake in the file.
 pub(super) fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> {
     let text = xml::without_malformed_comments(source.text);
     let source = SourceText { file: source.file, text: &text };

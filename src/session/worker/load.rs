@@ -19,6 +19,10 @@ const OVERHEAD_RUNS: u32 = 5;
 impl Worker {
     /// Loads the whole network. If it is too large and the request observes variables, the next
     /// step loads it without these.
+    ///
+    /// # Errors
+    /// If the network is too large and the request observes no variable, or if the network cannot
+    /// be loaded for another reason.
     pub(super) fn load(&mut self, request: &Request) -> Result<(), Interruption> {
         if self.state.is_refused(request) {
             return self.report_refusal();
@@ -67,6 +71,9 @@ impl Worker {
     }
 
     /// Compiles and loads the network without the variables that the request observes.
+    ///
+    /// # Errors
+    /// If the network is still too large, or cannot be loaded, or the step is cancelled.
     pub(super) fn reduce(
         &mut self,
         request: &Request,
@@ -84,6 +91,9 @@ impl Worker {
 
     /// The network without the variables that `evidence` observes, compiled within the memory limit
     /// of the request.
+    ///
+    /// # Errors
+    /// If the triangulation needs too much memory, or the step is cancelled.
     pub(super) fn compile_given(
         &self,
         evidence: &Evidence,
@@ -152,6 +162,9 @@ fn memory_limit(request: &Request) -> MemoryLimit {
 }
 
 /// Loads `compiled` into the engine of `choice`, with the memory limit of `request`.
+///
+/// # Errors
+/// If the engine cannot load the network.
 pub(super) fn load_engine(
     choice: EngineChoice,
     request: &Request,

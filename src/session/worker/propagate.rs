@@ -14,6 +14,10 @@ use crate::session::worker::{Interruption, Worker};
 use crate::session::{Failure, Propagation, Request, RunTimes, Step, Update};
 
 impl Worker {
+    /// Propagates without evidence. If the request has none, this is also its result.
+    ///
+    /// # Errors
+    /// If the propagation fails, or the step is cancelled.
     pub(super) fn propagate_prior(
         &mut self,
         request: &Request,
@@ -31,6 +35,10 @@ impl Worker {
         Ok(())
     }
 
+    /// Propagates the evidence of the request, as often as it asks for.
+    ///
+    /// # Errors
+    /// If a propagation fails, or the step is cancelled.
     pub(super) fn propagate_evidence(
         &mut self,
         request: &Request,
@@ -91,6 +99,9 @@ impl Worker {
 
     /// Repeats the last propagation without timing messages. A failure is not reported here, but by
     /// the next propagation, which fails too if the device is still broken.
+    ///
+    /// # Errors
+    /// Only if the step is cancelled.
     pub(super) fn propagate_untraced(&mut self, token: &CancelToken) -> Result<(), Interruption> {
         let traced = self.state.traced.as_ref().expect("an earlier step propagated");
         let loaded = self.state.loaded.as_mut().expect("an earlier step loaded it");
@@ -119,6 +130,10 @@ impl Worker {
         Ok(())
     }
 
+    /// Propagates the first case of the request that has no answer yet.
+    ///
+    /// # Errors
+    /// If the device fails, or the step is cancelled. That the case is impossible is its answer.
     pub(super) fn propagate_case(
         &mut self,
         request: &Request,

@@ -30,14 +30,17 @@ impl Links<'_> {
         item_link(ui, if hovered { text.underline() } else { text }, item, self.commands)
     }
 
+    /// Draws a link to `variable` with its name.
     pub fn variable(&mut self, ui: &mut Ui, variable: VariableId) -> Response {
         self.link(ui, self.network[variable].name(), Item::Variable(variable))
     }
 
+    /// Draws a link to a clique with its name.
     pub fn clique(&mut self, ui: &mut Ui, compiled: &CompiledNetwork, id: CliqueId) -> Response {
         self.link(ui, naming::clique(compiled, id), Item::Clique(id))
     }
 
+    /// Draws a link to a separator with its name.
     pub fn separator(
         &mut self,
         ui: &mut Ui,
@@ -47,6 +50,7 @@ impl Links<'_> {
         self.link(ui, naming::separator(compiled, id), Item::Separator(id))
     }
 
+    /// Draws a link to a message with its number, sender and receiver.
     pub fn message(&mut self, ui: &mut Ui, compiled: &CompiledNetwork, id: MessageId) -> Response {
         let text = format!("{}  {}", id.index(), naming::message_ends(compiled, id));
         self.link(ui, text, Item::Message(id))

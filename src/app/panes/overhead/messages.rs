@@ -57,6 +57,7 @@ impl Run {
         }
     }
 
+    /// The trace of the run.
     pub fn trace(&self) -> &MessageTrace {
         match self {
             Self::Here(run) => &run.trace,

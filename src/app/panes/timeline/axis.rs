@@ -108,7 +108,7 @@ impl View {
         (self.span() < Self::all(total).span() * 0.999).then_some(self)
     }
 
-    /// This view, extended to the least time that can be in view and kept inside the propagation;
+    /// This view, extended to the minimum time in view and kept inside the propagation;
     /// `None` if it shows (almost) everything.
     #[must_use]
     pub fn fitted(self, total: f64) -> Option<Self> {

@@ -66,6 +66,9 @@ pub fn is_lesson(path: &Path) -> bool {
 }
 
 /// Reads the JSON `text` of a lesson. `file` is the name of the file in messages.
+///
+/// # Errors
+/// A message for the user, with line and column, if the text is not JSON of this form.
 pub(super) fn parse(text: &str, file: &str) -> Result<Lesson, String> {
     serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
         // serde_json ends its messages with the place; here it comes first.

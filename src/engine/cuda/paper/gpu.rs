@@ -71,6 +71,9 @@ impl Kernels {
 
 impl Gpu {
     /// Loads the kernels, and copies `buffers` to the GPU.
+    ///
+    /// # Errors
+    /// If the driver reports an error, for example because memory is short.
     pub fn load(device: &'static Device, buffers: &Buffers) -> Result<Self, DriverError> {
         let stream = device.stream()?;
         let [kernels, empty] = Kernels::load(device)?;

@@ -64,6 +64,9 @@ impl PlanBuffers {
 
 impl Gpu {
     /// Loads the kernels, and allocates the tables of `plan`.
+    ///
+    /// # Errors
+    /// If the driver reports an error, for example because memory is short.
     pub fn load(device: &'static Device, plan: &Plan) -> Result<Self, DriverError> {
         let stream = device.stream()?;
         let names = [

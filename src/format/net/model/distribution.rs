@@ -49,6 +49,9 @@ type Cumulative = Box<dyn Fn(f64) -> f64>;
 
 /// Fills `row` with the probability of each state of the node according to the distribution `name`,
 /// which is called at byte `offset` with `arguments`. `Distribution` gives weights instead.
+///
+/// # Errors
+/// If the distribution is unknown or cannot be used here, or its arguments are wrong.
 pub(super) fn fill(
     evaluation: &mut Evaluation<'_, '_>,
     offset: usize,

@@ -90,6 +90,9 @@ pub(super) fn gather_names<'x>(
 impl<'e> Evaluation<'e, '_> {
     /// Fills `weights`, which must be all zeros, with the weight of each state of the node
     /// according to `expression`.
+    ///
+    /// # Errors
+    /// If the expression has a mistake, or its value is not a state of the node.
     pub fn fill(
         &mut self,
         expression: &Expression<'_>,
@@ -153,6 +156,9 @@ impl<'e> Evaluation<'e, '_> {
     }
 
     /// The value of `expression`, which must be a number.
+    ///
+    /// # Errors
+    /// If the expression has a mistake, or its value is not a number.
     pub fn number(&mut self, expression: &Expression<'_>) -> Result<f64, ErrorAt> {
         match self.value(expression)? {
             ExpressionValue::Number(value) => Ok(value),
@@ -163,6 +169,9 @@ impl<'e> Evaluation<'e, '_> {
     }
 
     /// The value of `expression`, which must be a truth value.
+    ///
+    /// # Errors
+    /// If the expression has a mistake, or its value is not a truth value.
     pub fn truth(&mut self, expression: &Expression<'_>) -> Result<bool, ErrorAt> {
         match self.value(expression)? {
             ExpressionValue::Bool(value) => Ok(value),

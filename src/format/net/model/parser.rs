@@ -63,6 +63,9 @@ const OPERATORS: [(&str, Operator, u8); 13] = [
 const NEGATION: u8 = 4;
 
 /// Parses `raw`, which is at byte `base` of the file, as a list of expressions `( E, E, ... )`.
+///
+/// # Errors
+/// The first mistake in the text.
 pub(super) fn parse(raw: &str, base: usize) -> Result<Vec<Expression<'_>>, ErrorAt> {
     let mut parser = Parser { text: raw, base, offset: 0 };
     parser.expect("(")?;
