@@ -38,6 +38,7 @@ fn written_extensions() -> String {
     written.map(|format| format.extensions()[0]).collect::<Vec<_>>().join(", ")
 }
 
+/// Converts a file.
 pub fn run(args: &Args) -> Outcome {
     let path = &args.output;
     let name = path.display();

@@ -44,6 +44,7 @@ impl Record {
     }
 }
 
+/// Lists the engines.
 pub fn run(args: &Args) -> Outcome {
     let records: Vec<Record> = engine::all().iter().map(|&engine| Record::of(engine)).collect();
     if args.json {

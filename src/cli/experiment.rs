@@ -122,6 +122,7 @@ impl Args {
     }
 }
 
+/// Runs experiments and writes their records.
 pub fn run(args: &Args) -> Outcome {
     let chosen = |experiment: &&Experiment| args.name == "all" || args.name == experiment.name;
     make_folder(&args.out).map_err(|error| format!("{}: {error}", args.out.display()))?;

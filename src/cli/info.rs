@@ -110,6 +110,7 @@ impl ForecastRecord {
     }
 }
 
+/// Shows networks and their junction trees.
 pub fn run(args: &Args) -> Outcome {
     let read = options::open(&args.network)?;
     let compiled = args.compile.compile(&read.network, options::COMPILE_RUNS)?;
@@ -148,6 +149,7 @@ fn mean(mean: f64, total: u64) -> String {
     if total == u64::MAX { "-".to_owned() } else { format!("{mean:.1}") }
 }
 
+/// The information as text.
 fn as_text(record: &Record) -> String {
     let tree = &record.tree;
     let mut table = Table::new([Align::Left, Align::Right]);

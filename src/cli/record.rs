@@ -53,6 +53,7 @@ pub struct Args {
     force: bool,
 }
 
+/// Makes or continues a recording.
 pub fn run(args: &Args) -> Outcome {
     let mut setup = RecordingSetup::new(args.commit.as_deref());
     if !args.network.is_empty() {

@@ -65,6 +65,7 @@ pub fn run(args: Args) -> Outcome {
     open(args, evidence)
 }
 
+/// Opens the window with these arguments.
 #[cfg(feature = "app")]
 fn open(args: Args, evidence: Vec<(String, String)>) -> Outcome {
     if let Some(lesson) = &args.lesson {
@@ -111,6 +112,7 @@ fn without_source_path(message: &str) -> String {
     format!("{before}{reason}; 'cliquescope --help' lists the commands that need no display")
 }
 
+/// Without the window, an error that says so.
 #[cfg(not(feature = "app"))]
 fn open(args: Args, _: Vec<(String, String)>) -> Outcome {
     let _ = (

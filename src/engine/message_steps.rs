@@ -114,6 +114,7 @@ impl Progress {
         self.done = target;
     }
 
+    /// Sets the sums to those after `target` steps in [`Order::Entries`].
     fn seek_entry(&mut self, message: &MessageDetail, target: usize) {
         let added = self.done.min(message.sender_values.len());
         let to_add = target.min(message.sender_values.len());
@@ -134,6 +135,7 @@ impl Progress {
         }
     }
 
+    /// Sets the sums to those after `target` steps in [`Order::Threads`].
     fn seek_thread(&mut self, message: &MessageDetail, target: usize) {
         let (thread, within) =
             (target / steps_of_thread(message), target % steps_of_thread(message));

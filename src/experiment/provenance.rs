@@ -100,6 +100,7 @@ impl Machine {
 }
 
 impl Gpu {
+    /// The first GPU of this machine; `None` if there is none.
     #[cfg(feature = "cuda")]
     fn this() -> Option<Self> {
         let card = crate::engine::cuda::gpu_info()?;

@@ -67,10 +67,13 @@ pub(super) fn resolve(
     Ok(())
 }
 
+/// Whether all numbers of the row are zero.
 fn is_zero(row: &[f64]) -> bool {
     row.iter().all(|p| *p == 0.0)
 }
 
+/// The error for a row of zeros that may occur. `fixed`: the parents, with their states in this row;
+/// empty for a table without parents.
 fn refusal(
     source: SourceText<'_>,
     variables: &[Variable],

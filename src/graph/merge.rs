@@ -107,6 +107,7 @@ struct MergeEffect {
 }
 
 impl MergeState {
+    /// The state before any merge.
     fn of(tree: &JunctionTree) -> Self {
         let sizes: Vec<u64> = tree.cliques().iter().map(|clique| clique.entries).collect();
         let mut reciprocals = vec![0.0; sizes.len()];

@@ -98,6 +98,7 @@ impl Watch {
         Self::untimed(self.cancel.clone())
     }
 
+    /// A watch that times a plan of `timed` messages; untimed if there are none.
     fn with_messages(cancel: CancelToken, timed: usize) -> Self {
         Self {
             cancel,
@@ -387,12 +388,14 @@ impl Watch {
         }
     }
 
+    /// Nanoseconds since the propagation began, which is now if it has not begun.
     fn now(&self) -> u64 {
         let now = CLOCK.raw();
         CLOCK.delta_as_nanos(*self.started.get_or_init(|| now), now)
     }
 }
 
+/// The duration in nanoseconds, at most [`span::LATEST`].
 fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(span::LATEST)
 }

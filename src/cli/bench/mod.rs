@@ -99,6 +99,7 @@ pub struct Args {
     json: bool,
 }
 
+/// Times all networks with all engines.
 pub fn run(args: &Args) -> Outcome {
     let samples = || SAMPLES.iter().map(|sample| sample.name.into()).collect();
     let networks = if args.network.is_empty() { samples() } else { args.network.clone() };
@@ -126,6 +127,7 @@ struct Prepared {
     compiled: Arc<CompiledNetwork>,
 }
 
+/// Opens and compiles the network `spec`, and reads or draws its cases.
 fn prepare(args: &Args, spec: &OsStr) -> Result<Prepared, String> {
     let started = Instant::now();
     let read = options::open(spec)?;
@@ -138,6 +140,7 @@ fn prepare(args: &Args, spec: &OsStr) -> Result<Prepared, String> {
     Ok(Prepared { title: read.origin.title(), load, cases, drawn, compiled })
 }
 
+/// Times the network `spec` with all engines. Failures become records.
 fn bench_network(args: &Args, spec: &OsStr, records: &mut Vec<Record>) {
     let prepared = match prepare(args, spec) {
         Ok(prepared) => prepared,
@@ -149,6 +152,7 @@ fn bench_network(args: &Args, spec: &OsStr, records: &mut Vec<Record>) {
     }
 }
 
+/// Times a prepared network with one engine. Failures become records.
 fn bench_engine(
     args: &Args,
     prepared: &Prepared,

@@ -103,6 +103,7 @@ pub struct Args {
 }
 
 impl Args {
+    /// The format that was asked for, or else the one of the extension of the output file.
     fn output_format(&self) -> Result<OutputFormat, String> {
         match (&self.output, self.format) {
             _ if self.json => Ok(OutputFormat::Json),
@@ -135,6 +136,7 @@ impl Args {
     }
 }
 
+/// Answers a query.
 pub fn run(args: &Args) -> Outcome {
     let engine = options::engine(&args.engine)?;
     let precision = options::precision(engine, args.precision);
@@ -232,6 +234,8 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
+    /// Answers a block of cases. Breaks with the answers so far if the work has to end, or without
+    /// if there are none.
     fn answer(&mut self, mut block: Block) -> ControlFlow<Option<AnsweredBlock>, AnsweredBlock> {
         self.report.warn(&block.warnings);
         if block.is_last && block.rows.is_empty() && block.failure.is_none() {

@@ -57,6 +57,7 @@ pub(super) fn device_count() -> usize {
     count.unwrap_or(0).min(MAX_DEVICES)
 }
 
+/// Looks for the GPU with this number.
 fn find(number: usize) -> Result<Device, String> {
     // SAFETY: loads the driver's library, whose initialisers are safe to run at any time.
     if !unsafe { sys::is_culib_present() } {

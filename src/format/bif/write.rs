@@ -51,6 +51,7 @@ fn properties(text: &mut String, annotation: &Annotation, kind: &str) {
     }
 }
 
+/// Appends the block of the table `cpt`.
 fn probability(text: &mut String, network: &Network, cpt: &Cpt) -> Result<(), WriteError> {
     let child = &network[cpt.child()];
     let _ = write!(text, "probability ( {}", quoted(child.name())?);

@@ -116,6 +116,7 @@ impl Input {
         self.fill_unlimited()
     }
 
+    /// As [`fill`](Self::fill), however much of the text is in memory already.
     fn fill_unlimited(&mut self) -> Result<bool, CaseError> {
         if self.is_complete {
             return Ok(false);

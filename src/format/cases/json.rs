@@ -67,6 +67,7 @@ pub(super) fn write(network: &Network, cases: &[Evidence], names: &[String]) -> 
     format!("{value:#}\n")
 }
 
+/// The object of one case.
 fn case_value(network: &Network, case: &Evidence, name: Option<&String>) -> Value {
     let (mut evidence, mut likelihood) = (Map::new(), Map::new());
     for (id, finding) in case.iter() {

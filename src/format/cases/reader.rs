@@ -191,6 +191,8 @@ impl<N: Deref<Target = Network>> CaseReader<N> {
         Ok(is_skipped)
     }
 
+    /// Reads the next case; `None` after the last one. A mistake in the case is an error of its
+    /// evidence, unless it makes the rest of the file unreadable.
     fn read_case(&mut self) -> Result<Option<ReadCase>, CaseError> {
         let network = &*self.network;
         let number = self.number + 1;

@@ -132,6 +132,7 @@ fn level(word: &str) -> Option<f64> {
     }
 }
 
+/// The labels of the states of node `name`, one in each of `entries`.
 fn labels<'s>(
     source: SourceText<'_>,
     name: &Word<'_>,

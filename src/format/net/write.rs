@@ -87,10 +87,12 @@ fn names(network: &Network) -> Vec<String> {
     words.collect()
 }
 
+/// Appends a field of a node or of the network.
 fn field(text: &mut String, name: &str, value: &str) {
     let _ = writeln!(text, "    {name} = {value};");
 }
 
+/// Appends the fields of an annotation.
 fn annotation_fields(text: &mut String, annotation: &Annotation) {
     if let Some(title) = &annotation.title {
         field(text, "label", &quote(title));
@@ -107,6 +109,7 @@ fn annotation_fields(text: &mut String, annotation: &Annotation) {
     }
 }
 
+/// Appends the block of the table `cpt`. `names`: by variable, its name in the file.
 fn potential(text: &mut String, network: &Network, cpt: &Cpt, names: &[String]) {
     let name = |variable: VariableId| &names[variable.index()];
     let _ = write!(text, "\npotential ({} |", name(cpt.child()));

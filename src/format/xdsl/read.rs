@@ -38,6 +38,7 @@ pub(super) fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), Fo
     nodes::network(source, &name, note, &found, IfMissing::Refuse)
 }
 
+/// The node that `element` describes.
 fn node<'t>(source: SourceText<'t>, element: &Element<'t>) -> Result<Node<'t>, FormatError> {
     let kind = element.name.to_ascii_lowercase();
     let name = element.attribute("id").ok_or_else(|| {

@@ -38,10 +38,12 @@ pub(super) fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), Fo
     nodes::network(source, &name, note, &variables, IfMissing::Refuse)
 }
 
+/// The text of an element, and its place.
 fn word<'t>(element: &Element<'_>) -> Word<'t> {
     Word { text: element.text().into(), offset: element.text_at() }
 }
 
+/// The node that the `<VARIABLE>` element describes, without its table.
 fn variable<'t>(source: SourceText<'t>, element: &Element<'t>) -> Result<Node<'t>, FormatError> {
     let name = element.element("NAME").map(word).filter(|name| !name.text.is_empty());
     let name =
@@ -75,6 +77,7 @@ fn variable<'t>(source: SourceText<'t>, element: &Element<'t>) -> Result<Node<'t
     })
 }
 
+/// The table that the `<DEFINITION>` element describes.
 fn definition<'t>(
     source: SourceText<'t>,
     element: &Element<'t>,

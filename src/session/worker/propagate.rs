@@ -133,7 +133,8 @@ impl Worker {
     /// Propagates the first case of the request that has no answer yet.
     ///
     /// # Errors
-    /// If the device fails, or the step is cancelled. That the case is impossible is its answer.
+    /// If the case cannot be compiled or propagated, or the step is cancelled. If the case is
+    /// impossible, this is its answer and not an error.
     pub(super) fn propagate_case(
         &mut self,
         request: &Request,

@@ -103,6 +103,7 @@ pub(super) fn check(lesson: &Lesson) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks one step of a lesson.
 fn check_step(lesson: &Lesson, step: &LessonStep) -> Result<(), String> {
     if let Some(target) = &step.target
         && Pane::by_title(target).is_none()
@@ -126,6 +127,7 @@ fn check_step(lesson: &Lesson, step: &LessonStep) -> Result<(), String> {
     problem.map_or(Ok(()), Err)
 }
 
+/// Checks a question.
 fn check_question(question: &Question) -> Result<(), String> {
     let options = question.options.len();
     if !(2..=6).contains(&options) {

@@ -52,6 +52,7 @@ impl Twin {
         entry as usize
     }
 
+    /// As the kernel `contract`.
     fn contract(&mut self, record: u32, blocks: u32) {
         let c = self.records[record as usize];
         let parts = c.rows.div_ceil(c.part);

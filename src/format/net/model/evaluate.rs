@@ -213,6 +213,7 @@ impl<'e> Evaluation<'e, '_> {
         value
     }
 
+    /// The value of `left operator right`.
     fn binary(
         &mut self,
         operator: Operator,
@@ -242,6 +243,7 @@ impl<'e> Evaluation<'e, '_> {
         })
     }
 
+    /// The value of the function `name`, which is called at byte `offset`.
     fn call(
         &mut self,
         name: &str,
