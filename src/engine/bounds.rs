@@ -110,6 +110,12 @@ impl Bounds {
         Self { min, max, error }.stored::<T>()
     }
 
+    /// A lower bound on every number other than zero, as an exponent; `None` if underflow may have
+    /// left numbers below [`min`](Self::min).
+    pub fn known_min(self) -> Option<i32> {
+        self.error.is_none().then_some(self.min)
+    }
+
     /// The bounds of the numbers after rounding to the number type `T`.
     pub fn stored<T: Entry>(self) -> Self {
         let own = if self.max > T::LIMITS.large {

@@ -121,37 +121,75 @@ impl Range {
     }
 }
 
-/// The range of `values`, each multiplied by its entry of `mask` if there is one.
+/// The range of `values`.
 #[inline(always)]
-pub fn range(values: &[f64], mask: Option<&[f64]>) -> Range {
-    // A maximum does not depend on the order, so this only affects speed.
-    const LANES: usize = 8;
-    let (mut largest, mut smallest) = ([0.0; LANES], [f64::INFINITY; LANES]);
-    let mut add = |lane: usize, value: f64| {
-        largest[lane] = larger(largest[lane], value);
-        let nonzero = if value > 0.0 { value } else { f64::INFINITY };
-        smallest[lane] = if nonzero < smallest[lane] { nonzero } else { smallest[lane] };
-    };
-    match mask {
-        None => {
-            for chunk in values.chunks(LANES) {
-                for (lane, &value) in chunk.iter().enumerate() {
-                    add(lane, value);
-                }
-            }
-        }
-        Some(mask) => {
-            for (chunk, mask) in values.chunks(LANES).zip(mask.chunks(LANES)) {
-                for (lane, (&value, &mask)) in chunk.iter().zip(mask).enumerate() {
-                    add(lane, value * mask);
-                }
-            }
+pub fn range(values: &[f64]) -> Range {
+    let (mut largest, mut smallest) = ([0.0; EXTREMES], [f64::INFINITY; EXTREMES]);
+    for chunk in values.chunks(EXTREMES) {
+        for (lane, &value) in chunk.iter().enumerate() {
+            largest[lane] = larger(largest[lane], value);
+            smallest[lane] = smaller_nonzero(smallest[lane], value);
         }
     }
     Range {
         largest: largest.into_iter().fold(0.0, larger),
         smallest: smallest.into_iter().fold(f64::INFINITY, f64::min),
     }
+}
+
+/// Number of lanes in which the largest or the smallest of many numbers is looked for. The result
+/// does not depend on it; with fewer, each comparison waits for the one before.
+const EXTREMES: usize = 8;
+
+/// The largest of `values`, each multiplied by its entry of `mask` if there is one; at least zero.
+#[inline(always)]
+pub fn largest(values: &[f64], mask: Option<&[f64]>) -> f64 {
+    fold_lanes(values, mask, 0.0, larger).into_iter().fold(0.0, larger)
+}
+
+/// The smallest of `values` other than zero, each multiplied by its entry of `mask` if there is
+/// one; infinity if all are zero.
+#[inline(always)]
+pub fn smallest_nonzero(values: &[f64], mask: Option<&[f64]>) -> f64 {
+    let lanes = fold_lanes(values, mask, f64::INFINITY, smaller_nonzero);
+    lanes.into_iter().fold(f64::INFINITY, f64::min)
+}
+
+/// The smaller of two numbers, of which `b` does not count if it is zero. It is written so that it
+/// compiles to vector instructions.
+#[inline(always)]
+fn smaller_nonzero(a: f64, b: f64) -> f64 {
+    let nonzero = if b > 0.0 { b } else { f64::INFINITY };
+    if nonzero < a { nonzero } else { a }
+}
+
+/// Combines `values`, each multiplied by its entry of `mask` if there is one, in lanes that begin
+/// with `start`.
+#[inline(always)]
+fn fold_lanes(
+    values: &[f64],
+    mask: Option<&[f64]>,
+    start: f64,
+    combine: impl Fn(f64, f64) -> f64,
+) -> [f64; EXTREMES] {
+    let mut lanes = [start; EXTREMES];
+    match mask {
+        None => {
+            for chunk in values.chunks(EXTREMES) {
+                lanes.iter_mut().zip(chunk).for_each(|(lane, &v)| *lane = combine(*lane, v));
+            }
+        }
+        Some(mask) => {
+            for (chunk, mask) in values.chunks(EXTREMES).zip(mask.chunks(EXTREMES)) {
+                let terms = chunk.iter().zip(mask);
+                lanes
+                    .iter_mut()
+                    .zip(terms)
+                    .for_each(|(lane, (&v, &m))| *lane = combine(*lane, v * m));
+            }
+        }
+    }
+    lanes
 }
 
 /// Multiplies `values` by the power of two that brings `largest` into [1, 2), unless `largest` is

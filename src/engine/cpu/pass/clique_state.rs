@@ -39,6 +39,8 @@ pub struct CliqueState {
     /// The level to which entries of the message to the parent were raised; see
     /// [`bounds`](crate::engine::bounds).
     pub raised: Option<i32>,
+    /// The bounds of the products that the clique's beliefs are sums of.
+    pub belief_bounds: Bounds,
     /// The bounds of the message from the parent.
     pub down_bounds: Bounds,
     /// The probability mass that may have been lost or added at this clique.

@@ -20,7 +20,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
-use rayon::slice::ParallelSliceMut;
+use rayon::slice::{ParallelSlice, ParallelSliceMut};
 
 use crate::engine::RunError;
 use crate::engine::bounds::{Bounds, Loss, belief_in_raised, no_message, raise};
@@ -33,7 +33,7 @@ use crate::engine::cpu::tree::division::TableDivision;
 use crate::engine::cpu::tree::layout::MAX_ROW_ENTRIES;
 use crate::engine::cpu::tree::nodes::Node;
 use crate::engine::cpu::tree::rows::{ParentPort, PortWords};
-use crate::engine::cpu::vector::{self, NEAR_ONE, keep_in_range, range};
+use crate::engine::cpu::vector::{NEAR_ONE, keep_in_range, larger, largest, smallest_nonzero};
 use crate::engine::simd::simd_dispatch;
 use crate::potential::{Entry, Real, ratio};
 
@@ -63,8 +63,8 @@ impl<T> Clone for Clique<'_, T> {
 impl<T> Copy for Clique<'_, T> {}
 
 /// Computes `unmasked` from the messages in `below`, in the order of the clique. It is zero where
-/// `mask` is zero, but not yet rescaled. Returns the range of its product with `mask`. `ports` are
-/// the active ports.
+/// `mask` is zero, but not yet rescaled. Returns the largest entry of its product with `mask`.
+/// `ports` are the active ports.
 ///
 /// # Panics
 /// If the clique is the root.
@@ -75,12 +75,12 @@ pub fn collect<T: Entry>(
     mask: Option<&[f64]>,
     unmasked: &mut [f64],
     helpers: Helpers<'_>,
-) -> vector::Range {
+) -> f64 {
     let Clique { node, skips_zeros, .. } = clique;
     let (scalars, vectors) = (&*ports.scalars, &*ports.vectors);
     let inputs = Inputs { table: below, scalars, vectors, skips_zeros };
-    // Sums `rows` onto the entries of the separator from `start` on, and returns the range of the
-    // message.
+    // Sums `rows` onto the entries of the separator from `start` on, and returns the largest entry
+    // of the message.
     let sum = |rows: Range<usize>, start: usize, unmasked: &mut [f64]| {
         let mut port = node.port.expect("the root sends no message up");
         port.start = start;
@@ -89,9 +89,9 @@ pub fn collect<T: Entry>(
         unmasked.fill(0.0);
         let skipped = mask.filter(|_| skips_zeros);
         collect_rows(clique, words, inputs, port, skipped, unmasked);
-        let mut range = vector::Range::default();
-        remove_impossible(mask, unmasked, &mut range);
-        range
+        let mut largest = 0.0;
+        remove_impossible(mask, unmasked, &mut largest);
+        largest
     };
     match &*node.parts_up.tables {
         [TableDivision::Divided(ranges)] if helpers.forks => {
@@ -100,7 +100,7 @@ pub fn collect<T: Entry>(
             let part = |((rows, range), table): ((&Range<usize>, &Range<usize>), &mut [f64])| {
                 helpers.part(|| sum(rows.clone(), range.start, table))
             };
-            parts.map(part).reduce(vector::Range::default, vector::Range::union)
+            parts.map(part).reduce(|| 0.0, larger)
         }
         _ => sum(0..node.row_count(), 0, unmasked),
     }
@@ -125,22 +125,23 @@ const MIN_LIKELIHOODS: i32 = -600;
 /// Computes the message to the parent, `up`, from `unmasked`, which is rescaled and raised. `up` is
 /// in the order of the parent; everything else is in the order of the clique.
 ///
-/// `range` is the range of the message. `products` are the bounds of the products that were summed,
-/// including `mask`, and `likelihoods` the bounds of the likelihoods in `mask`.
+/// `largest` is the largest entry of the message. `products` are the bounds of the products that
+/// were summed, including `mask`, and `likelihoods` the bounds of the likelihoods in `mask`.
 ///
 /// # Errors
 /// If the message is zero everywhere, or out of range.
 pub fn send(
     node: &Node,
-    (range, products, likelihoods): (vector::Range, Bounds, Bounds),
+    (largest, products, likelihoods): (f64, Bounds, Bounds),
     mask: Option<&[f64]>,
     unmasked: &mut [f64],
     up: &mut [f64],
     helpers: Helpers<'_>,
 ) -> Result<Sent, RunError> {
     let error = products.sum(node.entries).error;
-    let scale = rescale(unmasked, range.largest, helpers).ok_or_else(|| no_message(error))?;
-    let mut bounds = range.bounds().scaled::<f64>(scale);
+    let bounds = message_bounds(unmasked, mask, largest, products.known_min(), helpers);
+    let scale = rescale(unmasked, largest, helpers).ok_or_else(|| no_message(error))?;
+    let mut bounds = bounds.scaled::<f64>(scale);
     bounds.error = error.map(|error| error + scale).max(bounds.error);
     let raised = bounds.raised_level();
     if let Some(level) = raised {
@@ -154,6 +155,53 @@ pub fn send(
     bounds.min -= likelihoods.max;
     send_up(node, unmasked, mask, up, helpers);
     Ok(Sent { scale, bounds, raised })
+}
+
+/// The smallest nonzero entry of a message is looked up in the message if its known lower bound is
+/// smaller than the largest entry by a factor of two to the power of this. With more, bounds of
+/// products of many messages get too low, and more messages are raised; with less, the entries of
+/// more messages are read once more.
+const MAX_SPREAD: i32 = 64;
+
+/// The bounds of a message before it is scaled: the product of `values` with `mask`, whose largest
+/// entry is `largest`. No entry other than zero is below two to the power of `known_min`, if that
+/// is known.
+fn message_bounds(
+    values: &[f64],
+    mask: Option<&[f64]>,
+    largest: f64,
+    known_min: Option<i32>,
+    helpers: Helpers<'_>,
+) -> Bounds {
+    let bounds = Bounds::new(largest, largest);
+    if let Some(min) = known_min.filter(|min| bounds.max - min <= MAX_SPREAD) {
+        return Bounds { min, ..bounds };
+    }
+    let smallest = |start: usize, values: &[f64]| {
+        let mut smallest = f64::INFINITY;
+        find_smallest(values, mask.map(|mask| &mask[start..start + values.len()]), &mut smallest);
+        smallest
+    };
+    let smallest = if shares(values.len(), helpers) {
+        let parts = values.par_chunks(SHARED_PART).enumerate();
+        let parts =
+            parts.map(|(number, part)| helpers.part(|| smallest(number * SHARED_PART, part)));
+        parts.reduce(|| f64::INFINITY, f64::min)
+    } else {
+        smallest(0, values)
+    };
+    Bounds::new(largest, smallest)
+}
+
+simd_dispatch!(
+    /// Writes the smallest nonzero product of an entry of `values` with its entry of `mask` into
+    /// `found`; infinity if there is none.
+    find_smallest, find_smallest_entry, (values: &[f64], mask: Option<&[f64]>, found: &mut f64)
+);
+
+#[inline(always)]
+fn find_smallest_entry(values: &[f64], mask: Option<&[f64]>, found: &mut f64) {
+    *found = smallest_nonzero(values, mask);
 }
 
 /// The consecutive slices of `table` with the lengths of `ranges`.
@@ -184,24 +232,21 @@ fn rescale(values: &mut [f64], largest: f64, helpers: Helpers<'_>) -> Option<i32
 
 simd_dispatch!(
     /// Sets `unmasked` to zero where `mask` is zero: the parent's belief is zero there too, so
-    /// `down` becomes 0/0 = 0. Writes the range of the message to the parent into `found`.
+    /// `down` becomes 0/0 = 0. Writes the largest entry of the message to the parent into
+    /// `max_entry`.
     remove_impossible, remove_impossible_entries,
-    (mask: Option<&[f64]>, unmasked: &mut [f64], found: &mut vector::Range)
+    (mask: Option<&[f64]>, unmasked: &mut [f64], max_entry: &mut f64)
 );
 
 #[inline(always)]
-fn remove_impossible_entries(
-    mask: Option<&[f64]>,
-    unmasked: &mut [f64],
-    found: &mut vector::Range,
-) {
+fn remove_impossible_entries(mask: Option<&[f64]>, unmasked: &mut [f64], max_entry: &mut f64) {
     if let Some(mask) = mask {
         unmasked
             .iter_mut()
             .zip(mask)
             .for_each(|(entry, &mask)| *entry = if mask == 0.0 { 0.0 } else { *entry });
     }
-    *found = range(unmasked, mask);
+    *max_entry = largest(unmasked, mask);
 }
 
 /// Sums the rows that `words` describe onto the separator above.
@@ -308,36 +353,39 @@ fn send_entries(
 }
 
 /// Fills `down`, the message from the parent, from the parent's `belief` and this clique's
-/// `unmasked`. `None` means that `unmasked` is one everywhere. Returns the bounds of `down`; `None`
-/// if it is zero everywhere, or beyond the range of f64.
+/// `unmasked`. `None` means that `unmasked` is one everywhere. No entry of `down` other than zero is
+/// below two to the power of `known_min` before `down` is rescaled, if that is known. Returns the
+/// bounds of `down`; `None` if it is zero everywhere, or beyond the range of f64.
 pub fn receive(
     node: &Node,
     belief: &[f64],
     unmasked: Option<&[f64]>,
     down: &mut [f64],
+    known_min: Option<i32>,
     helpers: Helpers<'_>,
 ) -> Option<Bounds> {
     let permutation = node.permutation.as_deref();
-    // Fills the entries of `down` from `start` on, and returns their range.
+    // Fills the entries of `down` from `start` on, and returns the largest.
     let fill = |start: usize, down: &mut [f64]| {
         let range = start..start + down.len();
         let belief = if permutation.is_some() { belief } else { &belief[range.clone()] };
         let permutation = permutation.map(|order| &order[range.clone()]);
         let unmasked = unmasked.map(|unmasked| &unmasked[range]);
-        let mut found = vector::Range::default();
-        receive_permuted(permutation, belief, unmasked, down, &mut found);
-        found
+        let mut largest = 0.0;
+        receive_permuted(permutation, belief, unmasked, down, &mut largest);
+        largest
     };
-    let range = if shares(down.len(), helpers) {
+    let largest = if shares(down.len(), helpers) {
         let parts = down.par_chunks_mut(SHARED_PART).enumerate();
         let parts = parts.map(|(number, part)| helpers.part(|| fill(number * SHARED_PART, part)));
-        parts.reduce(vector::Range::default, vector::Range::union)
+        parts.reduce(|| 0.0, larger)
     } else {
         fill(0, down)
     };
+    let bounds = message_bounds(down, None, largest, known_min, helpers);
     // The exponent is dropped: it is common to all entries, and posteriors are normalised.
-    let scale = rescale(down, range.largest, helpers)?;
-    Some(range.bounds().scaled::<f64>(scale))
+    let scale = rescale(down, largest, helpers)?;
+    Some(bounds.scaled::<f64>(scale))
 }
 
 /// The share of `belief`, the parent's belief, that rests on entries of `unmasked` that were raised
@@ -355,14 +403,14 @@ pub fn raised_share(node: &Node, belief: &[f64], unmasked: &[f64], level: i32) -
 
 simd_dispatch!(
     /// Writes `belief` divided by `unmasked` into `down`, entry i from position `permutation[i]`,
-    /// and the range of `down` into `found`.
+    /// and the largest entry into `max_entry`.
     receive_permuted, receive_entries,
     (
         permutation: Option<&[u32]>,
         belief: &[f64],
         unmasked: Option<&[f64]>,
         down: &mut [f64],
-        found: &mut vector::Range
+        max_entry: &mut f64
     )
 );
 
@@ -372,7 +420,7 @@ fn receive_entries(
     belief: &[f64],
     unmasked: Option<&[f64]>,
     down: &mut [f64],
-    found: &mut vector::Range,
+    max_entry: &mut f64,
 ) {
     match permutation {
         None => down.copy_from_slice(belief),
@@ -383,5 +431,5 @@ fn receive_entries(
     if let Some(unmasked) = unmasked {
         down.iter_mut().zip(unmasked).for_each(|(down, &entry)| *down = ratio(*down, entry));
     }
-    *found = range(down, None);
+    *max_entry = largest(down, None);
 }

@@ -22,7 +22,7 @@ use crate::engine::cpu::pass::downward;
 use crate::engine::cpu::pass::message::{self, Clique};
 use crate::engine::cpu::pass::report::{self, MessageTimer, Report};
 use crate::engine::cpu::tables::filled::FilledTree;
-use crate::engine::cpu::tree::nodes::Tree;
+use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::engine::cpu::vector::sum;
 use crate::lowering::Optimisation;
 use crate::potential::Entry;
@@ -243,8 +243,8 @@ impl StatePart<'_> {
             let clique = context.clique(self.first);
             let ports = &state.active;
             let helpers = context.report.helpers(self.first, Phase::Collect, context.forks);
-            let range = message::collect(clique, ports, below, mask, unmasked, helpers);
-            let bounds = (range, products, state.entered_bounds);
+            let largest = message::collect(clique, ports, below, mask, unmasked, helpers);
+            let bounds = (largest, products, state.entered_bounds);
             let sent = message::send(node, bounds, mask, unmasked, up, helpers)?;
             exponent += i64::from(clique.table.exponent - sent.scale);
             (up_bounds, raised) = (sent.bounds, sent.raised);
@@ -314,7 +314,12 @@ impl StatePart<'_> {
         }
         let Some(&child) = children.first() else { return Ok(()) };
         let (own, below) = self.split_at(tree, child);
-        distribute_children(below, context, children, own.beliefs, own.below_start)
+        let parent = ParentBeliefs {
+            values: own.beliefs,
+            start: own.below_start,
+            bounds: own.cliques[0].belief_bounds,
+        };
+        distribute_children(below, context, children, parent)
     }
 
     /// Passes all stale messages below the first clique away from this clique, on this thread.
@@ -328,11 +333,13 @@ impl StatePart<'_> {
             if !self.cliques[clique - first].is_down_stale {
                 continue;
             }
-            let in_parent = tree.nodes[clique].in_parent.clone();
+            let Node { in_parent, parent, .. } = &tree.nodes[clique];
             let (before, mut receiver) = self.split_at(tree, clique);
-            let belief = &before.beliefs[relative_to(&in_parent, before.below_start)];
+            let belief = &before.beliefs[relative_to(in_parent, before.below_start)];
+            let parent = parent.expect("only the root has no parent") - before.first;
+            let bounds = before.cliques[parent].belief_bounds;
             timer.message(clique, Phase::Distribute, || {
-                receiver.receive(context, belief)?;
+                receiver.receive(context, belief, bounds)?;
                 receiver.compute_beliefs(context)
             })??;
         }
@@ -340,16 +347,30 @@ impl StatePart<'_> {
     }
 
     /// Computes the message from the parent to the first clique. `belief` is the parent's belief
-    /// over the separator, in the order of the parent.
+    /// over the separator, in the order of the parent. It consists of sums of products with
+    /// `bounds`.
     ///
     /// # Errors
     /// If the message is out of range.
-    fn receive<T>(&mut self, context: &PassContext<'_, T>, belief: &[f64]) -> Result<(), RunError> {
+    fn receive<T>(
+        &mut self,
+        context: &PassContext<'_, T>,
+        belief: &[f64],
+        bounds: Bounds,
+    ) -> Result<(), RunError> {
         let node = &context.filled.tree.nodes[self.first];
         let unmasked = self.cliques[0].is_needed.then(|| &self.unmasked[..node.above.len()]);
         let down = &mut self.down[..node.above.len()];
         let helpers = context.report.helpers(self.first, Phase::Distribute, context.forks);
-        let found = message::receive(node, belief, unmasked, down, helpers);
+        let CliqueState { up_bounds, entered_bounds, raised, .. } = self.cliques[0];
+        // `unmasked` is at most the largest entry of the message up over the smallest likelihood.
+        let largest_unmasked = up_bounds.max - entered_bounds.min;
+        let known_min = match (unmasked, raised) {
+            (None, _) => bounds.known_min(),
+            (Some(_), None) => bounds.known_min().map(|min| min - largest_unmasked),
+            (Some(_), Some(_)) => None,
+        };
+        let found = message::receive(node, belief, unmasked, down, known_min, helpers);
         if context.is_boolean {
             to_boolean(down);
             return Ok(());
@@ -380,6 +401,7 @@ impl StatePart<'_> {
         }
         let from_parent = node.parent.map(|_| self.cliques[0].down_bounds);
         let products = self.product_bounds(context, from_parent);
+        self.cliques[0].belief_bounds = products;
         if (products.error.is_none() && from_parent.is_some()) || context.is_boolean {
             return Ok(());
         }
@@ -431,25 +453,32 @@ fn collect_children<T: Entry>(
     left.and(right)
 }
 
-/// Passes the parent's messages to `children`, and distributes in their subtrees, which `part`
+/// A clique's beliefs over its separators below.
+#[derive(Clone, Copy)]
+struct ParentBeliefs<'a> {
+    values: &'a [f64],
+    /// Where the values begin in the region below.
+    start: usize,
+    /// The bounds of the products that the beliefs are sums of.
+    bounds: Bounds,
+}
+
+/// Passes the messages of `parent` to `children`, and distributes in their subtrees, which `part`
 /// consists of.
-///
-/// `parent_beliefs` are the parent's beliefs over its separators. They begin at `start` in the
-/// region below.
 fn distribute_children<T: Entry>(
     mut part: StatePart<'_>,
     context: &PassContext<'_, T>,
     children: &[usize],
-    parent_beliefs: &[f64],
-    start: usize,
+    parent: ParentBeliefs<'_>,
 ) -> Result<(), RunError> {
     let tree = &context.filled.tree;
     if let &[child] = children {
         part.fork_depth += 1;
         if part.cliques[0].is_down_stale {
-            let belief = &parent_beliefs[relative_to(&tree.nodes[child].in_parent, start)];
+            let in_parent = relative_to(&tree.nodes[child].in_parent, parent.start);
+            let belief = &parent.values[in_parent];
             context.report.timer().message(child, Phase::Distribute, || {
-                part.receive(context, belief)?;
+                part.receive(context, belief, parent.bounds)?;
                 part.compute_beliefs(context)
             })??;
         }
@@ -458,8 +487,8 @@ fn distribute_children<T: Entry>(
     let (left, right) = children.split_at(children.len() / 2);
     let (left_part, right_part) = part.split_at(tree, right[0]);
     let (left, right) = rayon::join(
-        || distribute_children(left_part, context, left, parent_beliefs, start),
-        || distribute_children(right_part, context, right, parent_beliefs, start),
+        || distribute_children(left_part, context, left, parent),
+        || distribute_children(right_part, context, right, parent),
     );
     left.and(right)
 }

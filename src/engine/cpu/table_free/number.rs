@@ -96,12 +96,12 @@ impl Number for f64 {
 
     fn rescale(table: &mut [Self], forks: bool) -> Option<(i32, Bounds)> {
         if !forks || table.len() < 2 * PART {
-            let range = range(table, None);
+            let range = range(table);
             let scale = keep_in_range(table, range.largest)?;
             return Some((scale, range.bounds().scaled::<Self>(scale)));
         }
         let parts = table.par_chunks(PART).with_max_len(1);
-        let range = parts.map(|part| range(part, None)).reduce(Range::default, Range::union);
+        let range = parts.map(|part| range(part)).reduce(Range::default, Range::union);
         let parts = table.par_chunks_mut(PART).with_max_len(1);
         let scale =
             parts.map(|part| keep_in_range(part, range.largest)).reduce_with(|one, _| one)??;
