@@ -5,8 +5,8 @@
 //! program may have taken it meanwhile, or the operating system may limit the process. The standard
 //! library ends the program if an allocation fails. So tables of any size that depends on cliques
 //! or separators are allocated here. If that fails, the stack is unwound to [`or_error`], where the
-//! engine begins, which frees what was allocated and returns an error. Unwinding costs nothing
-//! while memory lasts, and passes through the threads of rayon.
+//! engine begins. This frees what was allocated, and `or_error` returns an error. Unwinding costs
+//! nothing while memory lasts, and passes through the threads of rayon.
 //!
 //! Small allocations still end the program if they fail. Operating systems that promise more memory
 //! than they have, as Linux does by default, may also end it later, when the memory is written.

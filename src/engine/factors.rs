@@ -9,11 +9,11 @@ use crate::network::{Evidence, Factor, FactorId, Network, VariableId};
 use crate::potential::{Odometer, Real, Scope};
 use crate::propagation::CompiledNetwork;
 
-/// A product is computed without a separate power of two if it has at most this many factors, and
-/// if the smallest values of the factors imply that its nonzero entries are at least 2 to the power
-/// of minus this number. Values of factors are below 2, so all entries are then in the range of
-/// single precision. With a smaller limit, more products would take the slower path; with a larger
-/// one, entries could lose precision.
+/// A product is computed without a separate power of two if all its entries are between 2^-`this`
+/// and 2^`this`, which is in the range of single precision. Values of factors are below 2, so the
+/// upper limit holds for at most this many factors; the lower one follows from their smallest
+/// values. With a smaller limit, more products would take the slower path; with a larger one,
+/// entries could lose precision.
 const MAX_DIRECT_EXPONENT: f64 = 96.0;
 
 /// The entries of `factor` for the observed states, as a table over `variables`, which are the

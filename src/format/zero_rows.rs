@@ -72,8 +72,8 @@ fn is_zero(row: &[f64]) -> bool {
     row.iter().all(|p| *p == 0.0)
 }
 
-/// The error for a row of zeros that may occur. `fixed`: the parents, with their states in this row;
-/// empty for a table without parents.
+/// The error for a row of zeros that may occur. `fixed`: the parents, with their states in this
+/// row; empty for a table without parents.
 fn refusal(
     source: SourceText<'_>,
     variables: &[Variable],

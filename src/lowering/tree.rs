@@ -4,8 +4,8 @@
 //! A clique has no table. Its contraction toward the root multiplies its factors, its likelihoods
 //! and the messages of its children, and sums the product onto the separator to its parent. Its
 //! contraction away from the root multiplies the same inputs and the message from the parent, and
-//! sums the product onto the separators to all children and onto each private variable, which is
-//! one that is in no separator.
+//! sums the product onto the separators to all children and onto each private variable (a variable
+//! that is in no separator).
 
 use super::{AxisSet, Contraction, Optimisation, Optimisations};
 use crate::graph::CliqueId;

@@ -42,6 +42,7 @@ pub struct Plan<T> {
 /// The computation of one message.
 #[derive(Clone, Debug)]
 pub struct Operation {
+    /// The form of the rows.
     pub kind: Kind,
     /// The range of the operation's rows in [`Plan::rows`].
     pub rows: Range<usize>,
@@ -196,13 +197,13 @@ impl<T: Real> Plan<T> {
         let (order, starts) = by_row(&source.out.entries, tree.edges[step.edge].entries);
         let configurations_of_row =
             |row: usize| &order[starts[row] as usize..starts[row + 1] as usize];
-        let mut rows: Vec<(u32, usize)> = (0..starts.len() - 1)
-            .map(|row| {
-                (configurations_of_row(row).iter().map(|&at| factors[0][at as usize]).min(), row)
-            })
-            .map(|(first, row)| (first.unwrap_or(0), row))
-            .collect();
         // Rows that read nearby entries of the first factor are computed one after another.
+        let first_read = |row: usize| {
+            let entries = configurations_of_row(row).iter().map(|&at| factors[0][at as usize]);
+            entries.min().unwrap_or(0)
+        };
+        let mut rows: Vec<(u32, usize)> =
+            (0..starts.len() - 1).map(|row| (first_read(row), row)).collect();
         rows.sort_unstable();
         let first_row = self.rows.len();
         let merges = source.may_repeat_terms(tree);
@@ -290,6 +291,7 @@ struct MessageSource<'a> {
 }
 
 impl<'a> MessageSource<'a> {
+    /// The inputs of the message that `step` computes.
     fn new(tree: &'a JoinTree, step: &Step) -> Self {
         let vertex = &tree.vertices[step.vertex];
         let out = vertex

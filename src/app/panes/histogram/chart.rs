@@ -46,6 +46,7 @@ pub(super) struct Chart<'a> {
     pub kind: TableKind,
     /// The bins of the histogram.
     pub bins: &'a Bins,
+    /// The tree, and what is selected and hovered.
     pub model: &'a Model,
     /// Whether the axis of counts is logarithmic.
     pub log_counts: bool,

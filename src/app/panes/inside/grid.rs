@@ -30,7 +30,9 @@ pub struct Scroll {
 pub struct VisibleRows {
     /// Where the rows are on the screen.
     pub rect: Rect,
+    /// As [`Scroll::first`].
     first: f64,
+    /// Number of all rows of the table.
     count: usize,
 }
 

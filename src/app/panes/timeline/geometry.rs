@@ -56,9 +56,8 @@ fn row_height(row: &TimelineRow) -> f32 {
 }
 
 impl Geometry {
-    /// The geometry of a timeline in `rect`. `is_pinned` says which rows are pinned; `scroll` is
-    /// the distance in points by which the other rows are scrolled, which is limited so that the
-    /// last row does not leave the lower edge.
+    /// The geometry of a timeline in `rect`. `is_pinned` says which rows are pinned. The other rows
+    /// are scrolled by `scroll` points, but not so far that the last row leaves the lower edge.
     pub fn new(
         rect: Rect,
         rows: &[TimelineRow],

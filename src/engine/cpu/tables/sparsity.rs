@@ -314,8 +314,8 @@ impl SparseTable {
 }
 
 /// Calls `each` for every run of entries of `clique` that are nonzero after the boolean propagation
-/// in `state`: with the words of the full row, with a flag for each of its entries, which is 1 if
-/// the entry can be nonzero, and with the range of the run in the row.
+/// in `state`. The arguments are the words of the full row, a flag for each of its entries (1 if
+/// the entry can be nonzero), and the range of the run in the row.
 fn for_nonzero_runs(
     boolean: &FilledTree<u8>,
     state: &State,

@@ -2,10 +2,10 @@
 //!
 //! All tables are scaled so that their largest entry is in [1, 2). A scaled entry below 2^-126 is
 //! rounded to zero, or loses digits. Such an *underflow* is harmless as long as larger entries
-//! decide the answer. A bound on its effect follows from the ranges of the tables alone, which the
-//! GPU notes: an underflow changes an entry by at most 2^-126, and if the largest sum of a
-//! contraction is 2^-k of the largest possible one, scaling multiplies by 2^k what earlier
-//! underflows changed.
+//! decide the answer. The GPU notes the range of each table, and a bound on the effect follows from
+//! the ranges alone. An underflow changes an entry by at most 2^-126. If the largest sum of a
+//! contraction is 2^-k of the largest possible one, scaling its result multiplies all earlier
+//! changes by 2^k.
 
 use super::plan::Plan;
 
