@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# fuzz/long.sh MINUTES [SEED]: runs everything random for about MINUTES in all, one part after
+# fuzz/long.sh MINUTES [SEED]: runs all random tests for about MINUTES in all, one part after
 # another. Each part prints a line with what it did. The exit code is 1 if any part found something.
-# The program is built before, which is not part of the time.
+# Building the program comes first and does not count.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -ge 1 ] || { sed -n 's/^# //p' "$0" | head -3; exit 2; }

@@ -58,10 +58,12 @@ pub enum OpenError {
     Format(#[from] FormatError),
 }
 
+/// The names of all samples, separated by commas.
 fn sample_names() -> String {
     crate::format::SAMPLES.iter().map(|sample| sample.name).collect::<Vec<_>>().join(", ")
 }
 
+/// The names of all formats, separated by commas.
 fn format_names() -> String {
     Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ")
 }
@@ -238,6 +240,7 @@ fn list_lines(lines: &[usize], total: usize) -> String {
 
 /// The first of `names`, separated by commas, and how many more there are.
 fn list_names(names: &[String]) -> String {
+    /// Maximum number of names in a warning. With more, the warning gets longer.
     const SHOWN: usize = 6;
     let shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
     match names.len().checked_sub(SHOWN) {

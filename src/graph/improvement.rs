@@ -58,6 +58,7 @@ pub fn improve_order(
     let n = core.graph.len() as u64;
     let give_up_after = 20 * saturation_steps(n);
     let mut steps_since_best = 0;
+    // The length of the first walks. It doubles after each round of walks.
     let mut length = (100 * n + 3 * n * n).clamp(20_000, LONGEST_WALK / 32);
     loop {
         for schedule in SCHEDULES {

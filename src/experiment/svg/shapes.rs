@@ -77,5 +77,6 @@ pub(super) fn bar(
     }
 }
 
-/// Distance between the lines of hatched bars, in pixels.
+/// Distance between the lines of hatched bars, in pixels. With less, the bar looks empty; with
+/// more, a narrow bar may get no line.
 const HATCH_DISTANCE: f64 = 5.0;

@@ -99,6 +99,7 @@ fn genie(text: &mut String, network: &Network) -> Result<(), WriteError> {
         attribute(text, "id", &encode(network[variable].name()))?;
         text.push_str(">\n");
         element(text, "\t\t\t\t", "name", title.as_deref().unwrap_or(network[variable].name()))?;
+        // The fill of a node whose colour the network does not state.
         let [red, green, blue] = colour.unwrap_or([0xe5, 0xf6, 0xf7]);
         if colour.is_some() || position.is_some() {
             put(
@@ -132,16 +133,22 @@ fn attributes(text: &mut String, annotation: &Annotation) -> Result<(), WriteErr
     Ok(())
 }
 
+/// Writes an XML attribute.
 fn attribute(text: &mut String, name: &str, value: &str) -> Result<(), WriteError> {
     put(text, format_args!(" {name}=\"{}\"", escaped(value)?));
     Ok(())
 }
 
+/// Writes an element that holds text, on a line of its own.
 fn element(text: &mut String, indent: &str, tag: &str, content: &str) -> Result<(), WriteError> {
     put(text, format_args!("{indent}<{tag}>{}</{tag}>\n", escaped(content)?));
     Ok(())
 }
 
+/// `content` with XML entities in place of special characters.
+///
+/// # Errors
+/// If `content` has characters that XML cannot represent.
 fn escaped(content: &str) -> Result<String, WriteError> {
     if xml::can_hold(content) {
         return Ok(escape(content));
@@ -150,6 +157,7 @@ fn escaped(content: &str) -> Result<String, WriteError> {
     Err(WriteError::UnwritableText { format: Format::Xdsl, text: content.to_owned(), reason })
 }
 
+/// Appends formatted text.
 fn put(text: &mut String, content: std::fmt::Arguments<'_>) {
     text.write_fmt(content).expect("writing to a string cannot fail");
 }

@@ -82,6 +82,7 @@ fn names(network: &Network, variables: &[VariableId], limit: usize) -> Vec<Math>
     names.into_iter().map(Math::Text).collect()
 }
 
+/// Which variables are `summed` out, in words.
 fn summed_out(network: &Network, summed: &[VariableId]) -> String {
     if summed.is_empty() {
         return "nothing is summed out: the separator contains all variables of the sender"

@@ -1,4 +1,4 @@
-//! Counting the zeros of clique tables that are zero whatever the evidence.
+//! Counts the entries of clique tables that are zero whatever the evidence.
 
 use crate::graph::Clique;
 use crate::network::{Factor, VariableId};
@@ -8,8 +8,8 @@ use crate::propagation::CompiledNetwork;
 /// tenth of a second.
 const MAX_ENTRIES: usize = 1 << 22;
 
-/// Number of entries after which counting stops until the next frame. With more, frames take
-/// visibly longer; with fewer, the whole tree takes longer.
+/// After this many entries, counting stops until the next frame. With more, frames take visibly
+/// longer; with fewer, the whole tree takes longer.
 const ENTRIES_PER_FRAME: usize = 1 << 19;
 
 /// The share of zeros of each clique, as far as they have been counted.
@@ -43,11 +43,11 @@ impl Zeros {
         let cliques = compiled.tree().cliques();
         let has_zeros = |factor: &&Factor| factor.values().contains(&0.0);
         let factors: Vec<&Factor> = compiled.network().factors().filter(has_zeros).collect();
-        let mut looked_at = 0;
-        while self.shares.len() < cliques.len() && looked_at < ENTRIES_PER_FRAME {
+        let mut examined = 0;
+        while self.shares.len() < cliques.len() && examined < ENTRIES_PER_FRAME {
             let (share, entries) = share_of_zeros(compiled, &factors, &cliques[self.shares.len()]);
             self.shares.push(share);
-            looked_at += entries + factors.len();
+            examined += entries + factors.len();
         }
         self.shares.len() < cliques.len()
     }
@@ -55,7 +55,7 @@ impl Zeros {
 
 /// The share of entries of the clique's table that are zero because one of `factors` whose scope
 /// the clique contains is zero; `None` if the table is too large. Also returns the number of
-/// entries looked at.
+/// entries examined.
 fn share_of_zeros(
     compiled: &CompiledNetwork,
     factors: &[&Factor],

@@ -45,6 +45,7 @@ impl Offsets {
         Self { rows: offsets(&operation.rows), entries: offsets(&operation.summed) }
     }
 
+    /// The number of the entry that the product of `row` and `entry` reads.
     pub fn index(&self, row: usize, entry: usize) -> usize {
         (self.rows[row] + self.entries[entry]) as usize
     }
@@ -88,7 +89,8 @@ pub(super) fn table<'a>(
 }
 
 impl Sparsity {
-    /// `starts`: where the table of each operation begins in `tables`.
+    /// The sparsity of `operations`. `starts`: where the table of each operation begins in
+    /// `tables`.
     pub fn new(operations: &Operations, starts: &[Option<usize>], tables: &[f32]) -> Self {
         let (mut sparsity, live) = live_rows(operations, starts, tables);
         find_needed(operations, starts, tables, &mut sparsity, &live);

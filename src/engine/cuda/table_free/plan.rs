@@ -35,10 +35,10 @@ pub enum Launch {
     SumRows { record: u32, blocks: u32 },
     /// Multiplies a table by the power of two that brings its largest entry into [1, 2).
     Rescale { table: Table },
-    /// Divides the belief over a separator by the message from the child, and replaces this message
-    /// by the quotient, which is the message to the child. `message` has the number of the latter.
-    /// `has_message`: whether the message from the child was computed; otherwise it is one
-    /// everywhere.
+    /// Divides the belief over a separator by the message from the child. The quotient is the
+    /// message to the child, and takes the memory of the message from the child; `message` is this
+    /// memory, with the number of the message to the child. `has_message`: whether the message from
+    /// the child was computed; otherwise it is one everywhere.
     Divide { belief: Table, message: Table, has_message: bool },
     /// Adds up `count` readings, of which the first is number `first`.
     Read { first: u32, count: u32 },

@@ -7,7 +7,7 @@ use super::parser::{Expression, ExpressionKind, Operator};
 use super::{ErrorAt, ModelRow, StateValues, distribution};
 use crate::numbers::counted;
 
-/// Maximum depth of function nodes that use each other. It bounds the recursion.
+/// Maximum number of function nodes of which each uses the next. It bounds the recursion.
 const MAX_DEPTH: usize = 32;
 
 /// Maximum number of evaluation steps of all expressions of a file together: a few seconds.
@@ -44,7 +44,7 @@ pub(super) struct Evaluation<'e, 's> {
     pub functions: &'e HashMap<String, Expression<'s>>,
     /// The evaluation steps of the file so far: one per subexpression, more for distributions.
     pub steps: &'e mut usize,
-    /// The current depth of nested function nodes.
+    /// Number of function nodes that are being evaluated, each inside the one before.
     pub depth: usize,
 }
 
@@ -200,13 +200,19 @@ impl<'e> Evaluation<'e, '_> {
             "pi" => return Ok(ExpressionValue::Number(std::f64::consts::PI)),
             _ => {}
         }
-        let Some(function) = self.functions.get(name).filter(|_| self.depth < MAX_DEPTH) else {
+        let Some(function) = self.functions.get(name) else {
             let message = format!(
                 "the expression of '{}' uses '{name}', expected one of its parents",
                 row.node
             );
             return Err((offset, message));
         };
+        if self.depth == MAX_DEPTH {
+            let message = format!(
+                "'{name}' uses itself, or ends a chain of more than {MAX_DEPTH} function nodes"
+            );
+            return Err((offset, message));
+        }
         self.depth += 1;
         let value = self.value(function);
         self.depth -= 1;
