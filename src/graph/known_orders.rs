@@ -19,6 +19,7 @@ use crate::network::VariableId;
 #[serde(transparent)]
 pub struct KnownOrders(BTreeMap<String, Known>);
 
+/// The best order found so far for a structure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Known {
     /// Sum of the entries of the clique tables.

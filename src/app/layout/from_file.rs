@@ -11,7 +11,9 @@ const MIN_POSITIONED_PERCENT: usize = 90;
 /// Minimum gap between boxes, in points.
 const GAP: f32 = 10.0;
 
-/// Range of the scale of a drawing, in points per unit of the positions in the file.
+/// Range of the scale of a drawing, in points per unit of the positions in the file. With a smaller
+/// minimum, boxes that are far apart come closer; with a larger maximum, a pair of boxes that is
+/// close together spreads all others further.
 const SCALES: std::ops::RangeInclusive<f32> = 0.25..=4.0;
 
 /// A drawing with positions from a file.

@@ -5,8 +5,13 @@ use crate::network::{Network, VariableId};
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId};
 
-/// The `limit` of [`variable_set`] in the name of a clique or a separator.
+/// The `limit` of [`variable_set`] in the name of a clique or a separator. With more, names in
+/// lists and boxes take more room.
 pub const MAX_CHARACTERS: usize = 28;
+
+/// The `limit` of [`variable_list`] in the name of a clique for screen readers. With more, large
+/// cliques take long to read aloud.
+const MAX_SPOKEN_CHARACTERS: usize = 200;
 
 /// The title that the file gives a variable, if it differs from the name.
 #[must_use]
@@ -101,7 +106,7 @@ pub fn message_ends(compiled: &CompiledNetwork, message: MessageId) -> String {
 pub fn spoken_clique(compiled: &CompiledNetwork, clique: CliqueId) -> String {
     let id = clique.index();
     let clique = &compiled.tree()[clique];
-    let names = variable_list(compiled.network(), &clique.variables, 200);
+    let names = variable_list(compiled.network(), &clique.variables, MAX_SPOKEN_CHARACTERS);
     let entries = numbers::thousands(clique.entries);
     let noun = if clique.entries == 1 { "entry" } else { "entries" };
     format!("Clique {id}: {names}; {entries} {noun}")

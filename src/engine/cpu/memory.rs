@@ -15,6 +15,10 @@ const PRODUCTS_AT_ONCE: usize = 2;
 
 /// Bytes of the messages, beliefs and masks of a propagation, for a tree with the given numbers of
 /// entries in the regions above and below, and of entries that are copied for threads.
+///
+/// A [`State`](crate::engine::cpu::pass::state::State) has three tables over the region above
+/// (`unmasked`, `down` and `mask`) and two over the region below (`up` and `beliefs`), all of
+/// `f64`.
 fn state_bytes(above: usize, below: usize, copied: usize) -> usize {
     8 * (3 * above + 2 * below + copied)
 }
@@ -97,7 +101,8 @@ impl Footprint {
 }
 
 /// The maximum memory that a pool gives to tables that need `needed`. Both numbers are in entries,
-/// or both in bytes. Small tables may get a little more.
+/// or both in bytes. Small tables may get a little more. With a larger factor than 3/2, more tables
+/// get memory from the pool, but the tables together may take more memory.
 pub fn max_pooled(needed: usize) -> usize {
     needed / 2 * 3
 }

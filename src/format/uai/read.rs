@@ -65,7 +65,7 @@ pub(super) fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), Fo
 /// The variables of a function, and the byte offset of their list.
 type FunctionScope = (Vec<VariableId>, usize);
 
-/// The values of a function, the last variable fastest, and the byte offset of the first.
+/// The values of a function, and the byte offset of the first. The last variable varies fastest.
 type FunctionTable = (Vec<f64>, usize);
 
 /// Builds a Bayesian network. In each scope the last variable is the child.
@@ -242,7 +242,8 @@ impl<'s> Reader<'s> {
     }
 }
 
-/// The words of a text with their byte offsets. Comments are skipped.
+/// The words of a text with their byte offsets. Comments are skipped: they begin with `#`, or with
+/// the word `c` at the start of a line, and end with the line.
 struct Words<'s> {
     text: &'s str,
     offset: usize,

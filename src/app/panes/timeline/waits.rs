@@ -1,5 +1,5 @@
-//! Gives the time in which a thread of the CPU computes no message a name: from the stages, and
-//! from the messages that its next message needs.
+//! Names the gaps in the row of a thread of the CPU, in which the thread computes no message. The
+//! name comes from the stages, or from the messages that the thread's next message needs.
 
 use super::slices::{Cause, Slice, SliceKind, Work};
 use crate::propagation::{
