@@ -13,7 +13,7 @@ use crate::cli::options;
 const MAX_CASES: usize = 8192;
 
 /// Number of cases in the first block; each block has twice as many as the one before it, up to
-/// [`MAX_CASES`]. A small first block has its answers early.
+/// [`MAX_CASES`]. The answers to a small first block come early.
 const FIRST_CASES: usize = 256;
 
 /// Maximum size in bytes of the evidence and the posteriors of a block. At most five blocks are in
@@ -26,6 +26,7 @@ pub struct Row {
     pub number: usize,
     /// The line of the file in which the case begins, if it is known.
     pub line: Option<usize>,
+    /// The name that the file gives the case.
     pub name: Option<String>,
     /// What is wrong with the case, if it could not be read.
     pub error: Option<String>,

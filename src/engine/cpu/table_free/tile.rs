@@ -174,6 +174,7 @@ fn add_row_sums<T: Number, const ROW: usize>(
     }
 }
 
+/// Sets `tile` to the products of `before` and `table`, entry by entry.
 #[inline(always)]
 fn products<T: Number>(tile: &mut [T], before: &[T], table: &[T]) {
     for ((entry, before), value) in tile.iter_mut().zip(before).zip(table) {
@@ -181,6 +182,7 @@ fn products<T: Number>(tile: &mut [T], before: &[T], table: &[T]) {
     }
 }
 
+/// Sets `tile` to `before` times `factor`.
 #[inline(always)]
 fn scaled<T: Number>(tile: &mut [T], before: &[T], factor: T) {
     for (entry, before) in tile.iter_mut().zip(before) {
@@ -188,6 +190,7 @@ fn scaled<T: Number>(tile: &mut [T], before: &[T], factor: T) {
     }
 }
 
+/// Multiplies `tile` by `table`, entry by entry.
 #[inline(always)]
 fn multiply_all<T: Number>(tile: &mut [T], table: &[T]) {
     for (entry, value) in tile.iter_mut().zip(table) {
@@ -195,6 +198,7 @@ fn multiply_all<T: Number>(tile: &mut [T], table: &[T]) {
     }
 }
 
+/// Multiplies `tile` by `factor`.
 #[inline(always)]
 fn scale_all<T: Number>(tile: &mut [T], factor: T) {
     for entry in tile {
@@ -202,6 +206,7 @@ fn scale_all<T: Number>(tile: &mut [T], factor: T) {
     }
 }
 
+/// Adds `tile` times `factor` to `table`, entry by entry.
 #[inline(always)]
 fn add_scaled<T: Number>(table: &mut [T], tile: &[T], factor: T) {
     for (sum, entry) in table.iter_mut().zip(tile) {

@@ -18,6 +18,7 @@ pub(super) struct Twin {
     tables: Vec<f32>,
     ranges: Vec<[u32; 2]>,
     sums: Vec<f64>,
+    /// Number of marks since they were last taken.
     marks: usize,
 }
 
@@ -84,6 +85,7 @@ impl Twin {
         }
     }
 
+    /// As the kernel `sum_rows`.
     fn sum_rows(&mut self, record: u32, blocks: u32) {
         let c = self.records[record as usize];
         assert_eq!(c.inputs, 1);
@@ -103,6 +105,7 @@ impl Twin {
         self.note_range(c.result, sum);
     }
 
+    /// As the function `note_range` of the kernels, for one entry.
     fn note_range(&mut self, number: u32, entry: f32) {
         if entry > 0.0 {
             let [largest, complement] = &mut self.ranges[number as usize];
@@ -111,6 +114,7 @@ impl Twin {
         }
     }
 
+    /// As the kernel `rescale`.
     fn rescale(&mut self, table: Table) {
         let largest = self.ranges[table.number as usize][0];
         if largest > 0 {
@@ -121,6 +125,7 @@ impl Twin {
         }
     }
 
+    /// As the kernel `divide`.
     fn divide(&mut self, belief: Table, message: Table, has_message: bool) {
         assert_eq!(belief.entries, message.entries);
         for entry in 0..message.entries {
@@ -134,6 +139,7 @@ impl Twin {
         }
     }
 
+    /// As the kernel `read`, for one reading.
     fn read(&mut self, number: usize) {
         let r = self.readings[number];
         let entry = |i: u64| {
