@@ -79,25 +79,10 @@ impl Bounds {
 
     /// The bounds of products with one entry of each of `tables`, in whatever order they are
     /// multiplied, in the number type `T`.
-    pub fn product<T: Entry>(tables: impl Iterator<Item = Self> + Clone) -> Self {
-        let limits: Limits = T::LIMITS;
-        let (mut min, mut max, mut count) = (0, 0, 2_i32);
-        for table in tables.clone() {
-            // A product of only some of the tables may be smaller than the product of all.
-            min += table.min.min(0);
-            max += table.max.max(0);
-            count += 1;
-        }
-        // The error of a table is multiplied by entries of the other tables.
-        let of_table = |table: Self| Some(table.error? + max - table.max.max(0));
-        // What the products themselves lose.
-        let own = if max > limits.large {
-            Some(max)
-        } else {
-            (min < limits.normal).then_some(limits.smallest + max)
-        };
-        let error = tables.filter_map(of_table).chain(own).max();
-        Self { min, max, error: error.map(|error| error + ceil_log2(count as usize)) }
+    pub fn product<T: Entry>(tables: impl Iterator<Item = Self>) -> Self {
+        let mut product = ProductBounds::default();
+        tables.for_each(|table| product.add(table));
+        product.in_type::<T>()
     }
 
     /// The bounds of products with one entry of `other`, in the number type `T`. Unlike
@@ -147,6 +132,48 @@ impl Bounds {
     #[inline]
     pub fn raised_level(self) -> Option<i32> {
         self.error.map(|error| (error + ABOVE_ERROR).clamp(MIN_RAISED, MAX_RAISED))
+    }
+}
+
+/// The bounds of products with one entry of each of some tables, in whatever order they are
+/// multiplied, before the number type is taken into account.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ProductBounds {
+    min: i32,
+    max: i32,
+    count: usize,
+    /// The largest error of a table, relative to the table's own largest entry.
+    relative: Option<i32>,
+}
+
+impl ProductBounds {
+    /// Takes another table into the products.
+    #[inline]
+    pub fn add(&mut self, table: Bounds) {
+        // A product of only some of the tables may be smaller than the product of all.
+        self.min += table.min.min(0);
+        self.max += table.max.max(0);
+        self.count += 1;
+        if let Some(error) = table.error {
+            self.relative = self.relative.max(Some(error - table.max.max(0)));
+        }
+    }
+
+    /// The bounds of the products in the number type `T`.
+    #[inline]
+    pub fn in_type<T: Entry>(self) -> Bounds {
+        let limits: Limits = T::LIMITS;
+        let Self { min, max, count, relative } = self;
+        // The error of a table is multiplied by entries of the other tables.
+        let of_tables = relative.map(|relative| relative + max);
+        // What the products themselves lose.
+        let own = if max > limits.large {
+            Some(max)
+        } else {
+            (min < limits.normal).then_some(limits.smallest + max)
+        };
+        let error = of_tables.max(own).map(|error| error + ceil_log2(count + 2));
+        Bounds { min, max, error }
     }
 }
 

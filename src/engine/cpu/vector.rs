@@ -173,20 +173,26 @@ fn fold_lanes(
     combine: impl Fn(f64, f64) -> f64,
 ) -> [f64; EXTREMES] {
     let mut lanes = [start; EXTREMES];
+    let chunks = values.chunks_exact(EXTREMES);
+    let rest = chunks.remainder();
     match mask {
         None => {
-            for chunk in values.chunks(EXTREMES) {
+            for chunk in chunks {
                 lanes.iter_mut().zip(chunk).for_each(|(lane, &v)| *lane = combine(*lane, v));
             }
+            lanes.iter_mut().zip(rest).for_each(|(lane, &v)| *lane = combine(*lane, v));
         }
         Some(mask) => {
-            for (chunk, mask) in values.chunks(EXTREMES).zip(mask.chunks(EXTREMES)) {
+            let masks = mask.chunks_exact(EXTREMES);
+            let rest = rest.iter().zip(masks.remainder());
+            for (chunk, mask) in chunks.zip(masks) {
                 let terms = chunk.iter().zip(mask);
                 lanes
                     .iter_mut()
                     .zip(terms)
                     .for_each(|(lane, (&v, &m))| *lane = combine(*lane, v * m));
             }
+            lanes.iter_mut().zip(rest).for_each(|(lane, (&v, &m))| *lane = combine(*lane, v * m));
         }
     }
     lanes

@@ -161,7 +161,7 @@ pub fn send(
 /// smaller than the largest entry by a factor of two to the power of this. With more, bounds of
 /// products of many messages get too low, and more messages are raised; with less, the entries of
 /// more messages are read once more.
-const MAX_SPREAD: i32 = 64;
+const MAX_SPREAD: i32 = 128;
 
 /// The bounds of a message before it is scaled: the product of `values` with `mask`, whose largest
 /// entry is `largest`. No entry other than zero is below two to the power of `known_min`, if that

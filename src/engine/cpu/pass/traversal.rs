@@ -16,7 +16,7 @@
 use std::ops::Range;
 
 use crate::engine::RunError;
-use crate::engine::bounds::{Bounds, Loss, no_message};
+use crate::engine::bounds::{Bounds, Loss, ProductBounds, no_message};
 use crate::engine::cpu::pass::clique_state::CliqueState;
 use crate::engine::cpu::pass::downward;
 use crate::engine::cpu::pass::message::{self, Clique};
@@ -273,12 +273,19 @@ impl StatePart<'_> {
             return Bounds::ONE;
         }
         let Clique { node, table, .. } = context.clique(self.first);
-        let state = |&child: &usize| &self.cliques[child - self.first];
-        let is_active = |child: &&CliqueState| child.is_needed || child.is_masked;
-        let children = node.children.iter().map(state).filter(is_active);
-        let messages = children.map(|child| child.up_bounds).chain(from_parent);
-        let own = [table.bounds, self.cliques[0].entered_bounds];
-        Bounds::product::<f64>(own.into_iter().chain(messages))
+        let mut products = ProductBounds::default();
+        products.add(table.bounds);
+        products.add(self.cliques[0].entered_bounds);
+        for &child in &node.children {
+            let child = &self.cliques[child - self.first];
+            if child.is_needed || child.is_masked {
+                products.add(child.up_bounds);
+            }
+        }
+        if let Some(from_parent) = from_parent {
+            products.add(from_parent);
+        }
+        products.in_type::<f64>()
     }
 
     /// Finds the active ports of the first clique.

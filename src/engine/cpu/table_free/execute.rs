@@ -99,7 +99,7 @@ pub fn run_step<T: Number>(
 }
 
 /// The bounds of all `inputs`.
-fn bounds_of<T>(inputs: &[Input<'_, T>]) -> impl Iterator<Item = Bounds> + Clone {
+fn bounds_of<T>(inputs: &[Input<'_, T>]) -> impl Iterator<Item = Bounds> {
     inputs.iter().map(|&(_, bounds)| bounds)
 }
 

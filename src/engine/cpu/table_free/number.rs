@@ -54,7 +54,7 @@ pub trait Number:
     fn rescale(table: &mut [Self], forks: bool) -> Option<(i32, Bounds)>;
 
     /// The bounds of products with one entry of each of `tables`.
-    fn product_bounds(tables: impl Iterator<Item = Bounds> + Clone) -> Bounds;
+    fn product_bounds(tables: impl Iterator<Item = Bounds>) -> Bounds;
 
     /// Raises the entries of `table` below two to the power of `level` to it; see
     /// [`bounds`](crate::engine::bounds).
@@ -108,7 +108,7 @@ impl Number for f64 {
         Some((scale, range.bounds().scaled::<Self>(scale)))
     }
 
-    fn product_bounds(tables: impl Iterator<Item = Bounds> + Clone) -> Bounds {
+    fn product_bounds(tables: impl Iterator<Item = Bounds>) -> Bounds {
         Bounds::product::<Self>(tables)
     }
 
@@ -169,7 +169,7 @@ impl Number for Wide {
         is_nonzero.then_some((0, Bounds::ONE))
     }
 
-    fn product_bounds(_: impl Iterator<Item = Bounds> + Clone) -> Bounds {
+    fn product_bounds(_: impl Iterator<Item = Bounds>) -> Bounds {
         Bounds::ONE
     }
 
