@@ -4,9 +4,10 @@
 mod common;
 
 use cliquescope::app::Workbench;
-use cliquescope::app::state::command::ViewCommand;
+use cliquescope::app::state::command::{DocumentCommand, ViewCommand};
 use cliquescope::app::state::highlight::Item;
 use cliquescope::app::state::pane::Pane;
+use cliquescope::format::NetworkSource;
 use cliquescope::graph::CliqueId;
 use common::window::{open, settle};
 use eframe::egui::{
@@ -248,4 +249,22 @@ fn small_networks_open_next_to_their_junction_tree_and_share_hover_and_selection
     let alarm = open("alarm");
     assert!(alarm.query_by_label("Fit the network").is_none(), "37 variables need the width");
     alarm.get_by_label("Fit the tree");
+}
+
+#[test]
+fn a_menu_that_stays_open_is_not_about_a_variable_of_the_network_before() {
+    let mut harness = open("asia");
+    let is_sixth = |item: &Item| matches!(item, Item::Variable(variable) if variable.index() >= 5);
+    let pos = hover_over(&mut harness, is_sixth);
+    for pressed in [true, false] {
+        let (button, modifiers) = (PointerButton::Secondary, Modifiers::NONE);
+        harness.event(Event::PointerButton { pos, button, pressed, modifiers });
+    }
+    harness.run_steps(3);
+    harness.get_by_label_contains("Enter likelihoods");
+    let ctx = harness.ctx.clone();
+    let cancer = DocumentCommand::Open(NetworkSource::Named("cancer".to_owned()));
+    harness.state_mut().run_command(&ctx, cancer);
+    settle(&mut harness);
+    assert!(harness.query_by_label_contains("Enter likelihoods").is_none());
 }

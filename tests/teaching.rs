@@ -6,7 +6,7 @@ mod common;
 use std::path::Path;
 use std::sync::Arc;
 
-use cliquescope::app::state::command::{Command, EngineCommand, ViewCommand};
+use cliquescope::app::state::command::{Command, DocumentCommand, EngineCommand, ViewCommand};
 use cliquescope::app::state::highlight::Item;
 use cliquescope::app::state::lessons::{LESSONS, LessonCommand};
 use cliquescope::app::widgets::targets;
@@ -442,6 +442,24 @@ fn an_elimination_order_is_chosen_by_clicks_and_taken_back() {
     harness.get_by_label("Start again").click();
     harness.run_steps(3);
     assert_eq!(total(&harness), 0);
+}
+
+#[test]
+fn a_variable_under_the_pointer_is_forgotten_when_a_smaller_network_is_opened() {
+    let mut harness = open("child");
+    let ctx = harness.ctx.clone();
+    let elimination = cliquescope::app::state::pane::Pane::Elimination;
+    harness.state_mut().run_command(&ctx, ViewCommand::ToggleMaximised(elimination));
+    harness.run_steps(4);
+    let last = harness.get_by_label_contains("Eliminate Grunting:").rect();
+    harness.hover_at(last.center());
+    harness.run_steps(3);
+    let hovered = harness.state().model().hovered().cloned();
+    assert!(matches!(hovered, Some(Item::Variable(variable)) if variable.index() >= 5));
+    let cancer = DocumentCommand::Open(NetworkSource::Named("cancer".to_owned()));
+    harness.state_mut().run_command(&ctx, cancer);
+    settle(&mut harness);
+    harness.get_by_label("0 of 5 variables eliminated");
 }
 
 #[test]

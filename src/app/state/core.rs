@@ -30,6 +30,15 @@ impl Core {
         self.model.document.as_mut()
     }
 
+    /// Makes `document` the open one, and returns the one before. Forgets what was selected, under
+    /// the pointer, or edited, because it belongs to the document before.
+    pub(crate) fn replace_document(&mut self, document: Document) -> Option<Document> {
+        let model = &mut self.model;
+        (model.selection, model.hover) = (Highlight::default(), Highlight::default());
+        (model.likelihood, model.pointed) = (None, None);
+        model.document.replace(document)
+    }
+
     /// Sends a request with the evidence on screen. While automatic propagation is off, the request
     /// has the evidence of the last request instead, unless the document was never propagated.
     pub(crate) fn request(&mut self) {

@@ -164,7 +164,7 @@ impl Workbench {
         core.requests.cases = [].into();
         // The session compiles the network again. In the meantime, the document with its results
         // is shown.
-        core.model.document = Some(document);
+        core.replace_document(document);
         cases::list(core, &self.case_store);
         core.select(before.selected);
         core.request();

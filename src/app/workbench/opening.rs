@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::Workbench;
 use crate::app::state::cases;
 use crate::app::state::document::Document;
-use crate::app::state::highlight::Highlight;
 use crate::app::state::history::{History, ReplacedValue};
 use crate::app::state::improvement;
 use crate::app::state::named_finding::NamedFinding;
@@ -67,13 +66,10 @@ impl Workbench {
         self.core.model.settings.left_evidence = self.left_evidence();
         let engine = self.core.model.compute.engine;
         let document = Document::new(opening.source, opening.serial, engine, read, evidence);
-        let previous = self.core.model.document.replace(document);
+        let previous = self.core.replace_document(document);
         let arrangement = self.core.arrangement();
         pane_layout::arrange(&mut self.core.layout, arrangement);
         self.explanations.forget(&mut self.core.model);
-        self.core.model.selection = Highlight::default();
-        self.core.model.hover = Highlight::default();
-        self.core.model.likelihood = None;
         cases::list(&mut self.core, &self.case_store);
         // The requested cases belong to the previous network.
         self.core.requests.cases = [].into();

@@ -61,6 +61,9 @@ impl EliminationPane {
             commands.push(EliminationCommand::Begin);
             return;
         };
+        if self.shown.as_ref().is_none_or(|shown| shown.serial() != elimination.serial) {
+            self.pointed = None;
+        }
         toolbar(ui, elimination, commands);
         let whole = ui.available_rect_before_wrap();
         let (mut graph, mut list) = (whole, whole);

@@ -46,8 +46,8 @@ pub struct NetworkPane {
     fit_serial: u64,
     /// The selection in the last frame; a newly selected variable is brought into view.
     last_selected: Option<Item>,
-    /// The variable whose menu was opened last.
-    menu_variable: Option<VariableId>,
+    /// The variable whose menu was opened last, after the serial number of its document.
+    menu_variable: Option<(u64, VariableId)>,
     /// Whether the user wants layers although the file gives positions.
     prefer_layers: bool,
 }
@@ -126,11 +126,13 @@ impl NetworkPane {
     ) {
         if response.secondary_clicked() {
             self.menu_variable = match hovered {
-                Some(&Item::Variable(variable)) => Some(variable),
+                Some(&Item::Variable(variable)) => Some((document.serial, variable)),
                 _ => None,
             };
         }
-        if let Some(variable) = self.menu_variable {
+        // A menu may stay open while another network is opened.
+        let menu_variable = self.menu_variable.filter(|(serial, _)| *serial == document.serial);
+        if let Some((_, variable)) = menu_variable {
             response.context_menu(|ui| variable_menu(ui, document, variable, commands));
         }
     }
