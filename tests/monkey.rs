@@ -25,6 +25,7 @@ use long::LongRun;
 use mutate::mutate;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
+use tempfile::TempDir;
 
 /// Number of events in a window. Then the window is closed, and another one is opened on what the
 /// first one stored, as in the next run of the program.
@@ -232,9 +233,17 @@ fn episode(seed: u64, events: usize, folder: &Path) {
     }
 }
 
+/// A new folder, in which this process works from now on: the monkey may type the name of a file
+/// and save something in it.
+fn working_folder() -> TempDir {
+    let folder = tempfile::tempdir().expect("a writable folder");
+    std::env::set_current_dir(folder.path()).expect("a folder of this process");
+    folder
+}
+
 #[test]
 fn a_few_random_events_do_no_harm() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = working_folder();
     for seed in 1..=2 {
         episode(seed, 2 * EVENTS_BETWEEN_CHECKS, folder.path());
     }
@@ -244,7 +253,7 @@ fn a_few_random_events_do_no_harm() {
 #[ignore = "takes as long as LONG_SECONDS says"]
 fn random_events_for_the_given_time() {
     let mut run = LongRun::from_environment("window");
-    let folder = tempfile::tempdir().unwrap();
+    let folder = working_folder();
     let mut seed = run.seed;
     while run.has_time_left() {
         let cause = format!("seed {seed}: LONG_SECONDS=1 LONG_SEED={seed} repeats it");
