@@ -123,7 +123,10 @@ pub fn share(part: f64, whole: f64) -> String {
         return "-".to_owned();
     }
     let percent = part / whole * 100.0;
-    if percent == 0.0 || percent >= 9.95 {
+    if percent == 0.0 {
+        // Not formatted, because an empty sum is -0, which would read `-0%`.
+        "0%".to_owned()
+    } else if percent >= 9.95 {
         format!("{percent:.0}%")
     } else if percent < 0.1 {
         "<0.1%".to_owned()
@@ -278,6 +281,7 @@ mod tests {
         assert_eq!(share(3.24, 100.0), "3.2%");
         assert_eq!(share(1.0, 1e9), "<0.1%");
         assert_eq!(share(0.0, 1e9), "0%");
+        assert_eq!(share(-0.0, 1e9), "0%");
         assert_eq!(share(0.0, 0.0), "-");
     }
 

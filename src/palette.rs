@@ -191,7 +191,7 @@ pub const LIGHT: Palette = Palette {
         [0xa0, 0x8a, 0x30],
         [0xc8, 0x5c, 0x44],
         [0x3c, 0x5a, 0x3c],
-        [0x4e, 0x56, 0x08],
+        [0x70, 0x30, 0x18],
     ],
 };
 
@@ -203,6 +203,16 @@ pub const DARK_TEXT: Rgb = [210; 3];
 
 /// Text on a light background; darker than egui's default for the same reason.
 pub const LIGHT_TEXT: Rgb = [30; 3];
+
+/// The part of a bar that its value does not fill, in the dark theme.
+pub const DARK_TRACK: Rgb = [10; 3];
+
+/// The part of a bar that its value does not fill, in the light theme. Projectors show everything
+/// lighter than this as white.
+pub const LIGHT_TRACK: Rgb = [215; 3];
+
+/// Outline of buttons and text fields in the light theme, where their fill alone is too weak.
+pub const LIGHT_OUTLINE: Rgb = [185; 3];
 
 /// Text on a coloured background that is light.
 pub const TEXT_ON_LIGHT_COLOUR: Rgb = [16, 20, 24];
@@ -246,12 +256,19 @@ pub mod svg {
     pub const PAPER_MARK: &str = "#b00020";
 }
 
+/// The part of [`VALUE_RAMP`] that is left out at its dark end in the dark theme. These colours are
+/// too close to the background to be seen.
+const LEFT_OUT_IN_DARK: f32 = 0.2;
+/// The part that is left out at the light end in the light theme, for the same reason.
+const LEFT_OUT_IN_LIGHT: f32 = 0.1;
+
 /// The colour of a value on a scale from 0 (small) to 1 (large). Large values stand out from the
 /// background: they are light in the dark theme, and dark in the light theme.
 #[must_use]
 pub fn value_ramp(share: f32, is_dark: bool) -> Rgb {
-    let share = share.clamp(0.0, 1.0);
-    let lightness = if is_dark { share } else { 1.0 - share };
+    let left_out = if is_dark { LEFT_OUT_IN_DARK } else { LEFT_OUT_IN_LIGHT };
+    let visible = left_out + (1.0 - left_out) * share.clamp(0.0, 1.0);
+    let lightness = if is_dark { visible } else { 1.0 - visible };
     let position = lightness * (VALUE_RAMP.len() - 1) as f32;
     let below = (position as usize).min(VALUE_RAMP.len() - 2);
     let part = position - below as f32;
@@ -338,6 +355,18 @@ mod tests {
                     assert!(distance >= 10.0, "{one:x?} and {other:x?}: {distance:.1}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn the_smallest_value_can_be_told_from_the_background() {
+        // The backgrounds of panes in the themes of egui.
+        for (is_dark, background) in [(true, [27; 3]), (false, [248; 3])] {
+            let [smallest, ..] = seen(value_ramp(0.0, is_dark));
+            let [background, ..] = seen(background);
+            let squares = smallest.iter().zip(background).map(|(a, b)| (a - b) * (a - b));
+            let distance = squares.sum::<f64>().sqrt();
+            assert!(distance >= 25.0, "{distance:.1}");
         }
     }
 

@@ -1,8 +1,11 @@
 //! The palette in egui's colours, and the style of the window.
 
-use eframe::egui::{self, Color32, Ui};
+use eframe::egui::{self, Color32, FontId, TextStyle, Ui};
 
 use crate::palette::{self, Rgb};
+
+/// Size of small text in points: the smallest that can be read from the back of a room.
+const SMALL_TEXT: f32 = 10.0;
 
 /// The palette in egui's colours.
 pub type Palette = palette::Palette<Color32>;
@@ -37,7 +40,10 @@ pub fn set_style(ctx: &egui::Context) {
         style.visuals.weak_text_alpha = 0.7;
         if !style.visuals.dark_mode {
             style.visuals.hyperlink_color = colour(palette::LIGHT_LINK);
+            style.visuals.widgets.inactive.bg_stroke =
+                egui::Stroke::new(1.0, colour(palette::LIGHT_OUTLINE));
         }
+        style.text_styles.insert(TextStyle::Small, FontId::proportional(SMALL_TEXT));
         style.spacing.item_spacing = egui::vec2(6.0, 4.0);
         style.animation_time = 0.05;
         style.interaction.tooltip_delay = 0.15;
@@ -49,6 +55,12 @@ pub fn set_style(ctx: &egui::Context) {
 #[must_use]
 pub fn ramp(share: f32, is_dark: bool) -> Color32 {
     colour(palette::value_ramp(share, is_dark))
+}
+
+/// The part of a bar that its value does not fill.
+#[must_use]
+pub fn track(is_dark: bool) -> Color32 {
+    colour(if is_dark { palette::DARK_TRACK } else { palette::LIGHT_TRACK })
 }
 
 /// The colour of text on `background`: nearly black or white, whichever has the higher contrast.

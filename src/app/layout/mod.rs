@@ -4,6 +4,7 @@
 //! [view](crate::app::widgets::graph_view) zooms them. Layout is deterministic: the same graph is
 //! always drawn the same way.
 
+pub mod directed;
 pub mod from_file;
 pub mod layered;
 pub mod tree;

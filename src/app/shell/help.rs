@@ -4,10 +4,15 @@ use eframe::egui;
 
 use crate::app::shell::actions;
 
+/// Height in points that the title and the margins of the list need. In a low window, the rest of
+/// the list scrolls.
+const TITLE_ROOM: f32 = 80.0;
+
 /// Draws the list while `open` is true. Sets `open` to false when the user closes the list.
 pub(crate) fn show(ctx: &egui::Context, open: &mut bool) {
     let window = egui::Window::new("Keys and help").open(open).resizable(false).collapsible(false);
-    window.show(ctx, |ui| {
+    let height = ctx.content_rect().height() - TITLE_ROOM;
+    window.vscroll(true).max_height(height).show(ctx, |ui| {
         egui::Grid::new("keys").num_columns(2).striped(true).show(ui, |ui| {
             let mut row = |key: &str, effect: &str| {
                 ui.monospace(key);

@@ -5,7 +5,7 @@
 
 use eframe::egui::{
     Align, Button, Context, Grid, Id, LayerId, Layout, Order, Panel, Rect, RichText, ScrollArea,
-    Stroke, StrokeKind, Ui, Vec2, vec2,
+    Sense, Stroke, StrokeKind, Ui, Vec2, vec2,
 };
 
 use crate::app::state::command::{Commands, LessonCommand};
@@ -98,7 +98,9 @@ fn ask(ui: &mut Ui, question: &Question, course: &Course, model: &Model, command
                 _ => "",
             };
             let text = format!("{mark}{option}");
-            let button = ui.add_enabled(is_open, Button::new(text).selected(is_chosen));
+            // Once answered, options cannot be clicked, but must stay as easy to read as before.
+            let sense = if is_open { Sense::click() } else { Sense::hover() };
+            let button = ui.add(Button::new(text).selected(is_chosen).sense(sense));
             if button.clicked() {
                 commands.push(LessonCommand::Predict(index));
             }

@@ -9,6 +9,7 @@ use crate::app::state::command::{Commands, EngineCommand};
 use crate::app::state::document::Document;
 use crate::app::state::model::Model;
 use crate::app::theme::Palette;
+use crate::app::widgets::fact::Fact;
 use crate::network::Finding;
 use crate::numbers;
 use crate::session::{Propagation, RunTimes, Step};
@@ -164,9 +165,10 @@ fn engine_fact(ui: &mut Ui, model: &Model, document: &Document) {
                 }
                 Some(recorded) => {
                     fact(ui, "posteriors of", document.posterior_source(), &uses);
-                    ui.weak("times of");
                     let colour = Palette::of(ui).warning;
-                    ui.label(RichText::new(document.time_source()).color(colour).strong())
+                    Fact::new("times of", &document.time_source())
+                        .coloured(colour)
+                        .show(ui)
                         .on_hover_text(format!("{}, without evidence", recorded.credit()));
                     ui.separator();
                 }
@@ -174,9 +176,9 @@ fn engine_fact(ui: &mut Ui, model: &Model, document: &Document) {
         }
         Some((used, reason)) => {
             let (used, chosen) = (used.engine.name(), chosen.engine.name());
-            ui.weak("engine");
-            let text = RichText::new(format!("{used} instead of {chosen}"));
-            ui.label(text.color(Palette::of(ui).warning).strong())
+            Fact::new("engine", &format!("{used} instead of {chosen}"))
+                .coloured(Palette::of(ui).warning)
+                .show(ui)
                 .on_hover_text(format!("{reason}. Propagate (F5) tries {chosen} again."));
             ui.separator();
         }
@@ -215,7 +217,6 @@ fn evidence_facts(ui: &mut Ui, document: &Document, result: &Propagation) {
 
 /// Draws a name, its value, and a tooltip.
 fn fact(ui: &mut Ui, name: &str, value: String, hover: &str) {
-    ui.weak(name);
-    ui.strong(value).on_hover_text(hover);
+    Fact::new(name, &value).show(ui).on_hover_text(hover);
     ui.separator();
 }

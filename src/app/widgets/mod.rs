@@ -2,6 +2,7 @@
 
 pub mod colour_scale;
 pub mod equation;
+pub mod fact;
 pub mod figure;
 pub mod graph_view;
 pub mod icon_button;

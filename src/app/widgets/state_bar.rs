@@ -10,7 +10,7 @@ use eframe::egui::{
     Vec2, pos2, vec2,
 };
 
-use crate::app::theme::Palette;
+use crate::app::theme::{self, Palette};
 use crate::app::widgets::short_text::one_line;
 
 /// Opacity of faded bars and numbers.
@@ -89,7 +89,7 @@ impl BarColours {
         let palette = Palette::of(ui);
         Self {
             ink: ui.visuals().text_color(),
-            track: ui.visuals().extreme_bg_color,
+            track: theme::track(ui.visuals().dark_mode),
             posterior: palette.posterior,
             evidence: palette.evidence,
             prior: palette.prior,

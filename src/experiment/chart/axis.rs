@@ -134,12 +134,18 @@ fn linear_ticks(low: f64, high: f64) -> Vec<Tick> {
     (first..=last).map(tick).collect()
 }
 
+/// Length in powers of ten below which all multiples on a logarithmic axis are labelled. From 6 to 9,
+/// the usual labels would leave a single one.
+const VERY_SHORT: f64 = 0.4;
+
 /// Labelled ticks at powers of ten, and minor ticks at multiples of these powers. On a short axis,
 /// some of the multiples are labelled too. On a long axis, only every other power of ten is
 /// labelled.
 fn log_ticks(low: f64, high: f64) -> Vec<Tick> {
     let decades = high - low;
-    let labelled: &[f64] = if decades < 1.0 {
+    let labelled: &[f64] = if decades < VERY_SHORT {
+        &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]
+    } else if decades < 1.0 {
         &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0]
     } else if decades < 2.5 {
         &[1.0, 2.0, 5.0]
@@ -203,6 +209,7 @@ mod tests {
         assert_eq!(log(14.0, 1100.0), ["20", "50", "100", "200", "500", "1 k"]);
         assert_eq!(log(0.8, 20_000.0), ["1", "10", "100", "1 k", "10 k"]);
         assert_eq!(log(1.9, 13.0), ["2", "3", "4", "5", "7", "10"]);
+        assert_eq!(log(5.5, 9.5), ["6", "7", "8", "9"]);
         assert_eq!(log(0.001, 100.0), ["0.001", "0.01", "0.1", "1", "10", "100"]);
     }
 

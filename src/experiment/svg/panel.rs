@@ -118,7 +118,14 @@ fn draw_marks(body: &mut String, panel: &Panel, plot: &Plot) {
             from.0, from.1, to.0, to.1
         );
         let (x, y, anchor) = match mark.position {
-            MarkPosition::X(_) => (from.0 + 4.0, area.y + 12.0, "start"),
+            MarkPosition::X(_) => {
+                let end = from.0 + 4.0 + text_width(&mark.label, LABEL_FONT);
+                if end <= area.x + area.width {
+                    (from.0 + 4.0, area.y + 12.0, "start")
+                } else {
+                    (from.0 - 4.0, area.y + 12.0, "end")
+                }
+            }
             MarkPosition::Y(_) => (area.x + area.width - 4.0, from.1 - 4.0, "end"),
             MarkPosition::Slope(_) => (to.0 - 4.0, to.1 + 22.0, "end"),
         };
@@ -145,5 +152,35 @@ fn draw_labels(body: &mut String, panel: &Panel, plot: &Plot) {
         let place = place.label;
         let style = format!("font-size='{LABEL_FONT}' fill='{AXIS}'");
         text(body, place.left, place.bottom - 2.0, "start", &style, label);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{Axis, Mark, Series, Shape};
+
+    #[test]
+    fn the_label_of_a_vertical_line_is_on_the_side_with_room() {
+        let mark = |x: f64| Mark {
+            label: "a label of the line".to_owned(),
+            origin: Origin::Exact,
+            position: MarkPosition::X(x),
+        };
+        let panel = Panel {
+            title: String::new(),
+            x: Axis::linear("x"),
+            y: Axis::linear("y"),
+            series: vec![Series::new("s", Origin::Exact, Shape::Points, [(0.0, 0.0), (10.0, 1.0)])],
+            marks: vec![mark(1.0), mark(10.0)],
+        };
+        let area = Area { x: 50.0, y: 20.0, width: 300.0, height: 200.0 };
+        let mut body = String::new();
+        draw(&mut body, &panel, &Legend::of(std::slice::from_ref(&panel)), area);
+        let labels: Vec<&str> =
+            body.lines().filter(|line| line.contains("a label of the line")).collect();
+        assert_eq!(labels.len(), 2);
+        assert!(labels[0].contains("text-anchor='start'"), "{}", labels[0]);
+        assert!(labels[1].contains("text-anchor='end'"), "{}", labels[1]);
     }
 }

@@ -113,6 +113,11 @@ impl TreeShape {
         )
     }
 
+    /// Number of vertices that can be reached from the root, with the root.
+    pub(super) fn reached(&self) -> usize {
+        self.order.len()
+    }
+
     /// Number of levels.
     fn levels(&self) -> usize {
         self.order.last().map_or(0, |&deepest| self.depth[deepest] + 1)

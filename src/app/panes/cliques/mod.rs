@@ -18,6 +18,12 @@ use crate::propagation::CompiledNetwork;
 
 /// Minimum width of the pane, in points, at which the columns `n` and `Depth` are shown.
 const MIN_WIDE: f32 = 310.0;
+/// Gap between columns in points. A wider one leaves less room for names.
+const COLUMN_GAP: f32 = 4.0;
+/// Additional gap before the names, in points. Without it, they seem to belong to the share.
+const NAME_GAP: f32 = 4.0;
+/// Index of the column of names in [`HEADERS`].
+const NAME_COLUMN: usize = 3;
 
 /// Maximum number of letters of the names of variables in a row.
 const MAX_NAMES: usize = 60;
@@ -103,8 +109,7 @@ impl CliquesPane {
         let row_of = |clique| rows.iter().position(|row| *row == clique);
         let scroll = self.cursor.reveal(selected, row_of);
         ScrollArea::horizontal().auto_shrink(false).show(ui, |ui| {
-            // Narrow gaps leave more room for the names.
-            ui.spacing_mut().item_spacing.x = 4.0;
+            ui.spacing_mut().item_spacing.x = COLUMN_GAP;
             let wide = ui.available_width() >= MIN_WIDE;
             let mut table = TableBuilder::new(ui)
                 .id_salt("cliques")
@@ -112,6 +117,7 @@ impl CliquesPane {
                 .column(Column::exact(40.0).clip(false))
                 .column(Column::exact(64.0))
                 .column(Column::exact(42.0))
+                .column(Column::exact(NAME_GAP))
                 .column(Column::remainder().at_least(40.0).clip(true))
                 .columns(Column::exact(18.0), usize::from(wide))
                 .columns(Column::exact(36.0), usize::from(wide))
@@ -121,7 +127,10 @@ impl CliquesPane {
             }
             let table = table.header(table::ROW_HEIGHT, |mut row| {
                 let wide_headers = WIDE_HEADERS.into_iter().filter(|_| wide);
-                for header in HEADERS.into_iter().chain(wide_headers) {
+                for (index, header) in HEADERS.into_iter().chain(wide_headers).enumerate() {
+                    if index == NAME_COLUMN {
+                        cell(&mut row, "");
+                    }
                     self.sort.header(&mut row, header);
                 }
             });
@@ -159,6 +168,7 @@ impl CliquesPane {
             });
             number(&mut row, numbers::thousands(contents.entries));
             number(&mut row, numbers::share(contents.entries as f64, total));
+            cell(&mut row, "");
             cell(
                 &mut row,
                 naming::variable_list(compiled.network(), &contents.variables, MAX_NAMES),

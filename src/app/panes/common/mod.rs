@@ -9,6 +9,7 @@ mod item_link;
 mod run_choice;
 mod search;
 mod states;
+mod toolbar_summary;
 mod traced_messages;
 mod zoom_buttons;
 
@@ -24,6 +25,7 @@ pub(super) use finished_run::FinishedRun;
 pub(super) use item_link::item_link;
 pub(super) use search::Search;
 pub(super) use states::{StateRow, variable_menu};
+pub(super) use toolbar_summary::toolbar_summary;
 pub(super) use traced_messages::{TracedMessages, choose_messages};
 pub(super) use zoom_buttons::{fit_button, zoom_buttons};
 

@@ -20,9 +20,9 @@ use crate::numbers::thousands;
 use picture::{PictureKey, PictureStyle};
 
 /// Width of the costs and the list in points, if they are next to the picture.
-const LIST_WIDTH: f32 = 400.0;
+const LIST_WIDTH: f32 = 390.0;
 /// Minimum width of the picture in points next to the list. In a narrower pane, the list is below.
-const MIN_PICTURE_WIDTH: f32 = 260.0;
+const MIN_PICTURE_WIDTH: f32 = 240.0;
 
 /// Minimum width in points for the legend of the lines. In a narrower pane, it would take the room
 /// of the list.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use eframe::egui::{Color32, Pos2, Stroke, Ui, Vec2, vec2};
 
-use crate::app::layout::{arch, layered};
+use crate::app::layout::{arch, directed};
 use crate::app::state::elimination::HandElimination;
 use crate::app::theme::Palette;
 use crate::app::widgets::graph_view::edge::{EdgeStyle, Line};
@@ -125,7 +125,7 @@ pub(super) fn picture(
     (network.ids().map(node).collect(), lines)
 }
 
-/// The centres of the boxes in layers: causes above their effects, or in a Markov network,
+/// The centres of the boxes, in layers or as a tree: causes above their effects, or in a Markov network,
 /// variables above those that come later in the file.
 fn in_layers(
     network: &Network,
@@ -141,7 +141,7 @@ fn in_layers(
     } else {
         elimination.graph.edges().map(|(a, b)| (a.index(), b.index())).collect()
     };
-    layered::draw(sizes, &arcs, aspect).centres
+    directed::draw(sizes, &arcs, aspect).centres
 }
 
 /// The colours of boxes and lines.
@@ -187,7 +187,10 @@ impl<'a> PictureStyle<'a> {
             Stroke::new(1.0, fade(self.palette.line))
         };
         let (fill, ink) = (fade(self.fill), fade(self.ink));
-        NodeStyle { fill, ink, outline, ..NodeStyle::default() }
+        // Where boxes are too small for names, the fill of buttons would be too close to the
+        // background.
+        let small_fill = Some(fade(self.palette.line));
+        NodeStyle { fill, small_fill, ink, outline, ..NodeStyle::default() }
     }
 
     /// The style of a line: faded once one of its ends is eliminated.

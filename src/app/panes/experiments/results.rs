@@ -81,6 +81,7 @@ impl Results {
         }
         ui.add_space(6.0);
         if ui.button("Open a result…").clicked() {
+            self.show_next(model);
             commands.push(WindowCommand::ChooseFile(FilePurpose::OpenResult));
         }
     }

@@ -37,6 +37,9 @@ const TOP_MARGIN: f64 = 0.06;
 /// Share of a bin that its bar fills; the rest is the gap to the next bar.
 const BAR_WIDTH: f64 = 0.94;
 
+/// Space to the right of a plot, in points: room for half of a label at the end of the axis.
+const RIGHT_MARGIN: f32 = 14.0;
+
 /// Minimum height of a plot, in points.
 const MIN_HEIGHT: f32 = 90.0;
 
@@ -105,6 +108,7 @@ impl Chart<'_> {
         let bars = self.bins.bins.iter().map(|bin| self.bar(bin, colours.as_ref()));
         let bars: Vec<Bar> = bars.collect();
         fixed_plot(("histogram", self.kind.title()), height)
+            .width(ui.available_width() - RIGHT_MARGIN)
             .default_x_bounds(sizes.low, sizes.high)
             .default_y_bounds(floor, top)
             .x_grid_spacer(move |_| marks.clone())

@@ -54,7 +54,7 @@ pub fn show(ui: &mut Ui, scene: &MessageScene<'_>, player: &StepPlayer) {
     };
     let title =
         format!("Mapping tables of {clique} onto {separator} in memory: {readers} element {n}");
-    ui.add(Label::new(RichText::new(title).strong()).truncate()).on_hover_text(format!(
+    ui.add(Label::new(RichText::new(title).strong()).wrap()).on_hover_text(format!(
         "{}. A GPU runs {WARP} threads, a warp, in lockstep, and reads memory in sectors of {} \
          bytes.",
         scene.threads(),

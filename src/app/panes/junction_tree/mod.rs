@@ -19,7 +19,9 @@ use std::sync::Arc;
 
 use eframe::egui::{self, Pos2, Ui};
 
-use crate::app::panes::common::{LIVE_INTERVAL, Search, empty_state, fit_button, zoom_buttons};
+use crate::app::panes::common::{
+    LIVE_INTERVAL, Search, empty_state, fit_button, toolbar_summary, zoom_buttons,
+};
 use crate::app::state::command::{Commands, StepCommand, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
@@ -131,7 +133,7 @@ impl JunctionTreePane {
     /// Draws the search field, the buttons and the summary of the tree.
     fn toolbar(&mut self, ui: &mut Ui, compiled: &CompiledNetwork, commands: &mut Commands) {
         ui.horizontal(|ui| {
-            let labels = ("Find in the junction tree", "Find variable or clique");
+            let labels = ("Find in the junction tree", "Variable or clique");
             let found = self.search.show(ui, labels, |text| search::find(compiled, text));
             if let Some(clique) = found {
                 self.canvas.centre_on(clique);
@@ -164,13 +166,14 @@ impl JunctionTreePane {
                 label.on_hover_text(GIVEN_EVIDENCE_TOOLTIP);
                 summary.insert_str(0, "· ");
             }
-            let label = egui::Label::new(egui::RichText::new(summary).weak()).truncate();
-            ui.add(label).on_hover_text(format!(
-                "{} table entries in all cliques, {} in the largest; depth {}",
-                thousands(statistics.total_clique_entries),
-                thousands(statistics.max_clique_entries),
-                statistics.depth
-            ));
+            if let Some(label) = toolbar_summary(ui, summary) {
+                label.on_hover_text(format!(
+                    "{} table entries in all cliques, {} in the largest; depth {}",
+                    thousands(statistics.total_clique_entries),
+                    thousands(statistics.max_clique_entries),
+                    statistics.depth
+                ));
+            }
         });
     }
 

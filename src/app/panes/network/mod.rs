@@ -9,14 +9,13 @@ mod tests;
 
 use std::sync::Arc;
 
-use eframe::egui::{
-    self, RectAlign, Response, RichText, Sense, Stroke, StrokeKind, Tooltip, Ui, Vec2,
-};
+use eframe::egui::{self, RectAlign, Response, Sense, Stroke, StrokeKind, Tooltip, Ui, Vec2};
 use fixedbitset::FixedBitSet;
 
 use crate::app::layout::from_file;
 use crate::app::panes::common::{
-    Search, StateRow, bars_label, empty_state, fit_button, variable_menu, zoom_buttons,
+    Search, StateRow, bars_label, empty_state, fit_button, toolbar_summary, variable_menu,
+    zoom_buttons,
 };
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::document::Document;
@@ -211,8 +210,7 @@ impl NetworkPane {
             let variables = counted(network.variables().len(), "variable", "variables");
             let (kind, count) = network.arcs_or_factors();
             let count = thousands(count as u64);
-            let summary = RichText::new(format!("{variables} · {count} {kind}")).weak();
-            ui.add(egui::Label::new(summary).truncate());
+            toolbar_summary(ui, format!("{variables} · {count} {kind}"));
         });
     }
 

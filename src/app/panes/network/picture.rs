@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use eframe::egui::{Pos2, Vec2};
 
-use crate::app::layout::{arch, from_file, layered};
+use crate::app::layout::{arch, directed, from_file};
 use crate::app::widgets::graph_view::chart::{CHART_BOTTOM, CHART_MARGIN, CHART_TOP, NUMBER_WIDTH};
 use crate::app::widgets::graph_view::node::NodeText;
 use crate::app::widgets::graph_view::{PlacedEdge, PlacedNode};
@@ -85,7 +85,7 @@ pub struct Picture {
     pub edges: Vec<Edge>,
 }
 
-/// Draws the network in layers, for a pane `aspect` times as wide as it is high, or at the
+/// Draws the network in layers or as a tree, for a pane `aspect` times as wide as it is high, or at the
 /// positions of the file if `aspect` is `None`. Fill edges, and moral edges of a Bayesian network,
 /// are drawn only if `compiled` is given.
 pub fn picture(
@@ -100,7 +100,7 @@ pub fn picture(
         edges.iter().map(|edge| edge.ends()).map(|(a, b)| (a.index(), b.index())).collect();
     let (centres, mut paths) = match aspect {
         Some(aspect) => {
-            let drawing = layered::draw(&sizes, &pairs, aspect);
+            let drawing = directed::draw(&sizes, &pairs, aspect);
             (drawing.centres, drawing.arc_lines)
         }
         None => {

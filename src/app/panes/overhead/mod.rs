@@ -24,6 +24,10 @@ use messages::MessagePlot;
 /// Minimum width of the pane, in points, for the two plots to be side by side.
 const SIDE_BY_SIDE_WIDTH: f32 = 760.0;
 
+/// Width of the choice of a recorded run with its longest name, in points. With less room, the name
+/// is truncated.
+const RUN_NAME_WIDTH: f32 = 330.0;
+
 /// The pane and the user's choices in it.
 #[derive(Default)]
 pub struct OverheadPane {
@@ -89,7 +93,13 @@ impl OverheadPane {
         ui.horizontal_wrapped(|ui| {
             ui.strong("Networks");
             if let Some(shown) = self.shown(model, engines) {
-                ComboBox::from_id_salt("overhead engine").selected_text(&shown).show_ui(ui, |ui| {
+                // In a narrow pane, the name of the run must not widen the row beyond the pane.
+                let room = ui.available_size_before_wrap().x;
+                let mut choice = ComboBox::from_id_salt("overhead engine").selected_text(&shown);
+                if room < RUN_NAME_WIDTH {
+                    choice = choice.width(room).truncate();
+                }
+                choice.show_ui(ui, |ui| {
                     for engine in engines {
                         if ui.selectable_label(*engine == shown, engine).clicked() {
                             self.engine = Some(engine.clone());

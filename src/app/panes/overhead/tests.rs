@@ -165,3 +165,18 @@ fn a_launch_time_measured_on_this_machine_replaces_the_recorded_one() {
     let here = Some(std::time::Duration::from_nanos(3_500));
     assert_eq!(launch_mark(here), ("one launch: 3.50 µs".to_owned(), Live));
 }
+
+#[test]
+fn the_bars_stay_within_a_narrow_pane() {
+    const WIDTH: f32 = 370.0;
+    let mut pane = OverheadPane::default();
+    let mut model = model("asia");
+    model.recordings = crate::experiment::Recording::shipped();
+    let mut harness = drive_model(model, move |ui, model, commands| {
+        ui.set_max_width(WIDTH);
+        pane.show(ui, model, commands);
+        assert!(ui.min_rect().width() <= WIDTH + 1.0, "{}", ui.min_rect().width());
+    });
+    harness.run();
+    label_containing(&harness, "Time of a propagation");
+}

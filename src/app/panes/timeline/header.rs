@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use eframe::egui::{self, Button, Color32, DragValue, RichText, Sense, Ui, WidgetInfo, WidgetType};
+use eframe::egui::{Button, DragValue, TextWrapMode, Ui, WidgetInfo, WidgetType};
 
 use super::panel::PanelView;
 use super::rows::Grouping;
@@ -14,6 +14,7 @@ use crate::app::panes::common::item_link;
 use crate::app::state::command::{Commands, EngineCommand, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::theme::Palette;
+use crate::app::widgets::fact::Fact;
 use crate::app::widgets::naming;
 use crate::numbers;
 use crate::propagation::Stage;
@@ -30,7 +31,8 @@ const KEYS: &str = "Wheel, or W and S: zoom at the pointer\nDrag, or A and D: pa
 pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
     let palette = Palette::of(ui);
     ui.horizontal_wrapped(|ui| {
-        ui.spacing_mut().item_spacing.x = 5.0;
+        ui.spacing_mut().item_spacing.x = 12.0;
+        ui.style_mut().wrap_mode = Some(TextWrapMode::Extend);
         let title = if scene.live { "so far" } else { "total" };
         fact(ui, title, &numbers::duration(scene.trace.elapsed));
         if let Some(untraced) = scene.untraced {
@@ -49,21 +51,20 @@ pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Comman
             [(Stage::Collect, palette.collect), (Stage::Distribute, palette.distribute)]
         {
             let time = stage_time(scene, stage).map_or("…".to_owned(), numbers::duration);
-            swatch(ui, colour);
-            fact(ui, stage.name(), &time);
+            Fact::new(stage.name(), &time).with_swatch(colour).show(ui);
         }
         let waits: f64 = scene.trace.messages.iter().map(|m| m.wait.as_nanos() as f64).sum();
         if waits > 0.0 {
-            swatch(ui, palette.wait);
-            fact(ui, "waits", &numbers::nanoseconds(waits));
+            let time = numbers::nanoseconds(waits);
+            Fact::new("waits", &time).with_swatch(palette.wait).show(ui);
         }
         for (kind, name) in [(Work::Launch, "launch and copy"), (Work::ReadTimes, "reading times")]
         {
             let is_kind = |slice: &&super::Slice| slice.kind == SliceKind::Work(kind);
             let time: f64 = scene.layout.stages.iter().filter(is_kind).map(|s| s.length()).sum();
             if time > 0.0 && !scene.live {
-                swatch(ui, palette.overhead);
-                fact(ui, name, &numbers::nanoseconds(time));
+                let time = numbers::nanoseconds(time);
+                Fact::new(name, &time).with_swatch(palette.overhead).show(ui);
             }
         }
         let (done, all) = (scene.trace.messages.len(), scene.compiled.plan().messages().len());
@@ -80,7 +81,6 @@ pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Comman
         fact(ui, "sum", &numbers::nanoseconds(scene.layout.durations.total));
         fact(ui, "median", &numbers::nanoseconds(scene.layout.durations.median));
         slowest(ui, scene, commands);
-        ui.weak("(?)").on_hover_text(KEYS);
     });
 }
 
@@ -89,8 +89,7 @@ fn slowest(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
     let timings = scene.trace.messages.iter();
     let Some(slowest) = timings.max_by_key(|timing| timing.duration) else { return };
     let ends = naming::message_ends(scene.compiled, slowest.message);
-    let text = format!("{ends}  {}", numbers::duration(slowest.duration));
-    ui.weak("slowest");
+    let text = format!("slowest {ends}  {}", numbers::duration(slowest.duration));
     let link = item_link(ui, text, Item::Message(slowest.message), commands);
     link.on_hover_text("Select the slowest message");
 }
@@ -132,6 +131,7 @@ impl TimelinePane {
                 self.panel = is_open.then_some(PanelView::Sums(GroupBy::Kind));
                 self.range = self.range.filter(|_| is_open);
             }
+            ui.weak("(?)").on_hover_text(KEYS);
         });
     }
 
@@ -208,15 +208,7 @@ fn measure(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
 
 /// Draws a name and its value.
 fn fact(ui: &mut Ui, name: &str, value: &str) {
-    ui.weak(name);
-    ui.label(RichText::new(value).strong());
-    ui.add_space(6.0);
-}
-
-/// Draws a small square of `colour`, which says what the colour stands for.
-fn swatch(ui: &mut Ui, colour: Color32) {
-    let (rect, _) = ui.allocate_exact_size(egui::vec2(10.0, 10.0), Sense::hover());
-    ui.painter().rect_filled(rect, 2, colour);
+    Fact::new(name, value).show(ui);
 }
 
 /// How long a stage took; `None` while it has not ended.

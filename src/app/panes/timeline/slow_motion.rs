@@ -150,7 +150,11 @@ impl Chart {
             let x = self.x(tick.time);
             self.painter.vline(x, self.rect.y_range(), Stroke::new(1.0, line));
             let at = pos2(x + 4.0, self.rect.top() + 0.5 * AXIS_HEIGHT);
-            self.painter.text(at, Align2::LEFT_CENTER, tick.label, label_font(), ink);
+            let label = self.painter.layout_no_wrap(tick.label, label_font(), ink);
+            // A clipped label would read as a different number.
+            if at.x + label.size().x <= self.rect.right() {
+                self.painter.galley(at - Vec2::new(0.0, label.size().y / 2.0), label, ink);
+            }
         }
     }
 

@@ -1,6 +1,8 @@
 //! Labels of marks and points, drawn over a plot.
 
-use eframe::egui::{self, FontId, Pos2, Rect, Ui, Vec2};
+use std::sync::Arc;
+
+use eframe::egui::{self, FontId, Galley, Painter, Pos2, Rect, Ui, Vec2};
 use egui_plot::{PlotPoint, PlotTransform};
 
 use super::hit::ScreenShape;
@@ -47,10 +49,7 @@ pub(super) fn show_mark_labels(
             used_height += galley.size().y;
         }
         let corner = mark_label_corner(end, galley.size(), is_vertical, rect);
-        // A plate keeps the text readable over dense points.
-        let plate = Rect::from_min_size(corner, galley.size()).expand(1.0);
-        painter.rect_filled(plate, 2.0, ui.visuals().extreme_bg_color.gamma_multiply(0.8));
-        painter.galley(corner, galley, ink);
+        show_on_plate(ui, &painter, corner, galley);
     }
 }
 
@@ -136,7 +135,14 @@ pub(super) fn show_point_labels(
     for (galley, placed) in galleys.into_iter().zip(place_labels(&points, &dots, edges)) {
         if placed.is_free {
             let corner = egui::pos2(placed.label.left as f32, placed.label.top as f32);
-            painter.galley(corner, galley, ink);
+            show_on_plate(ui, &painter, corner, galley);
         }
     }
+}
+
+/// Writes a label on a plate, which keeps the text readable over lines and dense points.
+fn show_on_plate(ui: &Ui, painter: &Painter, corner: Pos2, galley: Arc<Galley>) {
+    let plate = Rect::from_min_size(corner, galley.size()).expand(1.0);
+    painter.rect_filled(plate, 2.0, ui.visuals().extreme_bg_color.gamma_multiply(0.8));
+    painter.galley(corner, galley, ui.visuals().text_color());
 }

@@ -4,8 +4,11 @@ use eframe::egui::{FontId, Painter, Pos2, Rect, Shape, pos2, vec2};
 
 use crate::app::widgets::graph_view::canvas::GraphCanvas;
 use crate::app::widgets::graph_view::nodes_of;
-use crate::app::widgets::graph_view::text::{MIN_TEXT_SIZE, font_size};
+use crate::app::widgets::graph_view::text::font_size;
 use crate::app::widgets::state_bar::{BarColours, RowLayout, StateBar};
+
+/// Minimum height in points of a row with text. Digits of the minimum text size are lower than this.
+const MIN_TEXT_ROW_HEIGHT: f32 = 9.0;
 
 /// Minimum height in points of a row that can be clicked. Lower rows are hard to hit.
 const MIN_CLICKABLE_HEIGHT: f32 = 7.0;
@@ -41,12 +44,15 @@ impl Chart {
         );
         let height = room.height() / self.bars.len().max(1) as f32;
         let size = (TEXT_SIZE * zoom).min(height * 0.85);
-        let font = (height > MIN_TEXT_SIZE).then(|| FontId::proportional(font_size(size)));
+        let font = (height >= MIN_TEXT_ROW_HEIGHT).then(|| FontId::proportional(font_size(size)));
         let label_width = self.label_width * zoom;
+        // Text has a minimum size, so numbers may need more room than the zoom gives them.
+        let text_zoom = font.as_ref().map_or(zoom, |font| zoom.max(font.size / TEXT_SIZE));
+        let number_width = NUMBER_WIDTH * text_zoom;
         (0..self.bars.len()).map(move |index| {
             let top = room.top() + height * index as f32;
             let row = Rect::from_min_size(pos2(room.left(), top), vec2(room.width(), height));
-            RowLayout::in_picture(row, font.clone(), label_width, NUMBER_WIDTH * zoom)
+            RowLayout::in_picture(row, font.clone(), label_width, number_width)
         })
     }
 
@@ -96,5 +102,50 @@ impl<K: PartialEq> GraphCanvas<K> {
             }
         }
         rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use eframe::egui::Color32;
+    use egui_kittest::Harness;
+
+    use super::*;
+
+    #[test]
+    fn numbers_do_not_lie_over_the_bars_however_small_the_picture() {
+        let chart = Chart {
+            bars: vec![StateBar { probability: Some(1.0), ..StateBar::default() }; 2],
+            colours: BarColours {
+                ink: Color32::WHITE,
+                track: Color32::BLACK,
+                posterior: Color32::GREEN,
+                evidence: Color32::RED,
+                prior: Color32::WHITE,
+            },
+            label_width: 30.0,
+        };
+        let mut harness = Harness::new_ui(move |ui| {
+            for zoom in [0.8, 1.0, 1.7] {
+                let node = Rect::from_min_size(Pos2::ZERO, vec2(130.0, 50.0) * zoom);
+                let mut shapes = Vec::new();
+                chart.paint(ui.painter(), node, zoom, &mut shapes);
+                let bars = shapes.iter().filter_map(|shape| match shape {
+                    Shape::Rect(bar) => Some(bar.rect.right()),
+                    _ => None,
+                });
+                let bars = bars.fold(0.0, f32::max);
+                let numbers: Vec<f32> = shapes
+                    .iter()
+                    .filter_map(|shape| match shape {
+                        Shape::Text(text) if text.galley.text() == "100.0%" => Some(text.pos.x),
+                        _ => None,
+                    })
+                    .collect();
+                assert_eq!(numbers.len(), 2, "zoom {zoom}");
+                assert!(numbers.iter().all(|&left| left >= bars), "{zoom}: {numbers:?} {bars}");
+            }
+        });
+        harness.run();
     }
 }

@@ -45,8 +45,8 @@ pub struct NodeText {
     /// What is shown while the node is too small for its title: the first of these texts that fits.
     /// Each may have several lines.
     pub brief: Vec<String>,
-    /// Whether the last text of `brief` is cut off if it does not fit. Part of a number is another
-    /// number, so numbers are not cut off.
+    /// Whether the last text of `brief`, which must be a single line, is shortened in its middle if
+    /// it does not fit. Part of a number is another number, so numbers are not shortened.
     pub may_cut: bool,
     /// The title, shown when it is large enough to read.
     pub title: String,
@@ -238,12 +238,19 @@ impl Node {
             // Letters are about half as wide as they are high.
             let wanted = (rect.width() * 1.6 / longest).min(rect.height() * 0.75 / lines);
             let is_cut = *may_cut && index + 1 == brief.len();
-            let size = font_size(wanted.min(14.0));
+            // Names have the same size in all boxes, and numbers are as large as their box allows.
+            let size = font_size(wanted.min(if is_cut { MIN_TEXT_SIZE } else { 14.0 }));
             if size * lines * 1.1 > rect.height() || (size > wanted * 1.4 && !is_cut) {
                 continue;
             }
-            let galley = wrapped(painter, text, size, ink, rect.width() - 2.0, lines as usize);
-            if !galley.elided || (is_cut && rect.width() > 2.5 * size) {
+            let width = rect.width() - 2.0;
+            if is_cut && lines == 1.0 {
+                let galley = one_line(painter, text, FontId::proportional(size), ink, width);
+                let corner = rect.center() - galley.size() / 2.0;
+                return (width > 2.0 * size).then(|| Shape::galley(corner, galley, ink));
+            }
+            let galley = wrapped(painter, text, size, ink, width, lines as usize);
+            if !galley.elided {
                 let top = rect.center().y - galley.size().y / 2.0;
                 return Some(Shape::galley(pos2(rect.center().x, top), galley, ink));
             }
