@@ -178,7 +178,7 @@ fn the_window_shows_the_fallback_engine_and_tries_the_chosen_one_again() {
     assert!(harness.query_by_label_contains("instead of").is_none());
     harness.get_by_label_contains("xray = yes").click();
     common::window::settle(&mut harness);
-    harness.get_by_label("cpu instead of gpu-like");
+    harness.get_by_label("engine cpu instead of gpu-like");
     harness.get_by_label_contains("lung = yes: 48.87%");
     assert_eq!(harness.state().model().compute.engine, engine.choice(), "the choice is kept");
     assert!(harness.state().model().failure.is_none());

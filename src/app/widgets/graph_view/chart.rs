@@ -45,10 +45,9 @@ impl Chart {
         let height = room.height() / self.bars.len().max(1) as f32;
         let size = (TEXT_SIZE * zoom).min(height * 0.85);
         let font = (height >= MIN_TEXT_ROW_HEIGHT).then(|| FontId::proportional(font_size(size)));
-        let label_width = self.label_width * zoom;
-        // Text has a minimum size, so numbers may need more room than the zoom gives them.
+        // Text has a minimum size, so it may need more room than the zoom gives it.
         let text_zoom = font.as_ref().map_or(zoom, |font| zoom.max(font.size / TEXT_SIZE));
-        let number_width = NUMBER_WIDTH * text_zoom;
+        let (label_width, number_width) = (self.label_width * text_zoom, NUMBER_WIDTH * text_zoom);
         (0..self.bars.len()).map(move |index| {
             let top = room.top() + height * index as f32;
             let row = Rect::from_min_size(pos2(room.left(), top), vec2(room.width(), height));
