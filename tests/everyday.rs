@@ -11,7 +11,7 @@ use cliquescope::graph::Triangulation;
 use common::window::{open, settle};
 use eframe::egui::{Key, Modifiers, Vec2};
 use egui_kittest::Harness;
-use egui_kittest::kittest::Queryable;
+use egui_kittest::kittest::{NodeT as _, Queryable};
 
 fn maximised(harness: &Harness<'_, Workbench>) -> Option<Pane> {
     harness.state().model().maximised
