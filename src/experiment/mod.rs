@@ -35,7 +35,9 @@ pub use record::{Origin, Record};
 pub use recorder::{Recorder, RecordingSetup};
 pub use recording::{MessageSizes, RecordedNetwork, RecordedRun, Recording, RecordingSettings};
 pub use request::ExperimentRequest;
-pub use setup::{DEFAULT_BASELINE, DEFAULT_ENGINE, PAPER_TRIANGULATION, Setup, Subject};
+pub use setup::{
+    DEFAULT_BASELINE, DEFAULT_ENGINE, DEFAULT_REPEAT, PAPER_TRIANGULATION, Setup, Subject,
+};
 pub use table::{Cell, Cells, Column, Table};
 pub use trees::{MERGE_THRESHOLDS, MESSAGE_ENTRIES, MergeRule, merged};
 

@@ -11,6 +11,10 @@ use crate::propagation::MemoryLimit;
 /// The engine that experiments measure unless another is chosen.
 pub const DEFAULT_ENGINE: &EngineInfo = &GPU_PAPER;
 
+/// Propagations to time for each measurement unless another number is chosen. With more, the median
+/// varies less and the experiment takes longer.
+pub const DEFAULT_REPEAT: u32 = 10;
+
 /// The baseline, the engine to compare with, unless another is chosen.
 pub const DEFAULT_BASELINE: &EngineInfo = &SEQUENTIAL;
 
@@ -66,10 +70,11 @@ impl Setup {
             triangulation: PAPER_TRIANGULATION,
             engine: DEFAULT_ENGINE.name.to_owned(),
             baseline: DEFAULT_BASELINE.name.to_owned(),
-            repeat: 10,
+            repeat: DEFAULT_REPEAT,
             threads: provenance.machine.threads,
             memory: MemoryLimit::half_of_available(),
             paper: PaperOptions::default(),
+            // It is tried anyway, so no limit is added.
             threshold: MERGE_THRESHOLDS[0],
             prefer_recorded: false,
             provenance,

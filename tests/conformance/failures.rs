@@ -2,9 +2,7 @@
 //! run.
 
 use cliquescope::cancel::CancelToken;
-use cliquescope::engine::{
-    self, Algorithm, ImpossibleEvidence, LoadError, LoadOptions, PropagationError,
-};
+use cliquescope::engine::{self, ImpossibleEvidence, LoadError, LoadOptions, PropagationError};
 use cliquescope::network::{Evidence, Network};
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, MemoryLimit, Stage, Watch};
@@ -137,10 +135,6 @@ pub fn a_table_beyond_the_index_range_is_refused_whatever_the_memory(subject: &S
     let compiled = compiled(markov(&[2; 35], &factors));
     let forecast = subject.engine().forecast(&compiled, subject.precision);
     assert!(forecast.bytes >= 4 << 34, "{forecast:?}");
-    if subject.engine().info().capabilities.algorithm == Algorithm::Elimination {
-        // Variable elimination has no clique tables, so it does not refuse this network.
-        return;
-    }
     let memory = MemoryLimit::from_bytes(u64::MAX);
     assert!(!forecast.fits(memory), "{forecast:?}");
     let loaded =

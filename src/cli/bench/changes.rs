@@ -37,6 +37,7 @@ pub struct SlowestChange {
     /// Its position among the changes, counted from zero.
     pub change: usize,
     pub kind: ChangeKind,
+    /// Time of its propagation, in milliseconds.
     pub ms: f64,
     /// What its propagation reused, in the fastest repetition.
     pub savings: Savings,
@@ -46,8 +47,11 @@ pub struct SlowestChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeKind {
+    /// A variable without a finding is observed.
     Set,
+    /// A finding is retracted.
     Retracted,
+    /// A finding is replaced by an observation of another state.
     Exchanged,
 }
 

@@ -11,7 +11,8 @@ use crate::graph::{CliqueId, SeparatorId};
 use crate::network::{Network, VariableId};
 use crate::propagation::{CompiledNetwork, MessageId};
 
-/// Maximum number of links in a list; further ones are only counted.
+/// Maximum number of links in a list; further ones are only counted. A longer list would push what
+/// comes after it out of view.
 const MAX_LINKS: usize = 80;
 
 /// Draws links that select an item.

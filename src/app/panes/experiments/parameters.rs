@@ -5,7 +5,7 @@ use eframe::egui::{ComboBox, DragValue, Grid, Ui};
 use crate::app::state::model::Model;
 use crate::engine::{self, GPU_PAPER, MappingLayout, PaperOptions};
 use crate::experiment::{
-    BLOCK_SIZES, DEFAULT_BASELINE, DEFAULT_ENGINE, Experiment, ExperimentRequest,
+    BLOCK_SIZES, DEFAULT_BASELINE, DEFAULT_ENGINE, DEFAULT_REPEAT, Experiment, ExperimentRequest,
     PAPER_TRIANGULATION, Parameter,
 };
 use crate::format::{NetworkSource, SAMPLES};
@@ -36,9 +36,10 @@ impl Parameters {
             triangulation: PAPER_TRIANGULATION,
             engine: DEFAULT_ENGINE.name.to_owned(),
             baseline: DEFAULT_BASELINE.name.to_owned(),
-            repeat: 10,
+            repeat: DEFAULT_REPEAT,
             threads: model.compute.engine.threads,
             paper: PaperOptions::default(),
+            // One of the limits that are tried anyway, so none is added unless the user changes it.
             threshold: 32,
         }
     }
