@@ -16,6 +16,7 @@ pub struct Args {
     json: bool,
 }
 
+/// An engine in the list.
 #[derive(Serialize)]
 struct Record {
     engine: &'static str,

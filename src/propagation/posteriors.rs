@@ -69,6 +69,7 @@ impl Posteriors {
         posteriors
     }
 
+    /// Sets the distribution of `variable` to the numbers that `distribution` gives, normalised.
     fn fill(
         &mut self,
         variable: VariableId,
@@ -106,6 +107,7 @@ impl Posteriors {
         &self.values
     }
 
+    /// Where the states of `variable` are in [`values`](Self::values).
     fn range(&self, variable: VariableId) -> Range<usize> {
         self.offsets[variable.index()]..self.offsets[variable.index() + 1]
     }

@@ -87,6 +87,7 @@ impl Drop for Writer {
 }
 
 impl Shared {
+    /// Makes all changes, round after round, until the writer is dropped.
     fn write_until_closed(&self, interval: Duration) {
         while let Some(changes) = self.changes.take() {
             for (path, change) in changes {

@@ -40,7 +40,9 @@ pub struct Formatter {
     prefixes: Vec<String>,
     /// What comes after the last probability.
     suffix: &'static str,
+    /// Whether no answer was formatted yet.
     is_first: bool,
+    /// Memory for a number as text.
     number: zmij::Buffer,
 }
 
@@ -124,6 +126,7 @@ impl Formatter {
         }
     }
 
+    /// Appends a line of cells.
     fn append_csv(
         &mut self,
         text: &mut String,
@@ -149,6 +152,7 @@ impl Formatter {
         }
     }
 
+    /// Appends the evidence and a table of the posteriors.
     fn append_text(
         &self,
         text: &mut String,

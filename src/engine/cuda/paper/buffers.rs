@@ -33,7 +33,9 @@ const BLOCK_SIZES: std::ops::RangeInclusive<u32> = 16..=1024;
 pub(super) struct Buffers {
     /// Threads per block of `message`.
     pub block_size: u32,
+    /// Number of cliques.
     pub cliques: usize,
+    /// Number of variables.
     pub variables: usize,
     /// The product of the factors assigned to each clique, clique after clique.
     pub prior: Vec<f32>,
@@ -89,13 +91,17 @@ pub(super) fn bytes(compiled: &CompiledNetwork) -> u64 {
     let states: u64 = compiled.network().variables().iter().map(|v| v.cardinality() as u64).sum();
     let (n, messages) = (tree.cliques().len() as u64, compiled.plan().messages().len() as u64);
     [
+        // The prior and the working table of each clique.
         cliques.saturating_mul(8),
-        // Empty buffers hold one element.
+        // The separator tables and the mapping tables. Empty buffers hold one element.
         separators.max(1).saturating_mul(8),
         mapped.max(1).saturating_mul(4),
         chunks.saturating_mul(size_of::<Chunk>() as u64),
+        // The packed evidence.
         (2 * n + 1 + 3 * variables + states) * 4,
+        // The largest entry and the exponent of each slot, and the exponents of separators.
         (n + messages) * 8 + messages.max(1) * 4,
+        // The records of the marginals, and the result.
         (variables + 1) * size_of::<Marginal>() as u64,
         (states + 2) * 8,
     ]
@@ -162,7 +168,7 @@ impl Buffers {
         let mut words = vec![0; self.evidence_words()];
         let mut exponents = self.exponents.clone();
         let mut findings: Vec<Vec<[u32; 3]>> = vec![Vec::new(); self.cliques];
-        let start_of_weights = 2 * self.cliques + 1 + 3 * self.variables;
+        let start_of_weights = self.finding_start(self.variables);
         for (variable, finding) in evidence.iter() {
             let (clique, stride, states) = self.entry_points[variable.index()];
             let first = self.first_weights[variable.index()];
@@ -179,7 +185,7 @@ impl Buffers {
         for (clique, findings) in findings.iter().enumerate() {
             words[clique] = exponents[clique] as u32;
             for finding in findings {
-                let at = 2 * self.cliques + 1 + 3 * count as usize;
+                let at = self.finding_start(count as usize);
                 words[at..at + 3].copy_from_slice(finding);
                 count += 1;
             }
@@ -188,10 +194,16 @@ impl Buffers {
         words
     }
 
+    /// Where finding number `number` begins in packed evidence, as an index of words. The exponent
+    /// and the first finding of each clique come before; the weights follow the last finding.
+    fn finding_start(&self, number: usize) -> usize {
+        2 * self.cliques + 1 + 3 * number
+    }
+
     /// Length of packed evidence in words.
     pub fn evidence_words(&self) -> usize {
         let weights = self.first_weights[self.first_weights.len() - 1] as usize;
-        2 * self.cliques + 1 + 3 * self.variables + weights
+        self.finding_start(self.variables) + weights
     }
 }
 
