@@ -12,7 +12,7 @@ const TITLE_ROOM: f32 = 80.0;
 pub(crate) fn show(ctx: &egui::Context, open: &mut bool) {
     let window = egui::Window::new("Keys and help").open(open).resizable(false).collapsible(false);
     let height = ctx.content_rect().height() - TITLE_ROOM;
-    window.vscroll(true).max_height(height).show(ctx, |ui| {
+    window.vscroll(true).default_height(height).max_height(height).show(ctx, |ui| {
         egui::Grid::new("keys").num_columns(2).striped(true).show(ui, |ui| {
             let mut row = |key: &str, effect: &str| {
                 ui.monospace(key);
