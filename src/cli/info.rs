@@ -54,6 +54,9 @@ struct ForecastRecord {
     engine: &'static str,
     precision: Precision,
     bytes: u64,
+    /// Of `bytes`, the memory of a GPU; the rest is memory of the host.
+    #[serde(skip_serializing_if = "is_zero")]
+    device_bytes: u64,
     fits: bool,
     /// The form in which the engine would hold the network for many propagations.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,6 +67,10 @@ struct ForecastRecord {
     /// Why the engine cannot load the network, whatever the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     obstacle: Option<String>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The memory of a form that an engine does not take.
@@ -89,6 +96,7 @@ impl ForecastRecord {
             engine: forecast.engine,
             precision: forecast.precision,
             bytes: chosen.map_or(forecast.bytes, |chosen| chosen.bytes),
+            device_bytes: chosen.map_or(forecast.device_bytes, |chosen| chosen.device_bytes),
             fits: forecast.fits(limit),
             form,
             other_forms: FormRecord::others(forecast, form),
@@ -103,6 +111,9 @@ impl ForecastRecord {
             Some(obstacle) => notes.push(obstacle.clone()),
             None if self.fits => notes.extend(self.form.map(|form| form.to_string())),
             None => notes.push(format!("exceeds the limit of {}", human_bytes(limit))),
+        }
+        if self.device_bytes > 0 {
+            notes.push(format!("{} on the GPU", human_bytes(self.device_bytes)));
         }
         let others = self.other_forms.iter();
         notes.extend(others.map(|other| format!("{}: {}", other.form, human_bytes(other.bytes))));

@@ -128,6 +128,9 @@ pub trait GpuPropagator {
     /// `repeat` runs, or `None` if the driver reports an error.
     fn launch_overhead(&mut self, repeat: u32) -> Option<Duration>;
 
+    /// How many of the bytes of [`Propagator::peak_bytes`] are on GPUs; the others are on the host.
+    fn device_bytes(&self) -> u64;
+
     /// Two times of the kernel for a propagation without evidence: first without timestamps, then
     /// with the timestamps that trace messages. Each is the median of `repeat` runs by the device's
     /// clock. `None` if the engine's kernel takes no timestamps, or if the driver reports an error.

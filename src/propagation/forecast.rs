@@ -21,6 +21,8 @@ pub struct Forecast {
     /// Minimum memory with which the engine can load the network, in bytes; saturating. If the
     /// network is [unsupported](Self::unsupported), this counts only the clique tables.
     pub bytes: u64,
+    /// How many of these bytes are on a GPU; the others are on the host.
+    pub device_bytes: u64,
     /// The forms in which the engine can hold the network; empty if the engine has only one form or
     /// does not support the network. [`fastest_form`](Self::fastest_form) chooses among them.
     pub forms: Vec<FormForecast>,
@@ -62,6 +64,7 @@ impl Forecast {
             precision,
             tree: compiled.statistics().clone(),
             bytes,
+            device_bytes: 0,
             forms: Vec::new(),
             unsupported: None,
             observed: compiled.observed().len(),
@@ -90,8 +93,9 @@ impl Forecast {
     /// If there is no form.
     #[must_use]
     pub fn with_forms(self, forms: Vec<FormForecast>) -> Self {
-        let bytes = forms.iter().map(|form| form.bytes).min().expect("an engine has a form");
-        Self { bytes, forms, ..self }
+        let smallest = forms.iter().min_by_key(|form| form.bytes).expect("an engine has a form");
+        let FormForecast { bytes, device_bytes, .. } = *smallest;
+        Self { bytes, device_bytes, forms, ..self }
     }
 
     /// Of the forms that fit into `limit`, the one that is forecast to take the least time for
@@ -176,6 +180,8 @@ pub struct FormForecast {
     pub form: Form,
     /// Bytes that the engine will allocate; saturating.
     pub bytes: u64,
+    /// How many of these bytes are on a GPU; the others are on the host.
+    pub device_bytes: u64,
     /// Forecast time of loading in nanoseconds, on one thread of the CPU or on the GPU.
     pub load_ns: f64,
     /// Forecast time of a propagation without evidence in nanoseconds, on one thread of the CPU or

@@ -146,6 +146,10 @@ impl GpuPropagator for FailingPropagator {
     fn launch_overhead(&mut self, _: u32) -> Option<Duration> {
         Some(Duration::from_nanos(1))
     }
+
+    fn device_bytes(&self) -> u64 {
+        0
+    }
 }
 
 impl Drop for FailingPropagator {

@@ -85,7 +85,7 @@ macro_rules! cases {
                 a_run_can_be_cancelled_before_it_starts, a_run_can_be_cancelled_while_it_runs;
             repeats: a_repeated_run_has_the_same_bits, a_repeated_load_has_the_same_bits,
                 a_batch_agrees_with_single_runs,
-                the_forecast_equals_the_peak_memory, stages_and_messages_are_timed;
+                the_forecast_suffices_and_is_exact_on_the_cpu, stages_and_messages_are_timed;
         }
     };
     ($($module:ident: $($case:ident),*;)*) => {

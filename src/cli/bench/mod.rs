@@ -23,7 +23,7 @@ use super::info::FormRecord;
 use super::options::{self, CompileArgs, PaperArgs, WithoutArgs};
 use super::output::{self, milliseconds};
 use cases::CaseArgs;
-use record::{BatchRecord, ChangesRecord, Record, RunInfo, TimedRecord};
+use record::{BatchRecord, ChangesRecord, Memory, Record, RunInfo, TimedRecord};
 
 /// Time propagations.
 ///
@@ -33,9 +33,9 @@ use record::{BatchRecord, ChangesRecord, Record, RunInfo, TimedRecord};
 /// large for the engine, each case is propagated in a junction tree without its observed variables,
 /// except with --batch and --changes. load_ms is the time for reading the file, and compile_ms the
 /// time for building the junction tree and loading it into the engine. peak_bytes is the engine's
-/// peak memory. For engines on a GPU, launch_us is the time of one kernel launch, overhead_us the
-/// time of all launches and copies with empty kernels, and execution_us the median time of a
-/// propagation minus overhead_us.
+/// peak memory. For engines on a GPU, host_bytes and device_bytes are its parts on the host and on
+/// the GPU, launch_us is the time of one kernel launch, overhead_us the time of all launches and
+/// copies with empty kernels, and execution_us the median time of a propagation minus overhead_us.
 #[derive(clap::Args)]
 pub struct Args {
     /// Paths of files, or names of samples [default: all samples]
@@ -298,8 +298,8 @@ impl<'a> EngineBench<'a> {
                 measure::batch(propagator, std::iter::once(all), repeat)?
             }
         };
-        let (info, peak_bytes) = (self.info.clone(), self.propagator.peak_bytes());
-        Ok(Record::Batch(BatchRecord { info, batch, peak_bytes }))
+        let (info, memory) = (self.info.clone(), Memory::of(&mut *self.propagator));
+        Ok(Record::Batch(BatchRecord { info, batch, memory }))
     }
 
     /// Times the propagations after `count` changes to the case with index `case`.
@@ -338,7 +338,7 @@ impl<'a> EngineBench<'a> {
             cliques: statistics.cliques,
             total_clique_entries: statistics.total_clique_entries,
             messages: compiled.plan().messages().len(),
-            peak_bytes: self.propagator.peak_bytes(),
+            memory: Memory::of(&mut *self.propagator),
             savings: runs.savings,
             recomputed: runs.recomputed,
             timing_cost,

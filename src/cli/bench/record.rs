@@ -1,5 +1,6 @@
 //! The results as JSON and as tables.
 
+use cliquescope::engine::Propagator;
 use cliquescope::numbers::{human_bytes, thousands};
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{Form, Savings};
@@ -73,7 +74,8 @@ pub struct TimedRecord {
     pub cliques: usize,
     pub total_clique_entries: u64,
     pub messages: usize,
-    pub peak_bytes: u64,
+    #[serde(flatten)]
+    pub memory: Memory,
     pub savings: Savings,
     /// Whether the case was computed again because its numbers were out of the engine's range.
     pub recomputed: bool,
@@ -88,7 +90,39 @@ pub struct BatchRecord {
     pub info: RunInfo,
     #[serde(flatten)]
     pub batch: Batch,
-    pub peak_bytes: u64,
+    #[serde(flatten)]
+    pub memory: Memory,
+}
+
+/// The peak memory of an engine.
+#[derive(Serialize)]
+pub struct Memory {
+    peak_bytes: u64,
+    /// For an engine on a GPU, the part of `peak_bytes` that is memory of the host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host_bytes: Option<u64>,
+    /// For an engine on a GPU, the part of `peak_bytes` that is memory of GPUs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device_bytes: Option<u64>,
+}
+
+impl Memory {
+    /// The peak memory of `propagator` so far.
+    pub fn of(propagator: &mut dyn Propagator) -> Self {
+        let peak_bytes = propagator.peak_bytes();
+        let device_bytes = propagator.gpu().map(|gpu| gpu.device_bytes());
+        let host_bytes = device_bytes.map(|device_bytes| peak_bytes.saturating_sub(device_bytes));
+        Self { peak_bytes, host_bytes, device_bytes }
+    }
+
+    /// The peak as text; for an engine on a GPU also how much of it is memory of GPUs.
+    fn as_text(&self) -> String {
+        let peak = human_bytes(self.peak_bytes);
+        match self.device_bytes {
+            Some(device_bytes) => format!("{peak}, {} on the GPU", human_bytes(device_bytes)),
+            None => peak,
+        }
+    }
 }
 
 /// The times of single changes of the evidence of one case.
@@ -215,7 +249,7 @@ impl TimedRecord {
             thousands(self.cliques as u64),
             thousands(self.total_clique_entries),
             thousands(self.messages as u64),
-            human_bytes(self.peak_bytes),
+            self.memory.as_text(),
         ]
     }
 }
@@ -240,7 +274,7 @@ impl BatchRecord {
             gpus.map_or(String::new(), |gpus| gpus.to_string()),
             thousands(one_at_a_time.cases_per_second as u64),
             format!("{:.1e}", one_at_a_time.largest_deviation),
-            human_bytes(self.peak_bytes),
+            self.memory.as_text(),
         ]
     }
 }

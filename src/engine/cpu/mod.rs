@@ -234,6 +234,7 @@ impl Forms {
             forms.push(FormForecast {
                 form: Form::Tables,
                 bytes: tables_bytes(compiled, precision),
+                device_bytes: 0,
                 load_ns: LOAD_ENTRY_NS * entries,
                 run_ns: TABLE_ENTRY_NS * entries,
             });
@@ -247,7 +248,13 @@ impl Forms {
             let run_ns = PRODUCT_NS * program.work() + PLAN_CLIQUE_NS * statistics.cliques as f64;
             if run_ns <= max_ns {
                 let bytes = table_free::bytes::<f64>(program);
-                forms.push(FormForecast { form: Form::TableFree, bytes, load_ns: 0.0, run_ns });
+                forms.push(FormForecast {
+                    form: Form::TableFree,
+                    bytes,
+                    device_bytes: 0,
+                    load_ns: 0.0,
+                    run_ns,
+                });
             }
         }
         Self { forms, program }

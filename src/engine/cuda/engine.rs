@@ -25,7 +25,6 @@ const MAX_TABLE_ENTRIES: u64 = 1 << 26;
 const MAX_HOURS: f64 = 24.0;
 
 /// The forms in which the engine can hold a network, and what was computed to forecast them.
-#[derive(Default)]
 struct Forms {
     tables: Option<(FormForecast, persistent::Prepared)>,
     table_free: Option<(FormForecast, table_free::Prepared)>,
@@ -37,31 +36,27 @@ impl Forms {
     /// The forms for `compiled`. If `form` is given, only this form, except that the form without
     /// tables replaces tables that the network cannot have.
     fn new(compiled: &CompiledNetwork, form: Option<Form>) -> Self {
-        let mut forms = Self::default();
-        let entries = compiled.statistics().total_clique_entries;
-        let may_have_tables = compiled.observed().is_empty() && entries <= MAX_TABLE_ENTRIES;
-        if may_have_tables && form != Some(Form::TableFree) {
-            let prepared = persistent::Prepared::new(compiled).ok();
-            forms.tables = prepared.map(|prepared| (prepared.forecast(compiled), prepared));
-        }
-        if forms.tables.is_some() && form == Some(Form::Tables) {
-            return forms;
-        }
-        let max_ns = MAX_HOURS * 3.6e12;
-        // Each entry takes part in at least one product of each pass. Checked first, because the
-        // plan of larger contractions would itself be large.
-        let least_ns = 2.0 * table_free::PRODUCT_NS * entries as f64;
-        forms.reason = format!("one propagation would take more than {MAX_HOURS} hours");
-        if least_ns <= max_ns {
-            match table_free::Prepared::new(compiled) {
-                Some(prepared) => {
-                    let forecast = prepared.forecast();
-                    forms.table_free = (forecast.run_ns <= max_ns).then_some((forecast, prepared));
-                }
-                None => forms.reason = TOO_MANY_TABLES.to_owned(),
+        let tables = || {
+            let entries = compiled.statistics().total_clique_entries;
+            let may_have_tables = compiled.observed().is_empty() && entries <= MAX_TABLE_ENTRIES;
+            if !may_have_tables || form == Some(Form::TableFree) {
+                return None;
             }
+            let prepared = persistent::Prepared::new(compiled).ok()?;
+            Some((prepared.forecast(compiled), prepared))
+        };
+        let (tables, table_free) = if form == Some(Form::Tables) {
+            let tables = tables();
+            let table_free =
+                if tables.is_some() { Err(String::new()) } else { table_free(compiled) };
+            (tables, table_free)
+        } else {
+            rayon::join(tables, || table_free(compiled))
+        };
+        match table_free {
+            Ok(table_free) => Self { tables, table_free: Some(table_free), reason: String::new() },
+            Err(reason) => Self { tables, table_free: None, reason },
         }
-        forms
     }
 
     /// The forecast for engine `gpu` with these forms.
@@ -75,6 +70,21 @@ impl Forms {
         }
         Forecast::new(GPU.name, precision, compiled, 0).with_forms(forms)
     }
+}
+
+/// The form without tables for `compiled`, or why the engine does not support it, as a clause after
+/// "but".
+fn table_free(compiled: &CompiledNetwork) -> Result<(FormForecast, table_free::Prepared), String> {
+    let (max_ns, entries) = (MAX_HOURS * 3.6e12, compiled.statistics().total_clique_entries);
+    let too_slow = || format!("one propagation would take more than {MAX_HOURS} hours");
+    // Each entry takes part in at least one product of each pass. Checked first, because the plan
+    // of larger contractions would itself be large.
+    if 2.0 * table_free::PRODUCT_NS * entries as f64 > max_ns {
+        return Err(too_slow());
+    }
+    let prepared = table_free::Prepared::new(compiled).ok_or_else(|| TOO_MANY_TABLES.to_owned())?;
+    let forecast = prepared.forecast();
+    if forecast.run_ns > max_ns { Err(too_slow()) } else { Ok((forecast, prepared)) }
 }
 
 impl Engine for GpuEngine {
@@ -106,7 +116,7 @@ impl Engine for GpuEngine {
         let refuse = |error| device.refusal(engine, form.bytes, &error);
         let propagator = match (form.form, forms) {
             (Form::Tables, Forms { tables: Some((_, prepared)), .. }) => {
-                match prepared.load(compiled, device, form.bytes, options).map_err(refuse)? {
+                match prepared.load(compiled, device, options).map_err(refuse)? {
                     Some(propagator) => guarded(propagator, compiled),
                     None => {
                         let reason = "the form with tables cannot number so many entries of \

@@ -46,7 +46,10 @@ impl Engine for GpuPaper {
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
         let largest = compiled.statistics().max_clique_entries;
         let unsupported = crate::engine::too_many_entries("clique", largest, u32::MAX);
-        crate::engine::forecast(self, compiled, precision, unsupported, || buffers::bytes(compiled))
+        let bytes = || buffers::bytes(compiled);
+        let forecast = crate::engine::forecast(self, compiled, precision, unsupported, bytes);
+        let device_bytes = if forecast.unsupported.is_some() { 0 } else { forecast.bytes };
+        Forecast { device_bytes, ..forecast }
     }
 
     fn load(
@@ -131,6 +134,10 @@ impl<E: Executor> GpuPropagator for PaperPropagator<E> {
     fn launch_overhead(&mut self, repeat: u32) -> Option<Duration> {
         let packed = self.buffers.pack(&Evidence::none());
         self.executor.empty_run(&self.buffers, &packed, repeat)
+    }
+
+    fn device_bytes(&self) -> u64 {
+        self.bytes
     }
 }
 

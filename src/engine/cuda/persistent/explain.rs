@@ -22,7 +22,9 @@ fn where_the_time_goes() {
     }
     for name in PAPER_NETWORKS {
         let (program, _) = program(&sample(name));
-        let mut gpu = Gpu::load(device().unwrap(), &program).unwrap();
+        let device = device().unwrap();
+        let kernels = Kernels::load(device).unwrap();
+        let mut gpu = Gpu::load(device, kernels, &program).unwrap();
         let mut run = || {
             gpu.start(&program, false, true).unwrap();
             gpu.timestamps(&program).unwrap()

@@ -7,7 +7,7 @@ use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError, PushKerne
 
 use super::schedule::Schedule;
 use super::words::{MAX_EPOCH, Results};
-use super::work_items::THREADS;
+use super::work_items::{THREADS, WorkItems};
 use super::{Executor, MAX_BLOCKS, Program, Timestamps};
 use crate::clock::Instant;
 use crate::engine::RunError;
@@ -34,9 +34,9 @@ pub(super) struct Gpu {
     report_order: Vec<usize>,
     /// Total number of states of all variables.
     states: u32,
-    /// The records of all lists, as [`Schedule::records`] returns them.
+    /// The records of all lists, as [`Schedule::write_records`] writes them.
     records: CudaSlice<u32>,
-    /// Where the records of each list begin, as [`Schedule::records`] returns it.
+    /// Where the records of each list begin, as [`Schedule::record_starts`] returns it.
     starts: CudaSlice<u32>,
     /// A copy of `list_starts`, padded with zeros.
     first_timestamps: CudaSlice<u32>,
@@ -63,6 +63,10 @@ pub(super) struct Gpu {
 /// the L2 cache of an H200 has 50 MiB. This affects only speed.
 const LARGE_RECORDS: usize = 10 << 20;
 
+/// Minimum number of words of records that are copied to the GPU at once: 4 MiB. Smaller pieces are
+/// copied more slowly; larger ones take more memory of the host.
+pub(super) const PIECE_WORDS: usize = 1 << 20;
+
 /// The kernel to launch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum KernelVariant {
@@ -74,14 +78,33 @@ enum KernelVariant {
     Empty,
 }
 
-impl Gpu {
-    /// Loads the kernels, and copies `program` to the GPU.
-    pub fn load(device: &'static Device, program: &Program) -> Result<Self, DriverError> {
-        let stream = device.stream()?;
+/// The kernels, compiled for a GPU.
+pub(super) struct Kernels {
+    plain: CudaFunction,
+    timestamped: CudaFunction,
+    empty: CudaFunction,
+}
+
+impl Kernels {
+    /// Compiles the kernels for `device`.
+    pub fn load(device: &Device) -> Result<Self, DriverError> {
         let has_async_copies = device.capability()? >= (8, 0);
         let ptx = if has_async_copies { kernels::PERSISTENT_80 } else { kernels::PERSISTENT };
         let names = ["propagate", "propagate_timestamped", "propagate_empty"];
         let [plain, timestamped, empty] = device.load(ptx, names)?;
+        Ok(Self { plain, timestamped, empty })
+    }
+}
+
+impl Gpu {
+    /// Copies `program` to the GPU.
+    pub fn load(
+        device: &'static Device,
+        kernels: Kernels,
+        program: &Program,
+    ) -> Result<Self, DriverError> {
+        let stream = device.stream()?;
+        let Kernels { plain, timestamped, empty } = kernels;
         let items = &program.items;
         // All blocks must be resident at once for both kernels. The empty kernel needs less.
         let resident = device.resident_blocks(&plain, THREADS as u32)?;
@@ -89,7 +112,7 @@ impl Gpu {
         // Without work items there is one block with an empty list.
         let blocks = resident.min(MAX_BLOCKS).min(items.len()).max(1);
         let schedule = Schedule::new(items, blocks);
-        let (records, mut starts) = schedule.records(items);
+        let mut starts = schedule.record_starts(items);
         starts.resize(2 * MAX_BLOCKS, 0);
         let mut first_timestamps = schedule.starts.clone();
         first_timestamps.resize(MAX_BLOCKS + 1, 0);
@@ -101,7 +124,7 @@ impl Gpu {
             blocks,
             is_shared: device.is_shared(),
             states: program.states.states() as u32,
-            records: upload(&stream, &records)?,
+            records: upload_records(device, &stream, &schedule, items)?,
             starts: upload(&stream, &starts)?,
             first_timestamps: upload(&stream, &first_timestamps)?,
             evidence: stream.alloc_zeros(program.states.evidence_words().max(1))?,
@@ -185,6 +208,31 @@ impl Gpu {
         self.stream.synchronize()?;
         Ok(timestamps)
     }
+}
+
+/// Copies the records of all lists to a new buffer on the GPU. While the GPU copies a piece, the
+/// host prepares the next one, so it never holds a second copy of all records.
+fn upload_records(
+    device: &Device,
+    stream: &Arc<CudaStream>,
+    schedule: &Schedule,
+    items: &WorkItems,
+) -> Result<CudaSlice<u32>, DriverError> {
+    let mut records = stream.alloc_zeros(items.record_words().max(1))?;
+    let pieces = schedule.pieces(items, PIECE_WORDS);
+    let longest = pieces.iter().map(|(_, words)| *words).max().unwrap_or(0).max(1);
+    let mut staging = [device.pinned(longest)?, device.pinned(longest)?];
+    let mut first = 0;
+    for (n, (lists, words)) in pieces.into_iter().enumerate() {
+        let piece = &mut staging[n % 2].as_mut_slice()[..words];
+        schedule.write_records(items, lists, piece);
+        // The next piece is written to the memory from which the GPU may still be copying.
+        stream.synchronize()?;
+        stream.memcpy_htod(&*piece, &mut records.slice_mut(first..first + words))?;
+        first += words;
+    }
+    stream.synchronize()?;
+    Ok(records)
 }
 
 impl Executor for Gpu {

@@ -12,7 +12,9 @@
 
 mod costs;
 mod gpu;
+mod memory;
 mod operations;
+mod parts;
 mod propagator;
 mod schedule;
 mod shortcuts;
@@ -28,12 +30,13 @@ mod work_items;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
-use self::gpu::Gpu;
+use self::gpu::{Gpu, Kernels};
+use self::memory::Memory;
 use self::operations::Operations;
 use self::propagator::PersistentPropagator;
 use self::state_layout::StateLayout;
 use self::words::Results;
-use self::work_items::{Granularity, WorkItems};
+use self::work_items::WorkItems;
 use super::device::Device;
 use crate::engine::factors::smallest_nonzero;
 use crate::engine::{LoadOptions, Propagator, RunError, too_many_entries};
@@ -75,27 +78,29 @@ impl Prepared {
     /// The forecast of this form.
     pub fn forecast(&self, compiled: &CompiledNetwork) -> FormForecast {
         let entries = compiled.statistics().total_clique_entries as f64;
+        let memory = Memory::forecast(compiled, &self.operations);
         FormForecast {
             form: Form::Tables,
-            bytes: bytes(compiled, &self.operations),
+            bytes: memory.total(),
+            device_bytes: memory.device,
             load_ns: LOAD_ENTRY_NS * entries,
             run_ns: RUN_NS + TABLE_ENTRY_NS * entries,
         }
     }
 
     /// Loads the network onto the GPU; `None` if its messages or work items have more entries than
-    /// the records can number. `bytes`: the forecast memory.
+    /// the records can number.
     pub fn load(
         self,
         compiled: &Arc<CompiledNetwork>,
         device: &'static Device,
-        bytes: u64,
         options: &LoadOptions,
     ) -> Result<Option<Box<dyn Propagator>>, DriverError> {
-        let Some((mut program, exponent)) = Program::new(compiled, self.operations) else {
-            return Ok(None);
-        };
-        let executor = Gpu::load(device, &program)?;
+        let (kernels, program) =
+            rayon::join(|| Kernels::load(device), || Program::new(compiled, self.operations));
+        let Some((mut program, exponent)) = program else { return Ok(None) };
+        let executor = Gpu::load(device, kernels?, &program)?;
+        let memory = Memory::of(compiled.network(), &program);
         // The records have been copied to the GPU.
         program.items.records = Vec::new();
         Ok(Some(Box::new(PersistentPropagator {
@@ -103,7 +108,7 @@ impl Prepared {
             program,
             exponent,
             executor,
-            bytes,
+            memory,
             options: *options,
             batch: None,
         })))
@@ -161,40 +166,10 @@ impl Program {
     /// records than the records can number.
     fn new(compiled: &CompiledNetwork, operations: Operations) -> Option<(Self, i64)> {
         let network = compiled.network();
-        let (copies, starts) = work_items::table_copies(network, &operations);
-        let (tables, exponent) = tables::fill(network, &operations.potentials, &copies);
-        let items = WorkItems::new(compiled, &operations, &starts, &tables)?;
+        let (tables, exponent) = tables::fill(network, &operations.potentials);
+        let items = WorkItems::new(compiled, &operations, &tables)?;
         Some((Self { states: StateLayout::new(compiled), operations, items }, exponent))
     }
-}
-
-/// An upper bound on the bytes that a network with these operations needs: all buffers that the GPU
-/// uses, and the records and tables that the host holds while it loads the network.
-fn bytes(compiled: &CompiledNetwork, operations: &Operations) -> u64 {
-    let states = StateLayout::new(compiled);
-    let (mut words, mut messages, mut items) = (0_u64, 0_u64, 0_u64);
-    for operation in &operations.all {
-        let size = work_items::estimate_size(operation, compiled.network(), Granularity::FINEST);
-        words += size.words;
-        items += size.items;
-        messages += operation.rows.entries() as u64 + 4;
-    }
-    let copies = work_items::table_copies(compiled.network(), operations).0;
-    let copies: u64 = copies.iter().map(|(_, scope)| scope.entries() as u64).sum();
-    // There is at most one report per variable, and each is padded.
-    let variables = compiled.network().variables().len() as u64;
-    words += 3 * states.states() as u64 + 64 * variables;
-    items += variables;
-    let evidence_and_result_words =
-        (states.evidence_words() + 3 * states.states()) as u64 + 64 * variables;
-    // Records are counted once on the GPU and twice on the host. Each work item has three
-    // timestamps of 8 bytes.
-    12 * words
-        + 4 * copies
-        + 8 * messages
-        + 4 * evidence_and_result_words
-        + 24 * items
-        + 24 * MAX_BLOCKS as u64
 }
 
 /// The times of a work item, in nanoseconds of the GPU's clock, and the block that computed it.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::memory::Memory;
 use super::words::Word;
 use super::{Executor, Program};
 use crate::cancel::Cancelled;
@@ -34,7 +35,7 @@ pub(super) struct PersistentPropagator<E> {
     /// The exponent of the power of two to multiply P(e) by, to undo the scaling of potentials.
     pub(super) exponent: i64,
     pub(super) executor: E,
-    pub(super) bytes: u64,
+    pub(super) memory: Memory,
     pub(super) options: LoadOptions,
     /// `None` before the first batch of at least [`MIN_BATCH`] cases; `Some(None)` if the batch
     /// propagator could not be created.
@@ -66,7 +67,7 @@ impl<E: Executor> Propagator for PersistentPropagator<E> {
     fn run_batch(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
         if cases.len() >= MIN_BATCH {
             let LoadOptions { threads, memory, .. } = self.options;
-            let bytes = memory.bytes().saturating_sub(self.bytes);
+            let bytes = memory.bytes().saturating_sub(self.memory.total());
             let load = || BatchPropagator::load(&self.compiled, threads, bytes);
             if let Some(batch) = self.batch.get_or_insert_with(load) {
                 return batch.run(cases, watch);
@@ -77,7 +78,7 @@ impl<E: Executor> Propagator for PersistentPropagator<E> {
 
     fn peak_bytes(&self) -> u64 {
         let batch = self.batch.as_ref().and_then(Option::as_ref);
-        self.bytes + batch.map_or(0, BatchPropagator::bytes)
+        self.memory.total() + batch.map_or(0, BatchPropagator::bytes)
     }
 
     fn threads(&self) -> usize {
@@ -97,6 +98,11 @@ impl<E: Executor> GpuPropagator for PersistentPropagator<E> {
     fn kernel_times(&mut self, repeat: u32) -> Option<[Duration; 2]> {
         let _lock = self.executor.lock();
         self.executor.kernel_times(repeat)
+    }
+
+    fn device_bytes(&self) -> u64 {
+        let batch = self.batch.as_ref().and_then(Option::as_ref);
+        self.memory.device + batch.map_or(0, BatchPropagator::bytes)
     }
 
     fn gpus_of_batch(&self) -> usize {

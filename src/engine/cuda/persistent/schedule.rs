@@ -7,6 +7,9 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
+
+use rayon::prelude::*;
 
 use super::costs::{HOST_READ_PER_VARIABLE, PREPARATION_LEAD};
 use super::work_items::{HEADER_WORDS, RecordHeader, WorkItems, split};
@@ -151,28 +154,58 @@ impl Schedule {
         Self { items: lists.concat(), starts, start_order }
     }
 
-    /// The records of all lists as the kernel reads them, one list after another, and two words per
-    /// list: the position and the length of the list's first record, in units of four words.
-    ///
-    /// Each record gets the length of the next one in its list, or zero at the end of the list.
-    pub fn records(&self, items: &WorkItems) -> (Vec<u32>, Vec<u32>) {
-        let mut all = Vec::with_capacity(items.record_words());
-        let mut starts = Vec::with_capacity(2 * self.starts.len());
-        for list in self.starts.windows(2) {
-            let list = &self.items[list[0] as usize..list[1] as usize];
-            let records: Vec<&[u32]> =
-                list.iter().flat_map(|&item| split(&items.records[item])).collect();
-            let length =
-                |n: usize| records.get(n).map_or(0, |record| RecordHeader::of(record).words);
-            starts.extend([(all.len() / 4) as u32, u32::from(length(0)) / 4]);
-            for (n, record) in records.iter().enumerate() {
-                let header =
-                    RecordHeader { next_words: length(n + 1), ..*RecordHeader::of(record) };
-                all.extend(header.to_words());
-                all.extend(&record[HEADER_WORDS..]);
+    /// The work items of list number `list`.
+    fn list(&self, list: usize) -> &[usize] {
+        &self.items[self.starts[list] as usize..self.starts[list + 1] as usize]
+    }
+
+    /// Number of lists.
+    fn lists(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Two words per list: the position and the length of the list's first record, in units of four
+    /// words. The records of all lists are stored one list after another.
+    pub fn record_starts(&self, items: &WorkItems) -> Vec<u32> {
+        let mut starts = Vec::with_capacity(2 * self.lists());
+        let mut position = 0;
+        for list in (0..self.lists()).map(|list| self.list(list)) {
+            let first =
+                list.first().map_or(0, |&item| RecordHeader::of(&items.records[item]).words);
+            starts.extend([(position / 4) as u32, u32::from(first) / 4]);
+            position += list_words(items, list);
+        }
+        starts
+    }
+
+    /// Divides the lists into pieces whose records have at least `words` words together, except in
+    /// the last piece. Returns the lists of each piece, and the number of words of its records.
+    pub fn pieces(&self, items: &WorkItems, words: usize) -> Vec<(Range<usize>, usize)> {
+        let mut pieces: Vec<(Range<usize>, usize)> = Vec::new();
+        for list in 0..self.lists() {
+            let of_list = list_words(items, self.list(list));
+            match pieces.last_mut() {
+                Some((lists, of_piece)) if *of_piece < words => {
+                    lists.end += 1;
+                    *of_piece += of_list;
+                }
+                _ => pieces.push((list..list + 1, of_list)),
             }
         }
-        (all, starts)
+        pieces
+    }
+
+    /// Writes the records of `lists` to `out`, as the kernel reads them. Each record gets the length
+    /// of the next one in its list, or zero at the end of the list.
+    pub fn write_records(&self, items: &WorkItems, lists: Range<usize>, out: &mut [u32]) {
+        let mut rest = out;
+        let lists: Vec<(&[usize], &mut [u32])> = lists
+            .map(|list| {
+                let list = self.list(list);
+                (list, rest.split_off_mut(..list_words(items, list)).expect("space for all lists"))
+            })
+            .collect();
+        lists.into_par_iter().for_each(|(list, out)| write_list(items, list, out));
     }
 
     /// The numbers of the reports in the order in which the reports are expected to arrive.
@@ -181,6 +214,25 @@ impl Schedule {
         let first_report = items.len() - items.reports.len();
         let report = |&item: &usize| item.checked_sub(first_report);
         self.start_order.iter().filter_map(report).collect()
+    }
+}
+
+/// Number of words of the records of the work items in `list`.
+fn list_words(items: &WorkItems, list: &[usize]) -> usize {
+    list.iter().map(|&item| items.records[item].len()).sum()
+}
+
+/// Writes the records of the work items in `list` to `out`; see [`Schedule::write_records`].
+fn write_list(items: &WorkItems, list: &[usize], out: &mut [u32]) {
+    let records = || list.iter().flat_map(|&item| split(&items.records[item]));
+    let next_words = records().skip(1).map(|record| RecordHeader::of(record).words).chain([0]);
+    let mut first = 0;
+    for (record, next_words) in records().zip(next_words) {
+        let out = &mut out[first..first + record.len()];
+        out.copy_from_slice(record);
+        let header = RecordHeader { next_words, ..*RecordHeader::of(record) };
+        out[..HEADER_WORDS].copy_from_slice(&header.to_words());
+        first += record.len();
     }
 }
 

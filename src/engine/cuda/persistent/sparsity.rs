@@ -6,21 +6,27 @@
 //! operation computes a posterior or P(e), if no operation reads its message, or if a live product
 //! of a computed row reads it. Exactly the rows that are live and needed are computed and stored.
 //! Among them are rows that are zero only because of the evidence.
+//!
+//! Operations that do not depend on one another are examined in parallel, and so are the rows of an
+//! operation. The result does not depend on the number of threads.
 
-use crate::network::VariableId;
-use crate::potential::{Odometer, Scope};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use rayon::prelude::*;
 
 use super::operations::{Operation, Operations, Role};
+use super::parts::{FactorParts, LiveProducts, MIN_PARALLEL, for_each_bit};
+use super::tables::PotentialTable;
+use crate::network::Network;
 
 /// The sparsity of all operations.
 pub(super) struct Sparsity {
     pub operations: Vec<OperationSparsity>,
 }
 
-/// The rows of one operation that are computed, and what their products read.
+/// The rows of one operation that are computed.
+#[derive(Default)]
 pub(super) struct OperationSparsity {
-    /// For each message that is a factor, where each product reads it.
-    pub factors: Vec<Offsets>,
     /// The rows that are computed, in ascending order.
     pub rows: Vec<u32>,
     /// Number of live products of these rows.
@@ -29,170 +35,235 @@ pub(super) struct OperationSparsity {
     pub is_full: bool,
 }
 
-/// Where the products of an operation read a factor. The product of row r and entry e reads the
-/// factor's entry number `rows[r] + entries[e]`.
-pub(super) struct Offsets {
-    pub rows: Vec<u32>,
-    pub entries: Vec<u32>,
+/// The rows of one operation that are live.
+#[derive(Default)]
+struct LiveRows {
+    /// For each row whether it is live.
+    rows: Vec<bool>,
+    /// Whether all rows are live.
+    are_all: bool,
+    /// Whether all products of all rows are live.
+    is_full: bool,
 }
 
-impl Offsets {
-    fn new(operation: &Operation, factor: &Scope) -> Self {
-        let offsets = |side: &Scope| -> Vec<u32> {
-            let entries = Odometer::new(side, factor).take(side.entries());
-            entries.map(|entry| entry as u32).collect()
-        };
-        Self { rows: offsets(&operation.rows), entries: offsets(&operation.summed) }
-    }
-
-    /// The number of the entry that the product of `row` and `entry` reads.
-    pub fn index(&self, row: usize, entry: usize) -> usize {
-        (self.rows[row] + self.entries[entry]) as usize
-    }
+/// The rows of one operation that a live product of another operation reads.
+struct ReadRows {
+    /// For each row whether it is read; unless `are_all`.
+    rows: Vec<AtomicBool>,
+    /// Whether all rows are read.
+    are_all: AtomicBool,
 }
 
-impl OperationSparsity {
-    /// Calls `visit` with the entry of each live product of `row`. Stops if `visit` returns false.
-    ///
-    /// `entries`: the number of entries of a row. `is_live(f, at)`: whether entry `at` of message
-    /// number `f` among the factors is live.
-    pub fn for_each_product(
-        &self,
-        row: usize,
-        entries: usize,
-        table: Option<&[f32]>,
-        is_live: impl Fn(usize, usize) -> bool,
-        mut visit: impl FnMut(usize) -> bool,
-    ) {
-        for entry in 0..entries {
-            let is_live = table.is_none_or(|table| table[row * entries + entry] != 0.0)
-                && self
-                    .factors
-                    .iter()
-                    .enumerate()
-                    .all(|(f, offsets)| is_live(f, offsets.index(row, entry)));
-            if is_live && !visit(entry) {
-                return;
-            }
-        }
-    }
-}
-
-/// The table of `operation`, which begins at `start` in `tables`; `None` if `start` is `None`.
-pub(super) fn table<'a>(
-    start: Option<usize>,
-    operation: &Operation,
-    tables: &'a [f32],
-) -> Option<&'a [f32]> {
-    let entries = operation.rows.entries() * operation.summed.entries();
-    start.map(|start| &tables[start..start + entries])
+/// What all steps of the search read.
+struct Search<'a> {
+    network: &'a Network,
+    operations: &'a Operations,
+    tables: &'a [PotentialTable],
 }
 
 impl Sparsity {
-    /// The sparsity of `operations`. `starts`: where the table of each operation begins in
-    /// `tables`.
-    pub fn new(operations: &Operations, starts: &[Option<usize>], tables: &[f32]) -> Self {
-        let (mut sparsity, live) = live_rows(operations, starts, tables);
-        find_needed(operations, starts, tables, &mut sparsity, &live);
-        Self { operations: sparsity }
+    /// The sparsity of `operations`. `tables`: the table of each potential.
+    pub fn new(network: &Network, operations: &Operations, tables: &[PotentialTable]) -> Self {
+        let search = Search { network, operations, tables };
+        let levels = levels(&operations.all);
+        let live = search.live_rows(&levels);
+        Self { operations: search.computed_rows(&levels, &live) }
     }
 }
 
-/// The sparsity of each operation, and for each row whether the row is live. In the sparsity, only
-/// `factors` and `is_full` are set, and `is_full` ignores whether rows are needed.
-fn live_rows(
-    operations: &Operations,
-    starts: &[Option<usize>],
-    tables: &[f32],
-) -> (Vec<OperationSparsity>, Vec<Vec<bool>>) {
-    let all = &operations.all;
-    let mut live: Vec<Vec<bool>> = Vec::with_capacity(all.len());
-    let mut sparsity: Vec<OperationSparsity> = Vec::with_capacity(all.len());
-    for (operation, start) in all.iter().zip(starts) {
-        let (rows, entries) = (operation.rows.entries(), operation.summed.entries());
-        let offsets = |(_, scope): &(usize, Scope)| Offsets::new(operation, scope);
-        let mut this = OperationSparsity {
-            factors: operation.factors.iter().map(offsets).collect(),
-            rows: Vec::new(),
-            products: 0,
-            is_full: false,
+/// The numbers of the operations by level. The inputs of an operation are in earlier levels.
+fn levels(all: &[Operation]) -> Vec<Vec<usize>> {
+    let mut level_of: Vec<usize> = Vec::with_capacity(all.len());
+    let mut levels: Vec<Vec<usize>> = Vec::new();
+    for (number, operation) in all.iter().enumerate() {
+        let inputs = operation.factors.iter().map(|(factor, _)| level_of[*factor] + 1);
+        let level = inputs.max().unwrap_or(0);
+        level_of.push(level);
+        if level == levels.len() {
+            levels.push(Vec::new());
+        }
+        levels[level].push(number);
+    }
+    levels
+}
+
+impl<'a> Search<'a> {
+    /// The table of `operation`, if it has one with zeros.
+    fn table_with_zeros(&self, operation: &Operation) -> Option<&'a PotentialTable> {
+        operation.potential.map(|potential| &self.tables[potential]).filter(|table| table.has_zeros)
+    }
+
+    /// The live rows of each operation.
+    fn live_rows(&self, levels: &[Vec<usize>]) -> Vec<LiveRows> {
+        let mut live: Vec<LiveRows> = Vec::new();
+        live.resize_with(self.operations.all.len(), LiveRows::default);
+        for level in levels {
+            let found: Vec<LiveRows> =
+                level.par_iter().map(|&number| self.live_rows_of(number, &live)).collect();
+            for (&number, found) in level.iter().zip(found) {
+                live[number] = found;
+            }
+        }
+        live
+    }
+
+    /// The live rows of operation `number`. `live`: those of its inputs.
+    fn live_rows_of(&self, number: usize, live: &[LiveRows]) -> LiveRows {
+        let operation = &self.operations.all[number];
+        let rows = operation.rows.entries();
+        let parts = self.parts_with_zeros(operation, live);
+        let products = self.live_products(operation, &parts, live);
+        if products.are_all() {
+            return LiveRows { rows: vec![true; rows], are_all: true, is_full: true };
+        }
+        let is_live = |row: usize| (0..products.words()).any(|n| products.word(row as u32, n) != 0);
+        let rows: Vec<bool> =
+            (0..rows).into_par_iter().with_min_len(MIN_PARALLEL).map(is_live).collect();
+        let are_all = !rows.contains(&false);
+        LiveRows { rows, are_all, is_full: false }
+    }
+
+    /// How `operation` reads its inputs and its table, each only if it has zeros.
+    fn parts_with_zeros(
+        &self,
+        operation: &Operation,
+        live: &[LiveRows],
+    ) -> Vec<Option<FactorParts>> {
+        let inputs = operation.factors.iter().map(|(factor, scope)| {
+            (!live[*factor].are_all).then(|| FactorParts::new(self.network, operation, scope))
+        });
+        let table = self.table_with_zeros(operation);
+        let table = table.map(|table| FactorParts::new(self.network, operation, &table.scope));
+        inputs.chain([table]).collect()
+    }
+
+    /// The live products of `operation`. `parts`: what [`Self::parts_with_zeros`] returned.
+    fn live_products<'p>(
+        &self,
+        operation: &Operation,
+        parts: &'p [Option<FactorParts>],
+        live: &[LiveRows],
+    ) -> LiveProducts<'p> {
+        let mut products = LiveProducts::all(operation.summed.entries());
+        let (table_parts, inputs) = parts.split_last().expect("the table comes last");
+        for (parts, (factor, _)) in inputs.iter().zip(&operation.factors) {
+            if let Some(parts) = parts {
+                products.restrict(parts, |at| live[*factor].rows[at]);
+            }
+        }
+        if let (Some(parts), Some(table)) = (table_parts, self.table_with_zeros(operation)) {
+            products.restrict(parts, |at| table.values[at] != 0.0);
+        }
+        products
+    }
+
+    /// The computed rows of each operation, found from the last operations to the first.
+    fn computed_rows(&self, levels: &[Vec<usize>], live: &[LiveRows]) -> Vec<OperationSparsity> {
+        let all = &self.operations.all;
+        let mut has_readers = vec![false; all.len()];
+        for (factor, _) in all.iter().flat_map(|operation| &operation.factors) {
+            has_readers[*factor] = true;
+        }
+        let unread = |live: &LiveRows| ReadRows {
+            rows: live.rows.iter().map(|_| AtomicBool::new(false)).collect(),
+            are_all: AtomicBool::new(false),
         };
-        let table = table(*start, operation, tables);
-        this.is_full = table.is_none_or(|table| table.iter().all(|value| *value != 0.0))
-            && operation.factors.iter().all(|(factor, _)| live[*factor].iter().all(|&l| l));
-        let mut is_live = vec![this.is_full; rows];
-        if !this.is_full {
-            for (row, is_live) in is_live.iter_mut().enumerate() {
-                let factor_is_live = |f: usize, at: usize| live[operation.factors[f].0][at];
-                this.for_each_product(row, entries, table, factor_is_live, |_| {
-                    *is_live = true;
-                    false
-                });
+        let read: Vec<ReadRows> = live.par_iter().map(unread).collect();
+        for (number, operation) in all.iter().enumerate() {
+            // A message that no operation reads is still computed, because traces show it.
+            if operation.result != Role::Message || !has_readers[number] {
+                read[number].are_all.store(true, Ordering::Relaxed);
             }
         }
-        live.push(is_live);
-        sparsity.push(this);
+        let mut computed: Vec<OperationSparsity> = Vec::new();
+        computed.resize_with(all.len(), OperationSparsity::default);
+        for level in levels.iter().rev() {
+            let found: Vec<OperationSparsity> = level
+                .par_iter()
+                .map(|&number| self.computed_rows_of(number, live, &read))
+                .collect();
+            for (&number, found) in level.iter().zip(found) {
+                computed[number] = found;
+            }
+        }
+        computed
     }
-    (sparsity, live)
-}
 
-/// Completes `sparsity`, from the last operation to the first: sets the rows that are live and
-/// needed and the number of their products, and clears `is_full` where rows are left out.
-fn find_needed(
-    operations: &Operations,
-    starts: &[Option<usize>],
-    tables: &[f32],
-    sparsity: &mut [OperationSparsity],
-    live: &[Vec<bool>],
-) {
-    let all = &operations.all;
-    let mut is_read = vec![false; all.len()];
-    for (factor, _) in all.iter().flat_map(|operation| &operation.factors) {
-        is_read[*factor] = true;
-    }
-    let mut needed: Vec<Vec<bool>> = live.iter().map(|rows| vec![false; rows.len()]).collect();
-    for (index, operation) in all.iter().enumerate().rev() {
-        let (needed_before, needed_here) = needed.split_at_mut(index);
-        let this = &mut sparsity[index];
-        let entries = operation.summed.entries();
-        let table = table(starts[index], operation, tables);
-        // A message that no operation reads is still computed, because traces show it.
-        let needs_all = operation.result != Role::Message || !is_read[index];
-        let rows = (0..needed_here[0].len())
-            .filter(|&row| live[index][row] && (needs_all || needed_here[0][row]));
-        this.rows = rows.map(|row| row as u32).collect();
-        let is_all = this.rows.len() == needed_here[0].len();
-        if this.is_full && is_all {
-            this.products = (this.rows.len() * entries) as u64;
+    /// The computed rows of operation `number`, all of whose readers have marked what they read.
+    /// Marks in `read` what the operation reads.
+    fn computed_rows_of(
+        &self,
+        number: usize,
+        live: &[LiveRows],
+        read: &[ReadRows],
+    ) -> OperationSparsity {
+        let operation = &self.operations.all[number];
+        let (LiveRows { rows: is_live, is_full, .. }, is_read) = (&live[number], &read[number]);
+        let reads_all = is_read.are_all.load(Ordering::Relaxed);
+        let is_computed =
+            |row: usize| is_live[row] && (reads_all || is_read.rows[row].load(Ordering::Relaxed));
+        let rows: Vec<u32> =
+            (0..is_live.len()).filter(|&row| is_computed(row)).map(|row| row as u32).collect();
+        let is_full = *is_full && rows.len() == is_live.len();
+        let products = if is_full {
             for (factor, _) in &operation.factors {
-                needed_before[*factor].fill(true);
+                read[*factor].are_all.store(true, Ordering::Relaxed);
             }
-            continue;
-        }
-        this.is_full &= is_all;
-        for &row in &this.rows {
-            let row = row as usize;
-            let factor_is_live = |f: usize, at: usize| live[operation.factors[f].0][at];
-            let mut count = 0;
-            this.for_each_product(row, entries, table, factor_is_live, |entry| {
-                for (offsets, (factor, _)) in this.factors.iter().zip(&operation.factors) {
-                    needed_before[*factor][offsets.index(row, entry)] = true;
-                }
-                count += 1;
-                true
-            });
-            this.products += count;
-        }
+            (rows.len() * operation.summed.entries()) as u64
+        } else {
+            self.mark_read(operation, &rows, live, read)
+        };
+        OperationSparsity { rows, products, is_full }
     }
-}
 
-/// Where the products of `operation` read the weights of a finding on `variable`: the index of a
-/// weight is the state of the variable. If the variable is summed out, all offsets of rows are
-/// zero; if it is a variable of the rows, all offsets of entries are zero.
-pub(super) fn state_offsets(operation: &Operation, variable: VariableId) -> Offsets {
-    let states = |side: &Scope| -> Vec<u32> {
-        let Some(axis) = side.axis(variable) else { return vec![0; side.entries()] };
-        (0..side.entries()).map(|entry| (entry / axis.stride % axis.cardinality) as u32).collect()
-    };
-    Offsets { rows: states(&operation.rows), entries: states(&operation.summed) }
+    /// Marks in `read` the entries of messages that the live products of `rows` read. Returns the
+    /// number of these products.
+    fn mark_read(
+        &self,
+        operation: &Operation,
+        rows: &[u32],
+        live: &[LiveRows],
+        read: &[ReadRows],
+    ) -> u64 {
+        let with_zeros = self.parts_with_zeros(operation, live);
+        let products = self.live_products(operation, &with_zeros, live);
+        let words = products.words();
+        let parts = |(_, scope)| FactorParts::new(self.network, operation, scope);
+        let parts: Vec<FactorParts> =
+            operation.factors.iter().map(|(f, scope)| parts((*f, scope))).collect();
+        // For each factor and each part, the entries of a row that some live product has.
+        let marks: Vec<Vec<AtomicU64>> = parts
+            .iter()
+            .map(|parts| (0..parts.len() * words).map(|_| AtomicU64::new(0)).collect())
+            .collect();
+        let mark_row = |&row: &u32| -> u64 {
+            let mut count = 0;
+            for n in 0..words {
+                let bits = products.word(row, n);
+                count += u64::from(bits.count_ones());
+                for (parts, marks) in parts.iter().zip(&marks) {
+                    let mark = &marks[parts.part(row) * words + n];
+                    // Most bits have been set before, and reading is faster.
+                    if bits & !mark.load(Ordering::Relaxed) != 0 {
+                        mark.fetch_or(bits, Ordering::Relaxed);
+                    }
+                }
+            }
+            count
+        };
+        let count = rows.par_iter().with_min_len(MIN_PARALLEL).map(mark_row).sum();
+        for ((parts, marks), (factor, _)) in parts.iter().zip(&marks).zip(&operation.factors) {
+            let is_read = &read[*factor].rows;
+            let of_parts = marks.par_chunks(words).enumerate().with_min_len(MIN_PARALLEL);
+            of_parts.for_each(|(part, marks)| {
+                let offset = parts.part_offset(part);
+                for (mark, entries) in marks.iter().zip(parts.entries.chunks(64)) {
+                    for_each_bit(mark.load(Ordering::Relaxed), |bit| {
+                        is_read[(offset + entries[bit]) as usize].store(true, Ordering::Relaxed);
+                    });
+                }
+            });
+        }
+        count
+    }
 }

@@ -12,6 +12,7 @@ use crate::engine::cuda::fixtures::{
     random_cases,
 };
 use crate::engine::cuda::kernel_source::assert_constants;
+use crate::engine::threads::Threads;
 use crate::graph::{CliqueId, JunctionTree};
 use crate::network::{Evidence, Factor, Network, Variable, VariableId};
 use crate::potential::Precision;
@@ -35,7 +36,8 @@ fn twin(compiled: &Arc<CompiledNetwork>, blocks: usize) -> PersistentPropagator<
     let executor = Twin::new(&program, blocks);
     let options = load_options(Precision::F32);
     let compiled = Arc::clone(compiled);
-    PersistentPropagator { compiled, program, exponent, executor, bytes: 0, options, batch: None }
+    let memory = Memory { host: 0, device: 0 };
+    PersistentPropagator { compiled, program, exponent, executor, memory, options, batch: None }
 }
 
 #[test]
@@ -157,14 +159,13 @@ fn zeros_are_left_out_and_the_forecast_suffices() {
     let mut sparse_operations = 0;
     for (compiled, _) in networks() {
         let (program, _) = program(&compiled);
-        let (items, states) = (&program.items, &program.states);
-        let words = 2 * items.record_words() + 2 * items.messages + states.evidence_words();
-        let words = words + items.result_words + 6 * items.len();
-        assert!(4 * (words + 6 * MAX_BLOCKS) as u64 <= bytes(&compiled, &program.operations));
         let network = compiled.network();
-        let (copies, starts) = work_items::table_copies(network, &program.operations);
-        let (tables, _) = tables::fill(network, &program.operations.potentials, &copies);
-        let sparsity = sparsity::Sparsity::new(&program.operations, &starts, &tables);
+        let memory = Memory::of(network, &program);
+        let forecast = Memory::forecast(&compiled, &program.operations);
+        assert!(memory.host <= forecast.host && memory.device <= forecast.device);
+        assert!(memory.device > 4 * program.items.record_words() as u64);
+        let (tables, _) = tables::fill(network, &program.operations.potentials);
+        let sparsity = sparsity::Sparsity::new(network, &program.operations, &tables);
         for (operation, sparsity) in program.operations.all.iter().zip(&sparsity.operations) {
             let products = operation.rows.entries() * operation.summed.entries();
             assert!(sparsity.products <= products as u64);
@@ -173,6 +174,20 @@ fn zeros_are_left_out_and_the_forecast_suffices() {
         }
     }
     assert!(sparse_operations > 100, "{sparse_operations} operations");
+}
+
+#[test]
+fn work_items_do_not_depend_on_the_number_of_threads() {
+    let networks = networks().into_iter().map(|(compiled, _)| compiled);
+    for compiled in networks.chain([sample("munin3")]) {
+        let work_items = |threads| {
+            let threads = Threads::new(threads).unwrap();
+            let (program, exponent) = threads.install(|| program(&compiled));
+            let costs = program.items.costs.iter().map(|cost| (cost.staged_words, cost.sum_time));
+            (program.items.records, costs.collect::<Vec<_>>(), exponent)
+        };
+        assert!(work_items(1) == work_items(4));
+    }
 }
 
 #[test]
@@ -235,7 +250,14 @@ fn blocks_that_wait_for_each_other_finish_their_lists() {
 /// message stays written, so if the blocks finish in one interleaving, they finish in all.
 fn simulate_blocks(items: &WorkItems, blocks: usize) {
     let blocks = blocks.min(items.len()).max(1);
-    let (records, starts) = Schedule::new(items, blocks).records(items);
+    let schedule = Schedule::new(items, blocks);
+    let (starts, mut records) = (schedule.record_starts(items), vec![0; items.record_words()]);
+    let mut first = 0;
+    for (lists, words) in schedule.pieces(items, 1 << 16) {
+        schedule.write_records(items, lists, &mut records[first..first + words]);
+        first += words;
+    }
+    assert_eq!(first, records.len(), "every list is in one piece");
     // The position and the length of the next record of each list; the length is 0 at the end.
     let mut next: Vec<(usize, usize)> =
         starts.chunks(2).map(|start| (4 * start[0] as usize, 4 * start[1] as usize)).collect();

@@ -65,6 +65,7 @@ impl Prepared {
             // The host holds all operands in single precision and, one after another, in double
             // precision.
             bytes: self.plan.bytes() + 12 * operands,
+            device_bytes: self.plan.bytes(),
             load_ns: 0.0,
             run_ns: PRODUCT_NS * self.program.work() + LAUNCH_NS * self.plan.launches.len() as f64,
         }

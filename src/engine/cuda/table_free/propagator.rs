@@ -232,6 +232,10 @@ impl<E: Executor> GpuPropagator for TableFreePropagator<E> {
         let times = (0..repeat.max(1)).map(|_| self.executor.empty_run(plan));
         median_duration(times.collect::<Option<Vec<_>>>()?)
     }
+
+    fn device_bytes(&self) -> u64 {
+        self.prepared.plan.bytes()
+    }
 }
 
 /// The entries of an operand for the evidence, in the index order of its table.

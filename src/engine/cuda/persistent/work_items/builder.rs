@@ -1,16 +1,19 @@
 //! Builds the work items of one operation.
 
+use rayon::prelude::*;
+
 use super::header::{
     BY_CLASS, COMMON_STATES, CONTINUED, DENSE, HEADER_WORDS, NO_STATE, NO_TABLE, P_EVIDENCE,
     RecordHeader, SPARSE, field,
 };
 use super::layout::{Layout, StagingBuffer};
-use super::{
-    Granularity, MAX_RECORD, NO_SOURCE, NOT_COMPUTED, SOURCE_BITS, STAGING, WorkItem, split,
-};
+use super::{Granularity, MAX_RECORD, NO_SOURCE, NOT_COMPUTED, SOURCE_BITS, STAGING, WorkItem};
 use crate::engine::cuda::persistent::costs::Cost;
 use crate::engine::cuda::persistent::operations::{Operation, Role};
-use crate::engine::cuda::persistent::sparsity::{Offsets, OperationSparsity};
+use crate::engine::cuda::persistent::parts::{
+    FactorParts, LiveProducts, MIN_PARALLEL, for_each_bit,
+};
+use crate::engine::cuda::persistent::sparsity::OperationSparsity;
 use crate::engine::cuda::persistent::tables::PEAK;
 
 /// One operation, with everything that is needed to write its records. The *factors* of the
@@ -18,16 +21,20 @@ use crate::engine::cuda::persistent::tables::PEAK;
 pub(super) struct WorkItemBuilder<'a> {
     pub(super) operation: &'a Operation,
     pub(super) sparsity: &'a OperationSparsity,
-    /// The table, indexed by row and entry.
-    pub(super) table: Option<&'a [f32]>,
+    /// The live products of each row.
+    pub(super) live: LiveProducts<'a>,
+    /// How the rows read the table, and its entries, if there is a table.
+    pub(super) table: Option<(&'a FactorParts, &'a [f32])>,
+    /// Whether rows with the same part of the table share their table entries. These rows are a
+    /// class.
+    pub(super) by_class: bool,
+    /// How the rows read each factor.
+    pub(super) factors: &'a [FactorParts],
     /// For each message that is a factor, and each entry of the message, the index of the entry in
     /// the buffer of all messages, or [`NOT_COMPUTED`].
     pub(super) messages: Vec<&'a [u32]>,
-    /// The class of each row, if rows share table entries.
-    pub(super) classes: Option<Vec<u32>>,
-    /// For each finding the index of its first weight, and the state whose weight each product
-    /// reads.
-    pub(super) findings: Vec<(usize, Offsets)>,
+    /// For each finding the index of its first weight.
+    pub(super) first_weights: Vec<usize>,
     /// For each row the index of its result, or [`NOT_COMPUTED`].
     pub(super) results: &'a [u32],
     pub(super) granularity: Granularity,
@@ -59,31 +66,6 @@ pub(super) struct RecordParts<'a> {
 }
 
 impl WorkItemBuilder<'_> {
-    /// The number of entries of a row, including entries that are always zero.
-    pub(super) fn entries_per_row(&self) -> usize {
-        self.operation.summed.entries()
-    }
-
-    /// The offsets of all factors.
-    pub(super) fn offsets(&self) -> impl Iterator<Item = &Offsets> {
-        self.sparsity.factors.iter().chain(self.findings.iter().map(|(_, offsets)| offsets))
-    }
-
-    /// Calls `visit` with the entry of each live product of `row`.
-    pub(super) fn for_each_product(&self, row: usize, mut visit: impl FnMut(usize)) {
-        let entries = self.entries_per_row();
-        if self.sparsity.is_full {
-            (0..entries).for_each(visit);
-        } else {
-            // In a computed row, the entries that live products read are computed too.
-            let is_live = |message: usize, at: usize| self.messages[message][at] != NOT_COMPUTED;
-            self.sparsity.for_each_product(row, entries, self.table, is_live, |entry| {
-                visit(entry);
-                true
-            });
-        }
-    }
-
     /// The work items of the operation: sparse ones if these are estimated to cost less than dense
     /// ones, or if a row does not fit into a dense work item. Rows of dense work items are in their
     /// order or in tiles, whichever is estimated to cost less.
@@ -92,16 +74,10 @@ impl WorkItemBuilder<'_> {
             return vec![];
         }
         let entries = self.row_entries();
-        if !self.dense_row_fits(&entries) || self.sparse_costs_less(&entries) {
-            return self.sparse();
-        }
-        let in_order = self.dense(&entries, None, self.sparsity.rows.clone());
-        match self.tiled(&entries) {
-            None => in_order,
-            Some((tiles, rows)) => {
-                let tiled = self.dense(&entries, Some(tiles), rows);
-                if dense_cost(&tiled) < dense_cost(&in_order) { tiled } else { in_order }
-            }
+        if self.dense_row_fits(&entries) && !self.sparse_costs_less(&entries) {
+            self.dense(&entries)
+        } else {
+            self.sparse()
         }
     }
 
@@ -128,23 +104,27 @@ impl WorkItemBuilder<'_> {
 
     /// The entries that have a live product in at least one computed row.
     fn row_entries(&self) -> RowEntries {
-        let width = self.entries_per_row();
-        let mut used = vec![self.sparsity.is_full; width];
-        if !self.sparsity.is_full {
-            for &row in &self.sparsity.rows {
-                self.for_each_product(row as usize, |entry| used[entry] = true);
-            }
+        let live = &self.live;
+        let none = || vec![0; live.words()];
+        let or = |mut used: Vec<u64>, words: &mut dyn Iterator<Item = u64>| {
+            used.iter_mut().zip(words).for_each(|(used, word)| *used |= word);
+            used
+        };
+        let rows = if live.are_all() { &self.sparsity.rows[..1] } else { &self.sparsity.rows };
+        let used = rows
+            .par_iter()
+            .with_min_len(MIN_PARALLEL)
+            .fold(none, |used, &row| or(used, &mut (0..live.words()).map(|n| live.word(row, n))))
+            .reduce(none, |used, others| or(used, &mut others.into_iter()));
+        let mut entries: Vec<u32> = Vec::new();
+        for (n, &word) in used.iter().enumerate() {
+            for_each_bit(word, |bit| entries.push((64 * n + bit) as u32));
         }
-        let entries: Vec<u32> = (0..width as u32).filter(|&i| used[i as usize]).collect();
         let (mut numbers, mut offsets) = (Vec::new(), Vec::new());
-        for factor in self.offsets() {
-            let all: Vec<u32> = entries.iter().map(|&i| factor.entries[i as usize]).collect();
-            let mut distinct = all.clone();
-            distinct.sort_unstable();
-            distinct.dedup();
-            let number =
-                |offset| distinct.binary_search(offset).expect("an offset of the factor") as u32;
-            numbers.push(all.iter().map(number).collect());
+        for factor in self.factors {
+            let (distinct, number) =
+                distinct(entries.iter().map(|&entry| factor.entries[entry as usize]));
+            numbers.push(number);
             offsets.push(distinct);
         }
         RowEntries { entries, numbers, offsets }
@@ -166,7 +146,7 @@ impl WorkItemBuilder<'_> {
 
     /// Number of pairs of findings, formed as pairs of messages are.
     fn finding_pairs(&self) -> usize {
-        self.findings.len().div_ceil(2)
+        self.first_weights.len().div_ceil(2)
     }
 
     /// Number of pairs of factors.
@@ -181,19 +161,26 @@ impl WorkItemBuilder<'_> {
                 NOT_COMPUTED => NO_SOURCE | (f as u32) << SOURCE_BITS,
                 index => index | (f as u32) << SOURCE_BITS,
             },
-            Some(finding) => (self.findings[finding].0 + at) as u32,
+            Some(finding) => (self.first_weights[finding] + at) as u32,
         }
     }
 
-    /// The bits of the table entry of `row` and `entry`.
-    pub(super) fn table_bits(&self, table: &[f32], row: u32, entry: u32) -> u32 {
-        table[row as usize * self.entries_per_row() + entry as usize].to_bits()
+    /// The bits of the table entries of `entries` of `row`; `None` if there is no table.
+    pub(super) fn table_bits(
+        &self,
+        row: u32,
+        entries: &[u32],
+    ) -> Option<impl Iterator<Item = u32>> {
+        let (parts, values) = self.table?;
+        let offset = parts.offset(row);
+        let value = move |&entry: &u32| values[(offset + parts.entries[entry as usize]) as usize];
+        Some(entries.iter().map(move |entry| value(entry).to_bits()))
     }
 
     /// Whether each row has table entries of its own: there is a table, and rows are not in
     /// classes.
     pub(super) fn has_own_entries(&self) -> bool {
-        self.table.is_some() && self.classes.is_none()
+        self.table.is_some() && !self.by_class
     }
 
     /// Number of words of the stream per product that are table entries: 0 or 1.
@@ -206,20 +193,24 @@ impl WorkItemBuilder<'_> {
         Cost::sum_time(layout.passes * layout.steps, self.pairs())
     }
 
-    /// The record with these parts. `kernels/record.cuh` describes its words.
-    pub(super) fn record(&self, parts: RecordParts<'_>) -> Vec<u32> {
-        let mut header = self.header(&parts);
-        let mut record = header.to_words().to_vec();
-        record.extend(parts.staging.into_iter().flat_map(|staging| &staging.sources));
-        record.extend(parts.list.unwrap_or_default());
-        record.extend(parts.row_words);
-        record.resize(record.len().next_multiple_of(4), 0);
-        record.extend(parts.stream);
-        record.resize(record.len().next_multiple_of(4), 0);
-        debug_assert!(record.len() <= MAX_RECORD);
-        header.words = field(record.len());
-        record[..HEADER_WORDS].copy_from_slice(&header.to_words());
-        record
+    /// Appends the record with these parts to `records`. `kernels/record.cuh` describes its words.
+    pub(super) fn add_record(&self, records: &mut Vec<u32>, parts: RecordParts<'_>) {
+        let sources = parts.staging.map_or(&[][..], |staging| &staging.sources);
+        let list = parts.list.as_deref().unwrap_or_default();
+        let before_stream = HEADER_WORDS + sources.len() + list.len() + parts.row_words.len();
+        let stream_start = before_stream.next_multiple_of(4);
+        let words = (stream_start + parts.stream.len()).next_multiple_of(4);
+        debug_assert!(words <= MAX_RECORD);
+        let header = RecordHeader { words: field(words), ..self.header(&parts) };
+        let first = records.len();
+        records.reserve_exact(words);
+        records.extend(header.to_words());
+        records.extend(sources);
+        records.extend(list);
+        records.extend(&parts.row_words);
+        records.resize(first + stream_start, 0);
+        records.extend(&parts.stream);
+        records.resize(first + words, 0);
     }
 
     /// The header of the record with these parts, in which the length of the record is still zero.
@@ -233,7 +224,7 @@ impl WorkItemBuilder<'_> {
         let form = kind
             | flag(parts.staging.is_none(), CONTINUED)
             | flag(self.table.is_none(), NO_TABLE)
-            | flag(self.classes.is_some() && !is_sparse, BY_CLASS)
+            | flag(self.by_class && !is_sparse, BY_CLASS)
             | flag(self.operation.result == Role::PEvidence, P_EVIDENCE);
         let messages = self.messages.len();
         let state = |n: usize| parts.common_states.get(n).copied().unwrap_or(NO_STATE);
@@ -284,18 +275,22 @@ impl WorkItemBuilder<'_> {
         let messages = self.messages.len();
         let (first, end) = match n.checked_sub(self.message_pairs()) {
             None => (2 * n, messages),
-            Some(n) => (messages + 2 * n, messages + self.findings.len()),
+            Some(n) => (messages + 2 * n, messages + self.first_weights.len()),
         };
         let address = |f: usize| if f < end { address(f) } else { 0 };
         address(first) | address(first + 1) << 16
     }
 }
 
-/// The estimated cost of dense work items, as a multiple of the time to read one word: the message
-/// words that are read, and an overhead for each work item and each record.
-fn dense_cost(items: &[WorkItem]) -> u32 {
-    let overhead = |item: &WorkItem| 280 + 120 * split(&item.records).count() as u32;
-    items.iter().map(|item| item.message_words() + overhead(item)).sum()
+/// The distinct elements of `all` in ascending order, and the position of each element among them.
+pub(super) fn distinct(all: impl Iterator<Item = u32> + Clone) -> (Vec<u32>, Vec<u32>) {
+    let mut distinct: Vec<u32> = all.clone().collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let position =
+        |element| distinct.binary_search(&element).expect("one of the distinct elements") as u32;
+    let positions = all.map(position).collect();
+    (distinct, positions)
 }
 
 /// The exponent to which the largest entry of each message is scaled if a product has `messages`

@@ -2,11 +2,53 @@
 //! dense work item, the same entries of all rows are summed. [`records`](super::records) writes the
 //! records.
 
-use super::builder::{RowEntries, WorkItemBuilder};
-use super::layout::{Numbering, StagingBuffer, sort_and_renumber, upper_bound};
+use std::borrow::Cow;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::builder::{RowEntries, WorkItemBuilder, distinct};
+use super::layout::{Numbering, StagingBuffer};
 use super::records::DenseForm;
-use super::{HEADER_WORDS, MAX_RECORD, MESSAGE_ALIGNMENT, STAGING, WARP, WorkItem};
+use super::{HEADER_WORDS, MAX_RECORD, MESSAGE_ALIGNMENT, NOT_COMPUTED, STAGING, WARP, WorkItem};
+use crate::engine::cuda::persistent::parts::FactorParts;
 use crate::network::VariableId;
+
+/// Minimum number of work items that are worth a task of their own on another thread. It affects
+/// only speed.
+pub(super) const MIN_PARALLEL_ITEMS: usize = 8;
+
+/// Which rows form each dense work item of an operation.
+struct DensePlan<'a> {
+    /// All computed rows, item after item.
+    rows: Cow<'a, [u32]>,
+    items: Vec<PlannedItem>,
+}
+
+/// The rows of a dense work item.
+struct PlannedItem {
+    /// Where the rows are among the rows of the plan.
+    rows: Range<usize>,
+    /// Number of rows of each record.
+    records: Vec<usize>,
+    /// Number of message words in the staging buffer.
+    message_words: usize,
+}
+
+/// Number of words of the staging buffer, including padding.
+#[derive(Clone, Copy, Default)]
+struct StagedWords {
+    messages: usize,
+    all: usize,
+}
+
+/// The rows in tiles.
+pub(super) struct Tiles {
+    /// The rows, tile after tile.
+    rows: Vec<u32>,
+    /// The position in `rows` at which each tile ends.
+    ends: Vec<usize>,
+}
 
 /// A dense work item, before its records are written.
 ///
@@ -23,25 +65,15 @@ pub(super) struct DenseItem<'a> {
     pub(super) staging: StagingBuffer,
 }
 
-/// The distinct parts of the rows that were collected for a work item.
-struct CollectedParts {
-    /// For each factor the offset of each distinct part, in the order in which the parts first
-    /// occur.
-    offsets: Vec<Vec<u32>>,
-    /// For each factor and row the position in `offsets` of the row's part.
-    row_parts: Vec<Vec<u32>>,
-}
-
 impl WorkItemBuilder<'_> {
     /// Divides the rows into tiles. The rows of a tile share more parts than consecutive rows do.
-    /// Returns the tile number of each row, and the rows, tile by tile, both in the same order;
     /// `None` if tiles do not pay off.
     ///
     /// Two groups of row variables are formed, each of neighbouring variables that are in the same
     /// factors. Group b ends with the last variable of the row index, and group a ends where group
     /// b begins. A tile covers consecutive combinations of states of each group, and one
     /// combination of states of all other row variables.
-    pub(super) fn tiled(&self, entries: &RowEntries) -> Option<(Vec<usize>, Vec<u32>)> {
+    fn tiles(&self, entries: &RowEntries) -> Option<Tiles> {
         let (target, _) = self.target_entries(self.sparsity.rows.len() * entries.entries.len());
         let membership = |variable: VariableId| -> Vec<bool> {
             let factors = self.operation.factors.iter().map(|(_, scope)| scope.contains(variable));
@@ -60,20 +92,21 @@ impl WorkItemBuilder<'_> {
         }
         let [(in_b, b), (in_a, a)] = groups.as_slice() else { return None };
         let (tile_a, tile_b) = self.best_tile(entries, target, (in_a, *a), (in_b, *b))?;
-        // The position of the tile of a row: other variables, then group a, then group b.
-        let tile_key = |row: u32| {
-            let (before_b, state_b) = (row as usize / b, row as usize % b);
-            (before_b / a, before_b % a / tile_a, state_b / tile_b)
-        };
-        let mut rows: Vec<_> = self.sparsity.rows.iter().map(|&row| (tile_key(row), row)).collect();
-        rows.sort_unstable();
-        let mut tile = 0;
-        let mut tiles = Vec::with_capacity(rows.len());
-        for n in 0..rows.len() {
-            tile += usize::from(n > 0 && rows[n].0 != rows[n - 1].0);
-            tiles.push(tile);
+        let mut tiles = Tiles { rows: Vec::with_capacity(self.sparsity.rows.len()), ends: vec![] };
+        for others in 0..self.results.len() / (a * b) {
+            for first_a in (0..*a).step_by(tile_a) {
+                for first_b in (0..*b).step_by(tile_b) {
+                    for state_a in first_a..*a.min(&(first_a + tile_a)) {
+                        let row = (others * a + state_a) * b;
+                        let tile_row = row + first_b..row + *b.min(&(first_b + tile_b));
+                        let computed = tile_row.filter(|&r| self.results[r] != NOT_COMPUTED);
+                        tiles.rows.extend(computed.map(|row| row as u32));
+                    }
+                    tiles.ends.push(tiles.rows.len());
+                }
+            }
         }
-        Some((tiles, rows.into_iter().map(|(_, row)| row).collect()))
+        Some(tiles)
     }
 
     /// The numbers of states of groups a and b in the cheapest tile; `None` if no tile fits, or if
@@ -120,57 +153,78 @@ impl WorkItemBuilder<'_> {
         best.filter(|&(tile_a, tile_b)| tile_a > 1 && tile_b < b)
     }
 
-    /// The dense work items of `rows`, which take the rows in the given order. `tiles`: the tile of
-    /// each row, if the rows are in tiles. Rows of different tiles are in different work items.
-    pub(super) fn dense(
+    /// The dense work items of the operation, with the rows in their order or in tiles.
+    pub(super) fn dense(&self, entries: &RowEntries) -> Vec<WorkItem> {
+        let form = DenseForm::new(self, entries, self.sparsity.rows.len());
+        let in_order = || self.plan(entries, &form, Cow::Borrowed(&self.sparsity.rows), None);
+        let tiled = || {
+            let Tiles { rows, ends } = self.tiles(entries)?;
+            Some(self.plan(entries, &form, Cow::Owned(rows), Some(&ends)))
+        };
+        let (in_order, tiled) = rayon::join(in_order, tiled);
+        let plan = tiled.filter(|tiled| tiled.cost() < in_order.cost()).unwrap_or(in_order);
+        let write = |item: &PlannedItem| {
+            let rows = &plan.rows[item.rows.clone()];
+            self.write_records(entries, &form, &self.dense_item(entries, rows), &item.records)
+        };
+        plan.items.par_iter().with_min_len(MIN_PARALLEL_ITEMS).map(write).collect()
+    }
+
+    /// Divides `rows` into work items, which take the rows in the given order. `tile_ends`: the
+    /// position at which each tile ends, if the rows are in tiles. Rows of different tiles are in
+    /// different work items.
+    fn plan<'a>(
         &self,
         entries: &RowEntries,
-        tiles: Option<Vec<usize>>,
-        rows: Vec<u32>,
-    ) -> Vec<WorkItem> {
-        let form = DenseForm::new(self, entries, rows.len());
-        let mut numbers: Vec<Numbering> =
-            self.offsets().map(|offsets| Numbering::new(upper_bound(&offsets.rows))).collect();
+        form: &DenseForm,
+        rows: Cow<'a, [u32]>,
+        tile_ends: Option<&[usize]>,
+    ) -> DensePlan<'a> {
+        let mut parts: Vec<Numbering> =
+            self.factors.iter().map(|factor| Numbering::new(factor.len())).collect();
+        let classes = if self.by_class { self.table.map(|(parts, _)| parts) } else { None };
+        let mut class_numbers = Numbering::new(classes.map_or(0, FactorParts::len));
+        let mut tile_ends = tile_ends.map(|ends| ends.iter().copied().peekable());
         let mut items = Vec::new();
         let mut first = 0;
         while first < rows.len() {
-            let candidates = match &tiles {
-                Some(tiles) => tiles[first..].iter().take_while(|&&t| t == tiles[first]).count(),
-                None => form.rows_of_item(rows.len() - first).min(rows.len() - first),
+            let end = match &mut tile_ends {
+                Some(ends) => {
+                    while ends.next_if(|&end| end <= first).is_some() {}
+                    ends.peek().copied().unwrap_or(rows.len())
+                }
+                None => rows.len().min(first + form.rows_of_item(rows.len() - first)),
             };
-            let candidates = &rows[first..first + candidates];
-            let (count, parts) = self.collect(entries, &form, candidates, &mut numbers);
-            let item = self.dense_item(entries, &candidates[..count], parts);
-            items.push(self.write_records(entries, &form, &item));
+            let (count, staged) = self.fitting_rows(entries, form, &rows[first..end], &mut parts);
+            let of_item = &rows[first..first + count];
+            let class = |row: u32| Some(classes?.part(row) as u32);
+            items.push(PlannedItem {
+                rows: first..first + count,
+                records: form.rows_of_records(of_item, staged.all, class, &mut class_numbers),
+                message_words: staged.messages,
+            });
             first += count;
         }
-        items
+        DensePlan { rows, items }
     }
 
-    /// Takes as many of the first `rows` as fit into one work item, but at least one row. Returns
-    /// the number of these rows, and their parts. `numbers`: for each factor a numbering of
-    /// offsets.
-    fn collect(
+    /// How many of the first `rows` fit into one work item, at least one, and how many words they
+    /// stage. `parts`: for each factor a numbering of its parts.
+    fn fitting_rows(
         &self,
         entries: &RowEntries,
         form: &DenseForm,
         rows: &[u32],
-        numbers: &mut [Numbering],
-    ) -> (usize, CollectedParts) {
+        parts: &mut [Numbering],
+    ) -> (usize, StagedWords) {
         let messages = self.messages.len();
-        numbers.iter_mut().for_each(Numbering::clear);
-        let mut parts = CollectedParts {
-            offsets: vec![vec![]; numbers.len()],
-            row_parts: vec![vec![]; numbers.len()],
-        };
-        let mut count = 0;
-        for &row in rows {
-            let row = row as usize;
+        parts.iter_mut().for_each(Numbering::clear);
+        let mut fitting = StagedWords::default();
+        for (count, &row) in rows.iter().enumerate() {
             let (mut message_words, mut finding_words) = (0, 0);
-            let mut parts_of_row = Vec::new();
-            for (f, offsets) in self.offsets().enumerate() {
-                parts_of_row.push(numbers[f].number(offsets.rows[row] as usize));
-                let words = numbers[f].count * entries.offsets[f].len();
+            for (f, (factor, parts)) in self.factors.iter().zip(parts.iter_mut()).enumerate() {
+                parts.number(factor.part(row));
+                let words = parts.count * entries.offsets[f].len();
                 if f < messages {
                     message_words += words.next_multiple_of(32);
                 } else {
@@ -178,60 +232,65 @@ impl WorkItemBuilder<'_> {
                 }
             }
             let staged = message_words + finding_words.next_multiple_of(32);
-            // The first record has all sources, but needs only one row if other records can follow.
-            let rows_in_first = if form.splits { 1 } else { count + 1 };
-            let is_full = staged > STAGING || form.words(rows_in_first, 1, staged) > MAX_RECORD;
-            if count > 0 && is_full {
-                break;
-            }
-            for (f, offsets) in self.offsets().enumerate() {
-                let (part, is_new) = parts_of_row[f];
-                parts.row_parts[f].push(part as u32);
-                if is_new {
-                    parts.offsets[f].push(offsets.rows[row]);
+            if count == 1 || count > 1 && (staged != fitting.all || !form.splits) {
+                // The first record has all sources, but needs only one row if other records can
+                // follow.
+                let rows_in_first = if form.splits { 1 } else { count + 1 };
+                if staged > STAGING || form.words(rows_in_first, 1, staged) > MAX_RECORD {
+                    return (count, fitting);
                 }
             }
-            count += 1;
+            fitting = StagedWords { messages: message_words, all: staged };
         }
-        (count, parts)
+        (rows.len(), fitting)
     }
 
-    /// The work item of the collected `rows`, whose parts are staged in the order of their offsets.
-    fn dense_item<'a>(
-        &self,
-        entries: &RowEntries,
-        rows: &'a [u32],
-        parts: CollectedParts,
-    ) -> DenseItem<'a> {
+    /// The work item of `rows`, whose parts are staged in the order of their offsets.
+    fn dense_item<'a>(&self, entries: &RowEntries, rows: &'a [u32]) -> DenseItem<'a> {
         let messages = self.messages.len();
-        let CollectedParts { mut offsets, mut row_parts } = parts;
-        for (offsets, row_parts) in offsets.iter_mut().zip(&mut row_parts) {
-            let new_positions = sort_and_renumber(offsets);
-            row_parts.iter_mut().for_each(|part| *part = new_positions[*part as usize]);
-        }
-        let mut strides = Vec::new();
+        let (mut row_parts, mut strides) = (Vec::new(), Vec::new());
         let mut staging = StagingBuffer::default();
-        for (f, parts) in offsets.iter().enumerate() {
+        for (f, factor) in self.factors.iter().enumerate() {
+            let (parts, of_rows) = distinct(rows.iter().map(|&row| factor.offset(row)));
+            row_parts.push(of_rows);
             staging.begin(f, messages);
             let entries = &entries.offsets[f];
-            let source = |part: &u32, entry: &u32| self.source(f, (part + entry) as usize);
-            let by_part: Vec<u32> =
-                parts.iter().flat_map(|p| entries.iter().map(move |e| source(p, e))).collect();
-            let by_entry: Vec<u32> =
-                entries.iter().flat_map(|e| parts.iter().map(move |p| source(p, e))).collect();
+            let by_part: Vec<u32> = (parts.iter())
+                .flat_map(|part| entries.iter().map(move |entry| part + entry))
+                .map(|at| self.source(f, at as usize))
+                .collect();
             // Chooses the order that reads fewer sectors of the cache.
-            let sources = if sectors(&by_entry) < sectors(&by_part) {
+            let by_entry = by_entry(&by_part, entries.len());
+            if by_entry.as_ref().is_some_and(|by_entry| sectors(by_entry) < sectors(&by_part)) {
                 strides.push((1, parts.len()));
-                by_entry
+                staging.sources.extend(by_entry.unwrap_or_default());
             } else {
                 strides.push((entries.len(), 1));
-                by_part
-            };
-            sources.into_iter().for_each(|source| staging.push(source));
+                staging.sources.extend(by_part);
+            }
         }
         staging.end(messages);
         DenseItem { rows, row_parts, strides, staging }
     }
+}
+
+impl DensePlan<'_> {
+    /// The estimated cost of the work items, as a multiple of the time to read one word: the
+    /// message words that are read, and an overhead for each work item and each record.
+    fn cost(&self) -> usize {
+        let cost = |item: &PlannedItem| item.message_words + 280 + 120 * item.records.len();
+        self.items.iter().map(cost).sum()
+    }
+}
+
+/// The sources `by_part`, which are ordered by part and have `entries` entries for each, ordered by
+/// entry; `None` if the order is the same.
+fn by_entry(by_part: &[u32], entries: usize) -> Option<Vec<u32>> {
+    if entries == 1 || entries == by_part.len() {
+        return None;
+    }
+    let of_entry = |entry| by_part[entry..].iter().step_by(entries).copied();
+    Some((0..entries).flat_map(of_entry).collect())
 }
 
 /// An estimate of the number of cache sectors that are read for these sources: the number of pairs

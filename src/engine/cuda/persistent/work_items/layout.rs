@@ -37,12 +37,18 @@ impl Layout {
         self.threads / self.lanes
     }
 
-    /// The index in the stream of the first word for entry `i` of row number `row` of the record,
-    /// if each thread has `width` words per step.
-    pub(super) fn stream_word(self, row: usize, i: usize, width: usize) -> usize {
+    /// For the first `entries` entries of row number `row` of the record, the index in the stream
+    /// of the first word, if each thread has `width` words per step.
+    pub(super) fn stream_words(
+        self,
+        row: usize,
+        entries: usize,
+        width: usize,
+    ) -> impl Iterator<Item = usize> + Clone {
         let (pass, row) = (row / self.rows_per_pass(), row % self.rows_per_pass());
-        let step = pass * self.steps + i / self.lanes;
-        step * width * self.threads + row * self.lanes + i % self.lanes
+        let first = pass * self.steps * width * self.threads + row * self.lanes;
+        let steps = (0..self.steps).map(move |step| first + step * width * self.threads);
+        steps.flat_map(move |first| first..first + self.lanes).take(entries)
     }
 
     /// Distance in words, in the stream, between the first table entries of two neighbouring
@@ -99,16 +105,6 @@ impl Numbering {
     }
 }
 
-/// Sorts `distinct`, and returns the new position of the element at each old position.
-pub(super) fn sort_and_renumber(distinct: &mut [u32]) -> Vec<u32> {
-    let mut order: Vec<usize> = (0..distinct.len()).collect();
-    order.sort_unstable_by_key(|&old| distinct[old]);
-    let mut new_positions = vec![0; order.len()];
-    order.iter().enumerate().for_each(|(new, &old)| new_positions[old] = new as u32);
-    distinct.sort_unstable();
-    new_positions
-}
-
 /// The sources of the words of a staging buffer: messages, each beginning at a multiple of 32
 /// words, then findings.
 #[derive(Default)]
@@ -134,10 +130,6 @@ impl StagingBuffer {
         self.starts.push(self.sources.len());
     }
 
-    pub(super) fn push(&mut self, source: u32) {
-        self.sources.push(source);
-    }
-
     /// Adds words that are not loaded, up to a multiple of 32 words.
     fn pad(&mut self) {
         let padded = self.sources.len().next_multiple_of(32);
@@ -151,9 +143,4 @@ impl StagingBuffer {
             self.message_words = self.sources.len();
         }
     }
-}
-
-/// One more than the largest of `offsets`; 1 if there are no offsets.
-pub(super) fn upper_bound(offsets: &[u32]) -> usize {
-    offsets.iter().max().map_or(1, |&largest| largest as usize + 1)
 }

@@ -25,14 +25,16 @@ pub(super) use self::header::{
 };
 pub(super) use self::header::{HEADER_WORDS, RecordHeader};
 pub(super) use self::report::Report;
-use crate::network::{Network, VariableId};
-use crate::potential::{Odometer, Scope};
+use crate::network::Network;
+use crate::potential::Scope;
 use crate::propagation::{CompiledNetwork, Posteriors};
 
 use super::costs::Cost;
 use super::operations::{Operation, Operations, Role};
+use super::parts::{FactorParts, LiveProducts};
 use super::schedule::earliest_ends;
-use super::sparsity::{Sparsity, state_offsets, table};
+use super::sparsity::Sparsity;
+use super::tables::PotentialTable;
 
 // The constants from here to NO_SOURCE are shared with `kernels/persistent.cu` and
 // `kernels/record.cuh`: tests compare them.
@@ -156,31 +158,6 @@ pub(super) struct WorkItems {
     pub is_possible: bool,
 }
 
-/// The copies of potentials that the operations read: for each copy the number of the potential,
-/// and the scope of the copy. Also returns, for each operation, the index at which its copy begins
-/// if all copies are stored one after another; `None` if the operation reads no potential.
-pub(super) fn table_copies(
-    network: &Network,
-    operations: &Operations,
-) -> (Vec<(usize, Scope)>, Vec<Option<usize>>) {
-    let mut known = std::collections::HashMap::new();
-    let (mut copies, mut entries) = (Vec::new(), 0);
-    let start_of_copy = |operation: &Operation| {
-        let potential = operation.potential?;
-        let (rows, summed) = (operation.rows.variables(), operation.summed.variables());
-        let order: Vec<VariableId> = rows.iter().chain(summed).copied().collect();
-        Some(*known.entry((potential, order.clone())).or_insert_with(|| {
-            let scope = Scope::of(network, order);
-            let start = entries;
-            entries += scope.entries();
-            copies.push((potential, scope));
-            start
-        }))
-    };
-    let starts = operations.all.iter().map(start_of_copy).collect();
-    (copies, starts)
-}
-
 /// Where the results of all operations are stored.
 struct ResultIndices {
     /// For each operation and row the index of the row's result in the buffer of all messages, or
@@ -214,44 +191,33 @@ impl ResultIndices {
 }
 
 impl WorkItems {
-    /// The work items of all `operations`. `starts`: where the table of each operation begins in
-    /// `tables`. `None` if there are too many message entries or states for a source, or if the
-    /// records have 2^32 or more words in total.
+    /// The work items of all `operations`. `tables`: the table of each potential. `None` if there
+    /// are too many message entries or states for a source, or if the records have 2^32 or more
+    /// words in total.
     pub fn new(
         compiled: &CompiledNetwork,
         operations: &Operations,
-        starts: &[Option<usize>],
-        tables: &[f32],
+        tables: &[PotentialTable],
     ) -> Option<Self> {
         let network = compiled.network();
-        let sparsity = Sparsity::new(operations, starts, tables);
+        let sparsity = Sparsity::new(network, operations, tables);
         let products = sparsity.operations.iter().map(|operation| operation.products).sum();
-        let granularity = Granularity::of(products);
         let first_states = Posteriors::offsets(network);
         let states = *first_states.last().unwrap_or(&0);
         let results = ResultIndices::new(operations, &sparsity)?;
         if results.messages >= NO_SOURCE as usize || states >= NO_SOURCE as usize {
             return None;
         }
-        let build = |index: usize| -> Vec<WorkItem> {
-            let operation = &operations.all[index];
-            let messages = operation.factors.iter().map(|(f, _)| results.rows[*f].as_slice());
-            let findings = operation.findings.iter();
-            let findings =
-                findings.map(|&v| (first_states[v.index()], state_offsets(operation, v)));
-            let builder = WorkItemBuilder {
-                operation,
-                sparsity: &sparsity.operations[index],
-                table: table(starts[index], operation, tables),
-                messages: messages.collect(),
-                classes: classes(network, operations, operation),
-                findings: findings.collect(),
-                results: &results.rows[index],
-                granularity,
-                first_states: &first_states,
-            };
-            builder.build()
+        let context = BuildContext {
+            network,
+            operations,
+            tables,
+            sparsity: &sparsity,
+            results: &results,
+            granularity: Granularity::of(products),
+            first_states: &first_states,
         };
+        let build = |index: usize| context.build(index);
         let built: Vec<_> = (0..operations.all.len()).into_par_iter().map(build).collect();
         let inputs = |operation: &Operation| operation.factors.iter().map(|(f, _)| *f).collect();
         let mut items = Self {
@@ -292,6 +258,67 @@ impl WorkItems {
     }
 }
 
+/// What the work items of all operations are built from.
+struct BuildContext<'a> {
+    network: &'a Network,
+    operations: &'a Operations,
+    /// The table of each potential.
+    tables: &'a [PotentialTable],
+    sparsity: &'a Sparsity,
+    results: &'a ResultIndices,
+    granularity: Granularity,
+    /// The number of the first state of each variable in the numbering of all states.
+    first_states: &'a [usize],
+}
+
+impl BuildContext<'_> {
+    /// The work items of operation `index`.
+    fn build(&self, index: usize) -> Vec<WorkItem> {
+        let (network, operation) = (self.network, &self.operations.all[index]);
+        let sparsity = &self.sparsity.operations[index];
+        let parts = |scope: &Scope| FactorParts::new(network, operation, scope);
+        let findings = operation.findings.iter().map(|&v| parts(&Scope::of(network, [v])));
+        let factors = operation.factors.iter().map(|(_, scope)| parts(scope));
+        let factors: Vec<FactorParts> = factors.chain(findings).collect();
+        let table = operation.potential.map(|potential| &self.tables[potential]);
+        let table_parts = table.map(|table| parts(&table.scope));
+        let messages = operation.factors.iter().map(|(f, _)| self.results.rows[*f].as_slice());
+        let messages: Vec<&[u32]> = messages.collect();
+        let mut live = LiveProducts::all(operation.summed.entries());
+        if !sparsity.is_full {
+            // In a computed row, the entries that live products read are computed too.
+            for (factor, message) in factors.iter().zip(&messages) {
+                if message.contains(&NOT_COMPUTED) {
+                    live.restrict(factor, |at| message[at] != NOT_COMPUTED);
+                }
+            }
+            if let (Some(parts), Some(table)) = (&table_parts, table)
+                && table.has_zeros
+            {
+                live.restrict(parts, |at| table.values[at] != 0.0);
+            }
+        }
+        let classes = table_parts.as_ref().map(FactorParts::len);
+        let rows = operation.rows.entries();
+        let builder = WorkItemBuilder {
+            operation,
+            sparsity,
+            live,
+            table: table_parts.as_ref().zip(table.map(|table| table.values.as_slice())),
+            by_class: classes.is_some_and(|classes| MIN_ROWS_PER_CLASS * classes <= rows),
+            factors: &factors,
+            messages,
+            first_weights: (operation.findings.iter())
+                .map(|variable| self.first_states[variable.index()])
+                .collect(),
+            results: &self.results.rows[index],
+            granularity: self.granularity,
+            first_states: self.first_states,
+        };
+        builder.build()
+    }
+}
+
 /// The posteriors in the order in which their operations end: for each the numbers of the operation
 /// and of the variable. `ends`: when each operation ends.
 fn posteriors_by_end(operations: &Operations, ends: &[u64]) -> Vec<(usize, usize)> {
@@ -302,21 +329,6 @@ fn posteriors_by_end(operations: &Operations, ends: &[u64]) -> Vec<(usize, usize
     let mut posteriors: Vec<_> = operations.all.iter().enumerate().filter_map(posterior).collect();
     posteriors.sort_unstable();
     posteriors.into_iter().map(|(_, posterior)| posterior).collect()
-}
-
-/// The class of each row of `operation`; `None` if the operation has no potential, or so many
-/// classes that they do not pay off. Rows are in the same class if they agree in the variables of
-/// the potential, because they then have the same table entries.
-fn classes(network: &Network, operations: &Operations, operation: &Operation) -> Option<Vec<u32>> {
-    let variables = operations.potentials[operation.potential?].variables.iter().copied();
-    let scope = Scope::of(network, variables);
-    let rows = operation.rows.entries();
-    let row_variables = operation.rows.variables().iter().zip(operation.rows.cardinalities());
-    let in_potential = row_variables.filter(|(variable, _)| scope.contains(**variable));
-    let classes: usize = in_potential.map(|(_, &states)| states).product();
-    let class_of_rows = Odometer::new(&operation.rows, &scope).take(rows);
-    (MIN_ROWS_PER_CLASS * classes <= rows)
-        .then(|| class_of_rows.map(|class| class as u32).collect())
 }
 
 /// Splits the words of a work item into its records.

@@ -1,11 +1,10 @@
 //! The records of a dense work item.
 
-use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::builder::{RecordParts, RowEntries, WorkItemBuilder};
+use super::builder::{RecordParts, RowEntries, WorkItemBuilder, distinct};
 use super::dense::DenseItem;
-use super::layout::Layout;
+use super::layout::{Layout, Numbering};
 use super::{MAX_RECORD, NOT_COMPUTED, THREADS, WorkItem};
 
 /// How the rows of an operation are divided among dense work items, their records, and threads.
@@ -33,7 +32,7 @@ impl DenseForm {
     pub(super) fn new(builder: &WorkItemBuilder<'_>, entries: &RowEntries, rows: usize) -> Self {
         let width = entries.entries.len();
         let (item_entries, record_entries) = builder.target_entries(rows * width);
-        let by_class = builder.classes.is_some();
+        let by_class = builder.by_class;
         Self {
             width,
             item_entries,
@@ -79,13 +78,33 @@ impl DenseForm {
         (entries / (THREADS * layout.steps)).max(1) * layout.rows_per_pass()
     }
 
-    /// Number of rows of the next record, which holds the first of the remaining `rows`. `class`
-    /// returns the class of a row, if rows are in classes. `staged`: the number of sources if the
-    /// record is the first of its work item; otherwise 0.
+    /// The number of rows of each record of the work item of `rows`. `staged`: the number of
+    /// sources. `class` returns the class of a row, if rows are in classes, which `classes` numbers.
+    pub(super) fn rows_of_records(
+        &self,
+        rows: &[u32],
+        staged: usize,
+        class: impl Fn(u32) -> Option<u32>,
+        classes: &mut Numbering,
+    ) -> Vec<usize> {
+        let mut counts = Vec::new();
+        let (mut rest, mut staged) = (rows, staged);
+        while !rest.is_empty() {
+            let count = self.rows_of_record(rest, &class, classes, staged);
+            counts.push(count);
+            (rest, staged) = (&rest[count..], 0);
+        }
+        counts
+    }
+
+    /// Number of rows of the next record, which holds the first of the remaining `rows`. `staged`:
+    /// the number of sources if the record is the first of its work item; otherwise 0. For `class`
+    /// and `classes` see [`Self::rows_of_records`].
     fn rows_of_record(
         &self,
         rows: &[u32],
         class: impl Fn(u32) -> Option<u32>,
+        classes: &mut Numbering,
         staged: usize,
     ) -> usize {
         if !self.splits {
@@ -93,13 +112,15 @@ impl DenseForm {
         }
         let most = self.rows_in_passes(self.record_entries, rows.len()).min(rows.len());
         // The number of classes of the first row, of the first two rows, and so on.
-        let mut seen = HashSet::new();
-        let classes = rows[..most].iter().map(|&row| {
-            seen.extend(class(row));
-            seen.len()
+        classes.clear();
+        let counts = rows[..most].iter().map(|&row| {
+            if let Some(class) = class(row) {
+                classes.number(class as usize);
+            }
+            classes.count
         });
-        let classes: Vec<usize> = classes.collect();
-        let fits = |rows: usize| self.words(rows, classes[rows - 1], staged) <= MAX_RECORD;
+        let counts: Vec<usize> = counts.collect();
+        let fits = |rows: usize| self.words(rows, counts[rows - 1], staged) <= MAX_RECORD;
         let fitting = bisect(most, fits);
         if staged > 0 {
             // The first record also has the sources, so it may have space for fewer rows.
@@ -128,37 +149,35 @@ fn bisect(most: usize, fits: impl Fn(usize) -> bool) -> usize {
 }
 
 impl WorkItemBuilder<'_> {
-    /// Writes the records of `item`.
+    /// Writes the records of `item`. `counts`: the number of rows of each record.
     pub(super) fn write_records(
         &self,
         entries: &RowEntries,
         form: &DenseForm,
         item: &DenseItem<'_>,
+        counts: &[usize],
     ) -> WorkItem {
         let common_states = self.common_states(item.rows);
-        let class = |row: u32| self.classes.as_ref().map(|classes| classes[row as usize]);
         let mut written = WorkItem { records: vec![], sum_time: 0 };
         let mut first = 0;
-        while first < item.rows.len() {
-            let staged = if first == 0 { item.staging.sources.len() } else { 0 };
-            let count = form.rows_of_record(&item.rows[first..], class, staged);
-            let range = first..first + count;
-            written.records.extend(self.dense_record(entries, form, item, range, &common_states));
+        for &count in counts {
+            let parts = self.dense_record(entries, form, item, first..first + count);
+            let parts = RecordParts { common_states: &common_states, ..parts };
+            self.add_record(&mut written.records, parts);
             written.sum_time += self.sum_time(form.layout(count));
             first += count;
         }
         written
     }
 
-    /// The record of the rows `range` of `item`.
-    fn dense_record(
+    /// The record of the rows `range` of `item`, without its common states.
+    fn dense_record<'a>(
         &self,
         entries: &RowEntries,
         form: &DenseForm,
-        item: &DenseItem<'_>,
+        item: &'a DenseItem<'_>,
         range: Range<usize>,
-        common_states: &[u16],
-    ) -> Vec<u32> {
+    ) -> RecordParts<'a> {
         let rows = &item.rows[range.clone()];
         let layout = form.layout(rows.len());
         let (stream, class_starts) = self.dense_stream(entries, layout, rows);
@@ -172,14 +191,14 @@ impl WorkItemBuilder<'_> {
             row_words.extend(class_starts);
             row_words.resize((2 + form.pairs) * layout.slots(), 0);
         }
-        self.record(RecordParts {
-            common_states,
+        RecordParts {
+            common_states: &[],
             staging: (range.start == 0).then_some(&item.staging),
             layout,
             list: Some(self.entry_addresses(entries, form, item, layout)),
             row_words,
             stream,
-        })
+        }
     }
 
     /// For each factor of pair `n`, the address in the staging buffer of the part that row number
@@ -220,22 +239,23 @@ impl WorkItemBuilder<'_> {
         layout: Layout,
         rows: &[u32],
     ) -> (Vec<u32>, Option<Vec<u32>>) {
-        let Some(table) = self.table else { return (vec![], None) };
-        let Some(classes) = &self.classes else {
+        let Some((parts, _)) = self.table else { return (vec![], None) };
+        let bits_of = |row: u32| self.table_bits(row, &entries.entries).into_iter().flatten();
+        if !self.by_class {
             let mut stream = vec![0; layout.passes * layout.steps * layout.threads];
             for (slot, &row) in rows.iter().enumerate() {
-                for (i, &entry) in entries.entries.iter().enumerate() {
-                    stream[layout.stream_word(slot, i, 1)] = self.table_bits(table, row, entry);
-                }
+                let words = layout.stream_words(slot, entries.entries.len(), 1);
+                words.zip(bits_of(row)).for_each(|(word, bits)| stream[word] = bits);
             }
             return (stream, None);
-        };
-        let mut stream = Vec::new();
-        let mut known = HashMap::new();
-        let starts = rows.iter().map(|&row| {
-            *known.entry(classes[row as usize]).or_insert_with(|| {
+        }
+        let (classes, class_of_rows) = distinct(rows.iter().map(|&row| parts.part(row) as u32));
+        let mut stream = Vec::with_capacity(classes.len() * layout.class_stride());
+        let mut known: Vec<Option<u32>> = vec![None; classes.len()];
+        let starts = rows.iter().zip(class_of_rows).map(|(&row, class)| {
+            *known[class as usize].get_or_insert_with(|| {
                 let start = stream.len();
-                stream.extend(entries.entries.iter().map(|&e| self.table_bits(table, row, e)));
+                stream.extend(bits_of(row));
                 stream.resize(start + layout.class_stride(), 0);
                 start as u32
             })

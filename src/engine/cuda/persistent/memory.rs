@@ -1,0 +1,126 @@
+//! The memory that this form takes, forecast before the records are known, and counted afterwards.
+
+use super::gpu::PIECE_WORDS;
+use super::operations::{Operation, Operations};
+use super::state_layout::StateLayout;
+use super::work_items::{Granularity, estimate_size};
+use super::{MAX_BLOCKS, Program};
+use crate::network::{Network, VariableId};
+use crate::potential::Scope;
+use crate::propagation::CompiledNetwork;
+
+/// Bytes of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Memory {
+    /// The peak on the host, which is reached while the network is loaded.
+    pub host: u64,
+    /// On the GPU.
+    pub device: u64,
+}
+
+/// The sizes that depend on which rows and products are zero.
+struct Sizes {
+    /// Number of words of all records.
+    record_words: u64,
+    /// Number of work items.
+    items: u64,
+    /// Number of words of all messages.
+    messages: u64,
+    /// Number of words of all reports.
+    result_words: u64,
+}
+
+impl Memory {
+    /// An upper bound for a network with these operations, in which no entry may be zero.
+    pub fn forecast(compiled: &CompiledNetwork, operations: &Operations) -> Self {
+        let states = StateLayout::new(compiled);
+        // There is at most one report per variable, and each is padded.
+        let variables = compiled.network().variables().len() as u64;
+        let result_words = states.states() as u64 + 64 * variables;
+        let mut sizes = Sizes {
+            record_words: 2 * states.states() as u64 + 64 * variables,
+            items: variables,
+            messages: 0,
+            result_words,
+        };
+        for operation in &operations.all {
+            let size = estimate_size(operation, compiled.network(), Granularity::FINEST);
+            sizes.record_words += size.words;
+            sizes.items += size.items;
+            sizes.messages += operation.rows.entries() as u64 + 4;
+        }
+        Self::new(compiled.network(), operations, &states, &sizes)
+    }
+
+    /// The memory of `program`.
+    pub fn of(network: &Network, program: &Program) -> Self {
+        let items = &program.items;
+        let sizes = Sizes {
+            record_words: items.record_words() as u64,
+            items: items.len() as u64,
+            messages: items.messages as u64,
+            result_words: items.result_words as u64,
+        };
+        Self::new(network, &program.operations, &program.states, &sizes)
+    }
+
+    fn new(
+        network: &Network,
+        operations: &Operations,
+        states: &StateLayout,
+        sizes: &Sizes,
+    ) -> Self {
+        let &Sizes { record_words, items, messages, result_words } = sizes;
+        let evidence_words = states.evidence_words() as u64;
+        // Each work item has three timestamps of 8 bytes.
+        let device = 4 * record_words
+            + 8 * messages
+            + 4 * evidence_words
+            + 24 * items
+            + 12 * (MAX_BLOCKS as u64 + 1);
+        let tables = operations.potentials.iter().map(|potential| {
+            let scope = Scope::of(network, potential.variables.iter().copied());
+            scope.entries() as u64
+        });
+        // Potentials are computed in double precision and kept in single precision.
+        let tables = 12 * tables.sum::<u64>();
+        let rows: u64 = operations.all.iter().map(|o| o.rows.entries() as u64).sum();
+        // A row is listed, has the index of its result, and two flags.
+        let rows = (4 + 4 + 2) * rows;
+        // As many operations are built at the same time as there are threads.
+        let mut parts: Vec<u64> =
+            operations.all.iter().map(|o| parts_bytes(operations, o)).collect();
+        parts.sort_unstable_by(|a, b| b.cmp(a));
+        let parts: u64 = parts.iter().take(rayon::current_num_threads()).sum();
+        let records = 4 * record_words + size_of::<Vec<u32>>() as u64 * items;
+        let pinned = 4 * (evidence_words + result_words);
+        // Of two pieces of the records, each of up to two minimum lengths.
+        let pieces = 2 * 4 * record_words.min(2 * PIECE_WORDS as u64);
+        Self { host: tables + rows + parts + records + pinned + pieces, device }
+    }
+
+    /// The memory of host and GPU together.
+    pub fn total(self) -> u64 {
+        self.host + self.device
+    }
+}
+
+/// Bytes that describe how the rows of `operation` read its factors and its table; see
+/// [`parts`](super::parts).
+fn parts_bytes(operations: &Operations, operation: &Operation) -> u64 {
+    let words = operation.summed.entries().div_ceil(64) as u64;
+    let bytes = |contains: &dyn Fn(VariableId) -> bool| {
+        let row_variables = operation.rows.variables().iter().zip(operation.rows.cardinalities());
+        let shared = row_variables.filter(|(variable, _)| contains(**variable));
+        let parts: u64 = shared.map(|(_, &states)| states as u64).product();
+        // For each part two masks of its products, and numbers that are reused.
+        (2 * 8 * words + 16) * parts
+    };
+    let messages = operation.factors.iter().map(|(_, scope)| bytes(&|v| scope.contains(v)));
+    let findings = operation.findings.iter().map(|finding| bytes(&|v| v == *finding));
+    let table = operation.potential.map(|potential| {
+        let variables = &operations.potentials[potential].variables;
+        bytes(&|v| variables.contains(&v))
+    });
+    messages.chain(findings).chain(table).sum()
+}
