@@ -39,6 +39,7 @@ fn bench_writes_a_record_per_network_engine_and_case() {
                 "case",
                 "load_ms",
                 "compile_ms",
+                "engine_load_ms",
                 "propagate_ms",
                 "cliques",
                 "total_clique_entries",

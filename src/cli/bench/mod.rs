@@ -32,10 +32,11 @@ use record::{BatchRecord, ChangesRecord, Memory, Record, RunInfo, TimedRecord};
 /// one case at a time. One extra propagation runs first, for warming up. If the network is too
 /// large for the engine, each case is propagated in a junction tree without its observed variables,
 /// except with --batch and --changes. load_ms is the time for reading the file, and compile_ms the
-/// time for building the junction tree and loading it into the engine. peak_bytes is the engine's
-/// peak memory. For engines on a GPU, host_bytes and device_bytes are its parts on the host and on
-/// the GPU, launch_us is the time of one kernel launch, overhead_us the time of all launches and
-/// copies with empty kernels, and execution_us the median time of a propagation minus overhead_us.
+/// time for building the junction tree and loading it into the engine, of which engine_load_ms is
+/// for loading. peak_bytes is the engine's peak memory. For engines on a GPU, host_bytes and
+/// device_bytes are its parts on the host and on the GPU, launch_us is the time of one kernel
+/// launch, overhead_us the time of all launches and copies with empty kernels, and execution_us the
+/// median time of a propagation minus overhead_us.
 #[derive(clap::Args)]
 pub struct Args {
     /// Paths of files, or names of samples [default: all samples]
@@ -254,6 +255,8 @@ struct EngineBench<'a> {
     info: RunInfo,
     /// Time for building the junction tree and loading it into the engine, in milliseconds.
     compile_ms: f64,
+    /// The part of `compile_ms` that loading into the engine took.
+    engine_load_ms: f64,
 }
 
 impl<'a> EngineBench<'a> {
@@ -267,7 +270,9 @@ impl<'a> EngineBench<'a> {
         propagator: Box<dyn Propagator>,
         started: Instant,
     ) -> Self {
-        let compile_ms = milliseconds(compiled.elapsed() + started.elapsed());
+        let engine_load = started.elapsed();
+        let compile_ms = milliseconds(compiled.elapsed() + engine_load);
+        let engine_load_ms = milliseconds(engine_load);
         let form = propagator.form();
         let other_forms = match form {
             Some(_) => FormRecord::others(&engine.forecast(&compiled, options.precision), form),
@@ -282,7 +287,7 @@ impl<'a> EngineBench<'a> {
             other_forms,
             drawn: prepared.drawn,
         };
-        Self { args, prepared, compiled, propagator, info, compile_ms }
+        Self { args, prepared, compiled, propagator, info, compile_ms, engine_load_ms }
     }
 
     /// Times the propagation of all cases together.
@@ -330,6 +335,7 @@ impl<'a> EngineBench<'a> {
             case,
             load_ms: milliseconds(*load),
             compile_ms: self.compile_ms,
+            engine_load_ms: self.engine_load_ms,
             propagate_ms: runs.propagate_ms,
             launch_us: launch.map(|launch| milliseconds(launch) * 1e3),
             overhead_us,

@@ -63,9 +63,9 @@ pub(super) struct Gpu {
 /// the L2 cache of an H200 has 50 MiB. This affects only speed.
 const LARGE_RECORDS: usize = 10 << 20;
 
-/// Minimum number of words of records that are copied to the GPU at once: 4 MiB. Smaller pieces are
+/// Minimum number of words of records that are copied to the GPU at once: 1 MiB. Smaller pieces are
 /// copied more slowly; larger ones take more memory of the host.
-pub(super) const PIECE_WORDS: usize = 1 << 20;
+pub(super) const PIECE_WORDS: usize = 1 << 18;
 
 /// The kernel to launch.
 #[derive(Clone, Copy, PartialEq, Eq)]

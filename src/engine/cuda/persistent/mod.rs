@@ -1,10 +1,13 @@
 //! The form of engine `gpu` with tables: a whole propagation in one launch of a persistent kernel.
 //!
 //! Preparing a network: [`operations`] writes a propagation as sums of products that depend on one
-//! another, and [`shortcuts`] shortens the critical path through these operations. [`tables`] fills
-//! the copies of the potentials that the operations read, [`sparsity`] finds what is zero for all
-//! evidence, and [`work_items`] cuts the operations into work items. [`schedule`] divides the work
-//! items among the blocks, guided by their estimated [`costs`].
+//! another, and [`shortcuts`] shortens the critical path through these operations. [`tables`]
+//! computes the potentials that the operations read, [`sparsity`] finds what is zero for all
+//! evidence, and [`work_items`] cuts the operations into work items. Both look at the [`parts`] of
+//! factors that rows read, rather than at each product. [`schedule`] divides the work items among
+//! the blocks, guided by their estimated [`costs`]. All but the search for shortcuts and the
+//! schedule runs on the threads of rayon, with the same result for any number of threads.
+//! [`memory`] forecasts and counts the memory.
 //!
 //! Propagating: [`state_layout`] packs evidence, [`gpu`] launches the kernel, and [`propagator`]
 //! reads the results in the format of [`words`]. In tests, [`twin`] does the same as the kernel on
@@ -47,10 +50,10 @@ use cudarc::driver::DriverError;
 /// memory that the forecast counts for lists. An H200 runs 792 blocks at once.
 const MAX_BLOCKS: usize = 4096;
 
-/// Forecast time of loading in nanoseconds per table entry, on one core: a rough figure from the
-/// paper's eight networks. Like the next two constants, it decides between the engine's two forms;
-/// if it is wrong, the slower form may be taken.
-const LOAD_ENTRY_NS: f64 = 60.0;
+/// Forecast time of loading in nanoseconds per table entry, on two cores: a rough figure from the
+/// paper's eight networks, Munin1 and Link. Like the next two constants, it decides between the
+/// engine's two forms; if it is wrong, the slower form may be taken.
+const LOAD_ENTRY_NS: f64 = 20.0;
 
 /// Forecast time of a propagation in nanoseconds per table entry, on an H200.
 const TABLE_ENTRY_NS: f64 = 0.005;

@@ -232,7 +232,9 @@ impl WorkItemBuilder<'_> {
                 }
             }
             let staged = message_words + finding_words.next_multiple_of(32);
-            if count == 1 || count > 1 && (staged != fitting.all || !form.splits) {
+            // If other records can follow, only the number of sources matters.
+            let fits_as_before = count > 1 && form.splits && staged == fitting.all;
+            if count > 0 && !fits_as_before {
                 // The first record has all sources, but needs only one row if other records can
                 // follow.
                 let rows_in_first = if form.splits { 1 } else { count + 1 };

@@ -172,21 +172,26 @@ struct ResultIndices {
 impl ResultIndices {
     /// `None` if an index does not fit into a word.
     fn new(operations: &Operations, sparsity: &Sparsity) -> Option<Self> {
-        let mut indices = Self { rows: Vec::new(), messages: 0, is_possible: false };
+        let (mut first, mut messages, mut is_possible) = (Vec::new(), 0, false);
         for (operation, sparsity) in operations.all.iter().zip(&sparsity.operations) {
-            let mut rows = vec![NOT_COMPUTED; operation.rows.entries()];
+            first.push(messages);
             if operation.result == Role::PEvidence {
-                indices.is_possible = !sparsity.rows.is_empty();
-                rows[..sparsity.rows.len()].fill(0);
+                is_possible = !sparsity.rows.is_empty();
             } else {
-                for (n, &row) in sparsity.rows.iter().enumerate() {
-                    rows[row as usize] = to_word(indices.messages + n)?;
-                }
-                indices.messages += sparsity.rows.len().next_multiple_of(MESSAGE_ALIGNMENT);
+                messages += sparsity.rows.len().next_multiple_of(MESSAGE_ALIGNMENT);
             }
-            indices.rows.push(rows);
         }
-        Some(indices)
+        to_word(messages)?;
+        let indices = |(index, operation): (usize, &Operation)| {
+            let mut rows = vec![NOT_COMPUTED; operation.rows.entries()];
+            let first = if operation.result == Role::PEvidence { 0 } else { first[index] as u32 };
+            for (&row, at) in sparsity.operations[index].rows.iter().zip(first..) {
+                rows[row as usize] = at;
+            }
+            rows
+        };
+        let rows = operations.all.par_iter().enumerate().map(indices).collect();
+        Some(Self { rows, messages, is_possible })
     }
 }
 
