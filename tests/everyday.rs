@@ -130,7 +130,9 @@ fn in_a_narrow_window_no_text_of_the_status_line_is_cut() {
     for name in ["network", "engine", "largest clique", "entries", "ln P(e)", "propagation"] {
         let begin = format!("{name} ");
         let is_fact = |node: &egui_kittest::Node<'_>| {
-            node.accesskit_node().label().is_some_and(|label| label.starts_with(&begin))
+            let node = node.accesskit_node();
+            let text = node.label().or_else(|| node.value());
+            text.is_some_and(|text| text.starts_with(&begin))
         };
         let facts: Vec<_> =
             harness.query_all_by_label_contains(&begin).filter(|node| is_fact(node)).collect();

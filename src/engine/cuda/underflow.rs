@@ -9,8 +9,10 @@
 //!
 //! The bound does not depend on the messages. So it also rejects improbable evidence whose messages
 //! are far from underflow. Messages are scaled, so in most networks no evidence brings them there.
-//! The bound is therefore applied only to networks in which many factors, or extreme entries, meet
-//! in one message; in others only P(e) = 0 is doubted.
+//! Engine `gpu` therefore applies the bound only to networks in which many factors, or extreme
+//! entries, meet in one message; in others it doubts only P(e) = 0. Engine `gpu-paper` multiplies
+//! messages into clique tables, whose entries spread further, so it applies the bound to every
+//! network.
 
 use std::f64::consts::LN_2;
 
@@ -26,8 +28,8 @@ struct Guarded {
     propagator: Box<dyn Propagator>,
     /// The logarithm of what underflow may take from P(e) if no finding is a likelihood.
     ln_lost: f64,
-    /// Whether the bound is applied to every answer, see [`is_extreme`].
-    is_extreme: bool,
+    /// Whether the bound is applied to every answer.
+    bounds_answers: bool,
 }
 
 /// Least nonzero entry of factors for which messages are trusted. The messages of the networks with
@@ -54,13 +56,22 @@ fn is_extreme(network: &Network) -> bool {
 }
 
 /// `propagator`, into which `compiled` was loaded. In place of an answer that underflow may have
-/// changed, it returns [`RunError::OutOfRange`].
+/// changed, it returns [`RunError::OutOfRange`]. Use this if the propagator computes messages from
+/// tables that it does not change; otherwise use [`guarded_always`].
 pub(super) fn guarded(
     propagator: Box<dyn Propagator>,
     compiled: &CompiledNetwork,
 ) -> Box<dyn Propagator> {
-    let is_extreme = is_extreme(compiled.network());
-    Box::new(Guarded { propagator, ln_lost: ln_lost(compiled), is_extreme })
+    let bounds_answers = is_extreme(compiled.network());
+    Box::new(Guarded { propagator, ln_lost: ln_lost(compiled), bounds_answers })
+}
+
+/// As [`guarded`], with the bound applied to answers for every network.
+pub(super) fn guarded_always(
+    propagator: Box<dyn Propagator>,
+    compiled: &CompiledNetwork,
+) -> Box<dyn Propagator> {
+    Box::new(Guarded { propagator, ln_lost: ln_lost(compiled), bounds_answers: true })
 }
 
 /// See [`Guarded::ln_lost`].
@@ -103,7 +114,7 @@ impl Guarded {
             Err(RunError::Impossible) => return Err(RunError::OutOfRange),
             answer => answer?,
         };
-        if !self.is_extreme {
+        if !self.bounds_answers {
             return Ok(posteriors);
         }
         let ln_weight = |finding: &Finding| match finding {
@@ -178,10 +189,10 @@ mod tests {
     fn an_answer_is_returned_unless_its_evidence_is_too_improbable() {
         let (compiled, _) = networks().swap_remove(0);
         let network = compiled.network();
-        let run_if = |is_extreme, evidence: &Evidence, ln| {
+        let run_if = |bounds_answers, evidence: &Evidence, ln| {
             let propagator = Box::new(Fixed(Arc::clone(network), ln));
             let watch = Watch::untimed(crate::cancel::CancelToken::new());
-            let mut guarded = Guarded { propagator, ln_lost: ln_lost(&compiled), is_extreme };
+            let mut guarded = Guarded { propagator, ln_lost: ln_lost(&compiled), bounds_answers };
             guarded.run(evidence, &watch).map(|found| found.ln_p_evidence())
         };
         let run = |evidence: &Evidence, ln| run_if(true, evidence, ln);

@@ -101,7 +101,7 @@ impl Number for f64 {
             return Some((scale, range.bounds().scaled::<Self>(scale)));
         }
         let parts = table.par_chunks(PART).with_max_len(1);
-        let range = parts.map(|part| range(part)).reduce(Range::default, Range::union);
+        let range = parts.map(range).reduce(Range::default, Range::union);
         let parts = table.par_chunks_mut(PART).with_max_len(1);
         let scale =
             parts.map(|part| keep_in_range(part, range.largest)).reduce_with(|one, _| one)??;

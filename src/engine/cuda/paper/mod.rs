@@ -22,7 +22,7 @@ use std::time::Duration;
 use self::buffers::Buffers;
 use self::gpu::Gpu;
 use super::device::device;
-use super::underflow::guarded;
+use super::underflow::guarded_always;
 use crate::engine::{
     Engine, EngineInfo, GPU_PAPER, GpuPropagator, LoadError, LoadOptions, Propagator, RunError,
     recomputing,
@@ -66,7 +66,7 @@ impl Engine for GpuPaper {
         let compiled_network = Arc::clone(compiled);
         let propagator =
             PaperPropagator { compiled: compiled_network, buffers, executor: gpu, bytes };
-        Ok(recomputing(guarded(Box::new(propagator), compiled), compiled, options))
+        Ok(recomputing(guarded_always(Box::new(propagator), compiled), compiled, options))
     }
 }
 

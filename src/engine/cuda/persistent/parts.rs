@@ -210,7 +210,7 @@ mod tests {
             result: Role::Message,
         };
         let scopes = [scope(&[2, 1]), scope(&[0]), scope(&[0, 2])];
-        let is_live = |f: usize, at: usize| f == 1 || (at + f) % 3 != 0;
+        let is_live = |f: usize, at: usize| f == 1 || !(at + f).is_multiple_of(3);
         let parts = scopes.each_ref().map(|scope| FactorParts::new(&network, &operation, scope));
         assert_eq!(parts.each_ref().map(FactorParts::len), [3, 2, 2]);
         let mut live = LiveProducts::all(70);
