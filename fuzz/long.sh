@@ -41,8 +41,8 @@ if command -v Xvfb >/dev/null && command -v xdotool >/dev/null; then
 else
     echo 'SKIPPED: it needs Xvfb and xdotool'
 fi
-echo '== extreme numbers'
-suite conformance extremes magnitudes
+echo '== conformance, with extreme numbers'
+suite conformance
 echo '== allocations that fail'
 suite allocation
 [ $failed = 0 ] && echo '== nothing was found' || echo '== FAILED: see above'
