@@ -72,7 +72,7 @@ impl Propagator for Loaded {
 }
 
 impl Loaded {
-    /// Computes P(e), and then each posterior anew, by variable elimination.
+    /// Computes P(e) and each posterior, each by a variable elimination of its own.
     fn eliminate_all(&self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         let (network, order) = (&*self.network, &self.order);
         watch.check()?;

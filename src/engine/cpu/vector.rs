@@ -155,8 +155,8 @@ pub fn smallest_nonzero(values: &[f64], mask: Option<&[f64]>) -> f64 {
     lanes.into_iter().fold(f64::INFINITY, f64::min)
 }
 
-/// The smaller of two numbers, of which `b` does not count if it is zero. It is written so that it
-/// compiles to vector instructions.
+/// The smaller of `a` and `b`; `a` if `b` is zero. Written so that it compiles to vector
+/// instructions.
 #[inline(always)]
 fn smaller_nonzero(a: f64, b: f64) -> f64 {
     let nonzero = if b > 0.0 { b } else { f64::INFINITY };

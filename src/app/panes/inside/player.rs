@@ -17,7 +17,7 @@ pub struct StepPlayer {
     order: Order,
     /// The steps done so far and their sums; `None` until the first message is shown.
     progress: Option<Progress>,
-    /// Counts the steps done while playing; its position is the same as that of `progress`.
+    /// Advances while the steps are played. It is at the same step as `progress`.
     player: Player,
     /// Whether the tables scroll to the current step. If so, the last step stays current after all
     /// steps are done.

@@ -107,7 +107,7 @@ impl<'a> Search<'a> {
         live
     }
 
-    /// The live rows of operation `number`. `live`: those of its inputs.
+    /// The live rows of operation `number`. `live` has those of the levels before.
     fn live_rows_of(&self, number: usize, live: &[LiveRows]) -> LiveRows {
         let operation = &self.operations.all[number];
         let rows = operation.rows.entries();
