@@ -110,6 +110,7 @@ pub fn percent(probability: f64) -> String {
     if percent < 1e-4 {
         return format!("{percent:.1e}%");
     }
+    // The place of the first nonzero digit of the distance, after the decimal point.
     let places = -(distance.max(1e-6).log10() + 1e-6).floor();
     let decimals = if percent < 50.0 { places + 1.0 } else { places };
     format!("{percent:.*}%", decimals.max(1.0) as usize)
@@ -137,8 +138,8 @@ pub fn share(part: f64, whole: f64) -> String {
 
 /// A count with the singular or plural of its noun: `1 message`, `2 messages`.
 #[must_use]
-pub fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{} {}", thousands(count as u64), if count == 1 { one } else { many })
+pub fn counted(count: usize, singular: &str, plural: &str) -> String {
+    format!("{} {}", thousands(count as u64), if count == 1 { singular } else { plural })
 }
 
 /// A value below 1000 to at most three digits, without trailing zeros after the decimal point.

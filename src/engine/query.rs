@@ -77,9 +77,9 @@ pub struct CaseQuery<'a> {
     device_failure: Option<String>,
     /// The network without the variables that all cases so far observe, if it could be loaded.
     prepared: Option<Prepared>,
-    /// The last attempt to leave variables out that left too large a network.
+    /// The last set of variables without which the network was still too large, with the error.
     refused: Option<Refusal>,
-    /// Whether a block had an answer.
+    /// Whether the engine could load the network for at least one case so far.
     has_answered: bool,
 }
 
@@ -89,7 +89,7 @@ type CaseAnswers = Vec<Result<Posteriors, QueryError>>;
 /// A compiled network with a propagator that has loaded it.
 type Prepared = (Arc<CompiledNetwork>, Box<dyn Propagator>);
 
-/// The variables without which a network is too large, and the error.
+/// Variables that were left out of a network, and the error that says why it was still too large.
 type Refusal = (Vec<VariableId>, LoadError);
 
 impl<'a> CaseQuery<'a> {
@@ -128,9 +128,9 @@ impl<'a> CaseQuery<'a> {
     /// default engine answers these cases and all later ones.
     ///
     /// # Errors
-    /// If no case of the first block can be answered because the engine cannot load what the
-    /// evidence leaves of the network, or once the query was cancelled. An error that concerns one
-    /// case is an error only in its own answer.
+    /// If no case of the first block can be answered because the engine cannot load the network
+    /// even without the observed variables, or once the query was cancelled. An error that concerns
+    /// one case is an error only in its own answer.
     ///
     /// # Panics
     /// If a case names variables or states that the network does not have.

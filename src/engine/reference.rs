@@ -203,7 +203,7 @@ fn peak_entries(network: &Network, order: &[VariableId]) -> u64 {
         });
         peak.max(live.saturating_add(target.map_or(1, |v| network[v].cardinality() as u64)))
     };
-    // Keeping a variable makes no product smaller, so the first peak decides if it saturates.
+    // Keeping a variable makes no product smaller. So if the first peak saturates, all others do.
     let mut working = peak_for(None);
     if working < u64::MAX {
         working = network.ids().map(|v| peak_for(Some(v))).fold(working, u64::max);

@@ -57,7 +57,8 @@ impl AxisSet {
         (0..Self::MAX_AXES).filter(move |&axis| self.contains(axis))
     }
 
-    /// The entries of a table over this set, where axis `a` has `states[a]` states; saturating.
+    /// The number of entries of a table over this set, where axis `a` has `states[a]` states;
+    /// saturating.
     #[must_use]
     pub fn entries(self, states: &[usize]) -> usize {
         self.iter().fold(1, |entries: usize, axis| entries.saturating_mul(states[axis]))

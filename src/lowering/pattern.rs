@@ -14,9 +14,9 @@ pub enum Block {
     Run,
     /// All entries belong to one entry of the table.
     Constant,
-    /// Rows; all entries of row i belong to entry i.
+    /// The block has rows, and all entries of row i belong to entry i of a run of the table.
     ConstantRows,
-    /// Rows; entry j of every row belongs to entry j.
+    /// The block has rows, and entry j of every row belongs to entry j of a run of the table.
     EqualRows,
 }
 

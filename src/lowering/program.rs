@@ -112,10 +112,11 @@ impl Program {
     /// observed, and the same have likelihoods.
     #[must_use]
     pub fn serves(planned: &Evidence, evidence: &Evidence) -> bool {
-        let kinds = |evidence: &Evidence| -> Vec<(VariableId, bool)> {
-            let kind = |(variable, _)| (variable, evidence.observed(variable).is_some());
-            evidence.iter().map(kind).collect()
+        // Each variable that has a finding, and whether it is observed.
+        let findings = |evidence: &Evidence| -> Vec<(VariableId, bool)> {
+            let finding = |(variable, _)| (variable, evidence.observed(variable).is_some());
+            evidence.iter().map(finding).collect()
         };
-        kinds(planned) == kinds(evidence)
+        findings(planned) == findings(evidence)
     }
 }

@@ -130,6 +130,7 @@ impl LoweredTree {
                 Phase::Distribute => message.to,
             };
             let messages = &mut cliques[numbers[child.index()]].messages;
+            // The plan collects before it distributes, so the second message is set later.
             *messages = match message.phase {
                 Phase::Collect => Some((id, id)),
                 Phase::Distribute => messages.map(|(collect, _)| (collect, id)),
@@ -159,6 +160,7 @@ impl LoweredTree {
     /// Chooses where each variable is read: from the smallest separator that contains it, or, if it
     /// is private, from its clique.
     fn find_readouts(&mut self, network: &Network) {
+        // By variable: the entries of the separator, the number of the clique, and the readout.
         let mut smallest: Vec<Option<(usize, usize, Readout)>> =
             vec![None; network.variables().len()];
         for (number, clique) in self.cliques.iter().enumerate() {
@@ -231,7 +233,8 @@ impl LoweredTree {
     }
 
     /// The inputs of the contraction of clique `number` in `phase`. The contraction away from the
-    /// root has the message from the parent in addition to those of the other.
+    /// root has the same inputs as the contraction toward the root, and also the message from the
+    /// parent.
     pub fn inputs(&self, number: usize, phase: Phase) -> Vec<(Operand, AxisSet)> {
         let clique = &self.cliques[number];
         let mut inputs = clique.operands.clone();

@@ -41,8 +41,9 @@ pub struct Forecast {
 impl Forecast {
     /// What the program takes in addition to the forecast of engine `cpu` while it answers a query,
     /// in bytes: its code, the network, the junction tree and the answer. Measured on Barley,
-    /// Munin4, Diabetes and two networks of the UAI 2014 competition, with pages of 4 KiB: 6 to 17
-    /// MiB. Nothing is computed from it; tests/peak_memory.rs compares it with what a query takes.
+    /// Munin4, Diabetes and two networks of the UAI 2014 competition, with pages of 4 KiB, it is 6
+    /// to 17 MiB; this constant is near the upper end. Nothing is computed from it:
+    /// tests/peak_memory.rs compares it with what a query takes.
     pub const PROCESS_BYTES: u64 = 16 << 20;
 
     /// The forecast for the engine called `engine`, which needs `bytes` for `compiled`.

@@ -27,6 +27,7 @@ pub(super) struct Span {
 }
 
 impl Span {
+    /// The span of a message or stage that has not begun.
     pub fn new() -> Self {
         Self {
             start: AtomicU64::new(PENDING),

@@ -87,8 +87,8 @@ impl<T: Real> BatchRunner<T> {
         loads as f64 * load + self.plan.operations.len() as f64 * OPERATION + states as f64 * STATE
     }
 
-    /// Answers `cases`, in order; on `threads` if they are given. A case that is out
-    /// of range may be impossible.
+    /// Answers `cases`, in order; on `threads` if they are given. A case whose answer is
+    /// `RunError::OutOfRange` may also be impossible: the runner cannot tell.
     ///
     /// # Errors
     /// If the batch was cancelled.
@@ -155,7 +155,8 @@ mod tests {
         tolerance: f64,
     ) {
         let Some(mut runner) = BatchRunner::<T>::new(compiled, 3, BYTES) else {
-            // Or the product of the factors of a clique may underflow.
+            // There is no runner without variables, or if the product of a clique's factors may
+            // underflow.
             let network = compiled.network();
             assert!(network.variables().is_empty() || !network.is_bayesian());
             return;
@@ -164,8 +165,8 @@ mod tests {
         let threads = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
         let watch = Watch::untimed(CancelToken::new());
         for count in [0, 1, CASES_PER_GROUP, 5 * CASES_PER_GROUP + 1] {
-            let many: Vec<Evidence> = cases.iter().cycle().take(count).cloned().collect();
-            let found = runner.run(Some(&threads), &many, &watch).unwrap();
+            let batch: Vec<Evidence> = cases.iter().cycle().take(count).cloned().collect();
+            let found = runner.run(Some(&threads), &batch, &watch).unwrap();
             assert_eq!(found.len(), count);
             for (found, expected) in found.iter().zip(expected.iter().cycle()) {
                 let (Ok(found), Ok(expected)) = (found, expected) else {
@@ -180,7 +181,7 @@ mod tests {
                 let (a, b) = (found.ln_p_evidence(), expected.ln_p_evidence());
                 assert!((a - b).abs() <= tolerance * (1.0 + b.abs()), "ln P(e) {a}, {b}");
             }
-            assert_eq!(runner.run(None, &many, &watch), Ok(found), "threads change no bit");
+            assert_eq!(runner.run(None, &batch, &watch), Ok(found), "threads change no bit");
         }
         watch.cancel();
         assert_eq!(runner.run(Some(&threads), cases, &watch), Err(Cancelled));

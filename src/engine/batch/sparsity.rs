@@ -106,7 +106,8 @@ pub fn possible_configurations(compiled: &CompiledNetwork) -> Option<(Vec<Config
 }
 
 /// If the smallest values of a clique's factors have a product below two to the power of this, a
-/// potential might underflow to zero and so be left out.
+/// potential might underflow to zero and so be left out. Normal numbers end at 2^-1022; the
+/// difference is a margin.
 const MIN_POTENTIAL: i32 = -900;
 
 /// The nonzero potentials of every clique, scaled so that the largest of each clique is in [1, 2);

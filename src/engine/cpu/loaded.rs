@@ -50,6 +50,7 @@ pub struct Loaded<T> {
     bytes: u64,
     /// Maximum memory of reduced trees and of the messages of further threads so far, in bytes.
     spare_peak: u64,
+    /// Keeps vector instructions switched off if they are not among the optimisations.
     _baseline: Option<Baseline>,
 }
 

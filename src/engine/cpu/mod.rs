@@ -240,8 +240,8 @@ impl Forms {
             });
         }
         let max_ns = f64::from(MAX_HOURS) * 3.6e12;
-        // Each entry takes part in at least one product of each pass. Checked first, because the
-        // plan of larger contractions would itself be large.
+        // Each entry takes part in at least one product of each pass. This is checked first,
+        // because the plan of larger contractions would itself be large.
         let is_feasible = 2.0 * PRODUCT_NS * entries <= max_ns;
         let program = is_feasible.then(|| table_free::program(compiled, optimisations));
         if let Some(program) = &program {

@@ -35,14 +35,19 @@ pub struct GpuInfo {
 /// Maximum number of GPUs that are used. It is the size of a table; further GPUs stay idle.
 const MAX_DEVICES: usize = 32;
 
-/// The first GPU, or the reason why no GPU can be used, phrased for the user. Only the first call
-/// in a process looks for the GPU.
+/// The first GPU. Only the first call in a process looks for it.
+///
+/// # Errors
+/// The reason why no GPU can be used, phrased for the user.
 pub(super) fn device() -> Result<&'static Device, String> {
     numbered_device(0)
 }
 
-/// The GPU with this number, counted from zero, or the reason why it cannot be used; see
-/// [`device`]. `number` is less than [`device_count`], or 0.
+/// The GPU with this number, counted from zero; see [`device`]. `number` is less than
+/// [`device_count`], or 0.
+///
+/// # Errors
+/// The reason why this GPU cannot be used, phrased for the user.
 pub(super) fn numbered_device(number: usize) -> Result<&'static Device, String> {
     static DEVICES: [OnceLock<Result<Device, String>>; MAX_DEVICES] =
         [const { OnceLock::new() }; MAX_DEVICES];
@@ -114,6 +119,9 @@ impl Device {
     }
 
     /// Compiles `ptx` for this GPU and returns the kernels with these `names`.
+    ///
+    /// # Errors
+    /// If the driver reports an error.
     pub fn load<const N: usize>(
         &self,
         ptx: &'static str,
@@ -274,12 +282,14 @@ pub(super) struct Pinned<T: Pod> {
 unsafe impl<T: Pod + Send> Send for Pinned<T> {}
 
 impl<T: Pod> Pinned<T> {
+    /// The elements. Call this only while no kernel or copy writes them.
     pub fn as_slice(&self) -> &[T] {
         // SAFETY: `start` points to `len` elements, and any bits are a valid `T`. Memory that the
         // GPU writes is read either after waiting for the GPU or through `as_atomics`.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 
+    /// The elements, for writing. Call this only while no kernel or copy uses them.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         // SAFETY: as in `as_slice`; `self` is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.len) }

@@ -33,8 +33,8 @@ struct Forms {
 }
 
 impl Forms {
-    /// The forms for `compiled`. If `form` is given, only this form, except that the form without
-    /// tables replaces tables that the network cannot have.
+    /// The forms for `compiled`. If `form` is given, only this form is prepared. But if the network
+    /// cannot have tables, the form without tables is prepared in their place.
     fn new(compiled: &CompiledNetwork, form: Option<Form>) -> Self {
         let tables = || {
             let entries = compiled.statistics().total_clique_entries;
@@ -77,8 +77,8 @@ impl Forms {
 fn table_free(compiled: &CompiledNetwork) -> Result<(FormForecast, table_free::Prepared), String> {
     let (max_ns, entries) = (MAX_HOURS * 3.6e12, compiled.statistics().total_clique_entries);
     let too_slow = || format!("one propagation would take more than {MAX_HOURS} hours");
-    // Each entry takes part in at least one product of each pass. Checked first, because the plan
-    // of larger contractions would itself be large.
+    // Each entry takes part in at least one product of each pass. This is checked first, because
+    // the plan of larger contractions would itself be large.
     if 2.0 * table_free::PRODUCT_NS * entries as f64 > max_ns {
         return Err(too_slow());
     }

@@ -72,8 +72,8 @@ impl Beliefs {
         })
     }
 
-    /// The belief about `variable` of the clique in which its findings are entered, which is the
-    /// smallest that contains the variable: a probability for each state.
+    /// The belief about `variable` in the smallest clique that contains it, where its findings are
+    /// entered: a probability for each state.
     ///
     /// # Panics
     /// If the network has no such variable.

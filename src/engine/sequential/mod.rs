@@ -138,6 +138,7 @@ struct Mappings {
 }
 
 impl<T: Real> Loaded<T> {
+    /// Computes the clique tables and the index mappings of `compiled`.
     fn new(compiled: Arc<CompiledNetwork>) -> Self {
         let (network, tree) = (compiled.network(), compiled.tree());
         let scope = |variables: &[VariableId]| Scope::of(network, variables.iter().copied());

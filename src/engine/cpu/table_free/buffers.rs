@@ -30,8 +30,8 @@ pub struct Buffers<T> {
 }
 
 impl<T: Number> Buffers<T> {
-    /// No free memory yet. If this `keeps` memory, it does so as long as all of it has at most
-    /// `max_bytes`.
+    /// Buffers without free memory. If `keeps`, the memory of tables is kept, as long as free
+    /// memory and tables in use together take at most `max_bytes`.
     pub fn new(max_bytes: u64, keeps: bool) -> Self {
         let max_held = usize::try_from(max_bytes / size_of::<T>() as u64).unwrap_or(usize::MAX);
         Self { free: Vec::new(), held: 0, max_held, keeps }

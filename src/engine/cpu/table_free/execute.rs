@@ -204,6 +204,7 @@ struct Chunk<'a, T> {
 }
 
 impl<'a, T: Number> Chunk<'a, T> {
+    /// Chunk number `chunk` of `nest`, before its first tile.
     fn new(nest: &'a LoopNest, inputs: &'a [Input<'a, T>], mut chunk: usize) -> Self {
         let mut states = vec![0; nest.chunk_loops];
         for (state, &states) in states.iter_mut().zip(&nest.loops).rev() {

@@ -57,6 +57,7 @@ pub struct TableFree<T> {
     factors: Vec<Restricted<T>>,
     buffers: Buffers<T>,
     optimisations: Optimisations,
+    /// Keeps vector instructions switched off if they are not among the optimisations.
     _baseline: Option<Baseline>,
 }
 
@@ -85,6 +86,7 @@ impl<T: Number> TableFree<T> {
         let buffers = Buffers::new(bytes.saturating_sub(WORKSPACE_BYTES), keeps);
         let evidence = compiled.least_evidence();
         let least = (evidence, program);
+        // Marked as restricted, so that the first run computes all factors.
         let unknown = |_| Restricted {
             values: Vec::new(),
             exponent: 0,

@@ -56,8 +56,8 @@ pub trait Number:
     /// The bounds of products with one entry of each of `tables`.
     fn product_bounds(tables: impl Iterator<Item = Bounds>) -> Bounds;
 
-    /// Raises the entries of `table` below two to the power of `level` to it; see
-    /// [`bounds`](crate::engine::bounds).
+    /// Raises all smaller entries of `table` to two to the power of `level`, and returns the bounds
+    /// of the result, given the `bounds` before; see [`bounds`](crate::engine::bounds).
     fn raise(table: &mut [Self], level: i32, bounds: Bounds) -> Bounds;
 
     /// Writes numbers proportional to `values` into `states`.

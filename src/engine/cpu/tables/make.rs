@@ -69,7 +69,8 @@ fn table_bounds<T: Entry>(inputs: TableInputs<'_>, factors: &[FactorId], exponen
     let product: i32 = factors.iter().map(smallest).sum();
     let min = product - exponent;
     // A table is multiplied in double precision without rescaling as long as its largest entry is
-    // not below the limit. An entry may underflow before it is scaled.
+    // not below two to the power of minus MAX_NEGATIVE_EXPONENT. An entry may underflow before it
+    // is scaled.
     let scale = (-exponent).clamp(0, MAX_NEGATIVE_EXPONENT as i32);
     let in_double = (product < f64::LIMITS.normal || min < f64::LIMITS.normal)
         .then_some(f64::LIMITS.smallest + scale + MAX_EXPONENT);

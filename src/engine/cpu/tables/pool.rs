@@ -27,6 +27,7 @@ impl<T: Entry> ReusePool<T> {
     /// the constant is wrong, only speed changes.
     const MIN_ENTRIES: usize = 512;
 
+    /// An empty pool. Its limit is zero until [`set_max_entries`](Self::set_max_entries) is called.
     pub fn new() -> Self {
         Self { tables: Vec::new(), entries: 0, max_entries: 0 }
     }

@@ -41,12 +41,12 @@ use crate::propagation::Watch;
 /// only speed and memory change.
 pub const MAX_GAP: usize = 12;
 
-/// The fixed cost of a row, as a number of entries that cost the same. Tuned as above.
+/// The fixed cost of a row, as a number of entries that cost the same. Tuned as [`MAX_GAP`] was.
 const ROW_COST: usize = 24;
 
 /// Zeros are removed from a table only if a pass over the sparse table costs at most this share of
 /// the cost of a pass over the full table. At a larger share, the table may be faster in factored
-/// form. Found as above; if it is wrong, only speed and memory change.
+/// form. Tuned as [`MAX_GAP`] was; if it is wrong, only speed and memory change.
 const MAX_COST_SHARE: f64 = 0.9;
 
 /// A tree whose rows are laid out, and how each of its tables is made.
@@ -58,7 +58,7 @@ pub struct TreePlan {
     tables: Vec<TablePlan>,
     /// The messages with which the plan was made, as memory for those of a propagation.
     memory: State,
-    /// The memory that was in use at a time while the plan was made, in bytes.
+    /// The peak of the memory in use while the plan was made, in bytes.
     planning_bytes: usize,
 }
 

@@ -110,6 +110,7 @@ pub(super) fn bytes(compiled: &CompiledNetwork) -> u64 {
 }
 
 impl Buffers {
+    /// The buffers for `compiled`. Mapping tables have the layout that `options` choose.
     pub fn new(compiled: &CompiledNetwork, options: PaperOptions) -> Self {
         let (network, tree) = (compiled.network(), compiled.tree());
         let scope = |variables: &[VariableId]| Scope::of(network, variables.iter().copied());

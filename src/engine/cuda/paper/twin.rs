@@ -1,4 +1,4 @@
-//! Does on the CPU what the kernels of `kernels/paper` do on the GPU, over the same buffers and
+//! The CPU twin of the kernels of `kernels/paper`: computes the same from the same buffers and
 //! records.
 
 use std::time::Duration;
@@ -22,6 +22,7 @@ pub(super) struct Twin {
 }
 
 impl Twin {
+    /// A twin for `buffers`, before the first propagation.
     pub fn new(buffers: &Buffers) -> Self {
         let slots = buffers.cliques + buffers.messages.len();
         Self {

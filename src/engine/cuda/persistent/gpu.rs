@@ -87,6 +87,9 @@ pub(super) struct Kernels {
 
 impl Kernels {
     /// Compiles the kernels for `device`.
+    ///
+    /// # Errors
+    /// If the driver reports an error.
     pub fn load(device: &Device) -> Result<Self, DriverError> {
         let has_async_copies = device.capability()? >= (8, 0);
         let ptx = if has_async_copies { kernels::PERSISTENT_80 } else { kernels::PERSISTENT };
@@ -98,6 +101,9 @@ impl Kernels {
 
 impl Gpu {
     /// Copies `program` to the GPU.
+    ///
+    /// # Errors
+    /// If the driver reports an error, for example because memory is short.
     pub fn load(
         device: &'static Device,
         kernels: Kernels,
@@ -226,7 +232,8 @@ fn upload_records(
     for (n, (lists, words)) in pieces.into_iter().enumerate() {
         let piece = &mut staging[n % 2].as_mut_slice()[..words];
         schedule.write_records(items, lists, piece);
-        // The next piece is written to the memory from which the GPU may still be copying.
+        // The next piece is written to the other memory, from which the GPU may still be copying
+        // the previous piece.
         stream.synchronize()?;
         stream.memcpy_htod(&*piece, &mut records.slice_mut(first..first + words))?;
         first += words;

@@ -34,7 +34,8 @@ impl Memory {
     /// An upper bound for a network with these operations, in which no entry may be zero.
     pub fn forecast(compiled: &CompiledNetwork, operations: &Operations) -> Self {
         let states = StateLayout::new(compiled);
-        // There is at most one report per variable, and each is padded.
+        // There is at most one report per variable. A report has a word per state and padding, and
+        // its record also has a header and a list: at most 64 words more.
         let variables = compiled.network().variables().len() as u64;
         let result_words = states.states() as u64 + 64 * variables;
         let mut sizes = Sizes {
@@ -47,6 +48,7 @@ impl Memory {
             let size = estimate_size(operation, compiled.network(), Granularity::FINEST);
             sizes.record_words += size.words;
             sizes.items += size.items;
+            // Each message is padded to a multiple of four words.
             sizes.messages += operation.rows.entries() as u64 + 4;
         }
         Self::new(compiled.network(), operations, &states, &sizes)
@@ -64,6 +66,7 @@ impl Memory {
         Self::new(network, &program.operations, &program.states, &sizes)
     }
 
+    /// The memory, given the sizes that depend on zeros.
     fn new(
         network: &Network,
         operations: &Operations,
@@ -72,7 +75,8 @@ impl Memory {
     ) -> Self {
         let &Sizes { record_words, items, messages, result_words } = sizes;
         let evidence_words = states.evidence_words() as u64;
-        // Each work item has three timestamps of 8 bytes.
+        // Each work item has three timestamps of 8 bytes. Each block has three words: the two of
+        // its record start, and its first timestamp.
         let device = 4 * record_words
             + 8 * messages
             + 4 * evidence_words
@@ -94,7 +98,8 @@ impl Memory {
         let parts: u64 = parts.iter().take(rayon::current_num_threads()).sum();
         let records = 4 * record_words + size_of::<Vec<u32>>() as u64 * items;
         let pinned = 4 * (evidence_words + result_words);
-        // Of two pieces of the records, each of up to two minimum lengths.
+        // Two pieces of the records are in pinned memory. A piece has up to twice the minimum
+        // length.
         let pieces = 2 * 4 * record_words.min(2 * PIECE_WORDS as u64);
         Self { host: tables + rows + parts + records + pinned + pieces, device }
     }

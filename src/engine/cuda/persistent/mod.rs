@@ -5,9 +5,9 @@
 //! computes the potentials that the operations read, [`sparsity`] finds what is zero for all
 //! evidence, and [`work_items`] cuts the operations into work items. Both look at the [`parts`] of
 //! factors that rows read, rather than at each product. [`schedule`] divides the work items among
-//! the blocks, guided by their estimated [`costs`]. All but the search for shortcuts and the
-//! schedule runs on the threads of rayon, with the same result for any number of threads.
-//! [`memory`] forecasts and counts the memory.
+//! the blocks, guided by their estimated [`costs`]. The tables, the sparsity and the work items are
+//! computed on the threads of rayon, with the same result for any number of threads. [`memory`]
+//! forecasts and counts the memory.
 //!
 //! Propagating: [`state_layout`] packs evidence, [`gpu`] launches the kernel, and [`propagator`]
 //! reads the results in the format of [`words`]. In tests, [`twin`] does the same as the kernel on
@@ -93,6 +93,9 @@ impl Prepared {
 
     /// Loads the network onto the GPU; `None` if its messages or work items have more entries than
     /// the records can number.
+    ///
+    /// # Errors
+    /// If the driver reports an error, for example because memory is short.
     pub fn load(
         self,
         compiled: &Arc<CompiledNetwork>,

@@ -6,8 +6,7 @@ use super::operations::Operation;
 use crate::network::{Network, VariableId};
 use crate::potential::{Scope, write_mapping};
 
-/// Minimum number of rows or parts that are worth a task of their own on another thread. It affects
-/// only speed.
+/// Minimum number of rows or parts for a task on another thread to pay off. It affects only speed.
 pub(super) const MIN_PARALLEL: usize = 1 << 12;
 
 /// For each entry of one table the index of the entry of another table with the same states, as
@@ -55,8 +54,8 @@ impl SplitMapping {
 /// How the products of an operation read a factor: a message, a table, or the weights of a finding.
 ///
 /// The entries of the factor that a row reads are the row's *part* of the factor. Rows that agree
-/// in the variables of the factor have the same part, so much that holds for a row needs to be
-/// found out only once for each part.
+/// in the variables of the factor have the same part, so what depends only on the part is computed
+/// once for each part.
 pub(super) struct FactorParts {
     /// For each row the number of its part.
     rows: SplitMapping,
@@ -101,17 +100,18 @@ impl FactorParts {
     }
 }
 
-/// The live products of each row of an operation, one bit per entry of the row.
+/// The live products of each row of an operation, one bit per entry of the row;
+/// [`sparsity`](super::sparsity) defines them.
 pub(super) struct LiveProducts<'a> {
     /// Number of entries of a row.
     entries: usize,
     /// Number of words of bits per row.
     words: usize,
-    /// The bits that a factor leaves, for each factor that has zeros.
+    /// A mask for each factor that has zeros. A product is live if it is in all masks.
     masks: Vec<Mask<'a>>,
 }
 
-/// Which products a factor leaves.
+/// The products that one factor does not make zero.
 struct Mask<'a> {
     factor: &'a FactorParts,
     /// The words of bits of each part.
@@ -124,7 +124,7 @@ impl<'a> LiveProducts<'a> {
         Self { entries, words: entries.div_ceil(64), masks: Vec::new() }
     }
 
-    /// Leaves only products for which `is_live` returns true for the entry of `factor` that they
+    /// Excludes the products for which `is_live` returns false for the entry of `factor` that they
     /// read.
     pub fn restrict(&mut self, factor: &'a FactorParts, is_live: impl Fn(usize) -> bool + Sync) {
         let mut words = vec![0; factor.len() * self.words];

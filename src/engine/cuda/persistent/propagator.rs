@@ -133,6 +133,9 @@ impl<E: Executor> PersistentPropagator<E> {
     ///
     /// Reads the reports as they arrive. The kernel writes them to host memory, where they can be
     /// read well before the driver reports the end of the launch.
+    ///
+    /// # Errors
+    /// If the evidence is impossible, or if the driver or the kernel fails.
     pub(super) fn read(
         &mut self,
         evidence: &Evidence,
@@ -177,6 +180,9 @@ impl<E: Executor> PersistentPropagator<E> {
     ///
     /// Times of the GPU's clock are converted to times of `watch`, as if the first work item began
     /// at `launched`. The read stage is taken to begin when the last work item ends.
+    ///
+    /// # Errors
+    /// If the driver reports an error.
     pub(super) fn trace(&mut self, watch: &Watch, launched: Duration) -> Result<(), RunError> {
         let end_of_run = watch.trace().elapsed;
         let timestamps = self.executor.timestamps(&self.program)?;

@@ -20,6 +20,7 @@ pub(super) struct StateLayout {
 }
 
 impl StateLayout {
+    /// The layout for the network of `compiled`.
     pub(super) fn new(compiled: &CompiledNetwork) -> Self {
         Self {
             variables: compiled.network().variables().len(),

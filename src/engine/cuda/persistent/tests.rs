@@ -21,6 +21,7 @@ use crate::propagation::{CompileOptions, Watch, compile};
 /// Number of blocks that are resident at the same time on an H200.
 const BLOCKS_OF_AN_H200: usize = 792;
 
+/// The program of a network, as [`Program::new`] returns it.
 pub(super) fn program(compiled: &CompiledNetwork) -> (Program, i64) {
     Program::new(compiled, operations(compiled)).unwrap()
 }
@@ -53,6 +54,7 @@ fn the_twin_agrees_with_the_sequential_engine() {
 pub(super) const PAPER_NETWORKS: [&str; 8] =
     ["mildew", "barley", "water", "pigs", "diabetes", "munin2", "munin3", "munin4"];
 
+/// A network shipped with the program, compiled with default options.
 pub(super) fn sample(name: &str) -> Arc<CompiledNetwork> {
     let network = crate::format::sample(name).unwrap().open().network;
     Arc::new(compile(network, &CompileOptions::default(), &CancelToken::new()).unwrap())

@@ -1,5 +1,5 @@
-//! Does on the CPU what `kernels/persistent.cu` does on the GPU, over the same records. Work items
-//! are computed in the order of their simulated starts.
+//! The CPU twin of `kernels/persistent.cu`: computes the same from the same records. Work items are
+//! computed in the order of their simulated starts.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
@@ -47,6 +47,7 @@ fn tree_sum(mut parts: Vec<f32>) -> f32 {
 }
 
 impl Twin {
+    /// A twin of a launch of `blocks` blocks.
     pub fn new(program: &Program, blocks: usize) -> Self {
         let words = |count: usize| vec![Word::default(); count];
         let schedule = Schedule::new(&program.items, blocks);

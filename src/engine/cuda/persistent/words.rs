@@ -26,6 +26,7 @@ impl Word {
         Self(u64::from(high) << 32 | u64::from(value.to_bits()))
     }
 
+    /// The epoch: the number of the run that wrote the word.
     #[inline]
     pub fn epoch(self) -> u32 {
         (self.0 >> 32) as u32 & MAX_EPOCH

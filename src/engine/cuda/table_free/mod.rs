@@ -35,7 +35,7 @@ use cudarc::driver::DriverError;
 /// wrong, the slower form may be taken.
 pub(super) const PRODUCT_NS: f64 = 0.002;
 
-/// Forecast time of a launch in nanoseconds, for the same purpose and as rough.
+/// Forecast time of a launch in nanoseconds. This is also a rough figure, with the same effect.
 const LAUNCH_NS: f64 = 3_000.0;
 
 /// Why this form does not support a network, as a clause after "but".
@@ -72,6 +72,9 @@ impl Prepared {
     }
 
     /// Loads the network onto the GPU. `bytes`: the forecast memory.
+    ///
+    /// # Errors
+    /// If the driver reports an error, for example because memory is short.
     pub fn load(
         self,
         compiled: &Arc<CompiledNetwork>,

@@ -57,7 +57,7 @@ pub struct Reading {
     /// First of the entries for this state that are summed, counted among the entries for this
     /// state.
     pub begin: u64,
-    /// One past the last of these, counted likewise.
+    /// One past the last of these entries, counted in the same way.
     pub end: u64,
     /// Number of states of the variable.
     pub states: u32,

@@ -21,7 +21,7 @@ fn twin(compiled: &Arc<CompiledNetwork>) -> TableFreePropagator<Twin> {
     TableFreePropagator::new(Arc::clone(compiled), prepared, twin, 0)
 }
 
-/// The twin with what computes cases again that are beyond single precision.
+/// The twin. Cases that are out of range in single precision are computed again on the CPU.
 fn answering_twin(compiled: &Arc<CompiledNetwork>) -> Box<dyn Propagator> {
     recomputing(Box::new(twin(compiled)), compiled, &load_options(Precision::F32))
 }
@@ -117,7 +117,7 @@ fn the_gpu_agrees_with_the_sequential_engine_on_large_cliques() {
 }
 
 #[test]
-fn a_case_beyond_single_precision_is_found_out() {
+fn a_case_beyond_single_precision_is_out_of_range() {
     // The first factors make one state so unlikely that its probability is zero in single
     // precision; the others do the same to the other state.
     let values = |number| if number < 60 { [1.0, 1e-3] } else { [1e-3, 1.0] };

@@ -23,6 +23,7 @@ pub(super) struct Twin {
 }
 
 impl Twin {
+    /// A twin for `plan`.
     pub fn new(plan: &Plan) -> Self {
         let mut twin = Self::default();
         twin.set_plan(plan).expect("the twin does not fail");

@@ -88,7 +88,8 @@ pub(super) fn add(
     sorted(search.all, originals)
 }
 
-/// The number of products that an operation sums if none is zero; at most 2^48.
+/// The number of products that an operation sums if none is zero; at most 2^48, so that sums of
+/// such numbers do not overflow.
 fn products(operation: &Operation) -> i64 {
     let (rows, entries) = (operation.rows.entries() as u64, operation.summed.entries() as u64);
     rows.saturating_mul(entries).min(1 << 48) as i64

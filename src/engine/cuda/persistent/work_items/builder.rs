@@ -7,7 +7,10 @@ use super::header::{
     RecordHeader, SPARSE, field,
 };
 use super::layout::{Layout, StagingBuffer};
-use super::{Granularity, MAX_RECORD, NO_SOURCE, NOT_COMPUTED, SOURCE_BITS, STAGING, WorkItem};
+use super::{
+    Granularity, MAX_RECORD, NO_SOURCE, NOT_COMPUTED, SINGLE_ROW_WORDS, SOURCE_BITS, STAGING,
+    WorkItem,
+};
 use crate::engine::cuda::persistent::costs::Cost;
 use crate::engine::cuda::persistent::operations::{Operation, Role};
 use crate::engine::cuda::persistent::parts::{
@@ -86,14 +89,13 @@ impl WorkItemBuilder<'_> {
         let staged: usize =
             entries.offsets.iter().map(|distinct| distinct.len().next_multiple_of(32)).sum();
         let lanes_and_steps = entries.entries.len().next_power_of_two().max(32);
-        // The margin is for the header and the words of the row.
-        let margin = 256;
-        let words = lanes_and_steps * (self.table_words() + self.pairs()) + staged + margin;
+        let products = lanes_and_steps * (self.table_words() + self.pairs());
+        let words = products + staged + SINGLE_ROW_WORDS;
         staged <= STAGING && words <= MAX_RECORD
     }
 
     /// Whether sparse work items are estimated to cost less than dense ones. The estimate counts
-    /// the words that are read and the instructions that are executed.
+    /// the words that are read and the instructions that are executed. It affects only speed.
     fn sparse_costs_less(&self, entries: &RowEntries) -> bool {
         let (pairs, table_words) = (self.pairs() as u64, self.table_words() as u64);
         let dense_products = (self.sparsity.rows.len() * entries.entries.len()) as u64;

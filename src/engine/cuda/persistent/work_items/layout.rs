@@ -88,6 +88,7 @@ impl Numbering {
         Self { numbers: vec![(0, 0); bound], round: 0, count: 0 }
     }
 
+    /// Begins a new round, in which no index is numbered yet.
     pub(super) fn clear(&mut self) {
         self.round += 1;
         self.count = 0;

@@ -67,6 +67,11 @@ const WARP: usize = 32;
 /// The index of the result of a row that is not computed.
 pub(super) const NOT_COMPUTED: u32 = u32::MAX;
 
+/// Upper bound on the words of a record with a single row, not counting its sources and the words
+/// of each product: a header of 12 words, up to 6 words for each of up to 32 rows, of which all but
+/// one are unused, and padding.
+const SINGLE_ROW_WORDS: usize = 256;
+
 /// Whether a row fits into a work item. `entries`: the number of entries of the row. `factors`: for
 /// each message and finding, the number of its entries that the row reads.
 pub(super) fn row_fits(entries: usize, factors: impl Iterator<Item = usize>) -> bool {
@@ -77,9 +82,7 @@ pub(super) fn row_fits(entries: usize, factors: impl Iterator<Item = usize>) -> 
     }
     // Messages and findings are paired separately, so there can be two incomplete pairs.
     let pairs = (count + 2) / 2;
-    // The margin is for the header and the words of the row.
-    let margin = 256;
-    let words = entries.next_multiple_of(WARP) * (1 + pairs) + staged + margin;
+    let words = entries.next_multiple_of(WARP) * (1 + pairs) + staged + SINGLE_ROW_WORDS;
     staged <= STAGING && words <= MAX_RECORD
 }
 
@@ -170,7 +173,7 @@ struct ResultIndices {
 }
 
 impl ResultIndices {
-    /// `None` if an index does not fit into a word.
+    /// The indices of the results of all `operations`. `None` if an index does not fit into a word.
     fn new(operations: &Operations, sparsity: &Sparsity) -> Option<Self> {
         let (mut first, mut messages, mut is_possible) = (Vec::new(), 0, false);
         for (operation, sparsity) in operations.all.iter().zip(&sparsity.operations) {

@@ -25,7 +25,8 @@ struct SparseFactor<'a> {
     is_one_to_one: bool,
 }
 
-/// The entries of a factor that the rows of a work item read.
+/// The entries of a factor that the rows of a work item read. A new round begins with each work
+/// item.
 struct UsedEntries {
     /// Number of words of bits for the entries of one part.
     words: usize,
@@ -143,6 +144,7 @@ impl WorkItemBuilder<'_> {
         let mut items = Vec::new();
         let mut first = 0;
         while first < all.len() {
+            // A work item has at most four rows per thread.
             let rest = &all[first..all.len().min(first + 4 * THREADS)];
             let (count, longest) =
                 self.fitting_sparse_rows(factors, rest, target, steps, &mut used);
