@@ -150,7 +150,8 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 /// Fails if `folder` has a file that may come from an earlier run of the experiment called `name`.
-/// Which files a run writes is known only at its end, so all that may be among them count.
+/// Only the end of a run shows which files it writes, so this looks for every file that it might
+/// write.
 fn refuse_to_replace(folder: &Path, name: &str) -> Result<(), String> {
     let in_folder = |error: std::io::Error| format!("{}: {error}", folder.display());
     let is_of_experiment = |file: &str| {

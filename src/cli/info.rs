@@ -61,7 +61,7 @@ struct ForecastRecord {
     /// The form in which the engine would hold the network for many propagations.
     #[serde(skip_serializing_if = "Option::is_none")]
     form: Option<Form>,
-    /// What the other forms would take.
+    /// The memory that the other forms would take.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     other_forms: Vec<FormRecord>,
     /// Why the engine cannot load the network, whatever the limit.
@@ -73,7 +73,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// The memory of a form that an engine does not take.
+/// The memory of a form in which an engine could hold a network.
 #[derive(Clone, Serialize)]
 pub struct FormRecord {
     form: Form,
@@ -104,7 +104,8 @@ impl ForecastRecord {
         }
     }
 
-    /// The form, what the others would take, and why the engine cannot load the network.
+    /// The chosen form, the memory that the other forms would take, and why the engine cannot load
+    /// the network.
     fn note(&self, limit: u64) -> String {
         let mut notes = Vec::new();
         match &self.obstacle {
@@ -121,7 +122,7 @@ impl ForecastRecord {
     }
 }
 
-/// Shows networks and their junction trees.
+/// Describes a network and its junction tree.
 pub fn run(args: &Args) -> Outcome {
     let read = options::open(&args.network)?;
     let compiled = args.compile.compile(&read.network, options::COMPILE_RUNS)?;

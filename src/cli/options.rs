@@ -19,8 +19,9 @@ use cliquescope::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, com
 
 use super::output;
 
-/// The number of propagations for which `info` and `bench` search for a tree. More would make them
-/// search a large network for up to the whole budget before they show anything.
+/// The number of propagations that `info` and `bench` expect when they search for a tree. With a
+/// larger number they would search longer, in a large network for up to the whole budget, before
+/// they show anything.
 pub const COMPILE_RUNS: u32 = 10;
 
 /// How to compile a network, and the memory limit.
@@ -177,8 +178,8 @@ pub fn precision(engine: &dyn Engine, requested: Option<Precision>) -> Precision
 /// machine runs in parallel make nothing faster, but are useful for tests.
 const MAX_THREADS: usize = 64;
 
-/// The requested number of threads, or as many as the machine has. A far larger number than the
-/// machine runs in parallel is reduced, with a warning.
+/// The requested number of threads, or as many as the machine runs in parallel. A number above both
+/// that and [`MAX_THREADS`] is reduced, with a warning.
 pub fn threads(requested: Option<u16>) -> usize {
     let available = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let requested = requested.map_or(available, usize::from);

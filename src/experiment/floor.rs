@@ -2,11 +2,12 @@
 
 use crate::graph::JunctionTree;
 
-/// The GPU on which the constants of this file were measured. On another GPU, the floor is as wrong
-/// as they are.
+/// The GPU on which the constants of this file were measured. On another GPU, the constants and
+/// thus the floor may be wrong.
 pub(super) const FLOOR_GPU: &str = "NVIDIA H200";
 
-/// Passing a message from one block to another through global memory, in microseconds.
+/// Time of a hop, which passes a message from one block to another through global memory, in
+/// microseconds.
 const HOP_US: f64 = 0.62;
 
 /// Bytes that all blocks together read from the L2 cache in a microsecond.
@@ -18,7 +19,7 @@ const MEMORY_BYTES_PER_US: f64 = 4.5e6;
 /// Size of the L2 cache, in bytes.
 const CACHE_BYTES: f64 = 60e6;
 
-/// One launch with a small copy back to the host, in microseconds.
+/// Time of one launch with a small copy back to the host, in microseconds.
 const LAUNCH_US: f64 = 8.7;
 
 /// The floor of a propagation with all posteriors, in microseconds.

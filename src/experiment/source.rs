@@ -57,7 +57,10 @@ pub(super) enum TimeSource {
 
 impl TimeSource {
     /// This machine if all of `engines` run here and `setup` does not prefer recordings; otherwise
-    /// the first shipped recording. An error if there is no recording.
+    /// the first shipped recording.
+    ///
+    /// # Errors
+    /// If a recording is needed and there is none.
     pub fn choose(setup: &Setup, engines: &[&str]) -> Result<Self, ExperimentError> {
         let obstacle = engines.iter().find_map(|name| match engine::by_name(name) {
             Some(engine) => {

@@ -91,7 +91,8 @@ impl NamedTree {
         setup.networks.iter().map(compile).collect()
     }
 
-    /// The same network with [`merged`] cliques.
+    /// The same network with [`merged`] cliques. `triangulation` is the one that made this tree; it
+    /// becomes a part of the label.
     pub fn merged(&self, triangulation: Triangulation, threshold: u64, rule: MergeRule) -> Self {
         Self {
             name: self.name.clone(),

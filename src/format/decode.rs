@@ -74,9 +74,9 @@ fn read_limited(
     Ok(bytes)
 }
 
-/// The bytes of a text that is too large to be read at once: unpacked if `source` is gzip, and in
-/// UTF-8 if it is UTF-16, which is recognised as [`text`] says. Latin-1, byte order marks and
-/// padding are left as they are.
+/// The bytes of a text that is too large to be read at once: unpacked if `source` is gzip, and
+/// converted to UTF-8 if they are UTF-16, which is recognised as in [`text`]. Latin-1, byte order
+/// marks and padding are left as they are.
 ///
 /// # Errors
 /// If the first bytes cannot be read. Reading the result fails if the gzip data is damaged.
@@ -151,6 +151,7 @@ impl<R: Read> Read for FromUtf16<R> {
             if count > 0 || bytes.is_empty() {
                 return Ok(count);
             }
+            // 16 KiB at a time; the exact number affects nothing but time.
             let is_end = self.source.by_ref().take(1 << 14).read_to_end(&mut self.bytes)? == 0;
             let pairs = self.bytes.chunks_exact(2).map(|pair| (self.unit)([pair[0], pair[1]]));
             let mut units: Vec<u16> = pairs.collect();
@@ -201,9 +202,9 @@ pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The byte order mark. A file may begin with several, if each of several programs added one. From
-/// UTF-8 and UTF-16 all are removed here: the XML parser would otherwise remove one, and its byte
-/// offsets would be wrong.
+/// The byte order mark. A file may begin with several, if each of several programs added one.
+/// [`text`] removes all of them: otherwise the XML parser would remove one, and its byte offsets
+/// would be wrong.
 const MARK: char = '\u{feff}';
 
 /// The characters that DOS programs append to a text: the end-of-file character, and zeros that

@@ -330,6 +330,7 @@ fn remove(set: &mut [u64], v: usize) {
     set[v / 64] &= !(1 << (v % 64));
 }
 
+/// The members of `set`, ascending.
 fn ones(set: &[u64]) -> impl Iterator<Item = usize> + '_ {
     set.iter().enumerate().flat_map(|(index, &word)| {
         std::iter::successors((word != 0).then_some(word), |&rest| {

@@ -8,8 +8,8 @@
 //! Read `moral`, `elimination` and `spanning` first: they are the path from a network to a tree.
 //! `greedy` runs the heuristics on a `dynamic` graph; `search`, `improvement`, `anneal`,
 //! `elimination_tree` and `reduction` find better orders; `critical_path` and `centre` shape and
-//! root the tree; `clique_tree` builds a tree quickly for a single propagation; `merge` does what
-//! the paper names as future work; `stepwise` eliminates one variable at a time, in an order that a
+//! root the tree; `clique_tree` builds a tree quickly for a single propagation; `merge` merges
+//! cliques over small separators; `stepwise` eliminates one variable at a time, in an order that a
 //! person chooses. Memory, and the time of all but the search, grow nearly linearly with the size
 //! of the tree.
 

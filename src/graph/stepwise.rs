@@ -13,7 +13,7 @@ pub struct StepwiseElimination {
     /// The number of states of each variable.
     cardinalities: Vec<usize>,
     steps: Vec<EliminationStep>,
-    /// By variable.
+    /// Whether each variable is eliminated.
     is_eliminated: Vec<bool>,
     /// The clusters so far, each without the variable that was eliminated.
     residues: HashSet<Vec<VariableId>>,

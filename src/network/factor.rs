@@ -46,7 +46,7 @@ impl Factor {
     /// table.
     ///
     /// [`Network::markov`](crate::network::Network::markov) chooses the exponent so that the stored
-    /// values are not greater than one, which engines rely on.
+    /// values are not greater than one, up to rounding. Engines rely on this.
     #[must_use]
     pub fn exponent(&self) -> i32 {
         self.exponent
@@ -57,8 +57,9 @@ impl Factor {
         &mut self.values
     }
 
-    /// Takes out the power of two that brings the largest value into (1/2, 1], apart from the
-    /// rounding of its logarithm. Does nothing if all values are zero.
+    /// Takes out a power of two so that the largest value is in (1/2, 1]. Because its logarithm is
+    /// rounded, the largest value may exceed 1 by less than 1e-13. Does nothing if all values are
+    /// zero.
     pub(super) fn scale(&mut self) {
         let largest = self.values.iter().copied().fold(0.0, f64::max);
         if largest == 0.0 || (0.5 < largest && largest <= 1.0) {

@@ -52,8 +52,8 @@ pub enum Step {
     Load,
     /// Computes the posteriors without evidence.
     Prior,
-    /// If the network is too large for the engine: builds the junction tree of what the
-    /// observations leave of it, and loads that.
+    /// If the network is too large for the engine: compiles and loads the network without its
+    /// observed variables.
     Reduce,
     /// Computes the posteriors given the evidence.
     Propagate,

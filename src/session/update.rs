@@ -48,8 +48,8 @@ pub struct RunTimes {
 }
 
 impl RunTimes {
-    /// The index of the run with the median time, and the times in short; `None` if there are no
-    /// runs.
+    /// The index of the run with the median time, and the summary of all `times`; `None` if there
+    /// are no runs.
     #[must_use]
     pub fn of(times: &[Duration]) -> Option<(usize, Self)> {
         let mut order: Vec<usize> = (0..times.len()).collect();
@@ -77,8 +77,8 @@ pub enum Update {
     Started(Step),
     /// A network was read, with the warnings of its reader.
     Opened(Arc<ReadNetwork>),
-    /// The network was compiled; or, if it is too large for the engine, what the evidence
-    /// [leaves](CompiledNetwork::observed) of it.
+    /// The network was compiled; if it is too large for the engine, without its
+    /// [observed variables](CompiledNetwork::observed).
     Compiled(Arc<CompiledNetwork>),
     /// The requested engine cannot be used, because its device has failed, has too little memory or
     /// does not exist, or because the engine does not support the network. Another engine replaces

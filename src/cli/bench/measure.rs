@@ -17,7 +17,10 @@ use crate::cli::output::milliseconds;
 /// make the comparison steadier and the command slower.
 const SINGLE_CASES: usize = 200;
 
-/// Quantiles of at least one duration, in milliseconds.
+/// Quantiles of `times`, in milliseconds.
+///
+/// # Panics
+/// If `times` is empty.
 pub fn spread(times: &[Duration]) -> Quantiles {
     let times: Vec<f64> = times.iter().copied().map(milliseconds).collect();
     Quantiles::of(&times).expect("something was timed")
@@ -141,7 +144,7 @@ pub struct Batch {
     /// Number of GPUs that computed the cases together; absent for an engine on the CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpus: Option<usize>,
-    /// The first cases again, one at a time.
+    /// The result of propagating the first cases again, one at a time.
     pub one_at_a_time: OneAtATime,
 }
 
@@ -156,10 +159,9 @@ pub struct OneAtATime {
 }
 
 /// Times `repeat` propagations of all cases together, after one for warming up. The cases come in
-/// `blocks`. Each block is propagated that often, and the times of its first propagation are added
-/// to those of the first propagation of the other blocks, and so on. For comparison, also
-/// propagates the first cases one at a time; each of these propagations may reuse results of the
-/// one before.
+/// `blocks`, and each block is propagated `repeat` times before the next is read. The n-th time of
+/// all cases is the sum of the n-th times of the blocks. For comparison, also propagates the first
+/// cases one at a time; each of these propagations may reuse results of the one before.
 ///
 /// # Errors
 /// A message for the user if a block of cases cannot be read, or a propagation fails.

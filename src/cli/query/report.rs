@@ -28,7 +28,7 @@ pub struct Report {
 
 impl Report {
     /// A report on the cases in `file`. The progress is shown if standard error is a terminal, and
-    /// the answers do not go to the terminal.
+    /// the answers do not go to the terminal. `is_file_written` says that they go to a file.
     pub fn new(file: Option<&str>, is_file_written: bool) -> Self {
         let is_shown = std::io::stderr().is_terminal()
             && file.is_some()

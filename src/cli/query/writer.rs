@@ -17,7 +17,7 @@ pub struct AnsweredBlock {
     pub answers: Vec<Result<Posteriors, QueryError>>,
 }
 
-/// Writes answers. A file gets its name when it is finished, and has no part of an answer.
+/// Writes answers. A file gets its name when it is finished, and never has an incomplete answer.
 pub struct AnswerWriter {
     formatter: Formatter,
     output: Output,
@@ -71,8 +71,11 @@ impl AnswerWriter {
         self.flush(block.rows.len())
     }
 
-    /// Writes what comes after the answers, and gives the file its name. Returns an error if not
-    /// all could be written; the file then has the answers of the first [`cases`](Self::cases).
+    /// Writes what comes after the answers, and gives the file its name.
+    ///
+    /// # Errors
+    /// A message for the user if not all could be written. The file then has the answers to the
+    /// first [`cases`](Self::cases).
     pub fn finish(&mut self) -> Result<(), String> {
         self.begin();
         self.text.push_str(self.formatter.footer);
@@ -92,7 +95,7 @@ impl AnswerWriter {
         }
     }
 
-    /// Writes the text of `cases`.
+    /// Writes the text that was prepared, with the answers to this number of `cases`.
     fn flush(&mut self, cases: usize) -> ControlFlow<()> {
         let text = std::mem::take(&mut self.text);
         let bytes = text.as_bytes();

@@ -63,6 +63,7 @@ impl<'a> AxisRange<'a> {
                 let (low, high) = extremes.unwrap_or_default();
                 let (low, high) = (low.min(0.0), high.max(0.0));
                 let step = round_step(((high - low) / LINEAR_INTERVALS).max(f64::MIN_POSITIVE));
+                // 1e-9 keeps rounding from adding a step to a multiple of the step.
                 let round_up = |value: f64| (value / step - 1e-9).ceil() * step;
                 Self::new(axis, -round_up(-low), if high > low { round_up(high) } else { 1.0 })
             }
@@ -125,6 +126,7 @@ impl<'a> AxisRange<'a> {
 /// Ticks at the multiples of a step, which is 1, 2 or 5 times a power of ten.
 fn linear_ticks(low: f64, high: f64) -> Vec<Tick> {
     let step = round_step((high - low) / LINEAR_INTERVALS);
+    // 1e-9 keeps the ticks at both ends in spite of rounding.
     let first = (low / step - 1e-9).ceil() as i64;
     let last = (high / step + 1e-9).floor() as i64;
     let tick = |n: i64| {
@@ -134,13 +136,13 @@ fn linear_ticks(low: f64, high: f64) -> Vec<Tick> {
     (first..=last).map(tick).collect()
 }
 
-/// Length in powers of ten below which all multiples on a logarithmic axis are labelled. From 6 to 9,
-/// the usual labels would leave a single one.
+/// Length in powers of ten below which all multiples on a logarithmic axis are labelled. With fewer
+/// labels, an axis from 6 to 9 would have only the label 7.
 const VERY_SHORT: f64 = 0.4;
 
 /// Labelled ticks at powers of ten, and minor ticks at multiples of these powers. On a short axis,
 /// some of the multiples are labelled too. On a long axis, only every other power of ten is
-/// labelled.
+/// labelled. The lengths at which this changes affect only the number of labels.
 fn log_ticks(low: f64, high: f64) -> Vec<Tick> {
     let decades = high - low;
     let labelled: &[f64] = if decades < VERY_SHORT {

@@ -91,7 +91,7 @@ fn around(&(x, y): &(f64, f64)) -> LabelBox {
 
 /// Positions for a label of this size next to a point, the preferred one first.
 fn candidates((x, y): (f64, f64), (width, height): (f64, f64)) -> [LabelBox; 6] {
-    // From the point to the upper left corner of the label.
+    // From the point to the upper left corner of the label, in pixels.
     let offsets = [
         (7.0, 0.5 - height / 2.0),
         (-7.0 - width, 0.5 - height / 2.0),

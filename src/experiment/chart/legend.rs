@@ -94,7 +94,8 @@ impl Legend {
         &self.entries
     }
 
-    /// The colour of the series with this label; that of the first series if there is none.
+    /// The colour of the series with this label. If there is none, the first colour without a
+    /// meaning.
     #[must_use]
     pub fn colour(&self, label: &str) -> SeriesColour {
         let entry = self.entries.iter().find(|entry| entry.label == label);
@@ -102,8 +103,8 @@ impl Legend {
     }
 }
 
-/// The colour of a series that is not in `taken` yet: that of its meaning, if this colour is free,
-/// or else the first free one of those without a meaning.
+/// The colour of a series whose label is not in `taken` yet: the colour of its meaning if that
+/// colour is free, otherwise the first free colour without a meaning.
 fn new_colour(label: &str, taken: &[(&str, SeriesColour)]) -> SeriesColour {
     let is_free = |colour: &SeriesColour| taken.iter().all(|(_, other)| other != colour);
     let others = SERIES - ENGINE_SERIES.end;

@@ -7,6 +7,10 @@ use super::{LEFT, text, text_width};
 use crate::experiment::chart::{Axis, Panel, Scale};
 use crate::palette::svg::{AXIS, HORIZONTAL_GRID, VERTICAL_GRID};
 
+/// Angle by which slanted names rise from left to right, in degrees. A larger angle makes the space
+/// below the axis higher.
+const SLANT: f64 = 38.0;
+
 /// Draws the axes of `panel`.
 pub(super) fn draw(body: &mut String, panel: &Panel, plot: &Plot) {
     let area = plot.area;
@@ -62,7 +66,7 @@ fn horizontal_ticks(body: &mut String, panel: &Panel, plot: &Plot) {
         }
         if is_slanted {
             let (x, y) = (x + 3.0, bottom + 12.0);
-            let turned = format!("transform='rotate(-38 {x:.1} {y:.1})'");
+            let turned = format!("transform='rotate(-{SLANT} {x:.1} {y:.1})'");
             text(body, x, y, "end", &turned, &tick.label);
         } else {
             text(body, x, bottom + 15.0, "middle", "", &tick.label);
@@ -75,7 +79,7 @@ pub(super) fn label_height(axis: &Axis) -> f64 {
     match &axis.scale {
         Scale::Categories(names) if is_slanted(names) => {
             let widest = names.iter().map(|name| text_width(name, 11.0)).fold(0.0, f64::max);
-            // The sine of the slant, 38 degrees, is about 0.6.
+            // 0.6 is about the sine of `SLANT`.
             14.0 + 0.6 * widest
         }
         _ => 18.0,

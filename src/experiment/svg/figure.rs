@@ -24,12 +24,14 @@ pub(super) struct FigureLayout<'a> {
 }
 
 impl<'a> FigureLayout<'a> {
+    /// Lays out `figure`.
     pub fn new(figure: &'a Figure) -> Self {
         let legend = Legend::of(&figure.panels);
         let mut legends = figure.panels.iter().map(|panel| legend.of_panel(panel));
         let first = legends.next();
         let shares_legend = first.is_some_and(|first| legends.all(|legend| legend == first));
         let across = figure.across.max(1);
+        // The widths of up to four panels in a row add up to 700 to 760 pixels.
         let panel_size = match across {
             1 => (700.0, 320.0),
             2 => (350.0, 240.0),

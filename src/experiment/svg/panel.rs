@@ -70,7 +70,7 @@ pub(super) fn draw(body: &mut String, panel: &Panel, legend: &Legend, area: Area
     draw_labels(body, panel, &plot);
 }
 
-/// Writes the values of bars at their ends; upward if there is too little room between the bars.
+/// Writes the values of bars at their ends. A value that is wider than its bar is written upward.
 fn draw_bar_labels(body: &mut String, plot: &Plot) {
     let dots: Vec<(f64, f64)> =
         plot.layout.dots.iter().map(|at| (plot.x(at.x), plot.y(at.y))).collect();

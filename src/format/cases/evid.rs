@@ -182,6 +182,6 @@ pub(super) fn write(network: &Network, cases: &[Evidence]) -> Result<String, Str
     match cases.len() {
         0 => Err("UAI evidence needs at least one case, and there is none".to_owned()),
         1 => Ok(lines),
-        many => Ok(format!("{many}\n{lines}")),
+        count => Ok(format!("{count}\n{lines}")),
     }
 }

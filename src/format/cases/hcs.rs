@@ -45,7 +45,8 @@ pub(super) fn read(source: SourceText<'_>, network: &Network) -> Result<Evidence
         }
         let offset = reader.after_colon(&name)?;
         let text = reader.value()?;
-        value::enter(&mut evidence, network, variable, &text, false)
+        let bare_index = false;
+        value::enter(&mut evidence, network, variable, &text, bare_index)
             .map_err(|message| source.error(offset, message))?;
     }
     Ok(evidence)

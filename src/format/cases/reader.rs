@@ -63,7 +63,7 @@ pub struct CaseReader<N> {
     /// Number of cases that were read.
     number: usize,
     warnings: Vec<String>,
-    /// The number of bytes read from the source, and the number that it has if this is known.
+    /// The number of bytes read from the source, and its size in bytes if this is known.
     progress: (Arc<AtomicU64>, Option<u64>),
     has_ended: bool,
 }

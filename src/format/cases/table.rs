@@ -293,8 +293,8 @@ fn columns(
         let file = source.file;
         let text = match unknown.len() {
             1 => format!("{file}: column '{}' is not a variable and was ignored", unknown[0]),
-            many => format!(
-                "{file}: {many} columns are not variables and were ignored: {}",
+            count => format!(
+                "{file}: {count} columns are not variables and were ignored: {}",
                 listed(unknown.into_iter())
             ),
         };

@@ -7,6 +7,7 @@ use crate::format::nodes::{Number, Word};
 #[derive(Debug)]
 pub(super) struct NetAttribute<'s> {
     pub name: &'s str,
+    /// The byte offset of the name.
     pub offset: usize,
     /// The value as it is in the file, with comments.
     pub raw: &'s str,

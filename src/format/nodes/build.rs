@@ -256,7 +256,8 @@ impl<'n, 's> Builder<'n, 's> {
         Ok(values)
     }
 
-    /// The table of `node` from the state in each configuration of the parents, with byte offset.
+    /// The table of `node` from `outcomes`: for each of the `rows` configurations of the parents,
+    /// the state, or `None` if it is undefined, and the byte offset.
     fn function(
         &mut self,
         node: &Node<'_>,

@@ -17,7 +17,7 @@ pub(in crate::format) struct Distribution<'s> {
     pub block_at: usize,
     /// The byte offset of the definition in the block.
     pub offset: usize,
-    /// The attributes of the block. Only this part of the annotation is used.
+    /// The annotation of the block. Only its attributes are used.
     pub note: Annotation,
 }
 

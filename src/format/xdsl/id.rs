@@ -1,4 +1,5 @@
-//! Encodes names and labels as ids, and decodes ids.
+//! Encodes names and labels as ids, and decodes ids. A character that an id cannot hold is written
+//! as `u_HEX_`, where HEX is its code point. The empty name is `u__`.
 
 use std::fmt::Write as _;
 

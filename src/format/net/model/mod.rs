@@ -47,6 +47,7 @@ enum StateValues {
 }
 
 impl StateValues {
+    /// The values of the states of the node in `block`, according to its subtype.
     fn new(source: SourceText<'_>, block: &NodeBlock<'_>) -> Result<Self, FormatError> {
         let labels = states::labels(source, block)?;
         if labels.is_empty() {
