@@ -25,7 +25,7 @@ use rand_pcg::Pcg64Mcg;
 /// end the program if they fail.
 const LARGE: usize = 1 << 14;
 
-/// Number of cases in a batch: enough for the runner of batches.
+/// Number of cases in a batch: enough for engine `cpu` to use its batch runner.
 const CASES: usize = 40;
 
 /// The system's allocator, which fails on request.
@@ -116,16 +116,16 @@ impl Scenario {
             LoadError::OutOfMemory { .. } => error.to_string(),
             other => panic!("{other}"),
         })?;
-        let of_run = |error| match error {
+        let message = |error| match error {
             RunError::OutOfMemory(error) => error.to_string(),
             other => panic!("{other:?}"),
         };
         let watch = Watch::untimed(CancelToken::new());
-        let mut answers = vec![propagator.run(&self.evidence, &watch).map_err(of_run)?];
+        let mut answers = vec![propagator.run(&self.evidence, &watch).map_err(message)?];
         let batch = propagator.run_batch(&self.cases, &watch).expect("it is not cancelled");
         assert_eq!(batch.len(), self.cases.len());
         for answer in batch {
-            answers.push(answer.map_err(of_run)?);
+            answers.push(answer.map_err(message)?);
         }
         Ok(answers)
     }
@@ -143,7 +143,7 @@ fn scenarios() -> Vec<(&'static str, Scenario)> {
     let double = |form| options(Precision::F64, form, 1);
     let single = options(Precision::F32, tables, 2);
     let mut reference = Scenario::new("insurance", "reference", double(None));
-    // It propagates slowly, and every propagation allocates the same.
+    // One case is enough: this engine is slow, and each of its propagations allocates the same.
     reference.cases.truncate(1);
     vec![
         // Insurance has zeros, which are left out.
@@ -157,7 +157,7 @@ fn scenarios() -> Vec<(&'static str, Scenario)> {
 
 #[test]
 #[ignore = "run by the other test, in a child process"]
-fn child() {
+fn in_the_child_process_every_failed_allocation_is_an_error() {
     for (name, scenario) in scenarios() {
         let expected = scenario.run().expect("there is memory");
         let (mut failures, mut allowed) = (0, 0);
@@ -179,7 +179,7 @@ fn child() {
                     }
                 }
             }
-            // Every one of the first ones, and then ever fewer, because there are hundreds.
+            // Tries each of the first numbers, and then ever fewer, because there are hundreds.
             allowed += 1 + allowed / 8;
         }
         println!("{name}: {failures} failures were errors");
@@ -192,7 +192,8 @@ fn child() {
 fn a_large_allocation_of_an_engine_that_fails_is_an_error() {
     let program = std::env::current_exe().expect("the path of this program");
     let mut command = Command::new(program);
-    command.args(["--exact", "child", "--ignored", "--nocapture"]);
+    let test = "in_the_child_process_every_failed_allocation_is_an_error";
+    command.args(["--exact", test, "--ignored", "--nocapture"]);
     let output = command.output().expect("this program starts");
     let text = String::from_utf8_lossy(&output.stdout);
     let last = text.lines().rev().take(3).collect::<Vec<_>>();

@@ -187,7 +187,7 @@ fn index(name: &str, bytes: &[u8]) -> (tempfile::TempDir, CaseIndex) {
 }
 
 #[test]
-fn any_case_of_an_index_is_read_as_in_order() {
+fn cases_read_by_their_number_equal_the_cases_read_in_order() {
     let network = asia();
     let state = |number: usize| ["yes", "no", "", "maybe"][number % 7 % 4];
     let row = |number| format!("{},\"a\nb\",{}\n", state(number), state(number / 7));

@@ -1,6 +1,6 @@
 //! Faults that a test cannot cause for real: engines that panic or lose their device, files that
-//! become pipes, damaged files of a crashed run. What happened is said, and nothing that a person
-//! made is lost.
+//! become pipes, damaged files of a crashed run. The program must say what happened, and lose
+//! nothing that the user made.
 
 mod common;
 
@@ -18,12 +18,12 @@ use common::session::{
 fn cases() -> Vec<Evidence> {
     let network = sample("asia");
     let finding = |v| (0..2).map(move |state| (v, state));
-    let of = |(v, state)| {
+    let case = |(v, state)| {
         let mut case = Evidence::none();
         case.observe(&network, v, state);
         case
     };
-    network.ids().flat_map(finding).map(of).collect()
+    network.ids().flat_map(finding).map(case).collect()
 }
 
 #[test]
@@ -52,9 +52,9 @@ fn cases_are_answered_in_order_if_the_device_is_lost_in_the_middle_of_a_batch() 
     }
 }
 
-/// Failures of an engine like one on a GPU, with the step of the worker that each interrupts. The
-/// propagations of a request with evidence and cases are: without evidence, with it, the same
-/// without timing messages, and each case.
+/// Failures of an engine like one on a GPU, with the step of the worker that each interrupts. For a
+/// request with evidence and cases, the worker propagates without evidence, then with the evidence,
+/// then again with the evidence but without timing messages, and then each case.
 const PANICS: [(FailureMode, Step); 6] = [
     (FailureMode::PanicInLoad, Step::Load),
     (FailureMode::PanicAtRun(1), Step::Prior),

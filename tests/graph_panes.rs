@@ -203,7 +203,7 @@ fn likelihood_sliders_change_the_posteriors_while_they_move() {
 }
 
 #[test]
-fn a_bar_leaves_drags_and_the_wheel_to_the_picture() {
+fn a_drag_on_a_bar_moves_the_picture_and_the_wheel_zooms_it() {
     let mut harness = open("asia");
     let bar = |harness: &Harness<'_, Workbench>| {
         harness.get_by_label_contains("Network: yes of either").rect()
@@ -252,7 +252,7 @@ fn small_networks_open_next_to_their_junction_tree_and_share_hover_and_selection
 }
 
 #[test]
-fn a_menu_that_stays_open_is_not_about_a_variable_of_the_network_before() {
+fn the_menu_of_a_variable_closes_when_another_network_is_opened() {
     let mut harness = open("asia");
     let is_sixth = |item: &Item| matches!(item, Item::Variable(variable) if variable.index() >= 5);
     let pos = hover_over(&mut harness, is_sixth);

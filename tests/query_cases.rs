@@ -49,7 +49,7 @@ fn csv(rows: &[[&str; 3]]) -> String {
 }
 
 #[test]
-fn every_answer_of_a_long_file_is_that_of_its_row() {
+fn each_row_of_a_long_file_gets_its_own_answer() {
     let rows = rows(50_000);
     let (folder, path) = file("cases.csv", &csv(&rows));
     let output = folder.path().join("answers.jsonl");
@@ -199,7 +199,7 @@ fn a_query_that_cannot_answer_leaves_the_output_file_alone() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_ends_the_query() {
+fn a_pipe_that_is_closed_early_ends_the_query_without_an_error() {
     let (_folder, path) = file("cases.csv", &csv(&rows(100_000)));
     let mut child = program()
         .args(["query", "asia", "--format", "csv", "--evidence-file"])

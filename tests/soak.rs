@@ -1,6 +1,6 @@
 //! A long random session with changes of evidence, switches of engine and cancellations. The
-//! posteriors must stay right and the memory must not grow. `fuzz/long.sh` runs it for as long as
-//! wanted.
+//! posteriors must stay right and the memory must not grow. `fuzz/long.sh` runs such a session for
+//! a given time.
 
 mod common;
 #[path = "common/long.rs"]
@@ -125,12 +125,12 @@ impl Soak {
             _ if known.len() >= MAX_FINDINGS => {
                 evidence.retract(known[0]);
             }
-            kind => {
+            number => {
                 let variables = self.network.variables().len();
                 let variable = VariableId::new(self.random.random_range(0..variables));
                 let state =
                     self.world.observed(variable).expect("every variable has a drawn state");
-                if kind < 40 {
+                if number < 40 {
                     let weight = |other| if other == state { 1.0 } else { 0.25 };
                     let states = 0..self.network[variable].cardinality();
                     let weights: Box<[f64]> = states.map(weight).collect();
@@ -165,6 +165,8 @@ impl Soak {
         self.checks += 1;
     }
 
+    /// Makes this number of `changes`, one after another. Checks the posteriors after every change
+    /// whose number is a multiple of `check_every`.
     fn run(&mut self, changes: usize, check_every: usize) {
         for number in 1..=changes {
             self.change();

@@ -409,7 +409,7 @@ fn a_lesson_file_can_be_opened_and_its_mistakes_are_shown() {
     harness.get_by_label_contains("unknown field `txt`");
     assert!(harness.query_by_label("Leave lesson").is_none());
 
-    // A mistake that only the network tells.
+    // A mistake that is found only when the network is open.
     std::fs::write(&file, example.replace("Smoker", "Smokes")).expect("written");
     open_file(&mut harness);
     harness.get_by_label("Next").click();

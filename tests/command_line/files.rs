@@ -66,7 +66,8 @@ fn convert_writes_another_format_and_warns_about_lost_information() {
 /// A network whose names contain an escape sequence, a line end and a formula.
 const HOSTILE_NAMES: &str = r#"<?xml version="1.0"?>
 <BIF VERSION="0.3"><NETWORK><NAME>n</NAME>
-<VARIABLE TYPE="nature"><NAME>a&#10;b&#x9b;31m</NAME><OUTCOME>=1+2</OUTCOME><OUTCOME>y</OUTCOME></VARIABLE>
+<VARIABLE TYPE="nature"><NAME>a&#10;b&#x9b;31m</NAME>
+<OUTCOME>=1+2</OUTCOME><OUTCOME>y</OUTCOME></VARIABLE>
 <DEFINITION><FOR>a&#10;b&#x9b;31m</FOR><TABLE>0.5 0.5</TABLE></DEFINITION>
 </NETWORK></BIF>
 "#;
@@ -102,15 +103,15 @@ fn an_experiment_replaces_files_only_if_asked_to() {
     let arguments = ["experiment", "fig4", "--networks", "asia", "--out", path];
     let (code, _, err) = run(&arguments);
     assert_eq!(code, 0, "{err}");
-    let csv = folder.path().join("fig4.json");
-    std::fs::write(&csv, "mine").unwrap();
+    let record = folder.path().join("fig4.json");
+    std::fs::write(&record, "mine").unwrap();
     let (code, _, err) = run(&arguments);
     assert_eq!(code, 1);
     assert!(err.contains("fig4") && err.contains("use --force to replace it"), "{err}");
-    assert_eq!(std::fs::read_to_string(&csv).unwrap(), "mine");
+    assert_eq!(std::fs::read_to_string(&record).unwrap(), "mine");
     let (code, _, err) = run(&[&arguments[..], &["--force"]].concat());
     assert_eq!(code, 0, "{err}");
-    assert_ne!(std::fs::read_to_string(&csv).unwrap(), "mine");
+    assert_ne!(std::fs::read_to_string(&record).unwrap(), "mine");
 }
 
 #[cfg(unix)]

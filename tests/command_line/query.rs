@@ -119,7 +119,7 @@ fn a_network_that_is_small_given_the_evidence_is_queried_and_timed() {
     };
     assert!(close("x1") && close("x40"));
 
-    // The second case leaves too much. The first is answered all the same.
+    // The network is too large given the second case. The first case is still answered.
     let two = ["query", path, "--evidence-file", cases];
     let (code, out, err) = run(&[&two, &limit[..]].concat());
     assert_eq!(code, 1);

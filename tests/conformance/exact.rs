@@ -47,14 +47,15 @@ impl Number {
 /// P(e) and the joint probabilities of each state and the evidence.
 pub struct Exact {
     total: Number,
-    /// By variable and then by state.
+    /// The joint probability of each state and the evidence. The states of variable v are at
+    /// `offsets[v]..offsets[v + 1]`.
     sums: Vec<Number>,
     offsets: Vec<usize>,
     ln_scale: f64,
 }
 
 impl Exact {
-    /// Sums over all configurations that agree with the observations, so these must leave few.
+    /// Sums over all configurations that agree with the observations. There must be few of them.
     pub fn new(network: &Network, evidence: &Evidence) -> Self {
         let cardinalities = network.cardinalities();
         let mut offsets = vec![0];

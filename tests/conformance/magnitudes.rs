@@ -16,7 +16,7 @@ use crate::exact::Exact;
 use crate::fixtures::{compiled, network, rng};
 use crate::subject::{Subject, propagate};
 
-/// A number whose logarithm is uniform between 10^-`decades` and one; or zero, rarely.
+/// A number from 10^-`decades` to one with a uniformly distributed logarithm; rarely zero instead.
 fn spread(rng: &mut Pcg64Mcg, decades: f64) -> f64 {
     if rng.random_bool(0.05) { 0.0 } else { 10_f64.powf(-decades * rng.random_range(0.0..1.0)) }
 }
@@ -68,16 +68,16 @@ fn check(
     network: &Network,
     exact: &Exact,
     found: Option<&Posteriors>,
-    how: &str,
+    context: &str,
 ) {
     let Some(found) = found else {
-        assert!(exact.is_impossible(), "{how}: {:e} is not impossible", exact.ln_p_evidence());
+        assert!(exact.is_impossible(), "{context}: {:e} is not impossible", exact.ln_p_evidence());
         return;
     };
-    assert!(!exact.is_impossible(), "{how}: a zero makes the evidence impossible");
-    subject.assert_close_ln(found.ln_p_evidence(), exact.ln_p_evidence(), how);
+    assert!(!exact.is_impossible(), "{context}: a zero makes the evidence impossible");
+    subject.assert_close_ln(found.ln_p_evidence(), exact.ln_p_evidence(), context);
     for variable in network.ids() {
-        subject.assert_close(found.of(variable), &exact.posterior(variable), how);
+        subject.assert_close(found.of(variable), &exact.posterior(variable), context);
     }
 }
 
@@ -91,22 +91,33 @@ fn possible(answer: Result<Posteriors, PropagationError>) -> Option<Posteriors> 
 }
 
 /// Checks each case alone, one after another in the same propagator, and all of them in a batch.
-fn check_cases(subject: &Subject, compiled: &Arc<CompiledNetwork>, cases: &[Evidence], how: &str) {
+fn check_cases(
+    subject: &Subject,
+    compiled: &Arc<CompiledNetwork>,
+    cases: &[Evidence],
+    context: &str,
+) {
     let network = compiled.network();
     let exact: Vec<Exact> = cases.iter().map(|case| Exact::new(network, case)).collect();
     let mut propagator = subject.load(compiled);
     for (number, (case, exact)) in cases.iter().zip(&exact).enumerate() {
         let found = possible(propagate(&mut *propagator, compiled, case));
-        check(subject, network, exact, found.as_ref(), &format!("{how}, case {number}"));
+        check(subject, network, exact, found.as_ref(), &format!("{context}, case {number}"));
         let found = possible(subject.propagate(compiled, case));
-        check(subject, network, exact, found.as_ref(), &format!("{how}, case {number} alone"));
+        check(subject, network, exact, found.as_ref(), &format!("{context}, case {number} alone"));
     }
     // Enough cases for engines that propagate many together.
-    let many: Vec<Evidence> = cases.iter().cycle().take(40).cloned().collect();
+    let batch: Vec<Evidence> = cases.iter().cycle().take(40).cloned().collect();
     let watch = Watch::untimed(CancelToken::new());
-    let answers = propagate_batch(&mut *subject.load(compiled), compiled, &many, &watch).unwrap();
+    let answers = propagate_batch(&mut *subject.load(compiled), compiled, &batch, &watch).unwrap();
     for (number, (found, exact)) in answers.iter().zip(exact.iter().cycle()).enumerate() {
-        check(subject, network, exact, found.as_ref().ok(), &format!("{how}, {number} of a batch"));
+        check(
+            subject,
+            network,
+            exact,
+            found.as_ref().ok(),
+            &format!("{context}, {number} of a batch"),
+        );
     }
 }
 
@@ -137,7 +148,7 @@ pub fn entries_down_to_1e_300(subject: &Subject) {
     check_random(subject, 300.0);
 }
 
-/// The smallest numbers have fewer digits; they are exact all the same.
+/// The smallest numbers of f64 have fewer digits, but are exact as entries of a table.
 pub fn entries_down_to_the_smallest_numbers(subject: &Subject) {
     check_random(subject, 323.0);
 }
@@ -157,13 +168,14 @@ fn for_and_against(features: usize, odds: f64) -> (Arc<CompiledNetwork>, Evidenc
     (compiled(network), evidence)
 }
 
-fn assert_even(subject: &Subject, found: &Posteriors, features: usize, odds: f64, how: &str) {
-    subject.assert_close(found.of(VariableId::new(0)), &[0.5, 0.5], how);
+fn assert_even(subject: &Subject, found: &Posteriors, features: usize, odds: f64, context: &str) {
+    subject.assert_close(found.of(VariableId::new(0)), &[0.5, 0.5], context);
     let each = odds.ln() - 2.0 * (1.0 + odds).ln();
-    subject.assert_close_ln(found.ln_p_evidence(), features as f64 / 2.0 * each, how);
+    subject.assert_close_ln(found.ln_p_evidence(), features as f64 / 2.0 * each, context);
 }
 
-/// Evidence piles up one way and then the other, far beyond the range of f64.
+/// The evidence first favours one class and then the other, each by odds far beyond the range of
+/// f64.
 pub fn hundreds_of_features_for_and_against_a_class(subject: &Subject) {
     for (features, odds) in [(400, 99.0), (1000, 99.0), (1000, 1e6)] {
         let (compiled, evidence) = for_and_against(features, odds);

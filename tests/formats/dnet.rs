@@ -7,7 +7,8 @@ fn with(nodes: &str) -> String {
     format!(
         "// ~->[DNET-1]->~\n\nbnet small {{\nautoupdate = TRUE;\ncomment = \"one \\\n\ttwo\";\n\
          define node tf {{ kind = NATURE; discrete = TRUE; states = (no, yes); }};\n\
-         node A (tf) {{ parents = (); probs = (0.25, 0.75); title = \"A\"; visual V1 {{ center = (1, 2); \
+         node A (tf) {{ parents = (); probs = (0.25, 0.75); title = \"A\"; \
+         visual V1 {{ center = (1, 2); \
          link 2 {{ path = ((1, 2), (3, 4)); }}; }}; }};\n{nodes}\n}};\n"
     )
 }
@@ -32,7 +33,8 @@ fn tables_are_read_with_and_without_inner_parentheses() {
 #[test]
 fn functions_give_a_state_by_label_index_or_value() {
     let text = with(
-        "node R { kind = NATURE; discrete = FALSE; chance = DETERMIN; levels = (-INFINITY, 0, 10, 20); \
+        "node R { kind = NATURE; discrete = FALSE; chance = DETERMIN; \
+         levels = (-INFINITY, 0, 10, 20); \
          parents = (A); functable = (-3, 20); };\n\
          node S (tf) { chance = DETERMIN; parents = (A); functable = (yes, #0); };\n\
          node T { discrete = TRUE; levels = (1, 5, 7); parents = (A); functable = ((5), (#2)); };",
@@ -137,7 +139,8 @@ fn mistakes_are_reported_with_their_position() {
             with(
                 "node B { numstates = 60000; probs = (#1, #2, #3, #4, #5, #6, #7, #8, #9, #10, \
                   #11, #12, #13, #14, #15, #16, #17, #18, #19, #20, #21, #22, #23, #24, #25, #26, \
-                  #27, #28, #29, #30, #31, #32, #33, #34, #35, #36, #37, #38, #39, #40, #41, #42); };",
+                  #27, #28, #29, #30, #31, #32, #33, #34, #35, #36, #37, #38, #39, #40, #41, \
+                  #42); };",
             ),
             "t.dne:9:6: with 'B' the rows given by one word have more than the maximum of 2097152 \
              numbers",

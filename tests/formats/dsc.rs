@@ -5,7 +5,8 @@ use super::{assert_close, parents, read, refused, values, warnings};
 /// A file with the nodes `A` and `B`, the distribution of `A`, and `rest`.
 fn with(rest: &str) -> String {
     format!(
-        "belief network \"small net\"\nnode A {{ name : \"first\"; type : discrete[2] = {{ \"no\", \"yes\" }}; \
+        "belief network \"small net\"\nnode A {{ name : \"first\"; \
+         type : discrete[2] = {{ \"no\", \"yes\" }}; \
          position : (12, 30); }}\nnode B {{ type is discrete [ 3 ] = {{ low, mid, high }}; }}\n\
          probability(A) {{ 0.25, 0.75; }}\n{rest}\n"
     )

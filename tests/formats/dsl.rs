@@ -7,7 +7,8 @@ fn with(nodes: &str) -> String {
     format!(
         "net Small\n{{\n HEADER = {{ ID = Small; NAME = \"a net\"; }};\n\
          node A {{ TYPE = CPT; HEADER = {{ ID = A; NAME = \"a \\\"title\\\"\"; }}; PARENTS = (); \
-         DEFINITION = {{ NAMESTATES = (no, yes); PROBABILITIES = (0.25, 0.75); }}; }};\n{nodes}\n}};\n"
+         DEFINITION = {{ NAMESTATES = (no, yes); PROBABILITIES = (0.25, 0.75); }}; }};\n{nodes}\n\
+         }};\n"
     )
 }
 
@@ -77,7 +78,8 @@ fn mistakes_are_reported_with_their_position() {
         ),
         (
             with(
-                "node B { TYPE = CPT; DEFINITION = { NAMESTATES = (x,,y); PROBABILITIES = (1); }; };",
+                "node B { TYPE = CPT; DEFINITION = { NAMESTATES = (x,,y); PROBABILITIES = (1); \
+                 }; };",
             ),
             "t.dsl:5:53: expected the label of a state, found ','",
         ),

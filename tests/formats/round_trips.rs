@@ -157,9 +157,11 @@ fn xdsl_keeps_titles_positions_colours_and_comments() {
 #[test]
 fn a_format_keeps_its_own_attributes() {
     let text = "<BIF VERSION='0.3'><NETWORK><NAME>n</NAME><PROPERTY>author x</PROPERTY>\
-                <VARIABLE><NAME>a</NAME><OUTCOME>f</OUTCOME><PROPERTY>position = (73, 165.5)</PROPERTY>\
+                <VARIABLE><NAME>a</NAME><OUTCOME>f</OUTCOME>\
+                <PROPERTY>position = (73, 165.5)</PROPERTY>\
                 <PROPERTY>observed = no</PROPERTY><PROPERTY>description = d</PROPERTY></VARIABLE>\
-                <DEFINITION><FOR>a</FOR><TABLE>1</TABLE><PROPERTY>p</PROPERTY></DEFINITION></NETWORK></BIF>";
+                <DEFINITION><FOR>a</FOR><TABLE>1</TABLE><PROPERTY>p</PROPERTY></DEFINITION>\
+                </NETWORK></BIF>";
     let network = read("t.xml", text).network;
     let note = network.annotations().of(VariableId::new(0));
     assert_eq!(note.position, Some([73.0, 165.5]));

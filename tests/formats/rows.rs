@@ -48,8 +48,10 @@ fn percentages_may_be_rounded() {
 #[test]
 fn counts_are_divided_by_their_sums() {
     let text = "<?xml version=\"1.0\"?>\n<BIF VERSION=\"0.3\"><NETWORK><NAME>n</NAME>\n\
-        <VARIABLE TYPE=\"nature\"><NAME>a</NAME><OUTCOME>n</OUTCOME><OUTCOME>y</OUTCOME></VARIABLE>\n\
-        <VARIABLE TYPE=\"nature\"><NAME>b</NAME><OUTCOME>n</OUTCOME><OUTCOME>y</OUTCOME></VARIABLE>\n\
+        <VARIABLE TYPE=\"nature\"><NAME>a</NAME><OUTCOME>n</OUTCOME><OUTCOME>y</OUTCOME>\
+        </VARIABLE>\n\
+        <VARIABLE TYPE=\"nature\"><NAME>b</NAME><OUTCOME>n</OUTCOME><OUTCOME>y</OUTCOME>\
+        </VARIABLE>\n\
         <DEFINITION><FOR>a</FOR><TABLE>500 1500</TABLE></DEFINITION>\n\
         <DEFINITION><FOR>b</FOR><GIVEN>a</GIVEN><TABLE>3 9 1 0</TABLE></DEFINITION>\n\
         </NETWORK></BIF>\n";

@@ -7,7 +7,8 @@ use super::{assert_close, read, refused, values};
 
 #[test]
 fn a_bayesian_network_has_the_child_last_and_fastest() {
-    let text = "BAYES # a remark\n3\n2 2 3\n3\n1 0\n2 0 1\n3 1 0 2\n\n2 .4 6e-1\n4\n 0.1 0.9\n 0.2 0.8\n\
+    let text = "BAYES # a remark\n3\n2 2 3\n3\n1 0\n2 0 1\n3 1 0 2\n\n2 .4 6e-1\n\
+                4\n 0.1 0.9\n 0.2 0.8\n\
                 12 1 0 0  0 1 0  0 0 1  0.5 0.25 0.25\n";
     let read = read("a.uai", text);
     assert_eq!(read.format, Format::Uai);

@@ -6,7 +6,8 @@ use super::{assert_close, parents, read, refused, values, warnings};
 fn with(nodes: &str) -> String {
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<smile version=\"1.0\" id=\"Net1\">\n<nodes>\n\
-         <cpt id=\"a\"><state id=\"no\" /><state id=\"yes\" /><probabilities>0.25 0.75</probabilities></cpt>\n\
+         <cpt id=\"a\"><state id=\"no\" /><state id=\"yes\" />\
+         <probabilities>0.25 0.75</probabilities></cpt>\n\
          {nodes}\n</nodes>\n</smile>\n"
     )
 }
@@ -84,7 +85,8 @@ fn a_noisy_or_is_one_minus_the_product_of_the_inhibitors() {
 fn a_noisy_adder_is_a_weighted_mean() {
     let text = with(
         "<noisyadder id='n'><state id='t'/><state id='f'/><parents>a</parents>\
-         <dstates>1 0</dstates><weights>3 1</weights><parameters>.8 .2 0 1 .4 .6</parameters></noisyadder>",
+         <dstates>1 0</dstates><weights>3 1</weights><parameters>.8 .2 0 1 .4 .6</parameters>\
+         </noisyadder>",
     );
     assert_close(values(&read("t.xdsl", &text).network, "n"), &[0.7, 0.3, 0.1, 0.9]);
 }
@@ -137,13 +139,15 @@ fn mistakes_are_reported_with_their_position() {
         ),
         (
             with(
-                "<deterministic id='d'><state id='s'/><resultingstates>q</resultingstates></deterministic>",
+                "<deterministic id='d'><state id='s'/><resultingstates>q</resultingstates>\
+                 </deterministic>",
             ),
             "t.xdsl:5:55: 'd' has no state 'q'; its states are s",
         ),
         (
             with(
-                "<deterministic id='d'><state id='s'/><parents>a</parents><resultingstates>s</resultingstates></deterministic>",
+                "<deterministic id='d'><state id='s'/><parents>a</parents>\
+                 <resultingstates>s</resultingstates></deterministic>",
             ),
             "t.xdsl:5:58: the function of 'd' has 1 value, expected 2, one for each configuration \
              of the parents",
@@ -175,7 +179,8 @@ fn mistakes_are_reported_with_their_position() {
         (
             with(
                 "<utility id='u'><utilities>1</utilities></utility>\n\
-                  <cpt id='c'><state id='s'/><parents>u</parents><probabilities>1</probabilities></cpt>",
+                  <cpt id='c'><state id='s'/><parents>u</parents><probabilities>1</probabilities>\
+                  </cpt>",
             ),
             "t.xdsl:6:37: 'u' is a utility node and cannot be a parent of 'c'",
         ),

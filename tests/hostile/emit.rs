@@ -129,7 +129,8 @@ pub fn emit(format: Format, nodes: &[Node]) -> Option<String> {
                 format!("<cpt id=\"{}\">{labels}{parents}{table}</cpt>\n", node.name)
             });
             format!(
-                "<?xml version=\"1.0\"?>\n<smile version=\"1.0\" id=\"n\"><nodes>\n{nodes}</nodes></smile>\n"
+                "<?xml version=\"1.0\"?>\n<smile version=\"1.0\" id=\"n\"><nodes>\n\
+                 {nodes}</nodes></smile>\n"
             )
         }
         "dne" => {
@@ -141,7 +142,8 @@ pub fn emit(format: Format, nodes: &[Node]) -> Option<String> {
                 let parents = node.parents.join(", ");
                 let table = node.numbers(", ").map_or(String::new(), |n| format!("probs = ({n});"));
                 format!(
-                    "node {} {{ kind = NATURE; discrete = TRUE; {states} parents = ({parents}); {table} }};\n",
+                    "node {} {{ kind = NATURE; discrete = TRUE; {states} parents = ({parents}); \
+                     {table} }};\n",
                     node.name
                 )
             });
@@ -154,7 +156,8 @@ pub fn emit(format: Format, nodes: &[Node]) -> Option<String> {
                 let table =
                     node.numbers(", ").map_or(String::new(), |n| format!("PROBABILITIES = ({n});"));
                 format!(
-                    "node {name} {{ TYPE = CPT; HEADER = {{ ID = {name}; }}; PARENTS = ({parents}); \
+                    "node {name} {{ TYPE = CPT; HEADER = {{ ID = {name}; }}; \
+                     PARENTS = ({parents}); \
                      DEFINITION = {{ NAMESTATES = ({labels}); {table} }}; }};\n"
                 )
             });

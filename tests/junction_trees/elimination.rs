@@ -33,19 +33,21 @@ fn heuristics_take_the_first_vertex_with_the_smallest_score() {
         for heuristic in Heuristic::ALL {
             let found = eliminate(&graph, heuristic, 0, &CancelToken::new()).unwrap();
             let ids = || (0..graph.len()).map(VariableId::new);
-            let mut rows: Vec<Vec<bool>> =
+            // `joined[a][b]`: whether `a` and `b` are neighbours.
+            let mut joined: Vec<Vec<bool>> =
                 ids().map(|a| ids().map(|b| graph.are_neighbours(a, b)).collect()).collect();
             let mut remaining: Vec<usize> = (0..graph.len()).collect();
             for (step, &taken) in found.order.iter().enumerate() {
-                let cost = |v: usize| cost(heuristic, v, &remaining, &rows, graph.cardinalities());
-                let expected = remaining.iter().copied().min_by_key(|&v| cost(v)).unwrap();
+                let score =
+                    |v: usize| score(heuristic, v, &remaining, &joined, graph.cardinalities());
+                let expected = remaining.iter().copied().min_by_key(|&v| score(v)).unwrap();
                 assert_eq!(taken.index(), expected, "graph {round}, {heuristic:?}, step {step}");
                 remaining.retain(|&v| v != expected);
                 let around: Vec<usize> =
-                    remaining.iter().copied().filter(|&v| rows[expected][v]).collect();
+                    remaining.iter().copied().filter(|&v| joined[expected][v]).collect();
                 for &a in &around {
                     for &b in around.iter().filter(|&&b| b != a) {
-                        rows[a][b] = true;
+                        joined[a][b] = true;
                     }
                 }
             }
@@ -54,17 +56,17 @@ fn heuristics_take_the_first_vertex_with_the_smallest_score() {
 }
 
 /// The score of variable `v` by the definition of `heuristic`.
-fn cost(
+fn score(
     heuristic: Heuristic,
     v: usize,
     remaining: &[usize],
-    rows: &[Vec<bool>],
+    joined: &[Vec<bool>],
     cardinalities: &[usize],
 ) -> u64 {
-    let around: Vec<usize> = remaining.iter().copied().filter(|&a| rows[v][a]).collect();
+    let around: Vec<usize> = remaining.iter().copied().filter(|&a| joined[v][a]).collect();
     let mut missing = Vec::new();
     for &a in &around {
-        missing.extend(around.iter().filter(|&&b| a < b && !rows[a][b]).map(|&b| (a, b)));
+        missing.extend(around.iter().filter(|&&b| a < b && !joined[a][b]).map(|&b| (a, b)));
     }
     match heuristic {
         Heuristic::MinDegree => around.len() as u64,
@@ -81,10 +83,10 @@ fn a_seed_determines_the_tree() {
     let graph = MoralGraph::of_network(&open("insurance").unwrap().network);
     for method in Triangulation::ALL {
         for seed in 0..4 {
-            let (first, tree) = compile(&graph, method, seed);
-            let (second, again) = compile(&graph, method, seed);
+            let (first, first_tree) = compile(&graph, method, seed);
+            let (second, second_tree) = compile(&graph, method, seed);
             assert_eq!(first.order, second.order, "{} with seed {seed}", method.name());
-            assert_eq!(tree, again);
+            assert_eq!(first_tree, second_tree);
         }
     }
     let orders: Vec<Vec<VariableId>> = (0..4)
@@ -99,13 +101,13 @@ fn the_elimination_order_of_a_tree_gives_the_same_fill_edges() {
     for round in 0..40 {
         let graph = random_graph(&mut random, 20, 18);
         let (elimination, tree) = compile(&graph, Triangulation::By(Heuristic::MinFill), round);
-        let again =
+        let by_tree =
             eliminate_in_order(&graph, &tree.elimination_order(), &CancelToken::new()).unwrap();
         let edges = |elimination: &Elimination| {
             let pairs = elimination.fill_edges.iter().map(|&(a, b)| (a.min(b), a.max(b)));
             pairs.collect::<std::collections::BTreeSet<_>>()
         };
-        assert_eq!(edges(&again), edges(&elimination), "graph {round}");
+        assert_eq!(edges(&by_tree), edges(&elimination), "graph {round}");
     }
 }
 

@@ -47,7 +47,8 @@ fn compile(graph: &MoralGraph, method: Triangulation, seed: u64) -> (Elimination
     (elimination, tree)
 }
 
-/// Compiles `graph` by `method`, checks the elimination and the tree, and returns the tree.
+/// Compiles `graph` by `method`, checks the elimination and the tree, and returns the tree. `what`
+/// describes the graph in messages.
 fn checked(graph: &MoralGraph, method: Triangulation, seed: u64, what: &str) -> JunctionTree {
     let (elimination, tree) = compile(graph, method, seed);
     let verdict = predicates::is_junction_tree(graph, &elimination.fill_edges, &tree);

@@ -78,8 +78,8 @@ fn a_network_that_is_too_large_runs_once_the_evidence_makes_it_small() {
     let expected = engine::query(&network, &propagation.evidence).expect("it fits");
     assert_eq!(propagation.posteriors, expected);
 
-    // The same tree serves another state of the hub, and more findings. A case that it does not
-    // serve gets its own.
+    // The same tree serves another state of the hub, and more findings. A case that needs another
+    // tree gets a tree of its own.
     let cases: Arc<[Evidence]> =
         [evidence_of(&network, &[("x0", "9")]), evidence_of(&network, &[("x3", "1")])].into();
     session.submit(Request { cases, ..given(&[("x0", "8"), ("x3", "1")]) });

@@ -142,8 +142,8 @@ fn the_cases_of_a_long_file_are_read_as_they_are_shown() {
     harness.get_by_label("Add case 3 of the file").click();
     harness.run_steps(3);
     harness.get_by_label("Recall many 3");
-    // Cases far away are read when they are wanted, and the last range that was wanted is shown. The
-    // pane of cases is hidden meanwhile, because it wants the cases on screen.
+    // Cases far away are read on request, and the range that was requested last is shown. The pane
+    // of cases is hidden meanwhile, because it requests the cases on screen.
     harness.state_mut().run_command(&ctx, ViewCommand::ToggleMaximised(Pane::Network));
     harness.run_steps(2);
     for range in [1000..1010, 2000..2010, 2990..3000] {
