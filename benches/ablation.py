@@ -19,11 +19,11 @@ The tasks:
   load        building the junction tree and loading it, with tables
   table-free  a propagation without evidence and without tables
 
-In each round every task runs once with all optimisations and once without each of those that it
-lists. The order is reversed from round to round. The shortest time of all rounds counts.
+In each round, every task runs once with all optimisations, and once without each optimisation that
+may speed it up. The order is reversed from round to round. The shortest time of all rounds counts.
 
-On a machine with other work, `--cpu-time` compares processor time instead: of a run with many
-repetitions, less that of a run with one.
+On a machine with other work, `--cpu-time` compares processor time instead: the time of a run with
+many repetitions minus the time of a run with one.
 """
 
 import argparse
@@ -98,9 +98,11 @@ def parse_arguments():
     return arguments
 
 
-def time(binary, network, words, read):
-    """The time of a task in milliseconds; infinite if it failed."""
-    command = [binary, "bench", network, *words, "--json"]
+def time(binary, network, options, read):
+    """The time of a task in milliseconds, which `read` takes from the records of `bench`; infinite
+    if the task failed.
+    """
+    command = [binary, "bench", network, *options, "--json"]
     try:
         found = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     except OSError as error:
@@ -117,13 +119,13 @@ def cpu_seconds():
     return used.ru_utime + used.ru_stime
 
 
-def cpu_time(binary, network, words, repeat):
+def cpu_time(binary, network, options, repeat):
     """The processor time of one repetition of a task, in milliseconds; if there is only one
     repetition, of the whole run.
     """
     def run(repeat):
         before = cpu_seconds()
-        found = time(binary, network, [*words, "--repeat", str(repeat)], lambda records: 0.0)
+        found = time(binary, network, [*options, "--repeat", str(repeat)], lambda records: 0.0)
         return found + 1e3 * (cpu_seconds() - before)
 
     return run(1) if repeat == 1 else (run(repeat + 1) - run(1)) / repeat
@@ -131,14 +133,14 @@ def cpu_time(binary, network, words, repeat):
 
 def ratios(arguments, network, task, optimisations):
     """For each of `optimisations`: the time of `task` without it, divided by the time with it."""
-    words, repeat, read, _ = TASKS[task]
-    words = [*words, "--threads", arguments.threads]
+    task_options, repeat, read, _ = TASKS[task]
+    task_options = [*task_options, "--threads", arguments.threads]
     settings = [None, *optimisations]
     shortest = dict.fromkeys(settings, float("inf"))
     for number in range(arguments.rounds):
         for setting in settings if number % 2 == 0 else settings[::-1]:
             without = ["--without", setting] if setting else []
-            options = [*words, *without]
+            options = [*task_options, *without]
             if arguments.cpu_time:
                 found = cpu_time(arguments.binary, network, options, repeat)
             else:

@@ -294,7 +294,8 @@ def plain_net(tokens):
                 raise ValueError(f"'{name}' is given by an expression, which is not computed here")
             numbers = [float(number) for number in numbers] if "decision" not in kind else []
             states = [f"s{state}" for state in range(count)]
-            keep = [p for p in parents if p in kept or p not in nodes]  # or an alias
+            # A parent that is not a node of this class is an alias.
+            keep = [p for p in parents if p in kept or p not in nodes]
             result[name] = (states, keep, numbers or None)
     return result
 
