@@ -157,10 +157,10 @@ pub fn send(
     Ok(Sent { scale, bounds, raised })
 }
 
-/// The smallest nonzero entry of a message is looked up in the message if its known lower bound is
-/// smaller than the largest entry by a factor of two to the power of this. With more, bounds of
-/// products of many messages get too low, and more messages are raised; with less, the entries of
-/// more messages are read once more.
+/// If the known lower bound of a message's entries is further below the largest entry than by a
+/// factor of two to the power of this, the smallest nonzero entry is found by reading the message.
+/// With more, bounds of products of many messages get too low, and more messages are raised; with
+/// less, the entries of more messages are read once more.
 const MAX_SPREAD: i32 = 128;
 
 /// The bounds of a message before it is scaled: the product of `values` with `mask`, whose largest

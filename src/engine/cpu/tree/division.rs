@@ -95,6 +95,7 @@ impl Division {
             if divided == 0 || best.len() >= enough.max(2) {
                 break;
             }
+            // Of many tables, half are tried next, so that few divisions are tried.
             divided = if divided <= 6 { divided - 1 } else { divided / 2 };
         }
         if best.len() < 2 {

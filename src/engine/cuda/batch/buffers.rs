@@ -91,6 +91,7 @@ pub struct Buffers {
 }
 
 impl Buffers {
+    /// The buffers for `plan`, a plan for `network`.
     pub fn new(network: &Network, plan: Plan<f32>) -> Self {
         let (items, levels) = work_items(&plan);
         let mut offsets = vec![0];

@@ -61,6 +61,9 @@ struct BufferSet {
 impl Gpu {
     /// Loads the kernels, and copies `buffers` to the GPU. Allocates at most `bytes` on the GPU,
     /// and at most half of its free memory; `None` if that is too little for one group of cases.
+    ///
+    /// # Errors
+    /// If the driver reports an error.
     pub fn load(
         device: &'static Device,
         buffers: &Buffers,

@@ -232,8 +232,8 @@ impl BatchPropagator {
     }
 }
 
-/// Maximum number of cases of a launch: as many as fit into a buffer set, but with several GPUs at
-/// most so many that every buffer set of every GPU gets a launch.
+/// Maximum number of cases of a launch: the capacity of a buffer set. With several GPUs it can be
+/// smaller, so that every buffer set of every GPU gets a launch.
 fn launch_size(cases: usize, capacity: usize, gpus: usize) -> usize {
     match gpus {
         0 | 1 => capacity,
@@ -365,7 +365,8 @@ mod tests {
     fn the_twin_agrees_with_single_runs_of_the_sequential_engine() {
         for (compiled, cases) in networks() {
             let Some(mut twin) = twin(&compiled) else {
-                // Or the product of the factors of a clique may underflow.
+                // There is no plan without variables, or if the product of a clique's factors may
+                // underflow.
                 let network = compiled.network();
                 assert!(network.variables().is_empty() || !network.is_bayesian());
                 continue;
@@ -379,9 +380,9 @@ mod tests {
             assert_eq!(found.len(), MANY);
             found.iter().zip(expected.iter().cycle()).for_each(|(a, b)| assert_near(a, b));
             // A single case, without and with likelihoods.
-            for which in [0, 2] {
-                let found = twin.run(&cases[which..=which], &watch).unwrap();
-                assert_near(&found[0], &expected[which]);
+            for case in [0, 2] {
+                let found = twin.run(&cases[case..=case], &watch).unwrap();
+                assert_near(&found[0], &expected[case]);
             }
             assert_eq!(twin.run(&[], &watch), Ok(Vec::new()));
             watch.cancel();

@@ -33,6 +33,7 @@ pub struct Queue {
     waiting: VecDeque<Range<usize>>,
     /// The launches that have been started but not read, the oldest first.
     running: VecDeque<(Slot, Range<usize>)>,
+    /// The buffer sets that hold no launch.
     free: VecDeque<Slot>,
 }
 
@@ -65,7 +66,7 @@ impl Queue {
         }
     }
 
-    /// Takes a GPU that failed out of use, and lets its launches wait again.
+    /// Stops using a GPU that failed. Its launches wait again, before all others.
     pub fn lose(&mut self, gpu: usize) {
         self.free.retain(|slot| slot.gpu != gpu);
         let (lost, kept) = self.running.drain(..).partition(|(slot, _)| slot.gpu == gpu);

@@ -1,4 +1,4 @@
-//! Does on the CPU what the kernels of `kernels/batch.cu` do on the GPU, over the same buffers.
+//! The CPU twin of the kernels of `kernels/batch.cu`: computes the same from the same buffers.
 
 use super::buffers::{Buffers, CONSTANT, FACTOR_AND_ROW, ONE_FACTOR, TWO_FACTORS, WorkItem};
 use super::{BUFFER_SETS, Executor};
@@ -33,6 +33,7 @@ pub struct Twin {
 }
 
 impl Twin {
+    /// A twin whose buffer sets hold `capacity` cases.
     pub fn new(buffers: &Buffers, capacity: usize) -> Self {
         let packed = || vec![0; capacity * buffers.packed_words(true).max(buffers.variables())];
         Self { capacity, packed: [packed(), packed()], results: Default::default() }
@@ -94,6 +95,7 @@ impl Executor for Twin {
 }
 
 impl Group {
+    /// Writes the messages from all variables, as `enter_findings` in `kernels/batch.cu` does.
     fn enter_findings(&mut self, buffers: &Buffers, packed: &[&[u32]], is_soft: bool) {
         for (number, &[start, message, states, first]) in buffers.variables.iter().enumerate() {
             for case in 0..GROUP {
@@ -112,6 +114,7 @@ impl Group {
         }
     }
 
+    /// Computes a work item, as `propagate` in `kernels/batch.cu` does.
     fn propagate(&mut self, buffers: &Buffers, item: &WorkItem) {
         let (scales, exponents) = self.scales(item);
         for &row in &buffers.rows[item.first_row as usize..item.end_row as usize] {
