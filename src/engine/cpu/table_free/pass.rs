@@ -1,0 +1,293 @@
+//! The stages of one propagation: restricting the factors to the evidence, collect and distribute.
+
+use std::f64::consts::LN_2;
+
+use super::buffers::Buffers;
+use super::execute::{Input, Outputs, Resources, divide, run_step};
+use super::number::Number;
+use crate::engine::RunError;
+use crate::engine::bounds::{Bounds, Loss, belief_in_raised, no_message};
+use crate::engine::cpu::pass::report::worker;
+use crate::engine::factors::restricted;
+use crate::lowering::{AxisSet, LoweredClique, Operand, PlannedStep, Program};
+use crate::network::{Evidence, Finding, Network, VariableId};
+use crate::propagation::{Activity, MessageId, Savings, Watch};
+
+/// A factor without the entries that contradict the observations.
+pub struct Restricted<T> {
+    /// The entries, scaled by a power of two. The last axis varies fastest.
+    pub values: Vec<T>,
+    /// The exponent of the power of two by which `values` must be multiplied.
+    pub exponent: i64,
+    pub bounds: Bounds,
+    /// Whether a variable of the factor was observed.
+    pub is_restricted: bool,
+}
+
+/// One propagation.
+pub struct Pass<'a, T> {
+    network: &'a Network,
+    program: &'a Program,
+    evidence: &'a Evidence,
+    factors: &'a mut [Restricted<T>],
+    buffers: &'a mut Buffers<T>,
+    resources: Resources<'a>,
+    watch: &'a Watch,
+    /// By clique: until its parent was reached on the way down, its message to the parent;
+    /// afterwards the message from the parent. Empty if the message is one everywhere.
+    messages: Vec<Vec<T>>,
+    /// By clique: the bounds of its message.
+    bounds: Vec<Bounds>,
+    /// By clique: the level to which entries of its message to the parent were raised.
+    raised: Vec<Option<i32>>,
+    /// By clique: the exponent of the power of two that its message to the parent must be
+    /// multiplied by.
+    exponents: Vec<i64>,
+    /// By variable: its posterior, not normalised.
+    posteriors: Vec<Vec<T>>,
+    /// ln P(e), once distribute has passed the root.
+    pub ln_p_evidence: f64,
+    /// The probability mass that may have been lost or added.
+    pub loss: Loss,
+}
+
+impl<'a, T: Number> Pass<'a, T> {
+    /// The propagation of `evidence` before its first stage.
+    pub fn new(
+        network: &'a Network,
+        program: &'a Program,
+        evidence: &'a Evidence,
+        factors: &'a mut [Restricted<T>],
+        buffers: &'a mut Buffers<T>,
+        resources: Resources<'a>,
+        watch: &'a Watch,
+    ) -> Self {
+        let cliques = program.tree.len();
+        Self {
+            network,
+            program,
+            evidence,
+            factors,
+            buffers,
+            resources,
+            watch,
+            messages: vec![Vec::new(); cliques],
+            bounds: vec![Bounds::ONE; cliques],
+            raised: vec![None; cliques],
+            exponents: vec![0; cliques],
+            posteriors: vec![Vec::new(); network.variables().len()],
+            ln_p_evidence: 0.0,
+            loss: Loss::default(),
+        }
+    }
+
+    /// Restricts the factors to the observed states. Factors that have no observed variable, and
+    /// had none in the last run, are as they were.
+    ///
+    /// # Errors
+    /// If all entries of a factor contradict the observations.
+    pub fn restrict(&mut self) -> Result<(), RunError> {
+        for clique in self.program.tree.iter() {
+            for (operand, axes) in &clique.operands {
+                let Operand::Factor(factor) = *operand else { continue };
+                let (kept, factor) =
+                    (&mut self.factors[factor.index()], self.network.factor(factor));
+                let is_observed = |&v: &VariableId| self.evidence.observed(v).is_some();
+                let is_restricted = factor.scope().iter().any(is_observed);
+                if is_restricted || kept.is_restricted {
+                    let variables = axes.iter().map(|axis| clique.variables[axis]);
+                    let values = restricted(self.network, factor, variables, self.evidence);
+                    let mut values: Vec<T> = values.into_iter().map(T::from_f64).collect();
+                    let scaled = T::rescale(&mut values, self.resources.forks);
+                    let (scale, bounds) = scaled.ok_or(RunError::Impossible)?;
+                    *kept =
+                        Restricted { values, exponent: -i64::from(scale), bounds, is_restricted };
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes the messages to parents that are not one everywhere.
+    ///
+    /// # Errors
+    /// If the evidence is impossible, numbers are out of range, or the propagation was cancelled.
+    pub fn collect(&mut self) -> Result<(), RunError> {
+        let program = self.program;
+        for number in (1..program.tree.len()).rev() {
+            let message = program.tree[number].messages.map(|(collect, _)| collect);
+            self.watch.check()?;
+            self.timed(message, |pass| {
+                let Some(planned) = &program.collect[number] else { return Ok(()) };
+                let Outputs { mut tables, exponent, products } = pass.contract(planned)?;
+                let mut message = tables.pop().unwrap_or_default();
+                let error = products.sum(program.tree[number].entries()).error;
+                let scaled = T::rescale(&mut message, pass.resources.forks);
+                let (scale, mut bounds) = scaled.ok_or_else(|| no_message(error))?;
+                bounds.error = error.map(|error| error + scale).max(bounds.error);
+                pass.raised[number] = bounds.raised_level();
+                if let Some(level) = pass.raised[number] {
+                    bounds = T::raise(&mut message, level, bounds);
+                }
+                pass.exponents[number] = exponent - i64::from(scale);
+                (pass.messages[number], pass.bounds[number]) = (message, bounds);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Computes the messages from parents and the posteriors.
+    ///
+    /// # Errors
+    /// If the evidence is impossible, numbers are out of range, or the propagation was cancelled.
+    pub fn distribute(&mut self) -> Result<(), RunError> {
+        for number in 0..self.program.tree.len() {
+            self.watch.check()?;
+            // The contraction of a clique gives the messages to all its children. Its time is
+            // attributed to the message into the clique.
+            let message = self.program.tree[number].messages.map(|(_, distribute)| distribute);
+            self.timed(message, |pass| pass.distribute_from(number))?;
+        }
+        Ok(())
+    }
+
+    /// Computes the messages from clique `number` to its children, and the posteriors that are read
+    /// here.
+    fn distribute_from(&mut self, number: usize) -> Result<(), RunError> {
+        let program = self.program;
+        let clique = &program.tree[number];
+        if let Some(planned) = &program.distribute[number] {
+            let Outputs { tables, exponent, products } = self.contract(planned)?;
+            if clique.parent.is_none() {
+                let total = tables.last().and_then(|total| total.first()).copied();
+                let total = total.filter(|total| *total != T::ZERO);
+                let total = total.ok_or_else(|| no_message(products.error))?;
+                self.ln_p_evidence = total.ln() + exponent as f64 * LN_2;
+            }
+            if products.error.is_some() {
+                let total = tables.first().map_or(0.0, |belief| T::sum(belief).to_f64());
+                self.loss.add_error(products, clique.entries(), total);
+            }
+            let mut outputs = tables.into_iter();
+            for &child in &clique.children {
+                let mut belief = outputs.next().unwrap_or_default();
+                // The factor common to all entries does not matter.
+                let scaled = T::rescale(&mut belief, self.resources.forks);
+                self.bounds[child] = scaled.ok_or(RunError::OutOfRange)?.1;
+                self.receive(child, belief)?;
+            }
+            for variable in clique.private() {
+                self.posteriors[variable.index()] = outputs.next().unwrap_or_default();
+            }
+        }
+        self.buffers.put(std::mem::take(&mut self.messages[number]));
+        Ok(())
+    }
+
+    /// Turns the belief over the separator above `child` into the message to the child, and reads
+    /// posteriors from it.
+    fn receive(&mut self, child: usize, mut belief: Vec<T>) -> Result<(), RunError> {
+        if let Some(step) = &self.program.read[child] {
+            let input: Input<'_, T> = (&belief, Bounds::ONE);
+            let Outputs { tables, .. } = run_step(step, &[input], self.buffers, self.resources)?;
+            let read = self.program.tree[child].read_from_separator();
+            for (variable, table) in read.zip(tables) {
+                self.posteriors[variable.index()] = table;
+            }
+        }
+        let up = std::mem::take(&mut self.messages[child]);
+        if !up.is_empty() {
+            if let Some(level) = self.raised[child] {
+                let message = up.iter().map(|entry| entry.to_f64());
+                let belief = belief.iter().map(|entry| entry.to_f64());
+                let (raised, total) = belief_in_raised(belief, message, level);
+                self.loss.add(raised, total);
+            }
+            divide(&mut belief, &up, self.resources.forks);
+            self.buffers.put(up);
+            let scaled = T::rescale(&mut belief, self.resources.forks);
+            // A ratio may be beyond the largest number.
+            self.bounds[child] = scaled.ok_or(RunError::OutOfRange)?.1;
+        }
+        self.messages[child] = belief;
+        Ok(())
+    }
+
+    /// Computes the contraction `planned`. In distribute, only the exponent of the root's outputs
+    /// is meaningful.
+    fn contract(&mut self, planned: &PlannedStep) -> Result<Outputs<T>, RunError> {
+        let mut exponent = 0;
+        let mut likelihoods: Vec<(Vec<T>, Bounds)> = Vec::new();
+        for (operand, _) in &planned.inputs {
+            match operand {
+                Operand::Factor(factor) => exponent += self.factors[factor.index()].exponent,
+                Operand::Message(child) => exponent += self.exponents[*child],
+                Operand::Likelihood(variable) => {
+                    let mut weights = self.likelihood(*variable);
+                    let scaled = T::rescale(&mut weights, false);
+                    let (scale, bounds) = scaled.ok_or(RunError::Impossible)?;
+                    exponent -= i64::from(scale);
+                    likelihoods.push((weights, bounds));
+                }
+            }
+        }
+        let mut likelihoods = likelihoods.iter();
+        let input = |&(operand, _): &(Operand, AxisSet)| -> Input<'_, T> {
+            match operand {
+                Operand::Factor(factor) => {
+                    let factor = &self.factors[factor.index()];
+                    (&factor.values, factor.bounds)
+                }
+                Operand::Message(number) => (&self.messages[number], self.bounds[number]),
+                Operand::Likelihood(_) => {
+                    likelihoods.next().map_or((&[][..], Bounds::ONE), |(w, bounds)| (w, *bounds))
+                }
+            }
+        };
+        let inputs: Vec<Input<'_, T>> = planned.inputs.iter().map(input).collect();
+        let outputs = run_step(&planned.step, &inputs, self.buffers, self.resources)?;
+        Ok(Outputs { exponent: exponent + outputs.exponent, ..outputs })
+    }
+
+    /// The weights of the likelihood finding of `variable`.
+    fn likelihood(&self, variable: VariableId) -> Vec<T> {
+        match self.evidence.get(variable) {
+            Some(Finding::Likelihood(weights)) => {
+                weights.iter().map(|&weight| T::from_f64(weight)).collect()
+            }
+            _ => unreachable!("the clique lists the likelihoods of the evidence"),
+        }
+    }
+
+    /// Writes the posterior of an unobserved `variable` into `states`, not normalised.
+    pub fn write_posterior(&self, variable: VariableId, states: &mut [f64]) {
+        match &*self.posteriors[variable.index()] {
+            [] => states.fill(1.0),
+            values => T::write_proportional(values, states),
+        }
+    }
+
+    /// The messages that are not computed, and the entries of the products of all cliques.
+    pub fn savings(&self) -> Savings {
+        let skipped = self.program.tree.iter().filter(|clique| clique.message_is_one).count();
+        let entries = |clique: &LoweredClique| clique.entries() as u64;
+        Savings {
+            messages_skipped: skipped,
+            entries_used: self.program.tree.iter().map(entries).sum(),
+            ..Savings::default()
+        }
+    }
+
+    /// Runs `work`, the computation of `message`, or of the root if there is none, and times it.
+    fn timed(
+        &mut self,
+        message: Option<MessageId>,
+        work: impl FnOnce(&mut Self) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        match message {
+            Some(message) => self.watch.message(message, worker(), || work(self)),
+            None => self.watch.activity(Activity::Root, worker(), || work(self)),
+        }
+    }
+}
