@@ -166,7 +166,7 @@ struct Window {
 }
 
 /// Opens the file of the settings in `folder`, if there is a folder. If the file cannot be opened,
-/// the problem says so.
+/// [`StoredSettings::problem`] says so.
 fn open_settings(folder: Option<&Path>) -> (Option<SettingsFile>, StoredSettings) {
     let Some(folder) = folder else { return (None, StoredSettings::default()) };
     let folder = folder.join("settings");
@@ -182,6 +182,7 @@ fn open_settings(folder: Option<&Path>) -> (Option<SettingsFile>, StoredSettings
 }
 
 impl Window {
+    /// Creates the workbench with the stored settings and the options, and opens the network.
     fn new(
         creation: &eframe::CreationContext<'_>,
         options: LaunchOptions,

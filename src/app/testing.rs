@@ -153,6 +153,8 @@ pub(crate) fn record_on_gpu(model: &mut Model) -> &'static Recording {
     &recordings[0]
 }
 
+/// The document of the sample called `name`, compiled and then propagated by the engine in
+/// `choice`, once without evidence and once with `findings`.
 fn document(name: &str, choice: EngineChoice, findings: &[(&str, &str)]) -> Document {
     let read = Arc::new(open(name).expect("a sample"));
     let options = CompileOptions::default();

@@ -57,7 +57,7 @@ pub fn ramp(share: f32, is_dark: bool) -> Color32 {
     colour(palette::value_ramp(share, is_dark))
 }
 
-/// The part of a bar that its value does not fill.
+/// The colour of the part of a bar that its value does not fill.
 #[must_use]
 pub fn track(is_dark: bool) -> Color32 {
     colour(if is_dark { palette::DARK_TRACK } else { palette::LIGHT_TRACK })

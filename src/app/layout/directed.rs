@@ -1,16 +1,16 @@
-//! Drawings of directed acyclic graphs: in layers, or as a tree if the graph is one and its boxes
-//! come out larger that way.
+//! Drawings of directed acyclic graphs: in layers, or as a tree if the graph is a tree and its
+//! boxes are larger in that drawing.
 //!
-//! In layers, a long chain such as a hidden Markov model is a diagonal of tiny boxes. The drawing of
-//! a tree folds it into rows.
+//! In layers, a long chain such as a hidden Markov model is a diagonal of tiny boxes. The drawing
+//! as a tree folds the chain into rows.
 
 use eframe::egui::{Pos2, Vec2};
 
 use super::tree::{self, TreeShape};
 use super::{fit_scale, layered};
 
-/// How much larger boxes must be in the drawing of a tree for it to be preferred to layers, in which
-/// all arcs point down.
+/// A tree is drawn as a tree only if its boxes are then at least this many times as wide as in
+/// layers. Otherwise layers are preferred, because all their arcs point down. Chosen by eye.
 const MIN_GAIN: f32 = 1.35;
 
 /// A drawn graph.
@@ -83,6 +83,7 @@ mod tests {
         let layers = layered::draw(&sizes, &arcs, 1.5).bounds.size();
         assert!(fit_scale(size, 1.5) > 2.0 * fit_scale(layers, 1.5), "{size:?} {layers:?}");
         for (line, &(tail, head)) in drawing.arc_lines.iter().zip(&arcs) {
+            // Half the size of a box, and one point more.
             let near = |point: Pos2, vertex: usize| {
                 let offset = (point - drawing.centres[vertex]).abs();
                 offset.x <= 56.0 && offset.y <= 26.0

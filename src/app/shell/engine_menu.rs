@@ -105,22 +105,22 @@ fn recordings(ui: &mut Ui, model: &Model, engine: &str, commands: &mut Commands)
 
 /// Draws the options of engine `gpu-paper`.
 fn paper_options(ui: &mut Ui, model: &Model, commands: &mut Commands) {
-    let now = model.compute.engine.paper;
+    let current = model.compute.engine.paper;
     let mut choose = |paper: PaperOptions| {
         commands.push(EngineCommand::SetEngine(EngineChoice { paper, ..model.compute.engine }));
     };
     ui.weak("Mapping tables");
     for layout in MappingLayout::ALL {
-        let button = ui.selectable_label(now.layout == layout, layout.name());
+        let button = ui.selectable_label(current.layout == layout, layout.name());
         if button.on_hover_text(describe(layout)).clicked() {
-            choose(PaperOptions { layout, ..now });
+            choose(PaperOptions { layout, ..current });
         }
     }
     ui.separator();
     ui.weak("Threads per block");
     for block_size in BLOCK_SIZES {
-        if ui.selectable_label(now.block_size == block_size, block_size.to_string()).clicked() {
-            choose(PaperOptions { block_size, ..now });
+        if ui.selectable_label(current.block_size == block_size, block_size.to_string()).clicked() {
+            choose(PaperOptions { block_size, ..current });
         }
     }
 }
@@ -170,9 +170,9 @@ mod tests {
             Command::Engine(EngineCommand::SetEngine(choice)) => choice.paper,
             other => panic!("{other:?}"),
         });
-        let now = PaperOptions::default();
-        let naive = PaperOptions { layout: MappingLayout::Naive, ..now };
-        let wide = PaperOptions { block_size: 1024, ..now };
+        let default = PaperOptions::default();
+        let naive = PaperOptions { layout: MappingLayout::Naive, ..default };
+        let wide = PaperOptions { block_size: 1024, ..default };
         assert_eq!(chosen.collect::<Vec<_>>(), [naive, wide]);
         let mut harness = drive_model(model("asia"), show);
         harness.run();

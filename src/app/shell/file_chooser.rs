@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use eframe::egui;
 
-use crate::app::shell::file_dialog::Dialog;
-use crate::app::shell::path_box::PathBox;
+use crate::app::shell::file_dialog::{Dialog, DialogAnswer};
+use crate::app::shell::path_box::{PathAnswer, PathBox};
 use crate::app::state::command::{Command, Commands, FilePurpose};
 
 /// A dialog that ends without a path after less than this time was never shown, because no user
@@ -43,7 +43,7 @@ impl FileChooser {
     /// The command for the path that the user chose in the dialog, once there is one. Opens the box
     /// if the dialog was never shown. Call this once a frame.
     pub(crate) fn poll(&mut self) -> Option<Command> {
-        let (path, duration) = self.dialog.as_ref()?.answer()?;
+        let DialogAnswer { path, duration } = self.dialog.as_ref()?.answer()?;
         let purpose = self.dialog.take()?.purpose();
         self.take_answer(purpose, path, duration)
     }
@@ -68,6 +68,8 @@ impl FileChooser {
         let Some(answer) = path_box.show(ctx) else { return };
         let purpose = path_box.purpose();
         self.path_box = None;
-        commands.extend(answer.map(|path| purpose.command(path)));
+        if let PathAnswer::Chosen(path) = answer {
+            commands.push(purpose.command(path));
+        }
     }
 }

@@ -23,11 +23,18 @@ fn case_extensions() -> Vec<&'static str> {
     CaseFormat::ALL.iter().flat_map(|format| format.extensions()).copied().collect()
 }
 
+/// The answer of a dialog that has ended.
+pub struct DialogAnswer {
+    /// The chosen path; `None` if the user cancelled or the system has no dialog.
+    pub path: Option<PathBuf>,
+    /// How long the dialog was open.
+    pub duration: Duration,
+}
+
 /// An open dialog.
 pub struct Dialog {
     purpose: FilePurpose,
-    /// Receives the chosen path, and how long the dialog was open.
-    answer: Receiver<(Option<PathBuf>, Duration)>,
+    answer: Receiver<DialogAnswer>,
 }
 
 impl Dialog {
@@ -74,7 +81,7 @@ impl Dialog {
                 | FilePurpose::OpenResult => dialog.pick_file(),
             };
             // If the window was closed in the meantime, sending fails and the answer is lost.
-            let _ = sender.send((path, began.elapsed()));
+            let _ = sender.send(DialogAnswer { path, duration: began.elapsed() });
             wake();
         })?;
         Ok(Self { purpose, answer })
@@ -86,14 +93,15 @@ impl Dialog {
         self.purpose
     }
 
-    /// The chosen path and how long the dialog was open, once the dialog has ended. The path is
-    /// `None` if the user cancelled or the system has no dialog.
+    /// The answer, once the dialog has ended.
     #[must_use]
-    pub fn answer(&self) -> Option<(Option<PathBuf>, Duration)> {
+    pub fn answer(&self) -> Option<DialogAnswer> {
         match self.answer.try_recv() {
             Ok(answer) => Some(answer),
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some((None, Duration::ZERO)),
+            Err(TryRecvError::Disconnected) => {
+                Some(DialogAnswer { path: None, duration: Duration::ZERO })
+            }
         }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn show(ctx: &egui::Context, open: &mut bool) {
             row("Alt+click a state", "exclude it");
             row("right-click", "menu of a state or a variable: likelihoods, exclude, retract");
             row("double-click a tab", "let the pane fill the window, or restore the panes");
-            row("Tab, arrow keys, Space", "move between states and other widgets; click one");
+            row("Tab, arrow keys, Space", "move between states and other widgets, and click them");
             row("wheel, drag", "zoom and pan the graphs and the timeline");
             row("drop a file", "open it");
             for action in actions::all() {

@@ -15,6 +15,7 @@ pub(crate) struct Overlays {
     /// Whether the list of keys is open.
     pub(crate) help: bool,
     palette: Option<CommandPalette>,
+    /// The open file dialog or path box.
     pub(crate) files: FileChooser,
     /// The picture of the window or of a pane that is to be saved, if there is one.
     pub(crate) picture: Option<PictureRequest>,

@@ -7,6 +7,15 @@ use eframe::egui::{self, Key, Modifiers};
 use crate::app::state::file_purpose::FilePurpose;
 use crate::app::theme::Palette;
 
+/// How the user answered the box.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PathAnswer {
+    /// With this path, made absolute.
+    Chosen(PathBuf),
+    /// By cancelling.
+    Cancelled,
+}
+
 /// The open box, with what the user has typed.
 pub(crate) struct PathBox {
     purpose: FilePurpose,
@@ -37,12 +46,11 @@ impl PathBox {
         self.purpose
     }
 
-    /// Draws the box. Returns the answer once the user has given it: the chosen path, made
-    /// absolute, or `None` if the user cancelled.
-    pub(crate) fn show(&mut self, ctx: &egui::Context) -> Option<Option<PathBuf>> {
+    /// Draws the box. Returns the answer once the user has given it.
+    pub(crate) fn show(&mut self, ctx: &egui::Context) -> Option<PathAnswer> {
         let Pressed { confirm, cancel } = self.draw(ctx);
         if cancel {
-            return Some(None);
+            return Some(PathAnswer::Cancelled);
         }
         let text = self.path.trim();
         if !confirm || text.is_empty() {
@@ -62,7 +70,7 @@ impl PathBox {
             return None;
         }
         // Later messages show the path, so make it absolute.
-        Some(Some(std::path::absolute(path).unwrap_or_else(|_| path.to_owned())))
+        Some(PathAnswer::Chosen(std::path::absolute(path).unwrap_or_else(|_| path.to_owned())))
     }
 
     /// Draws the box, and returns which of its buttons or keys were pressed.
@@ -145,7 +153,7 @@ mod tests {
         let mut path_box = PathBox::new(FilePurpose::OpenNetwork);
         path_box.path = "/no/such/file.bif".to_owned();
         let mut harness = Harness::new_ui_state(
-            |ui, (path_box, answer): &mut (PathBox, Option<Option<PathBuf>>)| {
+            |ui, (path_box, answer): &mut (PathBox, Option<PathAnswer>)| {
                 *answer = answer.take().or_else(|| path_box.show(ui.ctx()));
             },
             (path_box, None),
@@ -159,7 +167,7 @@ mod tests {
         harness.state_mut().0.path = file.path().display().to_string();
         harness.key_press(Key::Enter);
         harness.run_steps(2);
-        assert_eq!(harness.state().1, Some(Some(file.path().to_owned())));
+        assert_eq!(harness.state().1, Some(PathAnswer::Chosen(file.path().to_owned())));
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub(crate) fn captured_image(ctx: &egui::Context) -> Option<Arc<ColorImage>> {
     })
 }
 
-/// Writes `image` to `path` as PNG, completely or not at all. The error is a message for the user.
+/// Writes `image` to `path` as PNG, completely or not at all.
 ///
 /// # Errors
 /// A message for the user if the file cannot be written.

@@ -52,7 +52,8 @@ fn mode_choice(
     }
     let slow = ui.add_enabled(has_trace, Button::selectable(is_slow, "Slow motion"));
     targets::mark(&slow, "slow motion");
-    if slow.on_hover_text("The propagation at the times that were measured").clicked() && !is_slow {
+    let hint = "Play the propagation slowly, with the measured times of its messages";
+    if slow.on_hover_text(hint).clicked() && !is_slow {
         commands.push(StepCommand::SlowMotion);
     }
     if document.and_then(Document::recorded_gpu_runs).is_some() {
@@ -120,7 +121,7 @@ fn plan_controls(
     }
 }
 
-/// Says how much time slow motion is skipping, while it passes time without messages faster.
+/// While slow motion skips time without messages, says how much time is skipped.
 fn skipped_time(ui: &mut Ui, stepping: &Stepping, document: Option<&Document>) {
     let Some(gap) = stepping.skipped(document).filter(|_| stepping.player.is_playing()) else {
         return;
@@ -128,8 +129,9 @@ fn skipped_time(ui: &mut Ui, stepping: &Stepping, document: Option<&Document>) {
     let length = numbers::nanoseconds((gap.end - gap.start).round());
     let text = RichText::new(format!("▶▶ skipping {length} without messages"));
     ui.label(text.strong().color(Palette::of(ui).active)).on_hover_text(
-        "No message is computed here, but for example tables are initialised or threads start. \
-         The timeline shows what. Slow motion passes this time in less than a second.",
+        "No message is computed in this time. For example, tables are initialised or threads \
+         start; the timeline shows what happens. Slow motion passes this time in less than a \
+         second.",
     );
 }
 

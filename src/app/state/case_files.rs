@@ -28,13 +28,13 @@ pub enum CaseFileCommand {
     /// Add the cases of this file to the list, or show the file next to the list if it has too
     /// many.
     OpenCases(PathBuf),
-    /// Read cases of the file next to the list; these are counted from zero.
+    /// Read these cases of the file next to the list, counted from zero.
     ReadCases(Range<usize>),
-    /// Enter the evidence of a case of that file.
+    /// Enter the evidence of the case with this index in the file next to the list.
     EnterCase(usize),
-    /// Add a case of that file to the list.
+    /// Copy the case with this index from the file next to the list into the list.
     AddCase(usize),
-    /// Close that file.
+    /// Close the file next to the list.
     CloseFile,
     /// Save all listed cases to this file.
     SaveCases(PathBuf),
@@ -54,7 +54,7 @@ pub(crate) fn apply(
         }
         CaseFileCommand::OpenCases(path) => match read_short(core, &path) {
             ShortFile::Cases(named) => cases::add(core, store, named),
-            ShortFile::TooLong => long_files.open(core, &path, false),
+            ShortFile::TooLong => long_files.open(core, &path),
             ShortFile::Failed => {}
         },
         CaseFileCommand::ReadCases(range) => long_files.read(core, range),
@@ -87,7 +87,7 @@ fn load_evidence(
 ) {
     let named = match read_short(core, path) {
         ShortFile::Cases(named) => named,
-        ShortFile::TooLong => return long_files.open(core, path, true),
+        ShortFile::TooLong => return long_files.open_and_enter_first(core, path),
         ShortFile::Failed => return,
     };
     let Some((_, first)) = named.first().cloned() else { return };

@@ -30,8 +30,8 @@ impl Core {
         self.model.document.as_mut()
     }
 
-    /// Makes `document` the open one, and returns the one before. Forgets what was selected, under
-    /// the pointer, or edited, because it belongs to the document before.
+    /// Makes `document` the open document, and returns the earlier one. Forgets what was selected,
+    /// under the pointer, or edited, because it belongs to the earlier document.
     pub(crate) fn replace_document(&mut self, document: Document) -> Option<Document> {
         let model = &mut self.model;
         (model.selection, model.hover) = (Highlight::default(), Highlight::default());

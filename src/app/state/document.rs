@@ -190,14 +190,16 @@ impl Document {
         }
     }
 
-    /// What computed the posteriors on screen: `cpu f64, live`. They are always of this machine.
+    /// What computed the posteriors on screen, such as `cpu f64, live`. Posteriors are never
+    /// recorded.
     #[must_use]
     pub fn posterior_source(&self) -> String {
         let engine = self.result.as_ref().map_or(self.engine(), |result| result.engine);
         format!("{} {}, live", engine.engine.name(), engine.precision)
     }
 
-    /// What measured the times of messages on screen: `gpu f32, recorded` or `cpu f64, live`.
+    /// What measured the times of messages on screen, such as `gpu f32, recorded` or
+    /// `cpu f64, live`.
     #[must_use]
     pub fn time_source(&self) -> String {
         match self.shown {
@@ -329,8 +331,8 @@ impl Document {
         gap
     }
 
-    /// How long at least one of the [traces to compare](Self::traces_to_compare) has a message, in
-    /// nanoseconds.
+    /// The total time in which at least one of the [traces to compare](Self::traces_to_compare) has
+    /// a message, in nanoseconds.
     #[must_use]
     pub fn time_with_messages(&self) -> f64 {
         let traces = self.traces_to_compare();

@@ -12,7 +12,7 @@ use crate::graph::{
 use crate::network::VariableId;
 
 /// Maximum number of variables of a network that can be eliminated by hand. With more, an order
-/// takes too many clicks, and each step noticeably long.
+/// takes too many clicks, and each step takes noticeable time.
 pub const MAX_VARIABLES: usize = 300;
 
 /// A command about the elimination by hand.
@@ -58,24 +58,24 @@ impl HandElimination {
         let graph = MoralGraph::of_network(network);
         let never = CancelToken::new();
         let cost = |found: Elimination| EliminationCost::of(&found, &graph);
-        let by = |heuristic| {
+        let cost_by = |heuristic| {
             cost(eliminate(&graph, heuristic, 0, &never).expect("nothing cancels this"))
         };
         let known = orders.iter().filter_map(|orders| orders.find(&graph)).map(|order| {
             cost(eliminate_in_order(&graph, &order, &never).expect("nothing cancels this"))
         });
-        let costs = Heuristic::ALL.into_iter().map(by).chain(known);
+        let costs = Heuristic::ALL.into_iter().map(cost_by).chain(known);
         let best = costs.min_by_key(|cost| (cost.total, cost.fill_edges));
         Some(Self {
             serial: document.serial,
             done: StepwiseElimination::new(&graph),
-            min_fill: by(Heuristic::MinFill),
+            min_fill: cost_by(Heuristic::MinFill),
             best: best.expect("there are heuristics"),
             graph: Arc::new(graph),
         })
     }
 
-    /// The elimination with only these variables eliminated, in this order.
+    /// Takes all eliminations back, and eliminates the variables of `order`.
     fn restart(&mut self, order: impl IntoIterator<Item = VariableId>) {
         self.done = StepwiseElimination::new(&self.graph);
         for variable in order {

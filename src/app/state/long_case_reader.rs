@@ -51,16 +51,21 @@ pub(crate) struct LongCaseReader {
     finding: Option<DocumentJob<Result<Option<Found>, CaseError>>>,
     /// Whether to enter the first case once it is found.
     enters_first: bool,
-    /// The job that reads some of the cases, and which these are.
+    /// The cases that a job is reading, and the job.
     reading: Option<(Range<usize>, PageJob)>,
     /// What to read next.
     wanted: Option<Range<usize>>,
 }
 
 impl LongCaseReader {
-    /// Starts to find the cases of the file at `path`, for the open document. `enters_first` says
-    /// whether to enter the evidence of the first case.
-    pub(crate) fn open(&mut self, core: &mut Core, path: &Path, enters_first: bool) {
+    /// As [`open`](Self::open), and enters the evidence of the first case once it is found.
+    pub(crate) fn open_and_enter_first(&mut self, core: &mut Core, path: &Path) {
+        self.open(core, path);
+        self.enters_first = true;
+    }
+
+    /// Starts to find the cases of the file at `path`, for the open document.
+    pub(crate) fn open(&mut self, core: &mut Core, path: &Path) {
         let session = &core.requests.session;
         let Some(document) = &mut core.model.document else { return };
         let file = LongCaseFile::new(path);
@@ -86,7 +91,6 @@ impl LongCaseReader {
                 serial: document.serial,
                 job: session.start_job("case file", cancel, find),
             }),
-            enters_first,
             ..Self::default()
         };
         document.long_case_file = Some(file);
@@ -100,8 +104,8 @@ impl LongCaseReader {
         }
     }
 
-    /// Reads the cases in `range`, counted from zero, unless they are being read. If others are
-    /// being read, these are read next.
+    /// Reads the cases in `range`, counted from zero, unless they are being read. If other cases
+    /// are being read, reads the cases in `range` next.
     pub(crate) fn read(&mut self, core: &Core, range: Range<usize>) {
         let session = &core.requests.session;
         let Some(document) = &core.model.document else { return };
@@ -219,8 +223,8 @@ impl LongCaseReader {
     }
 }
 
-/// The evidence of those of `cases` that have no mistake, each with a name. A case without a name
-/// is named after the file at `path`. Shows the user the first mistake.
+/// The name and the evidence of each of `cases` that has no mistake. A case without a name is named
+/// after the file at `path`. Shows the user the first mistake.
 pub(crate) fn without_mistakes(
     core: &mut Core,
     path: &Path,

@@ -40,7 +40,7 @@ pub struct MeasuredOverhead {
 pub enum BeliefStatus {
     /// Posteriors given the current evidence.
     Current,
-    /// Posteriors given other evidence.
+    /// Posteriors given other evidence, or computed by another engine.
     Stale,
     /// Beliefs in the middle of a propagation.
     SoFar,
@@ -69,8 +69,8 @@ pub struct Model {
     /// Launch overheads measured on this machine's GPU: for each network, engine and triangulation
     /// the newest one.
     pub overheads: Vec<MeasuredOverhead>,
-    /// The last search for a better junction tree, running or ended. `None` before the
-    /// first search, and after a search was stopped or cancelled.
+    /// The last search for a better junction tree, running or ended. `None` before the first
+    /// search, and after a search was stopped or cancelled.
     pub improvement: Option<Arc<ImprovementProgress>>,
     /// The elimination by hand that was begun last, perhaps of another network: see
     /// [`hand_elimination`](Self::hand_elimination).
@@ -148,8 +148,8 @@ impl Model {
         self.document.as_ref()?.compiled.as_ref()
     }
 
-    /// The compiled network, if it was compiled with all its variables: not only what the evidence
-    /// leaves.
+    /// The compiled network, if it was compiled with all its variables. `None` for a tree given the
+    /// evidence.
     #[must_use]
     pub fn compiled_whole(&self) -> Option<&Arc<CompiledNetwork>> {
         self.compiled().filter(|compiled| compiled.observed().is_empty())

@@ -18,7 +18,8 @@ pub(crate) struct Notices(Toasts);
 
 impl Default for Notices {
     fn default() -> Self {
-        // Headings, tabs and tools are at the top of panes; the status line is at the bottom.
+        // Headings, tabs and tools are at the top of panes, so notices are at the bottom, above the
+        // status line.
         let toasts = Toasts::default().with_anchor(Anchor::BottomRight);
         Self(toasts.with_margin(egui::vec2(12.0, 36.0)))
     }

@@ -24,7 +24,7 @@ impl Arrangement {
         if variables <= MAX_SIDE_BY_SIDE { Self::SideBySide } else { Self::Tabs }
     }
 
-    /// The arrangement that this is not.
+    /// The other of the two arrangements.
     fn other(self) -> Self {
         match self {
             Self::SideBySide => Self::Tabs,
@@ -115,9 +115,9 @@ enum Shape {
 
 /// The shape of `layout`; `None` if a tile is missing.
 fn shape(layout: &Tree<Pane>) -> Option<Shape> {
-    fn of(tiles: &Tiles<Pane>, tile: TileId) -> Option<Shape> {
+    fn shape_of(tiles: &Tiles<Pane>, tile: TileId) -> Option<Shape> {
         let all = |children: &[TileId]| -> Option<Vec<Shape>> {
-            children.iter().map(|tile| of(tiles, *tile)).collect()
+            children.iter().map(|tile| shape_of(tiles, *tile)).collect()
         };
         Some(match tiles.get(tile)? {
             Tile::Pane(pane) => Shape::Pane(*pane),
@@ -129,7 +129,7 @@ fn shape(layout: &Tree<Pane>) -> Option<Shape> {
             Tile::Container(Container::Grid(_)) => Shape::Grid,
         })
     }
-    of(&layout.tiles, layout.root()?)
+    shape_of(&layout.tiles, layout.root()?)
 }
 
 /// The column in the middle of an initial layout.

@@ -78,8 +78,8 @@ impl Player {
         self.advance_in_gap(now, end, None);
     }
 
-    /// As [`advance`](Self::advance). If the position is in `gap`, the whole gap takes at most
-    /// `seconds`.
+    /// As [`advance`](Self::advance). `gap` is a range of positions and a number of seconds. If the
+    /// position is in this range, playing the whole range takes at most this many seconds.
     pub fn advance_in_gap(&mut self, now: f64, end: f64, gap: Option<(Range<f64>, f64)>) {
         if !self.playing {
             return;

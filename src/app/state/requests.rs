@@ -109,7 +109,8 @@ impl Requests {
             (None, Some(document)) => {
                 document.requested_engine = options.engine;
                 let (evidence, cases) = (self.evidence.clone(), Arc::clone(&self.cases));
-                // The file may have changed since. What is shown belongs to what was read then.
+                // The file may have changed since it was read, but what is on screen belongs to the
+                // network that was read.
                 let read = Some(Arc::clone(&document.read));
                 (document.source.clone(), read, document.serial, evidence, cases)
             }

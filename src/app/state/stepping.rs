@@ -65,7 +65,7 @@ pub enum StepCommand {
     /// Go to this position: a number of messages passed; in slow motion, nanoseconds since the
     /// start of the propagation.
     Seek(f64),
-    /// Play or pause.
+    /// Play if `true`, pause if `false`.
     Play(bool),
     /// Play the plan at this many messages per second.
     Pace(f64),

@@ -12,8 +12,8 @@ use crate::app::state::settings::ThemeChoice;
 use crate::network::VariableId;
 use crate::propagation::MessageId;
 
-/// Scale of everything in the view for projectors. With a larger one, fewer panes fit side by side
-/// on a projector of 1920 by 1080 pixels.
+/// Scale of everything in the view for projectors. With a larger scale, fewer panes fit side by
+/// side on a projector of 1920 by 1080 pixels.
 const PROJECTOR_ZOOM: f32 = 1.5;
 
 /// A command about what the panes show.
@@ -100,7 +100,7 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: ViewCommand) 
     }
 }
 
-/// Turns the view for projectors on or off. It fills the screen.
+/// Turns the view for projectors, which fills the screen, on or off.
 fn toggle_projector(core: &mut Core, ctx: &egui::Context) {
     let zoom = match core.model.projector.take() {
         Some(zoom) => zoom,

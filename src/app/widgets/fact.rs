@@ -50,6 +50,7 @@ impl<'a> Fact<'a> {
         let mut job = LayoutJob::default();
         job.append(self.name, indent, TextFormat::simple(font.clone(), weak));
         job.append(" ", 0.0, TextFormat::simple(font.clone(), weak));
+        // The space character takes about 3 points of the gap.
         job.append(self.value, GAP - 3.0, TextFormat::simple(font, strong));
         let response = ui.add(Label::new(job).extend());
         if let Some(colour) = self.swatch {

@@ -14,8 +14,8 @@ use crate::propagation::CompiledNetwork;
 use crate::safe_text::shortened;
 use crate::session::{EngineChoice, Failure, Propagation, Step, Update};
 
-/// Maximum number of characters of a failure on screen. The message may contain names from files,
-/// which may have any length, and is shown in full otherwise.
+/// Maximum number of characters of a failure on screen. A message is longer only if it contains a
+/// name from a file, which may have any length; such a message is shortened.
 const MAX_FAILURE: usize = 4000;
 
 impl Workbench {

@@ -29,7 +29,7 @@ const MAX_CORRECTIONS: usize = 3;
 const MIN_CORRECTED: usize = 60;
 
 /// Maximum number of dummies that all lines together pass. In a graph with more, every line goes
-/// straight to its head, because lines around that many dummies would take hundreds of megabytes.
+/// directly to its head, because lines past that many dummies would take hundreds of megabytes.
 const MAX_PASSED: usize = 1 << 20;
 
 /// A drawn directed graph.
@@ -64,6 +64,7 @@ pub fn draw(sizes: &[Vec2], arcs: &[(usize, usize)], aspect: f32) -> LayeredDraw
     // The room that the arcs need is known only after drawing.
     for _ in 0..MAX_CORRECTIONS {
         let correction = aspect * drawing.bounds.height() / drawing.bounds.width();
+        // A drawing whose aspect ratio is off by less than about a third is good enough.
         if sizes.len() < MIN_CORRECTED || (0.75..1.35).contains(&correction) {
             break;
         }
@@ -145,9 +146,9 @@ struct Layered {
     width: Vec<f32>,
     /// Number of vertices of the graph; vertices from this index on are dummies.
     real_count: usize,
-    /// The vertices of every layer, from left to right. Empty until they are ordered.
+    /// The vertices of every layer, from left to right. Filled by [`ordering`].
     layers: Vec<Vec<usize>>,
-    /// The index of every vertex within its layer. Empty until they are ordered.
+    /// The index of every vertex within its layer. Filled by [`ordering`].
     position: Vec<usize>,
     /// Neighbours on the layer above.
     above: Vec<Vec<usize>>,
@@ -291,8 +292,9 @@ mod tests {
     #[test]
     fn a_tree_is_drawn_without_crossings() {
         // A binary heap with shuffled vertex numbers: in numerical order, arcs would cross.
-        let name = |v: usize| v * 7 % 31;
-        let arcs: Vec<(usize, usize)> = (1..31).map(|v| (name((v - 1) / 2), name(v))).collect();
+        let shuffled = |v: usize| v * 7 % 31;
+        let arcs: Vec<(usize, usize)> =
+            (1..31).map(|v| (shuffled((v - 1) / 2), shuffled(v))).collect();
         let drawing = draw(&sizes(31), &arcs, 4.0);
         for a in &arcs {
             for b in &arcs {

@@ -21,7 +21,7 @@ impl Contour {
         self.levels.len()
     }
 
-    /// Left and right edge on the level `below` levels under the top.
+    /// Left and right edge on the level that is `below` levels under the top.
     fn edges(&self, below: usize) -> (f32, f32) {
         let (left, right) = self.levels[self.depth() - 1 - below];
         (left + self.shift, right + self.shift)
@@ -91,8 +91,8 @@ fn sibling_positions(contours: &[Contour]) -> Vec<f32> {
 }
 
 /// The smallest positions at which no contour overlaps an earlier one; the first position is zero.
-/// Levels below `max_depth` are ignored. `edges` returns the left and right edge of a contour on a
-/// level.
+/// Only the first `max_depth` levels are compared. `edges` returns the left and right edge of a
+/// contour on a level.
 fn push_apart<'a>(
     contours: impl Iterator<Item = &'a Contour>,
     max_depth: usize,

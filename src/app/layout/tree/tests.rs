@@ -99,8 +99,8 @@ fn the_arrangement_suits_the_shape_of_the_tree() {
     }
 }
 
-/// Sizes of the panes in which a fitted drawing is checked: what the junction tree has in a window
-/// of 1280x800 and of 1920x1080, less the margin.
+/// Sizes of the panes in which a fitted drawing is checked, in points: the room of the junction
+/// tree in a window of 1280x800 and of 1920x1080, without the margin.
 const PANES: [Vec2; 2] = [Vec2::new(640.0, 420.0), Vec2::new(1180.0, 640.0)];
 
 #[test]
@@ -119,16 +119,18 @@ fn a_drawing_uses_half_of_the_pane_and_its_boxes_can_be_seen() {
         trees.push(tree_of(n, |_| 0));
     }
     for tree in trees {
-        // As the junction tree's boxes: nearly square in large trees, and larger for larger tables.
+        // Boxes like those of a junction tree: nearly square in large trees, and larger for larger
+        // tables.
         let n = tree.children.len();
         let base = if n > 60 { Vec2::new(56.0, 40.0) } else { Vec2::new(78.0, 40.0) };
         let sizes: Vec<Vec2> = (0..n).map(|v| base * (1.0 + (v % 4) as f32 / 3.0).sqrt()).collect();
         let drawing = draw(&tree, &sizes);
         for pane in PANES {
             let zoom = (pane / drawing.bounds.size()).min_elem();
-            let what = format!("{} {:?} {:?}", sizes.len(), drawing.arrangement, drawing.bounds);
-            assert!(drawing.bounds.width() * zoom >= pane.x / 2.0, "{what}");
-            assert!(40.0 * zoom >= 4.0, "{what}");
+            let tried = format!("{} {:?} {:?}", sizes.len(), drawing.arrangement, drawing.bounds);
+            assert!(drawing.bounds.width() * zoom >= pane.x / 2.0, "{tried}");
+            // The lowest box is 40 points high at zoom 1, and at least 4 points on screen.
+            assert!(40.0 * zoom >= 4.0, "{tried}");
         }
     }
 }

@@ -77,15 +77,15 @@ impl CaseComparison {
         let gap = ui.spacing().item_spacing.x;
         let others = NAME_WIDTH + STATE_WIDTH + table::MARGIN + 3.0 * gap;
         let room = (ui.available_width() - others) / columns.len() as f32 - gap;
-        let each = room.clamp(*CASE_WIDTHS.start(), *CASE_WIDTHS.end());
-        let width = others + (each + gap) * columns.len() as f32;
+        let case_width = room.clamp(*CASE_WIDTHS.start(), *CASE_WIDTHS.end());
+        let width = others + (case_width + gap) * columns.len() as f32;
         ScrollArea::horizontal().auto_shrink(false).show(ui, |ui| {
             ui.set_min_width(width);
             let table = TableBuilder::new(ui)
                 .striped(true)
                 .column(Column::exact(NAME_WIDTH).clip(true))
                 .column(Column::exact(STATE_WIDTH).clip(true))
-                .columns(Column::exact(each).clip(true), columns.len())
+                .columns(Column::exact(case_width).clip(true), columns.len())
                 .column(Column::exact(table::MARGIN));
             let table = table.header(ROW_HEIGHT, |mut row| {
                 for title in ["variable", "state"] {

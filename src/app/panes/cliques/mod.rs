@@ -18,15 +18,15 @@ use crate::propagation::CompiledNetwork;
 
 /// Minimum width of the pane, in points, at which the columns `n` and `Depth` are shown.
 const MIN_WIDE: f32 = 310.0;
-/// Gap between columns in points. A wider one leaves less room for names.
+/// Gap between columns in points. A wider gap leaves less room for names.
 const COLUMN_GAP: f32 = 4.0;
-/// Additional gap before the names, in points. Without it, they seem to belong to the share.
+/// Additional gap before the names, in points. Without it, the names seem to belong to the shares.
 const NAME_GAP: f32 = 4.0;
 /// Index of the column of names in [`HEADERS`].
 const NAME_COLUMN: usize = 3;
 
-/// Maximum number of letters of the names of variables in a row.
-const MAX_NAMES: usize = 60;
+/// Maximum length of the list of names in a row, in characters.
+const MAX_LIST_LENGTH: usize = 60;
 
 /// The table and its view state.
 #[derive(Debug, Default)]
@@ -49,8 +49,8 @@ enum SortBy {
     Depth,
 }
 
-/// The headers of the columns that are always shown. In a narrow pane the last one, the names, is
-/// cut off before the sizes are.
+/// The headers of the columns that are always shown. The names are last, so that a narrow pane cuts
+/// off the names rather than the sizes.
 const HEADERS: [Header<SortBy>; 4] = [
     Header::text(SortBy::Id, "#", "Number of the clique"),
     Header::number(SortBy::Entries, "Entries", "Entries of the table"),
@@ -94,6 +94,7 @@ impl CliquesPane {
             } else {
                 format!("{} of {}", rows.len(), compiled.tree().cliques().len())
             };
+            // 90 points are left for the number of cliques.
             let room = (ui.available_width() - 90.0).max(60.0);
             let edit = TextEdit::singleline(&mut self.filter)
                 .hint_text("variable or number")
@@ -171,7 +172,7 @@ impl CliquesPane {
             cell(&mut row, "");
             cell(
                 &mut row,
-                naming::variable_list(compiled.network(), &contents.variables, MAX_NAMES),
+                naming::variable_list(compiled.network(), &contents.variables, MAX_LIST_LENGTH),
             );
             if wide {
                 number(&mut row, contents.variables.len().to_string());
@@ -223,19 +224,19 @@ fn filtered_rows(compiled: &CompiledNetwork, sort: Sort<SortBy>, filter: &str) -
             || names.any(|name| name.contains(&text))
     };
     let names = |clique: CliqueId| tree[clique].variables.iter().map(|v| network[*v].name());
-    let order = |a: &CliqueId, b: &CliqueId| -> Ordering {
+    let compare = |a: &CliqueId, b: &CliqueId| -> Ordering {
         let (one, other) = (&tree[*a], &tree[*b]);
-        let by = match sort.column {
+        let order = match sort.column {
             SortBy::Id => a.cmp(b),
             SortBy::Names => names(*a).cmp(names(*b)),
             SortBy::VariableCount => one.variables.len().cmp(&other.variables.len()),
             SortBy::Entries | SortBy::Share => one.entries.cmp(&other.entries),
             SortBy::Depth => tree.depth_of(*a).cmp(&tree.depth_of(*b)),
         };
-        sort.apply(by).then(a.cmp(b))
+        sort.apply(order).then(a.cmp(b))
     };
     let mut rows: Vec<CliqueId> = tree.clique_ids().filter(passes).collect();
-    rows.sort_by(order);
+    rows.sort_by(compare);
     rows
 }
 

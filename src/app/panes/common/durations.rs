@@ -7,7 +7,7 @@ use crate::statistics::median;
 pub(in crate::app::panes) struct DurationSummary {
     /// Number of durations.
     pub count: usize,
-    /// Their sum.
+    /// The sum; zero if there are no durations.
     pub total: f64,
     /// The median; zero if there are no durations.
     pub median: f64,

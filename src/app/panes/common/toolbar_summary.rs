@@ -2,8 +2,8 @@
 
 use eframe::egui::{Response, RichText, TextStyle, Ui, WidgetText};
 
-/// Draws `text` in weak letters if the rest of the row has room for it. Part of it, such as
-/// `6 clique…`, would say nothing. Returns the response if it was drawn.
+/// Draws `text` in a weak colour if the rest of the row has room for all of it. A part, such as
+/// `6 clique…`, would say nothing. Returns the response if `text` was drawn.
 pub(in crate::app::panes) fn toolbar_summary(ui: &mut Ui, text: String) -> Option<Response> {
     let text = WidgetText::from(RichText::new(text).weak());
     let room = ui.available_size_before_wrap().x;

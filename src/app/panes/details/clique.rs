@@ -49,7 +49,7 @@ fn assigned_tables(ui: &mut Ui, scene: &DetailsScene<'_>, id: CliqueId, links: &
             ui.spacing_mut().item_spacing.x = 0.0;
             let scope = network.factor(factor).scope();
             // The child of a CPT is last in the scope but first in the notation P(child | parents).
-            let (first, rest, bar) = match scope {
+            let (first, rest, after_first) = match scope {
                 [parents @ .., child] if network.is_bayesian() => (Some(child), parents, " | "),
                 [first, rest @ ..] => (Some(first), rest, ", "),
                 [] => (None, scope, ""),
@@ -59,7 +59,7 @@ fn assigned_tables(ui: &mut Ui, scene: &DetailsScene<'_>, id: CliqueId, links: &
                 links.variable(ui, first);
             }
             for (index, &variable) in rest.iter().enumerate() {
-                ui.weak(if index == 0 { bar } else { ", " });
+                ui.weak(if index == 0 { after_first } else { ", " });
                 links.variable(ui, variable);
             }
             ui.weak(")");

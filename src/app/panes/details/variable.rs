@@ -110,12 +110,12 @@ fn states(
             if ui.link(name).on_hover_text(hint).clicked() {
                 commands.push(EvidenceCommand::Toggle(id, state));
             }
-            let now = probability(posterior, state);
+            let belief = probability(posterior, state);
             let colour = if observed { palette.evidence } else { palette.posterior };
             let colour = if stale { faded(colour) } else { colour };
             let mark = probability(prior, state).map(|prior| (prior as f32, palette.prior));
-            bar(ui, width, now.unwrap_or(0.0) as f32, colour, mark);
-            let text = now.map_or_else(|| "-".to_owned(), percent);
+            bar(ui, width, belief.unwrap_or(0.0) as f32, colour, mark);
+            let text = belief.map_or_else(|| "-".to_owned(), percent);
             if stale {
                 ui.weak(text)
             } else {

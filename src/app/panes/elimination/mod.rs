@@ -13,7 +13,7 @@ use crate::app::state::command::{Commands, EliminationCommand, ViewCommand};
 use crate::app::state::elimination::{HandElimination, MAX_VARIABLES};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
-use crate::app::widgets::graph_view::{GraphCanvas, Target};
+use crate::app::widgets::graph_view::{Click, GraphCanvas, Target};
 use crate::network::{Network, VariableId};
 use crate::numbers::thousands;
 
@@ -71,6 +71,7 @@ impl EliminationPane {
             list.min.x = whole.right() - LIST_WIDTH;
             graph.max.x = list.left() - 8.0;
         } else {
+            // The list, with the costs above it, needs more of the height than the picture.
             graph.max.y -= 0.62 * whole.height();
             list.min.y = graph.bottom() + 6.0;
         }
@@ -116,7 +117,8 @@ impl EliminationPane {
             Target::Edge(_) => None,
         };
         let hovered = pointing.hovered.and_then(variable);
-        if let Some(variable) = pointing.clicked.flatten().and_then(variable) {
+        let clicked = pointing.click.and_then(Click::target);
+        if let Some(variable) = clicked.and_then(variable) {
             commands.push(EliminationCommand::Eliminate(variable));
         }
         let edges = picture::edges(network, elimination, self.pointed);
@@ -182,7 +184,7 @@ fn toolbar(ui: &mut Ui, elimination: &HandElimination, commands: &mut Commands) 
             (
                 steps < all,
                 "Finish with min-fill",
-                "Eliminate the others, each time one that adds the fewest fill edges",
+                "Eliminate the remaining variables, each time one that adds the fewest fill edges",
                 EliminationCommand::Finish,
             ),
         ] {

@@ -20,12 +20,14 @@ const MIN_BOX_WIDTH: f32 = 80.0;
 const LETTER_WIDTH: f32 = 6.6;
 /// Width of a box without its name, in picture coordinates.
 const BOX_MARGIN: f32 = 26.0;
-/// Height of the arch of an edge of the moral graph, as a share of its length. With less, boxes
-/// between the ends of an edge hide it.
+/// Height of the arch of an edge of the moral graph, as a share of the length of the edge. With
+/// less, boxes between the ends of an edge hide it.
 const MORAL_RISE: f32 = 0.08;
-/// Height of the arch of a fill edge, as a share of its length. With less, it is hard to tell from
-/// the edges of the moral graph.
+/// Height of the arch of a fill edge, as a share of the length of the edge. With less, a fill edge
+/// is hard to tell from the edges of the moral graph.
 const FILL_RISE: f32 = 0.22;
+/// Share of the background in the colour of an eliminated variable and its edges.
+const FADE: f32 = 0.6;
 
 /// Everything that the picture depends on, except the theme.
 #[derive(Clone, PartialEq)]
@@ -51,11 +53,11 @@ impl PictureKey {
 /// A line of the picture.
 #[derive(Clone, Copy)]
 pub(super) enum Edge {
-    /// Of the moral graph.
+    /// An edge of the moral graph.
     Moral(VariableId, VariableId),
-    /// Added by an elimination.
+    /// A fill edge that an elimination added.
     Fill(VariableId, VariableId),
-    /// That eliminating the variable under the pointer would add.
+    /// A fill edge that eliminating the variable under the pointer would add.
     Preview(VariableId, VariableId),
 }
 
@@ -68,8 +70,8 @@ impl Edge {
     }
 }
 
-/// The lines of the picture: of the moral graph, then the fill edges in the order in which they
-/// were added, and then those that eliminating `pointed` would add.
+/// The lines of the picture: first the edges of the moral graph, then the fill edges in the order
+/// in which they were added, and then those that eliminating `pointed` would add.
 pub(super) fn edges(
     network: &Network,
     elimination: &HandElimination,
@@ -125,8 +127,8 @@ pub(super) fn picture(
     (network.ids().map(node).collect(), lines)
 }
 
-/// The centres of the boxes, in layers or as a tree: causes above their effects, or in a Markov network,
-/// variables above those that come later in the file.
+/// The centres of the boxes, in layers or as a tree. Causes are above their effects. In a Markov
+/// network, variables are above their neighbours that come later in the file.
 fn in_layers(
     network: &Network,
     elimination: &HandElimination,
@@ -134,10 +136,10 @@ fn in_layers(
     aspect: f32,
 ) -> Vec<Pos2> {
     let arcs: Vec<(usize, usize)> = if network.is_bayesian() {
-        let of = |cpt: &crate::network::Cpt| -> Vec<(usize, usize)> {
+        let arcs_of = |cpt: &crate::network::Cpt| -> Vec<(usize, usize)> {
             cpt.parents().iter().map(|parent| (parent.index(), cpt.child().index())).collect()
         };
-        network.cpts().iter().flat_map(of).collect()
+        network.cpts().iter().flat_map(arcs_of).collect()
     } else {
         elimination.graph.edges().map(|(a, b)| (a.index(), b.index())).collect()
     };
@@ -177,7 +179,7 @@ impl<'a> PictureStyle<'a> {
     pub fn variable(&self, id: VariableId) -> NodeStyle {
         let is_eliminated = self.elimination.done.is_eliminated(id);
         let fade = |colour: Color32| {
-            if is_eliminated { colour.lerp_to_gamma(self.background, 0.6) } else { colour }
+            if is_eliminated { colour.lerp_to_gamma(self.background, FADE) } else { colour }
         };
         let outline = if self.pointed == Some(id) {
             Stroke::new(2.5, self.palette.hovered)
@@ -203,7 +205,7 @@ impl<'a> PictureStyle<'a> {
             Edge::Fill(..) => (self.palette.fill, Line::Dotted, 1.6),
             Edge::Preview(..) => (self.palette.fill, Line::Dashed, 1.6),
         };
-        let colour = if is_gone { colour.lerp_to_gamma(self.background, 0.6) } else { colour };
+        let colour = if is_gone { colour.lerp_to_gamma(self.background, FADE) } else { colour };
         EdgeStyle { width, colour, line, on_top: !is_gone, ..EdgeStyle::default() }
     }
 }

@@ -146,9 +146,9 @@ fn order(ui: &mut Ui, network: &Network, elimination: &HandElimination) {
     ui.strong("Order so far");
     for (index, step) in steps.iter().enumerate() {
         let names: Vec<&str> = step.cluster.iter().map(|&v| network[v].name()).collect();
-        let what = if step.is_maximal { "clique" } else { "in an earlier clique" };
+        let clique = if step.is_maximal { "clique" } else { "in an earlier clique" };
         let text = format!(
-            "{}. {}: {what} {{{}}}, {} entries, {}",
+            "{}. {}: {clique} {{{}}}, {} entries, {}",
             index + 1,
             network[step.variable].name(),
             names.join(", "),

@@ -93,8 +93,8 @@ impl Merging {
             },
         );
         ui.weak(
-            "Fewer messages need fewer launches, but larger tables have more entries. The experiment \
-             above measures which effect is stronger.",
+            "Fewer messages need fewer launches, but larger tables have more entries. The \
+             experiment above measures which effect is stronger.",
         );
         self.merged_tree = Some(tree);
     }

@@ -129,10 +129,10 @@ fn show_sticky(ui: &Ui, headings: &[(Rect, Heading)]) {
 }
 
 /// Initial width of a column in points: room for the heading and for most cells, up to 40
-/// characters.
+/// characters of about 6.6 points, and a margin.
 fn width(column: &crate::experiment::Column) -> f32 {
     let longest = match &column.cells {
-        Cells::Text(words) => words.iter().map(|word| word.chars().count()).max().unwrap_or(0),
+        Cells::Text(texts) => texts.iter().map(|text| text.chars().count()).max().unwrap_or(0),
         Cells::Count(_) => 11,
         Cells::Number(_) => 8,
     };

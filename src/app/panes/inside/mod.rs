@@ -115,6 +115,7 @@ impl InsidePane {
 
     /// Draws the three tables and the lines between them into `rect`.
     fn tables(&mut self, ui: &mut Ui, rect: Rect, scene: &MessageScene<'_>) {
+        // Room for the lines between the tables.
         let gap = 34.0_f32.min(0.04 * rect.width());
         let width = rect.width() - 2.0 * gap;
         let shares = [0.32, 0.34, 0.34];

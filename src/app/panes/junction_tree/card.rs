@@ -18,6 +18,9 @@ const MAX_LISTED: usize = 12;
 /// left out.
 const MAX_STATE_CHARACTERS: usize = 44;
 
+/// Size of the letters of all but the first lines, in points.
+const SMALL_TEXT: f32 = 12.0;
+
 /// Draws the card of a clique or a separator, and nothing for other items.
 pub fn show(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, item: &Item) {
     ui.set_max_width(420.0);
@@ -46,11 +49,11 @@ fn clique_card(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, id: Cliqu
         for (relation, link) in links.iter().take(MAX_LISTED) {
             let separator = &tree[link.separator];
             let name = naming::clique_id(link.clique);
-            ui.label(RichText::new(format!("{relation} {name}")).size(12.0));
+            ui.label(RichText::new(format!("{relation} {name}")).size(SMALL_TEXT));
             let count = separator.variables.len();
-            ui.label(RichText::new(format!("{count} shared")).size(12.0).weak());
+            ui.label(RichText::new(format!("{count} shared")).size(SMALL_TEXT).weak());
             let entries = numbers::counted(separator.entries as usize, "entry", "entries");
-            ui.label(RichText::new(entries).size(12.0).weak());
+            ui.label(RichText::new(entries).size(SMALL_TEXT).weak());
             ui.end_row();
         }
     });
@@ -85,10 +88,10 @@ fn variables(ui: &mut Ui, model: &Model, compiled: &CompiledNetwork, variables: 
         for &id in variables.iter().take(MAX_LISTED) {
             let variable = &compiled.network()[id];
             let has_evidence = evidence.is_some_and(|evidence| evidence.get(id).is_some());
-            let name = RichText::new(variable.name()).size(12.0);
+            let name = RichText::new(variable.name()).size(SMALL_TEXT);
             ui.label(if has_evidence { name.color(Palette::of(ui).evidence) } else { name });
-            ui.label(RichText::new(variable.cardinality().to_string()).size(12.0));
-            ui.label(RichText::new(listed_states(variable.states())).size(12.0).weak());
+            ui.label(RichText::new(variable.cardinality().to_string()).size(SMALL_TEXT));
+            ui.label(RichText::new(listed_states(variable.states())).size(SMALL_TEXT).weak());
             ui.end_row();
         }
     });
@@ -114,6 +117,6 @@ fn listed_states(states: &[String]) -> String {
 fn show_rest(ui: &mut Ui, count: usize, one: &str, many: &str) {
     if count > MAX_LISTED {
         let text = format!("and {}", numbers::counted(count - MAX_LISTED, one, many));
-        ui.label(RichText::new(text).size(12.0).weak());
+        ui.label(RichText::new(text).size(SMALL_TEXT).weak());
     }
 }

@@ -89,8 +89,9 @@ impl JunctionTreePane {
         }
         let height = ui.available_height();
         let has_legend = height > MIN_HEIGHT_WITH_LEGEND;
-        let legend = if has_legend { legend::HEIGHT + ui.spacing().item_spacing.y } else { 0.0 };
-        let size = egui::vec2(ui.available_width(), height - legend);
+        let legend_height =
+            if has_legend { legend::HEIGHT + ui.spacing().item_spacing.y } else { 0.0 };
+        let size = egui::vec2(ui.available_width(), height - legend_height);
         ui.allocate_ui(size, |ui| self.tree(ui, model, &compiled, commands));
         if has_legend && legend::show(ui, &mut self.colouring, &mut self.by_area) {
             self.lay_out(&compiled);
@@ -109,8 +110,8 @@ impl JunctionTreePane {
         if let Some(target) = pointing.hovered {
             commands.push(ViewCommand::Hover(item_of(target)));
         }
-        if let Some(target) = pointing.clicked {
-            let item = target.map(item_of);
+        if let Some(click) = pointing.click {
+            let item = click.target().map(item_of);
             self.last_selected.clone_from(&item);
             commands.push(ViewCommand::Select(item));
         }

@@ -12,11 +12,11 @@ use crate::numbers::{self, short_size};
 use crate::propagation::CompiledNetwork;
 
 /// Maximum number of cliques for which boxes are wide enough for the names of variables. In larger
-/// trees, boxes are nearly square: they come out larger where the whole tree is in view.
+/// trees, boxes are nearly square, so that they are larger when the whole tree is in view.
 const MAX_WIDE_BOXES: usize = 60;
 
-/// Maximum number of cliques for which the area of a box may be up to three times that of the
-/// smallest; in larger trees it may be up to twice.
+/// Maximum number of cliques for which the largest box may have three times the area of the
+/// smallest. In larger trees, it may have twice the area.
 const MAX_LARGE_BOXES: usize = 400;
 
 /// Number of cliques that are always labelled.

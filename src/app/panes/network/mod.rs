@@ -93,8 +93,8 @@ impl NetworkPane {
         if let Some(item) = &hovered {
             commands.push(ViewCommand::Hover(item.clone()));
         }
-        if let Some(target) = pointing.clicked {
-            let item = target.and_then(item);
+        if let Some(click) = pointing.click {
+            let item = click.target().and_then(item);
             self.last_selected.clone_from(&item);
             commands.push(ViewCommand::Select(item));
         }

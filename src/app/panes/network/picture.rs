@@ -34,18 +34,19 @@ const LABEL_LETTER_WIDTH: f32 = 5.3;
 const MARK_WIDTH: f32 = 12.0;
 /// Maximum width of the names of states. Longer names are shortened.
 const MAX_LABEL_WIDTH: f32 = 62.0;
-/// Height of the arch of a moral or fill edge, as a share of its length. With less, an edge between
-/// boxes of the same layer is hidden by the boxes between them.
+/// Height of the arch of a moral or fill edge, as a share of the length of the edge. With less, the
+/// boxes between two boxes of the same layer hide the edge that connects the two.
 const RISE: f32 = 0.12;
 
 /// What a line of the picture stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
-    /// From a parent to a child.
+    /// An arc from a parent to a child.
     Arc(VariableId, VariableId),
-    /// Between two parents of the same child, or two variables of one factor of a Markov network.
+    /// An edge between two parents of the same child, or between two variables of one factor of a
+    /// Markov network.
     Moral(VariableId, VariableId),
-    /// Added to make the moral graph chordal.
+    /// An edge that was added to make the moral graph chordal.
     Fill(VariableId, VariableId),
 }
 
@@ -85,9 +86,9 @@ pub struct Picture {
     pub edges: Vec<Edge>,
 }
 
-/// Draws the network in layers or as a tree, for a pane `aspect` times as wide as it is high, or at the
-/// positions of the file if `aspect` is `None`. Fill edges, and moral edges of a Bayesian network,
-/// are drawn only if `compiled` is given.
+/// The picture of the network in layers or as a tree, for a pane `aspect` times as wide as it is
+/// high. If `aspect` is `None`, variables are at the positions that the file gives. Fill edges, and
+/// moral edges of a Bayesian network, are drawn only if `compiled` is given.
 pub fn picture(
     network: &Network,
     compiled: Option<&CompiledNetwork>,

@@ -58,11 +58,11 @@ fn medians(messages: &[(f64, f64)]) -> BTreeMap<i64, f64> {
 mod tests {
     use super::*;
 
-    /// Times that grow linearly with the size.
-    fn line(overhead: f64, each: f64) -> Vec<(f64, f64)> {
+    /// Messages with the time `overhead`, and `per_entry` for each table entry.
+    fn line(overhead: f64, per_entry: f64) -> Vec<(f64, f64)> {
         (0..60)
             .map(|i| 10_f64.powf(f64::from(i) / 10.0))
-            .map(|s| (s, overhead + each * s))
+            .map(|s| (s, overhead + per_entry * s))
             .collect()
     }
 

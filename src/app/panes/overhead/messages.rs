@@ -111,8 +111,8 @@ pub(super) struct MessagePlot {
     /// The plot, with the table entries of both cliques on the horizontal axis and the time in
     /// microseconds on the vertical axis.
     pub panel: Panel,
-    /// A sentence on the size from which the GPU is faster or, if there are no runs to compare, on
-    /// what the points are.
+    /// A sentence that says from which size on the GPU is faster or, without runs to compare, what
+    /// the points are.
     pub summary: String,
 }
 

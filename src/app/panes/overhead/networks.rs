@@ -66,16 +66,18 @@ fn recorded(model: &Model, engine: &str, method: Triangulation) -> Vec<RecordedR
     runs
 }
 
-/// The two parts of the bar of a network, in microseconds.
+/// The bar of a network. Times are in microseconds.
 struct NetworkBar {
     /// Index of the network on the horizontal axis.
     category: f64,
+    /// The kernel overhead.
     overhead: f64,
+    /// The time of the whole propagation.
     whole: f64,
 }
 
-/// The bars of `engine` on trees made by `method`. If `as_share`, the kernel overhead alone in
-/// percent of the whole time, as in experiment `fig7`.
+/// The bars of `engine` on trees made by `method`. If `as_share`, they show only the kernel
+/// overhead, in percent of the whole time, as in experiment `fig7`.
 pub(super) fn panel(model: &Model, engine: &str, method: Triangulation, as_share: bool) -> Panel {
     let recorded = recorded(model, engine, method);
     let live = model.overheads.iter();

@@ -52,7 +52,7 @@ fn recorded_and_live_networks_are_separate_series() {
 }
 
 #[test]
-fn the_share_of_pigs_is_that_of_figure_7_unless_another_tree_is_chosen() {
+fn the_bar_of_pigs_shows_the_share_of_figure_7_unless_another_tree_is_chosen() {
     use crate::experiment::{PAPER_TRIANGULATION, Progress, Setup, Subject, by_name};
     let mut model = model("asia");
     model.recordings = crate::experiment::Recording::shipped();
@@ -114,8 +114,8 @@ fn a_run_can_be_hidden() {
     harness.get_by_label("sequential f64").click();
     harness.run();
     assert!(harness.query_by_label("sequential f64 (live)").is_none());
-    let shown = eframe::egui::accesskit::Role::CheckBox;
-    harness.get_by_role_and_label(shown, "gpu f32 (recorded)").click();
+    let check_box = eframe::egui::accesskit::Role::CheckBox;
+    harness.get_by_role_and_label(check_box, "gpu f32 (recorded)").click();
     harness.run();
     label_containing(&harness, "There is no propagation with messages to show");
 }

@@ -57,7 +57,7 @@ impl Pair {
 /// The messages of two runs of the same network, on the same tree or on different ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Alignment {
-    /// The messages that both runs computed, by the largest difference of their times.
+    /// The messages that both runs computed, those with the largest difference of times first.
     pub pairs: Vec<Pair>,
     /// Messages that only the first run computed.
     pub only_first: Vec<MessageId>,

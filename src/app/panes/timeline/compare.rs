@@ -216,7 +216,7 @@ fn summary(ui: &mut Ui, alignment: &Alignment) {
         ui.label(format!("⏷ {} faster", count(faster)));
         ui.weak("by more than a tenth;");
         let (first, second) = (alignment.only_first.len(), alignment.only_second.len());
-        ui.weak(format!("{} only kept, {} only now", count(first), count(second)));
+        ui.weak(format!("{} only in the kept run, {} only now", count(first), count(second)));
         ui.weak("(?)").on_hover_text(
             "A message of one run corresponds to the message of the other run whose sender and \
              receiver have the same variables. In the lower run, a line on top marks a slower \

@@ -11,13 +11,13 @@ use super::rows::TimelineRow;
 pub(super) const AXIS_HEIGHT: f32 = 18.0;
 /// Height of the row of stages in points.
 const STAGES_HEIGHT: f32 = 18.0;
-/// Width of the row names in points; fits `thread 10  idle 100%`.
+/// Width of the row names in points: enough for `thread 10  idle 100%`.
 pub(super) const GUTTER: f32 = 128.0;
 /// Width in points of the space for the scroll bar.
 pub(super) const SCROLL_BAR: f32 = 12.0;
 /// Height in points of a row with one track.
 const ROW_HEIGHT: f32 = 20.0;
-/// Height in points of each track of a row with several.
+/// Height in points of each track of a row with several tracks.
 const TRACK_HEIGHT: f32 = 13.0;
 /// Minimum height in points of the area of the rows that scroll, however many rows are pinned.
 const MIN_SCROLLED: f32 = 40.0;
@@ -75,8 +75,9 @@ impl Geometry {
         let stages = below(chart.top() + AXIS_HEIGHT + 2.0, STAGES_HEIGHT);
         let heights = rows.iter().map(row_height);
         let sum = |pinned: bool| {
-            let own = heights.clone().zip(&is_pinned).filter(move |(_, is)| **is == pinned);
-            own.map(|(height, _)| height).sum::<f32>()
+            let rows = heights.clone().zip(&is_pinned);
+            let rows = rows.filter(move |(_, is_pinned)| **is_pinned == pinned);
+            rows.map(|(height, _)| height).sum::<f32>()
         };
         let room = (chart.bottom() - stages.bottom() - 6.0 - MIN_SCROLLED).max(0.0);
         let pinned = below(stages.bottom() + 4.0, sum(true).min(room));

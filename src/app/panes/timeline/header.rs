@@ -44,8 +44,8 @@ pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Comman
             fact(ui, "minimum", &min);
             fact(ui, "maximum", &max);
         }
-        if let Some(again) = scene.trace.recomputed {
-            fact(ui, "computed again", &numbers::duration(again));
+        if let Some(time) = scene.trace.recomputed {
+            fact(ui, "computed again", &numbers::duration(time));
         }
         for (stage, colour) in
             [(Stage::Collect, palette.collect), (Stage::Distribute, palette.distribute)]
@@ -146,8 +146,8 @@ impl TimelinePane {
             let (title, hint) = match grouping {
                 Grouping::ByMultiprocessor(_) => (
                     "multiprocessors",
-                    "One row per multiprocessor. Blocks are handed out in turn: of n \
-                     multiprocessors, number b modulo n runs block b.",
+                    "One row per multiprocessor. Blocks are handed out in turn: with n \
+                     multiprocessors, block b runs on number b modulo n.",
                 ),
                 Grouping::Packed => {
                     ("packed", "As many rows as messages ran in parallel, without waits")

@@ -96,7 +96,7 @@ pub struct TimelineLayout {
 }
 
 impl TimelineLayout {
-    /// Arranges `trace`.
+    /// Lays out the run that `trace` records, with its messages in rows as `grouping` says.
     #[must_use]
     pub fn new(
         trace: &MessageTrace,
@@ -171,7 +171,7 @@ fn arranged(
             *end = Some(timing.start + timing.duration);
         }
     }
-    // The input that came last.
+    // The input that was computed last.
     let needed = |message: MessageId| {
         let inputs = dependencies.inputs(message).iter().copied();
         inputs.max_by_key(|input| ends[input.index()])

@@ -279,12 +279,12 @@ impl TimelinePane {
         let view = self.view.unwrap_or_else(|| View::all(scene.total));
         let rows = &scene.layout.rows;
         let is_pinned: Vec<bool> = rows.iter().map(|row| self.pinned.contains(&row.name)).collect();
-        let place = |scroll| Geometry::new(rect, rows, Vec::clone(&is_pinned), view, scroll);
-        let mut geometry = place(self.scroll);
+        let scrolled_by = |scroll| Geometry::new(rect, rows, Vec::clone(&is_pinned), view, scroll);
+        let mut geometry = scrolled_by(self.scroll);
         if self.selected != scene.selected_message() {
             self.selected = scene.selected_message();
             if let Some(selected) = self.selected.and_then(|id| scene.layout.place(id)) {
-                geometry = place(geometry.scroll_to(selected.row));
+                geometry = scrolled_by(geometry.scroll_to(selected.row));
             }
         }
         self.scroll = geometry.scroll_bar(ui);

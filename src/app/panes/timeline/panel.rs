@@ -87,12 +87,16 @@ fn table(
         .column(Column::exact(42.0))
         .column(Column::exact(table::MARGIN));
     let table = table.header(table::ROW_HEIGHT, |mut row| {
-        let share = if by == GroupBy::Kind { "Of the time of all rows" } else { "Of the sum" };
+        let share = if by == GroupBy::Kind {
+            "Share of the time of all rows"
+        } else {
+            "Share of the sum of all lines"
+        };
         let hints = [
             "",
-            "Stretches that are at least partly in the time above",
-            "Sum of the parts in that time",
-            "Mean of the parts in that time",
+            "Number of bars that are at least partly in the time named above",
+            "Sum of the parts of these bars in that time",
+            "Mean of the parts of these bars in that time",
             share,
         ];
         let titles = ["", "Count", "Total", "Mean", "Share"];
@@ -125,7 +129,8 @@ fn table(
     });
 }
 
-/// Draws what a line of the table is about. A clique is a link.
+/// Draws the name of the phase, row or clique that a line of the table is about. The name of a
+/// clique is a link.
 fn name(ui: &mut Ui, scene: &TimelineScene<'_>, sum: Sum, commands: &mut Commands) {
     let clique = match sum.group {
         Group::Clique(clique) => clique,

@@ -27,8 +27,8 @@ pub struct TimelineRow {
     /// Slices that do not overlap, in order of time. There is more than one list if a worker did
     /// several things at the same time.
     pub tracks: Vec<Vec<Slice>>,
-    /// The share of the propagation in which nothing was done here; `None` for
-    /// packed rows, which belong to no worker.
+    /// The share of the propagation in which nothing was done here; `None` for packed rows, which
+    /// belong to no worker.
     pub idle: Option<f64>,
 }
 
@@ -55,7 +55,8 @@ fn spans_by(
     groups
 }
 
-/// As few rows as possible, without waits and without names.
+/// As few rows as possible, without waits. A row is named by the number of messages that are
+/// computed in parallel when it is used.
 #[must_use]
 pub fn packed(trace: &MessageTrace, plan: &Plan) -> Vec<TimelineRow> {
     let spans = spans_by(trace, plan, |_| 0).remove(&0).unwrap_or_default();

@@ -32,7 +32,7 @@ pub fn between(track: &[Slice], start: f64, end: f64) -> &[Slice] {
 #[must_use]
 pub fn nearest(track: &[Slice], time: f64, tolerance: f64) -> Option<Slice> {
     let near = between(track, time - tolerance, time + tolerance);
-    let under = near.iter().find(|slice| slice.start <= time && time < slice.end);
+    let at_time = near.iter().find(|slice| slice.start <= time && time < slice.end);
     let longest = || {
         let rank = |slice: &&Slice| (slice.message().is_some(), slice.length());
         near.iter().max_by(|a, b| {
@@ -40,7 +40,7 @@ pub fn nearest(track: &[Slice], time: f64, tolerance: f64) -> Option<Slice> {
             a.cmp(&b).then(a_length.total_cmp(&b_length))
         })
     };
-    under.filter(|slice| slice.length() >= tolerance).or_else(longest).copied()
+    at_time.filter(|slice| slice.length() >= tolerance).or_else(longest).copied()
 }
 
 /// The shapes of `track` on an axis where `x` maps a time to a pixel, from `left` to `right`;
@@ -89,7 +89,7 @@ impl Coverage {
         Self { left, columns: vec![[0.0; 4]; count] }
     }
 
-    /// Index within a column.
+    /// Index of the share of slices of this kind within a column.
     fn index(kind: SliceKind) -> usize {
         match kind {
             SliceKind::Message(_, Phase::Collect) => 0,
@@ -99,15 +99,16 @@ impl Coverage {
         }
     }
 
-    /// Adds a slice from pixel `from` to pixel `to` to each column that it crosses.
-    fn add(&mut self, kind: usize, from: f32, to: f32) {
+    /// Adds a slice from pixel `from` to pixel `to` to each column that it crosses. `share` is the
+    /// [`index`](Self::index) of its kind.
+    fn add(&mut self, share: usize, from: f32, to: f32) {
         let count = self.columns.len();
         let mut from = from;
         loop {
             let index = ((from - self.left).floor().max(0.0) as usize).min(count.saturating_sub(1));
             let Some(column) = self.columns.get_mut(index) else { break };
             let edge = self.left + index as f32 + 1.0;
-            column[kind] += (to.min(edge) - from).max(Self::MIN_COVERAGE);
+            column[share] += (to.min(edge) - from).max(Self::MIN_COVERAGE);
             if to <= edge || index + 1 >= count {
                 break;
             }

@@ -202,7 +202,8 @@ impl VariablesPane {
     }
 
     /// The index in `shown` of the variable whose first state gets the keyboard focus in this
-    /// frame, if the user asked for that: the selected variable or else the first. Expands it.
+    /// frame, if the user asked for that: the selected variable or else the first. The states of
+    /// this variable become visible.
     fn take_focus(&mut self, model: &Model, shown: &[VariableId]) -> Option<usize> {
         if self.focus_serial == model.focus_serial {
             return None;

@@ -53,7 +53,7 @@ pub fn read(path: &Path) -> Result<Lesson, String> {
 }
 
 /// Whether the file at `path` is meant as a lesson: whether it holds a JSON object with a list of
-/// steps. A file that cannot be read, or is too large for a lesson, is none.
+/// steps. A file that cannot be read, or is too large, is not a lesson.
 #[must_use]
 pub fn is_lesson(path: &Path) -> bool {
     let is_small = |path: &Path| std::fs::metadata(path).is_ok_and(|file| file.len() <= MAX_BYTES);
@@ -90,7 +90,7 @@ pub(super) fn check(lesson: &Lesson) -> Result<(), String> {
     if lesson.steps.is_empty() {
         return Err("there are no steps".to_owned());
     }
-    has_network(lesson, &lesson.network)?;
+    check_network(lesson, &lesson.network)?;
     for (index, step) in lesson.steps.iter().enumerate() {
         let in_step = |message: String| format!("step {}: {message}", index + 1);
         check_step(lesson, step).map_err(in_step)?;
@@ -120,7 +120,7 @@ fn check_step(lesson: &Lesson, step: &LessonStep) -> Result<(), String> {
         check_question(question)?;
     }
     if let Some(Action::Open(name)) = &step.action {
-        has_network(lesson, name)?;
+        check_network(lesson, name)?;
     }
     equation::check_text(&step.text)?;
     let problem = names(step).find_map(numbers::problem);
@@ -141,7 +141,7 @@ fn check_question(question: &Question) -> Result<(), String> {
 }
 
 /// Checks that `name` is a sample or a file.
-fn has_network(lesson: &Lesson, name: &str) -> Result<(), String> {
+fn check_network(lesson: &Lesson, name: &str) -> Result<(), String> {
     use crate::format::NetworkSource::File;
     match lesson.source_of(name) {
         File(path) if !path.is_file() => {
@@ -193,7 +193,7 @@ mod tests {
     use super::super::LESSONS;
     use super::*;
 
-    /// The lesson with this step.
+    /// The lesson with this step, or the first mistake in it.
     fn with_step(step: &str) -> Result<Lesson, String> {
         let lesson = format!("{{\"title\": \"T\", \"network\": \"asia\",\n\"steps\": [{step}]}}");
         let lesson = parse(&lesson, "class.json")?;

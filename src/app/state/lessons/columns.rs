@@ -6,7 +6,8 @@ use super::numbers;
 use super::script::Lesson;
 use crate::app::state::model::Model;
 
-/// The numbers of a lesson as they were at some of its steps.
+/// The numbers of a lesson as they were at some of its steps: by the index of the step, and then by
+/// the name of the number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Columns(BTreeMap<usize, BTreeMap<String, String>>);
 
@@ -29,8 +30,8 @@ pub struct Column {
 }
 
 impl Columns {
-    /// Stores the numbers of the step with index `step`, if the step has a column. Keeps the
-    /// earlier value of a number that there is not at the moment.
+    /// Stores the numbers of the step with index `step`, if the step has a column. A number that is
+    /// not known at the moment keeps its earlier value.
     pub fn update(&mut self, lesson: &Lesson, step: usize, model: &Model) {
         if lesson.steps[step].column.is_none() {
             return;

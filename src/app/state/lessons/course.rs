@@ -44,6 +44,7 @@ pub(in crate::app) struct UserWork {
     /// The settings when the lesson started. Only the engine, the triangulation and the memory
     /// limit are restored.
     pub settings: Settings,
+    /// Whether moral and fill edges were shown.
     pub fill_edges: bool,
 }
 

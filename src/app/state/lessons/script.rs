@@ -58,11 +58,11 @@ pub struct LessonStep {
     /// pane.
     #[serde(default)]
     pub target: Option<String>,
-    /// The pane that the step brings to the front, by its title. Without it, the pane that the step
-    /// points at.
+    /// The pane that the step brings to the front, by its title. If it is missing, the pane that
+    /// the step points at comes to the front.
     #[serde(default, deserialize_with = "pane_by_title")]
     pub show: Option<Pane>,
-    /// Whether this pane fills the window.
+    /// Whether the pane in front fills the window.
     #[serde(default)]
     pub maximise: bool,
     /// The question that the user answers before anything else.
@@ -119,7 +119,7 @@ impl Question {
     }
 }
 
-/// A task for the user. The button "Do it for me" does it too.
+/// A task for the user. The button "Do it for me" does the task too.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {

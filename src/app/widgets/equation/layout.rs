@@ -131,6 +131,7 @@ impl Typesetter<'_> {
         Self { size: factor * self.size, ..*self }
     }
 
+    /// A sum sign with `over`, in small letters, centred below it.
     fn sum(&self, over: &Math) -> Block {
         let size = self.size;
         let small = self.scaled(SMALL);
@@ -162,6 +163,7 @@ impl Typesetter<'_> {
         block
     }
 
+    /// `above` and `below`, both centred, with a line between them.
     fn fraction(&self, above: &Math, below: &Math) -> Block {
         let [above, below] = [above, below].map(|part| self.block(part));
         let (axis, gap) = (AXIS * self.size, GAP * self.size);
@@ -244,10 +246,10 @@ mod tests {
         assert_eq!(sign, "Σ");
         assert!(*left > 0.0 && *left < width / 2.0, "{places:?}");
         assert!(below.iter().all(|(_, _, below, _)| *below > baseline + 0.3 * size), "{places:?}");
-        let many: Vec<String> = (0..30).map(|index| format!("variable{index}")).collect();
-        let many = format!("sum_({})", many.join(", "));
+        let names: Vec<String> = (0..30).map(|index| format!("variable{index}")).collect();
+        let long_sum = format!("sum_({})", names.join(", "));
         let (width, height, size) =
-            laid_out(&many, |block, size| (block.width, block.descent, size));
+            laid_out(&long_sum, |block, size| (block.width, block.descent, size));
         assert!(width < (BELOW_SIGN + 1.0) * size && height > 5.0 * size, "a long list is broken");
     }
 

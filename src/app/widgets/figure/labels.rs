@@ -15,7 +15,8 @@ use crate::experiment::{Origin, Panel};
 /// Font size of the labels in points.
 const FONT_SIZE: f32 = 11.0;
 
-/// How much wider than its bar a value may be, in points: about the gap between two bars.
+/// How much wider than its bar the text of a value may be, in points: about the gap between two
+/// bars.
 const BAR_OVERHANG: f32 = 6.0;
 
 /// Maximum number of points of a panel in which points are labelled. With more points, most labels

@@ -38,6 +38,7 @@ pub fn show(ui: &mut Ui, id: Id, figure: &Figure) {
     for (row, panels) in figure.panels.chunks(across).enumerate() {
         ui.horizontal_top(|ui| {
             for (column, panel) in panels.iter().enumerate() {
+                // 24 points are the height of the panel's title.
                 ui.allocate_ui(egui::vec2(width, height + 24.0), |ui| {
                     ui.vertical(|ui| {
                         ui.set_width(width);

@@ -1,4 +1,4 @@
-//! Names on a horizontal axis: in one row if they fit, otherwise in two rows by turns.
+//! Names on a horizontal axis: in one row if they fit, otherwise alternately in two rows.
 
 use crate::app::widgets::short_text::shortened;
 use crate::experiment::chart::Tick;
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_in_one_row_or_by_turns_in_two_or_shortened_in_the_middle() {
+    fn names_are_in_one_row_or_alternate_between_two_rows_or_are_shortened_in_the_middle() {
         assert_eq!(labels(300.0), ["diabetes", "pigs", "mildew", "munin2"]);
         let names = ["diabetes", "pigs", "mildew", "munin2"].map(str::to_owned);
         assert_eq!(labels(width_for(&names)), ["diabetes", "\npigs", "mildew", "\nmunin2"]);

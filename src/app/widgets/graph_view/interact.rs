@@ -5,7 +5,7 @@ use eframe::egui::{self, Pos2, Rect, Response, Ui, Vec2};
 use super::camera::Camera;
 use super::canvas::GraphCanvas;
 use super::edge::EdgeShape;
-use super::{Node, Pointing, Target, edges_of, minimap, nodes_of};
+use super::{Click, Node, Pointing, Target, edges_of, minimap, nodes_of};
 
 /// Zoom factor of one notch of the mouse wheel.
 pub(super) const ZOOM_PER_NOTCH: f32 = 1.15;
@@ -44,14 +44,14 @@ impl<K: PartialEq> GraphCanvas<K> {
         let on_map = response.as_ref().and_then(Response::interact_pointer_pos);
         let on_map =
             on_map.zip(map).is_some_and(|(point, map)| minimap::frame(map).contains(point));
-        let clicked = response
+        let click = response
             .as_ref()
             .is_some_and(|response| response.clicked() && !on_map)
-            .then_some(hovered);
+            .then_some(hovered.map_or(Click::Background, Click::Target));
         if hovered.is_some() {
             ui.ctx().set_cursor_icon(egui::CursorIcon::PointingHand);
         }
-        Pointing { rect, hovered, clicked }
+        Pointing { rect, hovered, click }
     }
 
     /// Moves the camera toward its goal.

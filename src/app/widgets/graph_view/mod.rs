@@ -7,7 +7,7 @@
 //!
 //! * **Drawing only what changed.** Turning shapes into triangles takes most of the time of a
 //!   frame. The triangles of a few dozen neighbouring items are kept in a chunk, which is made
-//!   again only when the style of one of its items changes, or the zoom. Dragging the picture moves
+//!   again only when the style of one of its items or the zoom changes. Dragging the picture moves
 //!   the triangles. A window in which nothing happens is not redrawn at all.
 //! * **The camera.** The plain mouse wheel zooms at the pointer, a fitted picture stays fitted
 //!   while its pane is resized, and a picture cannot be dragged out of view. While part of the
@@ -70,6 +70,26 @@ pub enum Target {
     Edge(usize),
 }
 
+/// A click on a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Click {
+    /// A click on a node or an edge.
+    Target(Target),
+    /// A click where there is neither.
+    Background,
+}
+
+impl Click {
+    /// The node or edge that was clicked, if any.
+    #[must_use]
+    pub fn target(self) -> Option<Target> {
+        match self {
+            Self::Target(target) => Some(target),
+            Self::Background => None,
+        }
+    }
+}
+
 /// What the pointer did in one frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Pointing {
@@ -77,8 +97,8 @@ pub struct Pointing {
     pub rect: Rect,
     /// What is under the pointer.
     pub hovered: Option<Target>,
-    /// What was clicked: `Some(None)` is a click on the background.
-    pub clicked: Option<Option<Target>>,
+    /// The click of this frame, if there was one.
+    pub click: Option<Click>,
 }
 
 /// The graph of a picture. Nodes and edges have the indices of those that were placed.

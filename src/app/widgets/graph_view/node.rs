@@ -25,8 +25,8 @@ const TITLE_SIZE: f32 = 10.5;
 /// Text size of a short title in picture coordinates.
 const LARGE_TITLE_SIZE: f32 = 15.0;
 
-/// Minimum zoom at which nodes without a chart show their titles. Without it, large nodes would
-/// show their titles while smaller ones next to them do not.
+/// Minimum zoom at which nodes without a chart show their titles. Without this minimum, large nodes
+/// would show their titles while smaller ones next to them do not.
 const MIN_TITLE_ZOOM: f32 = 0.85;
 
 /// Text size of a title above a chart, in picture coordinates.
@@ -123,8 +123,7 @@ impl Node {
         self.style.chart.is_some() && zoom >= MIN_CHART_ZOOM
     }
 
-    /// Adds the shapes of the node. Returns whether it is where items must be drawn; otherwise it
-    /// is left out.
+    /// Adds the shapes of the node if the node is where items must be drawn. Returns whether it is.
     pub(super) fn add_shapes(&self, view: &View<'_>, shapes: &mut Vec<Shape>) -> bool {
         let rect = self.on_screen(view);
         if !rect.expand(8.0).intersects(view.needed) {

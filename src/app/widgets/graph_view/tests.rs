@@ -7,6 +7,7 @@ use super::edge::EdgeStyle;
 use super::node::NodeStyle;
 use super::*;
 
+/// Size of the window in points.
 const SIZE: Vec2 = vec2(400.0, 300.0);
 
 /// Three boxes in a row joined by two lines, the key of the styles, and the result of the last
@@ -109,10 +110,10 @@ fn a_click_hits_a_node_or_the_background() {
             });
             harness.step();
         }
-        pointing(&harness).clicked
+        pointing(&harness).click
     };
-    assert_eq!(click(pos2(0.0, 0.0)), Some(Some(Target::Node(0))));
-    assert_eq!(click(pos2(50.0, 80.0)), Some(None));
+    assert_eq!(click(pos2(0.0, 0.0)), Some(Click::Target(Target::Node(0))));
+    assert_eq!(click(pos2(50.0, 80.0)), Some(Click::Background));
 }
 
 #[test]
@@ -242,7 +243,7 @@ fn a_map_shows_what_is_in_view_and_moves_the_camera() {
     assert_eq!(pointing(&harness).hovered, None, "the map covers the picture");
     harness.drop_at(at);
     harness.step();
-    assert_eq!(pointing(&harness).clicked, None);
+    assert_eq!(pointing(&harness).click, None);
     harness.run();
     let left = screen(&harness, Pos2::ZERO);
     assert!(harness.state().canvas.rect.contains(left), "{left:?}");

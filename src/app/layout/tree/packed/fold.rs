@@ -9,7 +9,7 @@ use fixedbitset::FixedBitSet;
 use super::{Block, Form, Packer, Packing, best_within, limits, rounded};
 use crate::app::layout::tree::TreeShape;
 
-/// Minimum number of vertices of a path that is folded. A shorter path fits a row.
+/// Minimum number of vertices of a path that is folded. A shorter path fits in one row.
 const MIN_PATH: usize = 5;
 
 /// Gap between rows in points.
@@ -127,6 +127,7 @@ impl Packer<'_> {
         // since rows are not filled completely.
         let mut rows = (total / (MAX_SHAPE * height)).sqrt().max(1.0);
         let max_rows = (total * MAX_SHAPE / height).sqrt().min(path.len() as f32);
+        // The factor between two numbers of rows that are tried one after the other.
         let step = if path.len() > MAX_FINE_PATH { 1.15 } else { 1.05 };
         let mut lengths = Vec::new();
         while rows <= max_rows {

@@ -98,8 +98,8 @@ struct Packer<'a> {
     heavy: Vec<Option<usize>>,
     /// Candidate packings of the subtree of each vertex, from narrow and tall to wide and low.
     packings: Vec<Vec<Packing>>,
-    /// As `packings`, without the subtree of the heavy child and with the root on top. Empty for
-    /// vertices that are not on a path that may be folded.
+    /// Candidate packings without the subtree of the heavy child and with the root on top, sorted
+    /// like `packings`. Empty for vertices that are not on a path that may be folded.
     cells: Vec<Vec<Packing>>,
 }
 
@@ -210,8 +210,8 @@ impl<'a> Packer<'a> {
     }
 }
 
-/// The packings to which no other packing is both at most as wide and at most as high, thinned out
-/// to at most `max_count`.
+/// Removes every packing for which another one is at most as wide and at most as high, and thins
+/// out the rest to at most `max_count`.
 fn efficient(mut found: Vec<Packing>, max_count: usize) -> Vec<Packing> {
     found.sort_by(|a, b| a.size.x.total_cmp(&b.size.x).then(a.size.y.total_cmp(&b.size.y)));
     let mut lowest = f32::INFINITY;
@@ -287,6 +287,7 @@ fn rounded(points: &[Pos2]) -> Vec<Pos2> {
         let radius = RADIUS.min(before.distance(at) / 2.0).min(at.distance(after) / 2.0);
         let start = at + (before - at).normalized() * radius;
         let end = at + (after - at).normalized() * radius;
+        // A point between the chord and the corner makes the corner look round.
         let middle = start + (end - start) * 0.5;
         line.extend([start, middle + (at - middle) * 0.4, end]);
     }

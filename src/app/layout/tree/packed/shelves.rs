@@ -11,7 +11,8 @@ use super::{Block, Form, Packer, Packing, rounded, turn};
 /// Minimum number of children for which rows are tried. Fewer children are always in a stack.
 const MIN_CHILDREN: usize = 4;
 
-/// Maximum number of row heights, and of row lengths, that are tried for one vertex.
+/// Maximum number of row heights that are tried for one vertex. For each height, up to twice as
+/// many row lengths are tried.
 const MAX_TRIED: usize = 8;
 
 /// A child in a row.
@@ -101,7 +102,8 @@ impl Packer<'_> {
         (shelved, size)
     }
 
-    /// Places the rows of `children` next to `vertex`, whose subtree has this packing.
+    /// Places the rows of `children` next to `vertex`, whose subtree has this packing. `turned`,
+    /// `limit` and `length` are those of its [`Form::Shelves`].
     pub(super) fn shelf_blocks(
         &self,
         vertex: usize,

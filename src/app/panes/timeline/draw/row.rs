@@ -170,9 +170,9 @@ impl Drawing<'_> {
             painter.rect_filled(bar, 0, ink);
             if to - from > 14.0 {
                 let bar = Rect::from_x_y_ranges(from..=to, y_range);
-                let on = ink_on(self.fill(*slice));
+                let ink_on_bar = ink_on(self.fill(*slice));
                 let at = align.pos_in_rect(&bar.shrink2(egui::vec2(2.0, 3.0)));
-                painter.text(at, align, text, FontId::proportional(9.0), on);
+                painter.text(at, align, text, FontId::proportional(9.0), ink_on_bar);
             }
         }
     }
@@ -184,12 +184,13 @@ impl Drawing<'_> {
         if !self.scene.is_current {
             return;
         }
-        let of = |slice: &Slice, highlighted: &dyn Fn(MessageId) -> bool| {
+        let is_marked = |slice: &Slice, highlighted: &dyn Fn(MessageId) -> bool| {
             slice.message().is_some_and(highlighted)
         };
         // Outlines at the same pixel need to be drawn only once.
         let mut drawn = f32::NEG_INFINITY;
-        for slice in seen.iter().filter(|slice| of(slice, &|id| model.selection.message(id))) {
+        let is_selected = |slice: &&Slice| is_marked(slice, &|id| model.selection.message(id));
+        for slice in seen.iter().filter(is_selected) {
             let end = self.geometry.x(slice.end);
             if end >= drawn + 1.0 {
                 drawn = end;
@@ -198,7 +199,8 @@ impl Drawing<'_> {
         }
         drawn = f32::NEG_INFINITY;
         for slice in seen {
-            let is_hovered = pointed == Some(*slice) || of(slice, &|id| model.hover.message(id));
+            let is_hovered =
+                pointed == Some(*slice) || is_marked(slice, &|id| model.hover.message(id));
             let end = self.geometry.x(slice.end);
             if is_hovered && end >= drawn + 1.0 {
                 drawn = end;
