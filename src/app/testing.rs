@@ -45,6 +45,7 @@ impl Bench {
         self.model.compiled().expect("a compiled network").tree()
     }
 
+    /// Keeps the commands of a frame, and applies those that change what the pane draws.
     fn apply(&mut self, commands: &mut Commands) {
         let mut hovered = None;
         for command in commands.drain() {

@@ -81,6 +81,7 @@ pub fn all() -> Vec<Action> {
     actions
 }
 
+/// Actions that open or save files, and the action that quits.
 fn files() -> Vec<Action> {
     let choose = WindowCommand::ChooseFile;
     vec![
@@ -97,6 +98,7 @@ fn files() -> Vec<Action> {
     ]
 }
 
+/// Actions that change the evidence.
 fn editing() -> Vec<Action> {
     vec![
         action("Undo", ctrl(Key::Z), HistoryCommand::Undo),
@@ -105,6 +107,7 @@ fn editing() -> Vec<Action> {
     ]
 }
 
+/// Actions about propagations, the junction tree and messages.
 fn computing() -> Vec<Action> {
     vec![
         action("Propagate now", key(Key::F5), EngineCommand::Propagate),
@@ -119,6 +122,7 @@ fn computing() -> Vec<Action> {
     ]
 }
 
+/// Actions that change what the window shows.
 fn viewing() -> Vec<Action> {
     vec![
         action("Select nothing", key(Key::Escape), ViewCommand::Select(None)),
@@ -141,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_shortcuts_that_mean_something_in_a_text_field_edit_text() {
+    fn a_text_field_receives_only_shortcuts_that_mean_something_in_it() {
         let edits = |command: Command| edits_text(action_for(&command).unwrap().shortcut.unwrap());
         assert!(edits(HistoryCommand::Undo.into()) && edits(HistoryCommand::Redo.into()));
         assert!(edits_text(ALTERNATIVE_REDO));

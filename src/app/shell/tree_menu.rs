@@ -11,7 +11,7 @@ use crate::graph::Triangulation;
 use crate::numbers;
 use crate::session::ImprovementProgress;
 
-/// Time between redraws of the status line during a search.
+/// Time between redraws of the status line during a search. The line shows whole seconds.
 const REDRAW_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Draws the menu.

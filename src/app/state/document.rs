@@ -297,8 +297,8 @@ impl Document {
         Some([*paper, *fastest])
     }
 
-    /// The length of a nanosecond of `trace` on the time axis of slow motion, in nanoseconds. It is
-    /// more than one only if each trace has a time scale of its own and `trace` is not the longest.
+    /// The factor by which slow motion stretches the times of `trace`: 1, unless each trace has a
+    /// time scale of its own and `trace` is not the longest.
     #[must_use]
     pub fn stretch(&self, trace: &MessageTrace) -> f64 {
         if self.shown.is_none() || self.second_shown.is_none() {

@@ -98,8 +98,8 @@ pub(crate) fn receive(core: &mut Core, orders: &KnownOrders) {
 pub(crate) fn receive_end(core: &mut Core) {
     use_best_tree(core, 1.0);
     if let (Some(improvement), Some(compiled)) = (&core.model.improvement, core.model.compiled()) {
-        let (now, best) = (compiled.statistics().total_clique_entries, improvement.best());
-        core.notices.info(&if best < now {
+        let (current, best) = (compiled.statistics().total_clique_entries, improvement.best());
+        core.notices.info(&if best < current {
             format!("Found a junction tree with {} entries", numbers::thousands(best))
         } else {
             "No junction tree better than the current one was found".to_owned()
@@ -111,10 +111,10 @@ pub(crate) fn receive_end(core: &mut Core) {
 /// current tree and triangulation `auto` is chosen.
 fn use_best_tree(core: &mut Core, share: f64) {
     let Some(compiled) = core.model.compiled_whole() else { return };
-    let now = compiled.statistics().total_clique_entries;
+    let current = compiled.statistics().total_clique_entries;
     let Some(best) = core.model.settings.orders.entries(compiled.moral_graph()) else { return };
     let auto = core.model.compute.triangulation == Triangulation::Auto;
-    if auto && (best as f64) < share * now as f64 {
+    if auto && (best as f64) < share * current as f64 {
         let mut orders = (*core.requests.orders).clone();
         orders.merge(&core.model.settings.orders);
         if orders != *core.requests.orders {

@@ -16,10 +16,22 @@ pub struct ColourScale {
 }
 
 impl ColourScale {
-    /// The scale from the smallest to the largest of `values`. A logarithmic scale begins at the
-    /// smallest positive value. If there are no values, both ends are 1.
+    /// The linear scale from the smallest to the largest of `values`, in the colours of the dark or
+    /// the light theme. If there are no values, both ends are 1.
     #[must_use]
-    pub fn of(values: impl Iterator<Item = f64>, is_log: bool, is_dark: bool) -> Self {
+    pub fn linear(values: impl Iterator<Item = f64>, is_dark: bool) -> Self {
+        Self::of(values, false, is_dark)
+    }
+
+    /// As [`linear`](Self::linear), but logarithmic. The scale begins at the smallest positive
+    /// value.
+    #[must_use]
+    pub fn logarithmic(values: impl Iterator<Item = f64>, is_dark: bool) -> Self {
+        Self::of(values, true, is_dark)
+    }
+
+    /// The logarithmic or the linear scale of `values`.
+    fn of(values: impl Iterator<Item = f64>, is_log: bool, is_dark: bool) -> Self {
         let values = values.filter(|&value| value > 0.0 || !is_log);
         let ends = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
             (low.min(value), high.max(value))
@@ -31,7 +43,7 @@ impl ColourScale {
     /// The logarithmic scale of the sizes of the cliques of `tree`.
     #[must_use]
     pub fn of_cliques(tree: &JunctionTree, is_dark: bool) -> Self {
-        Self::of(tree.cliques().iter().map(|clique| clique.entries as f64), true, is_dark)
+        Self::logarithmic(tree.cliques().iter().map(|clique| clique.entries as f64), is_dark)
     }
 
     /// The smallest value.
@@ -98,12 +110,12 @@ mod tests {
 
     #[test]
     fn a_scale_runs_from_the_smallest_to_the_largest_value() {
-        let log = ColourScale::of([400.0, 4.0, 40.0].into_iter(), true, true);
+        let log = ColourScale::logarithmic([400.0, 4.0, 40.0].into_iter(), true);
         assert_eq!((log.low(), log.high()), (4.0, 400.0));
         assert_eq!((log.share(4.0), log.share(400.0)), (0.0, 1.0));
         assert!((log.share(40.0) - 0.5).abs() < 1e-6);
         assert_eq!(log.ticks(), [4.0, 10.0, 100.0, 400.0]);
-        let linear = ColourScale::of([4.0, 404.0].into_iter(), false, true);
+        let linear = ColourScale::linear([4.0, 404.0].into_iter(), true);
         assert!((linear.share(104.0) - 0.25).abs() < 1e-6);
         assert_eq!(linear.ticks(), [4.0, 104.0, 204.0, 304.0, 404.0]);
     }

@@ -152,12 +152,12 @@ impl Workbench {
             overhead_us: overhead.as_secs_f64() * 1e6,
             whole_us: result.took().as_secs_f64() * 1e6,
         };
-        let same = |other: &MeasuredOverhead| {
+        let is_same = |other: &MeasuredOverhead| {
             other.network == measured.network
                 && other.engine == measured.engine
                 && other.triangulation == measured.triangulation
         };
-        model.overheads.retain(|other| !same(other));
+        model.overheads.retain(|other| !is_same(other));
         model.overheads.push(measured);
     }
 

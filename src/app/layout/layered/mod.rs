@@ -21,7 +21,7 @@ const LAYER_GAP: f32 = 46.0;
 const DUMMY_WIDTH: f32 = 7.0;
 
 /// Maximum number of times that the graph is drawn again with another layer width, to approach the
-/// requested aspect ratio.
+/// requested aspect ratio. Each time takes as long as the first drawing.
 const MAX_CORRECTIONS: usize = 3;
 
 /// Minimum number of vertices for the aspect ratio to be corrected. A smaller graph is easy to read
@@ -160,6 +160,8 @@ struct Layered {
 }
 
 impl Layered {
+    /// Splits long arcs by dummies. `layer_of` gives the layer of each vertex. The vertices of a
+    /// layer are not ordered yet.
     fn new(sizes: &[Vec2], arcs: &[(usize, usize)], layer_of: &[usize]) -> Self {
         let mut layered = Self {
             layer_of: layer_of.to_vec(),

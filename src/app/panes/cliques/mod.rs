@@ -25,7 +25,8 @@ const NAME_GAP: f32 = 4.0;
 /// Index of the column of names in [`HEADERS`].
 const NAME_COLUMN: usize = 3;
 
-/// Maximum length of the list of names in a row, in characters.
+/// Maximum length of the list of names in a row, in characters. A longer list ends with the number
+/// of the names that are left out.
 const MAX_LIST_LENGTH: usize = 60;
 
 /// The table and its view state.

@@ -12,7 +12,7 @@ use crate::app::widgets::state_bar::{BarStyle, Mark, StateBar, percent};
 use crate::app::widgets::targets;
 use crate::network::{Finding, VariableId};
 
-/// Maximum height in points of the list of states in the menu of a variable.
+/// Maximum height in points of the list of states in the menu of a variable. A longer list scrolls.
 const MAX_MENU_HEIGHT: f32 = 280.0;
 
 /// What a click on a state does.

@@ -16,8 +16,8 @@ use crate::propagation::Phase;
 pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, id: CliqueId, links: &mut Links<'_>) {
     let (compiled, tree) = (scene.compiled, scene.compiled.tree());
     let Some(clique) = tree.cliques().get(id.index()) else { return };
-    let kind = if tree.root() == id { "clique, the root" } else { "clique" };
-    title(ui, &naming::clique_id(id), kind);
+    let subtitle = if tree.root() == id { "clique, the root" } else { "clique" };
+    title(ui, &naming::clique_id(id), subtitle);
     let total = compiled.statistics().total_clique_entries as f64;
     facts(
         ui,

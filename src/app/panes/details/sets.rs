@@ -11,7 +11,7 @@ use crate::graph::{CliqueId, SeparatorId};
 use crate::numbers::{counted, nanoseconds as nanoseconds_text, share, thousands};
 use crate::propagation::{MessageId, MessageTiming};
 
-/// Maximum height of the list in points.
+/// Maximum height of the list in points. A longer list scrolls.
 const MAX_HEIGHT: f32 = 420.0;
 
 /// Draws the cliques `ids`.

@@ -14,7 +14,7 @@ use crate::numbers::{counted, duration, human_bytes, share, short, short_size, t
 /// Maximum number of cliques in the list of the largest ones.
 const TOP_CLIQUES: usize = 3;
 
-/// Maximum number of corrections that are listed.
+/// Maximum number of corrections that are listed. The heading says how many there are.
 const MAX_CORRECTIONS: usize = 100;
 
 /// Draws the network and its junction tree.

@@ -16,7 +16,8 @@ use crate::network::{Network, VariableId};
 const BOX_HEIGHT: f32 = 38.0;
 /// Minimum width of a box in picture coordinates. A narrower one shows no place in the order.
 const MIN_BOX_WIDTH: f32 = 80.0;
-/// Approximate width of a letter of a name, in picture coordinates.
+/// Average width of a letter of a name in picture coordinates, estimated. If it is too small, names
+/// are shortened without need; if it is too large, boxes are wider than needed.
 const LETTER_WIDTH: f32 = 6.6;
 /// Width of a box without its name, in picture coordinates.
 const BOX_MARGIN: f32 = 26.0;

@@ -6,7 +6,7 @@ use crate::app::state::command::Command;
 use crate::app::testing::{Bench, drive_model, model};
 use crate::graph::KnownOrders;
 
-/// The pane with the sample called `network`, of which the variables `eliminated` are eliminated.
+/// The pane with the sample called `network`, after eliminating the variables called `eliminated`.
 fn pane(network: &str, eliminated: &[&str]) -> Harness<'static, Bench> {
     let mut model = model(network);
     let mut elimination = HandElimination::begin(&model, &[&KnownOrders::shipped()]).unwrap();

@@ -101,7 +101,7 @@ impl Default for Colouring {
             zeros: Zeros::default(),
             key: None,
             values: Arc::default(),
-            scale: ColourScale::of(std::iter::empty(), true, true),
+            scale: ColourScale::logarithmic(std::iter::empty(), true),
         }
     }
 }
@@ -148,7 +148,12 @@ impl Colouring {
             }
             Measure::Zeros => self.zeros.shares(cliques.len()),
         };
-        self.scale = ColourScale::of(values.iter().flatten().copied(), self.is_log, key.is_dark);
+        let known = values.iter().flatten().copied();
+        self.scale = if self.is_log {
+            ColourScale::logarithmic(known, key.is_dark)
+        } else {
+            ColourScale::linear(known, key.is_dark)
+        };
         self.values = Arc::new(values);
         self.key = Some(key);
     }

@@ -35,7 +35,8 @@ use measure::Colouring;
 use picture::picture;
 use style::{TreeKey, TreeStyle};
 
-/// Minimum height below the toolbar, in points, for a strip with the legend.
+/// Minimum height below the toolbar, in points, for a strip with the legend. In a lower pane, the
+/// tree gets all of the height.
 const MIN_HEIGHT_WITH_LEGEND: f32 = 150.0;
 
 /// Tooltip of the label "Given the evidence".

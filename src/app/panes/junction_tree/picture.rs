@@ -19,7 +19,7 @@ const MAX_WIDE_BOXES: usize = 60;
 /// smallest. In larger trees, it may have twice the area.
 const MAX_LARGE_BOXES: usize = 400;
 
-/// Number of cliques that are always labelled.
+/// Number of cliques that are always labelled. More labels would hide more of the picture.
 const LABELLED: usize = 10;
 
 /// The boxes and lines of the tree. Boxes are in the order of the cliques, and lines in the order

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use crate::statistics::median;
 
 /// Width of a bin of sizes, in powers of ten. In each bin, the medians of the times are compared.
+/// With narrower bins, fewer bins have times of both runs; with wider bins, the crossover is less
+/// exact.
 const BIN_DECADES: f64 = 0.25;
 
 /// How the times of two runs compare, depending on the table size.

@@ -189,7 +189,7 @@ impl TimelinePane {
 
 /// Draws the button that propagates several times, and the field with the number of propagations.
 fn measure(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
-    /// Largest number of propagations that can be chosen.
+    /// Largest number of propagations that can be chosen. Nothing depends on the exact value.
     const MAX_RUNS: usize = 1000;
     let mut runs = scene.model.settings.measured_runs;
     let button = ui.button(format!("{runs} runs"));

@@ -125,7 +125,7 @@ struct TimelineScene<'a> {
     /// For a run that is compared with an earlier one, by message: how its time compares with its
     /// time in the earlier run. The element is `None` if the earlier run has no such message.
     changes: Option<&'a Vec<Option<Change>>>,
-    /// Whether the messages are those of the current tree, which selection and hover refer to.
+    /// Whether the run is on the current tree, whose messages selection and hover refer to.
     is_current: bool,
 }
 

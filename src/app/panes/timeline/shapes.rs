@@ -55,7 +55,7 @@ pub fn shapes(
     left: f32,
     right: f32,
 ) -> Vec<TrackShape> {
-    /// Minimum width, in pixels, of a slice that is drawn as a bar.
+    /// Minimum width, in pixels, of a slice that is drawn as a bar. Narrower slices share columns.
     const MIN_BAR_WIDTH: f32 = 2.0;
     let mut coverage = Coverage::new(left, right);
     let mut shapes = Vec::new();

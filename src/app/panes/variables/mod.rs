@@ -26,6 +26,7 @@ use likelihood::LikelihoodSliders;
 use rows::{HEADING_HEIGHT, STATE_HEIGHT};
 
 /// Maximum total number of states for which all variables are expanded when a network is opened.
+/// With more states, only the variables with a finding are expanded.
 const MAX_STATES_EXPANDED: usize = 60;
 
 /// Minimum width in points of the search field. If less is left next to the buttons, the field gets

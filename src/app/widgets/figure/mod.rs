@@ -16,7 +16,8 @@ pub use hit::describe;
 pub use legend::show_legend;
 pub use panel::{HighlightedPoint, PanelView, fixed_plot};
 
-/// Minimum width, in points, of a panel that has another panel next to it.
+/// Minimum width, in points, of a panel that has another panel next to it. If there is less room,
+/// fewer panels are next to each other.
 const MIN_WIDTH: f32 = 230.0;
 
 /// Minimum height of a panel, in points.

@@ -6,7 +6,8 @@ use crate::experiment::chart::Tick;
 /// Gap between two names, in points.
 const GAP: f32 = 6.0;
 
-/// Average width of a letter in the axis font, in points.
+/// Average width of a letter in the axis font in points, estimated. If it is too small, names
+/// overlap; if it is too large, names are shortened without need.
 const LETTER_WIDTH: f32 = 6.5;
 
 /// Number of rows in which names are written if they do not fit in one.

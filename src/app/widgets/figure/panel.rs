@@ -48,7 +48,8 @@ const NUMBER_SPACING: Rangef = Rangef { min: 40.0, max: 60.0 };
 /// As [`NUMBER_SPACING`], for names. The distances are small, because names are shortened to fit.
 const NAME_SPACING: Rangef = Rangef { min: 12.0, max: 16.0 };
 
-/// Number of dots in a series above which the dots are smaller and translucent.
+/// Number of dots in a series above which the dots are smaller and translucent, so that they hide
+/// less of each other.
 const MANY_DOTS: usize = 200;
 /// Radius of the smaller dots in points.
 const SMALL_DOT_RADIUS: f32 = 2.5;

@@ -18,6 +18,7 @@ struct Fixture {
     pointing: Option<Pointing>,
 }
 
+/// The fixture in a window, after its first frames.
 fn fixture() -> Harness<'static, Fixture> {
     let node = |x: f32| PlacedNode {
         centre: pos2(x, 0.0),

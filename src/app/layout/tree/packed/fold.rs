@@ -22,7 +22,8 @@ const TURN_ROOM: f32 = 16.0;
 /// hardly lower.
 const MAX_HEIGHTS: usize = 5;
 
-/// Maximum ratio between the two sides of a folded path.
+/// Maximum ratio between the two sides of a folded path. With a larger ratio, more row lengths are
+/// tried.
 const MAX_SHAPE: f32 = 24.0;
 
 /// Maximum number of vertices of a path for which many row lengths are tried. In a longer path, the
@@ -123,8 +124,8 @@ impl Packer<'_> {
             largest = largest.max(size);
         }
         let height = largest.y + ROW_GAP;
-        // Try numbers of rows for shapes from a wide strip to a column. They need not be integers,
-        // since rows are not filled completely.
+        // Try numbers of rows for shapes from a wide strip to a column. These numbers need not be
+        // integers, since rows are not filled completely.
         let mut rows = (total / (MAX_SHAPE * height)).sqrt().max(1.0);
         let max_rows = (total * MAX_SHAPE / height).sqrt().min(path.len() as f32);
         // The factor between two numbers of rows that are tried one after the other.

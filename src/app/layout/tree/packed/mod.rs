@@ -130,6 +130,7 @@ pub(super) fn pack(tree: &TreeShape, sizes: &[Vec2]) -> (Vec<Pos2>, Vec<Vec<Pos2
 }
 
 impl<'a> Packer<'a> {
+    /// Computes the candidate packings of all subtrees of `tree`, from the leaves to the root.
     fn new(tree: &'a TreeShape, sizes: &'a [Vec2]) -> Self {
         let n = sizes.len();
         let mut packer = Self {
