@@ -38,6 +38,7 @@ fn sequential_f32(bencher: divan::Bencher, network: &str) {
     propagation(bencher, "sequential", Precision::F32, network);
 }
 
+/// Times propagations of `network` without evidence, on one thread.
 fn propagation(bencher: divan::Bencher, engine: &str, precision: Precision, network: &str) {
     let network = format::sample(network).expect("a sample of this name").open().network;
     let cancel = CancelToken::new();

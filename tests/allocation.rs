@@ -51,22 +51,22 @@ fn fails(bytes: usize) -> bool {
 // SAFETY: all memory comes from the system's allocator, and null reports a failure.
 unsafe impl GlobalAlloc for FailingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller keeps the contract of `GlobalAlloc`, here and below.
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`.
         if fails(layout.size()) { null_mut() } else { unsafe { System.alloc(layout) } }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as above.
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`.
         if fails(layout.size()) { null_mut() } else { unsafe { System.alloc_zeroed(layout) } }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: as above.
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`.
         if fails(size) { null_mut() } else { unsafe { System.realloc(memory, layout, size) } }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as above.
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`.
         unsafe { System.dealloc(memory, layout) }
     }
 }
@@ -179,7 +179,8 @@ fn in_the_child_process_every_failed_allocation_is_an_error() {
                     }
                 }
             }
-            // Tries each of the first numbers, and then ever fewer, because there are hundreds.
+            // Tries each of the first numbers and then takes longer and longer steps, because there
+            // are hundreds of large allocations.
             allowed += 1 + allowed / 8;
         }
         println!("{name}: {failures} failures were errors");

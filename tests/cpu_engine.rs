@@ -248,7 +248,7 @@ fn after_one_more_finding_fewer_messages_are_computed() {
 }
 
 #[test]
-fn forgetting_changes_no_bit() {
+fn forgetting_earlier_results_changes_no_bit() {
     for name in ["alarm", "mildew", "pigs"] {
         let compiled = sample(name);
         let cases = [Evidence::none(), probable(&compiled, 7, 3), probable(&compiled, 3, 11)];
@@ -349,7 +349,7 @@ fn many_cases_are_propagated_together_and_agree_with_single_runs() {
         let single = propagator.peak_bytes();
         propagator.run_batch(&cases[..4], &watch).expect("it is not cancelled");
         let before = propagator.peak_bytes();
-        // With several threads the cases are propagated at once, and each has tables of its own.
+        // Several threads propagate the cases in parallel, and each thread has tables of its own.
         assert!(before == single || threads > 1, "a small batch is propagated case by case");
         let answers = propagator.run_batch(&cases, &watch).expect("it is not cancelled");
         assert!(propagator.peak_bytes() > before, "the memory of the batch is counted");

@@ -205,7 +205,7 @@ fn the_model_counts_messages_and_reports_a_violated_bound() {
 }
 
 #[test]
-fn all_texts_give_the_same_share_of_launches_on_pigs() {
+fn the_readme_the_notes_and_the_figure_give_the_same_share_of_launches_on_pigs() {
     let share = |triangulation: Triangulation| {
         let setup = Setup { prefer_recorded: true, triangulation, ..setup(&["pigs"]) };
         let record = run(experiment::by_name("fig7").unwrap(), &setup);

@@ -51,6 +51,7 @@ fn engine_choice(index: usize) -> EngineChoice {
 }
 
 impl Soak {
+    /// Opens the sample called `name` in a session, and waits for its posteriors.
     fn new(name: &str, seed: u64) -> Self {
         let network = cliquescope::format::open(name).expect("a sample opens").network;
         let mut random = Pcg64Mcg::seed_from_u64(seed);

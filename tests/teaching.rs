@@ -249,7 +249,7 @@ fn a_lesson_can_be_left_and_resumed() {
     start_lesson(&mut harness, 0);
     harness.get_by_label("Next").click();
     harness.run_steps(3);
-    // Next performs the action of the step, and stays because its numbers change.
+    // Next performs the action of the step, and stays at the step because numbers change there.
     harness.get_by_label("Next").click();
     settle(&mut harness);
     harness.get_by_label("Step 2 of 7");
@@ -369,7 +369,7 @@ fn a_question_is_answered_before_the_answer_is_shown() {
     harness.get_by_label_contains("Not quite: It falls.");
     harness.get_by_label("✔ It falls.");
     harness.get_by_label("✖ It rises.");
-    // Both numbers side by side.
+    // The answer shows both numbers side by side.
     harness.get_by_label("X-ray and Asia");
     for number in ["5.5%", "48.9%", "37.1%"] {
         assert!(harness.query_all_by_label(number).next().is_some(), "{number}");
@@ -402,14 +402,14 @@ fn a_lesson_file_can_be_opened_and_its_mistakes_are_shown() {
     settle(&mut harness);
     assert_eq!(title(&harness).as_deref(), Some("asia"));
 
-    // A mistake that can be seen in the file.
+    // This mistake can be seen in the file.
     std::fs::write(&file, example.replace("\"text\"", "\"txt\"")).expect("written");
     open_file(&mut harness);
     harness.get_by_label_contains("class.json:6:");
     harness.get_by_label_contains("unknown field `txt`");
     assert!(harness.query_by_label("Leave lesson").is_none());
 
-    // A mistake that is found only when the network is open.
+    // This mistake is found only when the network is open.
     std::fs::write(&file, example.replace("Smoker", "Smokes")).expect("written");
     open_file(&mut harness);
     harness.get_by_label("Next").click();

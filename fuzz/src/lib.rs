@@ -44,6 +44,7 @@ fn network(name: &str, bytes: &[u8]) {
     }
 }
 
+/// Checks that all values of `network` are valid and that every row sums to one.
 fn check_network(network: &Network) {
     for factor in network.factors() {
         assert!(factor.values().iter().all(|value| value.is_finite() && *value >= 0.0));

@@ -24,9 +24,9 @@ const LAUNCH_US: f64 = 8.7;
 
 /// The floor of a propagation with all posteriors, in microseconds.
 ///
-/// In each of the two passes, a level of the tree waits for the level before it. A level takes the
-/// time to read its tables once, at 4 bytes per entry, or the time of a hop if that is longer. The
-/// tables are read from the cache if all of them fit into it, otherwise from memory.
+/// In collect and in distribute, a level of the tree waits for the level before it. A level takes
+/// the time to read its tables once, at 4 bytes per entry, or the time of a hop if that is longer.
+/// The tables are read from the cache if all of them fit into it, otherwise from memory.
 pub(super) fn floor_us(tree: &JunctionTree) -> f64 {
     let mut level_bytes = vec![0.0; tree.depth() + 1];
     for clique in tree.clique_ids() {
@@ -34,8 +34,8 @@ pub(super) fn floor_us(tree: &JunctionTree) -> f64 {
     }
     let fits_cache = level_bytes.iter().sum::<f64>() <= CACHE_BYTES;
     let bytes_per_us = if fits_cache { CACHE_BYTES_PER_US } else { MEMORY_BYTES_PER_US };
-    let both_passes = level_bytes.iter().map(|bytes| 2.0 * HOP_US.max(bytes / bytes_per_us));
-    both_passes.sum::<f64>() + LAUNCH_US
+    let both_stages = level_bytes.iter().map(|bytes| 2.0 * HOP_US.max(bytes / bytes_per_us));
+    both_stages.sum::<f64>() + LAUNCH_US
 }
 
 #[cfg(test)]

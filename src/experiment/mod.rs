@@ -59,6 +59,7 @@ pub struct Experiment {
     pub parameters: &'static [Parameter],
     /// Networks that the experiment runs on if none are chosen.
     pub networks: &'static [&'static str],
+    /// Measures, and adds tables, figures and notes to the record.
     answer: fn(&Setup, &Progress, &mut Record) -> Result<(), ExperimentError>,
 }
 

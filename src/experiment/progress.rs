@@ -102,7 +102,7 @@ impl Progress {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        // No code panics while it holds the lock, so a poisoned state is still consistent.
+        // Poisoning is harmless: whatever a panic leaves in the state can be shown.
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }

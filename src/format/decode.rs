@@ -37,7 +37,7 @@ pub(super) fn read_path(path: &Path) -> Result<Vec<u8>, OpenError> {
     unpack_all(&name, read_limited(&name, file, MAX_BYTES, false)?)
 }
 
-/// Unpacks `bytes` if their first two bytes are those of gzip.
+/// Unpacks `bytes` if they begin with the two bytes that mark gzip.
 ///
 /// # Errors
 /// If the gzip data is damaged, or far too large when unpacked.

@@ -28,12 +28,12 @@ pub(super) fn cost(clique: &Clique) -> u64 {
 /// Attaches subtrees to other cliques as long as this shortens the critical path, or one of several
 /// equally long critical paths. Returns the root with the shortest critical path.
 ///
-/// An edge can be replaced by an edge between any two cliques, one on each side of the former edge,
-/// that contain its separator: the separators stay the same, and the running intersection property
-/// still holds. The number of entries that a propagation touches (at both ends of every edge) may
-/// grow, but by less than the critical path shrinks. The time of a single processor depends on the
-/// number of entries, and the time of many processors on the critical path. The sum of both never
-/// grows.
+/// Take an edge and two cliques that contain its separator, one clique on each side of the edge. An
+/// edge between these cliques can replace the edge: the separators stay the same, and the running
+/// intersection property still holds. The number of entries that a propagation touches (at both
+/// ends of every edge) may grow, but by less than the critical path shrinks. The time of a single
+/// processor depends on the number of entries, and the time of many processors on the critical
+/// path. The sum of both never grows.
 ///
 /// `holders[v]` are the cliques that contain variable `v`; `forest` is one tree over all `cliques`.
 ///

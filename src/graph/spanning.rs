@@ -14,11 +14,11 @@ use crate::network::VariableId;
 ///
 /// A spanning tree has the running intersection property if and only if no other spanning tree has
 /// more variables in its separators in total (Jensen and Jensen 1994), and all such trees have the
-/// same separators. Of these trees, the construction starts with one that touches a minimum of
-/// entries per stage, which is the sum over all edges of the table sizes at both ends. Components
-/// are joined by empty separators between their centres. Then subtrees are attached to other
-/// cliques that contain their separator, as long as this shortens the critical path by more than it
-/// adds work. The root is the clique with the shortest critical path.
+/// same separators. Of these trees, the construction starts with one in which collect touches the
+/// fewest entries: the sum, over all edges, of the table sizes at both ends. Components are joined
+/// by empty separators between their centres. Then subtrees are attached to other cliques that
+/// contain their separator, as long as this shortens the critical path by more than it adds work.
+/// The root is the clique with the shortest critical path.
 ///
 /// The cliques and, up to their order, the separators are the same for every such tree and root, so
 /// Table 1 of Zheng, Mengshoel and Chong does not depend on the choice.
@@ -146,7 +146,7 @@ fn span(cliques: &[Clique], holders: &[Vec<usize>], forest: &mut Forest) -> Vec<
     starts
 }
 
-/// Finds cliques inside the tree whose links are at least as good as those of a new clique.
+/// Finds cliques inside the tree whose links are at least as good as the links of a new clique.
 ///
 /// Let a clique inside contain variables K of the new clique and have no more entries. Then its
 /// links to the cliques that share only variables of K with the new clique are at least as good.

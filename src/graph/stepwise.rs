@@ -6,7 +6,7 @@ use crate::graph::dynamic::DynamicGraph;
 use crate::graph::{Elimination, MoralGraph, table_entries};
 use crate::network::VariableId;
 
-/// A graph of which some variables are eliminated.
+/// A graph from which variables are eliminated one after another.
 #[derive(Clone)]
 pub struct StepwiseElimination {
     graph: DynamicGraph,

@@ -28,8 +28,8 @@ pub struct Propagation {
     /// Time of the same propagation when its messages are not timed. Timing them slows a GPU down,
     /// so on a GPU a second run measures this time, which is then [reported](Update::Untraced).
     pub untraced: Option<Duration>,
-    /// If the evidence was propagated several times: the times of these runs, of which this is the
-    /// median run.
+    /// The times of all runs if the evidence was propagated several times. This propagation is then
+    /// the run with the median time.
     pub times: Option<RunTimes>,
 }
 
@@ -100,8 +100,8 @@ pub enum Update {
         /// Launch overhead of one propagation; `None` for engines on the CPU, and if the driver of
         /// the GPU reports an error.
         launch_overhead: Option<Duration>,
-        /// Time of a single launch of an empty kernel; `None` in the same cases, and if this time
-        /// cannot be measured.
+        /// Time of a single launch of an empty kernel; `None` where `launch_overhead` is `None`,
+        /// and if this time cannot be measured.
         launch: Option<Duration>,
     },
     /// A propagation has started. The watch can be read while it runs.

@@ -83,6 +83,7 @@ struct ImportGraph {
 }
 
 impl ImportGraph {
+    /// The graph of `files`. Files that name all files of their folder import nothing in it.
     fn of(files: &[SourceFile]) -> Self {
         // Each module's path and the index of its file.
         let modules: BTreeMap<Vec<&str>, usize> = files

@@ -46,6 +46,7 @@ impl Case {
     }
 }
 
+/// Compares `subject` with the golden posteriors of the network called `name`.
 fn check(subject: &Subject, name: &str) {
     if subject.is_exempt(name) {
         return;

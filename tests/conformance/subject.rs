@@ -42,7 +42,7 @@ pub struct Subject {
     pub without: Option<Optimisation>,
 }
 
-/// `None`, or a form.
+/// `form!()` is `None`, and `form!(Tables)` is `Some(Form::Tables)`.
 macro_rules! form {
     () => {
         None

@@ -21,6 +21,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
 /// Bin n holds the sizes from the n-th power of this number to below the next power.
 const BIN_RATIO: u64 = 4;
 
+/// Counts the separators of each network by size.
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
     let trees = NamedTree::all(setup, setup.triangulation, progress)?;
     let counts: Vec<Vec<u64>> = trees.iter().map(histogram).collect();

@@ -28,6 +28,7 @@ struct BlockSizeRun<'t> {
     run: RecordedRun,
 }
 
+/// Times engine `gpu-paper` with each block size and each layout.
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
     let trees = NamedTree::all(setup, setup.triangulation, progress)?;
     let source = TimeSource::choose(setup, &[GPU_PAPER.name])?;

@@ -40,6 +40,7 @@ struct NetworkTimes<'t> {
     work: Work,
 }
 
+/// Times the engine, its baseline and the tuned CPU baseline on each network.
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
     let trees = NamedTree::all(setup, setup.triangulation, progress)?;
     let (engine, baseline) = (setup.engine.as_str(), setup.baseline.as_str());
@@ -135,7 +136,7 @@ fn tuned_series(rows: &[NetworkTimes], label: String, origin: Origin) -> Series 
     labelled_dots(label, origin, points)
 }
 
-/// A panel with those of `series` that have points.
+/// A panel with the series that have points.
 fn panel(title: String, mut series: Vec<Series>) -> Panel {
     series.retain(|series| !series.points.is_empty());
     Panel {

@@ -24,6 +24,8 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     answer,
 };
 
+/// Times the engine and its kernel overhead on each network. If the engine runs the paper's kernel,
+/// also times engine `gpu`.
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
     let trees = NamedTree::all(setup, setup.triangulation, progress)?;
     let mut engines = vec![setup.engine.as_str()];

@@ -26,6 +26,8 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
 /// The addresses of this many elements of each mapping table are shown.
 const SHOWN_ELEMENTS: usize = 3;
 
+/// Compares the two layouts by the words that a warp reads, by the number of memory transactions,
+/// and by time if there is a source of times.
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
     let trees = NamedTree::all(setup, setup.triangulation, progress)?;
     let mut panels = addresses(&trees, record);
@@ -77,9 +79,9 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
 }
 
 /// A panel for each layout, with the words that the first warp reads for the largest separator of
-/// the first network: a row of dots for each read, counted from its first word. Both panels show
-/// the same range of words. The mapping tables select the entries of the child clique. Adds a table
-/// with the words to `record`.
+/// the first network: a row of dots for each read, one dot at each word, counted from the first
+/// word of the read. Both panels show the same range of words. The mapping tables select the
+/// entries of the child clique. Adds a table with the words to `record`.
 fn addresses(trees: &[NamedTree], record: &mut Record) -> Vec<Panel> {
     let Some(tree) = trees.first() else { return Vec::new() };
     let junction_tree = tree.compiled.tree();

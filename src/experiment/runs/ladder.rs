@@ -30,6 +30,7 @@ const STEPS: [&str; 6] = ["naive", "interleaved", "best", "no overhead", GPU.nam
 /// The times of a network, in microseconds, in the order of [`STEPS`].
 type StepTimes = [Option<f64>; STEPS.len()];
 
+/// Times each step on each network, and computes the floor.
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
     let trees = NamedTree::all(setup, setup.triangulation, progress)?;
     let smallest = NamedTree::all(setup, Triangulation::Auto, progress)?;

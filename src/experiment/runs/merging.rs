@@ -27,7 +27,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     answer,
 };
 
-/// The horizontal axis of all panels. The original tree is at 1.
+/// The label of the horizontal axis of all panels. The original tree is at 1.
 const THRESHOLD_LABEL: &str = "separators of at most this many entries are merged away";
 
 /// A tree of a network, and the time of each engine on it.
@@ -57,6 +57,7 @@ impl TreeTimes {
     }
 }
 
+/// Times the engine and its baseline on the original trees and on the merged ones.
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
     let trees = NamedTree::all(setup, setup.triangulation, progress)?;
     let mut engines = vec![setup.engine.as_str()];

@@ -12,6 +12,7 @@ mod table1;
 
 use super::{Experiment, Origin, Series, Shape};
 
+/// All experiments, in the order in which they are listed.
 pub(super) static ALL: &[Experiment] = &[
     table1::EXPERIMENT,
     fig4::EXPERIMENT,

@@ -125,6 +125,7 @@ impl Model {
     }
 }
 
+/// Times the engine and its baseline on each network, and fits equation 6 to the times.
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
     let trees = NamedTree::all(setup, setup.triangulation, progress)?;
     let (engine, baseline) = (setup.engine.as_str(), setup.baseline.as_str());

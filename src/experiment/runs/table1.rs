@@ -36,6 +36,7 @@ struct EngineRun {
     sequential_us: Option<f64>,
 }
 
+/// Compares the tree of each network with the paper's, and adds the times of all engines.
 fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(), ExperimentError> {
     let trees = NamedTree::all(setup, setup.triangulation, progress)?;
     record.tables.push(tree_table(&trees));

@@ -1,4 +1,5 @@
-//! Axes in SVG: grid lines, tick labels and axis labels.
+//! Axes in SVG: grid lines, tick labels and axis labels. Distances without a name are in pixels and
+//! affect only the looks.
 
 use std::fmt::Write;
 
@@ -79,14 +80,15 @@ pub(super) fn label_height(axis: &Axis) -> f64 {
     match &axis.scale {
         Scale::Categories(names) if is_slanted(names) => {
             let widest = names.iter().map(|name| text_width(name, 11.0)).fold(0.0, f64::max);
-            // 0.6 is about the sine of `SLANT`.
+            // 11 pixels is the font size of the drawing, and 0.6 about the sine of `SLANT`.
             14.0 + 0.6 * widest
         }
         _ => 18.0,
     }
 }
 
-/// Whether the names are slanted because one of them is too long to be written horizontally.
+/// Whether the names are slanted because one of them has more than four characters, which is too
+/// long to be written horizontally.
 fn is_slanted(names: &[String]) -> bool {
     names.iter().any(|name| name.chars().count() > 4)
 }

@@ -1,4 +1,5 @@
-//! A panel in SVG: axes, bars, series and marks.
+//! A panel in SVG: axes, bars, series and marks. Distances without a name are in pixels and affect
+//! only the looks.
 
 use std::fmt::Write;
 

@@ -19,7 +19,7 @@ use crate::network::{Evidence, Network};
 const MAX_WHOLE: usize = 1 << 26;
 
 /// Size in bytes up to which a file of UAI evidence is read as a whole. The layout of a short file
-/// is then known for certain; that of a longer file is inferred from its first two lines.
+/// is then known for certain; the layout of a longer file is inferred from its first two lines.
 const SHORT: usize = 1 << 16;
 
 /// One case of a file.

@@ -87,7 +87,8 @@ fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), FormatError> 
     Ok((network, warnings))
 }
 
-/// The blocks in which the fields of a node are looked up: its own, then those of its classes.
+/// The blocks in which the fields of a node are looked up: its own block, then the blocks of its
+/// classes.
 struct NodeFields<'b, 's> {
     blocks: Vec<&'b Block<'s>>,
 }

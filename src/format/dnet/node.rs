@@ -63,7 +63,7 @@ pub(super) fn partial<'b, 's>(
     Ok(PartialNode { node, levels, fields })
 }
 
-/// The role of the node called `name`, according to its kind. `field` is the field of its block.
+/// The role of the node called `name`, according to its kind. `field` holds the block of the node.
 fn role(
     source: SourceText<'_>,
     field: &Field<'_>,

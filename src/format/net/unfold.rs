@@ -48,7 +48,7 @@ struct Unfolder<'k, 'c, 's> {
 }
 
 impl<'c, 's> Unfolder<'_, 'c, 's> {
-    /// Copies the nodes of `scope`, and then those of the instances in it.
+    /// Copies the nodes of `scope`, and then the nodes of the instances in it.
     fn copy_scope(&mut self, scope: &InstanceScope<'_, 'c, 's>) -> Result<(), FormatError> {
         self.check_bindings(scope)?;
         for node in &self.built[scope.index] {
@@ -59,7 +59,7 @@ impl<'c, 's> Unfolder<'_, 'c, 's> {
         self.copy_instances(scope)
     }
 
-    /// Copies `node` of `scope`, with its full name and those of its parents.
+    /// Copies `node` of `scope`, with its full name and the full names of its parents.
     fn copy_node(
         &mut self,
         scope: &InstanceScope<'_, 'c, 's>,

@@ -153,8 +153,8 @@ impl Worker {
                 Err(interruption) => return Err(interruption),
             }
         } else {
-            // The loaded tree is the one given the current evidence. It requires observations that
-            // this case lacks, so the case gets a tree of its own.
+            // The loaded tree lacks variables that the evidence of the request observes and this
+            // case does not, so the case gets a tree of its own.
             let engine = loaded.engine;
             let compiled = self.compile_given(&case, request, token)?;
             match load_engine(engine, request, &compiled) {

@@ -33,7 +33,9 @@ const MAX_SHAPE: f64 = 1000.0;
 /// operations.
 const STEPS_PER_PROBABILITY: usize = 64;
 
+/// The discrete distributions that expressions may use.
 const DISCRETE: [&str; 4] = ["Binomial", "Poisson", "Geometric", "NegativeBinomial"];
+/// The continuous distributions that expressions may use.
 const CONTINUOUS: [&str; 8] =
     ["Normal", "LogNormal", "Beta", "Gamma", "Weibull", "Uniform", "Triangular", "PERT"];
 

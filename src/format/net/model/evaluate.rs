@@ -7,7 +7,8 @@ use super::parser::{Expression, ExpressionKind, Operator};
 use super::{ErrorAt, ModelRow, StateValues, distribution};
 use crate::numbers::counted;
 
-/// Maximum number of function nodes of which each uses the next. It bounds the recursion.
+/// Maximum length of a chain of function nodes, each of which uses the next. It bounds the
+/// recursion.
 const MAX_DEPTH: usize = 32;
 
 /// Maximum number of evaluation steps of all expressions of a file together: a few seconds.

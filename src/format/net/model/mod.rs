@@ -156,8 +156,8 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
     }
 
     /// The table of the node `block` as weights, computed from the expressions in `model`, an
-    /// attribute of its `potential`. The states of the node vary fastest, then those of the last
-    /// parent.
+    /// attribute of its `potential`. The states of the node vary fastest, then the states of the
+    /// last parent.
     ///
     /// # Errors
     /// If a parent is unknown, states lack the values that an expression needs, an interval is
