@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// An optimisation of engine `cpu`. Switching one off changes time and memory, and results only in
 /// their last bits.
 ///
-/// Not listed is what keeps numbers in range: rescaling, the bound on the fan-out of a clique, and
+/// What keeps numbers in range is not listed: rescaling, the bound on the fan-out of a clique, and
 /// the maximum number of factors that are multiplied without rescaling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Optimisation {

@@ -1,4 +1,4 @@
-//! The loops over terms, for a group of cases at once.
+//! The loops that sum the terms of messages, for a group of cases together.
 //!
 //! An entry of a message is an array of [`CASES_PER_GROUP`] numbers, one per case. So every
 //! instruction works on whole vector registers, and the only indices are those of rows and terms.

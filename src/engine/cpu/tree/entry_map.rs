@@ -11,10 +11,10 @@ use crate::engine::cpu::vector::sum;
 use crate::engine::simd::simd_dispatch;
 use crate::potential::Axis;
 
-/// Maximum number of entries of a *round*, one pass through all states of an axis, for which
-/// [`EntryMap::add_marginal`] first adds all rounds to one another, entry by entry, and then sums
-/// the entries of each state. A round has stride times cardinality entries. If the maximum is
-/// wrong, only speed changes (and last bits of results).
+/// A *round* is one pass through all states of an axis. It has stride times cardinality entries. If
+/// a round has at most this many entries, [`EntryMap::add_marginal`] first adds all rounds to one
+/// another, entry by entry, and then sums the entries of each state. If the maximum is wrong, only
+/// speed changes (and last bits of results).
 const MAX_ROUND: usize = 256;
 
 /// The position in a compressed table of each entry of the full table.

@@ -55,8 +55,8 @@ impl Range {
 /// How a table was scaled, and what underflow may have changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
-    /// The scaled table must be multiplied by 2 to this power. Meaningless for a
-    /// quotient and what is computed from it.
+    /// The scaled table must be multiplied by 2 to this power. The number is meaningless for a
+    /// quotient and for everything that is computed from it.
     pub exponent: i64,
     /// The exponent of the smallest nonzero entry of the scaled table; at most zero.
     pub smallest: i64,

@@ -15,7 +15,8 @@ pub(in crate::engine::cuda::persistent) struct SizeEstimate {
 }
 
 /// An upper bound on the size of the work items of `operation`. It is the size for tables without
-/// zeros, with a margin, because the rows share fewer inputs if some entries are zero.
+/// zeros, with margins, because the rows share fewer inputs if some entries are zero. The margins
+/// are round figures; a test checks that no forecast is exceeded.
 pub(in crate::engine::cuda::persistent) fn estimate_size(
     operation: &Operation,
     network: &Network,
