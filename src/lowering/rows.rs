@@ -6,9 +6,9 @@
 //! run make the *inner run*, and the others are digits of the number of a *step*.
 //!
 //! The position of an entry in the table of an input is the sum of four offsets: those of the tile,
-//! of the row in the tile, of the step, and of the place in the inner run. The first and the third
-//! are computed from digits. The second and the fourth are listed; these lists are short, and many
-//! are equal.
+//! of the row in the tile, of the step, and of the place in the inner run. The offsets of tiles
+//! and steps are computed from digits. The offsets of rows and places are listed; these lists are
+//! short, and many are equal.
 
 use super::{AxisSet, Contraction};
 

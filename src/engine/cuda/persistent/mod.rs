@@ -3,11 +3,11 @@
 //! Preparing a network: [`operations`] writes a propagation as sums of products that depend on one
 //! another, and [`shortcuts`] shortens the critical path through these operations. [`tables`]
 //! computes the potentials that the operations read, [`sparsity`] finds what is zero for all
-//! evidence, and [`work_items`] cuts the operations into work items. Both look at the [`parts`] of
-//! factors that rows read, rather than at each product. [`schedule`] divides the work items among
-//! the blocks, guided by their estimated [`costs`]. The tables, the sparsity and the work items are
-//! computed on the threads of rayon, with the same result for any number of threads. [`memory`]
-//! forecasts and counts the memory.
+//! evidence, and [`work_items`] cuts the operations into work items. Sparsity and work items are
+//! found from the [`parts`] of factors that rows share, not product by product. [`schedule`]
+//! divides the work items among the blocks, guided by their estimated [`costs`]. The tables, the
+//! sparsity and the work items are computed on the threads of rayon, with the same result for any
+//! number of threads. [`memory`] forecasts and counts the memory.
 //!
 //! Propagating: [`state_layout`] packs evidence, [`gpu`] launches the kernel, and [`propagator`]
 //! reads the results in the format of [`words`]. In tests, [`twin`] does the same as the kernel on
