@@ -10,9 +10,9 @@ use crate::app::theme::Palette;
 /// How the user answered the box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PathAnswer {
-    /// With this path, made absolute.
+    /// The user chose this path, which was then made absolute.
     Chosen(PathBuf),
-    /// By cancelling.
+    /// The user cancelled.
     Cancelled,
 }
 

@@ -18,7 +18,7 @@ pub(in crate::app::panes) fn bars_label(ui: &mut Ui, model: &Model) -> Option<Re
     })
 }
 
-/// Says after how many messages the beliefs on screen hold, if they are beliefs so far.
+/// If the beliefs on screen are beliefs so far, says how many messages were passed before.
 fn so_far_label(ui: &mut Ui, model: &Model) -> Option<Response> {
     let beliefs = model.beliefs_so_far()?;
     let (passed, count) = (beliefs.passed(), beliefs.compiled().plan().messages().len());

@@ -117,8 +117,8 @@ impl Colouring {
         &self.scale
     }
 
-    /// Computes the values again if something has changed. Zeros are counted for a part of a frame,
-    /// and another frame is requested until all are counted.
+    /// Computes the values again if something has changed. Each frame counts the zeros of some more
+    /// cliques, and requests another frame until all are counted.
     pub fn update(&mut self, ui: &Ui, document: &Document, compiled: &CompiledNetwork) {
         let address = std::ptr::from_ref(compiled) as usize;
         if self.measure == Measure::Zeros && self.zeros.count(compiled, address) {

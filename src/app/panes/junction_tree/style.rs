@@ -108,7 +108,6 @@ impl<'a> TreeStyle<'a> {
             label_background: ui.visuals().extreme_bg_color,
             label_ink: ui.visuals().text_color(),
             unknown: ui.visuals().widgets.inactive.bg_fill,
-            // Only the positions on the scale are used, not its colours.
             widths: ColourScale::logarithmic(entries, true),
             dims: key.matches.is_some() || selects_several,
             key,

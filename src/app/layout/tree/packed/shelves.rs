@@ -1,5 +1,5 @@
-//! Children in rows to the right of their parent, or in columns below it: the leaves of a star in a
-//! grid.
+//! Children in rows to the right of their parent, or in columns below it. This puts the leaves of a
+//! star into a grid.
 //!
 //! One line, the trunk, runs down next to the parent. From it, a line runs above each row and
 //! branches to the children in the row.
