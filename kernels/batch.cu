@@ -16,6 +16,10 @@
 // (first factor) or near one (second factor), and adds up the exponents. Sums are in the order of
 // the terms, so two runs are bit-equal.
 //
+// Each row that has terms with factors is raised: it gets an addend that is at least what underflow
+// can have taken from the row. So no message is too small, and `bound_loss` bounds what has been
+// added to P(e). src/engine/cuda/batch/mod.rs has the argument.
+//
 // There is one launch per level of the plan: the messages of a level need only messages of lower
 // levels. Each warp computes one work item for one group of cases. Groups are the slow index of the
 // grid, so blocks that run at the same time read the same rows and terms, and the messages of only
@@ -28,6 +32,7 @@
 //   propagate_batch_V  grid = (work items / 4, groups), block = 128 threads; one launch per level
 //   enter_findings_V   grid = (variables / 4, groups), block = 128 threads
 //   read_posteriors_V  grid = (states / 32, groups * V), block = 256 threads
+//   bound_loss_V       grid = (1, groups * V), block = 256 threads
 // All quotients are rounded up.
 //
 // items      WorkItem[count], the work items of one level
@@ -41,12 +46,21 @@
 // largest    unsigned[group][message_count][case]: float bits of the largest entry of each message;
 //            zero before the first launch
 // exponents  int[group][message_count][case]: a message must be multiplied by two to this power
+// levels     int[group][message_count][case]: raising has added at most two to this power to all
+//            entries of the message together; NOT_RAISED if the message is not raised
 
 #include "numbers.cuh"
 
 // The first factor is scaled so that its largest entry is near 2^PEAK. Shared with
 // src/engine/cuda/batch.
 static const int PEAK = 32;
+
+// What is added to a row has an exponent that is larger by this. Shared with
+// src/engine/cuda/batch.
+static const int RAISE = 2;
+
+// The level of messages that are not raised. Shared with src/engine/cuda/batch.
+static const int NOT_RAISED = -16777216;
 
 // Some rows of one message. Shared with src/engine/cuda/batch.
 struct WorkItem {
@@ -60,7 +74,10 @@ struct WorkItem {
     unsigned factor_message;  // number of the message that is the first factor
     unsigned second;          // first entry of the message that is the second factor
     unsigned second_message;  // number of the message that is the second factor
-    unsigned unused[2];
+    // The binary logarithm of the number of terms of the longest row of the message, times the
+    // largest constant; rounded up.
+    unsigned log_terms;
+    unsigned log_rows;  // the binary logarithm of the number of rows of the message, rounded up
 };
 static_assert(sizeof(WorkItem) == 48, "as in Rust");
 
@@ -90,9 +107,20 @@ __device__ inline void store(float *to, Numbers<2> x)
 #define PARAMETERS                                                                                 \
     const WorkItem *items, unsigned count, const uint4 *rows, const uint2 *singles,                \
         const uint4 *pairs, float *messages, unsigned long long entries, unsigned *largest,        \
-        int *exponents, unsigned message_count
+        int *exponents, int *levels, unsigned message_count
 #define ARGUMENTS                                                                                  \
-    items, count, rows, singles, pairs, messages, entries, largest, exponents, message_count
+    items, count, rows, singles, pairs, messages, entries, largest, exponents, levels,             \
+        message_count
+
+// The exponent of what is added to each row. The factors are scaled by two to the power of `shift`
+// and `second_shift`, and are then below 2^(PEAK + 1) and 2. Where a factor is multiplied before it
+// is scaled, what underflows is scaled too. The smallest number of single precision is 2^-149.
+__device__ inline int raise_exponent(const WorkItem &item, int shift, int second_shift)
+{
+    const int scaled = item.kind == TWO_FACTORS ? second_shift : shift + 1;
+    const int largest = max(scaled, PEAK + 2);
+    return -149 + RAISE + static_cast<int>(item.log_terms) + largest;
+}
 
 template <unsigned V> __device__ void propagate(PARAMETERS)
 {
@@ -108,27 +136,31 @@ template <unsigned V> __device__ void propagate(PARAMETERS)
         static_cast<unsigned long long>(blockIdx.y) * message_count;
     largest += group_messages * GROUP + first_case;
     exponents += group_messages * GROUP + first_case;
+    levels += group_messages * GROUP + first_case;
 
-    Numbers<V> scale, second_scale;
-    int exponent[V];
+    Numbers<V> scale, second_scale, raise;
+    int exponent[V], raised[V];
 #pragma unroll
     for (unsigned v = 0; v < V; ++v) {
         exponent[v] = 0;
         scale.of[v] = second_scale.of[v] = 1.0f;
+        int shift = 0, second_shift = 0;
         if (item.kind > CONSTANT) {
             const unsigned long long at =
                 static_cast<unsigned long long>(item.factor_message) * GROUP;
-            const int shift = min(PEAK - exponent_of(largest[at + v]), 127);
+            shift = min(PEAK - exponent_of(largest[at + v]), 127);
             scale.of[v] = float_power_of_two(shift);
             exponent[v] += exponents[at + v] - shift;
         }
         if (item.kind > ONE_FACTOR) {
             const unsigned long long at =
                 static_cast<unsigned long long>(item.second_message) * GROUP;
-            const int shift = min(-exponent_of(largest[at + v]), 127);
-            second_scale.of[v] = float_power_of_two(shift);
-            exponent[v] += exponents[at + v] - shift;
+            second_shift = min(-exponent_of(largest[at + v]), 127);
+            second_scale.of[v] = float_power_of_two(second_shift);
+            exponent[v] += exponents[at + v] - second_shift;
         }
+        raised[v] = raise_exponent(item, shift, second_shift);
+        raise.of[v] = float_power_of_two(raised[v]);
     }
     const float *first = messages + static_cast<unsigned long long>(item.factor) * GROUP;
     const float *second = messages + static_cast<unsigned long long>(item.second) * GROUP;
@@ -192,6 +224,12 @@ template <unsigned V> __device__ void propagate(PARAMETERS)
                 }
             }
         }
+        if (item.kind != CONSTANT && row.x < row.y) {
+#pragma unroll
+            for (unsigned v = 0; v < V; ++v) {
+                sum.of[v] += raise.of[v];
+            }
+        }
         store(result + static_cast<unsigned long long>(row.z) * GROUP, sum);
 #pragma unroll
         for (unsigned v = 0; v < V; ++v) {
@@ -207,6 +245,9 @@ template <unsigned V> __device__ void propagate(PARAMETERS)
         }
         if (item.is_first) {
             exponents[at + v] = exponent[v];
+            levels[at + v] = item.kind == CONSTANT
+                                 ? NOT_RAISED
+                                 : raised[v] + 1 + static_cast<int>(item.log_rows);
         }
     }
 }
@@ -222,7 +263,7 @@ template <unsigned V>
 __device__ void enter_findings(const uint4 *variables, unsigned count, const unsigned *packed,
                                unsigned is_soft, unsigned states, unsigned cases, float *messages,
                                unsigned long long entries, unsigned *largest, int *exponents,
-                               unsigned message_count)
+                               int *levels, unsigned message_count)
 {
     const unsigned GROUP = 32 * V;
     const unsigned number = blockIdx.x * 4 + threadIdx.x / 32;
@@ -248,6 +289,7 @@ __device__ void enter_findings(const uint4 *variables, unsigned count, const uns
             in_group;
         largest[at] = __float_as_uint(1.0f);
         exponents[at] = 0;
+        levels[at] = NOT_RAISED;
     }
 }
 
@@ -258,7 +300,8 @@ __device__ void enter_findings(const uint4 *variables, unsigned count, const uns
 // reads          uint2[states]: two message entries, the weight of the state and the entry for the
 //                state in the message to the variable; the posterior is their product
 // first_message  number of the message to the first variable
-// out            float[cases][states + 1]; the last word of a case is the power of two, as int bits
+// out            float[cases][states + 2]; the last but one word of a case is the power of two, as
+//                int bits
 template <unsigned V>
 __device__ void read_posteriors(const uint2 *reads, unsigned states, const float *messages,
                                 unsigned long long entries, const int *exponents,
@@ -280,7 +323,7 @@ __device__ void read_posteriors(const uint2 *reads, unsigned states, const float
         }
     }
     __syncthreads();
-    const unsigned long long case_words = states + 1;
+    const unsigned long long case_words = states + 2;
     for (unsigned in_tile = threadIdx.x / 32; in_tile < 32; in_tile += 8) {
         const unsigned long long c = group * GROUP + first_case + in_tile;
         if (c >= cases) {
@@ -299,6 +342,60 @@ __device__ void read_posteriors(const uint2 *reads, unsigned states, const float
     }
 }
 
+// Bounds the share of P(e) that raising has added. Raising an entry of a message adds at most what
+// it adds to the entry, times the largest entry of the message in the other direction.
+//
+// reads          as for read_posteriors; the states of the first variable come first
+// first_states   number of states of the first variable
+// first_message  number of the message to the first variable
+// out            as for read_posteriors; the last word of a case is the share
+template <unsigned V>
+__device__ void bound_loss(const uint2 *reads, unsigned first_states, unsigned states,
+                           const float *messages, unsigned long long entries,
+                           const unsigned *largest, const int *exponents, const int *levels,
+                           unsigned message_count, unsigned first_message, unsigned cases,
+                           float *out)
+{
+    const unsigned GROUP = 32 * V;
+    __shared__ float shares[8][32];
+    const unsigned column = threadIdx.x % 32, slice = threadIdx.x / 32;
+    const unsigned group = blockIdx.y / V;
+    const unsigned in_group = blockIdx.y % V * 32 + column;
+    messages += group * entries * GROUP + in_group;
+    const unsigned long long first =
+        static_cast<unsigned long long>(group) * message_count * GROUP + in_group;
+    largest += first;
+    exponents += first;
+    levels += first;
+    float total = 0.0f;
+    for (unsigned state = 0; state < first_states; ++state) {
+        const uint2 at = reads[state];
+        total += messages[static_cast<unsigned long long>(at.x) * GROUP] *
+                 messages[static_cast<unsigned long long>(at.y) * GROUP];
+    }
+    const int of_total = exponents[static_cast<unsigned long long>(first_message) * GROUP] +
+                         exponent_of(__float_as_uint(total));
+    float share = 0.0f;
+#pragma unroll 4
+    for (unsigned message = slice; message < message_count; message += 8) {
+        const unsigned long long own = static_cast<unsigned long long>(message) * GROUP;
+        const unsigned long long other = static_cast<unsigned long long>(message ^ 1) * GROUP;
+        // The largest entry is below two to the power of its exponent plus one.
+        const int power = levels[own] + exponents[own] + exponents[other] +
+                          exponent_of(largest[other]) + 1 - of_total;
+        share += exp2f(static_cast<float>(power));
+    }
+    shares[slice][column] = share;
+    __syncthreads();
+    const unsigned long long c = static_cast<unsigned long long>(group) * GROUP + in_group;
+    if (slice == 0 && c < cases) {
+        for (unsigned s = 1; s < 8; ++s) {
+            share += shares[s][column];
+        }
+        out[c * (states + 2) + states + 1] = share;
+    }
+}
+
 #define KERNELS(V)                                                                                 \
     extern "C" __global__ void __launch_bounds__(128) propagate_batch_##V(PARAMETERS)              \
     {                                                                                              \
@@ -307,10 +404,10 @@ __device__ void read_posteriors(const uint2 *reads, unsigned states, const float
     extern "C" __global__ void enter_findings_##V(                                                 \
         const uint4 *variables, unsigned count, const unsigned *packed, unsigned is_soft,          \
         unsigned states, unsigned cases, float *messages, unsigned long long entries,              \
-        unsigned *largest, int *exponents, unsigned message_count)                                 \
+        unsigned *largest, int *exponents, int *levels, unsigned message_count)                    \
     {                                                                                              \
         enter_findings<V>(variables, count, packed, is_soft, states, cases, messages, entries,     \
-                          largest, exponents, message_count);                                      \
+                          largest, exponents, levels, message_count);                              \
     }                                                                                              \
     extern "C" __global__ void read_posteriors_##V(                                                \
         const uint2 *reads, unsigned states, const float *messages, unsigned long long entries,    \
@@ -319,6 +416,15 @@ __device__ void read_posteriors(const uint2 *reads, unsigned states, const float
     {                                                                                              \
         read_posteriors<V>(reads, states, messages, entries, exponents, message_count,             \
                            first_message, cases, out);                                             \
+    }                                                                                              \
+    extern "C" __global__ void bound_loss_##V(                                                     \
+        const uint2 *reads, unsigned first_states, unsigned states, const float *messages,         \
+        unsigned long long entries, const unsigned *largest, const int *exponents,                 \
+        const int *levels, unsigned message_count, unsigned first_message, unsigned cases,         \
+        float *out)                                                                                \
+    {                                                                                              \
+        bound_loss<V>(reads, first_states, states, messages, entries, largest, exponents, levels,  \
+                      message_count, first_message, cases, out);                                   \
     }
 
 KERNELS(2)

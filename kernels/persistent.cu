@@ -59,6 +59,10 @@
 // chooses it by the number of messages, so that products of all factors stay within single
 // precision. Sums are in single precision, in trees of a fixed shape, so two runs are bit-equal.
 //
+// A raised run adds to the sum of each row four times the error that underflow can cause in it. Its
+// results are upper bounds of the right ones; src/engine/cuda/persistent/interval.rs compares them
+// with those of an ordinary run.
+//
 // If the evidence excludes a state that all rows of a work item have in common, the rows are zero.
 // They are then written without waiting for messages.
 //
@@ -81,7 +85,8 @@
 // evidence     u32[(states + 31) / 32 + states]: for each state a bit, 0 if the weight of the state
 //              is zero; then for each state a weight as float bits. Read only if there is evidence
 // flags        bit 0: there is evidence; bit 1: the records are so long that they would push
-//              messages out of the L2 cache; bit 2: the parity of the run
+//              messages out of the L2 cache; bit 2: the parity of the run; bit 3: whether it is a
+//              raised run
 // states       number of states of all variables
 // messages     u64[], all messages and unnormalised posteriors, one word per entry; see `pack_word`
 // p_evidence   u64[1] in host memory: P(e), a word as in `messages`
@@ -148,6 +153,10 @@ static const unsigned EPOCH_BITS = 12;
 
 // Tables are scaled so that their largest entry is near 2^PEAK. Shared.
 static const int PEAK = 24;
+
+// What a raised run adds to a row has these terms in its exponent, see `raise_of`. Shared.
+static const int RAISE = 4;
+static const int PRODUCT_HEADROOM = 18;
 
 // The exponent of zero, which is below the exponents of all numbers.
 static const int NO_EXPONENT = -0x40000000;
@@ -532,6 +541,7 @@ struct Run {
     unsigned epoch;
     bool has_evidence;
     bool parity;
+    bool raises;
 };
 
 // A record in shared memory, and where its parts begin.
@@ -668,6 +678,23 @@ __device__ inline int stage(float *staging, int4 *largest, const Record &record,
            static_cast<int>(factors) * headroom - (record.has(NO_TABLE) ? 0 : PEAK);
 }
 
+// What a raised run adds to the sum of each row of a record. The largest number of a message is
+// below 2^(headroom + 1), and that of a table below 2^(PEAK + 1). Products of findings alone do not
+// underflow.
+__device__ inline float raise_of(const Record &record)
+{
+    const RecordHeader &header = record.header;
+    if (record.has(NO_TABLE) && header.messages == 0) {
+        return 0.0f;
+    }
+    const int staging = header.messages > 0 ? header.headroom - 2 : PRODUCT_HEADROOM;
+    const int messages = header.messages * (header.headroom + 1);
+    const int table = record.has(NO_TABLE) ? 0 : PEAK + 1;
+    const int entries = 32 - __clz(header.row_entries);
+    return with_exponent(0, -126 + RAISE + messages + table + entries -
+                                min(staging, PRODUCT_HEADROOM));
+}
+
 // Computes the sums of all rows of a record, and stores them times 2^power. The lanes of a row are
 // neighbouring threads; `row_lane` is the number of this thread among them.
 __device__ inline void sums(const Record &record, const char *staging, int power, const Run &run)
@@ -681,6 +708,7 @@ __device__ inline void sums(const Record &record, const char *staging, int power
     const unsigned log_lanes = header.log_lanes, lanes = record.lanes(), rows = record.rows;
     const unsigned row_lane = thread & (lanes - 1);
     const unsigned *row_words = record.row_words, *list = record.list;
+    const float raise = run.raises ? raise_of(record) : 0.0f;
     // Words of the stream from one step to the next, and from one pass to the next.
     const unsigned stream_step = is_sparse  ? (all_pairs + !has_no_table) * threads
                                  : by_class ? lanes
@@ -719,7 +747,7 @@ __device__ inline void sums(const Record &record, const char *staging, int power
         const unsigned index = row_words[row];
         if (row_lane == 0 && index != ~0u) {
             store_result(record.has(P_EVIDENCE), run.p_evidence, run.messages, index,
-                         pack_word(sum, power, run.epoch));
+                         pack_word(sum + raise, power, run.epoch));
         }
     }
 }
@@ -750,7 +778,7 @@ template <bool TIMESTAMPED> __device__ void run_list(PARAMETERS)
     __shared__ Shared s;
     const unsigned bit_words = (states + 31) / 32;
     const Run run = {evidence + bit_words, messages,  p_evidence,         posteriors,
-                     epoch,                flags & 1, (flags & 4) != 0};
+                     epoch,                flags & 1, (flags & 4) != 0, (flags & 8) != 0};
     const unsigned long long policy = record_cache_policy(flags & 2);
     const uint2 start = __ldg(starts + blockIdx.x);
     if (start.y == 0) {

@@ -209,6 +209,25 @@ pub fn a_case_among_many_has_its_own_answer(subject: &Subject) {
     }
 }
 
+/// In a network of moderate size and without small entries, all that makes two classes probable
+/// underflows in single precision, and a third class is left that is far less probable.
+pub fn moderate_entries_that_underflow_together(subject: &Subject) {
+    let rows = |given: [f64; 3]| given.map(|p| [p, 1.0 - p]).concat();
+    let tables = [rows([1e-3, 0.9, 0.0226]), rows([0.9, 1e-3, 0.0226])];
+    let class = [0.25, 0.25, 0.5];
+    let features = (0..60).map(|f| (2, &[0][..], &*tables[f / 30]));
+    let all: Vec<_> = std::iter::once((3, &[][..], &class[..])).chain(features).collect();
+    let network = network(&all);
+    let observed = |count: usize| {
+        let mut evidence = Evidence::none();
+        let features = network.ids().skip(1).take(count);
+        features.for_each(|feature| evidence.observe(&network, feature, 0));
+        evidence
+    };
+    let cases = [60, 50, 10, 59].map(observed);
+    check_cases(subject, &compiled(Arc::clone(&network)), &cases, "60 features");
+}
+
 /// A chain in which every variable but the last is observed, in a state of probability `unlikely`.
 pub fn a_chain_of_10_000_observations(subject: &Subject) {
     const NAME: &str = "a chain of 10,000 variables";

@@ -57,7 +57,7 @@ pub(super) use kernel::CASES_PER_GROUP;
 #[cfg(feature = "cuda")]
 pub(super) use order::Order;
 #[cfg(feature = "cuda")]
-pub(super) use plan::{Kind, Plan};
+pub(super) use plan::{Kind, Operation, Plan, Row};
 pub(super) use runner::BatchRunner;
 #[cfg(feature = "cuda")]
 pub(super) use state::weight_scale;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::device::device;
 use super::table_free::TOO_MANY_TABLES;
-use super::underflow::guarded;
 use super::{persistent, table_free};
 use crate::engine::{
     Engine, EngineInfo, GPU, LoadError, LoadOptions, Propagator, check_precision, recomputing,
@@ -117,7 +116,7 @@ impl Engine for GpuEngine {
         let propagator = match (form.form, forms) {
             (Form::Tables, Forms { tables: Some((_, prepared)), .. }) => {
                 match prepared.load(compiled, device, options).map_err(refuse)? {
-                    Some(propagator) => guarded(propagator, compiled),
+                    Some(propagator) => propagator,
                     None => {
                         let reason = "the form with tables cannot number so many entries of \
                                       messages and work items";

@@ -1,97 +1,108 @@
-//! Whether single precision is enough for an answer, decided from P(e) alone.
+//! Whether single precision is enough for an answer, as far as P(e) alone shows it.
 //!
-//! A kernel may round a number to zero if it is below 2^-126 of the largest number of the same sum.
-//! The effect of such an *underflow* is bounded as a probability. The largest entry of every
-//! message of a Bayesian network is at most one: the message sums products of CPTs over variables
-//! whose own CPTs are among them. So each product takes at most 2^-126 from P(e), and from a
-//! posterior before it is normalised, and all products together take at most 2^-126 times their
-//! number. If P(e) is large enough, this is negligible.
+//! A kernel may round a number to zero if it is far below the largest number of the same sum. The
+//! effect of such an *underflow* is bounded as a probability mass. Take a Bayesian network. For an
+//! observed variable, let m be the largest probability of the observed state given any states of
+//! the parents; for a likelihood, the largest weight. A message sums products of CPTs over
+//! variables whose own CPTs are among them. So no entry of it is above the product of the m of its
+//! side of the tree. The rest of the tree contributes at most the product of the other m. So an
+//! underflow that takes the share s of the largest product of its sum takes at most s times the
+//! product of all m from P(e), and from a posterior before it is normalised. All underflows
+//! together take at most that, times the number of products. If P(e) is much larger, this is
+//! negligible.
 //!
-//! The bound does not depend on the messages. So it also rejects improbable evidence whose messages
-//! are far from underflow. Messages are scaled, so in most networks no evidence brings them there.
-//! Engine `gpu` therefore applies the bound only to networks in which many factors, or extreme
-//! entries, meet in one message; in others it doubts only P(e) = 0. Engine `gpu-paper` multiplies
-//! messages into clique tables, whose entries spread further, so it applies the bound to every
-//! network.
+//! If P(e) is not large enough, underflow may still have taken nothing: messages are scaled, so
+//! improbable evidence does not by itself bring them near underflow. Engine `gpu` then compares the
+//! run with a second one (`persistent/interval.rs`). Batches have a bound of their own
+//! (`batch/mod.rs`).
 
 use std::f64::consts::LN_2;
+use std::sync::Arc;
 
-use crate::cancel::Cancelled;
+use crate::engine::RunError;
 use crate::engine::bounds::Loss;
-use crate::engine::{BatchAnswers, GpuPropagator, Propagator, RunError};
 use crate::network::{Evidence, Finding, Network};
-use crate::potential::{Entry, Precision};
-use crate::propagation::{CompiledNetwork, Form, Posteriors, Watch};
+use crate::potential::Precision;
+use crate::propagation::Posteriors;
 
-/// The answers of a propagator in single precision, except those that underflow may have changed.
-struct Guarded {
-    propagator: Box<dyn Propagator>,
-    /// The logarithm of what underflow may take from P(e) if no finding is a likelihood.
+/// An upper bound on the mass that underflow takes from P(e) and from any posterior.
+pub(super) struct MassBound {
+    /// The logarithm of the bound without evidence.
     ln_lost: f64,
-    /// Whether the bound is applied to every answer.
-    bounds_answers: bool,
+    /// For each state of each variable, the logarithm of the state's largest probability given any
+    /// states of the parents; zeros in a Markov network.
+    ln_largest: Vec<f64>,
+    /// Where the states of each variable begin in `ln_largest`.
+    offsets: Arc<[usize]>,
+    /// As the argument of [`has_tiny_weight`].
+    tiny_weight: i32,
 }
 
-/// Least nonzero entry of factors for which messages are trusted. The messages of the networks with
-/// which engine `gpu` was tested, whose least entry is 1e-6, stay far from underflow. A smaller limit
-/// could let an underflow pass; a larger one only costs time.
-const LEAST_ENTRY: f64 = 1e-8;
-
-/// Largest number of factors of a variable for which messages are trusted. Findings on many children
-/// of one variable can all speak for one state, and then all against it. Munin4 has a variable in 67
-/// factors. A larger limit could let an underflow pass; a smaller one only costs time.
-const MOST_FACTORS: usize = 80;
-
-/// Whether messages of `network` may come near underflow: it is a Markov network, it has an entry
-/// below [`LEAST_ENTRY`], or a variable in more than [`MOST_FACTORS`] factors.
-fn is_extreme(network: &Network) -> bool {
-    let mut factors = vec![0; network.variables().len()];
-    for factor in network.factors() {
-        if factor.values().iter().any(|&value| value > 0.0 && value < LEAST_ENTRY) {
-            return true;
+impl MassBound {
+    /// The bound for a kernel that computes this number of products in one propagation. In a
+    /// product, underflow may take at most two to the power of `share` times the largest product of
+    /// the same sum. `tiny_weight`: as the argument of [`has_tiny_weight`].
+    pub fn new(network: &Network, products: f64, share: i32, tiny_weight: i32) -> Self {
+        let ln_largest = network.ids().flat_map(|variable| {
+            let mut largest = vec![0.0_f64; network[variable].cardinality()];
+            if network.is_bayesian() {
+                for row in network.cpt(variable).values().chunks(largest.len()) {
+                    largest.iter_mut().zip(row).for_each(|(all, value)| *all = all.max(*value));
+                }
+                largest.iter_mut().for_each(|value| *value = value.ln());
+            }
+            largest
+        });
+        Self {
+            ln_lost: f64::from(share) * LN_2 + products.max(1.0).ln() + ln_largest_sum(network),
+            ln_largest: ln_largest.collect(),
+            offsets: Posteriors::offsets(network),
+            tiny_weight,
         }
-        factor.scope().iter().for_each(|variable| factors[variable.index()] += 1);
     }
-    !network.is_bayesian() || factors.into_iter().any(|count| count > MOST_FACTORS)
+
+    /// A bound that allows every answer, for tests of what a twin computes.
+    #[cfg(test)]
+    pub fn allowing_all(network: &Network) -> Self {
+        Self { ln_lost: f64::NEG_INFINITY, ..Self::new(network, 0.0, 0, -126) }
+    }
+
+    /// Whether underflow cannot have changed `answer`, the answer to `evidence`, by more than the
+    /// [tolerance](crate::engine::range_tolerance).
+    pub fn allows(&self, evidence: &Evidence, answer: &Posteriors) -> bool {
+        let largest = evidence.iter().map(|(variable, finding)| match finding {
+            Finding::Observed(state) => self.ln_largest[self.offsets[variable.index()] + state],
+            Finding::Likelihood(weights) => weights.iter().copied().fold(0.0, f64::max).ln(),
+        });
+        let ln_lost = self.ln_lost + largest.sum::<f64>();
+        let mut loss = Loss::default();
+        loss.add((ln_lost - answer.ln_p_evidence()).exp(), 1.0);
+        loss.check(Precision::F32).is_ok() && !self.has_tiny_weight(evidence)
+    }
+
+    /// Whether a weight of `evidence` is too small for single precision.
+    pub fn has_tiny_weight(&self, evidence: &Evidence) -> bool {
+        evidence.iter().any(|(_, finding)| has_tiny_weight(finding, self.tiny_weight))
+    }
+
+    /// `answer`, or [`RunError::OutOfRange`] if underflow may have changed it. A P(e) of zero may
+    /// be an underflow too.
+    pub fn check(
+        &self,
+        evidence: &Evidence,
+        answer: Result<Posteriors, RunError>,
+    ) -> Result<Posteriors, RunError> {
+        match answer {
+            Ok(answer) if self.allows(evidence, &answer) => Ok(answer),
+            Ok(_) | Err(RunError::Impossible) => Err(RunError::OutOfRange),
+            failed => failed,
+        }
+    }
 }
 
-/// `propagator`, into which `compiled` was loaded. In place of an answer that underflow may have
-/// changed, it returns [`RunError::OutOfRange`]. Use this if the propagator computes messages from
-/// tables that it does not change; otherwise use [`guarded_always`].
-pub(super) fn guarded(
-    propagator: Box<dyn Propagator>,
-    compiled: &CompiledNetwork,
-) -> Box<dyn Propagator> {
-    let bounds_answers = is_extreme(compiled.network());
-    Box::new(Guarded { propagator, ln_lost: ln_lost(compiled), bounds_answers })
-}
-
-/// As [`guarded`], with the bound applied to answers for every network.
-pub(super) fn guarded_always(
-    propagator: Box<dyn Propagator>,
-    compiled: &CompiledNetwork,
-) -> Box<dyn Propagator> {
-    Box::new(Guarded { propagator, ln_lost: ln_lost(compiled), bounds_answers: true })
-}
-
-/// See [`Guarded::ln_lost`].
-fn ln_lost(compiled: &CompiledNetwork) -> f64 {
-    let tree = compiled.tree();
-    // An entry of a clique takes part in a product for each message and each posterior, and while
-    // the table is made, in one for each factor and finding. Vertices that an engine inserts
-    // between cliques at most double this.
-    let products = tree.clique_ids().map(|clique| {
-        let sums = tree.children(clique).len() + 2 * tree[clique].variables.len() + 2;
-        2.0 * tree[clique].entries as f64 * sums as f64
-    });
-    let products: f64 = products.sum();
-    let smallest = f64::from(f32::LIMITS.normal) * LN_2;
-    smallest + products.max(1.0).ln() + ln_largest(compiled.network())
-}
-
-/// An upper bound on the logarithm of the entries of messages. The factors of a Markov network may
-/// exceed one, and so may the sums of their products.
-fn ln_largest(network: &Network) -> f64 {
+/// An upper bound on the logarithm of the entries of messages without evidence. The factors of a
+/// Markov network may exceed one, and so may the sums of their products.
+fn ln_largest_sum(network: &Network) -> f64 {
     if network.is_bayesian() {
         return 0.0;
     }
@@ -102,111 +113,71 @@ fn ln_largest(network: &Network) -> f64 {
     factors + sums + network.ln_scale()
 }
 
-impl Guarded {
-    /// `answer`, or [`RunError::OutOfRange`] if underflow may have changed it. A P(e) of zero may
-    /// be an underflow too.
-    fn check(
-        &self,
-        evidence: &Evidence,
-        answer: Result<Posteriors, RunError>,
-    ) -> Result<Posteriors, RunError> {
-        let posteriors = match answer {
-            Err(RunError::Impossible) => return Err(RunError::OutOfRange),
-            answer => answer?,
-        };
-        if !self.bounds_answers {
-            return Ok(posteriors);
-        }
-        let ln_weight = |finding: &Finding| match finding {
-            Finding::Observed(_) => 0.0,
-            Finding::Likelihood(weights) => weights.iter().copied().fold(0.0, f64::max).ln(),
-        };
-        let ln_weights: f64 = evidence.iter().map(|(_, finding)| ln_weight(finding)).sum();
-        let mut loss = Loss::default();
-        loss.add((self.ln_lost + ln_weights - posteriors.ln_p_evidence()).exp(), 1.0);
-        loss.check(Precision::F32)?;
-        Ok(posteriors)
-    }
-}
+/// Below two to the power of this, a weight may lose digits in single precision, or become zero,
+/// when the finding is scaled to a largest weight near one.
+pub(super) const TINY_WEIGHT: i32 = -120;
 
-impl Propagator for Guarded {
-    fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
-        let answer = self.propagator.run(evidence, watch);
-        self.check(evidence, answer)
-    }
-
-    fn run_batch(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
-        let answers = self.propagator.run_batch(cases, watch)?;
-        let checked = cases.iter().zip(answers).map(|(case, answer)| self.check(case, answer));
-        Ok(checked.collect())
-    }
-
-    fn forget(&mut self) {
-        self.propagator.forget();
-    }
-
-    fn peak_bytes(&self) -> u64 {
-        self.propagator.peak_bytes()
-    }
-
-    fn form(&self) -> Option<Form> {
-        self.propagator.form()
-    }
-
-    fn threads(&self) -> usize {
-        self.propagator.threads()
-    }
-
-    fn gpu(&mut self) -> Option<&mut dyn GpuPropagator> {
-        self.propagator.gpu()
-    }
+/// Whether a weight of `finding` that is not zero is below two to the power of `exponent` times the
+/// largest.
+pub(super) fn has_tiny_weight(finding: &Finding, exponent: i32) -> bool {
+    let Finding::Likelihood(weights) = finding else { return false };
+    let largest = weights.iter().copied().fold(0.0, f64::max);
+    weights.iter().any(|&weight| weight > 0.0 && weight / largest < 2_f64.powi(exponent))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::engine::cuda::fixtures::networks;
+    use crate::network::VariableId;
 
-    /// Answers every case with the same P(e).
-    struct Fixed(Arc<Network>, f64);
-
-    impl Propagator for Fixed {
-        fn run(&mut self, _: &Evidence, _: &Watch) -> Result<Posteriors, RunError> {
-            if self.1 == f64::NEG_INFINITY {
-                return Err(RunError::Impossible);
-            }
-            Ok(Posteriors::new(&self.0, self.1, |_, states| states.fill(1.0)))
-        }
-
-        fn peak_bytes(&self) -> u64 {
-            0
-        }
+    fn answer(network: &Network, ln: f64) -> Posteriors {
+        Posteriors::new(network, ln, |_, states| states.fill(1.0))
     }
 
     #[test]
-    fn an_answer_is_returned_unless_its_evidence_is_too_improbable() {
+    fn an_answer_is_allowed_unless_its_evidence_is_too_improbable() {
         let (compiled, _) = networks().swap_remove(0);
         let network = compiled.network();
-        let run_if = |bounds_answers, evidence: &Evidence, ln| {
-            let propagator = Box::new(Fixed(Arc::clone(network), ln));
-            let watch = Watch::untimed(crate::cancel::CancelToken::new());
-            let mut guarded = Guarded { propagator, ln_lost: ln_lost(&compiled), bounds_answers };
-            guarded.run(evidence, &watch).map(|found| found.ln_p_evidence())
-        };
-        let run = |evidence: &Evidence, ln| run_if(true, evidence, ln);
+        let bound = MassBound::new(network, 1000.0, -126, TINY_WEIGHT);
+        let allows = |evidence: &Evidence, ln| bound.allows(evidence, &answer(network, ln));
         let none = Evidence::none();
-        assert_eq!(run_if(false, &none, -700.0), Ok(-700.0));
-        assert_eq!(run_if(false, &none, f64::NEG_INFINITY), Err(RunError::OutOfRange));
-        assert_eq!(run(&none, -50.0), Ok(-50.0));
-        for ln in [-80.0, -700.0, f64::NEG_INFINITY] {
-            assert_eq!(run(&none, ln), Err(RunError::OutOfRange));
-        }
+        assert!(allows(&none, -50.0));
+        assert!(!allows(&none, -80.0) && !allows(&none, -700.0));
+        assert!(!allows(&none, f64::NEG_INFINITY));
+        let impossible = bound.check(&none, Err(RunError::Impossible));
+        assert_eq!(impossible, Err(RunError::OutOfRange));
         // Small weights make P(e) small, but no case improbable.
-        let variable = network.ids().next().expect("a variable");
+        let variable = VariableId::new(0);
         let mut small = Evidence::none();
         small.set_likelihood(network, variable, vec![1e-30, 1e-20]).expect("two weights");
-        assert_eq!(run(&small, -80.0), Ok(-80.0));
+        assert!(allows(&small, -80.0));
+        // A weight that is zero in single precision is no reason to call anything impossible.
+        small.set_likelihood(network, variable, vec![1e-60, 1e-20]).expect("two weights");
+        assert!(!allows(&small, -50.0));
+    }
+
+    #[test]
+    fn a_finding_that_is_improbable_whatever_the_parents_is_no_reason_for_doubt() {
+        use crate::network::{Cpt, Variable};
+        let states = |name| Variable::new(name, ["no", "yes"]);
+        let rare = vec![1.0 - 1e-20, 1e-20, 1.0 - 1e-21, 1e-21];
+        let (a, b) = (VariableId::new(0), VariableId::new(1));
+        let cpts = vec![Cpt::new(a, vec![], vec![0.5, 0.5]), Cpt::new(b, vec![a], rare)];
+        let network = Network::new("rare", vec![states("A"), states("B")], cpts).unwrap();
+        let bound = MassBound::new(&network, 1000.0, -126, TINY_WEIGHT);
+        let mut evidence = Evidence::none();
+        assert!(!bound.allows(&evidence, &answer(&network, -70.0)));
+        evidence.observe(&network, b, 1);
+        assert!(bound.allows(&evidence, &answer(&network, -70.0)));
+    }
+
+    #[test]
+    fn only_weights_far_below_the_largest_are_tiny() {
+        let is_tiny =
+            |weights: &[f64]| has_tiny_weight(&Finding::Likelihood(weights.into()), TINY_WEIGHT);
+        assert!(!is_tiny(&[0.0, 1e-30, 1.0]) && !is_tiny(&[1e-290, 1e-300]));
+        assert!(is_tiny(&[1.0, 1e-37]) && is_tiny(&[1e300, 0.0, 5e-324]));
+        assert!(!has_tiny_weight(&Finding::Observed(1), TINY_WEIGHT));
     }
 }

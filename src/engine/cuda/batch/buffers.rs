@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::engine::batch::{Kind, Plan, weight_scale};
+use crate::engine::batch::{Kind, Operation, Plan, Row, weight_scale};
+use crate::engine::cuda::underflow::{TINY_WEIGHT, has_tiny_weight};
 use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
 
@@ -51,7 +52,11 @@ pub struct WorkItem {
     pub second: u32,
     /// Number of the message that is the second factor.
     pub second_message: u32,
-    pub unused: [u32; 2],
+    /// The binary logarithm, rounded up, of the number of terms of the longest row of the message,
+    /// times the largest constant.
+    pub log_terms: u32,
+    /// The binary logarithm, rounded up, of the number of rows of the message.
+    pub log_rows: u32,
 }
 
 /// Length of a [`WorkItem`] in words.
@@ -140,9 +145,10 @@ impl Buffers {
         if is_soft { self.states() } else { self.variables() }
     }
 
-    /// Length of the result of a case in words: the posteriors and an exponent.
+    /// Length of the result of a case in words: the posteriors, an exponent, and the share of P(e)
+    /// that raising may have added.
     pub fn result_words(&self) -> usize {
-        self.states() + 1
+        self.states() + 2
     }
 
     /// Size of all lists in bytes.
@@ -156,15 +162,17 @@ impl Buffers {
     }
 
     /// Packs the evidence of a case into `words`, and returns the exponent of the power of two to
-    /// multiply P(e) by, to undo the scaling of weights. `is_soft`: whether some case of the launch
-    /// has a likelihood. If so, the evidence of all cases of the launch must be packed as weights.
-    pub fn pack(&self, case: &Evidence, is_soft: bool, words: &mut [u32]) -> i64 {
+    /// multiply P(e) by, to undo the scaling of weights; `None` if a weight is too small for single
+    /// precision. `is_soft`: whether some case of the launch has a likelihood. If so, the evidence
+    /// of all cases of the launch must be packed as weights.
+    pub fn pack(&self, case: &Evidence, is_soft: bool, words: &mut [u32]) -> Option<i64> {
         words.fill(if is_soft { 1.0_f32.to_bits() } else { 0 });
-        let mut exponent = 0;
+        let (mut exponent, mut has_tiny) = (0, false);
         for (variable, finding) in case.iter() {
             match finding {
                 Finding::Observed(state) if !is_soft => words[variable.index()] = 1 + *state as u32,
                 finding => {
+                    has_tiny |= has_tiny_weight(finding, TINY_WEIGHT);
                     let (scale, power) = weight_scale(finding);
                     exponent += power;
                     let states = self.offsets[variable.index()]..self.offsets[variable.index() + 1];
@@ -174,7 +182,7 @@ impl Buffers {
                 }
             }
         }
-        exponent
+        (!has_tiny).then_some(exponent)
     }
 }
 
@@ -193,6 +201,7 @@ fn work_items(plan: &Plan<f32>) -> (Vec<WorkItem>, Vec<Range<usize>>) {
             };
             let factor = |which: usize| operation.factors.get(which).copied().unwrap_or_default();
             let (result, one, other) = (operation.result, factor(0), factor(1));
+            let (log_terms, log_rows) = logarithms(plan, operation);
             for (number, rows) in pieces(plan, operation.rows.clone()).enumerate() {
                 items.push(WorkItem {
                     kind,
@@ -205,13 +214,29 @@ fn work_items(plan: &Plan<f32>) -> (Vec<WorkItem>, Vec<Range<usize>>) {
                     factor_message: one.number,
                     second: other.start,
                     second_message: other.number,
-                    unused: [0; 2],
+                    log_terms,
+                    log_rows,
                 });
             }
         }
         levels.push(first..items.len());
     }
     (items, levels)
+}
+
+/// [`WorkItem::log_terms`] and [`WorkItem::log_rows`] of all work items of an operation.
+fn logarithms(plan: &Plan<f32>, operation: &Operation) -> (u32, u32) {
+    let rows = &plan.rows[operation.rows.clone()];
+    let largest = |row: &Row| {
+        let terms = row.first as usize..row.end as usize;
+        let constants: f32 = match operation.kind {
+            Kind::Two => plan.pairs[terms].iter().map(|term| term.value).fold(1.0, f32::max),
+            _ => plan.singles[terms].iter().map(|term| term.value).fold(1.0, f32::max),
+        };
+        (row.end - row.first) as f32 * constants
+    };
+    let longest = rows.iter().map(largest).fold(1.0, f32::max);
+    (longest.log2().ceil() as u32, rows.len().next_power_of_two().ilog2())
 }
 
 /// Divides the rows of an operation into pieces of about equal work.
@@ -233,7 +258,7 @@ fn pieces(plan: &Plan<f32>, rows: Range<usize>) -> impl Iterator<Item = Range<us
 
 #[cfg(test)]
 mod tests {
-    use super::super::twin::PEAK;
+    use super::super::twin::{NOT_RAISED, PEAK, RAISE};
     use super::*;
     use crate::engine::cuda::kernel_source::{assert_constants, assert_layout, layout};
 
@@ -252,13 +277,16 @@ mod tests {
                 factor_message,
                 second,
                 second_message,
-                unused
+                log_terms,
+                log_rows
             }),
         );
         assert_constants(
             "batch",
             &[
                 ("PEAK", f64::from(PEAK)),
+                ("RAISE", f64::from(RAISE)),
+                ("NOT_RAISED", f64::from(NOT_RAISED)),
                 ("CONSTANT", f64::from(CONSTANT)),
                 ("ONE_FACTOR", f64::from(ONE_FACTOR)),
                 ("FACTOR_AND_ROW", f64::from(FACTOR_AND_ROW)),

@@ -32,6 +32,7 @@ pub struct Gpu {
     propagate: CudaFunction,
     enter_findings: CudaFunction,
     read_posteriors: CudaFunction,
+    bound_loss: CudaFunction,
     items: CudaSlice<u32>,
     rows: CudaSlice<[u32; 4]>,
     singles: CudaSlice<[u32; 2]>,
@@ -41,6 +42,7 @@ pub struct Gpu {
     messages: CudaSlice<f32>,
     largest: CudaSlice<u32>,
     exponents: CudaSlice<i32>,
+    levels: CudaSlice<i32>,
     sets: [BufferSet; BUFFER_SETS],
     capacity: usize,
     bytes: u64,
@@ -70,11 +72,12 @@ impl Gpu {
         bytes: u64,
     ) -> Result<Option<Self>, DriverError> {
         let stream = device.stream()?;
-        let names = ["propagate_batch_2", "enter_findings_2", "read_posteriors_2"];
-        let [propagate, enter_findings, read_posteriors] = device.load(kernels::BATCH, names)?;
+        let names = ["propagate_batch_2", "enter_findings_2", "read_posteriors_2", "bound_loss_2"];
+        let [propagate, enter_findings, read_posteriors, bound_loss] =
+            device.load(kernels::BATCH, names)?;
         let packed = buffers.packed_words(true).max(buffers.packed_words(false));
         let set_bytes = 4 * (packed + buffers.result_words());
-        let case_bytes = 4 * (buffers.entries + 2 * buffers.messages) + BUFFER_SETS * set_bytes;
+        let case_bytes = 4 * (buffers.entries + 3 * buffers.messages) + BUFFER_SETS * set_bytes;
         let available = bytes.min(device.free_bytes()? / 2).saturating_sub(buffers.bytes() as u64);
         let group_bytes = (GROUP * case_bytes) as u64;
         if available < group_bytes {
@@ -97,6 +100,7 @@ impl Gpu {
             propagate,
             enter_findings,
             read_posteriors,
+            bound_loss,
             items: upload_records(&stream, &buffers.items)?,
             rows: upload(&stream, &buffers.rows)?,
             singles: upload(&stream, &buffers.singles)?,
@@ -106,6 +110,7 @@ impl Gpu {
             messages: stream.alloc_zeros(capacity * buffers.entries)?,
             largest: stream.alloc_zeros(capacity * buffers.messages)?,
             exponents: stream.alloc_zeros(capacity * buffers.messages)?,
+            levels: stream.alloc_zeros(capacity * buffers.messages)?,
             sets: [set()?, set()?],
             capacity,
             bytes: (buffers.bytes() + capacity * case_bytes) as u64,
@@ -134,7 +139,7 @@ impl Gpu {
         let mut launch = stream.launch_builder(&self.enter_findings);
         launch.arg(&self.variables).arg(&count).arg(&*evidence).arg(&is_soft);
         launch.arg(&states).arg(&cases).arg(&mut self.messages).arg(&entries);
-        launch.arg(&mut self.largest).arg(&mut self.exponents).arg(&messages);
+        launch.arg(&mut self.largest).arg(&mut self.exponents).arg(&mut self.levels).arg(&messages);
         // SAFETY: kernels/batch.cu declares these arguments, and the buffers hold this many groups
         // of cases.
         unsafe { launch.launch(grid((count.div_ceil(4), groups), 128))? };
@@ -144,7 +149,8 @@ impl Gpu {
             let mut launch = stream.launch_builder(&self.propagate);
             launch.arg(&items).arg(&count).arg(&self.rows).arg(&self.singles).arg(&self.pairs);
             launch.arg(&mut self.messages).arg(&entries);
-            launch.arg(&mut self.largest).arg(&mut self.exponents).arg(&messages);
+            launch.arg(&mut self.largest).arg(&mut self.exponents);
+            launch.arg(&mut self.levels).arg(&messages);
             // SAFETY: kernels/batch.cu declares these arguments. All indices stay within the
             // buffers, and no work item of a launch reads what another writes, as the twin shows.
             unsafe { launch.launch(grid((count.div_ceil(4), groups), 128))? };
@@ -156,6 +162,13 @@ impl Gpu {
         let rows = groups * CASES_PER_THREAD as u32;
         // SAFETY: kernels/batch.cu declares these arguments, and the results hold this many cases.
         unsafe { launch.launch(grid((states.div_ceil(32), rows), 256))? };
+        let first_states = buffers.variables[0][2];
+        let mut launch = stream.launch_builder(&self.bound_loss);
+        launch.arg(&self.reads).arg(&first_states).arg(&states).arg(&self.messages).arg(&entries);
+        launch.arg(&self.largest).arg(&self.exponents).arg(&self.levels).arg(&messages);
+        launch.arg(&buffers.first_message).arg(&cases).arg(&mut *results);
+        // SAFETY: as for the launch before.
+        unsafe { launch.launch(grid((1, rows), 256))? };
         *words = cases as usize * buffers.result_words();
         let on_host = &mut results_on_host.as_mut_slice()[..*words];
         stream.memcpy_dtoh(&results.slice(..*words), on_host)?;

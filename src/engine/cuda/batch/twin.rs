@@ -12,6 +12,12 @@ const GROUP: usize = 32;
 /// kernel.
 pub const PEAK: i32 = 32;
 
+/// The exponents of what is added to rows are larger by this. Shared with the kernel.
+pub const RAISE: i32 = 2;
+
+/// The level of messages that are not raised. Shared with the kernel.
+pub const NOT_RAISED: i32 = -16_777_216;
+
 /// One number for each case of a group.
 type Numbers = [f32; GROUP];
 
@@ -23,6 +29,19 @@ struct Group {
     largest: Vec<Numbers>,
     /// The exponent of the power of two to multiply each message by, indexed by message.
     exponents: Vec<[i32; GROUP]>,
+    /// The exponent of a power of two that raising has added at most to each message, indexed by
+    /// message.
+    levels: Vec<[i32; GROUP]>,
+}
+
+/// How a work item scales its factors and raises its rows, for each case.
+struct Scales {
+    first: Numbers,
+    second: Numbers,
+    /// The exponents of the powers of two to multiply the result by.
+    exponents: [i32; GROUP],
+    /// The exponents of what is added to each row.
+    raise: [i32; GROUP],
 }
 
 /// The evidence and results of both buffer sets.
@@ -70,6 +89,7 @@ impl Executor for Twin {
                 messages: vec![[f32::NAN; GROUP]; buffers.entries],
                 largest: vec![[0.0; GROUP]; buffers.messages],
                 exponents: vec![[i32::MAX; GROUP]; buffers.messages],
+                levels: vec![[i32::MAX; GROUP]; buffers.messages],
             };
             group.enter_findings(buffers, packed, is_soft);
             for level in &buffers.levels {
@@ -83,7 +103,8 @@ impl Executor for Twin {
                 let word = |entry: u32| group.messages[entry as usize][case];
                 let posteriors = buffers.reads.iter().map(|&[a, b]| word(a) * word(b));
                 let power = group.exponents[buffers.first_message as usize][case];
-                self.results[set].extend(posteriors.chain([f32::from_bits(power as u32)]));
+                let last = [f32::from_bits(power as u32), group.loss(buffers, case)];
+                self.results[set].extend(posteriors.chain(last));
             }
         }
         Ok(())
@@ -111,14 +132,19 @@ impl Group {
             }
             self.largest[message as usize] = [1.0; GROUP];
             self.exponents[message as usize] = [0; GROUP];
+            self.levels[message as usize] = [NOT_RAISED; GROUP];
         }
     }
 
     /// Computes a work item, as `propagate` in `kernels/batch.cu` does.
     fn propagate(&mut self, buffers: &Buffers, item: &WorkItem) {
-        let (scales, exponents) = self.scales(item);
+        let scales = self.scales(item);
         for &row in &buffers.rows[item.first_row as usize..item.end_row as usize] {
-            let sum = self.row(buffers, item, row, &scales);
+            let mut sum = self.row(buffers, item, row, &scales);
+            if item.kind != CONSTANT && row[0] < row[1] {
+                let raise = scales.raise.map(|exponent| 1.0_f32.scale(exponent));
+                sum.iter_mut().zip(raise).for_each(|(sum, raise)| *sum += raise);
+            }
             self.messages[(item.result + row[2]) as usize] = sum;
             let largest = &mut self.largest[item.result_message as usize];
             for (largest, sum) in largest.iter_mut().zip(sum) {
@@ -126,19 +152,25 @@ impl Group {
             }
         }
         if item.is_first == 1 {
-            self.exponents[item.result_message as usize] = exponents;
+            let log_rows = item.log_rows as i32;
+            self.exponents[item.result_message as usize] = scales.exponents;
+            self.levels[item.result_message as usize] = match item.kind {
+                CONSTANT => [NOT_RAISED; GROUP],
+                _ => scales.raise.map(|exponent| exponent + 1 + log_rows),
+            };
         }
     }
 
-    /// The scales of both factors for each case, and the exponents of the powers of two to multiply
-    /// the result by.
-    fn scales(&self, item: &WorkItem) -> ([Numbers; 2], [i32; GROUP]) {
+    /// The scales of both factors for each case, and what is added to each row.
+    fn scales(&self, item: &WorkItem) -> Scales {
         let (mut scales, mut exponents) = ([[1.0; GROUP]; 2], [0; GROUP]);
+        let mut shifts = [[0; GROUP]; 2];
         let factors = [
             (item.kind > CONSTANT, item.factor_message, PEAK),
             (item.kind > ONE_FACTOR, item.second_message, 0),
         ];
-        for ((is_used, message, peak), scales) in factors.into_iter().zip(&mut scales) {
+        let both = scales.iter_mut().zip(&mut shifts);
+        for ((is_used, message, peak), (scales, shifts)) in factors.into_iter().zip(both) {
             if !is_used {
                 continue;
             }
@@ -146,10 +178,36 @@ impl Group {
                 let largest = self.largest[message as usize][case];
                 let shift = (peak + largest.scale_exponent().unwrap_or(0)).min(127);
                 scales[case] = 1.0.scale(shift);
+                shifts[case] = shift;
                 exponents[case] += self.exponents[message as usize][case] - shift;
             }
         }
-        (scales, exponents)
+        let raise = |case: usize| {
+            let largest = match item.kind {
+                TWO_FACTORS => shifts[1][case].max(PEAK + 2),
+                _ => (shifts[0][case] + 1).max(PEAK + 2),
+            };
+            -149 + RAISE + item.log_terms as i32 + largest
+        };
+        let [first, second] = scales;
+        Scales { first, second, exponents, raise: std::array::from_fn(raise) }
+    }
+
+    /// The share of P(e) that raising may have added.
+    fn loss(&self, buffers: &Buffers, case: usize) -> f32 {
+        let reads = buffers.reads[..buffers.variables[0][2] as usize].iter();
+        let total: f32 = reads
+            .map(|read| read.map(|at| self.messages[at as usize][case]))
+            .fold(0.0, |sum, [weight, other]| sum + weight * other);
+        let exponent = |value: f32| -value.scale_exponent().unwrap_or(0);
+        let of_total = self.exponents[buffers.first_message as usize][case] + exponent(total);
+        let share = |message: usize| {
+            let (own, other) = (self.exponents[message][case], self.exponents[message ^ 1][case]);
+            let largest = exponent(self.largest[message ^ 1][case]) + 1;
+            let power = self.levels[message][case] + own + other + largest - of_total;
+            (power as f32).exp2()
+        };
+        (0..buffers.messages).map(share).sum()
     }
 
     /// The sum of one row for each case.
@@ -158,7 +216,7 @@ impl Group {
         buffers: &Buffers,
         item: &WorkItem,
         row: [u32; 4],
-        [scale, second_scale]: &[Numbers; 2],
+        Scales { first: scale, second: second_scale, .. }: &Scales,
     ) -> Numbers {
         let terms = row[0] as usize..row[1] as usize;
         std::array::from_fn(|case| {

@@ -19,16 +19,16 @@ use std::f64::consts::LN_2;
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::buffers::Buffers;
+use self::buffers::{Buffers, PEAK};
 use self::gpu::Gpu;
 use super::device::device;
-use super::underflow::guarded_always;
+use super::underflow::{MassBound, TINY_WEIGHT};
 use crate::engine::{
     Engine, EngineInfo, GPU_PAPER, GpuPropagator, LoadError, LoadOptions, Propagator, RunError,
     recomputing,
 };
 use crate::network::Evidence;
-use crate::potential::Precision;
+use crate::potential::{Entry, Precision};
 use crate::propagation::{CompiledNetwork, Forecast, MessageId, Posteriors, Stage, Watch};
 
 /// The engine `gpu-paper`.
@@ -63,10 +63,8 @@ impl Engine for GpuPaper {
         let buffers = Buffers::new(compiled, options.paper);
         let gpu = Gpu::load(device, &buffers)
             .map_err(|error| device.refusal(self.name(), bytes, &error))?;
-        let compiled_network = Arc::clone(compiled);
-        let propagator =
-            PaperPropagator { compiled: compiled_network, buffers, executor: gpu, bytes };
-        Ok(recomputing(guarded_always(Box::new(propagator), compiled), compiled, options))
+        let propagator = PaperPropagator::new(compiled, buffers, gpu, bytes);
+        Ok(recomputing(Box::new(propagator), compiled, options))
     }
 }
 
@@ -103,16 +101,17 @@ struct PaperPropagator<E> {
     buffers: Buffers,
     executor: E,
     bytes: u64,
+    bound: MassBound,
 }
 
 impl<E: Executor> Propagator for PaperPropagator<E> {
     fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         watch.check()?;
-        if watch.times_messages() {
-            self.traced(evidence, watch)
-        } else {
-            self.plain(evidence, watch)
-        }
+        let answer = match watch.times_messages() {
+            true => self.traced(evidence, watch),
+            false => self.plain(evidence, watch),
+        };
+        self.bound.check(evidence, answer)
     }
 
     fn peak_bytes(&self) -> u64 {
@@ -142,6 +141,11 @@ impl<E: Executor> GpuPropagator for PaperPropagator<E> {
 }
 
 impl<E: Executor> PaperPropagator<E> {
+    fn new(compiled: &Arc<CompiledNetwork>, buffers: Buffers, executor: E, bytes: u64) -> Self {
+        let bound = mass_bound(compiled);
+        Self { compiled: Arc::clone(compiled), buffers, executor, bytes, bound }
+    }
+
     /// Propagates without timing the messages.
     fn plain(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         let packed = self.buffers.pack(evidence);
@@ -192,6 +196,25 @@ impl<E: Executor> PaperPropagator<E> {
     }
 }
 
+/// What underflow takes at most.
+///
+/// Collecting, a message multiplies an entry of the receiver, which is scaled to a largest entry
+/// near 2^[`PEAK`], by a separator entry, which is at least one for the largest entry of the
+/// sender. The error of a result below 2^-126 is at most 2^-149. Distributing, the product is a joint
+/// probability with the evidence, so an underflow takes a share of P(e) itself.
+fn mass_bound(compiled: &CompiledNetwork) -> MassBound {
+    let tree = compiled.tree();
+    // An entry of a clique takes part in a product for each message and each posterior, and while
+    // the table is made, in one for each factor and finding. Twice as many allow for largest
+    // entries that are scaled to near a power of two only.
+    let products = tree.clique_ids().map(|clique| {
+        let sums = tree.children(clique).len() + 2 * tree[clique].variables.len() + 2;
+        2.0 * tree[clique].entries as f64 * sums as f64
+    });
+    let share = f32::LIMITS.smallest - PEAK;
+    MassBound::new(compiled.network(), products.sum(), share, TINY_WEIGHT)
+}
+
 /// The posteriors, computed from `read`, the result of [`Executor::read`].
 fn posteriors(
     compiled: &CompiledNetwork,
@@ -230,7 +253,8 @@ mod tests {
     fn twin(compiled: &Arc<CompiledNetwork>, options: PaperOptions) -> PaperPropagator<Twin> {
         let buffers = Buffers::new(compiled, options);
         let executor = Twin::new(&buffers);
-        PaperPropagator { compiled: Arc::clone(compiled), buffers, executor, bytes: 0 }
+        let bound = MassBound::allowing_all(compiled.network());
+        PaperPropagator { bound, ..PaperPropagator::new(compiled, buffers, executor, 0) }
     }
 
     const OPTIONS: [PaperOptions; 3] = [

@@ -26,7 +26,7 @@ fn where_the_time_goes() {
         let kernels = Kernels::load(device).unwrap();
         let mut gpu = Gpu::load(device, kernels, &program).unwrap();
         let mut run = || {
-            gpu.start(&program, false, true).unwrap();
+            gpu.start(&program, false, Variant::Timestamped).unwrap();
             gpu.timestamps(&program).unwrap()
         };
         let runs = (0..RUNS).map(|_| run());

@@ -6,9 +6,9 @@ use std::time::Duration;
 use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError, PushKernelArg};
 
 use super::schedule::Schedule;
-use super::words::{MAX_EPOCH, Results};
+use super::words::{MAX_EPOCH, Results, Word};
 use super::work_items::{THREADS, WorkItems};
-use super::{Executor, MAX_BLOCKS, Program, Timestamps};
+use super::{Executor, MAX_BLOCKS, Program, Timestamps, Variant};
 use crate::clock::Instant;
 use crate::engine::RunError;
 use crate::engine::cuda::device::{Device, Pinned, grid, is_done, upload};
@@ -66,17 +66,6 @@ const LARGE_RECORDS: usize = 10 << 20;
 /// Minimum number of words of records that are copied to the GPU at once: 1 MiB. Smaller pieces are
 /// copied more slowly; larger ones take more memory of the host.
 pub(super) const PIECE_WORDS: usize = 1 << 18;
-
-/// The kernel to launch.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum KernelVariant {
-    /// Propagates without timestamps, which is faster.
-    Plain,
-    /// Propagates and takes timestamps.
-    Timestamped,
-    /// Only writes the word of P(e), for which the host waits.
-    Empty,
-}
 
 /// The kernels, compiled for a GPU.
 pub(super) struct Kernels {
@@ -158,7 +147,7 @@ impl Gpu {
     /// [`Executor::lock`], except for the empty kernel, which does not wait. If kernels of other
     /// processes can run at the same time, the launch is cooperative: the driver then guarantees
     /// that all blocks become resident. An ordinary launch is faster.
-    fn launch(&mut self, has_evidence: bool, variant: KernelVariant) -> Result<(), DriverError> {
+    fn launch(&mut self, has_evidence: bool, variant: Variant) -> Result<(), DriverError> {
         if has_evidence {
             self.stream.memcpy_htod(self.packed.as_slice(), &mut self.evidence)?;
         }
@@ -173,16 +162,17 @@ impl Gpu {
             self.epoch = 0;
         }
         self.epoch += 1;
-        let writes_results = variant != KernelVariant::Empty;
+        let writes_results = variant != Variant::Empty;
         self.is_unread |= writes_results;
         let parity = self.parity != writes_results;
-        // Bits 0 to 2, which kernels/persistent.cu describes.
-        let flags = [has_evidence, self.records.len() > LARGE_RECORDS, parity];
+        // Bits 0 to 3, which kernels/persistent.cu describes.
+        let is_large = self.records.len() > LARGE_RECORDS;
+        let flags = [has_evidence, is_large, parity, variant == Variant::Raised];
         let flags = flags.iter().rev().fold(0, |bits, &flag| bits << 1 | u32::from(flag));
         let kernel = match variant {
-            KernelVariant::Plain => &self.plain,
-            KernelVariant::Timestamped => &self.timestamped,
-            KernelVariant::Empty => &self.empty,
+            Variant::Plain | Variant::Raised => &self.plain,
+            Variant::Timestamped => &self.timestamped,
+            Variant::Empty => &self.empty,
         };
         let p_evidence = self.p_evidence.device_address();
         let posteriors = self.posteriors.device_address();
@@ -252,15 +242,20 @@ impl Executor for Gpu {
         self.packed.as_mut_slice()
     }
 
-    fn start(
-        &mut self,
-        _: &Program,
-        has_evidence: bool,
-        timestamped: bool,
-    ) -> Result<(), RunError> {
-        let variant = if timestamped { KernelVariant::Timestamped } else { KernelVariant::Plain };
+    fn start(&mut self, _: &Program, has_evidence: bool, variant: Variant) -> Result<(), RunError> {
         self.launch(has_evidence, variant)?;
         Ok(())
+    }
+
+    fn unnormalised(&mut self, program: &Program) -> Result<(Word, Vec<Word>), RunError> {
+        let words = program.items.posterior_words();
+        let mut posteriors = vec![0; words.len()];
+        if !words.is_empty() {
+            self.stream.memcpy_dtoh(&self.messages.slice(words), &mut posteriors)?;
+        }
+        self.stream.synchronize()?;
+        let p_evidence = self.results().p_evidence().unwrap_or_default();
+        Ok((p_evidence, posteriors.into_iter().map(Word).collect()))
     }
 
     fn results(&self) -> Results<'_> {
@@ -305,7 +300,7 @@ impl Executor for Gpu {
         let mut times = Vec::new();
         for round in 0..=repeat.max(1) {
             let started = Instant::now();
-            self.launch(false, KernelVariant::Empty).ok()?;
+            self.launch(false, Variant::Empty).ok()?;
             while self.results().p_evidence().is_none() && self.is_running().ok()? {}
             // The first run warms up.
             if round > 0 {
@@ -317,8 +312,7 @@ impl Executor for Gpu {
 
     fn kernel_times(&mut self, repeat: u32) -> Option<[Duration; 2]> {
         let (start, end) = (self.device.timer().ok()?, self.device.timer().ok()?);
-        let mut times =
-            [KernelVariant::Plain, KernelVariant::Timestamped].map(|variant| (variant, Vec::new()));
+        let mut times = [Variant::Plain, Variant::Timestamped].map(|variant| (variant, Vec::new()));
         for round in 0..=repeat.max(1) {
             for (variant, times) in &mut times {
                 start.record(&self.stream).ok()?;

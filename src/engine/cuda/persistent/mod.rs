@@ -10,11 +10,13 @@
 //! number of threads. [`memory`] forecasts and counts the memory.
 //!
 //! Propagating: [`state_layout`] packs evidence, [`gpu`] launches the kernel, and [`propagator`]
-//! reads the results in the format of [`words`]. In tests, [`twin`] does the same as the kernel on
-//! the CPU. Batches of many cases go to [`cuda::batch`](super::batch).
+//! reads the results in the format of [`words`]. If P(e) leaves open whether underflow has changed
+//! an answer, [`interval`] decides it. In tests, [`twin`] does the same as the kernel on the CPU.
+//! Batches of many cases go to [`cuda::batch`](super::batch).
 
 mod costs;
 mod gpu;
+mod interval;
 mod memory;
 mod operations;
 mod parts;
@@ -38,7 +40,7 @@ use self::memory::Memory;
 use self::operations::Operations;
 use self::propagator::PersistentPropagator;
 use self::state_layout::StateLayout;
-use self::words::Results;
+use self::words::{Results, Word};
 use self::work_items::WorkItems;
 use super::device::Device;
 use crate::engine::factors::smallest_nonzero;
@@ -109,15 +111,10 @@ impl Prepared {
         let memory = Memory::of(compiled.network(), &program);
         // The records have been copied to the GPU.
         program.items.records = Vec::new();
-        Ok(Some(Box::new(PersistentPropagator {
-            compiled: Arc::clone(compiled),
-            program,
-            exponent,
-            executor,
-            memory,
-            options: *options,
-            batch: None,
-        })))
+        let compiled = Arc::clone(compiled);
+        let propagator =
+            PersistentPropagator::new(compiled, program, exponent, executor, memory, *options);
+        Ok(Some(Box::new(propagator)))
     }
 }
 
@@ -126,6 +123,8 @@ struct Program {
     states: StateLayout,
     operations: Operations,
     items: WorkItems,
+    /// Whether an entry of a table that is not zero may have become zero.
+    has_tiny_entries: bool,
 }
 
 /// Why this form does not support a network, however much memory there is; `None` if it does. A
@@ -173,8 +172,10 @@ impl Program {
     fn new(compiled: &CompiledNetwork, operations: Operations) -> Option<(Self, i64)> {
         let network = compiled.network();
         let (tables, exponent) = tables::fill(network, &operations.potentials);
+        let has_tiny_entries = tables.iter().any(|table| table.has_tiny_entries);
         let items = WorkItems::new(compiled, &operations, &tables)?;
-        Some((Self { states: StateLayout::new(compiled), operations, items }, exponent))
+        let states = StateLayout::new(compiled);
+        Some((Self { states, operations, items, has_tiny_entries }, exponent))
     }
 }
 
@@ -191,6 +192,19 @@ struct Timestamps {
     block: u32,
 }
 
+/// What a launch computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Variant {
+    /// Propagates.
+    Plain,
+    /// Propagates and takes timestamps, which is slower.
+    Timestamped,
+    /// Propagates and raises every sum; see [`interval`].
+    Raised,
+    /// Only writes the word of P(e), for which the host waits.
+    Empty,
+}
+
 /// Runs the schedule of a program on the GPU, or in tests on the CPU twin.
 trait Executor: Send {
     /// A lock that must be held from the start of a run until its results have arrived; `None` if
@@ -203,14 +217,18 @@ trait Executor: Send {
     /// there is evidence.
     fn evidence(&mut self) -> &mut [u32];
 
-    /// Starts a run. Its results may arrive after this returns. `timestamped`: whether to take
-    /// the times that [`Executor::timestamps`] returns.
+    /// Starts a run, which must not be [`Variant::Empty`]. Its results may arrive after this
+    /// returns.
     fn start(
         &mut self,
         program: &Program,
         has_evidence: bool,
-        timestamped: bool,
+        variant: Variant,
     ) -> Result<(), RunError>;
+
+    /// Waits for the end of the last run. Returns P(e) and then the message words of the range
+    /// that holds the unnormalised posteriors, see [`WorkItems::posteriors`].
+    fn unnormalised(&mut self, program: &Program) -> Result<(Word, Vec<Word>), RunError>;
 
     /// The results of the last run: the posteriors of all variables and P(e).
     fn results(&self) -> Results<'_>;
@@ -224,8 +242,7 @@ trait Executor: Send {
     /// Whether the last run has not ended yet, so that missing results may still arrive.
     fn is_running(&self) -> Result<bool, RunError>;
 
-    /// The times of all work items of the last run, which must have been started with
-    /// `timestamped`.
+    /// The times of all work items of the last run that was [`Variant::Timestamped`].
     fn timestamps(&mut self, program: &Program) -> Result<Vec<Timestamps>, RunError>;
 
     /// Number of blocks of a launch.

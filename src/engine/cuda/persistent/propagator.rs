@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use super::memory::Memory;
 use super::words::Word;
-use super::{Executor, Program};
+use super::{Executor, Program, Variant, interval};
 use crate::cancel::Cancelled;
 use crate::engine::cuda::batch::BatchPropagator;
+use crate::engine::cuda::underflow::MassBound;
 use crate::engine::{
     BatchAnswers, GpuPropagator, LoadOptions, Propagator, RunError, one_at_a_time,
 };
@@ -30,16 +31,17 @@ const ATTEMPTS_PER_CHECK: u32 = 1 << 16;
 
 /// A compiled network with its tables on the GPU.
 pub(super) struct PersistentPropagator<E> {
-    pub(super) compiled: Arc<CompiledNetwork>,
+    compiled: Arc<CompiledNetwork>,
     pub(super) program: Program,
     /// The exponent of the power of two to multiply P(e) by, to undo the scaling of potentials.
-    pub(super) exponent: i64,
+    exponent: i64,
     pub(super) executor: E,
-    pub(super) memory: Memory,
-    pub(super) options: LoadOptions,
+    memory: Memory,
+    options: LoadOptions,
+    pub(super) bound: MassBound,
     /// `None` before the first batch of at least [`MIN_BATCH`] cases; `Some(None)` if the batch
     /// propagator could not be created.
-    pub(super) batch: Option<Option<BatchPropagator>>,
+    batch: Option<Option<BatchPropagator>>,
 }
 
 impl<E: Executor> Propagator for PersistentPropagator<E> {
@@ -51,10 +53,18 @@ impl<E: Executor> Propagator for PersistentPropagator<E> {
         });
         watch.check()?;
         let timestamped = watch.times_messages();
+        let variant = if timestamped { Variant::Timestamped } else { Variant::Plain };
         let _lock = self.executor.lock();
-        self.executor.start(&self.program, !evidence.is_empty(), timestamped)?;
+        self.executor.start(&self.program, !evidence.is_empty(), variant)?;
         let launched = watch.elapsed();
-        let posteriors = self.read(evidence, self.exponent + exponent);
+        let posteriors = match self.read(evidence, self.exponent + exponent) {
+            Ok(found) if !self.bound.allows(evidence, &found) => {
+                self.compare_with_raised(evidence).map(|()| found)
+            }
+            // A number of zero may be an underflow.
+            Err(RunError::Impossible) => Err(RunError::OutOfRange),
+            answer => answer,
+        };
         watch.check()?;
         // Copying the timestamps is not part of the propagation.
         watch.note_end();
@@ -111,6 +121,34 @@ impl<E: Executor> GpuPropagator for PersistentPropagator<E> {
 }
 
 impl<E: Executor> PersistentPropagator<E> {
+    pub(super) fn new(
+        compiled: Arc<CompiledNetwork>,
+        program: Program,
+        exponent: i64,
+        executor: E,
+        memory: Memory,
+        options: LoadOptions,
+    ) -> Self {
+        let bound = interval::mass_bound(compiled.network(), &program.operations);
+        Self { compiled, program, exponent, executor, memory, options, bound, batch: None }
+    }
+
+    /// Compares the last run, which had this evidence, with a raised run; see [`interval`]. Must be
+    /// called before the lock is released under which the last run was started.
+    ///
+    /// # Errors
+    /// [`RunError::OutOfRange`] if underflow may have changed the results of the last run.
+    fn compare_with_raised(&mut self, evidence: &Evidence) -> Result<(), RunError> {
+        if self.program.has_tiny_entries || self.bound.has_tiny_weight(evidence) {
+            return Err(RunError::OutOfRange);
+        }
+        let lower = self.executor.unnormalised(&self.program)?;
+        self.executor.start(&self.program, !evidence.is_empty(), Variant::Raised)?;
+        let upper = self.executor.unnormalised(&self.program)?;
+        self.executor.finish_reading();
+        interval::check(&self.program.items, &lower, &upper)
+    }
+
     /// Calls `poll` until it returns a value. Every [`ATTEMPTS_PER_CHECK`] attempts, asks the
     /// driver whether the kernel is still running, because a kernel that failed writes no results.
     #[inline]

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::operations::Potential;
-use crate::engine::factors::FactorProduct;
+use crate::engine::factors::{FactorProduct, smallest_exponents};
 use crate::network::Network;
 use crate::potential::{Real, Scope};
 
@@ -18,24 +18,38 @@ pub(super) struct PotentialTable {
     pub values: Vec<f32>,
     /// Whether an entry is zero.
     pub has_zeros: bool,
+    /// Whether an entry that is not zero may have become zero.
+    pub has_tiny_entries: bool,
 }
 
-/// The tables of all potentials. Also returns the exponent of the power of two to multiply the
+/// If the smallest values of a potential's factors have a product below two to the power of this,
+/// an entry might underflow even in double precision.
+const MIN_POTENTIAL: i32 = -900;
+
+/// The tables of all potentials. Entries that are not zero are at least the smallest normal number
+/// of single precision, so that zeros are exact. Also returns the exponent of the power of two to multiply the
 /// product of all potentials by, to undo their scaling.
 ///
 /// Potentials are scaled to a largest entry in [1, 2). The tables are also multiplied by
 /// 2^[`PEAK`], which the kernel undoes itself.
 pub(super) fn fill(network: &Network, potentials: &[Potential]) -> (Vec<PotentialTable>, i64) {
+    let smallest = smallest_exponents(network);
     let fill = |potential: &Potential| {
         let scope = Scope::of(network, potential.variables.iter().copied());
         let factors = potential.factors.iter().copied();
         let (product, power) = FactorProduct::new(network, &scope, factors).table();
         let largest = product.iter().copied().fold(0.0, f64::max);
         let scale = largest.scale_exponent().unwrap_or(0);
-        let scaled = product.iter().map(|value| value.scale(scale + PEAK) as f32);
+        let scaled = product.iter().map(|value| match value.scale(scale + PEAK) as f32 {
+            small if *value > 0.0 => small.max(f32::MIN_POSITIVE),
+            zero => zero,
+        });
         let values: Vec<f32> = scaled.collect();
         let has_zeros = values.contains(&0.0);
-        (PotentialTable { scope, values, has_zeros }, i64::from(power) - i64::from(scale))
+        let least: i32 = potential.factors.iter().map(|factor| smallest[factor.index()]).sum();
+        let has_tiny_entries = least < MIN_POTENTIAL;
+        let table = PotentialTable { scope, values, has_zeros, has_tiny_entries };
+        (table, i64::from(power) - i64::from(scale))
     };
     let (tables, exponents): (Vec<_>, Vec<_>) = potentials.par_iter().map(fill).unzip();
     (tables, exponents.into_iter().sum())

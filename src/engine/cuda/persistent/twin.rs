@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
 
+use super::interval::raise;
 use super::schedule::Schedule;
 use super::tables::PEAK;
 use super::words::{MAX_EPOCH, Results, Word};
@@ -11,7 +12,7 @@ use super::work_items::{
     BY_CLASS, CONTINUED, HEADER_WORDS, NO_SOURCE, NO_STATE, NO_TABLE, NOT_COMPUTED, P_EVIDENCE,
     REPORT, RecordHeader, SOURCE_BITS, SPARSE, STAGING, THREADS, split,
 };
-use super::{Executor, Program, Timestamps};
+use super::{Executor, Program, Timestamps, Variant};
 use crate::engine::RunError;
 
 /// The schedule, and the buffers that the kernel reads and writes.
@@ -24,6 +25,8 @@ pub(super) struct Twin {
     posteriors: Vec<AtomicU32>,
     epoch: u32,
     parity: bool,
+    /// Whether the current run raises every sum.
+    raises: bool,
 }
 
 /// The inputs of a work item, as its records read them.
@@ -60,6 +63,7 @@ impl Twin {
             posteriors: (0..program.items.result_words).map(|_| AtomicU32::new(0)).collect(),
             epoch: 0,
             parity: false,
+            raises: false,
         }
     }
 
@@ -182,6 +186,7 @@ impl Twin {
         let table_words = usize::from(!header.has(NO_TABLE));
         let step_words = table_words + if is_sparse { all_pairs } else { 0 };
         let entries = usize::from(header.row_entries);
+        let raised = if self.raises { raise(header) } else { 0.0 };
         assert!(by_class || stream.len() >= passes * steps * step_words * threads);
         for row in 0..rows {
             let (pass, slot) = (row * lanes / threads, row * lanes % threads);
@@ -211,7 +216,7 @@ impl Twin {
                     *part += value;
                 }
             }
-            let sum = tree_sum(parts);
+            let sum = tree_sum(parts) + raised;
             if row_words[row] != NOT_COMPUTED {
                 let word = match staged.is_excluded {
                     true => Word::new(0.0, 0, self.epoch),
@@ -239,13 +244,24 @@ impl Executor for Twin {
         &mut self.evidence
     }
 
-    fn start(&mut self, program: &Program, has_evidence: bool, _: bool) -> Result<(), RunError> {
+    fn start(
+        &mut self,
+        program: &Program,
+        has_evidence: bool,
+        variant: Variant,
+    ) -> Result<(), RunError> {
+        self.raises = variant == Variant::Raised;
         self.epoch = self.epoch % MAX_EPOCH + 1;
         self.parity = !self.parity;
         for item in self.schedule.start_order.clone() {
             self.work_item(&program.items.records[item], has_evidence, program.states.bit_words());
         }
         Ok(())
+    }
+
+    fn unnormalised(&mut self, program: &Program) -> Result<(Word, Vec<Word>), RunError> {
+        let p_evidence = self.results().p_evidence().unwrap_or_default();
+        Ok((p_evidence, self.messages[program.items.posterior_words()].to_vec()))
     }
 
     fn results(&self) -> Results<'_> {

@@ -15,6 +15,8 @@ mod records;
 mod report;
 mod sparse;
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use self::builder::WorkItemBuilder;
@@ -159,6 +161,9 @@ pub(super) struct WorkItems {
     pub result_words: usize,
     /// Whether P(e) is computed. If not, it is zero for all evidence.
     pub is_possible: bool,
+    /// For each variable with a posterior that is not always zero, the words of the unnormalised
+    /// posterior among those of all messages.
+    pub posteriors: Vec<Range<usize>>,
 }
 
 /// Where the results of all operations are stored.
@@ -170,17 +175,24 @@ struct ResultIndices {
     messages: usize,
     /// Whether P(e) is computed. If not, it is zero for all evidence.
     is_possible: bool,
+    /// As [`WorkItems::posteriors`].
+    posteriors: Vec<Range<usize>>,
 }
 
 impl ResultIndices {
     /// The indices of the results of all `operations`. `None` if an index does not fit into a word.
     fn new(operations: &Operations, sparsity: &Sparsity) -> Option<Self> {
         let (mut first, mut messages, mut is_possible) = (Vec::new(), 0, false);
+        let mut posteriors = Vec::new();
         for (operation, sparsity) in operations.all.iter().zip(&sparsity.operations) {
             first.push(messages);
             if operation.result == Role::PEvidence {
                 is_possible = !sparsity.rows.is_empty();
             } else {
+                let words = messages..messages + sparsity.rows.len();
+                if matches!(operation.result, Role::Posterior(_)) && !words.is_empty() {
+                    posteriors.push(words);
+                }
                 messages += sparsity.rows.len().next_multiple_of(MESSAGE_ALIGNMENT);
             }
         }
@@ -194,7 +206,7 @@ impl ResultIndices {
             rows
         };
         let rows = operations.all.par_iter().enumerate().map(indices).collect();
-        Some(Self { rows, messages, is_possible })
+        Some(Self { rows, messages, is_possible, posteriors })
     }
 }
 
@@ -237,6 +249,7 @@ impl WorkItems {
             reports: vec![],
             result_words: 0,
             is_possible: results.is_possible,
+            posteriors: results.posteriors,
         };
         for of_operation in built {
             of_operation.into_iter().for_each(|item| items.push(item));
@@ -258,6 +271,12 @@ impl WorkItems {
     /// Number of words of all records.
     pub fn record_words(&self) -> usize {
         self.records.iter().map(Vec::len).sum()
+    }
+
+    /// The range of words that holds all unnormalised posteriors.
+    pub fn posterior_words(&self) -> Range<usize> {
+        let start = self.posteriors.iter().map(|words| words.start).min().unwrap_or(0);
+        start..self.posteriors.iter().map(|words| words.end).max().unwrap_or(0)
     }
 
     /// Number of work items.
