@@ -200,7 +200,6 @@ mod tests {
                 }
             }
         }
-        eprintln!("{wrong} wrong, {noticed} noticed");
         assert!(0 < wrong && wrong < noticed, "{wrong} wrong, {noticed} noticed");
     }
 }
