@@ -224,7 +224,7 @@ pub fn moderate_entries_that_underflow_together(subject: &Subject) {
         features.for_each(|feature| evidence.observe(&network, feature, 0));
         evidence
     };
-    let cases = [60, 50, 10, 59].map(observed);
+    let cases = [60, 59, 55, 52].map(observed);
     check_cases(subject, &compiled(Arc::clone(&network)), &cases, "60 features");
 }
 

@@ -19,7 +19,7 @@ use std::f64::consts::LN_2;
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::buffers::{Buffers, PEAK};
+use self::buffers::Buffers;
 use self::gpu::Gpu;
 use super::device::device;
 use super::underflow::{MassBound, TINY_WEIGHT};
@@ -196,12 +196,8 @@ impl<E: Executor> PaperPropagator<E> {
     }
 }
 
-/// What underflow takes at most.
-///
-/// Collecting, a message multiplies an entry of the receiver, which is scaled to a largest entry
-/// near 2^[`PEAK`], by a separator entry, which is at least one for the largest entry of the
-/// sender. The error of a result below 2^-126 is at most 2^-149. Distributing, the product is a joint
-/// probability with the evidence, so an underflow takes a share of P(e) itself.
+/// What underflow takes at most: a number is rounded to zero only if it is below 2^-126 of the
+/// largest number of the same table.
 fn mass_bound(compiled: &CompiledNetwork) -> MassBound {
     let tree = compiled.tree();
     // An entry of a clique takes part in a product for each message and each posterior, and while
@@ -211,8 +207,7 @@ fn mass_bound(compiled: &CompiledNetwork) -> MassBound {
         let sums = tree.children(clique).len() + 2 * tree[clique].variables.len() + 2;
         2.0 * tree[clique].entries as f64 * sums as f64
     });
-    let share = f32::LIMITS.smallest - PEAK;
-    MassBound::new(compiled.network(), products.sum(), share, TINY_WEIGHT)
+    MassBound::new(compiled.network(), products.sum(), f32::LIMITS.normal, TINY_WEIGHT)
 }
 
 /// The posteriors, computed from `read`, the result of [`Executor::read`].
@@ -253,7 +248,7 @@ mod tests {
     fn twin(compiled: &Arc<CompiledNetwork>, options: PaperOptions) -> PaperPropagator<Twin> {
         let buffers = Buffers::new(compiled, options);
         let executor = Twin::new(&buffers);
-        let bound = MassBound::allowing_all(compiled.network());
+        let bound = MassBound::allowing_all();
         PaperPropagator { bound, ..PaperPropagator::new(compiled, buffers, executor, 0) }
     }
 

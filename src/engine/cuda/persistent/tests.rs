@@ -44,7 +44,7 @@ pub(super) fn twin(compiled: &Arc<CompiledNetwork>, blocks: usize) -> Persistent
 /// A twin that does not judge whether single precision is enough for an answer.
 fn accepting_twin(compiled: &Arc<CompiledNetwork>, blocks: usize) -> PersistentPropagator<Twin> {
     let mut twin = twin(compiled, blocks);
-    twin.bound = MassBound::allowing_all(compiled.network());
+    twin.bound = MassBound::allowing_all();
     twin
 }
 
