@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError, PushKernelArg};
 
+use super::interval::Unnormalised;
 use super::schedule::Schedule;
-use super::words::{MAX_EPOCH, Results, Word};
+use super::words::{MAX_EPOCH, Results};
 use super::work_items::{THREADS, WorkItems};
 use super::{Executor, MAX_BLOCKS, Program, Timestamps, Variant};
 use crate::clock::Instant;
@@ -49,6 +50,8 @@ pub(super) struct Gpu {
     p_evidence: Pinned<u64>,
     /// The words of all reports, which the GPU writes.
     posteriors: Pinned<u32>,
+    /// The unnormalised posteriors of an ordinary and of a raised run.
+    unnormalised: [Pinned<u64>; 2],
     /// The epoch of the last launch.
     epoch: u32,
     /// The parity of the last run that wrote posteriors. The parity alternates between such runs.
@@ -111,6 +114,7 @@ impl Gpu {
         starts.resize(2 * MAX_BLOCKS, 0);
         let mut first_timestamps = schedule.starts.clone();
         first_timestamps.resize(MAX_BLOCKS + 1, 0);
+        let posterior_words = items.posterior_words.max(1);
         let gpu = Self {
             device,
             plain,
@@ -128,6 +132,7 @@ impl Gpu {
             packed: device.pinned(program.states.evidence_words().max(1))?,
             p_evidence: device.pinned(1)?,
             posteriors: device.pinned(items.result_words.max(1))?,
+            unnormalised: [device.pinned(posterior_words)?, device.pinned(posterior_words)?],
             report_order: schedule.report_order(items),
             list_items: schedule.items,
             list_starts: schedule.starts,
@@ -198,6 +203,16 @@ impl Gpu {
         Ok(())
     }
 
+    /// Copies the first `words` words of all messages to `unnormalised[run]`, after all work
+    /// enqueued so far.
+    fn keep_posteriors(&mut self, run: usize, words: usize) -> Result<(), DriverError> {
+        if words == 0 {
+            return Ok(());
+        }
+        let kept = &mut self.unnormalised[run].as_mut_slice()[..words];
+        self.stream.memcpy_dtoh(&self.messages.slice(..words), kept)
+    }
+
     /// The three timestamps of each work item, list after list, as the kernel wrote them.
     fn read_timestamps(&mut self) -> Result<Vec<u64>, DriverError> {
         let timestamps = self.stream.clone_dtoh(&self.timestamps)?;
@@ -247,15 +262,25 @@ impl Executor for Gpu {
         Ok(())
     }
 
-    fn unnormalised(&mut self, program: &Program) -> Result<(Word, Vec<Word>), RunError> {
-        let words = program.items.posterior_words();
-        let mut posteriors = vec![0; words.len()];
-        if !words.is_empty() {
-            self.stream.memcpy_dtoh(&self.messages.slice(words), &mut posteriors)?;
-        }
+    fn raise(
+        &mut self,
+        program: &Program,
+        has_evidence: bool,
+    ) -> Result<[Unnormalised<'_>; 2], RunError> {
+        let words = program.items.posterior_words;
+        let p_ordinary = self.results().p_evidence().unwrap_or_default();
+        self.keep_posteriors(0, words)?;
+        self.start(program, has_evidence, Variant::Raised)?;
+        self.keep_posteriors(1, words)?;
         self.stream.synchronize()?;
-        let p_evidence = self.results().p_evidence().unwrap_or_default();
-        Ok((p_evidence, posteriors.into_iter().map(Word).collect()))
+        self.finish_reading();
+        let p_raised = self.results().p_evidence().unwrap_or_default();
+        let kept = self.unnormalised.each_ref().map(|kept| &kept.as_slice()[..words]);
+        let [ordinary, raised] = kept.map(bytemuck::cast_slice);
+        Ok([
+            Unnormalised { p_evidence: p_ordinary, posteriors: ordinary },
+            Unnormalised { p_evidence: p_raised, posteriors: raised },
+        ])
     }
 
     fn results(&self) -> Results<'_> {

@@ -97,7 +97,9 @@ impl Memory {
         parts.sort_unstable_by(|a, b| b.cmp(a));
         let parts: u64 = parts.iter().take(rayon::current_num_threads()).sum();
         let records = 4 * record_words + size_of::<Vec<u32>>() as u64 * items;
-        let pinned = 4 * (evidence_words + result_words);
+        // The unnormalised posteriors of two runs have as many words as the reports, with less
+        // padding.
+        let pinned = 4 * (evidence_words + result_words) + 2 * 8 * result_words;
         // Two pieces of the records are in pinned memory. A piece has up to twice the minimum
         // length.
         let pieces = 2 * 4 * record_words.min(2 * PIECE_WORDS as u64);

@@ -36,11 +36,12 @@ use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use self::gpu::{Gpu, Kernels};
+use self::interval::Unnormalised;
 use self::memory::Memory;
 use self::operations::Operations;
 use self::propagator::PersistentPropagator;
 use self::state_layout::StateLayout;
-use self::words::{Results, Word};
+use self::words::Results;
 use self::work_items::WorkItems;
 use super::device::Device;
 use crate::engine::factors::smallest_nonzero;
@@ -226,9 +227,13 @@ trait Executor: Send {
         variant: Variant,
     ) -> Result<(), RunError>;
 
-    /// Waits for the end of the last run. Returns P(e) and then the message words of the range
-    /// that holds the unnormalised posteriors, see [`WorkItems::posteriors`].
-    fn unnormalised(&mut self, program: &Program) -> Result<(Word, Vec<Word>), RunError>;
+    /// Makes a raised run with the evidence of the last run, and waits for it. Returns what the
+    /// last and the raised run computed. All results of the last run must have been read.
+    fn raise(
+        &mut self,
+        program: &Program,
+        has_evidence: bool,
+    ) -> Result<[Unnormalised<'_>; 2], RunError>;
 
     /// The results of the last run: the posteriors of all variables and P(e).
     fn results(&self) -> Results<'_>;

@@ -142,11 +142,8 @@ impl<E: Executor> PersistentPropagator<E> {
         if self.program.has_tiny_entries || self.bound.has_tiny_weight(evidence) {
             return Err(RunError::OutOfRange);
         }
-        let lower = self.executor.unnormalised(&self.program)?;
-        self.executor.start(&self.program, !evidence.is_empty(), Variant::Raised)?;
-        let upper = self.executor.unnormalised(&self.program)?;
-        self.executor.finish_reading();
-        interval::check(&self.program.items, &lower, &upper)
+        let [lower, upper] = self.executor.raise(&self.program, !evidence.is_empty())?;
+        interval::check(&self.program.items, lower, upper)
     }
 
     /// Calls `poll` until it returns a value. Every [`ATTEMPTS_PER_CHECK`] attempts, asks the

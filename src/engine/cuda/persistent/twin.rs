@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
 
-use super::interval::raise;
+use super::interval::{Unnormalised, raise};
 use super::schedule::Schedule;
 use super::tables::PEAK;
 use super::words::{MAX_EPOCH, Results, Word};
@@ -27,6 +27,8 @@ pub(super) struct Twin {
     parity: bool,
     /// Whether the current run raises every sum.
     raises: bool,
+    /// The unnormalised posteriors of the run before the last raised run.
+    ordinary: Vec<Word>,
 }
 
 /// The inputs of a work item, as its records read them.
@@ -64,6 +66,7 @@ impl Twin {
             epoch: 0,
             parity: false,
             raises: false,
+            ordinary: vec![],
         }
     }
 
@@ -259,9 +262,20 @@ impl Executor for Twin {
         Ok(())
     }
 
-    fn unnormalised(&mut self, program: &Program) -> Result<(Word, Vec<Word>), RunError> {
-        let p_evidence = self.results().p_evidence().unwrap_or_default();
-        Ok((p_evidence, self.messages[program.items.posterior_words()].to_vec()))
+    fn raise(
+        &mut self,
+        program: &Program,
+        has_evidence: bool,
+    ) -> Result<[Unnormalised<'_>; 2], RunError> {
+        let posteriors = ..program.items.posterior_words;
+        let p_evidence = |twin: &Self| twin.results().p_evidence().unwrap_or_default();
+        let p_ordinary = p_evidence(self);
+        self.ordinary = self.messages[posteriors].to_vec();
+        self.start(program, has_evidence, Variant::Raised)?;
+        Ok([
+            Unnormalised { p_evidence: p_ordinary, posteriors: &self.ordinary },
+            Unnormalised { p_evidence: p_evidence(self), posteriors: &self.messages[posteriors] },
+        ])
     }
 
     fn results(&self) -> Results<'_> {

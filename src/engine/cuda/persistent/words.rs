@@ -3,6 +3,8 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use bytemuck::{Pod, Zeroable};
+
 /// Number of bits of the epoch in a word. The kernel has the same constant.
 pub(super) const EPOCH_BITS: u32 = 12;
 
@@ -15,7 +17,8 @@ pub(super) const MAX_EPOCH: u32 = (1 << EPOCH_BITS) - 1;
 pub(super) const MAX_POWER: f64 = 524_000.0;
 
 /// A number, the exponent of its power of two, and the epoch of the word.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(transparent)]
 pub(super) struct Word(pub u64);
 
 impl Word {
@@ -35,6 +38,13 @@ impl Word {
     #[inline]
     fn power(self) -> i32 {
         (self.0 >> 32) as i32 >> EPOCH_BITS
+    }
+
+    /// Whether `other` holds the same value and power, in whatever epoch. The same number may also
+    /// be written with another power.
+    #[inline]
+    pub fn is_same(self, other: Self) -> bool {
+        (self.0 ^ other.0) & !(u64::from(MAX_EPOCH) << 32) == 0
     }
 
     /// The largest e for which 2^e is at most the number; `None` for zero. A subnormal number

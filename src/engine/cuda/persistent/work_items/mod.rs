@@ -164,6 +164,8 @@ pub(super) struct WorkItems {
     /// For each variable with a posterior that is not always zero, the words of the unnormalised
     /// posterior among those of all messages.
     pub posteriors: Vec<Range<usize>>,
+    /// Number of words of all messages up to the end of the last unnormalised posterior.
+    pub posterior_words: usize,
 }
 
 /// Where the results of all operations are stored.
@@ -182,25 +184,27 @@ struct ResultIndices {
 impl ResultIndices {
     /// The indices of the results of all `operations`. `None` if an index does not fit into a word.
     fn new(operations: &Operations, sparsity: &Sparsity) -> Option<Self> {
-        let (mut first, mut messages, mut is_possible) = (Vec::new(), 0, false);
-        let mut posteriors = Vec::new();
-        for (operation, sparsity) in operations.all.iter().zip(&sparsity.operations) {
-            first.push(messages);
-            if operation.result == Role::PEvidence {
-                is_possible = !sparsity.rows.is_empty();
-            } else {
-                let words = messages..messages + sparsity.rows.len();
-                if matches!(operation.result, Role::Posterior(_)) && !words.is_empty() {
-                    posteriors.push(words);
-                }
-                messages += sparsity.rows.len().next_multiple_of(MESSAGE_ALIGNMENT);
-            }
-        }
+        let all = &operations.all;
+        let (mut first, mut messages) = (vec![0; all.len()], 0);
+        let mut store = |index: usize| {
+            let rows = sparsity.operations[index].rows.len();
+            first[index] = messages;
+            messages += rows.next_multiple_of(MESSAGE_ALIGNMENT);
+            first[index]..first[index] + rows
+        };
+        // Unnormalised posteriors come first, so that they can be copied together.
+        let with_role = |is_wanted: fn(Role) -> bool| {
+            (0..all.len()).filter(move |index| is_wanted(all[*index].result))
+        };
+        let posteriors = with_role(|role| matches!(role, Role::Posterior(_))).map(&mut store);
+        let posteriors: Vec<_> = posteriors.filter(|words| !words.is_empty()).collect();
+        with_role(|role| role == Role::Message).for_each(|index| _ = store(index));
+        let mut of_p_evidence = with_role(|role| role == Role::PEvidence);
+        let is_possible = of_p_evidence.any(|index| !sparsity.operations[index].rows.is_empty());
         to_word(messages)?;
         let indices = |(index, operation): (usize, &Operation)| {
             let mut rows = vec![NOT_COMPUTED; operation.rows.entries()];
-            let first = if operation.result == Role::PEvidence { 0 } else { first[index] as u32 };
-            for (&row, at) in sparsity.operations[index].rows.iter().zip(first..) {
+            for (&row, at) in sparsity.operations[index].rows.iter().zip(first[index] as u32..) {
                 rows[row as usize] = at;
             }
             rows
@@ -249,6 +253,7 @@ impl WorkItems {
             reports: vec![],
             result_words: 0,
             is_possible: results.is_possible,
+            posterior_words: results.posteriors.last().map_or(0, |words| words.end),
             posteriors: results.posteriors,
         };
         for of_operation in built {
@@ -271,12 +276,6 @@ impl WorkItems {
     /// Number of words of all records.
     pub fn record_words(&self) -> usize {
         self.records.iter().map(Vec::len).sum()
-    }
-
-    /// The range of words that holds all unnormalised posteriors.
-    pub fn posterior_words(&self) -> Range<usize> {
-        let start = self.posteriors.iter().map(|words| words.start).min().unwrap_or(0);
-        start..self.posteriors.iter().map(|words| words.end).max().unwrap_or(0)
     }
 
     /// Number of work items.
