@@ -857,6 +857,6 @@ propagate_timestamped(PARAMETERS)
 extern "C" __global__ void propagate_empty(PARAMETERS)
 {
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-        store(p_evidence, pack_word(0.0f, 0, epoch));
+        store_to_host(p_evidence, pack_word(0.0f, 0, epoch));
     }
 }

@@ -3,12 +3,13 @@
 // A record is a multiple of four words long. Its parts follow each other in this order:
 //
 //   header   RecordHeader, below.
-//   sources  what to load into each word of the staging buffer, in chunks of 32 words: first the
-//            chunks of messages, then those of findings. The low SOURCE_BITS bits are an index: of
-//            an entry in the array of all messages, or of a weight in the evidence. The bits above
-//            are the number of the message among the factors. All 32 words of a chunk belong to
-//            one message. Entries that are never computed, and words that pad a message, have the
-//            index NO_SOURCE; they are zero.
+//   sources  what to load into each word of the staging buffer. The sources are in chunks of 32:
+//            first the chunks that load entries of messages, then the chunks that load weights of
+//            findings. The low SOURCE_BITS bits of a source are an index: of an entry in the array
+//            of all messages, or of a weight in the evidence. The bits above are the number of the
+//            message among the factors. All 32 sources of a chunk belong to one message. A source
+//            of an entry that is never computed, or that pads a message, has the index NO_SOURCE;
+//            its word becomes zero.
 //   list     only if dense: for each entry of a row, and each pair of factors, two addresses.
 //   rows     for each row of all passes, the index of its result in the array of all messages (~0:
 //            the row is not computed). Then, only if dense, for each pair and each row two
@@ -31,14 +32,15 @@
 // Example: the message over a variable B with 2 states from a clique over A and B with the factor
 // P(B|A), after the message m over A has come in. It is a dense work item of 2 rows, for B = 0 and
 // 1, each with 2 entries, for A = 0 and 1. One pass of 32 threads computes both rows in one step,
-// with two lanes per row. The pass has 16 rows, of which 14 are unused.
+// with two lanes per row. The pass has room for 16 rows; the last 14 do not exist.
 //
 //   sources  the indices of m(0) and m(1), then 30 words of padding. The staging buffer becomes
 //            1, m(0), m(1), 0, ..., 0, so m begins at address 4.
 //   list     for A = 0 the addresses 0 and 0, for A = 1 the addresses 4 and 0; two words of padding
 //   rows     the indices of the results for B = 0 and 1, then 14 times ~0; the addresses 4 and 0
-//            for both rows, then 14 unused words
-//   stream   P(B=0|A=0), P(B=0|A=1), P(B=1|A=0), P(B=1|A=1), then 28 unused words
+//            for both rows, then 14 words that are not read
+//   stream   P(B=0|A=0), P(B=0|A=1), P(B=1|A=0), P(B=1|A=1), then 28 words that
+//            are not read
 //
 // Thread 2 b + a multiplies P(B=b|A=a) by m(a), which is at address 4 + 4 a, and by the one at
 // address 0 + 0, because m is the only factor of its pair. Then the lanes of row b add up.

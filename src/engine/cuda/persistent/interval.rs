@@ -127,9 +127,7 @@ fn share_added(lower: &[Word], upper: &[Word]) -> f64 {
     }
     let exponents = lower.iter().chain(upper).filter_map(|word| word.exponent());
     let largest = exponents.max().unwrap_or(0);
-    let number = |word: &Word| {
-        word.parts().map_or(0.0, |(mantissa, exponent)| mantissa.scale(exponent - largest))
-    };
+    let number = |word: &Word| word.relative_to(largest);
     let added = lower.iter().zip(upper).map(|(a, b)| (number(b) - number(a)).abs());
     added.sum::<f64>() / lower.iter().map(number).sum::<f64>()
 }

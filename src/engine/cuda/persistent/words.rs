@@ -63,6 +63,17 @@ impl Word {
         Some((f64::from_bits(1023 << 52 | mantissa), self.exponent()?))
     }
 
+    /// The number divided by 2^`exponent`; zero if the quotient is below the smallest normal number
+    /// of double precision. `exponent` must be at least the exponent of the number.
+    #[inline]
+    pub fn relative_to(self, exponent: i32) -> f64 {
+        let field = self.exponent().map_or(0, |own| own - exponent + 1023);
+        if field <= 0 {
+            return 0.0;
+        }
+        f64::from_bits((field as u64) << 52 | (self.0 & 0x007f_ffff) << 29)
+    }
+
     /// The number, which must not be zero, with exponent `e` in place of its own; zero if `e` is
     /// too small.
     #[cfg(test)]
@@ -143,8 +154,13 @@ mod tests {
             assert_eq!(mantissa.scale(exponent - power) as f32, value);
             assert_eq!(word.with_exponent(3), (mantissa * 8.0) as f32);
             assert_eq!(word.with_exponent(-127), 0.0);
+            assert_eq!(word.relative_to(exponent + 3), mantissa / 8.0);
+            assert_eq!(word.relative_to(exponent + 1023), 0.0);
+            assert!(word.is_same(Word::new(value, power, 1)));
+            assert!(!word.is_same(Word::new(value, power + 1, 4095)));
         }
         assert!(Word::new(0.0, 7, 1).parts().is_none());
+        assert_eq!(Word::new(0.0, 7, 1).relative_to(0), 0.0);
         assert!(Word::new(1e-40, 7, 1).parts().is_none());
     }
 
