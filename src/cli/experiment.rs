@@ -150,8 +150,8 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 /// Fails if `folder` has a file that may come from an earlier run of the experiment called `name`.
-/// Only the end of a run shows which files it writes, so this looks for every file that it might
-/// write.
+/// Only the end of a run shows which files the run writes, so this function looks for every file
+/// that the run might write.
 fn refuse_to_replace(folder: &Path, name: &str) -> Result<(), String> {
     let in_folder = |error: std::io::Error| format!("{}: {error}", folder.display());
     let is_of_experiment = |file: &str| {

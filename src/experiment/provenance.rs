@@ -105,7 +105,7 @@ impl Gpu {
     fn this() -> Option<Self> {
         let card = crate::engine::cuda::gpu_info()?;
         let query = "driver_version,clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem";
-        // The CUDA library does not report these, but the driver's command-line tool does.
+        // The CUDA library does not report these values, but the driver's command-line tool does.
         let output = Command::new("nvidia-smi")
             .args(["--id=0", "--format=csv,noheader", &format!("--query-gpu={query}")])
             .output();

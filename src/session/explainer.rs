@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_an_answer() {
+    fn a_panic_is_answered_with_an_error() {
         let mut explainer = Explainer::new(|| {});
         explainer.ask(question(10_000));
         assert!(explainer.wait().unwrap().1.is_err());

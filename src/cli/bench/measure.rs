@@ -242,7 +242,7 @@ fn one_at_a_time(
 ///
 /// # Errors
 /// If there are posteriors in one answer only, or the answers are different errors.
-pub fn deviation(
+fn deviation(
     one: &Result<Posteriors, RunError>,
     other: &Result<Posteriors, RunError>,
 ) -> Result<f64, String> {
@@ -252,6 +252,6 @@ pub fn deviation(
             Ok(pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max))
         }
         (Err(one), Err(other)) if one == other => Ok(0.0),
-        _ => Err("a case is possible in the batch and impossible alone, or the reverse".to_owned()),
+        _ => Err("a case has another outcome in the batch than alone".to_owned()),
     }
 }

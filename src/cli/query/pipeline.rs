@@ -13,8 +13,9 @@ use cliquescope::cancel::CancelToken;
 /// slowest stage is busy as long as one block waits.
 const WAITING: usize = 1;
 
-/// How often to check for cancellation while no block comes, for example from a terminal.
-const PATIENCE: Duration = Duration::from_millis(50);
+/// Time between two checks for cancellation while no block comes, for example from a terminal. With
+/// a longer time, cancelling would seem slow.
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Passes blocks through three stages, in order, with at most five blocks in memory.
 ///
@@ -51,7 +52,7 @@ pub fn run<A: Send + 'static, B: Send + 'static, W: Send + 'static>(
         writer
     });
     while !cancel.is_cancelled() {
-        let block = match to_compute.recv_timeout(PATIENCE) {
+        let block = match to_compute.recv_timeout(CHECK_INTERVAL) {
             Ok(block) => block,
             Err(RecvTimeoutError::Timeout) => continue,
             Err(RecvTimeoutError::Disconnected) => {

@@ -27,8 +27,9 @@ pub struct Report {
 }
 
 impl Report {
-    /// A report on the cases in `file`. The progress is shown if standard error is a terminal, and
-    /// the answers do not go to the terminal. `is_file_written` says that they go to a file.
+    /// A report on the cases in `file`; `None` if the cases are not from a file. The progress is
+    /// shown only for a file, and only if standard error is a terminal and the answers do not go to
+    /// a terminal. `is_file_written` says that the answers go to a file.
     pub fn new(file: Option<&str>, is_file_written: bool) -> Self {
         let is_shown = std::io::stderr().is_terminal()
             && file.is_some()

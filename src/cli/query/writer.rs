@@ -26,6 +26,7 @@ pub struct AnswerWriter {
     pub cases: usize,
     /// Number of bytes that were written.
     bytes: u64,
+    /// Whether the header was prepared or written.
     has_begun: bool,
     /// Why no more can be written; empty if the reader of standard output has gone.
     failure: Option<String>,
@@ -89,6 +90,7 @@ impl AnswerWriter {
         self.failure.take().filter(|failure| !failure.is_empty()).map_or(Ok(()), Err)
     }
 
+    /// Prepares the header, once.
     fn begin(&mut self) {
         if !std::mem::replace(&mut self.has_begun, true) {
             self.text.push_str(&self.formatter.header);

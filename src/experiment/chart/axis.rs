@@ -69,7 +69,7 @@ impl<'a> AxisRange<'a> {
             }
             Scale::Log => {
                 let Some((low, high)) = extremes else { return Self::new(axis, 0.0, 1.0) };
-                // 6% of the range, but at least a factor of 1.15.
+                // Keeps dots away from the ends: 6% of the range, but at least a factor of 1.15.
                 let margin = (0.06 * (high - low)).max(1.15_f64.log10());
                 Self::new(axis, low - margin, high + margin)
             }

@@ -52,7 +52,7 @@ fn networks_measured_before_an_interruption_are_kept_and_not_measured_again() {
     let cancel = CancelToken::new();
     let stop = cancel.clone();
     let interrupted = Progress::new(cancel.clone()).with_listener(move |status| {
-        // In the second network, after its first tree.
+        // Stops in the second network, after its first tree.
         if status.step.starts_with("cancer, auto") {
             stop.cancel();
         }

@@ -136,8 +136,8 @@ fn entries(row: &TreeTimes, engine: &str) -> f64 {
     row.work.entries(on_gpu(engine))
 }
 
-/// Equation 6 fitted to the times of engine number `index` on the original trees, or on all trees
-/// if fewer than two original trees were measured.
+/// Equation 6 fitted to the times of engine number `index`, called `engine`, on the original trees,
+/// or on all trees if fewer than two original trees were measured.
 fn fit(rows: &[TreeTimes], index: usize, engine: &str) -> Option<Fit> {
     let points = |only_original: bool| {
         let rows = rows.iter().filter(|row| row.merged.is_none() || !only_original);
@@ -202,7 +202,7 @@ fn notes(record: &mut Record, trees: &[NamedTree], rows: &[TreeTimes], engine: &
 fn sizes_panel(network: &str, rows: &[TreeTimes]) -> Panel {
     let original = rows.iter().find(|row| row.network == network && row.merged.is_none());
     let line = |label: &str, rule: MergeRule, size: fn(&TreeTimes) -> f64| {
-        // A tree of one clique has no messages.
+        // A tree of one clique has no messages: at least 1 avoids a division by zero.
         let original_size = original.map_or(1.0, size).max(1.0);
         let rows = rows.iter().filter(|row| row.is_on_curve(network, rule));
         let points = rows.map(|row| (row.threshold() as f64, size(row) / original_size));

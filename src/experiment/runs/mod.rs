@@ -36,8 +36,8 @@ fn labelled_dots(
     series
 }
 
-/// A series with a bar for each category that has a value; `values` is in the order of the
-/// categories.
+/// A series with a bar, in stack number `stack`, for each category that has a value; `values` is in
+/// the order of the categories.
 fn bars(
     label: impl Into<String>,
     origin: Origin,
