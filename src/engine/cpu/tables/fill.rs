@@ -13,10 +13,11 @@
 //! consecutive. The start of a factor depends only on the run, and the offset only on the position
 //! in the run. Runs need not be the rows along which messages are passed.
 //!
-//! [`RunSource`](super::multiply::RunSource) lists the ways to read a factor. If all its offsets are zero, a run reads a single
-//! number. If they are 0, 1, 2, ..., a run reads consecutive values in place. Any other factor is
-//! first copied into an order in which the values of a run are consecutive. If the copy would be
-//! large or read only once, the values are gathered one at a time instead.
+//! [`RunSource`](super::multiply::RunSource) lists the ways to read a factor, and [`runs`] chooses
+//! among them. If all offsets of a factor are zero, a run reads a single number. If they are 0, 1,
+//! 2, ..., a run reads consecutive values in place. Any other factor is first copied into an order
+//! in which the values of a run are consecutive. If the copy would be large or read only once, the
+//! values are gathered one at a time instead.
 //!
 //! A reduced tree is often made for a single propagation, so making its tables should take no
 //! longer than reading them. Most tables are therefore written only once, with exponent zero. If
