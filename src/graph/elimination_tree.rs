@@ -205,12 +205,12 @@ impl EliminationTree {
         self.children[p] = children_of_p;
         self.children[v] = children_of_v;
 
-        let g = self.clusters[p].parent;
-        self.clusters[v].parent = g;
+        let grandparent = self.clusters[p].parent;
+        self.clusters[v].parent = grandparent;
         self.clusters[p].parent = v as u32;
-        if g != NONE {
-            let siblings = &mut self.children[g as usize];
-            let place = siblings.iter().position(|&c| c as usize == p).expect("a child of g");
+        if grandparent != NONE {
+            let siblings = &mut self.children[grandparent as usize];
+            let place = siblings.iter().position(|&c| c as usize == p).expect("p is its child");
             siblings[place] = v as u32;
         }
     }
@@ -236,7 +236,7 @@ impl EliminationTree {
         }
         remove(residue, p);
 
-        // The new cluster of p is the former one with v, without the vertices that are dropped.
+        // The new cluster of p is its former cluster with v, without the vertices that are dropped.
         let (mut size, mut log) = (self.clusters[p].size + 1, self.clusters[p].log + self.logs[v]);
         for (index, (former, word)) in former.iter().zip(&*residue).enumerate() {
             let mut dropped = former & !word;
@@ -255,8 +255,8 @@ impl EliminationTree {
         self.residues[p * words..][..words].copy_from_slice(&self.scratch);
     }
 
-    /// Computes what the cluster of `v` contributes to the total: its entries, or 0 if another
-    /// cluster contains it. If one does, a child's cluster does.
+    /// Computes what the cluster of `v` contributes to the [total](Self::total): 0 if another
+    /// cluster contains it. If any cluster contains it, the cluster of a child does.
     fn measure(&mut self, v: usize) -> u128 {
         let Cluster { size, log, .. } = self.clusters[v];
         let contains = |child: &u32| self.clusters[*child as usize].size == size + 1;
@@ -304,7 +304,7 @@ static FINE_POWERS: [u64; 64] = powers_of_two(64);
 
 /// 2 to the power of i / (64 * `denominator`) for i in 0..64, with 31 binary places.
 const fn powers_of_two(denominator: u128) -> [u64; 64] {
-    // The root of 2 of this degree, with 62 binary places, by bisection of each square root.
+    // The root of 2 of degree 64 * `denominator`, with 62 binary places, by repeated square roots.
     let mut root = 2_u128 << 62;
     let mut degree = 1;
     while degree < 64 * denominator {

@@ -148,11 +148,11 @@ fn span(cliques: &[Clique], holders: &[Vec<usize>], forest: &mut Forest) -> Vec<
 
 /// Finds cliques inside the tree whose links are at least as good as the links of a new clique.
 ///
-/// Let a clique inside contain variables K of the new clique and have no more entries. Then its
-/// links to the cliques that share only variables of K with the new clique are at least as good.
-/// So the new clique need not visit the holders of K: every clique that shares another variable is
-/// found through that variable. Without this, a variable that all of k cliques contain would take
-/// O(k^2) visits.
+/// Let a clique inside the tree contain variables K of the new clique, and have at most as many
+/// entries as the new clique. Then its links to the cliques that share only variables of K with the
+/// new clique are at least as good. So the new clique need not visit the holders of K: every clique
+/// that shares another variable is found through that variable. Without this rule, a variable that
+/// all of k cliques contain would take O(k^2) visits.
 struct Dominating<'a> {
     cliques: &'a [Clique],
     holders: &'a [Vec<usize>],

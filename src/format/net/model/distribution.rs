@@ -185,7 +185,7 @@ fn discrete(
         }
         ("Geometric", &[p]) => {
             let geometric = Geometric::new(p).map_err(|_| invalid())?;
-            // Hugin counts the failures before the first success, statrs all trials.
+            // Hugin counts the failures before the first success, and statrs counts all trials.
             Box::new(move |count| geometric.pmf(count + 1))
         }
         ("NegativeBinomial", &[r, 1.0]) if r > 0.0 => certain_zero(),

@@ -11,7 +11,8 @@ use crate::numbers::counted;
 /// recursion.
 const MAX_DEPTH: usize = 32;
 
-/// Maximum number of evaluation steps of all expressions of a file together: a few seconds.
+/// Maximum number of evaluation steps of all expressions of a file together. They take a few
+/// seconds.
 const MAX_STEPS: usize = 1 << 25;
 
 /// Maximum difference between a number and the value of the state that it matches, relative to that
