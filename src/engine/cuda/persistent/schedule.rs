@@ -195,8 +195,8 @@ impl Schedule {
         pieces
     }
 
-    /// Writes the records of `lists` to `out`, as the kernel reads them. Each record gets the length
-    /// of the next one in its list, or zero at the end of the list.
+    /// Writes the records of `lists` to `out`, as the kernel reads them. Each record gets the
+    /// length of the next one in its list, or zero at the end of the list.
     pub fn write_records(&self, items: &WorkItems, lists: Range<usize>, out: &mut [u32]) {
         let mut rest = out;
         let lists: Vec<(&[usize], &mut [u32])> = lists

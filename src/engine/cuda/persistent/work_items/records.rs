@@ -79,7 +79,8 @@ impl DenseForm {
     }
 
     /// The number of rows of each record of the work item of `rows`. `staged`: the number of
-    /// sources. `class` returns the class of a row, if rows are in classes, which `classes` numbers.
+    /// sources. If rows are in classes, `class` returns the class of a row, and `classes` numbers
+    /// the classes.
     pub(super) fn rows_of_records(
         &self,
         rows: &[u32],
