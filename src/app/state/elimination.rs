@@ -65,7 +65,7 @@ impl HandElimination {
             cost(eliminate_in_order(&graph, &order, &never).expect("nothing cancels this"))
         });
         let costs = Heuristic::ALL.into_iter().map(cost_by).chain(known);
-        let best = costs.min_by_key(|cost| (cost.total, cost.fill_edges));
+        let best = costs.min_by_key(|cost| (cost.total, cost.largest, cost.fill_edges));
         Some(Self {
             serial: document.serial,
             done: StepwiseElimination::new(&graph),

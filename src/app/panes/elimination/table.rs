@@ -143,7 +143,8 @@ fn order(ui: &mut Ui, network: &Network, elimination: &HandElimination) {
         return;
     }
     ui.add_space(6.0);
-    ui.strong("Order so far");
+    let is_complete = elimination.done.is_complete();
+    ui.strong(if is_complete { "Your order" } else { "Your order so far" });
     for (index, step) in steps.iter().enumerate() {
         let names: Vec<&str> = step.cluster.iter().map(|&v| network[v].name()).collect();
         let clique = if step.is_maximal { "clique" } else { "in an earlier clique" };

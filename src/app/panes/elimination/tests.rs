@@ -66,6 +66,15 @@ fn a_good_order_is_as_good_as_the_best_known_one() {
 }
 
 #[test]
+fn of_orders_with_as_many_entries_the_one_with_the_smallest_largest_table_is_best() {
+    let model = model("child");
+    let elimination = HandElimination::begin(&model, &[&KnownOrders::shipped()]).unwrap();
+    let tree = model.compiled().unwrap().statistics();
+    assert_eq!(elimination.best.total, tree.total_clique_entries);
+    assert_eq!(elimination.best.largest, tree.max_clique_entries);
+}
+
+#[test]
 fn a_large_network_is_refused_with_the_reason() {
     let mut pane = EliminationPane::default();
     let model = model("pigs");
