@@ -228,8 +228,9 @@ impl EdgeShape {
 
 /// Whether `path` has sharper bends than a curve made of segments.
 fn has_corners(path: &[Pos2]) -> bool {
-    /// Cosine of the smallest angle of a corner: 30 degrees.
-    const CORNER: f32 = 0.866;
+    /// Cosine of the smallest angle of a corner: 45 degrees. An S curve bends by at most 33 degrees
+    /// between two of its segments, and the corners of a folded path are right angles.
+    const CORNER: f32 = 0.707;
     let steps = path.windows(2).map(|ends| ends[1] - ends[0]).filter(|step| step.length() > 0.1);
     let directions: Vec<Vec2> = steps.map(Vec2::normalized).collect();
     directions.windows(2).any(|pair| pair[0].dot(pair[1]) < CORNER)
@@ -275,6 +276,15 @@ mod tests {
         let edge = edge(&[pos2(0.0, 0.0), pos2(10.0, 0.0), pos2(10.0, 10.0)]);
         assert_eq!(edge.distance(pos2(5.0, 3.0)), 3.0);
         assert_eq!(edge.distance(pos2(13.0, 14.0)), 5.0);
+    }
+
+    #[test]
+    fn curves_have_no_corners_and_folded_paths_do() {
+        for width in [0.0, 5.0, 20.0, 53.0, 130.0, 1000.0] {
+            let curve = crate::app::layout::s_curve(pos2(0.0, 0.0), pos2(width, 18.0), Vec2::DOWN);
+            assert!(!has_corners(&curve), "a curve that goes {width} to the side");
+        }
+        assert!(has_corners(&[pos2(0.0, 0.0), pos2(0.0, 10.0), pos2(10.0, 10.0)]));
     }
 
     #[test]

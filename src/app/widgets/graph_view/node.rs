@@ -157,7 +157,8 @@ impl Node {
         }
         let radius = CornerRadius::same((7.0 * zoom).clamp(1.0, 12.0) as u8);
         if let Some(colour) = ring {
-            let gap = (3.5 * zoom).clamp(2.0, 5.0);
+            // The wide outline of a selected node does not cover the ring.
+            let gap = (3.5 * zoom).clamp(2.0, 5.0).max(outline.width + 2.0);
             let width = (1.8 * zoom).clamp(1.2, 2.5);
             let stroke = Stroke::new(width, *colour);
             let outer = radius + CornerRadius::same(gap as u8);
