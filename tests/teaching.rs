@@ -377,6 +377,95 @@ fn a_question_is_answered_before_the_answer_is_shown() {
 }
 
 #[test]
+fn going_back_restores_the_network_and_the_evidence_of_the_step() {
+    let mut harness = open("asia");
+    start_lesson(&mut harness, 0);
+    go_to_step(&mut harness, 6, 7);
+    assert_eq!(evidence(&harness).len(), 2);
+    let back_to = |harness: &mut Harness<'static, Workbench>, number: usize, count: usize| {
+        harness.key_press(Key::PageUp);
+        settle(harness);
+        harness.get_by_label(&format!("Step {number} of {count}"));
+    };
+    back_to(&mut harness, 5, 7);
+    assert!(harness.state().model().stepping.is_some());
+    back_to(&mut harness, 4, 7);
+    assert_eq!(evidence(&harness).len(), 2, "the task of this step is done");
+    assert!(harness.state().model().stepping.is_none());
+    back_to(&mut harness, 3, 7);
+    assert_eq!(evidence(&harness).len(), 1);
+    back_to(&mut harness, 2, 7);
+    back_to(&mut harness, 1, 7);
+    assert_eq!(evidence(&harness).len(), 0);
+    harness.get_by_label_contains("The probability of lung cancer, lung = yes, is 5.5%.");
+    go_to_step(&mut harness, 3, 7);
+    for number in ["5.5%", "48.9%"] {
+        assert!(harness.query_all_by_label(number).next().is_some(), "{number}");
+    }
+
+    let lesson = LESSONS.iter().position(|lesson| lesson.id == "elimination").expect("shipped");
+    start_lesson(&mut harness, lesson);
+    let title = |harness: &Harness<'_, Workbench>| {
+        harness.state().model().document.as_ref().map(|document| document.title())
+    };
+    go_to_step(&mut harness, 8, 8);
+    back_to(&mut harness, 7, 8);
+    assert_eq!(title(&harness).as_deref(), Some("child"));
+    back_to(&mut harness, 6, 8);
+    assert_eq!(title(&harness).as_deref(), Some("asia"));
+}
+
+#[test]
+fn a_step_that_opens_another_network_reports_no_mistakes() {
+    let mut harness = open("asia");
+    let lesson = LESSONS.iter().position(|lesson| lesson.id == "elimination").expect("shipped");
+    start_lesson(&mut harness, lesson);
+    go_to_step(&mut harness, 5, 8);
+    // The numbers in the text of this step.
+    let elimination = harness.state().model().hand_elimination().expect("begun");
+    let last = elimination.done.steps().last().expect("a variable is eliminated");
+    assert_eq!((last.fill_edges.len(), last.cluster.len(), last.entries), (4, 5, 32));
+    go_to_step(&mut harness, 7, 8);
+    harness.get_by_label("Show the answer").click();
+    harness.run_steps(3);
+    harness.get_by_label("Do it for me").click();
+    settle(&mut harness);
+    harness.get_by_label("Done");
+    assert!(harness.query_by_label_contains("The lesson has a mistake").is_none());
+}
+
+#[test]
+fn a_step_says_which_network_it_needs_if_another_one_is_open() {
+    let mut harness = open("asia");
+    start_lesson(&mut harness, 0);
+    let ctx = harness.ctx.clone();
+    let cancer = DocumentCommand::Open(NetworkSource::Named("cancer".to_owned()));
+    harness.state_mut().run_command(&ctx, cancer);
+    settle(&mut harness);
+    harness.get_by_label("This step needs the network asia, but cancer is open.");
+    assert!(harness.query_by_label_contains("mistake").is_none());
+    harness.key_press(Key::PageDown);
+    harness.run_steps(3);
+    harness.key_press(Key::PageUp);
+    settle(&mut harness);
+    assert!(harness.query_by_label_contains("This step needs the network").is_none());
+}
+
+#[test]
+fn the_state_to_click_is_framed_in_the_list_and_else_in_the_network() {
+    let mut harness = open("asia");
+    start_lesson(&mut harness, 0);
+    go_to_step(&mut harness, 2, 7);
+    let state = |harness: &Harness<'_, Workbench>| targets::find(&harness.ctx, "state");
+    let list = targets::find(&harness.ctx, "Variables").expect("the list");
+    assert!(list.contains_rect(state(&harness).expect("the state")));
+    harness.get_by_label("Collapse all").click();
+    harness.run_steps(4);
+    let network = targets::find(&harness.ctx, "Network").expect("the network");
+    assert!(network.contains_rect(state(&harness).expect("the state")));
+}
+
+#[test]
 fn a_lesson_file_can_be_opened_and_its_mistakes_are_shown() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("class.json");
@@ -470,7 +559,9 @@ fn the_lesson_about_the_gpu_plays_recorded_runs_on_scales_of_their_own() {
     go_to_step(&mut harness, 6, 8);
     harness.get_by_label("Show the answer").click();
     harness.run_steps(3);
-    harness.get_by_label_contains("We measured, recorded on ");
+    harness.get_by_label_contains(
+        "We found the interleaved layout faster on 0 of 8 networks (recorded on ",
+    );
     harness.get_by_label_contains("conjecture");
     go_to_step(&mut harness, 7, 8);
     harness.get_by_label("Recorded GPU runs").click();

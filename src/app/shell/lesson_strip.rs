@@ -26,7 +26,7 @@ const MAX_TEXT_WIDTH: f32 = 760.0;
 const COMPARISON_SHARE: f32 = 0.36;
 /// Distance of the frame's outer edge from its target in points: at most half of the space between
 /// widgets, so that the frame does not lie over a neighbour of the target.
-const FRAME_DISTANCE: f32 = 2.0;
+pub(super) const FRAME_DISTANCE: f32 = 2.0;
 
 /// Draws the strip of `course`, and a frame around the target of the current step.
 pub fn show(ui: &mut Ui, course: &Course, model: &Model, commands: &mut Commands) {
@@ -78,8 +78,7 @@ fn text(ui: &mut Ui, course: &Course, model: &Model, commands: &mut Commands) {
         ask(ui, question, course, model, commands);
     }
     if let Some(problem) = course.problem(model) {
-        let text = format!("This lesson has a mistake: {problem}.");
-        ui.label(RichText::new(text).color(Palette::of(ui).error));
+        ui.label(RichText::new(problem).color(Palette::of(ui).error));
     }
 }
 

@@ -11,6 +11,12 @@ use crate::app::state::model::Model;
 use crate::app::state::pane::Pane;
 use crate::app::widgets::targets;
 
+/// Margin of a pane in points.
+const MARGIN: i8 = 6;
+/// Distance of the frame of a lesson from the content of a pane, in points. Frame and distance are
+/// smaller than the margin together.
+const FRAME_ROOM: f32 = 2.0;
+
 /// Draws the panes of `layout`, or only the pane that fills the window.
 pub fn show(
     ui: &mut Ui,
@@ -51,9 +57,10 @@ fn maximised(ui: &mut Ui, pane: Pane, panes: &mut Panes, model: &Model, commands
 
 /// Draws the content of `pane`.
 fn draw(ui: &mut Ui, pane: Pane, panes: &mut Panes, model: &Model, commands: &mut Commands) {
-    let frame = Frame::central_panel(ui.style()).inner_margin(Margin::same(6));
+    let frame = Frame::central_panel(ui.style()).inner_margin(Margin::same(MARGIN));
     frame.show(ui, |ui| {
-        targets::mark_rect(ui, ui.max_rect(), pane.title());
+        // The frame of a lesson is in the margin of the pane, next to the content and not over it.
+        targets::mark_rect(ui, ui.max_rect().expand(FRAME_ROOM), pane.title());
         ui.set_min_size(ui.available_size());
         panes.show(ui, pane, model, commands);
     });
@@ -102,5 +109,16 @@ impl Behavior<Pane> for PaneArea<'_> {
 
     fn gap_width(&self, _: &egui::Style) -> f32 {
         4.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::shell::lesson_strip::FRAME_DISTANCE;
+
+    #[test]
+    fn the_frame_of_a_lesson_fits_into_the_margin_of_a_pane() {
+        assert!(FRAME_ROOM + FRAME_DISTANCE <= f32::from(MARGIN));
     }
 }

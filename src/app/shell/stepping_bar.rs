@@ -59,7 +59,7 @@ fn mode_choice(
     if document.and_then(Document::recorded_gpu_runs).is_some() {
         let recorded = ui.selectable_label(!along_plan && plays_recorded, "Recorded GPU runs");
         targets::mark(&recorded, "recorded runs");
-        let hint = "The recorded runs of gpu-paper and gpu side by side, each on its own scale";
+        let hint = "The recorded runs of gpu-paper and gpu together, each on its own time scale";
         if recorded.on_hover_text(hint).clicked() && !plays_recorded {
             commands.push(StepCommand::RecordedRuns);
         }

@@ -4,6 +4,12 @@ use std::collections::HashMap;
 
 use eframe::egui::{self, Id, Rect, Response, Ui};
 
+/// The row of a state in the list of variables.
+pub const STATE: &str = "state";
+/// The row of the same state in the network. Lessons point at it only if the list does not show the
+/// state: the rows of a network are so close that a frame touches their neighbours.
+pub const STATE_IN_NETWORK: &str = "state in the network";
+
 /// The rectangle of each target, and the frame in which it was drawn.
 type TargetRects = HashMap<&'static str, (Rect, u64)>;
 
@@ -29,6 +35,12 @@ fn insert(ctx: &egui::Context, rect: Rect, name: &'static str) {
 /// before.
 #[must_use]
 pub fn find(ctx: &egui::Context, name: &str) -> Option<Rect> {
+    let found = marked(ctx, name);
+    if name == STATE { found.or_else(|| marked(ctx, STATE_IN_NETWORK)) } else { found }
+}
+
+/// The rectangle marked as target `name` in this frame or in the one before.
+fn marked(ctx: &egui::Context, name: &str) -> Option<Rect> {
     let frame = ctx.cumulative_frame_nr();
     ctx.data_mut(|data| {
         let targets: &mut TargetRects = data.get_temp_mut_or_default(Id::new("lesson targets"));

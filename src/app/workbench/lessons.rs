@@ -7,8 +7,10 @@ use eframe::egui;
 
 use super::Workbench;
 use crate::app::state::cases;
-use crate::app::state::command::LessonCommand;
+use crate::app::state::command::{LessonCommand, StepCommand};
+use crate::app::state::evidence;
 use crate::app::state::lessons::{self, Action, Course, Lesson, LessonStep, UserWork};
+use crate::app::state::named_finding::NamedFinding;
 use crate::network::Evidence;
 
 impl Workbench {
@@ -21,6 +23,7 @@ impl Workbench {
             LessonCommand::Back => {
                 let Some(course) = &self.course else { return };
                 let step = course.step_index().saturating_sub(1);
+                self.restore_step(ctx, step);
                 self.enter_step(step);
             }
             LessonCommand::Predict(option) => self.answer(Some(option)),
@@ -100,6 +103,28 @@ impl Workbench {
             self.core.show_pane(pane);
         }
         self.core.model.maximised = pane.filter(|_| maximise);
+    }
+
+    /// Opens the network and enters the evidence with which the step with index `step` ended. Without
+    /// this, the numbers of the step would be those of a later step.
+    fn restore_step(&mut self, ctx: &egui::Context, step: usize) {
+        let Some(course) = &self.course else { return };
+        let (source, findings) = course.network_and_findings_at(step + 1);
+        let is_walk = |step: &LessonStep| step.action.as_ref().is_some_and(Action::is_walk);
+        let walks = course.lesson().steps[..=step].iter().any(is_walk);
+        let document = self.core.model.document.as_ref();
+        let open = document.filter(|document| course.has_network_at(step + 1, document));
+        let Some(document) = open else {
+            _ = self.begin_opening(source, findings);
+            return;
+        };
+        let evidence = NamedFinding::enter_all(&findings, document.network());
+        if let Some(evidence) = evidence.ok().filter(|evidence| *evidence != document.evidence) {
+            evidence::change(&mut self.core, &mut self.history, |current| *current = evidence);
+        }
+        if !walks && self.core.model.stepping.is_some() {
+            self.apply(ctx, StepCommand::End.into());
+        }
     }
 
     /// Does the task of the current step if it is not done, and goes to the next step, unless there

@@ -137,9 +137,17 @@ impl StateRow<'_> {
 
     /// Enters evidence when the row is clicked, opens the menu of the state, and lets all panes
     /// highlight the variable while the pointer is over the row.
-    pub fn respond(&self, ui: &Ui, response: &Response, commands: &mut Commands) {
+    ///
+    /// If the row is the one that a lesson points at, it is marked as `target`.
+    pub fn respond(
+        &self,
+        ui: &Ui,
+        response: &Response,
+        target: &'static str,
+        commands: &mut Commands,
+    ) {
         if self.model.pointed == Some((self.variable, self.state)) {
-            targets::mark(response, "state");
+            targets::mark(response, target);
         }
         if response.clicked() {
             let action = ClickAction::of(ui.input(|input| input.modifiers));

@@ -152,7 +152,7 @@ impl NetworkPane {
             let id = ui.id().with(("state", variable, index));
             let response = ui.interact(rect, id, Sense::click());
             row.name(&response, "Network");
-            row.respond(ui, &response, commands);
+            row.respond(ui, &response, targets::STATE_IN_NETWORK, commands);
             if response.hovered() || response.has_focus() {
                 is_over_state |= response.hovered();
                 let colour = ui.style().interact(&response).fg_stroke.color;

@@ -7,6 +7,7 @@ use crate::app::state::command::Commands;
 use crate::app::state::document::Document;
 use crate::app::state::model::Model;
 use crate::app::widgets::state_bar::{BarColours, RowLayout, faded};
+use crate::app::widgets::targets;
 use crate::network::VariableId;
 
 /// Height of a heading in points.
@@ -67,7 +68,7 @@ impl VariableRow<'_> {
         if self.takes_focus && state == 0 {
             response.request_focus();
         }
-        row.respond(ui, &response, commands);
+        row.respond(ui, &response, targets::STATE, commands);
         let response = response.on_hover_ui(|ui| row.hover_card(ui));
         let painter = ui.painter_at(rect);
         if response.hovered() || response.has_focus() {

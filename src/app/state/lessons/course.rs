@@ -20,7 +20,6 @@ use crate::app::state::named_finding::NamedFinding;
 use crate::app::state::pane::Pane;
 use crate::app::state::settings::Settings;
 use crate::format::NetworkSource;
-use crate::graph::CliqueId;
 use crate::network::{Finding, VariableId};
 
 /// The lesson that the user is taking.
@@ -119,7 +118,9 @@ impl Course {
     /// Stores the numbers that later steps compare with those of the current step. Call this when
     /// the posteriors are up to date.
     pub fn keep_numbers(&mut self, model: &Model) {
-        if self.open_question().is_none() && self.is_done(model) {
+        let document = model.document.as_ref();
+        let is_open = document.is_some_and(|document| self.has_network_at(self.step + 1, document));
+        if is_open && self.open_question().is_none() && self.is_done(model) {
             self.columns.update(&self.lesson, self.step, model);
         }
     }
@@ -131,16 +132,27 @@ impl Course {
         self.columns.comparison(&self.lesson, self.step).filter(|_| is_answered)
     }
 
-    /// Why the current step cannot be taken with the open network, if it cannot.
+    /// Why the current step cannot be taken with the open network, if it cannot, as a sentence.
     pub fn problem(&self, model: &Model) -> Option<String> {
-        check::problem(self.step(), model.document.as_ref()?.network())
+        let document = model.document.as_ref()?;
+        let steps = self.step..=self.step + 1;
+        let mut names = steps.map(|step| self.lesson.network_at(step));
+        if !names.any(|name| progress::is_open(name, document)) {
+            let needed = progress::title(self.lesson.network_at(self.step));
+            let open = document.title();
+            return Some(format!("This step needs the network {needed}, but {open} is open."));
+        }
+        let mistake = check::problem(self.step(), document.network())?;
+        Some(format!("This lesson has a mistake: {mistake}."))
     }
 
-    /// All mistakes in the steps that are taken with the open network, if the lesson opened it.
+    /// All mistakes in the steps that are taken with the open network. None if the lesson does not
+    /// use this network: the user may open another one during a lesson.
     pub fn problems(&self, model: &Model) -> Vec<String> {
         let Some(document) = &model.document else { return Vec::new() };
-        let name = self.lesson.network_at(self.step);
-        check::problems(&self.lesson, name, document.network())
+        let mut names = (0..=self.lesson.steps.len()).map(|step| self.lesson.network_at(step));
+        let name = names.find(|name| progress::is_open(name, document));
+        name.map_or_else(Vec::new, |name| check::problems(&self.lesson, name, document.network()))
     }
 
     /// The variable and the state that the current step asks the user to observe. `None` if the
@@ -153,6 +165,11 @@ impl Course {
     /// `text` of the lesson, with numbers of the open network filled in.
     pub fn filled_in(&self, text: &str, model: &Model) -> String {
         numbers::filled_in(text, model)
+    }
+
+    /// Whether the network is open that is open when the step with index `step` starts.
+    pub fn has_network_at(&self, step: usize, document: &Document) -> bool {
+        progress::is_open(self.lesson.network_at(step), document)
     }
 
     /// The network that is open when the step with index `step` starts, and the findings entered
@@ -186,7 +203,11 @@ impl Course {
             }
             Action::FillEdges => ViewCommand::ShowFillEdges(true).into(),
             Action::SelectClique => {
-                ViewCommand::Select(Some(Item::Clique(CliqueId::new(0)))).into()
+                // Not the root, because a later step of a lesson may show how the root is marked.
+                let tree = model.compiled()?.tree();
+                let mut cliques = tree.clique_ids();
+                let other = cliques.find(|&clique| clique != tree.root()).unwrap_or(tree.root());
+                ViewCommand::Select(Some(Item::Clique(other))).into()
             }
             Action::SelectLargest => {
                 let largest = progress::largest_clique(model.compiled()?.tree());

@@ -1,6 +1,7 @@
 //! Whether the task of a step is done.
 
 use super::script::Action;
+use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
 use crate::app::state::stepping::SteppingMode;
@@ -13,6 +14,16 @@ pub(super) fn largest_clique(tree: &JunctionTree) -> CliqueId {
     tree.clique_ids().max_by_key(by_size).expect("a tree has a clique")
 }
 
+/// The title of the network that a lesson calls `name`.
+pub(super) fn title(name: &str) -> String {
+    NetworkOrigin::File(name.into()).title()
+}
+
+/// Whether `document` is the network that a lesson calls `name`.
+pub(super) fn is_open(name: &str, document: &Document) -> bool {
+    document.title() == title(name)
+}
+
 /// Whether the task `action` of a step is done. Never done while no network is open.
 pub(super) fn is_done(action: &Action, model: &Model) -> bool {
     let Some(document) = &model.document else { return false };
@@ -21,10 +32,7 @@ pub(super) fn is_done(action: &Action, model: &Model) -> bool {
         _ => None,
     };
     match action {
-        Action::Open(name) => {
-            let wanted = NetworkOrigin::File(name.into()).title();
-            document.title() == wanted && document.result.is_some()
-        }
+        Action::Open(name) => is_open(name, document) && document.result.is_some(),
         Action::Observe(variable, state) => {
             let network = document.network();
             network

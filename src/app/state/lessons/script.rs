@@ -151,6 +151,14 @@ pub enum Action {
     RecordedRuns,
 }
 
+impl Action {
+    /// Whether the learner steps through the messages after this task.
+    #[must_use]
+    pub fn is_walk(&self) -> bool {
+        matches!(self, Self::Walk | Self::WalkToEnd | Self::SlowMotion | Self::RecordedRuns)
+    }
+}
+
 /// Reads the title of a pane.
 fn pane_by_title<'de, D: Deserializer<'de>>(title: D) -> Result<Option<Pane>, D::Error> {
     let title = String::deserialize(title)?;
