@@ -26,7 +26,7 @@ use super::output;
 /// NAME-about.csv into a folder. The times of engines that cannot run on this machine come from a
 /// recording that is part of the program, and are marked.
 ///
-/// table1  junction trees and times, next to those of the paper
+/// table1  junction trees and times, next to the paper's
 /// fig4    histograms of separator sizes
 /// fig5    time by threads per block
 /// fig6    speed-up by mean separator size

@@ -2,7 +2,7 @@
 //!
 //! A message over a small separator has little parallel work. Merging the two cliques next to the
 //! separator removes the message, at the price of a larger table. Section 5 of Zheng, Mengshoel and
-//! Chong names this as future work. Equation numbers in this file are those of that paper.
+//! Chong names this as future work. Equation numbers in this file refer to that paper.
 
 use crate::graph::{
     Clique, CliqueId, JunctionTree, MoralGraph, Separator, SeparatorId, table_entries,

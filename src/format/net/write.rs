@@ -28,6 +28,9 @@ const RESERVED: [&str; 13] = [
 ];
 
 /// The content of a NET file with `network`.
+///
+/// # Errors
+/// None: NET can hold every Bayesian network.
 pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     let names = names(network);
     let mut text = String::new();
