@@ -354,8 +354,8 @@ fn send_entries(
 
 /// Fills `down`, the message from the parent, from the parent's `belief` and this clique's
 /// `unmasked`. `None` means that `unmasked` is one everywhere. No entry of `down` other than zero
-/// is below two to the power of `known_min` before `down` is rescaled, if that is known. Returns the
-/// bounds of `down`; `None` if it is zero everywhere, or beyond the range of f64.
+/// is below two to the power of `known_min` before `down` is rescaled, if that is known. Returns
+/// the bounds of `down`; `None` if it is zero everywhere, or beyond the range of f64.
 pub fn receive(
     node: &Node,
     belief: &[f64],
