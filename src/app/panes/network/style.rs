@@ -180,8 +180,8 @@ impl<'a> NetworkStyle<'a> {
         }
     }
 
-    /// The fill of a box, and its fill while it is too small for text. A colour that the file gives
-    /// only tints both fills, so that text stays legible.
+    /// The fill of a box, and its fill at a zoom at which boxes are too small for text. A colour
+    /// that the file gives only tints both fills, so that text stays legible.
     fn fills(&self, id: VariableId) -> (Color32, Color32) {
         match self.document.network().annotations().of(id).colour {
             Some([red, green, blue]) => {

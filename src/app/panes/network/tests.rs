@@ -1,7 +1,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use eframe::egui::Pos2;
+use eframe::egui::{Pos2, Rect};
 use egui_kittest::kittest::Queryable as _;
 
 use super::picture::Picture;
@@ -74,6 +74,20 @@ fn layout_and_colours_of_the_file_are_used_and_its_layout_can_be_switched_off() 
     harness.get_by_label("Layout of the file").click();
     harness.run();
     assert!(pane.borrow().shown.as_ref().unwrap().from_file);
+}
+
+#[test]
+fn networks_fill_their_pane_in_both_directions() {
+    // The aspect ratio of the pane in a window of 1280 by 800 points.
+    const ASPECT: f32 = 1.5;
+    for name in ["barley", "mildew", "water", "insurance", "alarm", "child"] {
+        let network = format::open(name).unwrap().network;
+        let nodes = picture(&network, None, Some(ASPECT)).nodes;
+        let boxes = nodes.iter().map(|node| Rect::from_center_size(node.centre, node.size));
+        let size = boxes.reduce(Rect::union).unwrap().size();
+        let aspect = size.x / size.y;
+        assert!((0.8 * ASPECT..ASPECT / 0.7).contains(&aspect), "{name}: {aspect}");
+    }
 }
 
 #[test]

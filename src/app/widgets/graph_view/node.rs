@@ -36,6 +36,10 @@ const CHART_TITLE_SIZE: f32 = 11.0;
 /// room for the title.
 const MIN_CHART_ZOOM: f32 = 0.6;
 
+/// Zoom below which all nodes have the fill for small nodes. At this zoom, hardly any node has room
+/// for text.
+const SMALL_ZOOM: f32 = 0.15;
+
 /// Height of a line of text as a multiple of the font size.
 const LINE_HEIGHT: f32 = 1.25;
 
@@ -60,7 +64,7 @@ pub struct NodeText {
 pub struct NodeStyle {
     /// Background.
     pub fill: Color32,
-    /// Background of a node that is too small for text; [`fill`](Self::fill) if `None`.
+    /// Background at a zoom at which nodes are too small for text; [`fill`](Self::fill) if `None`.
     pub small_fill: Option<Color32>,
     /// Text colour.
     pub ink: Color32,
@@ -150,7 +154,7 @@ impl Node {
     /// Adds the box with its outline and, for the root of a tree, the ring.
     fn background(&self, rect: Rect, zoom: f32, shapes: &mut Vec<Shape>) {
         let NodeStyle { fill, outline, ring, .. } = &self.style;
-        let fill = self.style.small_fill.as_ref().filter(|_| !can_hold_text(rect)).unwrap_or(fill);
+        let fill = self.style.small_fill.as_ref().filter(|_| zoom < SMALL_ZOOM).unwrap_or(fill);
         if rect.height() < MIN_ROUNDED_HEIGHT && outline.width < 1.5 && ring.is_none() {
             shapes.push(Shape::rect_filled(rect, CornerRadius::ZERO, *fill));
             return;
