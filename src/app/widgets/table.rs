@@ -72,7 +72,7 @@ impl<C: Copy + PartialEq> Sort<C> {
 }
 
 /// The header of a column that a table can be sorted by.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Header<C> {
     column: C,
     align: Align,
@@ -95,6 +95,12 @@ impl<C: Copy> Header<C> {
     #[must_use]
     pub const fn number(column: C, title: &'static str, hint: &'static str) -> Self {
         Self { column, align: Align::RIGHT, title, hint, largest_first: true }
+    }
+
+    /// The column that a click sorts by.
+    #[must_use]
+    pub const fn column(&self) -> C {
+        self.column
     }
 
     /// The same header, but the first click sorts smallest first.

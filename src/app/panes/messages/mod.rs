@@ -1,59 +1,26 @@
 //! The messages of a propagation as a table.
 
+mod columns;
 mod list;
 
 use std::sync::Arc;
 
 use eframe::egui::{DragValue, Id, ScrollArea, Ui};
-use egui_extras::{Column, TableBody, TableBuilder};
+use egui_extras::{TableBody, TableBuilder};
 
 use crate::app::panes::common::{FinishedRun, LIVE_INTERVAL, TracedMessages, choose_messages};
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
 use crate::app::widgets::naming;
-use crate::app::widgets::table::{self, Cursor, Header, Row, cell, number};
+use crate::app::widgets::table::{self, Cursor, Row, cell, number};
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace, Phase};
+use columns::ShownColumns;
 use list::{MessageList, MessageRow, Query, SortBy, list};
 
-/// The headers of all columns.
-const HEADERS: [Header<SortBy>; 12] = [
-    Header::text(SortBy::Order, "#", "Number of the message in the plan"),
-    Header::text(SortBy::Phase, "Phase", "Toward the root or away from it"),
-    Header::text(SortBy::From, "From", "The clique that is marginalised"),
-    Header::text(SortBy::To, "To", "The clique that is multiplied"),
-    Header::number(SortBy::Separator, "Separator", "Entries of the separator's table"),
-    Header::number(
-        SortBy::Touched,
-        "Touched",
-        "Entries of both cliques' tables, as the paper counts",
-    ),
-    Header::number(
-        SortBy::Processed,
-        "Processed",
-        "Table entries that the engine went through, without those that are always zero; - if the \
-         engine does not count them",
-    ),
-    Header::number(SortBy::Start, "Start", "Since the start of the propagation").smallest_first(),
-    Header::number(
-        SortBy::Duration,
-        "Duration",
-        "From reading the sender to writing the receiver. ≈ marks short messages that were timed \
-         together; the common time is divided by forecast cost.",
-    ),
-    Header::number(
-        SortBy::PerTouched,
-        "Per touched",
-        "Time per entry touched, as the paper counts",
-    ),
-    Header::number(
-        SortBy::PerProcessed,
-        "Per processed",
-        "Time per entry that the engine went through",
-    ),
-    Header::number(SortBy::Share, "Share", "Share of the sum over all messages"),
-];
+/// Gap between columns in points. A wider one leaves less room for names.
+const COLUMN_GAP: f32 = 4.0;
 
 /// The table and its view state.
 #[derive(Debug, Default)]
@@ -96,27 +63,23 @@ impl MessagesPane {
         let row_of = |message| list.rows.iter().position(|row| row.message == message);
         let scroll = self.cursor.reveal(selected, row_of);
         ScrollArea::horizontal().auto_shrink(false).show(ui, |ui| {
-            // Narrow gaps leave more room for the names, which are cut off first in a narrow pane.
-            ui.spacing_mut().item_spacing.x = 4.0;
-            let mut table = TableBuilder::new(ui)
-                .id_salt("messages")
-                .auto_shrink(false)
-                .column(Column::exact(40.0).clip(false))
-                .column(Column::exact(64.0))
-                .columns(Column::remainder().at_least(60.0).clip(true), 2)
-                .columns(Column::exact(66.0), 4)
-                .columns(Column::exact(74.0), 3)
-                .column(Column::exact(42.0))
-                .column(Column::exact(table::MARGIN));
+            ui.spacing_mut().item_spacing.x = COLUMN_GAP;
+            let columns = ShownColumns::for_room(ui.available_width(), COLUMN_GAP);
+            let mut table = TableBuilder::new(ui).id_salt("messages").auto_shrink(false);
+            for column in columns.columns() {
+                table = table.column(column);
+            }
             if let Some(row) = scroll {
                 table = table.scroll_to_row(row, None);
             }
             let table = table.header(table::ROW_HEIGHT, |mut row| {
-                for header in HEADERS {
-                    self.query.sort.header(&mut row, header);
+                for header in columns.headers() {
+                    self.query.sort.header(&mut row, *header);
                 }
             });
-            table.body(|body| self.body(body, &list, model, compiled, commands));
+            table.body(|body| {
+                self.body(body, &columns, &list, model, compiled, commands);
+            });
         });
     }
 
@@ -159,6 +122,7 @@ impl MessagesPane {
     fn body(
         &mut self,
         mut body: TableBody<'_>,
+        columns: &ShownColumns,
         list: &MessageList,
         model: &Model,
         compiled: &CompiledNetwork,
@@ -180,18 +144,14 @@ impl MessagesPane {
             let response = appearance.first_cell(&mut row, |ui| {
                 ui.label(line.message.index().to_string());
             });
-            cell(&mut row, line.phase.name());
-            cell(&mut row, naming::clique(compiled, line.from));
-            cell(&mut row, naming::clique(compiled, line.to));
-            number(&mut row, numbers::thousands(line.separator));
-            number(&mut row, numbers::thousands(line.touched));
-            number(&mut row, line.processed.map_or("-".to_owned(), numbers::thousands));
-            number(&mut row, line.time(line.start));
-            number(&mut row, line.time(line.duration));
-            number(&mut row, line.time(line.per_touched()));
-            let per_processed = line.per_processed().map(|time| line.time(time));
-            number(&mut row, per_processed.unwrap_or("-".to_owned()));
-            number(&mut row, numbers::share(line.duration, list.total_of_all));
+            for header in &columns.headers()[1..] {
+                match header.column() {
+                    SortBy::From => cell(&mut row, columns.clique(compiled, line.from)),
+                    SortBy::To => cell(&mut row, columns.clique(compiled, line.to)),
+                    SortBy::Phase => cell(&mut row, line.phase.name()),
+                    column => number(&mut row, number_text(&line, column, list.total_of_all)),
+                }
+            }
             cell(&mut row, "");
             if response.hovered() {
                 commands.push(ViewCommand::Hover(Item::Message(line.message)));
@@ -219,6 +179,22 @@ impl MessagesPane {
         let list = Arc::new(list(trace, compiled, self.query));
         self.cached = Some(CachedList { finished, query: self.query, list: Arc::clone(&list) });
         list
+    }
+}
+
+/// What `line` has in a column of numbers. `total` is the duration of all messages, in nanoseconds.
+fn number_text(line: &MessageRow, column: SortBy, total: f64) -> String {
+    let unknown = || "-".to_owned();
+    match column {
+        SortBy::Separator => numbers::thousands(line.separator),
+        SortBy::Touched => numbers::thousands(line.touched),
+        SortBy::Processed => line.processed.map_or_else(unknown, numbers::thousands),
+        SortBy::Start => line.time(line.start),
+        SortBy::Duration => line.time(line.duration),
+        SortBy::PerTouched => line.time(line.per_touched()),
+        SortBy::PerProcessed => line.per_processed().map_or_else(unknown, |time| line.time(time)),
+        SortBy::Share => numbers::share(line.duration, total),
+        SortBy::Order | SortBy::Phase | SortBy::From | SortBy::To => String::new(),
     }
 }
 
