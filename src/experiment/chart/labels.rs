@@ -1,4 +1,5 @@
-//! Placing the labels of points so that they cover neither dots nor each other, where possible.
+//! Placing the labels of points and of reference lines, so that they cover neither dots nor each
+//! other.
 
 /// A rectangle in pixels; y grows downward.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,15 +28,17 @@ pub struct PointLabel {
 pub struct Placement {
     /// The rectangle of the text.
     pub label: LabelBox,
-    /// Whether the label is between the left and the right edge of the panel, and touches no dot
-    /// and no earlier label.
-    pub is_free: bool,
+    /// Where a line between the point and the label ends. `None` if the label is so close to its
+    /// point that it needs no line.
+    pub leader: Option<(f64, f64)>,
 }
 
-/// Places each label next to its point: at the right, at the left, above, below, or at the upper or
-/// lower right, whichever is free first. If none of these positions is free, takes the first
-/// between `left` and `right`, the edges of the panel, or else the position at the right. `dots`
-/// are all dots of the panel, which labels should not cover. All positions are in pixels.
+/// Places each label next to its point: at the right, at the left, above, below, or at a corner,
+/// whichever is free first. A label for which all these positions are taken goes farther away, with
+/// a line to its point. `None` if there is no room there either.
+///
+/// A position is free if it is inside `area` and touches no dot and no other label. `dots` are all
+/// dots of the panel. All positions are in pixels.
 ///
 /// # Complexity
 /// O(labels · (labels + dots)).
@@ -43,20 +46,71 @@ pub struct Placement {
 pub fn place_labels(
     labels: &[PointLabel],
     dots: &[(f64, f64)],
-    (left, right): (f64, f64),
-) -> Vec<Placement> {
+    area: LabelBox,
+) -> Vec<Option<Placement>> {
     let mut taken: Vec<LabelBox> = dots.iter().map(around).collect();
-    let mut placements = Vec::with_capacity(labels.len());
-    for &PointLabel { point, size } in labels {
-        let candidates = candidates(point, size);
-        let is_inside = |b: &&LabelBox| b.left >= left && b.right <= right;
-        let is_free = |b: &&LabelBox| is_inside(b) && !taken.iter().any(|t| t.touches(b));
-        let free = candidates.iter().find(is_free);
-        let label = *free.or_else(|| candidates.iter().find(is_inside)).unwrap_or(&candidates[0]);
-        placements.push(Placement { label, is_free: free.is_some() });
-        taken.push(label);
+    let mut placements = vec![None; labels.len()];
+    // Labels next to their points come first, so that no distant label takes their place.
+    for is_distant in [false, true] {
+        for (label, placement) in labels.iter().zip(&mut placements) {
+            if placement.is_some() {
+                continue;
+            }
+            let is_free = |b: &LabelBox| b.is_inside(area) && !taken.iter().any(|t| t.touches(b));
+            let free = if is_distant {
+                distant_candidates(label).find(is_free)
+            } else {
+                candidates(label).into_iter().find(is_free)
+            };
+            let Some(free) = free else { continue };
+            let leader = is_distant.then(|| free.nearest(label.point));
+            *placement = Some(Placement { label: free, leader });
+            taken.push(free);
+        }
     }
     placements
+}
+
+/// Places the label of a reference line from `from` to `to`: beside a vertical line, above any other
+/// line, as close to `to` as possible without touching a dot or one of `labels`. Without such a
+/// place, the label is at `to`. All positions are in pixels.
+#[must_use]
+pub fn place_mark_label(
+    (width, height): (f64, f64),
+    [from, to]: [(f64, f64); 2],
+    dots: &[(f64, f64)],
+    labels: &[LabelBox],
+    area: LabelBox,
+) -> LabelBox {
+    /// Number of places along the line that are tried. With fewer, free places are missed.
+    const PLACES: i32 = 24;
+    let is_vertical = from.0 == to.0;
+    // From the line to the upper left corner of the label.
+    let offsets: &[(f64, f64)] = if is_vertical {
+        &[(4.0, 2.0), (-4.0 - width, 2.0)]
+    } else {
+        &[(-4.0 - width, -1.0 - height)]
+    };
+    let places = offsets.iter().flat_map(|&(dx, dy)| {
+        (0..=PLACES).map(move |place| {
+            let t = f64::from(place) / f64::from(PLACES);
+            let at = |from: f64, to: f64| to + t * (from - to);
+            let (left, top) = (at(from.0, to.0) + dx, at(from.1, to.1) + dy);
+            LabelBox { left, top, right: left + width, bottom: top + height }
+        })
+    });
+    let inside: Vec<LabelBox> = places.clone().filter(|b| b.is_inside(area)).collect();
+    let covers = |b: &LabelBox| {
+        dots.iter().map(around).any(|dot| dot.touches(b))
+            || labels.iter().any(|label| label.touches(b))
+    };
+    let free = inside.iter().find(|b| !covers(b));
+    free.or(inside.first()).copied().unwrap_or_else(|| {
+        let (x, y) = (to.0 + offsets[0].0, to.1 + offsets[0].1);
+        let left = x.min(area.right - width).max(area.left);
+        let top = y.min(area.bottom - height).max(area.top);
+        LabelBox { left, top, right: left + width, bottom: top + height }
+    })
 }
 
 /// `label` at the end of a bar, moved up (or down, if `is_below`) until it covers none of `dots`.
@@ -89,8 +143,9 @@ fn around(&(x, y): &(f64, f64)) -> LabelBox {
     }
 }
 
-/// Positions for a label of this size next to a point, the preferred one first.
-fn candidates((x, y): (f64, f64), (width, height): (f64, f64)) -> [LabelBox; 6] {
+/// Positions for a label next to its point, the preferred one first.
+fn candidates(label: &PointLabel) -> [LabelBox; 8] {
+    let (width, height) = label.size;
     // From the point to the upper left corner of the label, in pixels.
     let offsets = [
         (7.0, 0.5 - height / 2.0),
@@ -99,14 +154,49 @@ fn candidates((x, y): (f64, f64), (width, height): (f64, f64)) -> [LabelBox; 6] 
         (-width / 2.0, 7.0),
         (6.0, -4.0 - height),
         (6.0, 5.0),
+        (-6.0 - width, -4.0 - height),
+        (-6.0 - width, 5.0),
     ];
-    offsets.map(|(dx, dy)| {
-        let (left, top) = (x + dx, y + dy);
-        LabelBox { left, top, right: left + width, bottom: top + height }
-    })
+    offsets.map(|offset| label.at(offset))
+}
+
+/// Positions for a label at some distance from its point, the nearest first.
+fn distant_candidates(label: &PointLabel) -> impl Iterator<Item = LabelBox> {
+    /// Number of distances, each a line of text farther than the one before. A label at a larger
+    /// distance seems to belong to another point.
+    const RINGS: i32 = 4;
+    let (width, height) = label.size;
+    let ring = move |ring: i32| {
+        let (right, below) = (6.0 + 12.0 * f64::from(ring), (f64::from(ring) + 0.4) * height);
+        let (left, above) = (-right - width, -below - height);
+        [(right, below), (right, above), (left, above), (left, below)]
+            .into_iter()
+            .chain([(-width / 2.0, above), (-width / 2.0, below)])
+    };
+    (1..=RINGS).flat_map(ring).map(|offset| label.at(offset))
+}
+
+impl PointLabel {
+    /// The rectangle of the text if its upper left corner has this offset from the point.
+    fn at(&self, (dx, dy): (f64, f64)) -> LabelBox {
+        let (left, top) = (self.point.0 + dx, self.point.1 + dy);
+        LabelBox { left, top, right: left + self.size.0, bottom: top + self.size.1 }
+    }
 }
 
 impl LabelBox {
+    fn is_inside(&self, area: Self) -> bool {
+        self.left >= area.left
+            && self.right <= area.right
+            && self.top >= area.top
+            && self.bottom <= area.bottom
+    }
+
+    /// The point of the rectangle that is nearest to `(x, y)`.
+    fn nearest(&self, (x, y): (f64, f64)) -> (f64, f64) {
+        (x.clamp(self.left, self.right), y.clamp(self.top, self.bottom))
+    }
+
     fn touches(&self, other: &Self) -> bool {
         self.left <= other.right
             && other.left <= self.right
@@ -128,19 +218,67 @@ mod tests {
         assert!(clear_of_dots(label, &[(20.0, 95.0)], true).top > 99.0);
     }
 
+    const SIZE: (f64, f64) = (40.0, 10.0);
+
+    fn area(left: f64, right: f64) -> LabelBox {
+        LabelBox { left, top: 0.0, right, bottom: 200.0 }
+    }
+
     #[test]
     fn a_label_goes_to_the_first_free_side() {
-        let size = (40.0, 10.0);
-        let place = |dots: &[(f64, f64)], edges| {
-            place_labels(&[PointLabel { point: (100.0, 100.0), size }], dots, edges)[0]
+        let place = |dots: &[(f64, f64)], area| {
+            place_labels(&[PointLabel { point: (100.0, 100.0), size: SIZE }], dots, area)[0]
         };
         let at = (100.0, 100.0);
-        let right = place(&[at], (0.0, 200.0));
-        assert!(right.is_free && right.label.left == 107.0);
-        let left = place(&[at, (120.0, 100.0)], (0.0, 200.0));
-        assert!(left.is_free && left.label.right == 93.0);
-        assert_eq!(place(&[at], (0.0, 130.0)), left, "the panel ends at 130");
-        let nowhere = place(&[at], (90.0, 110.0));
-        assert!(!nowhere.is_free);
+        let right = place(&[at], area(0.0, 200.0)).unwrap();
+        assert!(right.leader.is_none() && right.label.left == 107.0);
+        let left = place(&[at, (120.0, 100.0)], area(0.0, 200.0)).unwrap();
+        assert!(left.leader.is_none() && left.label.right == 93.0);
+        assert_eq!(place(&[at], area(0.0, 130.0)), Some(left), "the panel ends at 130");
+        assert_eq!(place(&[at], area(90.0, 110.0)), None);
+    }
+
+    #[test]
+    fn labels_of_crowded_points_have_lines_and_never_touch() {
+        let points: Vec<(f64, f64)> = (0..9)
+            .map(|i| (96.0 + f64::from(i % 3) * 5.0, 96.0 + f64::from(i / 3) * 5.0))
+            .collect();
+        let labels: Vec<PointLabel> =
+            points.iter().map(|&point| PointLabel { point, size: SIZE }).collect();
+        let placed = place_labels(&labels, &points, area(0.0, 200.0));
+        let placed: Vec<Placement> = placed.into_iter().map(Option::unwrap).collect();
+        assert!(placed.iter().any(|placement| placement.leader.is_some()));
+        for (index, Placement { label, leader }) in placed.iter().enumerate() {
+            assert!(label.is_inside(area(0.0, 200.0)));
+            assert!(placed[..index].iter().all(|other| !other.label.touches(label)));
+            assert!(points.iter().all(|dot| !around(dot).touches(label)));
+            if let Some((x, y)) = leader {
+                assert_eq!((*x, *y), label.nearest(points[index]));
+            }
+        }
+    }
+
+    #[test]
+    fn the_label_of_a_line_slides_along_it_to_a_free_place() {
+        let slope = [(0.0, 200.0), (200.0, 0.0)];
+        let place = |dots: &[(f64, f64)], taken: &[LabelBox]| {
+            place_mark_label(SIZE, slope, dots, taken, area(0.0, 200.0))
+        };
+        let first = place(&[], &[]);
+        assert!(first.right > 170.0 && first.is_inside(area(0.0, 200.0)));
+        let dot = (first.right - 5.0, first.top + 5.0);
+        let second = place(&[dot], &[]);
+        assert!(!around(&dot).touches(&second) && second.right < first.right);
+        let third = place(&[dot], &[second]);
+        assert!(!third.touches(&second) && !around(&dot).touches(&third));
+
+        let vertical = |x: f64, taken: &[LabelBox]| {
+            place_mark_label(SIZE, [(x, 200.0), (x, 0.0)], &[], taken, area(0.0, 200.0))
+        };
+        let at_100 = vertical(100.0, &[]);
+        assert!(at_100.left > 100.0 && at_100.top < 5.0);
+        let at_110 = vertical(110.0, &[at_100]);
+        assert!(at_110.left > 110.0 && at_110.top > at_100.bottom, "below its neighbour");
+        assert!(vertical(190.0, &[]).right < 190.0, "on the side with room");
     }
 }

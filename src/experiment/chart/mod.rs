@@ -22,7 +22,7 @@ pub use axis::{AxisRange, Tick};
 pub use bars::{BarLabel, BarLayout, hatch_lines};
 pub use credits::Credit;
 pub use figure::{Axis, Figure, Mark, MarkPosition, Panel, Point, Scale, Series, Shape};
-pub use labels::{LabelBox, Placement, PointLabel, clear_of_dots, place_labels};
+pub use labels::{LabelBox, Placement, PointLabel, clear_of_dots, place_labels, place_mark_label};
 pub use layout::{DotLayout, PanelLayout, PointRef};
 pub use legend::{EXECUTION, Legend, LegendEntry, LineStyle, OVERHEAD, label_with_origin};
 pub use marker::{Marker, MarkerForm};

@@ -7,7 +7,7 @@ use super::shapes::{BarStyle, bar, dot, line};
 use super::{axes, series_colour, text, text_width};
 use crate::experiment::Origin;
 use crate::experiment::chart::{
-    LabelBox, Legend, MarkPosition, Panel, PanelLayout, PointLabel, clear_of_dots, place_labels,
+    LabelBox, Legend, Panel, PanelLayout, PointLabel, clear_of_dots, place_labels, place_mark_label,
 };
 use crate::palette::svg::{AXIS, PAPER_MARK, WEAK};
 
@@ -39,6 +39,17 @@ impl Plot<'_> {
     pub fn y(&self, coordinate: f64) -> f64 {
         self.area.y + self.area.height * (1.0 - self.layout.y.fraction(coordinate).clamp(0.0, 1.0))
     }
+
+    /// The centres of all dots, in pixels.
+    fn dots(&self) -> Vec<(f64, f64)> {
+        self.layout.dots.iter().map(|at| (self.x(at.x), self.y(at.y))).collect()
+    }
+
+    /// The area as the room for labels.
+    fn room(&self) -> LabelBox {
+        let Area { x, y, width, height } = self.area;
+        LabelBox { left: x, top: y, right: x + width, bottom: y + height }
+    }
 }
 
 /// Draws `panel` in the colours of `legend`.
@@ -67,14 +78,13 @@ pub(super) fn draw(body: &mut String, panel: &Panel, legend: &Legend, area: Area
         }
     }
     draw_bar_labels(body, &plot);
-    draw_marks(body, panel, &plot);
-    draw_labels(body, panel, &plot);
+    let labels = draw_labels(body, panel, &plot);
+    draw_marks(body, panel, &plot, labels);
 }
 
 /// Writes the values of bars at their ends. A value that is wider than its bar is written upward.
 fn draw_bar_labels(body: &mut String, plot: &Plot) {
-    let dots: Vec<(f64, f64)> =
-        plot.layout.dots.iter().map(|at| (plot.x(at.x), plot.y(at.y))).collect();
+    let dots = plot.dots();
     for label in &plot.layout.bar_labels {
         let Some(bar) = plot.layout.bars.iter().find(|bar| bar.point == label.point) else {
             continue;
@@ -105,12 +115,13 @@ fn draw_bar_labels(body: &mut String, plot: &Plot) {
     }
 }
 
-/// Draws the reference lines, each with its label at one end.
-fn draw_marks(body: &mut String, panel: &Panel, plot: &Plot) {
-    let area = plot.area;
+/// Draws the reference lines, each with its label. `labels` are the rectangles of all labels that
+/// are drawn already.
+fn draw_marks(body: &mut String, panel: &Panel, plot: &Plot, mut labels: Vec<LabelBox>) {
+    let dots = plot.dots();
     for mark in &panel.marks {
-        let Some([from, to]) = plot.layout.mark(mark.position) else { continue };
-        let (from, to) = ((plot.x(from.0), plot.y(from.1)), (plot.x(to.0), plot.y(to.1)));
+        let Some(ends) = plot.layout.mark(mark.position) else { continue };
+        let [from, to] = ends.map(|(x, y)| (plot.x(x), plot.y(y)));
         let colour = if mark.origin == Origin::Paper { PAPER_MARK } else { WEAK };
         let _ = writeln!(
             body,
@@ -118,27 +129,17 @@ fn draw_marks(body: &mut String, panel: &Panel, plot: &Plot) {
              stroke-dasharray='2 3'/>",
             from.0, from.1, to.0, to.1
         );
-        let (x, y, anchor) = match mark.position {
-            MarkPosition::X(_) => {
-                let end = from.0 + 4.0 + text_width(&mark.label, LABEL_FONT);
-                if end <= area.x + area.width {
-                    (from.0 + 4.0, area.y + 12.0, "start")
-                } else {
-                    (from.0 - 4.0, area.y + 12.0, "end")
-                }
-            }
-            MarkPosition::Y(_) => (area.x + area.width - 4.0, from.1 - 4.0, "end"),
-            MarkPosition::Slope(_) => (to.0 - 4.0, to.1 + 22.0, "end"),
-        };
+        let size = (text_width(&mark.label, LABEL_FONT), LABEL_FONT);
+        let place = place_mark_label(size, [from, to], &dots, &labels, plot.room());
         let style = format!("fill='{colour}' font-size='{LABEL_FONT}'");
-        text(body, x, y, anchor, &style, &mark.label);
+        text(body, place.left, place.bottom - 2.0, "start", &style, &mark.label);
+        labels.push(place);
     }
 }
 
-/// Writes the labels of points next to them.
-fn draw_labels(body: &mut String, panel: &Panel, plot: &Plot) {
-    let dots: Vec<(f64, f64)> =
-        plot.layout.dots.iter().map(|at| (plot.x(at.x), plot.y(at.y))).collect();
+/// Writes the labels of points next to them. Returns the rectangles of the labels.
+fn draw_labels(body: &mut String, panel: &Panel, plot: &Plot) -> Vec<LabelBox> {
+    let dots = plot.dots();
     let (mut labels, mut points) = (Vec::new(), Vec::new());
     for (at, &pixel) in plot.layout.dots.iter().zip(&dots) {
         let label = &panel.series[at.point.series].points[at.point.point].label;
@@ -148,18 +149,29 @@ fn draw_labels(body: &mut String, panel: &Panel, plot: &Plot) {
             labels.push(label);
         }
     }
-    let edges = (plot.area.x, plot.area.x + plot.area.width);
-    for (label, place) in labels.into_iter().zip(place_labels(&points, &dots, edges)) {
-        let place = place.label;
+    let mut places = Vec::new();
+    let placements = place_labels(&points, &dots, plot.room());
+    for ((label, point), placement) in labels.into_iter().zip(&points).zip(placements) {
+        let Some(placement) = placement else { continue };
+        if let Some((x, y)) = placement.leader {
+            let _ = writeln!(
+                body,
+                "<line x1='{:.1}' y1='{:.1}' x2='{x:.1}' y2='{y:.1}' stroke='{WEAK}'/>",
+                point.point.0, point.point.1
+            );
+        }
+        let place = placement.label;
         let style = format!("font-size='{LABEL_FONT}' fill='{AXIS}'");
         text(body, place.left, place.bottom - 2.0, "start", &style, label);
+        places.push(place);
     }
+    places
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Axis, Mark, Series, Shape};
+    use crate::experiment::{Axis, Mark, MarkPosition, Series, Shape};
 
     #[test]
     fn the_label_of_a_vertical_line_is_on_the_side_with_room() {
@@ -181,7 +193,12 @@ mod tests {
         let labels: Vec<&str> =
             body.lines().filter(|line| line.contains("a label of the line")).collect();
         assert_eq!(labels.len(), 2);
-        assert!(labels[0].contains("text-anchor='start'"), "{}", labels[0]);
-        assert!(labels[1].contains("text-anchor='end'"), "{}", labels[1]);
+        let left = |label: &str| {
+            let (_, rest) = label.split_once("x='").unwrap();
+            rest.split_once('\'').unwrap().0.parse::<f64>().unwrap()
+        };
+        let width = text_width("a label of the line", LABEL_FONT);
+        assert!(left(labels[0]) > area.x, "{}", labels[0]);
+        assert!(left(labels[1]) + width < area.x + area.width, "{}", labels[1]);
     }
 }

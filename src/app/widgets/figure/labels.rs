@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use eframe::egui::{self, FontId, Galley, Painter, Pos2, Rect, Ui, Vec2};
+use eframe::egui::{self, FontId, Galley, Painter, Pos2, Rect, Stroke, Ui, Vec2};
 use egui_plot::{PlotPoint, PlotTransform};
 
 use super::hit::ScreenShape;
 use crate::experiment::chart::{
-    LabelBox, MarkPosition, PanelLayout, PointLabel, PointRef, clear_of_dots, label_with_origin,
-    place_labels,
+    LabelBox, PanelLayout, PointLabel, PointRef, clear_of_dots, label_with_origin, place_labels,
+    place_mark_label,
 };
 use crate::experiment::{Origin, Panel};
 
@@ -23,18 +23,19 @@ const BAR_OVERHANG: f32 = 6.0;
 /// would have no room.
 const MAX_LABELLED: usize = 60;
 
-/// Writes the labels of marks. Labels of vertical lines are placed one below the other, so that
-/// neighbouring lines do not have overlapping labels.
+/// Writes the labels of marks. `labels` are the rectangles of the labels of points.
 pub(super) fn show_mark_labels(
     ui: &Ui,
     rect: Rect,
     panel: &Panel,
     layout: &PanelLayout,
+    shapes: &[(PointRef, ScreenShape)],
     transform: &PlotTransform,
+    mut labels: Vec<LabelBox>,
 ) {
     let painter = ui.painter_at(rect);
     let ink = ui.visuals().text_color();
-    let mut used_height = 0.0;
+    let dots: Vec<(f64, f64)> = shapes.iter().filter_map(|(_, shape)| dot(shape)).collect();
     for mark in &panel.marks {
         // The labels of the paper's values say that they are the paper's.
         let text = match mark.origin {
@@ -42,25 +43,32 @@ pub(super) fn show_mark_labels(
             origin => label_with_origin(&mark.label, origin),
         };
         let galley = painter.layout_no_wrap(text, FontId::proportional(FONT_SIZE), ink);
-        let Some([_, (x, y)]) = layout.mark(mark.position) else { continue };
-        let mut end = transform.position_from_point(&PlotPoint::new(x, y));
-        let is_vertical = matches!(mark.position, MarkPosition::X(_));
-        if is_vertical {
-            end.y += used_height;
-            used_height += galley.size().y;
-        }
-        let corner = mark_label_corner(end, galley.size(), is_vertical, rect);
-        show_on_plate(ui, &painter, corner, galley);
+        let Some(ends) = layout.mark(mark.position) else { continue };
+        let ends = ends.map(|(x, y)| {
+            let pixel = transform.position_from_point(&PlotPoint::new(x, y));
+            (f64::from(pixel.x), f64::from(pixel.y))
+        });
+        let place = place_mark_label(size(&galley), ends, &dots, &labels, room(rect));
+        show_on_plate(ui, &painter, corner(place), galley);
+        labels.push(place);
     }
 }
 
-/// The upper left corner of the label of a mark that ends at `end`, within `rect`.
-fn mark_label_corner(end: Pos2, size: Vec2, is_vertical: bool, rect: Rect) -> Pos2 {
-    let offset =
-        if is_vertical { egui::vec2(4.0, 2.0) } else { egui::vec2(-size.x - 4.0, -size.y - 1.0) };
-    let min = rect.min + egui::vec2(2.0, 2.0);
-    let max = (rect.max - size - egui::vec2(2.0, 2.0)).max(min);
-    (end + offset).clamp(min, max)
+/// Width and height of a text.
+fn size(galley: &Galley) -> (f64, f64) {
+    (f64::from(galley.size().x), f64::from(galley.size().y))
+}
+
+/// The part of the plot at `rect` in which labels may be.
+fn room(rect: Rect) -> LabelBox {
+    let [left, top] = [rect.left() + 2.0, rect.top() + 2.0].map(f64::from);
+    let [right, bottom] = [rect.right() - 2.0, rect.bottom() - 2.0].map(f64::from);
+    LabelBox { left, top, right, bottom }
+}
+
+/// The upper left corner of a label.
+fn corner(label: LabelBox) -> Pos2 {
+    egui::pos2(label.left as f32, label.top as f32)
 }
 
 /// Writes the values of bars at their ends; upward if there is too little room between the bars.
@@ -86,8 +94,7 @@ pub(super) fn show_bar_labels(
             let [left, top, right, bottom] =
                 [left, top, left + length, top + height].map(f64::from);
             let place = clear_of_dots(LabelBox { left, top, right, bottom }, &dots, label.is_below);
-            let corner = egui::pos2(place.left as f32, place.top as f32);
-            painter.galley(corner, galley, ink);
+            painter.galley(corner(place), galley, ink);
         } else {
             // Turned by a quarter, the text runs upward from its upper left corner.
             let bottom = if label.is_below { end.y + length + 3.0 } else { end.y - 3.0 };
@@ -107,15 +114,16 @@ fn dot(shape: &ScreenShape) -> Option<(f64, f64)> {
 }
 
 /// Writes labels next to their dots, unless there are more than [`MAX_LABELLED`] points. A label
-/// that would cover a dot or another label, or cross the left or right edge of `rect`, is left out.
+/// without room is left out. Returns the rectangles of the labels.
 pub(super) fn show_point_labels(
     ui: &Ui,
     rect: Rect,
     panel: &Panel,
     shapes: &[(PointRef, ScreenShape)],
-) {
+) -> Vec<LabelBox> {
+    let mut places = Vec::new();
     if shapes.len() > MAX_LABELLED {
-        return;
+        return places;
     }
     let painter = ui.painter_at(rect);
     let ink = ui.visuals().text_color();
@@ -127,18 +135,21 @@ pub(super) fn show_point_labels(
         if !text.is_empty() {
             let font = FontId::proportional(FONT_SIZE);
             let galley = painter.layout_no_wrap(text.clone(), font, ink);
-            let size = (f64::from(galley.size().x), f64::from(galley.size().y));
-            points.push(PointLabel { point: pixel, size });
+            points.push(PointLabel { point: pixel, size: size(&galley) });
             galleys.push(galley);
         }
     }
-    let edges = (f64::from(rect.left()), f64::from(rect.right()));
-    for (galley, placed) in galleys.into_iter().zip(place_labels(&points, &dots, edges)) {
-        if placed.is_free {
-            let corner = egui::pos2(placed.label.left as f32, placed.label.top as f32);
-            show_on_plate(ui, &painter, corner, galley);
+    let placements = place_labels(&points, &dots, room(rect));
+    for ((galley, label), placement) in galleys.into_iter().zip(&points).zip(placements) {
+        let Some(placement) = placement else { continue };
+        if let Some(end) = placement.leader {
+            let ends = [label.point, end].map(|(x, y)| egui::pos2(x as f32, y as f32));
+            painter.line_segment(ends, Stroke::new(1.0, ui.visuals().weak_text_color()));
         }
+        show_on_plate(ui, &painter, corner(placement.label), galley);
+        places.push(placement.label);
     }
+    places
 }
 
 /// Writes a label on a plate, which keeps the text readable over lines and dense points.

@@ -109,8 +109,9 @@ impl PanelView<'_> {
         self.draw_points(ui, response.rect, &shapes, &colours);
         self.draw_highlights(ui, response.rect, &shapes);
         show_bar_labels(ui, response.rect, &layout, &shapes);
-        show_point_labels(ui, response.rect, panel, &shapes);
-        show_mark_labels(ui, response.rect, panel, &layout, &plot.transform);
+        let rect = response.rect;
+        let labels = show_point_labels(ui, rect, panel, &shapes);
+        show_mark_labels(ui, rect, panel, &layout, &shapes, &plot.transform, labels);
         let point = response.hover_pos().and_then(|pointer| hit(pointer, &shapes));
         (point, response)
     }
