@@ -71,6 +71,80 @@ fn the_view_for_projectors_is_large_has_no_menus_and_is_not_stored() {
 }
 
 #[test]
+fn on_a_projector_of_1280_by_800_the_tree_and_the_timeline_get_the_room_of_the_details() {
+    let mut harness = open("barley");
+    let size = Vec2::new(1280.0, 800.0) / 1.5;
+    harness.set_size(size);
+    let ctx = harness.ctx.clone();
+    harness.state_mut().run_command(&ctx, ViewCommand::ToggleProjector);
+    harness.run_steps(4);
+    let rect = |harness: &Harness<'_, Workbench>, label: &str| harness.get_by_label(label).rect();
+    let tree = rect(&harness, "Junction tree");
+    for left in ["Variables", "Details", "Cliques"] {
+        assert!(rect(&harness, left).right() < tree.left(), "{left} is a tab on the left");
+    }
+    assert!(size.x - tree.left() > 0.65 * size.x, "the tree has two thirds of the width");
+    let chart = harness.get_by_label_contains("Message timeline:").rect();
+    assert!(chart.height() > 95.0 && chart.bottom() <= size.y, "{chart:?}");
+    harness.get_by_label("Cliques").click();
+    harness.run_steps(3);
+    harness.get_by_label("Filter cliques");
+    // What is stored is the layout that the user knows.
+    let stored = harness.state().settings().layout;
+    harness.get_by_label("Leave projector").click();
+    harness.run_steps(4);
+    assert!(rect(&harness, "Details").left() > rect(&harness, "Junction tree").right());
+    assert_eq!(harness.state().settings().layout, stored);
+}
+
+#[test]
+fn on_a_large_projector_the_panes_stay_where_they_are() {
+    let mut harness = open("asia");
+    harness.set_size(Vec2::new(1920.0, 1080.0) / 1.5);
+    let ctx = harness.ctx.clone();
+    harness.state_mut().run_command(&ctx, ViewCommand::ToggleProjector);
+    harness.run_steps(4);
+    let tree = harness.get_by_label("Junction tree").rect();
+    assert!(harness.get_by_label("Details").rect().left() > tree.right());
+}
+
+#[test]
+fn sums_and_comparisons_get_the_height_that_they_need() {
+    let mut harness = open("barley");
+    harness.set_size(Vec2::new(1280.0, 800.0));
+    harness.run_steps(3);
+    let height = |harness: &Harness<'_, Workbench>| {
+        harness.get_by_label_contains("Message timeline:").rect().height()
+    };
+    let before = height(&harness);
+    harness.get_by_label("Sums").click();
+    harness.run_steps(4);
+    assert!(height(&harness) > before + 60.0, "{} after {before}", height(&harness));
+    let rows = harness.query_all_by_label("collect").map(|row| row.rect());
+    let last = harness.get_by_label_contains("Message timeline:").rect().bottom();
+    assert!(rows.clone().count() > 0);
+    assert!(rows.into_iter().all(|row| row.bottom() < last), "the table begins in view");
+}
+
+#[test]
+fn the_messages_fit_their_pane() {
+    for network in ["asia", "barley"] {
+        let mut harness = open(network);
+        let ctx = harness.ctx.clone();
+        harness.state_mut().run_command(&ctx, ViewCommand::Show(Pane::Messages));
+        for size in [Vec2::new(1280.0, 800.0), Vec2::new(1920.0, 1080.0)] {
+            harness.set_size(size);
+            harness.run_steps(3);
+            let end = harness.get_by_label("Details").rect().left();
+            for column in ["Sort by Duration", "Sort by Per processed", "Sort by Share"] {
+                let header = harness.get_by_label(column).rect();
+                assert!(header.right() <= end, "{network} {size:?}: {column} at {header:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn one_key_leads_to_the_states_and_space_observes() {
     let mut harness = open("asia");
     harness.key_press(Key::E);

@@ -12,7 +12,6 @@ use crate::app::state::evidence;
 use crate::app::state::history::History;
 use crate::app::state::long_case_reader::{self, LongCaseReader};
 use crate::app::state::pane::Pane;
-use crate::app::state::pane_layout;
 use crate::format::NetworkOrigin;
 use crate::format::cases::{CaseError, CaseFormat, CaseReader, ReadCase, write_file};
 use crate::network::{Evidence, Network};
@@ -94,7 +93,7 @@ fn load_evidence(
     let count = named.len();
     if count > 1 {
         cases::add(core, store, named);
-        pane_layout::show_pane(&mut core.layout, Pane::Cases);
+        core.show_pane(Pane::Cases);
         core.notices.info(&format!("The first of {count} cases was entered"));
     }
     evidence::change(core, history, |evidence| *evidence = first);

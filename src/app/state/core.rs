@@ -16,8 +16,11 @@ use crate::app::state::requests::Requests;
 pub(crate) struct Core {
     /// What the panes draw.
     pub(crate) model: Model,
-    /// Where the panes are.
+    /// Where the panes are as the user arranged them.
     pub(crate) layout: Tree<Pane>,
+    /// The layout that is drawn instead while the view for projectors is on and the window is
+    /// narrow.
+    pub(crate) narrow_layout: Option<Tree<Pane>>,
     /// The session and the last request to it.
     pub(crate) requests: Requests,
     /// Messages to the user.
@@ -71,7 +74,25 @@ impl Core {
     /// Brings `pane` to the front. If another pane fills the window, the layout is restored.
     pub(crate) fn show_pane(&mut self, pane: Pane) {
         self.model.maximised = self.model.maximised.filter(|maximised| *maximised == pane);
-        pane_layout::show_pane(&mut self.layout, pane);
+        for layout in [&mut self.layout].into_iter().chain(&mut self.narrow_layout) {
+            pane_layout::show_pane(layout, pane);
+        }
+    }
+
+    /// The layout that is drawn.
+    pub(crate) fn shown_layout(&self) -> &Tree<Pane> {
+        self.narrow_layout.as_ref().unwrap_or(&self.layout)
+    }
+
+    /// The layout that is drawn, to be changed.
+    pub(crate) fn shown_layout_mut(&mut self) -> &mut Tree<Pane> {
+        self.narrow_layout.as_mut().unwrap_or(&mut self.layout)
+    }
+
+    /// Arranges the panes as in `layout`.
+    pub(crate) fn set_layout(&mut self, layout: Tree<Pane>) {
+        self.layout = layout;
+        self.narrow_layout = None;
     }
 
     /// How the panes are arranged for the open network, unless the user moved a pane.

@@ -13,7 +13,6 @@ use crate::app::state::evidence;
 use crate::app::state::history::History;
 use crate::app::state::long_case_file::LongCaseFile;
 use crate::app::state::pane::Pane;
-use crate::app::state::pane_layout;
 use crate::cancel::CancelToken;
 use crate::format::cases::{CaseError, CaseIndex, ReadCase};
 use crate::network::Evidence;
@@ -208,7 +207,7 @@ impl LongCaseReader {
             file.index = Some(Arc::new(index));
             document.long_case_file = Some(file);
         }
-        pane_layout::show_pane(&mut core.layout, Pane::Cases);
+        core.show_pane(Pane::Cases);
         let first = first.into_iter().next().map(|case| case.evidence);
         match (self.enters_first, first) {
             (_, None) => core.notices.warning("The file has no cases"),

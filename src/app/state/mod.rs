@@ -33,6 +33,7 @@ pub mod pane;
 pub(crate) mod pane_layout;
 pub mod player;
 pub mod progress;
+pub(crate) mod projector;
 pub mod recordings;
 pub(crate) mod recovery;
 pub(crate) mod requests;

@@ -51,7 +51,7 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: StepCommand) 
     }
     if command == StepCommand::Begin {
         core.show_pane(Pane::Inside);
-        pane_layout::enlarge(&mut core.layout, Pane::Inside);
+        pane_layout::enlarge(core.shown_layout_mut(), Pane::Inside);
     } else if matches!(command, StepCommand::SlowMotion | StepCommand::RecordedRuns) {
         core.show_pane(Pane::Timeline);
     }

@@ -7,14 +7,11 @@ use crate::app::state::highlight::Item;
 use crate::app::state::kept_run::KeptRun;
 use crate::app::state::pane::Pane;
 use crate::app::state::pane_layout;
+use crate::app::state::projector;
 use crate::app::state::recordings::RecordedRunRef;
 use crate::app::state::settings::ThemeChoice;
 use crate::network::VariableId;
 use crate::propagation::MessageId;
-
-/// Scale of everything in the view for projectors. With a larger scale, fewer panes fit side by
-/// side on a projector of 1920 by 1080 pixels.
-const PROJECTOR_ZOOM: f32 = 1.5;
 
 /// A command about what the panes show.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +28,8 @@ pub enum ViewCommand {
     Restore,
     /// Turn the view for projectors on or off: large, without menu bar and status line.
     ToggleProjector,
+    /// Give this pane at least as much height as the panes above and below it.
+    Enlarge(Pane),
     /// Move the keyboard focus to the states of the selected variable, or of the first one.
     FocusStates,
     /// Zoom the graphs so that each fits its pane.
@@ -65,7 +64,8 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: ViewCommand) 
             core.model.maximised = Some(pane).filter(|_| !is_maximised);
         }
         ViewCommand::Restore => core.model.maximised = None,
-        ViewCommand::ToggleProjector => toggle_projector(core, ctx),
+        ViewCommand::ToggleProjector => projector::toggle(core, ctx),
+        ViewCommand::Enlarge(pane) => pane_layout::enlarge(core.shown_layout_mut(), pane),
         ViewCommand::FocusStates => {
             core.show_pane(Pane::Variables);
             core.model.focus_serial += 1;
@@ -73,7 +73,7 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: ViewCommand) 
         ViewCommand::Fit => core.model.fit_serial += 1,
         ViewCommand::ResetLayout => {
             core.model.maximised = None;
-            core.layout = pane_layout::initial_layout(core.arrangement());
+            core.set_layout(pane_layout::initial_layout(core.arrangement()));
         }
         ViewCommand::ShowFillEdges(show) => core.model.fill_edges = show,
         ViewCommand::ShowRecording(recorded) => {
@@ -98,20 +98,6 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: ViewCommand) 
         }
         ViewCommand::SetZoom(zoom) => ctx.set_zoom_factor(zoom),
     }
-}
-
-/// Turns the view for projectors, which fills the screen, on or off.
-fn toggle_projector(core: &mut Core, ctx: &egui::Context) {
-    let zoom = match core.model.projector.take() {
-        Some(zoom) => zoom,
-        None => {
-            core.model.projector = Some(ctx.zoom_factor());
-            PROJECTOR_ZOOM
-        }
-    };
-    ctx.set_zoom_factor(zoom);
-    let fullscreen = core.model.projector.is_some();
-    ctx.send_viewport_cmd(egui::ViewportCommand::Fullscreen(fullscreen));
 }
 
 /// Draws everything in `theme` from now on.

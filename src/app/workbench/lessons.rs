@@ -181,7 +181,7 @@ impl Workbench {
         core.model.compute = before.compute;
         core.model.fill_edges = before.fill_edges;
         self.explanations.forget(&mut core.model);
-        core.layout = before.layout;
+        core.set_layout(before.layout);
         self.history = before.history;
         // The last request was for the lesson's network.
         let result = document.result.as_ref();

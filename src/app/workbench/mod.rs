@@ -40,7 +40,7 @@ use crate::app::state::pane_layout::Arrangement;
 use crate::app::state::recovery::Recovery;
 use crate::app::state::requests::Requests;
 use crate::app::state::settings::Settings;
-use crate::app::state::{pane_layout, stepping_control};
+use crate::app::state::{pane_layout, projector, stepping_control};
 use crate::experiment::Recording;
 use crate::format::NetworkSource;
 use crate::session::{Explainer, Session};
@@ -79,6 +79,7 @@ impl Workbench {
             core: Core {
                 model: Model::new(settings, Recording::shipped()),
                 layout: layout.unwrap_or_else(|| pane_layout::initial_layout(Arrangement::Tabs)),
+                narrow_layout: None,
                 requests: Requests::new(Session::start(move || wake_session())),
                 notices: Notices::default(),
             },
@@ -227,6 +228,7 @@ impl Workbench {
 
     /// Draws the bars, the panes and what is above them.
     fn draw(&mut self, ui: &mut Ui) {
+        projector::fit_layout(&mut self.core, ui.available_width());
         let Self { core, panes, commands, recovery, course, overlays, .. } = self;
         let model = &core.model;
         let has_bars = model.projector.is_none();
@@ -248,7 +250,7 @@ impl Workbench {
         if let Some(failure) = &model.failure {
             Panel::bottom("failure").show(ui, |ui| status::failure(ui, failure, commands));
         }
-        let layout = &mut core.layout;
+        let layout = core.narrow_layout.as_mut().unwrap_or(&mut core.layout);
         CentralPanel::no_frame().show(ui, |ui| pane_area::show(ui, layout, panes, model, commands));
         overlays.show(ui.ctx(), commands);
         drag_and_drop::show(ui.ctx(), model.document.is_some(), commands);

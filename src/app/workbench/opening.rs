@@ -42,7 +42,7 @@ impl Workbench {
         let Some(work) = self.recovery.offered_work().cloned() else { return };
         self.core.model.compute = work.compute_options();
         if let Some(layout) = work.layout() {
-            self.core.layout = layout.clone();
+            self.core.set_layout(layout.clone());
         }
         let serial = self.begin_opening(work.network.into_source(), work.evidence);
         self.recovery.restore_with(serial);
@@ -69,6 +69,7 @@ impl Workbench {
         let previous = self.core.replace_document(document);
         let arrangement = self.core.arrangement();
         pane_layout::arrange(&mut self.core.layout, arrangement);
+        self.core.narrow_layout = None;
         self.explanations.forget(&mut self.core.model);
         cases::list(&mut self.core, &self.case_store);
         // The requested cases belong to the previous network.

@@ -35,9 +35,9 @@ use measure::Colouring;
 use picture::picture;
 use style::{TreeKey, TreeStyle};
 
-/// Minimum height below the toolbar, in points, for a strip with the legend. In a lower pane, the
-/// tree gets all of the height.
-const MIN_HEIGHT_WITH_LEGEND: f32 = 150.0;
+/// Minimum height below the toolbar, in points, for a strip with the legend. In a lower pane, such
+/// as on a small projector, the names of cliques need the room.
+const MIN_HEIGHT_WITH_LEGEND: f32 = 240.0;
 
 /// Tooltip of the label "Given the evidence".
 const GIVEN_EVIDENCE_TOOLTIP: &str = "The whole network is too large to be propagated. This is the \

@@ -13,6 +13,7 @@ use super::{TimelinePane, TimelineScene};
 use crate::app::panes::common::item_link;
 use crate::app::state::command::{Commands, EngineCommand, ViewCommand};
 use crate::app::state::highlight::Item;
+use crate::app::state::pane::Pane;
 use crate::app::theme::Palette;
 use crate::app::widgets::fact::Fact;
 use crate::app::widgets::naming;
@@ -27,9 +28,18 @@ const KEYS: &str = "Wheel, or W and S: zoom at the pointer\nDrag, or A and D: pa
     Comma and full stop: previous and next message of the same row\n\
     Click a name: pin the row\nEsc: clear the selection and the range";
 
+/// Height in points below the lines above the timeline at which sums or a comparison have room. In
+/// a lower pane, no row of their tables would be in view.
+pub(super) const MIN_HEIGHT_OF_TABLES: f32 = 190.0;
+
+/// Minimum height in points, with the line itself, at which the durations of single messages are
+/// shown. In a lower pane, they would leave room for few rows of the timeline.
+const MIN_HEIGHT_WITH_MESSAGES: f32 = 165.0;
+
 /// Draws the line of durations.
 pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
     let palette = Palette::of(ui);
+    let has_messages = ui.available_height() >= MIN_HEIGHT_WITH_MESSAGES;
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 12.0;
         ui.style_mut().wrap_mode = Some(TextWrapMode::Extend);
@@ -67,21 +77,24 @@ pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Comman
                 Fact::new(name, &time).with_swatch(palette.overhead).show(ui);
             }
         }
-        let (done, all) = (scene.trace.messages.len(), scene.compiled.plan().messages().len());
-        let count = numbers::thousands(done as u64);
-        fact(
-            ui,
-            "messages",
-            &if done == all {
-                count
-            } else {
-                format!("{count} of {}", numbers::thousands(all as u64))
-            },
-        );
-        fact(ui, "sum", &numbers::nanoseconds(scene.layout.durations.total));
-        fact(ui, "median", &numbers::nanoseconds(scene.layout.durations.median));
-        slowest(ui, scene, commands);
+        if has_messages {
+            messages(ui, scene, commands);
+        }
     });
+}
+
+/// Draws the number and the durations of the messages, and a link to the slowest.
+fn messages(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
+    let (done, all) = (scene.trace.messages.len(), scene.compiled.plan().messages().len());
+    let count = numbers::thousands(done as u64);
+    fact(
+        ui,
+        "messages",
+        &if done == all { count } else { format!("{count} of {}", numbers::thousands(all as u64)) },
+    );
+    fact(ui, "sum", &numbers::nanoseconds(scene.layout.durations.total));
+    fact(ui, "median", &numbers::nanoseconds(scene.layout.durations.median));
+    slowest(ui, scene, commands);
 }
 
 /// Draws a link to the slowest message.
@@ -102,6 +115,7 @@ impl TimelinePane {
         scene: &TimelineScene<'_>,
         commands: &mut Commands,
     ) {
+        let mut has_opened = false;
         ui.horizontal_wrapped(|ui| {
             measure(ui, scene, commands);
             ui.separator();
@@ -121,7 +135,7 @@ impl TimelinePane {
             );
             let title = format!("Critical path {}", numbers::duration(path.duration));
             ui.toggle_value(&mut self.highlights_path, title).on_hover_text(hint);
-            self.comparison_buttons(ui, scene, commands);
+            has_opened = self.comparison_buttons(ui, scene, commands);
             let mut is_open = self.panel.is_some();
             ui.toggle_value(&mut is_open, "Sums").on_hover_text(
                 "How often and how long each kind of work, row or clique occurs, and a \
@@ -130,9 +144,13 @@ impl TimelinePane {
             if is_open != self.panel.is_some() {
                 self.panel = is_open.then_some(PanelView::Sums(GroupBy::Kind));
                 self.range = self.range.filter(|_| is_open);
+                has_opened |= is_open;
             }
             ui.weak("(?)").on_hover_text(KEYS);
         });
+        if has_opened && ui.available_height() < MIN_HEIGHT_OF_TABLES {
+            commands.push(ViewCommand::Enlarge(Pane::Timeline));
+        }
     }
 
     /// Draws the choice of how messages are grouped into rows, if there is one.
@@ -163,13 +181,13 @@ impl TimelinePane {
     }
 
     /// Draws the button that keeps the run for comparison and, once there is a kept run, the button
-    /// that compares.
+    /// that compares. Returns whether the comparison was turned on in this frame.
     fn comparison_buttons(
         &mut self,
         ui: &mut Ui,
         scene: &TimelineScene<'_>,
         commands: &mut Commands,
-    ) {
+    ) -> bool {
         let keep = Button::new("Keep this run");
         let hint = "Keep this run, to compare it with a later one, with another engine or with \
                     another triangulation";
@@ -177,13 +195,12 @@ impl TimelinePane {
             commands.push(ViewCommand::KeepRun);
         }
         let kept = scene.model.document.as_ref().and_then(|document| document.kept.as_ref());
-        if let Some(kept) = kept {
-            let time = numbers::duration(kept.trace.elapsed);
-            ui.toggle_value(&mut self.compares, "Compare").on_hover_text(format!(
-                "Compare this run with the kept one: {}, {time}",
-                kept.title
-            ));
-        }
+        let Some(kept) = kept else { return false };
+        let time = numbers::duration(kept.trace.elapsed);
+        let button = ui
+            .toggle_value(&mut self.compares, "Compare")
+            .on_hover_text(format!("Compare this run with the kept one: {}, {time}", kept.title));
+        button.changed() && self.compares
     }
 }
 

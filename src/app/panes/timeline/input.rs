@@ -4,12 +4,14 @@ use eframe::egui::{EventFilter, Key, PointerButton, Rect, Response, Ui};
 
 use super::axis::View;
 use super::geometry::Geometry;
+use super::header::MIN_HEIGHT_OF_TABLES;
 use super::panel::PanelView;
 use super::slices::Slice;
 use super::sums::GroupBy;
 use super::{TimelinePane, TimelineScene};
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
+use crate::app::state::pane::Pane;
 use crate::propagation::MessageId;
 
 /// Factor by which the keys W and S zoom.
@@ -49,6 +51,10 @@ impl TimelinePane {
         } else if response.dragged_by(PointerButton::Primary) && shift {
             if let (Some((_, to)), Some(pos)) = (&mut self.range, response.interact_pointer_pos()) {
                 *to = geometry.time_at(pos.x).clamp(0.0, scene.total);
+            }
+        } else if response.drag_stopped() && self.range.is_some() {
+            if response.rect.height() < MIN_HEIGHT_OF_TABLES {
+                commands.push(ViewCommand::Enlarge(Pane::Timeline));
             }
         } else if response.dragged() {
             let later = -geometry.time_across(response.drag_delta().x);

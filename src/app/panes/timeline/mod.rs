@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use eframe::egui::{
-    self, Rect, Response, Sense, Ui, UiBuilder, WidgetInfo, WidgetType, pos2, vec2,
+    self, Rangef, Rect, Response, Sense, Ui, UiBuilder, WidgetInfo, WidgetType, pos2, vec2,
 };
 
 use crate::app::panes::common::{FinishedRun, LIVE_INTERVAL, TracedMessages, choose_messages};
@@ -48,11 +48,11 @@ use panel::PanelView;
 use rows::Grouping;
 use slices::Slice;
 
-/// Width in points of the panel of sums.
-const PANEL_WIDTH: f32 = 440.0;
+/// Minimum and maximum width in points of the panel of sums next to the chart.
+const PANEL_WIDTHS: Rangef = Rangef { min: 330.0, max: 440.0 };
 /// Minimum width in points of the chart next to the panel of sums. In a narrower pane, the panel is
 /// below the chart.
-const MIN_CHART_WIDTH: f32 = 320.0;
+const MIN_CHART_WIDTH: f32 = 310.0;
 /// Distance in points from the pointer within which a slice too short to point at is found.
 const POINTER_TOLERANCE: f32 = 3.0;
 
@@ -251,10 +251,11 @@ impl TimelinePane {
             self.chart(ui, whole, scene, commands);
             return;
         };
-        let side_by_side = whole.width() >= PANEL_WIDTH + MIN_CHART_WIDTH;
+        let width = PANEL_WIDTHS.clamp(whole.width() - MIN_CHART_WIDTH);
+        let side_by_side = whole.width() >= width + MIN_CHART_WIDTH;
         let (mut chart, mut panel) = (whole, whole);
         if side_by_side {
-            chart.max.x -= PANEL_WIDTH;
+            chart.max.x -= width;
             panel.min.x = chart.max.x + 8.0;
         } else {
             chart.max.y -= 0.5 * whole.height();
