@@ -15,6 +15,10 @@ use crate::propagation::{CompiledNetwork, MessageId};
 /// comes after it out of view.
 const MAX_LINKS: usize = 80;
 
+/// Width of the names in a table of facts with the gap after them, in points, about. If it is too
+/// small, long values are cut off at the edge of the pane.
+const NAME_WIDTH: f32 = 124.0;
+
 /// Draws links that select an item.
 pub(super) struct Links<'a> {
     pub model: &'a Model,
@@ -104,7 +108,10 @@ pub(super) fn section(ui: &mut Ui, text: &str) {
 
 /// Draws a table of names and values. `id` is unique in the pane.
 pub(super) fn facts<'f>(ui: &mut Ui, id: &str, facts: impl IntoIterator<Item = (&'f str, String)>) {
-    Grid::new(id).num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
+    // Longer values, such as the names of recorded runs, are wrapped.
+    let value_width = (ui.available_width() - NAME_WIDTH).max(NAME_WIDTH);
+    let grid = Grid::new(id).num_columns(2).spacing([14.0, 3.0]).max_col_width(value_width);
+    grid.show(ui, |ui| {
         for (name, value) in facts {
             ui.weak(name);
             ui.label(value);
