@@ -252,7 +252,7 @@ impl TimelinePane {
             return;
         };
         let width = PANEL_WIDTHS.clamp(whole.width() - MIN_CHART_WIDTH);
-        let side_by_side = whole.width() >= width + MIN_CHART_WIDTH;
+        let side_by_side = whole.width() >= PANEL_WIDTHS.min + MIN_CHART_WIDTH;
         let (mut chart, mut panel) = (whole, whole);
         if side_by_side {
             chart.max.x -= width;
