@@ -26,7 +26,7 @@
 // a few groups.
 //
 // Versions: only V = 2 is compiled. When this kernel was first measured, V = 1 took a fifth longer
-// than V = 2, and V = 4 took the same time.
+// than V = 2, and V = 4 took as long as V = 2.
 //
 // Launch, with groups = cases / (32 V), rounded up; no dynamic shared memory:
 //   propagate_batch_V  grid = (work items / 4, groups), block = 128 threads; one launch per level
@@ -90,7 +90,7 @@ static const unsigned TWO_FACTORS = 3;  // constants times an entry of each fact
 
 // One number for each of the V cases of a thread.
 template <unsigned V> struct Numbers {
-    float of[V];
+    float by_case[V];
 };
 
 __device__ inline Numbers<2> load(const float *from)
@@ -101,7 +101,7 @@ __device__ inline Numbers<2> load(const float *from)
 
 __device__ inline void store(float *to, Numbers<2> x)
 {
-    *reinterpret_cast<float2 *>(to) = make_float2(x.of[0], x.of[1]);
+    *reinterpret_cast<float2 *>(to) = make_float2(x.by_case[0], x.by_case[1]);
 }
 
 #define PARAMETERS                                                                                 \
@@ -122,6 +122,7 @@ __device__ inline int raise_exponent(const WorkItem &item, int shift, int second
     return -149 + RAISE + static_cast<int>(item.log_terms) + largest;
 }
 
+// Computes one work item for one group of cases. Each warp has a work item of its own.
 template <unsigned V> __device__ void propagate(PARAMETERS)
 {
     const unsigned GROUP = 32 * V;
@@ -143,24 +144,24 @@ template <unsigned V> __device__ void propagate(PARAMETERS)
 #pragma unroll
     for (unsigned v = 0; v < V; ++v) {
         exponent[v] = 0;
-        scale.of[v] = second_scale.of[v] = 1.0f;
+        scale.by_case[v] = second_scale.by_case[v] = 1.0f;
         int shift = 0, second_shift = 0;
         if (item.kind > CONSTANT) {
             const unsigned long long at =
                 static_cast<unsigned long long>(item.factor_message) * GROUP;
             shift = min(PEAK - exponent_of(largest[at + v]), 127);
-            scale.of[v] = float_power_of_two(shift);
+            scale.by_case[v] = float_power_of_two(shift);
             exponent[v] += exponents[at + v] - shift;
         }
         if (item.kind > ONE_FACTOR) {
             const unsigned long long at =
                 static_cast<unsigned long long>(item.second_message) * GROUP;
             second_shift = min(-exponent_of(largest[at + v]), 127);
-            second_scale.of[v] = float_power_of_two(second_shift);
+            second_scale.by_case[v] = float_power_of_two(second_shift);
             exponent[v] += exponents[at + v] - second_shift;
         }
         raised[v] = raise_exponent(item, shift, second_shift);
-        raise.of[v] = float_power_of_two(raised[v]);
+        raise.by_case[v] = float_power_of_two(raised[v]);
     }
     const float *first = messages + static_cast<unsigned long long>(item.factor) * GROUP;
     const float *second = messages + static_cast<unsigned long long>(item.second) * GROUP;
@@ -168,14 +169,14 @@ template <unsigned V> __device__ void propagate(PARAMETERS)
     Numbers<V> largest_sum;
 #pragma unroll
     for (unsigned v = 0; v < V; ++v) {
-        largest_sum.of[v] = 0.0f;
+        largest_sum.by_case[v] = 0.0f;
     }
     for (unsigned r = item.first_row; r < item.end_row; ++r) {
         const uint4 row = rows[r];
         Numbers<V> sum;
 #pragma unroll
         for (unsigned v = 0; v < V; ++v) {
-            sum.of[v] = 0.0f;
+            sum.by_case[v] = 0.0f;
         }
         if (item.kind == TWO_FACTORS) {
 #pragma unroll 4
@@ -186,19 +187,19 @@ template <unsigned V> __device__ void propagate(PARAMETERS)
                 const Numbers<V> y = load(second + static_cast<unsigned long long>(term.z) * GROUP);
 #pragma unroll
                 for (unsigned v = 0; v < V; ++v) {
-                    sum.of[v] += value * (x.of[v] * scale.of[v]) * y.of[v];
+                    sum.by_case[v] += value * (x.by_case[v] * scale.by_case[v]) * y.by_case[v];
                 }
             }
 #pragma unroll
             for (unsigned v = 0; v < V; ++v) {
-                sum.of[v] *= second_scale.of[v];
+                sum.by_case[v] *= second_scale.by_case[v];
             }
         } else if (item.kind == CONSTANT) {
             for (unsigned t = row.x; t < row.y; ++t) {
                 const float value = __uint_as_float(singles[t].x);
 #pragma unroll
                 for (unsigned v = 0; v < V; ++v) {
-                    sum.of[v] += value;
+                    sum.by_case[v] += value;
                 }
             }
         } else {
@@ -213,35 +214,35 @@ template <unsigned V> __device__ void propagate(PARAMETERS)
                 const Numbers<V> x = load(first + static_cast<unsigned long long>(term.y) * GROUP);
 #pragma unroll
                 for (unsigned v = 0; v < V; ++v) {
-                    sum.of[v] += value * x.of[v];
+                    sum.by_case[v] += value * x.by_case[v];
                 }
             }
 #pragma unroll
             for (unsigned v = 0; v < V; ++v) {
-                sum.of[v] *= scale.of[v];
+                sum.by_case[v] *= scale.by_case[v];
                 if (item.kind == FACTOR_AND_ROW) {
-                    sum.of[v] *= y.of[v] * second_scale.of[v];
+                    sum.by_case[v] *= y.by_case[v] * second_scale.by_case[v];
                 }
             }
         }
         if (item.kind != CONSTANT && row.x < row.y) {
 #pragma unroll
             for (unsigned v = 0; v < V; ++v) {
-                sum.of[v] += raise.of[v];
+                sum.by_case[v] += raise.by_case[v];
             }
         }
         store(result + static_cast<unsigned long long>(row.z) * GROUP, sum);
 #pragma unroll
         for (unsigned v = 0; v < V; ++v) {
-            largest_sum.of[v] = fmaxf(largest_sum.of[v], sum.of[v]);
+            largest_sum.by_case[v] = fmaxf(largest_sum.by_case[v], sum.by_case[v]);
         }
     }
     const unsigned long long at = static_cast<unsigned long long>(item.result_message) * GROUP;
 #pragma unroll
     for (unsigned v = 0; v < V; ++v) {
         // Non-negative floats are ordered as their bits are.
-        if (largest_sum.of[v] > 0.0f) {
-            atomicMax(largest + at + v, __float_as_uint(largest_sum.of[v]));
+        if (largest_sum.by_case[v] > 0.0f) {
+            atomicMax(largest + at + v, __float_as_uint(largest_sum.by_case[v]));
         }
         if (item.is_first) {
             exponents[at + v] = exponent[v];

@@ -74,10 +74,13 @@ def find_nvrtc() -> pathlib.Path:
 
 
 def load_nvrtc(folder: pathlib.Path) -> ctypes.CDLL:
+    """Loads NVRTC from `folder`, and checks its version."""
     library = next(folder.rglob("libnvrtc.so.12"), None)
     if library is None:
         raise NoCompiler(f"there is no libnvrtc.so.12 in {folder}")
-    builtins = next(library.parent.glob("libnvrtc-builtins.so.*"))
+    builtins = next(library.parent.glob("libnvrtc-builtins.so.*"), None)
+    if builtins is None:
+        raise NoCompiler(f"there is no libnvrtc-builtins.so beside {library}")
     ctypes.CDLL(str(builtins), mode=ctypes.RTLD_GLOBAL)
     nvrtc = ctypes.CDLL(str(library))
     major, minor = ctypes.c_int(), ctypes.c_int()
@@ -88,6 +91,7 @@ def load_nvrtc(folder: pathlib.Path) -> ctypes.CDLL:
 
 
 def compile_ptx(nvrtc: ctypes.CDLL, source: pathlib.Path, architecture: str) -> str:
+    """The PTX of `source` for a virtual architecture. Ends the program if it does not compile."""
     program = ctypes.c_void_p()
     name = source.relative_to(HERE).as_posix()
 
@@ -122,12 +126,14 @@ def outputs() -> list[tuple[pathlib.Path, pathlib.Path, str]]:
 
 
 def list_outdated() -> None:
+    """Prints for each .ptx file whether it was made from the source as it is now."""
     for source, ptx, _ in outputs():
         current = ptx.exists() and ptx.read_text().startswith(header(source))
         print(f"{'current' if current else 'OUT OF DATE'}  {ptx.relative_to(HERE)}")
 
 
 def build(nvrtc: ctypes.CDLL) -> None:
+    """Compiles all kernels, and writes the .ptx files."""
     for source, ptx, architecture in outputs():
         text = header(source) + compile_ptx(nvrtc, source, architecture)
         ptx.write_text(text)

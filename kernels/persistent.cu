@@ -52,6 +52,14 @@
 // A word of an earlier run is never taken for a new one: after the last epoch, the host clears all
 // words before epochs start again at 1.
 //
+// # Forms of a work item
+//
+// In a dense work item, the same entries of all rows are summed. A sparse work item lists the
+// products of each row. Factors are multiplied in pairs, because a word of a record has room for
+// two addresses; messages and findings are paired separately, so that the pairs of findings can be
+// skipped if there is no evidence. Neighbouring threads, called the lanes of the row, share the sum
+// of a row. In each pass, all threads together compute as many rows as they have groups of lanes.
+//
 // # Numbers
 //
 // A work item reads each message entry that it needs once into its staging buffer (shared memory).
@@ -95,14 +103,6 @@
 // first_timestamps  u32[lists], only for propagate_timestamped: the first work item of each list
 // timestamps   u64[work items][3], only for propagate_timestamped: nanoseconds at which a work item
 //              began, had filled its staging buffer, and ended
-//
-// # Forms of a work item
-//
-// In a dense work item, the same entries of all rows are summed. A sparse work item lists the
-// products of each row. Factors are multiplied in pairs, because a word of a record has room for
-// two addresses; messages and findings are paired separately, so that the pairs of findings can be
-// skipped if there is no evidence. Neighbouring threads, called the lanes of the row, share the sum
-// of a row. In each pass, all threads together compute as many rows as they have groups of lanes.
 //
 // # Versions
 //
@@ -164,8 +164,8 @@ static const int NO_EXPONENT = -0x40000000;
 // All lanes of a warp.
 static const unsigned FULL_MASK = 0xffffffffu;
 
-// Words of evidence bits in shared memory, one bit per state. States beyond these bits never let a
-// block skip a work item. This affects only speed.
+// Words of evidence bits in shared memory: one bit per state, for the first 16,384 states. A state
+// beyond these never lets a block skip a work item. This affects only speed.
 static const unsigned EVIDENCE_BIT_WORDS = 512;
 
 // If each thread of a warp has at most this many words, the warp polls all missing words while it
@@ -475,7 +475,9 @@ __device__ inline void copy_posteriors(unsigned long long *words, const unsigned
 // list       for each variable: first word, states * 2^16
 // variables  number of variables
 // log_lanes  2^log_lanes threads share a variable
+// chunks     number of chunks of 32 words in `words`
 // out        32 * chunks words of host memory, written: float bits
+// parity     the sign bit of all results
 __device__ inline void normalise(unsigned long long *words, const unsigned *list,
                                  unsigned variables, unsigned log_lanes, unsigned chunks,
                                  unsigned *out, bool parity)
@@ -520,10 +522,10 @@ __device__ inline void normalise(unsigned long long *words, const unsigned *list
 }
 
 // The sum of these exponents. NO_EXPONENT counts as 0.
-__device__ inline int sum_of_exponents(int4 of)
+__device__ inline int sum_of_exponents(int4 exponents)
 {
-    return (of.x == NO_EXPONENT ? 0 : of.x) + (of.y == NO_EXPONENT ? 0 : of.y) +
-           (of.z == NO_EXPONENT ? 0 : of.z) + (of.w == NO_EXPONENT ? 0 : of.w);
+    const auto number = [](int exponent) { return exponent == NO_EXPONENT ? 0 : exponent; };
+    return number(exponents.x) + number(exponents.y) + number(exponents.z) + number(exponents.w);
 }
 
 #define PARAMETERS                                                                                 \

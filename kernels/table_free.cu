@@ -16,9 +16,9 @@
 //          the inner run of up to about 256 entries; the others are digits of a step's number.
 //
 // The position of an entry in the table of an input is the sum of four offsets: those of the tile,
-// of the row in the tile, of the step, and of the place in the inner run. The first and the third
-// are the same for all threads of a block, so the block computes them once, from digits. The second
-// and the fourth come from lists. Offsets of tiles and steps have 64 bits.
+// of the row in the tile, of the step, and of the place in the inner run. The offsets of the tile
+// and of the step are the same for all threads of a block, so the block computes them once, from
+// digits; they have 64 bits. The offsets of the row and of the place come from lists.
 //
 // Example: output over a variable B with 2 states, summed over a variable A with 2 states, inputs
 // P(A) and P(B|A) stored as [A][B]. A tile has 2 rows, for B = 0 and 1; the inner run has 2
@@ -77,9 +77,9 @@ static_assert(sizeof(Contraction) == 56, "as in Rust");
 struct Reading {
     unsigned long long table;   // first entry of the table
     unsigned long long stride;  // distance between consecutive states of the variable
-    unsigned long long begin;   // first of the entries for this state that are summed, counted
-                                // among the entries for this state
-    unsigned long long end;     // one past the last of these, counted likewise
+    unsigned long long begin;   // first entry that is summed, counted among the entries for this
+                                // state
+    unsigned long long end;     // one past the last entry that is summed, counted in the same way
     unsigned states;            // number of states of the variable
     unsigned state;             // the state
 };

@@ -31,9 +31,9 @@
 struct Chunk {
     unsigned long long table;  // first entry of the clique table
     unsigned first;            // first entry of the chunk within the table
-    unsigned entries;
-    unsigned clique;
-    unsigned unused;
+    unsigned entries;          // number of entries of the chunk
+    unsigned clique;           // number of the clique
+    unsigned unused;           // padding
 };
 static_assert(sizeof(Chunk) == 24, "as in Rust");
 

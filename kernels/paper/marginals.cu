@@ -20,12 +20,12 @@
 // Shared with src/engine/cuda/paper/records.rs.
 struct Marginal {
     unsigned long long table;    // first entry of the table
-    unsigned long long entries;  // of the table
-    unsigned long long stride;   // of the variable in the table
-    unsigned states;             // of the variable
+    unsigned long long entries;  // number of entries of the table
+    unsigned long long stride;   // stride of the variable in the table
+    unsigned states;             // number of states of the variable
     unsigned is_separator;       // 1 for the table of a separator, 0 for the table of a clique
     unsigned out;                // index in `out` of the variable's first state
-    unsigned unused;
+    unsigned unused;             // padding
 };
 static_assert(sizeof(Marginal) == 40, "as in Rust");
 
