@@ -202,6 +202,8 @@ fn the_model_counts_messages_and_reports_a_violated_bound() {
     let violation =
         record.notes.iter().find(|note| note.starts_with("pigs: the lower bound says 3"));
     assert!(violation.is_some(), "pigs violates the lower bound: {:?}", record.notes);
+    let ratios = record.notes.iter().filter(|note| note.contains("as long for an entry as"));
+    assert_eq!(ratios.count(), 1, "the ratio is that of the fit, not of a network");
 }
 
 #[test]
@@ -212,6 +214,11 @@ fn the_readme_the_notes_and_the_figure_give_the_same_share_of_launches_on_pigs()
         let share = numbers(&record, "gpu-paper", "overhead_share")[0].unwrap();
         let text = format!("{:.0}%", 100.0 * share);
         let tree = triangulation.name();
+        let has_printed = |engine| {
+            let table = record.tables.iter().find(|table| table.name == engine).expect("a table");
+            table.column("overhead_share_paper").is_some()
+        };
+        assert!(has_printed("gpu-paper") && !has_printed("gpu"), "the paper had no engine gpu");
         let note =
             format!("gpu-paper, on trees by {tree}: overhead is {text} of the time for pigs.");
         assert!(record.notes.contains(&note), "{:?}", record.notes);

@@ -70,19 +70,22 @@ fn table(engine: &str, trees: &[NamedTree], runs: &[Option<RecordedRun>], origin
     let number = |of: &dyn Fn(&RecordedRun) -> Option<f64>| {
         runs.iter().map(|run| run.as_ref().and_then(of)).collect::<Vec<_>>()
     };
-    let printed = |tree: &NamedTree| {
-        let printed = paper::OVERHEAD_SHARES.iter().find(|(name, _)| *name == tree.name);
-        printed.map(|(_, share)| *share)
-    };
-    Table::new(engine)
+    let table = Table::new(engine)
         .text("network", trees.iter().map(|tree| tree.name.as_str()))
         .count("messages", Origin::Exact, trees.iter().map(|t| t.messages().len() as u64))
         .number("total_us", origin, number(&|run| Some(run.propagate_us.median)))
         .number("overhead_us", origin, number(&|run| run.overhead_us))
         .number("execution_us", origin, number(&|run| Some(run.execution_us())))
         .number("launch_us", origin, number(&|run| run.launch_us))
-        .number("overhead_share", origin, number(&RecordedRun::overhead_share))
-        .number("overhead_share_paper", Origin::Paper, trees.iter().map(printed))
+        .number("overhead_share", origin, number(&RecordedRun::overhead_share));
+    if !is_paper_kernel(engine) {
+        return table;
+    }
+    let printed = |tree: &NamedTree| {
+        let printed = paper::OVERHEAD_SHARES.iter().find(|(name, _)| *name == tree.name);
+        printed.map(|(_, share)| *share)
+    };
+    table.number("overhead_share_paper", Origin::Paper, trees.iter().map(printed))
 }
 
 /// A note on the networks with the largest and the smallest share of overhead; `None` if there are

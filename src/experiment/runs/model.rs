@@ -242,11 +242,20 @@ fn note_bounds(
     [engine, baseline]: [&str; 2],
 ) {
     record.note(
-        "The bounds min |S| <= speedup <= max |S| of section 3.4, where |S| is the number of \
+        "The bounds min |S| ≤ speedup ≤ max |S| of section 3.4, where |S| is the number of \
          entries of a separator, only count entries. They ignore that every message costs a \
          launch, however small the message is, and that a GPU thread takes much longer for an \
          entry than a CPU.",
     );
+    if let (Some(engine_fit), Some(baseline_fit)) = (model.engine, model.baseline)
+        && baseline_fit.entry_us > 0.0
+    {
+        let times = engine_fit.entry_us / baseline_fit.entry_us;
+        record.note(format!(
+            "By equation 6, a thread of {engine} takes {times:.0} times as long for an entry as \
+             {baseline}."
+        ));
+    }
     for row in rows {
         let (bound, speedup) = (row.sizes().min_separator_entries, row.speedup());
         if speedup >= bound as f64 {
@@ -255,17 +264,9 @@ fn note_bounds(
         let launches = row.overhead_share.map_or_else(String::new, |share| {
             format!(" Launches and copies alone take {} of the time.", numbers::share(share, 1.0))
         });
-        let fits = model.engine.zip(model.baseline).filter(|(_, fit)| fit.entry_us > 0.0);
-        let slower = fits.map_or_else(String::new, |(engine_fit, baseline_fit)| {
-            let times = engine_fit.entry_us / baseline_fit.entry_us;
-            format!(
-                " By equation 6, a thread of {engine} takes {times:.0} times as long for an entry \
-                 as {baseline}."
-            )
-        });
         record.note(format!(
             "{}: the lower bound says {bound} times as fast; the measured speedup is \
-             {speedup:.2}.{launches}{slower}",
+             {speedup:.2}.{launches}",
             row.tree.name
         ));
     }

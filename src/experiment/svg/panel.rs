@@ -115,6 +115,9 @@ fn draw_bar_labels(body: &mut String, plot: &Plot) {
     }
 }
 
+/// A white line around the letters of a label, which keeps the label readable over lines.
+const HALO: &str = "stroke='#fff' stroke-width='3' paint-order='stroke'";
+
 /// Draws the reference lines, each with its label. `labels` are the rectangles of all labels that
 /// are drawn already.
 fn draw_marks(body: &mut String, panel: &Panel, plot: &Plot, mut labels: Vec<LabelBox>) {
@@ -131,7 +134,7 @@ fn draw_marks(body: &mut String, panel: &Panel, plot: &Plot, mut labels: Vec<Lab
         );
         let size = (text_width(&mark.label, LABEL_FONT), LABEL_FONT);
         let place = place_mark_label(size, [from, to], &dots, &labels, plot.room());
-        let style = format!("fill='{colour}' font-size='{LABEL_FONT}'");
+        let style = format!("fill='{colour}' font-size='{LABEL_FONT}' {HALO}");
         text(body, place.left, place.bottom - 2.0, "start", &style, &mark.label);
         labels.push(place);
     }
@@ -161,7 +164,7 @@ fn draw_labels(body: &mut String, panel: &Panel, plot: &Plot) -> Vec<LabelBox> {
             );
         }
         let place = placement.label;
-        let style = format!("font-size='{LABEL_FONT}' fill='{AXIS}'");
+        let style = format!("font-size='{LABEL_FONT}' fill='{AXIS}' {HALO}");
         text(body, place.left, place.bottom - 2.0, "start", &style, label);
         places.push(place);
     }

@@ -77,7 +77,10 @@ impl Heading {
                 let name = column.name.strip_suffix(TIME_SUFFIX).unwrap_or(&column.name);
                 format!("{name}, {}", unit.name)
             }
-            None => column.name.clone(),
+            None => column
+                .name
+                .strip_suffix("_ns")
+                .map_or_else(|| column.name.clone(), |name| format!("{name}, ns")),
         };
         Self {
             text: name.replace('_', " "),
@@ -128,15 +131,18 @@ fn show_sticky(ui: &Ui, headings: &[(Rect, Heading)]) {
     }
 }
 
-/// Initial width of a column in points: room for the heading and for most cells, up to 40
+/// Initial width of a column in points: room for the heading and for all cells, up to 60
 /// characters of about 6.6 points, and a margin.
 fn width(column: &crate::experiment::Column) -> f32 {
     let longest = match &column.cells {
         Cells::Text(texts) => texts.iter().map(|text| text.chars().count()).max().unwrap_or(0),
-        Cells::Count(_) => 11,
+        Cells::Count(counts) => {
+            let longest = counts.iter().flatten().max().copied().unwrap_or(0);
+            numbers::thousands(longest).len()
+        }
         Cells::Number(_) => 8,
     };
-    let characters = column.name.chars().count().max(longest).min(40);
+    let characters = column.name.chars().count().max(longest).min(60);
     6.6 * characters as f32 + 12.0
 }
 
@@ -184,13 +190,20 @@ mod tests {
     }
 
     #[test]
+    fn columns_have_room_for_their_largest_count() {
+        let table = Table::new("networks").count("entries", None, [110_641_152]);
+        assert!(width(&table.columns[0]) >= 6.6 * "110,641,152".len() as f32);
+    }
+
+    #[test]
     fn long_times_are_in_milliseconds() {
         let table = Table::new("times")
             .number("naive_us", None, [Some(5_320.0), None])
             .number("gpu_us", None, [Some(36.0), None])
+            .number("entry_ns", None, [Some(1.4), None])
             .number("gain", None, [Some(2_000.0), None]);
         let heading = |column| Heading::new(column, time_unit(column)).text;
         let headings: Vec<String> = table.columns.iter().map(heading).collect();
-        assert_eq!(headings, ["naive, ms", "gpu, µs", "gain"]);
+        assert_eq!(headings, ["naive, ms", "gpu, µs", "entry, ns", "gain"]);
     }
 }
