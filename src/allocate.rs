@@ -1,30 +1,69 @@
-//! Allocating large tables, so that a machine without the memory is an error, not the end of the
-//! program.
+//! Memory that cannot be had is an error, not the end of the program.
 //!
 //! A forecast compares what an engine needs with a limit, but the machine may have less: another
 //! program may have taken it meanwhile, or the operating system may limit the process. The standard
-//! library ends the program if an allocation fails. So tables of any size that depends on cliques
-//! or separators are allocated here. If that fails, the stack is unwound to [`or_error`], where the
-//! engine begins. This frees what was allocated, and `or_error` returns an error. Unwinding costs
+//! library ends the program if an allocation fails. There are two ways around this:
+//!
+//! * Tables of any size that depends on cliques or separators are allocated with the functions of
+//!   this module, [`zeros`] and others, which notice the failure.
+//! * For all other allocations, the allocator of the program keeps a reserve, [`WithReserve`]. If
+//!   the machine has no memory, the reserve provides it, and work that calls [`check`] ends soon
+//!   afterwards. Work that can be cancelled calls it wherever it checks for cancellation.
+//!
+//! In both cases the stack is unwound to [`or_error`], where an engine, a step of the session or a
+//! command begins. This frees what was allocated, and `or_error` returns an error. Unwinding costs
 //! nothing while memory lasts, and passes through the threads of rayon.
 //!
-//! Small allocations still end the program if they fail. Operating systems that promise more memory
-//! than they have, as Linux does by default, may also end it later, when the memory is written.
+//! What this cannot help: libraries in other languages (the drivers of a GPU and of the display, the
+//! C library) allocate by themselves, and may end the program if that fails. So may the operating
+//! system: Linux promises more memory than it has by default, and ends a program when the memory is
+//! written; and it does so if a stack cannot grow.
 
+mod reserve;
+
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytemuck::Zeroable;
 
+pub use reserve::WithReserve;
+
 /// The machine did not provide memory that the memory limit allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the machine has less memory than the limit allows: {:.1} MiB for a table could not be had; \
-     close other programs, or lower the limit",
-    *.bytes as f64 / f64::from(1 << 20)
-)]
+#[error("not enough memory: {}; close other programs, or lower the limit", reason(*.bytes))]
 pub struct OutOfMemory {
-    /// Size of the allocation that failed, in bytes.
+    /// Size in bytes of the table whose allocation failed; zero if it was no table.
     pub bytes: u64,
+}
+
+/// Why memory could not be had, for a table of `bytes`, or for no table if it is zero.
+fn reason(bytes: u64) -> String {
+    let mut reason = "the machine has less than the limit allows".to_owned();
+    if bytes > 0 {
+        let mib = bytes as f64 / f64::from(1 << 20);
+        reason.push_str(&format!(", and {mib:.1} MiB for a table could not be had"));
+    }
+    reason
+}
+
+/// Whether the reserve was used and no [`or_error`] has returned an error since.
+static IS_EXHAUSTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether [`or_error`] has ever returned an error.
+static HAS_FAILED: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// Whether this thread notices if an allocation fails, so that the reserve is not needed.
+    static NOTICES_FAILURE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `work`, whose allocations notice failures, without the reserve.
+fn noticing_failure<R>(work: impl FnOnce() -> R) -> R {
+    let before = NOTICES_FAILURE.replace(true);
+    let result = work();
+    NOTICES_FAILURE.set(before);
+    result
 }
 
 /// `entries` zeros. The operating system provides the memory page by page, when it is first
@@ -32,14 +71,17 @@ pub struct OutOfMemory {
 ///
 /// # Panics
 /// If the memory cannot be had, in a way that [`or_error`] recognises.
+#[must_use]
 pub fn zeros<T: Zeroable>(entries: usize) -> Vec<T> {
-    bytemuck::allocation::try_zeroed_vec(entries).unwrap_or_else(|()| give_up::<T>(entries))
+    noticing_failure(|| bytemuck::allocation::try_zeroed_vec(entries))
+        .unwrap_or_else(|()| give_up::<T>(entries))
 }
 
 /// `entries` ones.
 ///
 /// # Panics
 /// As [`zeros`].
+#[must_use]
 pub fn ones(entries: usize) -> Vec<f64> {
     let mut values = with_capacity(entries);
     values.resize(entries, 1.0);
@@ -50,9 +92,11 @@ pub fn ones(entries: usize) -> Vec<f64> {
 ///
 /// # Panics
 /// As [`zeros`].
+#[must_use]
 pub fn with_capacity<T>(entries: usize) -> Vec<T> {
     let mut values = Vec::new();
-    values.try_reserve_exact(entries).unwrap_or_else(|_| give_up::<T>(entries));
+    noticing_failure(|| values.try_reserve_exact(entries))
+        .unwrap_or_else(|_| give_up::<T>(entries));
     values
 }
 
@@ -61,10 +105,32 @@ pub fn with_capacity<T>(entries: usize) -> Vec<T> {
 /// # Panics
 /// As [`zeros`].
 pub fn reserve<T>(values: &mut Vec<T>, entries: usize) {
-    values.try_reserve(entries).unwrap_or_else(|_| give_up::<T>(entries));
+    noticing_failure(|| values.try_reserve(entries)).unwrap_or_else(|_| give_up::<T>(entries));
+}
+
+/// Ends the current work if the reserve of memory is in use. Work that allocates without limit
+/// calls this regularly: checking for cancellation does, and readers of files do.
+///
+/// # Panics
+/// If the reserve is in use, in a way that [`or_error`] recognises.
+#[inline]
+pub fn check() {
+    if IS_EXHAUSTED.load(Ordering::Relaxed) {
+        fail();
+    }
+}
+
+/// Ends the current work because the operating system has refused memory that is not allocated
+/// here, such as the stack of a thread.
+///
+/// # Panics
+/// Always, in a way that [`or_error`] recognises.
+pub fn fail() -> ! {
+    give_up::<()>(0)
 }
 
 /// Unwinds to [`or_error`]. The panic hook is not called, because this is no defect.
+#[cold]
 fn give_up<T>(entries: usize) -> ! {
     let bytes = (entries as u64).saturating_mul(size_of::<T>() as u64);
     resume_unwind(Box::new(OutOfMemory { bytes }))
@@ -75,10 +141,29 @@ fn give_up<T>(entries: usize) -> ! {
 /// # Errors
 /// [`OutOfMemory`]. What `work` was changing must then not be used any more.
 pub fn or_error<R>(work: impl FnOnce() -> R) -> Result<R, OutOfMemory> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| match panic.downcast::<OutOfMemory>() {
-        Ok(error) => *error,
+    let checked = || {
+        // If the reserve is in use already, there is none for this work.
+        check();
+        let result = work();
+        // What is returned may be in the reserve, which the next work needs.
+        check();
+        result
+    };
+    let result = catch_unwind(AssertUnwindSafe(checked));
+    result.map_err(|panic| match panic.downcast::<OutOfMemory>() {
+        Ok(error) => {
+            IS_EXHAUSTED.store(false, Ordering::Relaxed);
+            HAS_FAILED.store(true, Ordering::Relaxed);
+            *error
+        }
         Err(panic) => resume_unwind(panic),
     })
+}
+
+/// Whether memory could not be had at any time since the program began.
+#[must_use]
+pub fn has_failed() -> bool {
+    HAS_FAILED.load(Ordering::Relaxed)
 }
 
 #[cfg(test)]
@@ -96,6 +181,8 @@ mod tests {
         assert_eq!(or_error(|| zeros::<u32>(3)), Ok(vec![0; 3]));
         let message = OutOfMemory { bytes: 3 << 30 }.to_string();
         assert!(message.contains("3072.0 MiB for a table"), "{message}");
+        let message = OutOfMemory { bytes: 0 }.to_string();
+        assert!(!message.contains("MiB"), "{message}");
     }
 
     #[test]

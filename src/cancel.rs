@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::allocate;
+
 /// A flag that asks long work to stop.
 ///
 /// Clones share the flag. Long work checks the flag regularly and returns [`Cancelled`] once it is
@@ -43,7 +45,11 @@ impl CancelToken {
     ///
     /// # Errors
     /// [`Cancelled`] after [`cancel`](Self::cancel) was called.
+    ///
+    /// # Panics
+    /// If memory has run out, as [`allocate::check`] does.
     pub fn check(&self) -> Result<(), Cancelled> {
+        allocate::check();
         if self.is_cancelled() { Err(Cancelled) } else { Ok(()) }
     }
 }

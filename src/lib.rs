@@ -32,6 +32,7 @@
 //! | [`palette`] | the colours of the window and of figures, and what they mean |
 //! | [`statistics`] | medians and quartiles of measurements |
 //! | [`clock`] | the time, on the desktop and in a browser |
+//! | [`mod@allocate`] | memory that cannot be had as an error |
 //! | [`cancel`] | cancellation of long work |
 //! | [`store`] | what is kept on disk: whole-file writes, stores of entries, autosave |
 //! | [`network`] | variables, conditional probability tables, evidence |
@@ -45,7 +46,7 @@
 #![cfg_attr(feature = "app", doc = "| [`app`] | the window |")]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
-mod allocate;
+pub mod allocate;
 pub mod cancel;
 pub mod clock;
 pub mod engine;

@@ -4,9 +4,17 @@
 
 mod cli;
 
+use cliquescope::allocate::WithReserve;
+
 #[cfg(feature = "allocator")]
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: WithReserve<mimalloc::MiMalloc> =
+    WithReserve::new(mimalloc::MiMalloc, cli::end_without_memory);
+
+#[cfg(not(feature = "allocator"))]
+#[global_allocator]
+static ALLOCATOR: WithReserve<std::alloc::System> =
+    WithReserve::new(std::alloc::System, cli::end_without_memory);
 
 fn main() -> std::process::ExitCode {
     cli::main()

@@ -166,7 +166,7 @@ fn in_the_child_process_every_failed_allocation_is_an_error() {
             let (result, has_failed) = with_few_allocations(allowed, || scenario.run());
             match result {
                 Err(message) => {
-                    assert!(has_failed && message.contains("less memory than"), "{message}");
+                    assert!(has_failed && message.contains("not enough memory"), "{message}");
                     failures += 1;
                 }
                 Ok(answers) => {

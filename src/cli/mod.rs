@@ -1,7 +1,7 @@
 //! The command line: opens the window or runs a command. Each command has a module.
 //!
 //! Exit codes: 0 for success, 1 if the command or one of its cases failed, 2 if the command line
-//! cannot be parsed, 130 if a query was interrupted.
+//! cannot be parsed, 3 if the machine had not enough memory, 130 if a query was interrupted.
 
 mod bench;
 mod convert;
@@ -15,10 +15,12 @@ mod record;
 mod window;
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
+use cliquescope::allocate;
 
 /// See, set and time exact inference in Bayesian networks.
 ///
@@ -50,13 +52,17 @@ enum Command {
     Record(record::Args),
 }
 
-/// How a command ends: with an exit code, or with an error message and exit code 1.
+/// The exit code of a command that failed because the machine had not enough memory.
+const NO_MEMORY: u8 = 3;
+
+/// How a command ends: with an exit code, or with an error message and exit code 1, or
+/// [`NO_MEMORY`] if memory ran out.
 type Outcome = Result<ExitCode, String>;
 
 /// Runs the program as the command line says.
 pub fn main() -> ExitCode {
     let cli = parse(std::env::args_os()).unwrap_or_else(|error| error.exit());
-    let outcome = match cli.command {
+    let run = || match cli.command {
         Some(Command::Info(args)) => info::run(&args),
         Some(Command::Query(args)) => query::run(&args),
         Some(Command::Convert(args)) => convert::run(&args),
@@ -66,10 +72,19 @@ pub fn main() -> ExitCode {
         Some(Command::Record(args)) => record::run(&args),
         None => window::run(cli.window),
     };
-    outcome.unwrap_or_else(|message| {
+    let outcome = allocate::or_error(run).unwrap_or_else(|error| Err(error.to_string()));
+    let code = outcome.unwrap_or_else(|message| {
         output::note(&format!("error: {message}"));
         ExitCode::FAILURE
-    })
+    });
+    let is_for_memory = code == ExitCode::FAILURE && allocate::has_failed();
+    if is_for_memory { ExitCode::from(NO_MEMORY) } else { code }
+}
+
+/// Ends the program when even its reserve of memory is used up, without allocating.
+pub fn end_without_memory() {
+    let _ = std::io::stderr().write_all(b"error: not enough memory\n");
+    std::process::exit(i32::from(NO_MEMORY));
 }
 
 /// The command line with all its commands.

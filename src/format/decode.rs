@@ -9,6 +9,7 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
+use crate::allocate;
 use crate::format::OpenError;
 
 /// The maximum size of a file in bytes, compressed or not. The files of networks that can be solved
@@ -34,7 +35,11 @@ pub(super) fn read_path(path: &Path) -> Result<Vec<u8>, OpenError> {
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(unreadable("this is a folder, expected a file".to_owned()));
     }
-    unpack_all(&name, read_limited(&name, file, MAX_BYTES, false)?)
+    // A file that is too large is refused later. Its memory is never written.
+    let size = file.metadata().map_or(0, |metadata| metadata.len()).min(MAX_BYTES);
+    let mut bytes = Vec::new();
+    allocate::reserve(&mut bytes, size as usize + 1);
+    unpack_all(&name, read_limited(&name, file, bytes, MAX_BYTES, false)?)
 }
 
 /// Unpacks `bytes` if they begin with the two bytes that mark gzip.
@@ -49,21 +54,21 @@ pub(super) fn unpack_all(file: &str, bytes: Vec<u8>) -> Result<Vec<u8>, OpenErro
 /// As [`unpack_all`], with a `limit` for the unpacked size in bytes.
 fn unpack(file: &str, bytes: Vec<u8>, limit: u64) -> Result<Vec<u8>, OpenError> {
     if bytes.starts_with(&[0x1f, 0x8b]) {
-        read_limited(file, MultiGzDecoder::new(bytes.as_slice()), limit, true)
+        read_limited(file, MultiGzDecoder::new(bytes.as_slice()), Vec::new(), limit, true)
     } else {
         Ok(bytes)
     }
 }
 
-/// Reads all bytes, which must be at most `limit`. `unpacked` says whether `reader` unpacks a gzip
+/// Reads all bytes, which must be at most `limit`, and appends them to `bytes`. `unpacked` says whether `reader` unpacks a gzip
 /// file, for the error.
 fn read_limited(
     file: &str,
     reader: impl Read,
+    mut bytes: Vec<u8>,
     limit: u64,
     unpacked: bool,
 ) -> Result<Vec<u8>, OpenError> {
-    let mut bytes = Vec::new();
     reader.take(limit + 1).read_to_end(&mut bytes).map_err(|error| {
         let what = if unpacked { "damaged gzip: " } else { "" };
         OpenError::Unreadable { file: file.to_owned(), reason: format!("{what}{error}") }

@@ -1,9 +1,12 @@
 //! The search for a small triangulation behind
 //! [`Triangulation::Auto`](crate::graph::Triangulation::Auto).
 
+use std::sync::LazyLock;
+
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::cancel::{CancelToken, Cancelled};
 use crate::clock::Instant;
@@ -26,6 +29,11 @@ const STEP_NANOSECONDS: f64 = 250.0;
 
 /// Time of a greedy elimination for each vertex, in steps of a walk; measured in the same way.
 const STEPS_PER_ELIMINATED_VERTEX: u64 = 6;
+
+/// The threads of all searches; `None` if the operating system could not create them. The global
+/// pool of rayon would panic then.
+static THREADS: LazyLock<Option<ThreadPool>> =
+    LazyLock::new(|| ThreadPoolBuilder::new().build().ok());
 
 /// The walks of a round. All start from the best order so far. Which walk succeeds depends on the
 /// network, and on how good the order already is.
@@ -224,7 +232,10 @@ fn round(
         let mut expired = || limits.expired();
         anneal(graph, &start.order, schedule, steps, &mut random, &mut expired, cancel)
     };
-    let found: Vec<_> = walks.par_iter().with_max_len(1).map(walk).collect();
+    let found: Vec<_> = match &*THREADS {
+        Some(threads) => threads.install(|| walks.par_iter().with_max_len(1).map(walk).collect()),
+        None => walks.iter().map(walk).collect(),
+    };
     let mut best = start.clone();
     for found in found {
         let found = found?;

@@ -12,6 +12,7 @@ use crate::engine::{Beliefs, MessageDetail, PropagationError, RunError, Stepper}
 use crate::mailbox::Mailbox;
 use crate::network::Evidence;
 use crate::propagation::{CompiledNetwork, MemoryLimit, MessageId};
+use crate::session::Failure;
 use crate::session::panics::catch_panic;
 
 /// Which message to explain.
@@ -147,9 +148,14 @@ fn answer_questions(tasks: &Mailbox<Task>, answers: &Sender<Answer>, wake: &dyn 
             Ok(Err(Interruption::Cancelled)) => continue,
             Ok(Ok(explanation)) => Ok(explanation),
             Ok(Err(Interruption::Failed(reason))) => Err(reason),
-            Err(_) => {
+            Err(failure) => {
                 stepper = None;
-                Err("internal error: the message cannot be shown".to_owned())
+                Err(match failure {
+                    Failure::Panicked(_) => {
+                        "internal error: the message cannot be shown".to_owned()
+                    }
+                    failure => failure.to_string(),
+                })
             }
         };
         // The receiver is gone once the handle is dropped.

@@ -3,6 +3,7 @@
 use std::sync::mpsc::{Receiver, channel};
 
 use crate::cancel::CancelToken;
+use crate::session::Failure;
 use crate::session::panics::catch_panic;
 
 /// The handle to work on a separate thread. Dropping the handle cancels the work and does not wait
@@ -28,8 +29,12 @@ impl<T: Send + 'static> Job<T> {
         std::thread::Builder::new()
             .name(name.to_owned())
             .spawn(move || {
+                let outcome = catch_panic(work).map_err(|failure| match failure {
+                    Failure::Panicked(message) => message,
+                    failure => failure.to_string(),
+                });
                 // The receiver is gone if the job was dropped.
-                let _ = sender.send(catch_panic(work));
+                let _ = sender.send(outcome);
                 wake();
             })
             .expect("the operating system starts a thread");
@@ -38,7 +43,8 @@ impl<T: Send + 'static> Job<T> {
 }
 
 impl<T> Job<T> {
-    /// What the work returned, or the message of its panic. `None` while the work runs, and after
+    /// What the work returned, or why it failed: the message of its panic, or that there was
+    /// not enough memory. `None` while the work runs, and after
     /// the outcome was taken.
     #[must_use]
     pub fn take_outcome(&self) -> Option<Result<T, String>> {

@@ -1,22 +1,26 @@
-//! Panics as values.
+//! Panics, and memory that cannot be had, as values.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs `work`. If it panics, returns the message of the panic.
+use crate::allocate::or_error;
+use crate::session::Failure;
+
+/// Runs `work`.
 ///
 /// The caller must not use what `work` may have left half changed.
 ///
 /// # Errors
-/// The message of the panic.
-pub(super) fn catch_panic<R>(work: impl FnOnce() -> R) -> Result<R, String> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| message(&*panic))
+/// [`Failure::Panicked`] with the message of a panic, or [`Failure::OutOfMemory`].
+pub(super) fn catch_panic<R>(work: impl FnOnce() -> R) -> Result<R, Failure> {
+    let result = catch_unwind(AssertUnwindSafe(|| or_error(work)));
+    Ok(result.map_err(|panic| Failure::Panicked(message(&*panic)))??)
 }
 
 /// Drops a value and ignores a panic while doing so: the value may be damaged, because its earlier
 /// use panicked or failed.
 pub(super) fn drop_quietly(value: impl Sized) {
-    let _ = catch_panic(|| drop(value));
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(value)));
 }
 
 fn message(panic: &(dyn Any + Send)) -> String {

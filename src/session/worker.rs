@@ -105,12 +105,12 @@ impl Worker {
             Ok(Err(Interruption::Failed(failure))) => {
                 self.give_up(request, Update::Failed(step, failure));
             }
-            Err(message) => {
+            Err(failure) => {
                 // Opening changes nothing before it has succeeded.
                 if step != Step::Open {
                     drop_quietly(std::mem::take(&mut self.state));
                 }
-                self.give_up(request, Update::Failed(step, Failure::Panicked(message)));
+                self.give_up(request, Update::Failed(step, failure));
             }
         }
     }

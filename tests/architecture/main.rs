@@ -9,9 +9,9 @@ use source::{SourceFile, source_files};
 /// Maximum number of files in an import cycle. `mod.rs`, `lib.rs` and `main.rs` do not count.
 const LARGEST_CYCLE: usize = 6;
 
-/// Files and folders that may contain `unsafe`: calls to the CUDA driver, and functions that
-/// use an instruction set after checking that the processor supports it.
-const UNSAFE_ALLOWED: [&str; 2] = ["engine/cuda/", "engine/simd.rs"];
+/// Files and folders that may contain `unsafe`: an allocator, calls to the CUDA driver, and
+/// functions that use an instruction set after checking that the processor supports it.
+const UNSAFE_ALLOWED: [&str; 3] = ["allocate/reserve.rs", "engine/cuda/", "engine/simd.rs"];
 
 /// Files and folders in which threads may be started.
 const THREADS_ALLOWED: [&str; 5] =

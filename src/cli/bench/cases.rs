@@ -52,7 +52,7 @@ pub struct DrawParameters {
 /// Maximum size in bytes of the evidence and the posteriors of a block, unless it has only
 /// [`MIN_BLOCK`] cases. A larger limit takes more memory, and speeds up only networks whose blocks
 /// have fewer than [`MAX_BLOCK`] cases.
-const BLOCK_BYTES: usize = 128 << 20;
+const BLOCK_BYTES: usize = 64 << 20;
 
 /// Minimum number of cases in a block, so that an engine on a GPU has enough cases for its threads.
 const MIN_BLOCK: usize = 1024;

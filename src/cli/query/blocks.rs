@@ -49,6 +49,11 @@ pub struct Block {
 }
 
 impl Block {
+    /// A block without cases: no more can be read because of `failure`.
+    pub fn failed(failure: String) -> Self {
+        Self { failure: Some(failure), is_last: true, ..Self::default() }
+    }
+
     /// Estimated number of cases in the whole file. This block must be the first.
     pub fn expected_cases(&self) -> u32 {
         let count = self.rows.len();

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use cliquescope::allocate;
 use cliquescope::cancel::CancelToken;
 use cliquescope::engine::{self, CaseQuery, LoadOptions, PropagationError, QueryError};
 use cliquescope::potential::Precision;
@@ -176,7 +177,11 @@ pub fn run(args: &Args) -> Outcome {
         Work { query, engine: engine.name(), is_strict, failure: None, report: &mut report };
     let mut first = Some(first);
     let mut writer = pipeline::run(
-        move || first.take().or_else(|| blocks.next_block()),
+        move || match first.take() {
+            Some(block) => Some(block),
+            None => allocate::or_error(|| blocks.next_block())
+                .unwrap_or_else(|error| Some(Block::failed(error.to_string()))),
+        },
         |block| work.answer(block),
         writer,
         AnswerWriter::write,
@@ -242,14 +247,18 @@ impl Work<'_> {
             self.report.warn_if_no_cases();
         }
         let had_failed = self.query.device_failure().is_some();
-        let answers = self.query.answer(&block.evidence);
+        let answers = allocate::or_error(|| self.query.answer(&block.evidence));
         if let Some(reason) = self.query.device_failure().filter(|_| !had_failed) {
             let warning = device_warning(self.engine, reason, block.rows.first());
             self.report.warn(&[warning]);
         }
         let mut answers = match answers {
-            Ok(answers) => answers,
-            Err(QueryError::Propagation(PropagationError::Cancelled(_))) => {
+            Ok(Ok(answers)) => answers,
+            Ok(Err(QueryError::Propagation(PropagationError::Cancelled(_)))) => {
+                return ControlFlow::Break(None);
+            }
+            Ok(Err(error)) => {
+                self.failure = Some(error.to_string());
                 return ControlFlow::Break(None);
             }
             Err(error) => {

@@ -7,6 +7,7 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
+use cliquescope::allocate;
 use cliquescope::cancel::CancelToken;
 
 /// Number of blocks that wait between two stages. More would take memory and save no time: the
@@ -28,7 +29,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// If `read` waits for input when the work ends, its thread is left waiting.
 ///
 /// # Panics
-/// If a stage panics, or the operating system cannot start a thread.
+/// If a stage panics; and if the operating system cannot start a thread, as [`allocate::fail`] does.
 pub fn run<A: Send + 'static, B: Send + 'static, W: Send + 'static>(
     mut read: impl FnMut() -> Option<A> + Send + 'static,
     mut compute: impl FnMut(A) -> ControlFlow<Option<B>, B>,
@@ -78,7 +79,7 @@ fn start<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> JoinHandle<T> {
     let thread = Builder::new().name(name.to_owned());
-    thread.spawn(work).expect("the operating system starts a thread")
+    thread.spawn(work).unwrap_or_else(|_| allocate::fail())
 }
 
 /// Waits for the end of `thread`, and passes its panic on.

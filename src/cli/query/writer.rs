@@ -11,6 +11,10 @@ use cliquescope::store::NewFile;
 use super::answers::{Failure, Formatter};
 use super::blocks::Block;
 
+/// Size in bytes from which the text of answers is written. Larger pieces take more memory, and
+/// save no time: a write of this size takes far longer than a call of the operating system.
+const PIECE: usize = 1 << 18;
+
 /// A block with the answer to each case that could be read.
 pub struct AnsweredBlock {
     pub block: Block,
@@ -59,6 +63,8 @@ impl AnswerWriter {
     pub fn write(&mut self, AnsweredBlock { block, answers }: AnsweredBlock) -> ControlFlow<()> {
         self.begin();
         let mut answered = block.evidence.iter().zip(&answers);
+        // Number of cases whose text was not written yet.
+        let mut waiting = 0;
         for row in &block.rows {
             let (evidence, answer) = match &row.error {
                 Some(error) => (None, Err(Failure::Unreadable(error))),
@@ -68,8 +74,12 @@ impl AnswerWriter {
                 }
             };
             self.formatter.append(&mut self.text, row, evidence, answer);
+            waiting += 1;
+            if self.text.len() >= PIECE {
+                self.flush(std::mem::take(&mut waiting))?;
+            }
         }
-        self.flush(block.rows.len())
+        self.flush(waiting)
     }
 
     /// Writes what comes after the answers, and gives the file its name.
@@ -112,7 +122,7 @@ impl AnswerWriter {
                 })
             }
             Output::File(file, name) => file.write_all(bytes).map_err(|error| {
-                // What was written of this block is not complete.
+                // The last answer that was written may not be complete.
                 let _ = file.truncate(self.bytes);
                 format!("{name}: {error}")
             }),

@@ -31,13 +31,16 @@ pub const BYTES_PER_ENTRY: u64 = 96;
 const MAX_ALL_PAIRS: usize = 32;
 
 /// A binary join tree.
-pub struct JoinTree {
+pub struct JoinTree<'a> {
+    network: &'a Network,
     pub vertices: Vec<Vertex>,
     pub edges: Vec<Edge>,
     /// By variable: the edge between it and its vertex.
     pub by_variable: Vec<usize>,
     /// The exponent of the power of two by which the product of all potentials must be multiplied.
     pub exponent: i64,
+    /// Maximum size of the configurations while they were found, in bytes.
+    pub max_bytes: usize,
 }
 
 /// A clique, or a vertex that was added between cliques and variables. All potentials of an added
@@ -55,8 +58,6 @@ pub struct Link {
     pub edge: usize,
     /// Which end of the edge the vertex is, 0 or 1.
     pub end: usize,
-    /// By configuration of the vertex: the entry of the edge's messages that it belongs to.
-    pub entries: Vec<u32>,
 }
 
 /// An edge, with a message in either direction.
@@ -71,17 +72,17 @@ pub struct Edge {
     table: Vec<u32>,
 }
 
-impl JoinTree {
+impl<'a> JoinTree<'a> {
     /// The join tree of a compiled network. `None` if the network is impossible, if the tree and
     /// its plan might take more than `bytes`, or if there are too many entries for 32-bit numbers.
-    pub fn new(compiled: &CompiledNetwork, bytes: u64) -> Option<Self> {
+    pub fn new(compiled: &'a CompiledNetwork, bytes: u64) -> Option<Self> {
         let (network, tree) = (compiled.network(), compiled.tree());
         let entries = compiled.statistics().total_clique_entries;
         if entries > (bytes / BYTES_PER_ENTRY).min(u64::from(u32::MAX) / 8) {
             return None;
         }
-        let (cliques, exponent) = possible_configurations(compiled)?;
-        let mut builder = Builder { network, tree: Self::empty(network, exponent) };
+        let (cliques, exponent, max_bytes) = possible_configurations(compiled)?;
+        let mut builder = Builder { network, tree: Self::empty(network, exponent, max_bytes) };
         for (clique, configurations) in tree.cliques().iter().zip(cliques) {
             let scope = Scope::of(network, clique.variables.iter().copied());
             builder.tree.vertices.push(Vertex { scope, configurations, links: Vec::new() });
@@ -97,16 +98,40 @@ impl JoinTree {
     }
 
     /// A tree without vertices and edges.
-    fn empty(network: &Network, exponent: i64) -> Self {
+    fn empty(network: &'a Network, exponent: i64, max_bytes: usize) -> Self {
         let by_variable = vec![usize::MAX; network.variables().len()];
-        Self { vertices: Vec::new(), edges: Vec::new(), by_variable, exponent }
+        let (vertices, edges) = (Vec::new(), Vec::new());
+        Self { network, vertices, edges, by_variable, exponent, max_bytes }
+    }
+
+    /// By configuration of `vertex`: the entry of the messages of its `edge` that it belongs to.
+    ///
+    /// These lists are larger than the tree, so they are made when they are needed.
+    pub fn entries(&self, vertex: usize, edge: usize) -> Vec<u32> {
+        let Edge { scope, table, .. } = &self.edges[edge];
+        let codes = self.codes(vertex, scope);
+        codes.map(|code| table[code as usize]).collect()
+    }
+
+    /// By configuration of `vertex`: the code of its projection onto the variables of `onto`.
+    fn codes(&self, vertex: usize, onto: &Scope) -> impl Iterator<Item = u32> {
+        let Vertex { scope, configurations, .. } = &self.vertices[vertex];
+        let projection = Projection::new(self.network, scope, onto);
+        configurations.codes.iter().map(move |&code| projection.of(code))
+    }
+
+    /// Bytes of the tree.
+    pub fn bytes(&self) -> usize {
+        let vertices = self.vertices.iter().map(|vertex| vertex.configurations.bytes());
+        let tables = self.edges.iter().map(|edge| size_of_val(&*edge.table));
+        vertices.chain(tables).sum()
     }
 }
 
 /// A join tree while it is built.
 struct Builder<'a> {
     network: &'a Network,
-    tree: JoinTree,
+    tree: JoinTree<'a>,
 }
 
 impl Builder<'_> {
@@ -139,34 +164,22 @@ impl Builder<'_> {
 
     /// Adds an edge over `scope` with `vertex` at end 0. End 1 must be linked next.
     fn add_edge(&mut self, vertex: usize, scope: Scope) -> usize {
-        let codes = self.codes(vertex, &scope);
         let (mut table, mut entries) = (vec![u32::MAX; scope.entries()], 0);
         // Mark the entries of the messages, then number them.
-        codes.iter().for_each(|&code| table[code as usize] = 0);
+        self.tree.codes(vertex, &scope).for_each(|code| table[code as usize] = 0);
         for entry in table.iter_mut().filter(|entry| **entry == 0) {
             *entry = entries;
             entries += 1;
         }
-        let link_entries = codes.iter().map(|&code| table[code as usize]).collect();
         let edge = self.tree.edges.len();
         self.tree.edges.push(Edge { scope, entries: entries as usize, table });
-        self.tree.vertices[vertex].links.push(Link { edge, end: 0, entries: link_entries });
+        self.link(vertex, edge, 0);
         edge
     }
 
     /// Links `vertex` to `edge` as its end number `end`.
     fn link(&mut self, vertex: usize, edge: usize, end: usize) {
-        let Edge { scope, table, .. } = &self.tree.edges[edge];
-        let codes = self.codes(vertex, scope);
-        let entries = codes.into_iter().map(|code| table[code as usize]).collect();
-        self.tree.vertices[vertex].links.push(Link { edge, end, entries });
-    }
-
-    /// By configuration of `vertex`: the code of its projection onto the variables of `onto`.
-    fn codes(&self, vertex: usize, onto: &Scope) -> Vec<u32> {
-        let Vertex { scope, configurations, .. } = &self.tree.vertices[vertex];
-        let projection = Projection::new(self.network, scope, onto);
-        configurations.codes.iter().map(|&code| projection.of(code)).collect()
+        self.tree.vertices[vertex].links.push(Link { edge, end });
     }
 
     /// Attaches `variable` to `vertex`. The messages between them have an entry for every state.
@@ -200,7 +213,7 @@ impl Builder<'_> {
             let links = &mut self.tree.vertices[from].links;
             let at =
                 links.iter().position(|link| link.edge == edge).expect("the vertex has this link");
-            let Link { edge, end, .. } = links.swap_remove(at);
+            let Link { edge, end } = links.swap_remove(at);
             self.link(to, edge, end);
         }
     }

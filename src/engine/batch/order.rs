@@ -26,7 +26,7 @@ pub struct Step {
 }
 
 /// All messages except those from variables, in `order`.
-pub fn steps(tree: &JoinTree, order: Order) -> Vec<Step> {
+pub fn steps(tree: &JoinTree<'_>, order: Order) -> Vec<Step> {
     let mut steps = by_dependency(tree);
     match order {
         Order::Levels => steps.sort_by_key(|step| (step.level, step.edge, step.end)),
@@ -36,7 +36,7 @@ pub fn steps(tree: &JoinTree, order: Order) -> Vec<Step> {
 }
 
 /// All messages except those from variables, each after its inputs, with their levels.
-fn by_dependency(tree: &JoinTree) -> Vec<Step> {
+fn by_dependency(tree: &JoinTree<'_>) -> Vec<Step> {
     // By edge and end: the vertex there; `usize::MAX` for a variable.
     let mut neighbour = vec![[usize::MAX; 2]; tree.edges.len()];
     for (number, vertex) in tree.vertices.iter().enumerate() {
@@ -84,7 +84,7 @@ fn by_dependency(tree: &JoinTree) -> Vec<Step> {
 /// vertex, in descending order of the numbers of their senders; then the messages away from the
 /// first vertex, in ascending order of the numbers of their receivers. A message to a variable
 /// comes after the message to its sender.
-fn sort_depth_first(tree: &JoinTree, steps: &mut [Step]) {
+fn sort_depth_first(tree: &JoinTree<'_>, steps: &mut [Step]) {
     // By edge and end: the vertex there; `None` for a variable.
     let mut ends = vec![[None; 2]; tree.edges.len()];
     for (number, vertex) in tree.vertices.iter().enumerate() {

@@ -8,11 +8,13 @@
 
 use std::ops::Range;
 
+use crate::allocate;
 use crate::network::VariableId;
 use crate::potential::Real;
 
 use super::join_tree::{JoinTree, Link, Vertex};
 use super::order::{self, Order, Step};
+use super::sparsity::Configurations;
 
 /// The messages of a propagation. The entries of all messages are numbered consecutively: first the
 /// messages from variables, which hold the findings, and then the computed messages, each after its
@@ -37,6 +39,9 @@ pub struct Plan<T> {
     pub messages: usize,
     /// The exponent of the power of two by which P(e) must be multiplied.
     pub exponent: i64,
+    /// Maximum memory in bytes while the plan was made: what was done of it, and what was still
+    /// needed of the tree.
+    pub max_bytes: usize,
 }
 
 /// The computation of one message.
@@ -137,20 +142,11 @@ impl Operation {
 }
 
 impl<T: Real> Plan<T> {
-    /// The plan of all messages of `tree`, in `order`.
-    pub fn new(tree: &JoinTree, order: Order) -> Self {
-        let steps = order::steps(tree, order);
-        let mut plan = Self {
-            operations: Vec::with_capacity(steps.len()),
-            levels: Vec::new(),
-            rows: Vec::new(),
-            singles: Vec::new(),
-            pairs: Vec::new(),
-            variables: Vec::new(),
-            entries: 0,
-            messages: 2 * tree.edges.len(),
-            exponent: tree.exponent,
-        };
+    /// The plan of all messages of `tree`, in `order`. Each vertex is dropped after its last
+    /// message.
+    pub fn new(mut tree: JoinTree<'_>, order: Order) -> Self {
+        let steps = order::steps(&tree, order);
+        let mut plan = Self::empty(&tree, &steps);
         // By edge and end: the message from that end.
         let mut messages = vec![[Message::default(); 2]; tree.edges.len()];
         let mut allocate = |plan: &mut Self, edge: usize, from: usize| {
@@ -163,9 +159,18 @@ impl<T: Real> Plan<T> {
             tree.by_variable.iter().map(|&edge| allocate(&mut plan, edge, 1)).collect();
         let results: Vec<Message> =
             steps.iter().map(|step| allocate(&mut plan, step.edge, step.end)).collect();
+        let mut steps_left: Vec<usize> =
+            tree.vertices.iter().map(|vertex| vertex.links.len()).collect();
+        let mut tree_bytes = tree.bytes();
         for (number, (step, result)) in steps.iter().zip(results).enumerate() {
-            let operation = plan.add_rows(tree, step, result, &messages);
+            let operation = plan.add_rows(&tree, step, result, &messages);
             plan.operations.push(operation);
+            plan.max_bytes = plan.max_bytes.max(tree_bytes + plan.bytes());
+            steps_left[step.vertex] -= 1;
+            if steps_left[step.vertex] == 0 {
+                let configurations = &mut tree.vertices[step.vertex].configurations;
+                tree_bytes -= std::mem::replace(configurations, Configurations::default()).bytes();
+            }
             match plan.levels.last_mut() {
                 Some(level) if steps[level.start].level == step.level => level.end = number + 1,
                 _ => plan.levels.push(number..number + 1),
@@ -183,18 +188,44 @@ impl<T: Real> Plan<T> {
         plan
     }
 
+    /// A plan without operations, with memory for those of `steps`. It is not written before it is
+    /// needed, whereas a growing vector would be copied, and take half as much again meanwhile.
+    fn empty(tree: &JoinTree<'_>, steps: &[Step]) -> Self {
+        let (mut rows, mut singles, mut pairs) = (0, 0, 0);
+        for step in steps {
+            rows += tree.edges[step.edge].entries;
+            let source = MessageSource::new(tree, step);
+            let terms = source.vertex.configurations.codes.len();
+            *(if source.kind == Kind::Two { &mut pairs } else { &mut singles }) += terms;
+        }
+        Self {
+            operations: Vec::with_capacity(steps.len()),
+            levels: Vec::new(),
+            rows: allocate::with_capacity(rows),
+            singles: allocate::with_capacity(singles),
+            pairs: allocate::with_capacity(pairs),
+            variables: Vec::new(),
+            entries: 0,
+            messages: 2 * tree.edges.len(),
+            exponent: tree.exponent,
+            max_bytes: tree.max_bytes,
+        }
+    }
+
     /// Adds the rows and terms of the message `result`. `messages` has all messages, by edge and by
     /// the end that sends them.
     fn add_rows(
         &mut self,
-        tree: &JoinTree,
+        tree: &JoinTree<'_>,
         step: &Step,
         result: Message,
         messages: &[[Message; 2]],
     ) -> Operation {
         let source = MessageSource::new(tree, step);
-        let factors = source.factor_entries();
-        let (order, starts) = by_row(&source.out.entries, tree.edges[step.edge].entries);
+        let factors = source.factor_entries(tree, step.vertex);
+        let row_of = tree.entries(step.vertex, step.edge);
+        let (order, starts) = by_row(&row_of, tree.edges[step.edge].entries);
+        drop(row_of);
         let configurations_of_row =
             |row: usize| &order[starts[row] as usize..starts[row + 1] as usize];
         // Rows that read nearby entries of the first factor are computed one after another.
@@ -292,7 +323,7 @@ struct MessageSource<'a> {
 
 impl<'a> MessageSource<'a> {
     /// The inputs of the message that `step` computes.
-    fn new(tree: &'a JoinTree, step: &Step) -> Self {
+    fn new(tree: &'a JoinTree<'_>, step: &Step) -> Self {
         let vertex = &tree.vertices[step.vertex];
         let out = vertex
             .links
@@ -317,18 +348,19 @@ impl<'a> MessageSource<'a> {
         Self { vertex, out, others, kind }
     }
 
-    /// By factor and by configuration of the vertex: the entry of the factor; zero if there is no
-    /// such factor.
-    fn factor_entries(&self) -> [Vec<u32>; 2] {
-        let count = self.out.entries.len();
-        let entries =
-            |which: usize| self.others.get(which).map_or(vec![0; count], |l| l.entries.clone());
-        [entries(0), entries(1)]
+    /// By factor and by configuration of the source, which is `vertex`: the entry of the factor;
+    /// zero if there is no such factor.
+    fn factor_entries(&self, tree: &JoinTree<'_>, vertex: usize) -> [Vec<u32>; 2] {
+        let count = self.vertex.configurations.codes.len();
+        [0, 1].map(|which: usize| match self.others.get(which) {
+            Some(link) => tree.entries(vertex, link.edge),
+            None => vec![0; count],
+        })
     }
 
     /// Whether two configurations of the vertex may belong to the same entry at every edge, because
     /// some variable of the vertex is in no edge.
-    fn may_repeat_terms(&self, tree: &JoinTree) -> bool {
+    fn may_repeat_terms(&self, tree: &JoinTree<'_>) -> bool {
         let links = self.others.iter().copied().chain([self.out]);
         let edges: Vec<usize> = links.map(|link| link.edge).collect();
         let is_in_edge = |variable: VariableId| {

@@ -55,7 +55,7 @@ impl<T: Real> BatchRunner<T> {
     /// constant of the plan is below the normal numbers of `T`, or if not even one state fits.
     pub fn new(compiled: &CompiledNetwork, threads: usize, bytes: u64) -> Option<Self> {
         let network = compiled.network();
-        let plan = Plan::new(&JoinTree::new(compiled, bytes)?, Order::DepthFirst);
+        let plan = Plan::new(JoinTree::new(compiled, bytes)?, Order::DepthFirst);
         // Constants must be normal numbers of `T`.
         let is_normal =
             |operation: &Operation| operation.smallest.log2() >= f64::from(T::LIMITS.normal);
@@ -73,9 +73,16 @@ impl<T: Real> BatchRunner<T> {
     }
 
     /// Bytes of the plan and of all states.
-    pub fn bytes(&self) -> u64 {
+    #[cfg(test)]
+    fn bytes(&self) -> u64 {
         let state = GroupState::bytes(&self.plan, &self.buffers);
         (self.plan.bytes() + self.states.len() * state) as u64
+    }
+
+    /// Maximum memory so far, in bytes: of the plan and of all states, or while the plan was made.
+    pub fn peak_bytes(&self) -> u64 {
+        let state = GroupState::bytes(&self.plan, &self.buffers);
+        (self.plan.bytes() + self.states.len() * state).max(self.plan.max_bytes) as u64
     }
 
     /// The forecast time of one case on one thread, in nanoseconds.

@@ -33,6 +33,13 @@ pub struct Projection {
     by_fast: Vec<u32>,
 }
 
+impl Configurations {
+    /// Bytes of the codes and values.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.codes) + size_of_val(&*self.values)
+    }
+}
+
 impl Projection {
     /// The projection from a table over `from` to a table over `onto`, a subset of the variables of
     /// `from`.
@@ -60,13 +67,17 @@ impl Projection {
 /// By clique: the configurations that are possible without evidence. Such a configuration has a
 /// nonzero potential, and it agrees with a possible configuration of every neighbouring clique.
 /// Also returns the exponent of the power of two by which the product of all potentials must be
-/// multiplied. `None` if the network is impossible.
+/// multiplied, and the maximum size of all configurations in bytes. `None` if the network is
+/// impossible.
 ///
 /// Two passes over the tree, toward the root and away from it, remove the other configurations.
-pub fn possible_configurations(compiled: &CompiledNetwork) -> Option<(Vec<Configurations>, i64)> {
+pub fn possible_configurations(
+    compiled: &CompiledNetwork,
+) -> Option<(Vec<Configurations>, i64, usize)> {
     let (network, tree) = (compiled.network(), compiled.tree());
     let scope = |variables: &[VariableId]| Scope::of(network, variables.iter().copied());
     let (mut cliques, exponent) = potentials(compiled)?;
+    let max_bytes = cliques.iter().map(Configurations::bytes).sum();
     // By configuration of the separator `onto`: whether it agrees with any configuration of the
     // clique.
     let project = |own: &Configurations, clique: CliqueId, onto: &Scope| {
@@ -102,7 +113,12 @@ pub fn possible_configurations(compiled: &CompiledNetwork) -> Option<(Vec<Config
         let possible = project(&cliques[above.clique.index()], above.clique, &separator);
         retain(&mut cliques[clique.index()], clique, &separator, &possible);
     }
-    cliques.iter().all(|own| !own.codes.is_empty()).then_some((cliques, exponent))
+    for own in &mut cliques {
+        own.codes.shrink_to_fit();
+        own.values.shrink_to_fit();
+    }
+    let is_possible = cliques.iter().all(|own| !own.codes.is_empty());
+    is_possible.then_some((cliques, exponent, max_bytes))
 }
 
 /// If the smallest values of a clique's factors have a product below two to the power of this, a
@@ -130,6 +146,8 @@ fn potentials(compiled: &CompiledNetwork) -> Option<(Vec<Configurations>, i64)> 
         let scale = values.iter().copied().fold(0.0, f64::max).scale_exponent()?;
         rescale(&mut values, scale);
         exponent += i64::from(power - scale);
+        codes.shrink_to_fit();
+        values.shrink_to_fit();
         Some(Configurations { codes, values })
     };
     let mut smallest = vec![0; scopes.len()];
@@ -169,7 +187,7 @@ mod tests {
         let network = format::sample("pigs").expect("a sample of this name").open().network;
         let compiled = compile(network, &CompileOptions::default(), &CancelToken::new()).unwrap();
         let (network, tree) = (compiled.network(), compiled.tree());
-        let (cliques, _) = possible_configurations(&compiled).unwrap();
+        let (cliques, ..) = possible_configurations(&compiled).unwrap();
         let scope = |variables: &[VariableId]| Scope::of(network, variables.iter().copied());
         for edge in tree.separators() {
             let onto = scope(&edge.variables);

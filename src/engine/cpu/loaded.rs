@@ -63,6 +63,11 @@ struct Batch<T> {
     case_cost: Option<f64>,
     /// Maximum size of the runner, in bytes.
     max_bytes: u64,
+    /// Maximum memory of runners so far, in bytes.
+    peak_bytes: u64,
+    /// Forecast time of the batches that were propagated case by case because making a runner for
+    /// them would have taken too long, in nanoseconds.
+    waited: f64,
 }
 
 impl<T: Real> Loaded<T> {
@@ -100,7 +105,13 @@ impl<T: Real> Loaded<T> {
         let thread_state = shared.thread_state_in(memory);
         let held = shared.full_tree.bytes() + thread_state.full_tree_state.bytes();
         debug_assert!(held as u64 <= bytes, "the forecast is an upper bound");
-        let batch = Batch { runner: None, case_cost: None, max_bytes: unused - spare_bytes };
+        let batch = Batch {
+            runner: None,
+            case_cost: None,
+            max_bytes: unused - spare_bytes,
+            peak_bytes: 0,
+            waited: 0.0,
+        };
         Self {
             shared,
             thread_states: vec![thread_state],
@@ -114,10 +125,10 @@ impl<T: Real> Loaded<T> {
 
     /// Whether the batch runner is forecast to answer `cases` sooner than one propagation per case.
     ///
-    /// The cost of a runner is known only after it was made, so a large batch makes the first one
-    /// if making it is forecast to take no longer than propagating the batch case by case. A runner
-    /// that is forecast to be slower is dropped, and is made again when its known cost is low
-    /// enough. A batch of fewer than two groups is always propagated case by case, and leaves the
+    /// The cost of a runner is known only after it was made, so the first one is made if that is
+    /// forecast to take no longer than propagating this and all earlier batches case by case. A
+    /// runner that is forecast to be slower is dropped, and is made again when its known cost is
+    /// low enough. A batch of fewer than two groups is always propagated case by case, and leaves the
     /// runner as it is.
     ///
     /// The choice depends on the cases and on earlier batches, but on no measured time. So the same
@@ -135,7 +146,8 @@ impl<T: Real> Loaded<T> {
         };
         if self.batch.runner.is_none() && self.batch.case_cost.is_none_or(is_faster) {
             let entries = self.shared.compiled.statistics().total_clique_entries;
-            if entries as f64 * MAKE_RUNNER_PER_ENTRY > single_cost * cases.len() as f64 {
+            self.batch.waited += single_cost * cases.len() as f64;
+            if entries as f64 * MAKE_RUNNER_PER_ENTRY > self.batch.waited {
                 return false;
             }
             let (threads, bytes) = (self.threads(), self.batch.max_bytes);
@@ -144,6 +156,8 @@ impl<T: Real> Loaded<T> {
             let runner = allocate::or_error(new).ok().flatten();
             let case_cost =
                 runner.as_ref().map_or(f64::INFINITY, BatchRunner::nanoseconds_per_case);
+            let peak_bytes = runner.as_ref().map_or(0, BatchRunner::peak_bytes);
+            self.batch.peak_bytes = self.batch.peak_bytes.max(peak_bytes);
             (self.batch.runner, self.batch.case_cost) = (runner, Some(case_cost));
         }
         if !self.batch.case_cost.is_some_and(is_faster) {
@@ -239,7 +253,7 @@ impl<T: Real> Propagator for Loaded<T> {
     }
 
     fn peak_bytes(&self) -> u64 {
-        self.bytes + self.spare_peak + self.batch.runner.as_ref().map_or(0, BatchRunner::bytes)
+        self.bytes + self.spare_peak + self.batch.peak_bytes
     }
 
     fn threads(&self) -> usize {

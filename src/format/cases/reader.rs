@@ -11,6 +11,7 @@ use super::arrangement::{self, Arrangement, CaseExtent};
 use super::input::{Input, Place, decoded};
 use super::table::Table;
 use super::{CaseError, CaseFormat, evid, hcs, json};
+use crate::allocate;
 use crate::format::source::SourceText;
 use crate::network::{Evidence, Network};
 
@@ -242,6 +243,7 @@ impl<N: Deref<Target = Network>> Iterator for CaseReader<N> {
         if self.has_ended {
             return None;
         }
+        allocate::check();
         let case = self.read_case().transpose();
         self.has_ended = !matches!(case, Some(Ok(_)));
         case

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::labelled::LabelledTable;
 use super::{Definition, IfMissing, Node, Number, Role};
+use crate::allocate;
 use crate::format::expand;
 use crate::format::limits;
 use crate::format::rows::{RowAudit, ZeroRow};
@@ -27,6 +28,7 @@ pub(in crate::format) fn network(
     let mut builder = Builder::new(source, nodes)?;
     let mut cpts = Vec::with_capacity(builder.variables.len());
     for &index in &builder.variables.clone() {
+        allocate::check();
         cpts.push(builder.cpt(index, if_missing)?);
     }
     let variables = builder.variables.iter().map(|&index| {

@@ -6,6 +6,7 @@
 
 mod dialect;
 
+use crate::allocate;
 use crate::format::FormatError;
 use crate::format::source::SourceText;
 use dialect::ByteClass;
@@ -103,6 +104,7 @@ impl<'s, 'd> Tokens<'s, 'd> {
         if let Some(next) = self.peeked.take() {
             return Ok(next);
         }
+        allocate::check();
         self.skip_to_token()?;
         let (text, start) = (self.source.text, self.offset);
         let bytes = text.as_bytes();

@@ -8,6 +8,7 @@ use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use super::{Content, Element, XmlAttribute, local_name};
+use crate::allocate;
 use crate::format::FormatError;
 use crate::format::source::SourceText;
 
@@ -82,6 +83,7 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
     loop {
         let offset = position(reader.buffer_position());
         parts += 1;
+        allocate::check();
         if parts > MAX_PARTS {
             let message = format!(
                 "the file has more than the maximum of {MAX_PARTS} XML tags, texts, comments and \

@@ -269,7 +269,7 @@ fn launch_size(cases: usize, capacity: usize, gpus: usize) -> usize {
 /// `None`, for example because `bytes` are too few, if the network has no variables, or if a
 /// constant of a row without factors is too small for single precision.
 fn buffers(compiled: &CompiledNetwork, bytes: u64) -> Option<Buffers> {
-    let plan = Plan::new(&JoinTree::new(compiled, bytes)?, Order::Levels);
+    let plan = Plan::new(JoinTree::new(compiled, bytes)?, Order::Levels);
     let is_tiny = |operation: &Operation| {
         operation.kind == Kind::Constant && operation.smallest < f64::from(f32::MIN_POSITIVE)
     };
