@@ -65,3 +65,36 @@ fn a_query_takes_the_memory_that_was_forecast() {
     }
     assert!(wrong.is_empty(), "peak / (forecast + constant): {wrong:?}");
 }
+
+/// The peak memory of a batch, divided by the sum of what the engine says that it needs,
+/// [`Forecast::PROCESS_BYTES`], and the answers, is in this range.
+const BATCH_RATIOS: RangeInclusive<f64> = 0.75..=1.1;
+
+#[test]
+fn a_batch_takes_the_memory_that_the_engine_says() {
+    const CASES: u64 = 64;
+    let mut wrong = Vec::new();
+    for (network, states) in [("munin4", 5645), ("barley", 421)] {
+        for precision in ["f64", "f32"] {
+            let cases = CASES.to_string();
+            let batch = ["bench", network, "--batch", "--observed", "2%", "--cases", &cases];
+            let options = ["--repeat", "1", "--precision", precision, "--threads", "2"];
+            let mut command = program(&[&batch[..], &options[..]].concat());
+            let mut child = command.stdout(Stdio::piped()).spawn().expect("the program starts");
+            let stdout = child.stdout.take().expect("it is piped");
+            let records: Value = serde_json::from_reader(stdout).expect("JSON");
+            let end = child.wait4().expect("it ends");
+            assert!(end.status.success(), "{network} {precision}");
+            let engine = records[0]["peak_bytes"].as_u64().expect("a batch has a peak");
+            // Each case is answered in the batch and by itself.
+            let answers = 2 * CASES * states * 8;
+            let expected = engine + Forecast::PROCESS_BYTES + answers;
+            let ratio = end.rusage.maxrss as f64 / expected as f64;
+            println!("{network} {precision}: {ratio:.3} of {expected} bytes");
+            if !BATCH_RATIOS.contains(&ratio) {
+                wrong.push(format!("{network} {precision}: {ratio:.3}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "peak / expected: {wrong:?}");
+}

@@ -10,6 +10,8 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::allocate;
+
 /// A thread pool. When it is dropped, its threads become idle and can be reused.
 pub(super) struct Threads {
     /// `None` only in `drop`.
@@ -34,7 +36,11 @@ impl Idle {
     /// The idle pool if it has `count` threads, or else a new one.
     fn take(&'static self, count: usize) -> Option<Threads> {
         let pool = self.swap(None).filter(|pool| pool.current_num_threads() == count);
-        let pool = pool.or_else(|| ThreadPoolBuilder::new().num_threads(count).build().ok())?;
+        let start = || {
+            let has_memory = allocate::has_memory_for_threads(count);
+            has_memory.then(|| ThreadPoolBuilder::new().num_threads(count).build().ok()).flatten()
+        };
+        let pool = pool.or_else(start)?;
         Some(Threads { pool: Some(pool), idle: self })
     }
 

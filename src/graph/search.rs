@@ -8,6 +8,7 @@ use rand_pcg::Pcg64Mcg;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::allocate;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::clock::Instant;
 use crate::graph::anneal::{MAX_VERTICES, Ordering, Schedule, anneal};
@@ -32,8 +33,10 @@ const STEPS_PER_ELIMINATED_VERTEX: u64 = 6;
 
 /// The threads of all searches; `None` if the operating system could not create them. The global
 /// pool of rayon would panic then.
-static THREADS: LazyLock<Option<ThreadPool>> =
-    LazyLock::new(|| ThreadPoolBuilder::new().build().ok());
+static THREADS: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
+    let count = std::thread::available_parallelism().map_or(1, usize::from);
+    allocate::has_memory_for_threads(count).then(|| ThreadPoolBuilder::new().build().ok()).flatten()
+});
 
 /// The walks of a round. All start from the best order so far. Which walk succeeds depends on the
 /// network, and on how good the order already is.

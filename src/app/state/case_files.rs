@@ -4,6 +4,7 @@ use std::fs::Metadata;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use crate::allocate;
 use crate::app::state::case_store::CaseStore;
 use crate::app::state::cases::{self, MAX_CASES};
 use crate::app::state::core::Core;
@@ -126,9 +127,14 @@ fn read_short(core: &mut Core, path: &Path) -> ShortFile {
     if is_compressed || path.metadata().is_ok_and(is_long) {
         return ShortFile::TooLong;
     }
-    match read_cases(path, document.network()) {
-        Err(error) => {
-            core.notices.error(&error.to_string());
+    let read = allocate::or_error(|| read_cases(path, document.network()));
+    let read = match read {
+        Ok(read) => read.map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    };
+    match read {
+        Err(message) => {
+            core.notices.error(&message);
             ShortFile::Failed
         }
         Ok(None) => ShortFile::TooLong,

@@ -18,7 +18,7 @@ const FIRST_CASES: usize = 256;
 
 /// Maximum size in bytes of the evidence and the posteriors of a block. At most five blocks are in
 /// memory at the same time, and at most three of these have posteriors.
-const MAX_BYTES: usize = 24 << 20;
+const MAX_BYTES: usize = 12 << 20;
 
 /// A case without its evidence.
 pub struct Row {

@@ -78,6 +78,9 @@ fn start<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> JoinHandle<T> {
+    if !allocate::has_memory_for_threads(1) {
+        allocate::fail();
+    }
     let thread = Builder::new().name(name.to_owned());
     thread.spawn(work).unwrap_or_else(|_| allocate::fail())
 }

@@ -100,8 +100,9 @@ pub struct Row {
     pub factor: u32,
 }
 
-/// A term with at most one factor.
+/// A term with at most one factor. Packed, because most of the memory of a plan is for these.
 #[derive(Clone, Copy, Debug)]
+#[repr(packed(4))]
 pub struct Single<T> {
     /// The constant.
     pub value: T,

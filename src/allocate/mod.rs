@@ -15,9 +15,11 @@
 //! nothing while memory lasts, and passes through the threads of rayon.
 //!
 //! What this cannot help: libraries in other languages (the drivers of a GPU and of the display, the
-//! C library) allocate by themselves, and may end the program if that fails. So may the operating
-//! system: Linux promises more memory than it has by default, and ends a program when the memory is
-//! written; and it does so if a stack cannot grow.
+//! C library) allocate by themselves, and may end the program if that fails. So does the standard
+//! library if a thread starts without memory for the stack of its signal handlers, although
+//! [`has_memory_for_threads`] makes this unlikely. So may the operating system: Linux promises more
+//! memory than it has by default, and ends a program when the memory is written; and it does so if
+//! a stack cannot grow.
 
 mod reserve;
 
@@ -47,7 +49,7 @@ fn reason(bytes: u64) -> String {
     reason
 }
 
-/// Whether the reserve was used and no [`or_error`] has returned an error since.
+/// Whether the reserve was used since an outermost [`or_error`] began or any returned an error.
 static IS_EXHAUSTED: AtomicBool = AtomicBool::new(false);
 
 /// Whether [`or_error`] has ever returned an error.
@@ -56,7 +58,13 @@ static HAS_FAILED: AtomicBool = AtomicBool::new(false);
 thread_local! {
     /// Whether this thread notices if an allocation fails, so that the reserve is not needed.
     static NOTICES_FAILURE: Cell<bool> = const { Cell::new(false) };
+    /// Number of calls of [`or_error`] on this thread that have not returned yet.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
+
+/// Address space in bytes that a new thread needs, with room to spare: its stack, the stack of its
+/// signal handlers, and what the allocator keeps for it.
+const THREAD_BYTES: usize = 8 << 20;
 
 /// Runs `work`, whose allocations notice failures, without the reserve.
 fn noticing_failure<R>(work: impl FnOnce() -> R) -> R {
@@ -120,6 +128,14 @@ pub fn check() {
     }
 }
 
+/// Whether there is memory to start this number of threads. Ask before starting any: a thread that
+/// finds no memory for the stack of its signal handlers ends the program.
+#[must_use]
+pub fn has_memory_for_threads(count: usize) -> bool {
+    let bytes = count.saturating_mul(THREAD_BYTES);
+    noticing_failure(|| Vec::<u8>::new().try_reserve_exact(bytes)).is_ok()
+}
+
 /// Ends the current work because the operating system has refused memory that is not allocated
 /// here, such as the stack of a thread.
 ///
@@ -141,15 +157,21 @@ fn give_up<T>(entries: usize) -> ! {
 /// # Errors
 /// [`OutOfMemory`]. What `work` was changing must then not be used any more.
 pub fn or_error<R>(work: impl FnOnce() -> R) -> Result<R, OutOfMemory> {
+    let depth = DEPTH.get();
+    if depth == 0 {
+        // Earlier work may have used the reserve after its last check.
+        IS_EXHAUSTED.store(false, Ordering::Relaxed);
+    }
     let checked = || {
-        // If the reserve is in use already, there is none for this work.
         check();
         let result = work();
         // What is returned may be in the reserve, which the next work needs.
         check();
         result
     };
+    DEPTH.set(depth + 1);
     let result = catch_unwind(AssertUnwindSafe(checked));
+    DEPTH.set(depth);
     result.map_err(|panic| match panic.downcast::<OutOfMemory>() {
         Ok(error) => {
             IS_EXHAUSTED.store(false, Ordering::Relaxed);
