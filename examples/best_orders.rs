@@ -4,9 +4,10 @@
 //!     cargo run --release --no-default-features --example best_orders -- \
 //!         FIRST LAST STEPS [NETWORK...]
 //!
-//! searches STEPS steps with each seed from FIRST (at least 1) to LAST. Without NETWORK, it
-//! searches orders for all networks. The result depends only on the arguments and the file, not on
-//! the machine.
+//! runs the local search of `triangulate` once with each seed from FIRST to LAST, for at most STEPS
+//! steps. FIRST is at least 1, because seed 0 returns the known order instead of searching. Without
+//! NETWORK, it searches orders for all networks. The result depends only on the arguments and the
+//! file, not on the machine.
 
 use std::time::{Duration, Instant};
 

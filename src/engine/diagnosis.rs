@@ -107,10 +107,10 @@ pub(super) fn explain(
     Ok(ImpossibleEvidence::new(network, evidence, conflict))
 }
 
-/// A propagation that would need more memory than this, in bytes, and more than the propagation
-/// whose evidence was impossible, is not run to find a conflict. Like the next constant, it affects
-/// only whether a conflict is minimal.
-const MIN_BYTES: u64 = 256 << 20;
+/// A propagation that is run to find a conflict may take this much memory, in bytes, or as much as
+/// the propagation whose evidence was impossible, if that took more. Like the next constant, it
+/// affects only whether a conflict is minimal.
+const MIN_MEMORY_LIMIT: u64 = 256 << 20;
 
 /// A propagation that is forecast to take longer than this on one thread, in nanoseconds, is not
 /// run to find a conflict. A conflict may take dozens of propagations.
@@ -127,7 +127,7 @@ fn run_in_tree_of_its_own(
     propagator: &dyn Propagator,
     watch: &Watch,
 ) -> Result<(), RunError> {
-    let memory = MemoryLimit::from_bytes(propagator.peak_bytes().max(MIN_BYTES));
+    let memory = MemoryLimit::from_bytes(propagator.peak_bytes().max(MIN_MEMORY_LIMIT));
     let options = CompileOptions {
         triangulation: TriangulationOptions {
             method: Triangulation::By(Heuristic::WeightedMinFill),

@@ -33,7 +33,8 @@ pub struct GraphTooLarge {
     /// reached. If the moral graph itself is too large, half the number of ordered pairs of
     /// variables in the factors, which counts an edge once for each factor that contains it.
     pub edges: u64,
-    /// Upper bound on the memory that a graph of this size takes, in bytes.
+    /// Upper bound on the memory for these variables and edges, in bytes. The whole graph may take
+    /// more, because it may have edges that were not counted.
     pub bytes: u64,
     /// Maximum memory, in bytes.
     pub limit: u64,

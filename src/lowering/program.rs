@@ -17,8 +17,8 @@ pub struct Program {
     /// By clique: the contraction away from the root; `None` for a clique with nothing to send and
     /// nothing to read.
     pub distribute: Vec<Option<PlannedStep>>,
-    /// By clique: the sums of the belief over the separator to the parent onto the variables that
-    /// are read from it; `None` if there are none.
+    /// By clique: how the belief over the separator to the parent is summed onto each variable
+    /// whose posterior is read from this separator; `None` if there is no such variable.
     pub read: Vec<Option<Step>>,
 }
 
@@ -85,8 +85,9 @@ impl Program {
         steps.map(Step::work).sum()
     }
 
-    /// Maximum number of entries of tables that exist at the same time, if every message is kept
-    /// whatever the evidence; saturating.
+    /// Maximum number of entries of all tables that exist at the same time: all factors, one
+    /// message per separator, and the outputs and scratch memory of the step that needs most.
+    /// Saturating.
     #[must_use]
     pub fn peak_entries(&self) -> usize {
         let sum = |sizes: &mut dyn Iterator<Item = usize>| sizes.fold(0, usize::saturating_add);

@@ -56,6 +56,7 @@ fn encoding_and_compression_change_nothing() {
         let little =
             |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
         let big = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<_>>();
+        // Starts with a byte order mark.
         let marked = format!("\u{feff}{text}");
         assert_eq!(read(&name, marked.as_str()), plain, "{name} in UTF-8 with a mark");
         let twice = format!("\u{feff}{marked}");

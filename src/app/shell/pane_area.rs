@@ -13,9 +13,9 @@ use crate::app::widgets::targets;
 
 /// Margin of a pane in points.
 const MARGIN: i8 = 6;
-/// Distance of the frame of a lesson from the content of a pane, in points. Frame and distance are
-/// smaller than the margin together.
-const FRAME_ROOM: f32 = 2.0;
+/// Gap between the content of a pane and the frame that a lesson draws around it, in points. Gap
+/// and frame together must fit into [`MARGIN`].
+const FRAME_GAP: f32 = 2.0;
 
 /// Draws the panes of `layout`, or only the pane that fills the window.
 pub fn show(
@@ -34,7 +34,8 @@ pub fn show(
 /// Draws `pane` alone, below a bar with its title.
 fn maximised(ui: &mut Ui, pane: Pane, panes: &mut Panes, model: &Model, commands: &mut Commands) {
     let size = vec2(ui.available_width(), ui.spacing().interact_size.y + 4.0);
-    // The bar is allocated before the button, which would otherwise lie below it.
+    // The bar is allocated before the button. Otherwise it would cover the button and take its
+    // clicks.
     let (rect, bar) = ui.allocate_exact_size(size, Sense::click());
     // Also behind the gap between the bar and the pane.
     let ground = rect.expand2(vec2(0.0, ui.spacing().item_spacing.y));
@@ -60,7 +61,7 @@ fn draw(ui: &mut Ui, pane: Pane, panes: &mut Panes, model: &Model, commands: &mu
     let frame = Frame::central_panel(ui.style()).inner_margin(Margin::same(MARGIN));
     frame.show(ui, |ui| {
         // The frame of a lesson is in the margin of the pane, next to the content and not over it.
-        targets::mark_rect(ui, ui.max_rect().expand(FRAME_ROOM), pane.title());
+        targets::mark_rect(ui, ui.max_rect().expand(FRAME_GAP), pane.title());
         ui.set_min_size(ui.available_size());
         panes.show(ui, pane, model, commands);
     });
@@ -119,6 +120,6 @@ mod tests {
 
     #[test]
     fn the_frame_of_a_lesson_fits_into_the_margin_of_a_pane() {
-        assert!(FRAME_ROOM + FRAME_DISTANCE <= f32::from(MARGIN));
+        assert!(FRAME_GAP + FRAME_DISTANCE <= f32::from(MARGIN));
     }
 }

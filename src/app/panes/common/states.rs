@@ -37,7 +37,8 @@ impl ClickAction {
     }
 
     /// The command that does this to `state`. If no state or every state would be possible after
-    /// it, the finding is retracted.
+    /// it, the finding is retracted. If likelihoods were entered, excluding or including a state
+    /// replaces them: then all possible states have weight one.
     fn command(self, document: &Document, variable: VariableId, state: usize) -> EvidenceCommand {
         if self == Self::Toggle {
             return EvidenceCommand::Toggle(variable, state);

@@ -71,8 +71,9 @@ pub(super) fn messages(
     });
 }
 
-/// Lists rows of entries, name and item, largest first. `heading` is "Cliques" or "Separators", and
-/// `total_of_all` is the number of entries of all cliques, or of all separators, of the tree.
+/// Lists `rows`, each a number of entries, a name and an item, by descending number of entries.
+/// `heading` is "Cliques" or "Separators", and `total_of_all` is the number of entries of all
+/// cliques, or of all separators, of the tree.
 fn list(
     ui: &mut Ui,
     rows: &mut [(u64, String, Item)],

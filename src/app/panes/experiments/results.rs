@@ -19,8 +19,8 @@ use crate::experiment::{self, Origin, Record};
 pub(super) struct Results {
     /// Numbers of the shown results, in the order in which they were chosen.
     shown: Vec<u64>,
-    /// Set while the result of a started experiment is awaited: the number of the newest result at
-    /// the start of the experiment, or 0 if there was none. The next result is shown when it
+    /// Set while a result is awaited, of a started experiment or from a file: the number of the
+    /// newest result when the wait began, or 0 if there was none. The next result is shown when it
     /// arrives.
     show_after: Option<u64>,
     /// The folder to export results to.

@@ -69,7 +69,7 @@ impl Sum {
 
 /// The slices of `rows` that are at least partly in the time from `from` to `to`, each with the
 /// index of its row and the length of the part in the range. A slice that only touches the range
-/// is left out, unless it has no length itself.
+/// is left out, unless it has no length itself. All times are in nanoseconds.
 pub fn clipped(
     rows: &[TimelineRow],
     (from, to): (f64, f64),
@@ -86,7 +86,7 @@ pub fn clipped(
     })
 }
 
-/// The sums over the time from `range.0` to `range.1`, largest first.
+/// The sums over the time from `range.0` to `range.1`, in nanoseconds, largest first.
 #[must_use]
 pub fn sums(
     rows: &[TimelineRow],

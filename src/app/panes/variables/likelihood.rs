@@ -16,8 +16,8 @@ const LABEL_SHARE: f32 = 0.38;
 /// The sliders. The weights themselves are in the evidence: a slider changes them as it moves.
 #[derive(Default)]
 pub(super) struct LikelihoodSliders {
-    /// Number of times that a slider was pressed. All changes until the next press are undone
-    /// together.
+    /// Number of drags of a slider, and of changes without a drag, such as a typed number. All
+    /// changes of one drag are undone together.
     gesture: u64,
 }
 

@@ -110,8 +110,8 @@ impl EdgeShape {
         Self { ends, path, bounds, text: text.into(), has_corners, style: EdgeStyle::default() }
     }
 
-    /// Adds the shapes of the edge. Returns whether it is where items must be drawn; otherwise it
-    /// is left out.
+    /// Adds the shapes of the edge. Returns `false` if it added none because the edge is outside
+    /// [`View::needed`].
     pub(super) fn add_shapes(&self, view: &View<'_>, shapes: &mut Vec<Shape>) -> bool {
         if self.style.width <= 0.0 {
             return true;

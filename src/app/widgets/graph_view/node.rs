@@ -127,7 +127,8 @@ impl Node {
         self.style.chart.is_some() && zoom >= MIN_CHART_ZOOM
     }
 
-    /// Adds the shapes of the node if the node is where items must be drawn. Returns whether it is.
+    /// Adds the shapes of the node. Returns `false` if it added none because the node is outside
+    /// [`View::needed`].
     pub(super) fn add_shapes(&self, view: &View<'_>, shapes: &mut Vec<Shape>) -> bool {
         let rect = self.on_screen(view);
         if !rect.expand(8.0).intersects(view.needed) {

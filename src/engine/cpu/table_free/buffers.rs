@@ -21,7 +21,8 @@ pub const PART: usize = 1 << 16;
 pub struct Buffers<T> {
     /// In ascending order of capacity.
     free: Vec<Vec<T>>,
-    /// The sum of the capacities of the free memory and of all tables in use, in entries.
+    /// The sum of the capacities of the free memory and of all tables in use, in entries. Tables
+    /// below [`MIN_ENTRIES`] do not count. Not meaningful unless `keeps`.
     held: usize,
     /// Maximum of [`held`](Self::held), unless the tables in use alone exceed it.
     max_held: usize,
@@ -43,6 +44,7 @@ impl<T: Number> Buffers<T> {
             return vec![T::ZERO; entries];
         }
         let index = self.free.partition_point(|table| table.capacity() < entries);
+        // A much larger table is left for those that need it.
         if self.free.get(index).is_some_and(|table| table.capacity() <= entries + entries / 2) {
             let mut table = self.free.remove(index);
             // Whatever the length was, all entries are overwritten here.
@@ -63,7 +65,7 @@ impl<T: Number> Buffers<T> {
         T::zeros(entries)
     }
 
-    /// Keeps the memory of `table`.
+    /// Keeps the memory of `table` for later tables, unless it is small or no memory is kept.
     pub fn put(&mut self, table: Vec<T>) {
         if table.capacity() >= MIN_ENTRIES && self.keeps {
             let index = self.free.partition_point(|other| other.capacity() < table.capacity());

@@ -40,9 +40,9 @@ pub(super) struct Message {
     pub from_count: u32,
     /// Number of elements of each of the receiver's mapping tables.
     pub to_count: u32,
-    /// Distance between the first elements of two of the sender's mapping tables.
+    /// Distance between the first elements of two consecutive mapping tables of the sender.
     pub from_table_stride: u32,
-    /// Distance between two elements of one of the sender's mapping tables.
+    /// Distance between two consecutive elements of one of these tables.
     pub from_stride: u32,
     /// As `from_table_stride`, for the receiver.
     pub to_table_stride: u32,

@@ -124,7 +124,7 @@ struct Program {
     states: StateLayout,
     operations: Operations,
     items: WorkItems,
-    /// Whether an entry of a table that is not zero may have become zero.
+    /// Whether a nonzero entry of some table may have become zero when its factors were multiplied.
     has_tiny_entries: bool,
 }
 

@@ -48,7 +48,7 @@ struct LiveRows {
 
 /// The rows of one operation that a live product of another operation reads.
 struct ReadRows {
-    /// For each row whether it is read; unless `are_all`.
+    /// For each row whether it is read. Not up to date if `are_all` is set.
     rows: Vec<AtomicBool>,
     /// Whether all rows are read.
     are_all: AtomicBool,
@@ -231,7 +231,8 @@ impl<'a> Search<'a> {
         let parts = |(_, scope)| FactorParts::new(self.network, operation, scope);
         let parts: Vec<FactorParts> =
             operation.factors.iter().map(|(f, scope)| parts((*f, scope))).collect();
-        // For each factor and each part, the entries of a row that some live product has.
+        // For each factor and each of its parts, one bit per product of a row: whether the product
+        // is live in some computed row with this part.
         let marks: Vec<Vec<AtomicU64>> = parts
             .iter()
             .map(|parts| (0..parts.len() * words).map(|_| AtomicU64::new(0)).collect())

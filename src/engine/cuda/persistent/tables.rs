@@ -18,7 +18,7 @@ pub(super) struct PotentialTable {
     pub values: Vec<f32>,
     /// Whether an entry is zero.
     pub has_zeros: bool,
-    /// Whether an entry that is not zero may have become zero.
+    /// Whether a nonzero entry may have become zero when its factors were multiplied.
     pub has_tiny_entries: bool,
 }
 
@@ -27,8 +27,8 @@ pub(super) struct PotentialTable {
 const MIN_POTENTIAL: i32 = -900;
 
 /// The tables of all potentials. Entries that are not zero are at least the smallest normal number
-/// of single precision, so that zeros are exact. Also returns the exponent of the power of two to multiply the
-/// product of all potentials by, to undo their scaling.
+/// of single precision, so that zeros are exact. Also returns the exponent of the power of two to
+/// multiply the product of all potentials by, to undo their scaling.
 ///
 /// Potentials are scaled to a largest entry in [1, 2). The tables are also multiplied by
 /// 2^[`PEAK`], which the kernel undoes itself.

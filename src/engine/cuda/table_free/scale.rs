@@ -18,7 +18,8 @@ const SMALLEST: i64 = -126;
 /// one, more cases would be computed again.
 pub const MAX_ERROR: i64 = -30;
 
-/// The error of a table that no underflow has changed.
+/// The error of a table that no underflow has changed, below every error that can occur. No sum of
+/// it and exponents overflows.
 const EXACT: i64 = i64::MIN / 4;
 
 /// The exponents of the largest and of the smallest nonzero entry of a table, rounded down; `None`
@@ -72,7 +73,8 @@ impl Default for Scale {
 
 impl Scale {
     /// The scale of a table with this `range` after a power of two has brought its largest entry
-    /// into [1, 2). `self` has the error before, and `exponent` is the exponent after that.
+    /// into [1, 2). `exponent` is the new [`exponent`](Self::exponent). `self.error` counts earlier
+    /// underflows only; the result also counts entries that are now too small for single precision.
     #[must_use]
     pub fn rounded(self, exponent: i64, range: Range) -> Self {
         let (Some(largest), Some(smallest)) = (range.largest, range.smallest) else {
@@ -99,7 +101,9 @@ pub fn scales(plan: &Plan, operands: &[Scale], ranges: &[[u32; 2]]) -> Vec<Scale
         let mut scale = Scale { error: EXACT, ..Scale::default() };
         scale.error = inputs().map(|input| input.error).max().unwrap_or(EXACT);
         let largest = i64::from(range.largest.unwrap_or(0));
-        // Only ln P(e) needs an exponent. It is read from the root, which no quotient enters.
+        // Only ln P(e) needs an exponent. It is read from the root, which no quotient enters. A
+        // quotient keeps the error of the belief that was divided: the child multiplies the
+        // quotient by the products whose sum was the divisor.
         let mut exponent = 0;
         if !sources.is_quotient {
             let (head, bound) = (i64::from(sources.head), i64::from(sources.bound));

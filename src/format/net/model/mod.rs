@@ -305,7 +305,7 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
     fn samples_per_interval(&self, potential: &PotentialBlock<'s>) -> Result<usize, FormatError> {
         /// Hugin's default.
         const DEFAULT: usize = 25;
-        /// Maximum number of points in each interval.
+        /// Maximum number of points in each interval. A file that asks for more is refused.
         const MAX: usize = 10_000;
         let Some(field) = attribute(potential, "samples_per_interval") else { return Ok(DEFAULT) };
         let samples = field.raw.parse().ok().filter(|samples| (1..=MAX).contains(samples));

@@ -76,7 +76,8 @@ impl ShortcutSearch<'_> {
     }
 
     /// The number of the message with these factors and rows. The message is added, unless an equal
-    /// message was added before. `None` has the same meanings as in [`Self::without`].
+    /// message was added before, or it would only copy its single factor; then the number is that
+    /// of the factor. `None` has the same meanings as in [`Self::without`].
     fn message(
         &mut self,
         potential: Option<usize>,
