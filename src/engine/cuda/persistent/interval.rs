@@ -31,7 +31,9 @@ use crate::engine::RunError;
 use crate::engine::bounds::Loss;
 use crate::engine::cuda::underflow::MassBound;
 use crate::network::Network;
-use crate::potential::{Entry, Precision, Real};
+#[cfg(test)]
+use crate::potential::Real;
+use crate::potential::{Entry, Precision};
 
 /// In a raised run, two to the power of this is a factor of what is added: four for four times the
 /// error, and four because the error is a sum of three parts, each at most the largest. For each
