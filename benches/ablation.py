@@ -42,20 +42,20 @@ TASKS = {
         ["--form", "tables"], 10,
         lambda records: records[0]["propagate_ms"]["min"],
         "sparsity compressed-separators factored-tables merged-variables skipped-zeros"
-        " messages-of-one vector-instructions divided-contractions parallel-subtrees",
+        " messages-of-one vector-instructions divided-contractions parallel-subtrees fused-sums",
     ),
     "observed": (
         ["--form", "tables", "--observed", "20%", "--cases", "4"], 5,
         lambda records: statistics.fmean(record["propagate_ms"]["min"] for record in records),
         "sparsity entry-states factored-tables merged-variables skipped-zeros vector-instructions"
         " divided-contractions parallel-subtrees reduced-trees more-heuristics search-limits"
-        " pooled-memory copied-factors",
+        " pooled-memory copied-factors fused-sums",
     ),
     "change": (
         ["--form", "tables", "--changes", "20"], 3,
         lambda records: records[0]["change_ms"]["median"],
         "messages-of-one entry-states reduced-trees more-heuristics search-limits reused-cliques"
-        " pooled-memory kept-messages d-connection copied-factors",
+        " pooled-memory kept-messages d-connection copied-factors fused-sums",
     ),
     "batch": (
         ["--form", "tables", "--observed", "20%", "--cases", "64", "--batch"], 2,

@@ -59,13 +59,16 @@ pub enum Optimisation {
     HoistedInputs,
     /// Loops over short rows of a tile are compiled for their length.
     ConstantRows,
+    /// On the way down, the products of a row stay in registers while they are added to all tables
+    /// that the row meets.
+    FusedSums,
     /// Factors are kept in the order of their cliques from one propagation to the next.
     KeptFactors,
 }
 
 impl Optimisation {
     /// All optimisations.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Sparsity,
         Self::CompressedSeparators,
         Self::EntryStates,
@@ -89,6 +92,7 @@ impl Optimisation {
         Self::Tiles,
         Self::HoistedInputs,
         Self::ConstantRows,
+        Self::FusedSums,
         Self::KeptFactors,
     ];
 
@@ -119,6 +123,7 @@ impl Optimisation {
             Self::Tiles => "tiles",
             Self::HoistedInputs => "hoisted-inputs",
             Self::ConstantRows => "constant-rows",
+            Self::FusedSums => "fused-sums",
             Self::KeptFactors => "kept-factors",
         }
     }

@@ -49,6 +49,7 @@ switches! {
     tiles: Tiles;
     hoisted_inputs: HoistedInputs;
     constant_rows: ConstantRows;
+    fused_sums: FusedSums;
     kept_factors: KeptFactors;
 }
 

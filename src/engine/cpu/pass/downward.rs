@@ -6,6 +6,7 @@ use std::ops::Range;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 
+use crate::engine::cpu::pass::distribute::Onto;
 use crate::engine::cpu::pass::factored_kernel::{self, FactoredRows};
 use crate::engine::cpu::pass::kernel::{self, FromParent, Inputs, Rows};
 use crate::engine::cpu::pass::message::{Clique, ROW, SHARED_PART, split};
@@ -149,22 +150,22 @@ impl<T: Entry> DownwardPass<'_, T> {
 
     /// Adds the sums of `rows` to `sums`, which `words` point into, on this thread.
     fn sum_rows(&self, rows: Range<usize>, words: &SumWords, sums: &mut [f64]) {
-        let Clique { node, table, skips_zeros } = self.clique;
+        let Clique { node, table, skips_zeros, fuses_sums } = self.clique;
         let active = self.active;
         let (scalars, vectors) = (&*active.scalars, &*active.vectors);
         let inputs = Inputs { table: self.below, scalars, vectors, skips_zeros };
         let from_parent: FromParent<'_> = node.port.map(|port| (port, self.down));
         let stride = node.stride;
         let row_words = &node.words[rows.start * stride..rows.end * stride];
-        let (scalars, vectors) = (&*words.scalars, &*words.vectors);
+        let onto = Onto { words, fuses_sums };
         ROW.with_borrow_mut(|row| match &table.factored {
             Some(table) => {
                 let rows = FactoredRows { words: row_words, stride, table, inputs };
-                factored_kernel::distribute(rows, from_parent, scalars, vectors, row, sums);
+                factored_kernel::distribute(rows, from_parent, onto, row, sums);
             }
             None => {
                 let rows = Rows { words: row_words, stride, values: &table.values };
-                kernel::distribute(rows, inputs, from_parent, scalars, vectors, row, sums);
+                kernel::distribute(rows, inputs, from_parent, onto, row, sums);
             }
         });
     }

@@ -13,17 +13,15 @@
 //! compiled separately for zero to four streams. With more streams, the product of the first four
 //! is written into a buffer, which is then multiplied by the others one at a time.
 
-use crate::engine::cpu::pass::kernel::{FromParent, Inputs, RowBuffer};
+use crate::engine::cpu::pass::distribute::{Column, Columns, Onto};
+use crate::engine::cpu::pass::kernel::{FromParent, Inputs, RowBuffer, parent_columns};
 use crate::engine::cpu::tables::factored::{FactoredTable, MAX_STREAMS};
-use crate::engine::cpu::tree::rows::{ParentPort, SumWord};
+use crate::engine::cpu::tree::rows::ParentPort;
 use crate::engine::simd::simd_dispatch;
 
 /// Number of entries in the shortest loop step of fixed length. Sums have twice as many partial
 /// sums. Changing it changes the last bits of sums.
 const LANES: usize = 8;
-
-/// A table, and the position in a row of the word that points into it.
-type Column<'a> = (&'a [f64], usize);
 
 /// Rows of a factored table.
 #[derive(Clone, Copy)]
@@ -56,8 +54,7 @@ simd_dispatch!(
     (
         rows: FactoredRows<'_>,
         from_parent: FromParent<'_>,
-        scalars: &[SumWord],
-        vectors: &[SumWord],
+        onto: Onto<'_>,
         buffer: &mut RowBuffer,
         sums: &mut [f64]
     )
@@ -153,67 +150,29 @@ fn collect_streams<const N: usize>(
 fn distribute_rows(
     rows: FactoredRows<'_>,
     from_parent: FromParent<'_>,
-    scalars: &[SumWord],
-    vectors: &[SumWord],
+    onto: Onto<'_>,
     buffer: &mut RowBuffer,
     sums: &mut [f64],
 ) {
-    let column = |(port, table): (ParentPort, _)| (table, port.word);
-    let varying = from_parent.filter(|(port, _)| port.is_vector).map(column);
-    let constant = from_parent.filter(|(port, _)| !port.is_vector).map(column);
+    let (varying, constant) = parent_columns(from_parent);
     let (columns, count) = rows.varying_columns(varying);
-    let onto = (scalars, vectors);
-    match columns[..count] {
-        [] => distribute_streams(rows, [], &[], constant, onto, buffer, sums),
-        [a] => distribute_streams(rows, [a], &[], constant, onto, buffer, sums),
-        [a, b] => distribute_streams(rows, [a, b], &[], constant, onto, buffer, sums),
-        [a, b, c] => distribute_streams(rows, [a, b, c], &[], constant, onto, buffer, sums),
-        [a, b, c, d, ref others @ ..] => {
-            distribute_streams(rows, [a, b, c, d], others, constant, onto, buffer, sums);
-        }
+    let FactoredRows { words, stride, .. } = rows;
+    let factor = |row: &[u32]| {
+        let start = constant.map_or(1.0, |(table, word)| table[row[word] as usize]);
+        rows.constant_factor(row, start)
+    };
+    if let Some((&values, streams)) = columns[..count].split_first() {
+        return Columns { words, stride, values, streams }.distribute(factor, onto, buffer, sums);
     }
-}
-
-/// As [`distribute`], with one stream for each of `columns` and of `others`. `from_parent` is the
-/// message from the parent if it is constant along a row.
-#[inline(always)]
-fn distribute_streams<const N: usize>(
-    rows: FactoredRows<'_>,
-    columns: [Column<'_>; N],
-    others: &[Column<'_>],
-    from_parent: Option<Column<'_>>,
-    (scalars, vectors): (&[SumWord], &[SumWord]),
-    buffer: &mut RowBuffer,
-    sums: &mut [f64],
-) {
-    for row in rows.words.chunks_exact(rows.stride) {
-        let start = from_parent.map_or(1.0, |(table, word)| table[row[word] as usize]);
-        let Some(factor) = rows.constant_factor(row, start) else { continue };
+    for row in words.chunks_exact(stride) {
+        let Some(factor) = factor(row) else { continue };
         let length = row[1] as usize;
-        let streams = columns.map(|column| stream(column, row, length));
-        // Two common cases need no buffer: only the sum of the row is needed, or the products are
-        // added to a single table.
-        if others.is_empty() && vectors.is_empty() {
-            let sum = factor * sum_products(streams, length);
-            scalars.iter().for_each(|word| sums[word.at(row)] += sum);
-            continue;
-        }
-        if let ([], [word], []) = (others, vectors, scalars) {
+        for &word in &onto.words.vectors {
             let at = word.at(row);
-            add_products(streams, factor, &mut sums[at..at + length]);
-            continue;
+            sums[at..at + length].iter_mut().for_each(|sum| *sum += factor);
         }
-        let buffer = &mut buffer[..length];
-        write_products(streams, factor, buffer);
-        multiply_by(others, row, buffer);
-        for &word in vectors {
-            let at = word.at(row);
-            add_products([&*buffer], 1.0, &mut sums[at..at + length]);
-        }
-        if !scalars.is_empty() {
-            let sum = sum_products([&*buffer], length);
-            scalars.iter().for_each(|word| sums[word.at(row)] += sum);
-        }
+        let sum = factor * length as f64;
+        onto.words.scalars.iter().for_each(|word| sums[word.at(row)] += sum);
     }
 }
 

@@ -5,8 +5,9 @@
 //! See [`simd`](crate::engine::simd) for how the instructions are chosen, and
 //! [`rows`](crate::engine::cpu::tree::rows) for the words of a row.
 
+use crate::engine::cpu::pass::distribute::{Column, Columns, Onto};
 use crate::engine::cpu::tree::layout::MAX_ROW_ENTRIES;
-use crate::engine::cpu::tree::rows::{ParentPort, SumWord};
+use crate::engine::cpu::tree::rows::ParentPort;
 use crate::engine::cpu::vector::{add, dot, dot3, sum};
 use crate::engine::simd::simd_dispatch;
 use crate::potential::Entry;
@@ -70,14 +71,13 @@ simd_dispatch!(
     ///            values[x] * message from the parent at x * product of the inputs at x
     /// ```
     ///
-    /// `scalars` and `vectors` are the words of a row that point into `sums`.
+    /// `onto` has the words of a row that point into `sums`.
     pub distribute<Entry>, distribute_rows,
     (
         rows: Rows<'_, T>,
         inputs: Inputs<'_>,
         from_parent: FromParent<'_>,
-        scalars: &[SumWord],
-        vectors: &[SumWord],
+        onto: Onto<'_>,
         buffer: &mut RowBuffer,
         sums: &mut [f64]
     )
@@ -119,7 +119,7 @@ fn collect_rows<T: Entry>(
             }
             (is_vector, vectors) => {
                 let buffer = &mut buffer[..length];
-                multiply(values, factor, None, row, vectors, inputs.table, buffer);
+                multiply(values, factor, row, vectors, inputs.table, buffer);
                 if is_vector {
                     add(&mut sums[at..at + length], buffer);
                 } else {
@@ -135,32 +135,30 @@ fn distribute_rows<T: Entry>(
     rows: Rows<'_, T>,
     inputs: Inputs<'_>,
     from_parent: FromParent<'_>,
-    scalars: &[SumWord],
-    vectors: &[SumWord],
+    onto: Onto<'_>,
     buffer: &mut RowBuffer,
     sums: &mut [f64],
 ) {
-    for row in rows.words.chunks_exact(rows.stride) {
-        let (start, along) = match from_parent {
-            None => (1.0, None),
-            Some((port, table)) if port.is_vector => (1.0, Some(&table[row[port.word] as usize..])),
-            Some((port, table)) => (table[row[port.word] as usize], None),
-        };
-        let Some(factor) = factor(row, start, inputs) else { continue };
-        let values = entries(rows.values, row);
-        let buffer = &mut buffer[..values.len()];
-        multiply(values, factor, along, row, inputs.vectors, inputs.table, buffer);
-        for &word in vectors {
-            let at = word.at(row);
-            add(&mut sums[at..at + values.len()], buffer);
-        }
-        if !scalars.is_empty() {
-            let sum = sum(buffer);
-            for &word in scalars {
-                sums[word.at(row)] += sum;
-            }
-        }
-    }
+    let (varying, constant) = parent_columns(from_parent);
+    let messages = inputs.vectors.iter().map(|&word| (inputs.table, word as usize));
+    let streams: Vec<Column<'_>> = varying.into_iter().chain(messages).collect();
+    let Rows { words, stride, values } = rows;
+    let columns = Columns { words, stride, values: (values, 0), streams: &streams };
+    let factor = |row: &[u32]| {
+        let start = constant.map_or(1.0, |(table, word)| table[row[word] as usize]);
+        factor(row, start, inputs)
+    };
+    columns.distribute(factor, onto, buffer, sums);
+}
+
+/// The message from the parent as a column: the first if it varies along a row, the second if it is
+/// constant.
+#[inline(always)]
+pub fn parent_columns(from_parent: FromParent<'_>) -> (Option<Column<'_>>, Option<Column<'_>>) {
+    let column = |(port, table): (ParentPort, _)| (table, port.word);
+    let varying = from_parent.filter(|(port, _)| port.is_vector).map(column);
+    let constant = from_parent.filter(|(port, _)| !port.is_vector).map(column);
+    (varying, constant)
 }
 
 /// `start` times all inputs that are constant along the row; `None` if the product is zero.
@@ -178,13 +176,12 @@ fn entries<'a, T>(values: &'a [T], row: &[u32]) -> &'a [T] {
 }
 
 /// Fills `buffer` with the products at the entries of a row: the entry, times `factor`, times the
-/// message `along` from the parent if it varies along the row, times the inputs in `table` that
-/// vary along the row. `vectors` are the positions of the words that point at these inputs.
+/// inputs in `table` that vary along the row. `vectors` are the positions of the words that point
+/// at these inputs.
 #[inline(always)]
 fn multiply<T: Entry>(
     values: &[T],
     factor: f64,
-    along: Option<&[f64]>,
     row: &[u32],
     vectors: &[u32],
     table: &[f64],
@@ -192,21 +189,14 @@ fn multiply<T: Entry>(
 ) {
     let length = values.len();
     let input = |word: u32| &table[row[word as usize] as usize..][..length];
-    let (first, rest) = match (along, vectors) {
-        (Some(along), rest) => (Some(&along[..length]), rest),
-        (None, [word, rest @ ..]) => (Some(input(*word)), rest),
-        (None, []) => (None, vectors),
-    };
-    match (first, rest) {
-        (None, _) => {
-            buffer.iter_mut().zip(values).for_each(|(b, v)| *b = factor * v.to_f64());
-        }
-        (Some(first), []) => {
-            let terms = values.iter().zip(first);
+    match vectors {
+        [] => buffer.iter_mut().zip(values).for_each(|(b, v)| *b = factor * v.to_f64()),
+        [word] => {
+            let terms = values.iter().zip(input(*word));
             buffer.iter_mut().zip(terms).for_each(|(b, (v, x))| *b = factor * v.to_f64() * x);
         }
-        (Some(first), [word, rest @ ..]) => {
-            let terms = values.iter().zip(first).zip(input(*word));
+        [first, second, rest @ ..] => {
+            let terms = values.iter().zip(input(*first)).zip(input(*second));
             buffer
                 .iter_mut()
                 .zip(terms)

@@ -52,6 +52,8 @@ pub struct Clique<'a, T> {
     pub table: &'a CliqueTable<T>,
     /// Whether rows are skipped whose products are zero.
     pub skips_zeros: bool,
+    /// Whether the products of a row stay in registers on the way down.
+    pub fuses_sums: bool,
 }
 
 impl<T> Clone for Clique<'_, T> {

@@ -21,10 +21,11 @@
 //!
 //! Read `state` and `clique_state` (the data of a propagation), `enter` (findings), `message` (one
 //! clique), `downward` (its pass on the way down), `kernel` (the loops), `factored_kernel` (the
-//! same for factored tables), `traversal` (the order of messages, and threads) and `report`
-//! (timing).
+//! same for factored tables), `distribute` (the loop that both share on the way down), `traversal`
+//! (the order of messages, and threads) and `report` (timing).
 
 mod clique_state;
+mod distribute;
 mod downward;
 mod enter;
 mod factored_kernel;

@@ -196,11 +196,9 @@ impl State {
     /// # Errors
     /// If the evidence is impossible.
     pub fn ln_p_evidence<T: Entry>(&self, filled: &FilledTree<T>) -> Result<f64, RunError> {
-        let (nodes, table) = (&filled.tree.nodes, &filled.tables[0]);
-        let root = &nodes[0];
-        let first = root.children.first().map(|&child| nodes[child].in_parent.clone());
-        let total: f64 = match first.or(root.private.clone()) {
-            Some(port) => sum(&self.beliefs[port]),
+        let (root, table) = (&filled.tree.nodes[0], &filled.tables[0]);
+        let total: f64 = match root.smallest_table() {
+            Some(port) => sum(&self.beliefs[root.below.clone()][port]),
             None => sum(&table.values),
         };
         let scale = total.scale_exponent().ok_or(RunError::Impossible)?;

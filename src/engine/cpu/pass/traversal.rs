@@ -78,7 +78,8 @@ impl<T> PassContext<'_, T> {
     fn clique(&self, number: usize) -> Clique<'_, T> {
         let FilledTree { tree, tables } = self.filled;
         let skips_zeros = tree.optimisations.has(Optimisation::SkippedZeros);
-        Clique { node: &tree.nodes[number], table: &tables[number], skips_zeros }
+        let fuses_sums = tree.optimisations.has(Optimisation::FusedSums);
+        Clique { node: &tree.nodes[number], table: &tables[number], skips_zeros, fuses_sums }
     }
 }
 
@@ -412,9 +413,8 @@ impl StatePart<'_> {
         if (products.error.is_none() && from_parent.is_some()) || context.is_boolean {
             return Ok(());
         }
-        let first = node.children.first().map(|&child| &context.filled.tree.nodes[child].in_parent);
-        let Some(port) = first.or(node.private.as_ref()) else { return Ok(()) };
-        let total = sum(&self.beliefs[relative_to(port, self.below_start)]);
+        let Some(port) = node.smallest_table() else { return Ok(()) };
+        let total = sum(&self.beliefs[port]);
         let state = &mut self.cliques[0];
         if from_parent.is_none() {
             state.loss = Loss::default();

@@ -102,6 +102,12 @@ impl Node {
         (ROW_HEAD + usize::from(self.parent.is_some()) + child) as u32
     }
 
+    /// The range of the smallest table at a port below, from the start of `below` on; `None` if the
+    /// clique has no port below.
+    pub fn smallest_table(&self) -> Option<Range<usize>> {
+        self.tables.iter().min_by_key(|table| table.len()).cloned()
+    }
+
     /// Number of rows.
     pub fn row_count(&self) -> usize {
         self.words.len() / self.stride
