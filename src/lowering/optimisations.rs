@@ -31,6 +31,8 @@ pub enum Optimisation {
     DividedContractions,
     /// Subtrees are divided between threads.
     ParallelSubtrees,
+    /// The layouts, rows and tables of a tree are made on several threads.
+    ParallelPreparation,
     /// A propagation may use a junction tree of the unobserved variables.
     ReducedTrees,
     /// More than one heuristic is tried for a reduced tree.
@@ -68,7 +70,7 @@ pub enum Optimisation {
 
 impl Optimisation {
     /// All optimisations.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::Sparsity,
         Self::CompressedSeparators,
         Self::EntryStates,
@@ -79,6 +81,7 @@ impl Optimisation {
         Self::VectorInstructions,
         Self::DividedContractions,
         Self::ParallelSubtrees,
+        Self::ParallelPreparation,
         Self::ReducedTrees,
         Self::MoreHeuristics,
         Self::SearchLimits,
@@ -110,6 +113,7 @@ impl Optimisation {
             Self::VectorInstructions => "vector-instructions",
             Self::DividedContractions => "divided-contractions",
             Self::ParallelSubtrees => "parallel-subtrees",
+            Self::ParallelPreparation => "parallel-preparation",
             Self::ReducedTrees => "reduced-trees",
             Self::MoreHeuristics => "more-heuristics",
             Self::SearchLimits => "search-limits",

@@ -50,15 +50,18 @@ pub struct ActivityTiming {
 }
 
 /// The times in which workers waited: everything that neither `messages` nor `activities` cover
-/// from the end of a worker's [`Activity::Start`] to the end of distribute. Workers whose start is
-/// not among the activities are left out. In order of workers and time.
+/// from the end of a worker's [`Activity::Start`], but not before collect, to the end of distribute.
+/// Workers whose start is not among the activities are left out. In order of workers and time.
 pub(super) fn waits(
     stages: &[StageTiming],
     messages: &[MessageTiming],
     activities: &[ActivityTiming],
 ) -> Vec<ActivityTiming> {
-    let distribute = stages.iter().find(|timing| timing.stage == Stage::Distribute);
-    let Some(&StageTiming { end, .. }) = distribute else { return Vec::new() };
+    let find = |stage| stages.iter().find(|timing| timing.stage == stage);
+    let (Some(collect), Some(distribute)) = (find(Stage::Collect), find(Stage::Distribute)) else {
+        return Vec::new();
+    };
+    let end = distribute.end;
     let of_message = |m: &MessageTiming| (m.worker, m.start.saturating_sub(m.wait), m.end());
     let of_activity = |a: &ActivityTiming| (a.worker, a.start, a.start + a.duration);
     let busy = messages.iter().map(of_message).chain(activities.iter().map(of_activity));
@@ -69,7 +72,8 @@ pub(super) fn waits(
         activities.iter().filter(is_start).map(|a| (a.worker, a.start + a.duration)).collect();
     started.sort_unstable();
     let mut waits = Vec::new();
-    for (worker, mut free_from) in started {
+    for (worker, started) in started {
+        let mut free_from = started.max(collect.start);
         let first = busy.partition_point(|&(other, ..)| other < worker);
         let of_worker = busy[first..].iter().take_while(|&&(other, ..)| other == worker);
         for &(_, from, to) in of_worker.chain([&(worker, end, end)]) {
@@ -116,14 +120,15 @@ mod tests {
         let activities = [
             activity(Activity::Start, 0, 5, 5),
             activity(Activity::Start, 1, 5, 10),
+            activity(Activity::Start, 3, 0, 2),
             activity(Activity::Root, 0, 40, 20),
             activity(Activity::Help(MessageId::new(0)), 1, 25, 5),
         ];
         let waits = |worker, start, end| activity(Activity::Wait, worker, start, end - start);
         assert_eq!(
             super::waits(&stages, &messages, &activities),
-            [waits(0, 60, 100), waits(1, 15, 20), waits(1, 40, 100)],
-            "the start of worker 2 was not recorded"
+            [waits(0, 60, 100), waits(1, 15, 20), waits(1, 40, 100), waits(3, 5, 100)],
+            "the start of worker 2 was not recorded, and worker 3 started before collect"
         );
         assert!(super::waits(&stages[..1], &messages, &activities).is_empty());
     }

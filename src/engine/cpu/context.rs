@@ -5,12 +5,15 @@ use rayon::ThreadPool;
 use crate::lowering::Optimisations;
 use crate::network::Network;
 
+/// Minimum forecast time of a propagation for it to run in the thread pool, in nanoseconds. Waking
+/// a sleeping thread takes about ten microseconds, and more on a virtual machine. If the constant
+/// is wrong, only speed changes.
+pub const MIN_PARALLEL_NS: f64 = 150_000.0;
+
 /// Minimum number of table entries, or of words of rows, that a computation touches for it to run
-/// on several threads.
-///
-/// Waking sleeping threads takes about ten microseconds. Tuned on the paper's eight networks; if
-/// the constant is wrong, only speed changes.
-pub const MIN_PARALLEL_ENTRIES: usize = 150_000;
+/// on several threads: about 40 microseconds of work. A propagation wakes the first thread only
+/// once, and wakes others without waiting for them. If the constant is wrong, only speed changes.
+pub const MIN_PARALLEL_ENTRIES: usize = 80_000;
 
 /// Minimum number of entries of a separator whose messages several threads permute, divide and
 /// rescale. Each thread takes half as many entries at a time, a few times as much work as waking a

@@ -84,8 +84,8 @@ impl<T: Real> Loaded<T> {
         let (shape, messages) = super::shape(&compiled);
         let network = compiled.network();
         let observed = vec![None; network.variables().len()];
-        let structure = Structure::new(network, shape, None, optimisations);
         let threads = (threads > 1).then(|| Threads::new(threads)).flatten();
+        let structure = Structure::new(network, shape, None, optimisations, threads.as_deref());
         let (smallest, pool) = (smallest_exponents(network), threads.as_deref());
         let observed = &*observed;
         let inputs =

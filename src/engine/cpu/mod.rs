@@ -20,7 +20,8 @@
 //! | [`propagate`] | one propagation from evidence to posteriors, with tables |
 //! | [`loaded`] | the propagator; chooses between the two ways to propagate a batch |
 //! | [`parallel_cases`] | a batch, one case per thread; the other way is [`batch`](super::batch) |
-//! | [`memory`], [`context`], [`vector`] | memory forecast; threads and limits; elementary loops |
+//! | [`memory`], [`context`] | memory forecast; threads and limits |
+//! | [`share`], [`vector`] | lists of work shared between threads; elementary loops |
 //!
 //! Read `tree`, `tables`, `pass` and `reuse` in this order, each beginning with its `mod.rs`, and
 //! then `propagate` and `loaded`. `table_free` stands apart: it runs the contractions of
@@ -70,6 +71,7 @@ mod parallel_cases;
 mod pass;
 mod propagate;
 mod reuse;
+mod share;
 mod table_free;
 mod tables;
 mod tree;
@@ -289,7 +291,7 @@ const MAX_SEARCHED_ENTRIES: u64 = 1 << 27;
 fn max_tables_bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
     let network = compiled.network();
     let optimisations = Optimisations::default();
-    let structure = Structure::new(network, shape(compiled).0, None, optimisations);
+    let structure = Structure::new(network, shape(compiled).0, None, optimisations, None);
     let width = precision.bytes() as usize;
     let has_zeros = network.factors().any(|factor| factor.values().contains(&0.0));
     let footprint = if has_zeros {
@@ -310,7 +312,7 @@ fn tables_bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
     }
     let network = compiled.network();
     let optimisations = Optimisations::default();
-    let structure = Structure::new(network, shape(compiled).0, None, optimisations);
+    let structure = Structure::new(network, shape(compiled).0, None, optimisations, None);
     let observed = vec![None; network.variables().len()];
     let inputs = TableInputs::of_structure(network, &observed);
     let plan = TreePlan::new(&structure, inputs);

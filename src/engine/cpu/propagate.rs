@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::engine::RunError;
-use crate::engine::cpu::context::{ExecutionContext, MIN_PARALLEL_ENTRIES};
+use crate::engine::cpu::context::{ExecutionContext, MIN_PARALLEL_ENTRIES, MIN_PARALLEL_NS};
 use crate::engine::cpu::pass::report::{self, Messages, Report};
 use crate::engine::cpu::pass::state::State;
 use crate::engine::cpu::pass::traversal::PassContext;
@@ -14,7 +14,9 @@ use crate::engine::cpu::tree::structure::Structure;
 use crate::lowering::{Optimisation, Optimisations};
 use crate::network::Evidence;
 use crate::potential::Real;
-use crate::propagation::{Activity, CompiledNetwork, Posteriors, Savings, Stage, Watch};
+use crate::propagation::{
+    Activity, CompiledNetwork, Posteriors, Savings, Stage, Watch, WorkerClock,
+};
 
 /// The data that all propagations of a network read and none writes.
 pub struct Shared<T> {
@@ -78,7 +80,9 @@ impl<T: Real> Shared<T> {
         let network = self.compiled.network();
         let ThreadState { full_tree_state: state, chooser } = thread_state;
         let mut full = FullTree { structure: &self.structure, filled: &self.full_tree, state };
-        let strategy = chooser.prepare(network, &mut full, evidence, context, watch.cancel_token());
+        let best = chooser.find_best(network, &mut full, evidence);
+        let (structure, cancel) = (&self.structure, watch.cancel_token());
+        let strategy = chooser.prepare(network, structure, evidence, best, context, cancel);
         chooser.forecast(network, &mut full, evidence, strategy, context.build_share)
     }
 
@@ -99,67 +103,80 @@ impl<T: Real> Shared<T> {
             thread_state.forget();
         }
         let network = self.compiled.network();
+        let from = watch.worker_clock();
+        let ThreadState { full_tree_state: state, chooser } = &mut *thread_state;
+        let mut full = FullTree { structure: &self.structure, filled: &self.full_tree, state };
+        let best = chooser.find_best(network, &mut full, evidence);
+        // All the rest is done in the pool, so that a single thread is waited for, and only once.
+        let Some(threads) = context.threads.filter(|_| best.0 >= MIN_PARALLEL_NS) else {
+            let context = ExecutionContext { threads: None, ..context };
+            return self.propagate_best(thread_state, evidence, best, context, (watch, from));
+        };
+        let asked = watch.worker_clock();
+        threads.install(|| {
+            watch.note_activity(Activity::Start, report::worker(), asked);
+            self.propagate_best(thread_state, evidence, best, context, (watch, from))
+        })
+    }
+
+    /// As [`propagate`](Self::propagate), where `best` is what
+    /// [`find_best`](StrategyChooser::find_best) has just returned. The propagation began at
+    /// `from`. If there are threads, this is one of them.
+    fn propagate_best(
+        &self,
+        thread_state: &mut ThreadState<T>,
+        evidence: &Evidence,
+        best: (f64, Strategy),
+        context: ExecutionContext<'_>,
+        (watch, mut from): (&Watch, WorkerClock),
+    ) -> Result<Posteriors, RunError> {
+        let network = self.compiled.network();
         let ThreadState { full_tree_state, chooser } = thread_state;
-        let from = &mut watch.worker_clock();
+        let from = &mut from;
         let mut made_entries = 0;
         let (filled, state, messages, ln_constant) =
             watch.stage_with_clock(Stage::Initialise, from, |_| {
-                let filled = &self.full_tree;
-                let state = &mut *full_tree_state;
-                let mut full = FullTree { structure: &self.structure, filled, state };
-                let cancel = watch.cancel_token();
-                let strategy = chooser.prepare(network, &mut full, evidence, context, cancel);
+                let (structure, cancel) = (&self.structure, watch.cancel_token());
+                let strategy = chooser.prepare(network, structure, evidence, best, context, cancel);
                 made_entries = chooser.made_entries;
                 let cached = chooser.cached().filter(|_| strategy != Strategy::FullTree);
                 let (filled, state, messages, ln_constant) = match cached {
                     Some(cached) => (&cached.filled, &mut cached.state, None, cached.ln_constant),
-                    None => (filled, full_tree_state, Some(&self.messages), Some(0.0)),
+                    None => (&self.full_tree, full_tree_state, Some(&self.messages), Some(0.0)),
                 };
                 state.enter(&filled.tree, evidence);
                 (filled, state, messages, ln_constant)
             });
         let ln_constant = ln_constant.ok_or(RunError::Impossible)?;
-        let threads = context.threads.filter(|_| state.work() >= MIN_PARALLEL_ENTRIES);
+        let forks = context.threads.is_some() && state.work() >= MIN_PARALLEL_ENTRIES;
         let report = Report { watch, messages };
-        let pass = PassContext { filled, report, forks: threads.is_some(), is_boolean: false };
+        let pass = PassContext { filled, report, forks, is_boolean: false };
         let is_full_tree = messages.is_some();
-        let mut propagate = || -> Result<Posteriors, RunError> {
-            watch.stage_with_clock(Stage::Collect, from, |from| {
-                state.whole().collect_all(&pass, from)
-            })?;
-            watch.stage_with_clock(Stage::Distribute, from, |from| {
-                state.whole().distribute_all(&pass, from)
-            })?;
-            let loss = state.loss();
-            loss.check(T::PRECISION)?;
-            let ln_p_evidence = state.ln_p_evidence(filled)?;
-            let made_entries = (!is_full_tree).then_some(made_entries);
-            if let Some(messages) = messages {
-                watch.note_processed(|| messages.processed().to_vec());
-            }
-            watch.note_savings(savings(&self.compiled, &filled.tree, state, made_entries));
-            watch.check()?;
-            let is_certain = evidence.is_empty() && network.is_bayesian();
-            let ln_p_evidence = if is_certain { 0.0 } else { ln_constant + ln_p_evidence };
-            let posteriors = watch.stage_with_clock(Stage::Read, from, |_| {
-                state.posteriors(network, &filled.tree, evidence, ln_p_evidence)
-            });
-            if !loss.is_none() {
-                // What does not matter given this evidence may matter given the next.
-                state.forget();
-            }
-            Ok(posteriors)
-        };
-        match threads {
-            Some(threads) => {
-                let asked = watch.worker_clock();
-                threads.install(|| {
-                    watch.note_activity(Activity::Start, report::worker(), asked);
-                    propagate()
-                })
-            }
-            None => propagate(),
+        watch.stage_with_clock(Stage::Collect, from, |from| {
+            state.whole().collect_all(&pass, from)
+        })?;
+        watch.stage_with_clock(Stage::Distribute, from, |from| {
+            state.whole().distribute_all(&pass, from)
+        })?;
+        let loss = state.loss();
+        loss.check(T::PRECISION)?;
+        let ln_p_evidence = state.ln_p_evidence(filled)?;
+        let made_entries = (!is_full_tree).then_some(made_entries);
+        if let Some(messages) = messages {
+            watch.note_processed(|| messages.processed().to_vec());
         }
+        watch.note_savings(savings(&self.compiled, &filled.tree, state, made_entries));
+        watch.check()?;
+        let is_certain = evidence.is_empty() && network.is_bayesian();
+        let ln_p_evidence = if is_certain { 0.0 } else { ln_constant + ln_p_evidence };
+        let posteriors = watch.stage_with_clock(Stage::Read, from, |_| {
+            state.posteriors(network, &filled.tree, evidence, ln_p_evidence)
+        });
+        if !loss.is_none() {
+            // What does not matter given this evidence may matter given the next.
+            state.forget();
+        }
+        Ok(posteriors)
     }
 }
 

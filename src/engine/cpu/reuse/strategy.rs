@@ -103,19 +103,14 @@ impl<T: Real> StrategyChooser<T> {
         }
     }
 
-    /// Chooses how to propagate `evidence`, finds what has to be computed in the chosen tree, and
-    /// makes the tables of this tree if necessary.
-    ///
-    /// If no tree and no messages are kept from earlier propagations, the choice depends only on
-    /// the evidence and on the limits in `context`, not on the threads.
-    pub fn prepare(
+    /// Finds the fastest way to propagate `evidence` without a new tree, and what has to be computed
+    /// then. Returns its forecast time in nanoseconds, and the strategy.
+    pub fn find_best(
         &mut self,
         network: &Network,
         full: &mut FullTree<'_, T>,
         evidence: &Evidence,
-        context: ExecutionContext<'_>,
-        cancel: &CancelToken,
-    ) -> Strategy {
+    ) -> (f64, Strategy) {
         self.observed.fill(None);
         for (variable, finding) in evidence.iter() {
             if let Finding::Observed(state) = finding {
@@ -128,12 +123,30 @@ impl<T: Real> StrategyChooser<T> {
             let with_cached = cached.forecast(network, &self.observed, evidence);
             best = if with_cached.0 < best.0 { with_cached } else { best };
         }
+        best
+    }
+
+    /// Chooses how to propagate `evidence`, finds what has to be computed in the chosen tree, and
+    /// makes the tables of this tree if necessary. `full` is the structure of the full tree, and
+    /// `best` what [`find_best`](Self::find_best) has just returned.
+    ///
+    /// If no tree and no messages are kept from earlier propagations, the choice depends only on
+    /// the evidence and on the limits in `context`, not on the threads.
+    pub fn prepare(
+        &mut self,
+        network: &Network,
+        full: &Structure,
+        evidence: &Evidence,
+        mut best: (f64, Strategy),
+        context: ExecutionContext<'_>,
+        cancel: &CancelToken,
+    ) -> Strategy {
         let removes_same =
             self.cached.as_ref().is_some_and(|cached| cached.removes_same(&self.observed));
         let may_reduce = context.optimisations.has(Optimisation::ReducedTrees);
         if !removes_same
             && may_reduce
-            && let Some(reduced) = self.reduce(network, full.structure, best.0, context, cancel)
+            && let Some(reduced) = self.reduce(network, full, best.0, context, cancel)
         {
             // New tables get the memory of the cached tree's tables, but the rest of both trees is
             // in memory at the same time. If this exceeds the limit, the cached tree is dropped

@@ -1,14 +1,14 @@
 //! Makes the tables of a tree, on several threads if they are large together.
 
-use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
-
 use crate::engine::bounds::Bounds;
 use crate::engine::cpu::context::{MIN_PARALLEL_ENTRIES, TableInputs};
+use crate::engine::cpu::share::in_parts;
 use crate::engine::cpu::tables::factored::FactoringPlan;
 use crate::engine::cpu::tables::fill::{MAX_NEGATIVE_EXPONENT, TableBuilder};
 use crate::engine::cpu::tables::multiply::SparseRows;
 use crate::engine::cpu::tables::table::CliqueTable;
 use crate::engine::cpu::tree::layout::Layout;
+use crate::lowering::Optimisation;
 use crate::network::{Factor, FactorId};
 use crate::potential::Entry;
 
@@ -26,13 +26,19 @@ pub struct TableRequest<'a, T> {
     pub table: Vec<T>,
 }
 
+/// Time to make a small table, as a number of entries that are made in this time: a rough figure
+/// from Munin3. If it is wrong, only speed changes.
+const REQUEST_COST: usize = 1_000;
+
 /// Makes the requested tables. Returns them in the order of the requests.
 pub fn make_tables<T: Entry>(
     inputs: TableInputs<'_>,
     requests: Vec<TableRequest<'_, T>>,
 ) -> Vec<CliqueTable<T>> {
     let entries: usize = requests.iter().map(|request| request.table.len()).sum();
-    let threads = inputs.threads.filter(|_| entries >= MIN_PARALLEL_ENTRIES);
+    let has_threads = inputs.optimisations.has(Optimisation::ParallelPreparation);
+    let threads = inputs.threads.filter(|_| has_threads);
+    let forks = threads.is_some() && entries >= MIN_PARALLEL_ENTRIES;
     let make = |builder: &mut TableBuilder, request: TableRequest<'_, T>| {
         let TableRequest { layout, factors, sparse, plan, table: mut values } = request;
         if let Some((plan, memory)) = plan {
@@ -41,21 +47,21 @@ pub fn make_tables<T: Entry>(
             return CliqueTable { values, exponent, factored: Some(factored), bounds };
         }
         let tables: Vec<&Factor> = factors.iter().map(|&f| inputs.network.factor(f)).collect();
-        let forks = threads.is_some();
         let exponent = builder.product(inputs, layout, &tables, sparse, &mut values, forks);
         let bounds = table_bounds::<T>(inputs, factors, exponent);
         CliqueTable { values, exponent, factored: None, bounds }
     };
-    match threads {
-        Some(threads) => {
-            let requests = requests.into_par_iter().with_max_len(1);
-            threads.install(|| requests.map_init(TableBuilder::default, make).collect())
+    let mut work: Vec<_> = requests.into_iter().map(|request| (Some(request), None)).collect();
+    let cost = |(request, _): &(Option<TableRequest<'_, T>>, _)| {
+        REQUEST_COST + request.as_ref().map_or(0, |request| request.table.len())
+    };
+    in_parts(threads, &mut work, cost, |part| {
+        let mut builder = TableBuilder::default();
+        for (request, made) in part {
+            *made = request.take().map(|request| make(&mut builder, request));
         }
-        None => {
-            let mut builder = TableBuilder::default();
-            requests.into_iter().map(|request| make(&mut builder, request)).collect()
-        }
-    }
+    });
+    work.into_iter().filter_map(|(_, made)| made).collect()
 }
 
 /// The largest entry of a table is below two to the power of this, because of

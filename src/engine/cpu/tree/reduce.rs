@@ -79,7 +79,8 @@ pub struct Search<'a> {
     pub max_entries: u64,
     /// Size of a table entry in bytes.
     pub width: usize,
-    /// With threads, two heuristics may run in parallel; the result is the same.
+    /// With threads, two heuristics may run in parallel, and cliques are laid out in parallel; the
+    /// result is the same.
     pub threads: Option<&'a ThreadPool>,
     pub optimisations: Optimisations,
     pub cancel: &'a CancelToken,
@@ -147,7 +148,7 @@ pub fn reduce(
     let entries = tree.entries;
     let (shape, constants) = shape(tree, &unobserved, &families);
     let previous = previous.map(|previous| &previous.structure);
-    let structure = Structure::new(network, shape, previous, optimisations);
+    let structure = Structure::new(network, shape, previous, optimisations, threads);
     let footprint = Footprint::new(&structure, width, None);
     let (table_bytes, other_bytes) = (max_pooled(footprint.tables), footprint.others);
     Some(ReducedTree { structure, heuristic, entries, table_bytes, other_bytes, constants })
