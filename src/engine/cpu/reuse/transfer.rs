@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::ThreadPool;
 
-use crate::engine::cpu::pass::message;
+use crate::engine::cpu::pass::exchange::send_permuted;
 use crate::engine::cpu::pass::state::State;
 use crate::engine::cpu::reuse::change::{Change, MissingMessages};
 use crate::engine::cpu::reuse::reused::ReusedCliques;
@@ -127,7 +127,7 @@ impl Transfer<'_> {
                 let node = &nodes[child];
                 let up = &mut up[node.in_parent.start - below..node.in_parent.end - below];
                 let unmasked = &unmasked[node.above.clone()];
-                message::send_permuted(node.permutation.as_deref(), unmasked, None, up);
+                send_permuted(node.permutation.as_deref(), unmasked, None, up);
             }
         }
     }

@@ -1,0 +1,126 @@
+//! The two ends of a separator: writes messages from the order of the clique into that of its
+//! parent, and back.
+
+use rayon::iter::{IndexedParallelIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
+
+use crate::engine::cpu::pass::message::{SHARED_PART, shares};
+use crate::engine::cpu::pass::report::Helpers;
+use crate::engine::cpu::tree::nodes::Node;
+use crate::engine::cpu::vector::largest;
+use crate::engine::simd::simd_dispatch;
+use crate::potential::ratio;
+
+/// Writes `mask`, the findings at the separator, into `up` in the parent's order. This is the
+/// message to the parent if `unmasked` is one everywhere.
+pub fn send_findings(node: &Node, mask: &[f64], up: &mut [f64]) {
+    match &node.permutation {
+        None => up.copy_from_slice(mask),
+        Some(permutation) => permutation.iter().zip(mask).for_each(|(&to, &m)| up[to as usize] = m),
+    }
+}
+
+/// Writes the message to the parent, `unmasked` times `mask`, into `up` in the parent's order.
+pub fn send_up(
+    node: &Node,
+    unmasked: &[f64],
+    mask: Option<&[f64]>,
+    up: &mut [f64],
+    helpers: Helpers<'_>,
+) {
+    let can_share = node.permutation.is_some() == node.inverse.is_some();
+    if !can_share || !shares(up.len(), helpers) {
+        return send_permuted(node.permutation.as_deref(), unmasked, mask, up);
+    }
+    let parts = up.par_chunks_mut(SHARED_PART).enumerate();
+    parts.for_each(|(number, part)| {
+        let start = number * SHARED_PART;
+        let range = start..start + part.len();
+        helpers.part(|| match &node.inverse {
+            None => {
+                let mask = mask.map(|mask| &mask[range.clone()]);
+                send_permuted(None, &unmasked[range], mask, part);
+            }
+            Some(inverse) => gather_permuted(&inverse[range], unmasked, mask, part),
+        });
+    });
+}
+
+simd_dispatch!(
+    /// Writes `unmasked` times `mask` into `up`, entry i from position `inverse[i]`.
+    gather_permuted, gather_entries,
+    (inverse: &[u32], unmasked: &[f64], mask: Option<&[f64]>, up: &mut [f64])
+);
+
+#[inline(always)]
+fn gather_entries(inverse: &[u32], unmasked: &[f64], mask: Option<&[f64]>, up: &mut [f64]) {
+    let entries = up.iter_mut().zip(inverse);
+    match mask {
+        None => entries.for_each(|(up, &from)| *up = unmasked[from as usize]),
+        Some(mask) => {
+            entries.for_each(|(up, &from)| *up = unmasked[from as usize] * mask[from as usize]);
+        }
+    }
+}
+
+simd_dispatch!(
+    /// Writes `unmasked` times `mask` into `up`, entry i at position `permutation[i]`.
+    pub send_permuted, send_entries,
+    (permutation: Option<&[u32]>, unmasked: &[f64], mask: Option<&[f64]>, up: &mut [f64])
+);
+
+#[inline(always)]
+fn send_entries(
+    permutation: Option<&[u32]>,
+    unmasked: &[f64],
+    mask: Option<&[f64]>,
+    up: &mut [f64],
+) {
+    match (permutation, mask) {
+        (None, None) => up.copy_from_slice(unmasked),
+        (None, Some(mask)) => {
+            let terms = unmasked.iter().zip(mask);
+            up.iter_mut().zip(terms).for_each(|(up, (entry, mask))| *up = entry * mask);
+        }
+        (Some(permutation), None) => {
+            permutation.iter().zip(unmasked).for_each(|(&to, &entry)| up[to as usize] = entry);
+        }
+        (Some(permutation), Some(mask)) => {
+            let terms = unmasked.iter().zip(mask);
+            permutation.iter().zip(terms).for_each(|(&to, (entry, m))| up[to as usize] = entry * m);
+        }
+    }
+}
+
+simd_dispatch!(
+    /// Writes `belief` divided by `unmasked` into `down`, entry i from position `permutation[i]`,
+    /// and the largest entry into `max_entry`.
+    pub receive_permuted, receive_entries,
+    (
+        permutation: Option<&[u32]>,
+        belief: &[f64],
+        unmasked: Option<&[f64]>,
+        down: &mut [f64],
+        max_entry: &mut f64
+    )
+);
+
+#[inline(always)]
+fn receive_entries(
+    permutation: Option<&[u32]>,
+    belief: &[f64],
+    unmasked: Option<&[f64]>,
+    down: &mut [f64],
+    max_entry: &mut f64,
+) {
+    match permutation {
+        None => down.copy_from_slice(belief),
+        Some(order) => {
+            down.iter_mut().zip(order).for_each(|(down, &from)| *down = belief[from as usize]);
+        }
+    }
+    if let Some(unmasked) = unmasked {
+        down.iter_mut().zip(unmasked).for_each(|(down, &entry)| *down = ratio(*down, entry));
+    }
+    *max_entry = largest(down, None);
+}
