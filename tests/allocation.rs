@@ -1,29 +1,30 @@
-//! A machine that has less memory than the forecast assumes: the n-th large allocation of an engine
-//! and all later ones fail, for many n. Each failure must be an error that says what happened, and
-//! the program must continue. The allocations are made in a child process, because the standard
-//! library aborts the process if an allocation fails that the program does not handle.
+//! A machine that has less memory than the forecast assumes: the n-th allocation and all later ones
+//! fail, for many n, while a network is read, compiled, loaded and propagated. Each failure must be
+//! an error that says what happened, and the program must continue. The allocations are made in a
+//! child process, because the standard library aborts the process if an allocation fails that the
+//! program does not handle.
 #![allow(unsafe_code, reason = "an allocator is unsafe to implement")]
 
+#[allow(dead_code, reason = "not all helpers are needed here")]
+#[path = "common/session.rs"]
+mod session;
+
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::Write;
 use std::process::Command;
 use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use cliquescope::allocate::{self, WithReserve};
 use cliquescope::cancel::CancelToken;
 use cliquescope::engine::{self, Engine, LoadError, LoadOptions, RunError};
 use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
-use cliquescope::propagation::{
-    CompileOptions, CompiledNetwork, Form, MemoryLimit, Posteriors, Watch, compile,
-};
+use cliquescope::propagation::{CompileOptions, Form, MemoryLimit, Posteriors, Watch, compile};
+use cliquescope::session::{Session, Update};
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
-
-/// Minimum size of an allocation that fails, in bytes. The tables of the test's networks are
-/// larger, and so are the tables of any network for which memory may be short. Smaller allocations
-/// end the program if they fail.
-const LARGE: usize = 1 << 14;
 
 /// Number of cases in a batch: enough for engine `cpu` to use its batch runner.
 const CASES: usize = 40;
@@ -31,14 +32,14 @@ const CASES: usize = 40;
 /// The system's allocator, which fails on request.
 struct FailingAllocator;
 
-/// Number of large allocations that still succeed.
+/// Number of allocations that still succeed.
 static LEFT: AtomicUsize = AtomicUsize::new(usize::MAX);
-/// Whether a large allocation has failed.
+/// Whether an allocation has failed.
 static HAS_FAILED: AtomicBool = AtomicBool::new(false);
 
-/// Whether an allocation of `bytes` is to fail.
-fn fails(bytes: usize) -> bool {
-    if bytes < LARGE || LEFT.load(Ordering::Relaxed) == usize::MAX {
+/// Whether an allocation is to fail.
+fn fails() -> bool {
+    if LEFT.load(Ordering::Relaxed) == usize::MAX {
         return false;
     }
     let left = LEFT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
@@ -52,17 +53,17 @@ fn fails(bytes: usize) -> bool {
 unsafe impl GlobalAlloc for FailingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps the contract of `GlobalAlloc`.
-        if fails(layout.size()) { null_mut() } else { unsafe { System.alloc(layout) } }
+        if fails() { null_mut() } else { unsafe { System.alloc(layout) } }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps the contract of `GlobalAlloc`.
-        if fails(layout.size()) { null_mut() } else { unsafe { System.alloc_zeroed(layout) } }
+        if fails() { null_mut() } else { unsafe { System.alloc_zeroed(layout) } }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller keeps the contract of `GlobalAlloc`.
-        if fails(size) { null_mut() } else { unsafe { System.realloc(memory, layout, size) } }
+        if fails() { null_mut() } else { unsafe { System.realloc(memory, layout, size) } }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
@@ -72,10 +73,16 @@ unsafe impl GlobalAlloc for FailingAllocator {
 }
 
 #[global_allocator]
-static ALLOCATOR: FailingAllocator = FailingAllocator;
+static ALLOCATOR: WithReserve<FailingAllocator> = WithReserve::new(FailingAllocator, used_up);
 
-/// Runs `work` while large allocations after the first `allowed` fail. Returns its result, and
-/// whether one failed.
+/// Ends the test, because the reserve of memory was used up.
+fn used_up() {
+    let _ = std::io::stderr().write_all(b"the reserve is used up\n");
+    std::process::abort();
+}
+
+/// Runs `work` while allocations after the first `allowed` fail. Returns its result, and whether
+/// one failed.
 fn with_few_allocations<R>(allowed: usize, work: impl FnOnce() -> R) -> (R, bool) {
     HAS_FAILED.store(false, Ordering::Relaxed);
     LEFT.store(allowed, Ordering::Relaxed);
@@ -84,34 +91,41 @@ fn with_few_allocations<R>(allowed: usize, work: impl FnOnce() -> R) -> (R, bool
     (result, HAS_FAILED.load(Ordering::Relaxed))
 }
 
-/// What is loaded and propagated.
+/// What is read, compiled, loaded and propagated.
 struct Scenario {
+    network: &'static str,
     engine: &'static dyn Engine,
     options: LoadOptions,
-    compiled: Arc<CompiledNetwork>,
     evidence: Evidence,
     cases: Vec<Evidence>,
 }
 
 impl Scenario {
-    fn new(network: &str, engine: &str, options: LoadOptions) -> Self {
-        let network = cliquescope::format::open(network).expect("a sample opens").network;
-        let compiled =
-            compile(Arc::clone(&network), &CompileOptions::default(), &CancelToken::new());
+    fn new(name: &'static str, engine: &str, options: LoadOptions) -> Self {
+        let network = cliquescope::format::open(name).expect("a sample opens").network;
         let mut random = Pcg64Mcg::seed_from_u64(7);
         let mut draw = |count| Evidence::drawn(&network, count, &mut random);
         Self {
+            network: name,
             engine: engine::by_name(engine).expect("an engine of this name"),
             options: LoadOptions { memory: MemoryLimit::from_bytes(1 << 32), ..options },
-            compiled: Arc::new(compiled.expect("it is not cancelled")),
             evidence: draw(3),
             cases: (0..CASES).map(|_| draw(4)).collect(),
         }
     }
 
-    /// Loads the network and propagates the evidence and the cases. The first error is returned.
+    /// Reads the network, and propagates the evidence and the cases. The first error is returned.
     fn run(&self) -> Result<Vec<Posteriors>, String> {
-        let loaded = self.engine.load(&self.compiled, &self.options);
+        let run = || self.run_in_memory();
+        allocate::or_error(run).unwrap_or_else(|error| Err(error.to_string()))
+    }
+
+    /// As [`run`](Self::run), but unwinds if memory runs out where nothing returns an error.
+    fn run_in_memory(&self) -> Result<Vec<Posteriors>, String> {
+        let network = cliquescope::format::open(self.network).expect("a sample opens").network;
+        let compiled = compile(network, &CompileOptions::default(), &CancelToken::new());
+        let compiled = Arc::new(compiled.expect("it is not cancelled"));
+        let loaded = self.engine.load(&compiled, &self.options);
         let mut propagator = loaded.map_err(|error| match error {
             LoadError::OutOfMemory { .. } => error.to_string(),
             other => panic!("{other}"),
@@ -162,7 +176,7 @@ fn in_the_child_process_every_failed_allocation_is_an_error() {
         let expected = scenario.run().expect("there is memory");
         let (mut failures, mut allowed) = (0, 0);
         loop {
-            println!("{name}: {allowed} large allocations");
+            println!("{name}: {allowed} allocations");
             let (result, has_failed) = with_few_allocations(allowed, || scenario.run());
             match result {
                 Err(message) => {
@@ -180,17 +194,52 @@ fn in_the_child_process_every_failed_allocation_is_an_error() {
                 }
             }
             // Tries each of the first numbers and then takes longer and longer steps, because there
-            // are hundreds of large allocations.
+            // are thousands of allocations.
             allowed += 1 + allowed / 8;
         }
         println!("{name}: {failures} failures were errors");
-        assert!(failures > 2, "{name}: no large allocation failed");
+        assert!(failures > 20, "{name}: few allocations failed");
     }
+    session_without_memory();
     println!("all done");
 }
 
+/// Opens a network in a session while allocations fail, for many numbers of allocations. The step
+/// in which one fails must say so, and the same session must do the same request afterwards.
+fn session_without_memory() {
+    let session = Session::start(|| {});
+    let (mut allowed, mut failures, mut serial) = (0, 0, 0);
+    loop {
+        println!("session: {allowed} allocations");
+        let mut updates = |name| {
+            serial += 1;
+            session.submit(session::request(name, serial));
+            session::updates_until_idle(&session)
+        };
+        let (updates_without, has_failed) = with_few_allocations(allowed, || updates("insurance"));
+        match updates_without.last() {
+            Some(Update::Failed(_, failure)) => {
+                let message = failure.to_string();
+                assert!(has_failed && message.contains("not enough memory"), "{message}");
+                failures += 1;
+            }
+            _ => {
+                assert!(session::last_propagation(&updates_without).is_some());
+                if !has_failed {
+                    break;
+                }
+            }
+        }
+        // The failure may have been noticed by the window's thread, after the last step.
+        let _ = allocate::or_error(|| ());
+        assert!(session::last_propagation(&updates("asia")).is_some(), "memory is there again");
+        allowed += 1 + allowed / 8;
+    }
+    assert!(failures > 20, "few allocations failed");
+}
+
 #[test]
-fn a_large_allocation_of_an_engine_that_fails_is_an_error() {
+fn an_allocation_that_fails_is_an_error() {
     let program = std::env::current_exe().expect("the path of this program");
     let mut command = Command::new(program);
     let test = "in_the_child_process_every_failed_allocation_is_an_error";
