@@ -55,8 +55,8 @@
 // src/engine/cuda/batch.
 static const int PEAK = 32;
 
-// What is added to a row has an exponent that is larger by this. Shared with
-// src/engine/cuda/batch.
+// A row gets four times, two to the power of this, what underflow can have taken from it. Shared
+// with src/engine/cuda/batch.
 static const int RAISE = 2;
 
 // The level of messages that are not raised. Shared with src/engine/cuda/batch.
@@ -74,8 +74,8 @@ struct WorkItem {
     unsigned factor_message;  // number of the message that is the first factor
     unsigned second;          // first entry of the message that is the second factor
     unsigned second_message;  // number of the message that is the second factor
-    // The binary logarithm of the number of terms of the longest row of the message, times the
-    // largest constant; rounded up.
+    // The binary logarithm, rounded up, of this product: the number of terms of a row times its
+    // largest constant, or one if all are less; the largest over all rows of the message.
     unsigned log_terms;
     unsigned log_rows;  // the binary logarithm of the number of rows of the message, rounded up
 };
@@ -294,15 +294,15 @@ __device__ void enter_findings(const uint4 *variables, unsigned count, const uns
     }
 }
 
-// Computes the unnormalised posteriors, and the power of two by which the posterior of the first
-// variable must be multiplied to sum to P(e). Transposes [state][case] to [case][state] through
+// Computes the unnormalised posteriors, and the exponent of the power of two by which the posterior
+// of the first variable must be multiplied to sum to P(e). Transposes [state][case] to [case][state] through
 // shared memory.
 //
 // reads          uint2[states]: two message entries, the weight of the state and the entry for the
 //                state in the message to the variable; the posterior is their product
 // first_message  number of the message to the first variable
-// out            float[cases][states + 2]; the last but one word of a case is the power of two, as
-//                int bits
+// out            float[cases][states + 2]; the last but one word of a case is the exponent, as an
+//                int
 template <unsigned V>
 __device__ void read_posteriors(const uint2 *reads, unsigned states, const float *messages,
                                 unsigned long long entries, const int *exponents,

@@ -52,8 +52,8 @@ pub struct WorkItem {
     pub second: u32,
     /// Number of the message that is the second factor.
     pub second_message: u32,
-    /// The binary logarithm, rounded up, of the number of terms of the longest row of the message,
-    /// times the largest constant.
+    /// The binary logarithm, rounded up, of this product: the number of terms of a row times its
+    /// largest constant, or one if all are less; the largest over all rows of the message.
     pub log_terms: u32,
     /// The binary logarithm, rounded up, of the number of rows of the message.
     pub log_rows: u32,

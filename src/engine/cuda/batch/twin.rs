@@ -12,7 +12,8 @@ const GROUP: usize = 32;
 /// kernel.
 pub const PEAK: i32 = 32;
 
-/// The exponents of what is added to rows are larger by this. Shared with the kernel.
+/// A row gets four times, two to the power of this, what underflow can have taken from it. Shared
+/// with the kernel.
 pub const RAISE: i32 = 2;
 
 /// The level of messages that are not raised. Shared with the kernel.
