@@ -108,7 +108,7 @@ impl TreePlan {
         if optimisations.has(Optimisation::CompressedSeparators) {
             tree.compress();
         }
-        tree.nodes.iter_mut().for_each(|node| node.divide_rows(optimisations, 0));
+        tree.nodes.iter_mut().for_each(|node| node.divide_rows(optimisations));
         tree.update_derived();
         Some(Self { tree, tables, memory, planning_bytes })
     }

@@ -7,13 +7,11 @@ use rayon::ThreadPool;
 
 use crate::engine::cpu::context::{MIN_SHARED_ENTRIES, TableInputs};
 use crate::engine::cpu::share::in_parts;
-use crate::engine::cpu::tree::division::MIN_DIVIDED_REDUCED;
-use crate::engine::cpu::tree::layout::Layout;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::engine::cpu::tree::places::{BeliefTable, VariablePlaces};
 use crate::engine::cpu::tree::rows::{GroupPort, ParentPort, ROW_HEAD, write_rows};
 use crate::engine::cpu::tree::structure::Structure;
-use crate::lowering::Optimisation;
+use crate::lowering::{Optimisation, Optimisations};
 use crate::network::{FactorId, VariableId};
 use crate::potential::write_mapping;
 
@@ -66,34 +64,31 @@ impl Structure {
         if network.is_bayesian() && optimisations.has(Optimisation::MessagesOfOne) {
             self.find_messages_of_one(&mut nodes, observed);
         }
-        let is_reduced = observed.iter().any(Option::is_some);
-        let min_divided = if is_reduced { MIN_DIVIDED_REDUCED } else { 0 };
-        let add = |node: &mut Node, layout: &Layout, groups: &[GroupPort]| {
-            write_rows(layout, node.parent.is_some(), groups, &mut node.words);
-            node.divide_rows(optimisations, min_divided);
-        };
-        let threads = threads.filter(|_| optimisations.has(Optimisation::ParallelPreparation));
-        self.for_each_new(&mut nodes, groups_of_new, threads, add);
+        self.add_rows(&mut nodes, groups_of_new, threads, optimisations);
         let mut tree = Tree { nodes, places, below, above, scratch: 0, optimisations };
         tree.update_derived();
         tree
     }
 
-    /// Calls `add`, which writes rows, with the cliques for which a list of factor groups is given.
-    /// Works on `threads` if there are many words to write.
-    fn for_each_new(
+    /// Writes the rows of the cliques for which a list of factor groups is given, and divides the
+    /// rows into parts. Works on `threads` if there are many words to write.
+    fn add_rows(
         &self,
         nodes: &mut [Node],
         groups: Vec<Option<Vec<GroupPort>>>,
         threads: Option<&ThreadPool>,
-        add: impl Fn(&mut Node, &Layout, &[GroupPort]) + Sync,
+        optimisations: Optimisations,
     ) {
         let work = nodes.iter_mut().zip(&self.layouts).zip(groups);
         let work = work.filter_map(|((node, layout), groups)| Some((node, layout, groups?)));
         let mut work: Vec<_> = work.collect();
+        let threads = threads.filter(|_| optimisations.has(Optimisation::ParallelPreparation));
         let cost = |(node, ..): &(&mut Node, _, _)| CLIQUE_COST + node.words.capacity();
         in_parts(threads, &mut work, cost, |part| {
-            part.iter_mut().for_each(|(node, layout, groups)| add(node, layout, groups));
+            for (node, layout, groups) in part {
+                write_rows(layout, node.parent.is_some(), groups, &mut node.words);
+                node.divide_rows(optimisations);
+            }
         });
     }
 

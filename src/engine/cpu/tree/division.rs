@@ -18,10 +18,6 @@ use std::ops::Range;
 /// Diabetes. A table with less than twice as many entries is not divided.
 const MIN_PART: usize = 32_768;
 
-/// Minimum number of entries of a table in a reduced tree for its rows to be divided. To divide them
-/// takes about as long as a pass over them, and a reduced tree is often used only once.
-pub const MIN_DIVIDED_REDUCED: usize = 4 * MIN_PART;
-
 /// Maximum number of parts. More parts balance the threads better, but each costs a little.
 const MAX_PARTS: usize = 64;
 

@@ -114,11 +114,10 @@ impl Node {
     }
 
     /// Divides the rows of a large table into parts, for both directions, if that is one of the
-    /// `optimisations` and the table has at least `min_entries`. On the way up, no tables are copied: the layout makes sure that most
+    /// `optimisations`. On the way up, no tables are copied: the layout makes sure that most
     /// separators to parents can be divided.
-    pub fn divide_rows(&mut self, optimisations: Optimisations, min_entries: usize) {
-        let is_large = self.entries >= min_entries;
-        if !is_large || !optimisations.has(Optimisation::DividedContractions) {
+    pub fn divide_rows(&mut self, optimisations: Optimisations) {
+        if !optimisations.has(Optimisation::DividedContractions) {
             return;
         }
         let above = self.port.map(|port| TargetTable {
