@@ -14,8 +14,14 @@ const LARGEST_CYCLE: usize = 6;
 const UNSAFE_ALLOWED: [&str; 3] = ["allocate/reserve.rs", "engine/cuda/", "engine/simd.rs"];
 
 /// Files and folders in which threads may be started.
-const THREADS_ALLOWED: [&str; 5] =
-    ["session/", "store/", "engine/", "app/shell/file_dialog.rs", "cli/query/pipeline.rs"];
+const THREADS_ALLOWED: [&str; 6] = [
+    "session/",
+    "store/",
+    "engine/",
+    "graph/search.rs",
+    "app/shell/file_dialog.rs",
+    "cli/query/pipeline.rs",
+];
 
 /// Files and folders that may run work on the threads of rayon.
 const RAYON_ALLOWED: [&str; 2] = ["engine/", "graph/search.rs"];

@@ -23,7 +23,8 @@ pub fn in_parts<T: Send>(
     }
 }
 
-/// Divides `items`, which cost `total`, into halves of about the same cost, for two threads.
+/// Divides `items`, which cost `total`, into halves of about the same cost, for two threads. If one
+/// item costs nearly everything, they stay one part.
 fn divide<T: Send>(
     items: &mut [T],
     total: usize,
@@ -37,6 +38,9 @@ fn divide<T: Send>(
     while middle == 0 || (before < total / 2 && middle + 1 < items.len()) {
         before += cost(&items[middle]);
         middle += 1;
+    }
+    if before.min(total - before) < MIN_TAKEN / 2 {
+        return work(items);
     }
     let (left, right) = items.split_at_mut(middle);
     rayon::join(|| divide(left, before, cost, work), || divide(right, total - before, cost, work));
