@@ -102,7 +102,7 @@ pub struct Row {
 
 /// A term with at most one factor. Packed, because most of the memory of a plan is for these.
 #[derive(Clone, Copy, Debug)]
-#[repr(packed(4))]
+#[repr(C, packed(4))]
 pub struct Single<T> {
     /// The constant.
     pub value: T,
