@@ -14,7 +14,6 @@ use crate::potential::Real;
 
 use super::join_tree::{JoinTree, Link, Vertex};
 use super::order::{self, Order, Step};
-use super::sparsity::Configurations;
 
 /// The messages of a propagation. The entries of all messages are numbered consecutively: first the
 /// messages from variables, which hold the findings, and then the computed messages, each after its
@@ -170,7 +169,7 @@ impl<T: Real> Plan<T> {
             steps_left[step.vertex] -= 1;
             if steps_left[step.vertex] == 0 {
                 let configurations = &mut tree.vertices[step.vertex].configurations;
-                tree_bytes -= std::mem::replace(configurations, Configurations::default()).bytes();
+                tree_bytes -= std::mem::take(configurations).bytes();
             }
             match plan.levels.last_mut() {
                 Some(level) if steps[level.start].level == step.level => level.end = number + 1,

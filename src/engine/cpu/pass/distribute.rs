@@ -175,7 +175,7 @@ fn add_products<T: Entry, const N: usize, const V: usize>(
     if let Some(values) = values.first_chunk() {
         let mut sums = [0.0; LAST_LANES];
         let onto = onto.each_mut().map(|(_, last)| first_chunk_mut(last));
-        let streams = streams.map(|stream| first_chunk(stream));
+        let streams = streams.map(first_chunk);
         add_block::<T, LAST_LANES, N, V>(values, streams, factor, onto, &mut sums);
         total += sum_lanes(sums);
         done = LAST_LANES;
