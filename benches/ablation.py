@@ -48,7 +48,8 @@ TASKS = {
         ["--form", "tables", "--observed", "20%", "--cases", "4"], 5,
         lambda records: statistics.fmean(record["propagate_ms"]["min"] for record in records),
         "sparsity entry-states factored-tables merged-variables skipped-zeros vector-instructions"
-        " divided-contractions parallel-subtrees parallel-preparation reduced-trees more-heuristics search-limits"
+        " divided-contractions parallel-subtrees parallel-preparation reduced-trees"
+        " more-heuristics search-limits"
         " pooled-memory copied-factors fused-sums",
     ),
     "change": (

@@ -295,8 +295,8 @@ __device__ void enter_findings(const uint4 *variables, unsigned count, const uns
 }
 
 // Computes the unnormalised posteriors, and the exponent of the power of two by which the posterior
-// of the first variable must be multiplied to sum to P(e). Transposes [state][case] to [case][state] through
-// shared memory.
+// of the first variable must be multiplied to sum to P(e). Transposes [state][case] to
+// [case][state] through shared memory.
 //
 // reads          uint2[states]: two message entries, the weight of the state and the entry for the
 //                state in the message to the variable; the posterior is their product

@@ -14,12 +14,12 @@
 //! command begins. This frees what was allocated, and `or_error` returns an error. Unwinding costs
 //! nothing while memory lasts, and passes through the threads of rayon.
 //!
-//! What this cannot help: libraries in other languages (the drivers of a GPU and of the display, the
-//! C library) allocate by themselves, and may end the program if that fails. So does the standard
-//! library if a thread starts without memory for the stack of its signal handlers, although
-//! [`has_memory_for_threads`] makes this unlikely. So may the operating system: Linux promises more
-//! memory than it has by default, and ends a program when the memory is written; and it does so if
-//! a stack cannot grow.
+//! What this cannot help: libraries in other languages (the drivers of a GPU and of the display,
+//! the C library) allocate by themselves, and may end the program if that fails. So does the
+//! standard library if a thread starts without memory for the stack of its signal handlers,
+//! although [`has_memory_for_threads`] makes this unlikely. So may the operating system: Linux
+//! promises more memory than it has by default, and ends a program when the memory is written; and
+//! it does so if a stack cannot grow.
 
 mod reserve;
 

@@ -204,7 +204,8 @@ pub(in crate::engine) fn assert_agrees_with_twin(
 }
 
 /// Checks that two runs agree within 1e-5, a tolerance for single precision, or fail with the same
-/// error. Where one calls the evidence impossible, the other may leave the case to double precision.
+/// error. Where one calls the evidence impossible, the other may leave the case to double
+/// precision.
 #[cfg(feature = "cuda")]
 pub(in crate::engine) fn assert_near(
     found: &Result<Posteriors, RunError>,

@@ -60,8 +60,8 @@ fn unpack(file: &str, bytes: Vec<u8>, limit: u64) -> Result<Vec<u8>, OpenError> 
     }
 }
 
-/// Reads all bytes, which must be at most `limit`, and appends them to `bytes`. `unpacked` says whether `reader` unpacks a gzip
-/// file, for the error.
+/// Reads all bytes, which must be at most `limit`, and appends them to `bytes`. `unpacked` says
+/// whether `reader` unpacks a gzip file, for the error.
 fn read_limited(
     file: &str,
     reader: impl Read,

@@ -50,8 +50,9 @@ pub struct ActivityTiming {
 }
 
 /// The times in which workers waited: everything that neither `messages` nor `activities` cover
-/// from the end of a worker's [`Activity::Start`], but not before collect, to the end of distribute.
-/// Workers whose start is not among the activities are left out. In order of workers and time.
+/// from the end of a worker's [`Activity::Start`], but not before collect, to the end of
+/// distribute. Workers whose start is not among the activities are left out. In order of workers
+/// and time.
 pub(super) fn waits(
     stages: &[StageTiming],
     messages: &[MessageTiming],

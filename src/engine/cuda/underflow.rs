@@ -4,9 +4,9 @@
 //! effect of such an *underflow* is bounded as a probability mass. The largest entry of every
 //! message of a Bayesian network is at most one: the message sums products of CPTs over variables
 //! whose own CPTs are among them. So an underflow that takes the share s of the product of the
-//! largest entries of the factors of a sum takes at most s from P(e), and from a posterior before it
-//! is normalised. All underflows together take at most s times the number of products. If P(e) is
-//! much larger, this is negligible.
+//! largest entries of the factors of a sum takes at most s from P(e), and from a posterior before
+//! it is normalised. All underflows together take at most s times the number of products. If P(e)
+//! is much larger, this is negligible.
 //!
 //! If P(e) is not large enough, underflow may still have taken nothing: messages are scaled, so
 //! improbable evidence does not by itself bring them near underflow. Engine `gpu` then compares the

@@ -71,9 +71,9 @@ pub fn place_labels(
     placements
 }
 
-/// Places the label of a reference line from `from` to `to`: beside a vertical line, above any other
-/// line, as close to `to` as possible without touching a dot or one of `labels`. Without such a
-/// place, the label is at `to`. All positions are in pixels.
+/// Places the label of a reference line from `from` to `to`: beside a vertical line, above any
+/// other line, as close to `to` as possible without touching a dot or one of `labels`. Without such
+/// a place, the label is at `to`. All positions are in pixels.
 #[must_use]
 pub fn place_mark_label(
     (width, height): (f64, f64),

@@ -7,7 +7,8 @@ use crate::app::widgets::graph_view::nodes_of;
 use crate::app::widgets::graph_view::text::font_size;
 use crate::app::widgets::state_bar::{BarColours, RowLayout, StateBar};
 
-/// Minimum height in points of a row with text. Digits of the minimum text size are lower than this.
+/// Minimum height in points of a row with text. Digits of the minimum text size are lower than
+/// this.
 const MIN_TEXT_ROW_HEIGHT: f32 = 9.0;
 
 /// Minimum height in points of a row that can be clicked. Lower rows are hard to hit.

@@ -20,10 +20,10 @@
 //! the smallest table of beliefs that holds it. [`message`] has the formulas with all details.
 //!
 //! Read `state` and `clique_state` (the data of a propagation), `enter` (findings), `message` (one
-//! clique) and `exchange` (the two ends of a separator), `downward` (the pass at a clique on the way
-//! down), `kernel` (the loops), `factored_kernel` (the same for factored tables), `distribute` (the
-//! loop that both share on the way down), `at_clique` (all work at one clique), `traversal` (the
-//! order of messages, and threads) and `report` (timing).
+//! clique) and `exchange` (the two ends of a separator), `downward` (the pass at a clique on the
+//! way down), `kernel` (the loops), `factored_kernel` (the same for factored tables), `distribute`
+//! (the loop that both share on the way down), `at_clique` (all work at one clique), `traversal`
+//! (the order of messages, and threads) and `report` (timing).
 
 mod at_clique;
 mod clique_state;

@@ -103,8 +103,8 @@ impl<T: Real> StrategyChooser<T> {
         }
     }
 
-    /// Finds the fastest way to propagate `evidence` without a new tree, and what has to be computed
-    /// then. Returns its forecast time in nanoseconds, and the strategy.
+    /// Finds the fastest way to propagate `evidence` without a new tree, and what has to be
+    /// computed then. Returns its forecast time in nanoseconds, and the strategy.
     pub fn find_best(
         &mut self,
         network: &Network,

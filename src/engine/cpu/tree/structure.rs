@@ -10,8 +10,8 @@ use crate::lowering::{Optimisation, Optimisations};
 use crate::network::{FactorId, Network, VariableId};
 use crate::potential::Scope;
 
-/// Time to lay out a clique, as a number of table entries that are made in this time: a rough figure
-/// from Munin3. If it is wrong, only speed changes.
+/// Time to lay out a clique, as a number of table entries that are made in this time: a rough
+/// figure from Munin3. If it is wrong, only speed changes.
 const LAYOUT_COST: usize = 1_500;
 
 /// The cliques of a tree, with their variables, parents and factors.

@@ -13,12 +13,12 @@
 //! sum. The right result is F(0), the ordinary run gives at most F(1/4), and the raised run gives
 //! at least F(3/4). F is a polynomial without negative coefficients, so it is convex: the ordinary
 //! result exceeds the right one by at most a third of what the raised result does. If the raised
-//! result is at most (1 + s) times the ordinary one, the right result is therefore between (1 - s/2)
-//! and (1 + s) times the ordinary one.
+//! result is at most (1 + s) times the ordinary one, the right result is therefore between (1 -
+//! s/2) and (1 + s) times the ordinary one.
 //!
 //! Zeros that are exact are raised too, so only the results of the ordinary run are returned. Both
-//! runs must know all entries that are not zero. So table entries that are not zero are at least the
-//! smallest normal number, and evidence with much smaller weights is out of range.
+//! runs must know all entries that are not zero. So table entries that are not zero are at least
+//! the smallest normal number, and evidence with much smaller weights is out of range.
 
 use super::operations::Operations;
 #[cfg(test)]

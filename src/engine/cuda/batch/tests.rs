@@ -1,0 +1,196 @@
+use super::twin::Twin;
+use super::*;
+use crate::cancel::CancelToken;
+use crate::engine::by_name;
+use crate::engine::cuda::device::tests::has_gpu;
+use crate::engine::cuda::fixtures::{assert_near, class_given_features, load_options, networks};
+use crate::network::VariableId;
+
+/// Enough cases for several groups and both buffer sets; the last group is not full.
+const MANY: usize = 85;
+
+fn twin(compiled: &CompiledNetwork) -> Option<BatchPropagator> {
+    let buffers = buffers(compiled, 1 << 30)?;
+    let twin = Twin::new(&buffers, 64);
+    Some(BatchPropagator::new(buffers, vec![Box::new(twin)], None, 2))
+}
+
+/// A twin that fails after some launches.
+struct Failing {
+    twin: Twin,
+    launches_left: usize,
+}
+
+impl Executor for Failing {
+    fn capacity(&self) -> usize {
+        self.twin.capacity()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.twin.bytes()
+    }
+
+    fn packed(&mut self, set: usize, words: usize) -> &mut [u32] {
+        self.twin.packed(set, words)
+    }
+
+    fn start(
+        &mut self,
+        buffers: &Buffers,
+        set: usize,
+        cases: usize,
+        is_soft: bool,
+    ) -> Result<(), RunError> {
+        self.twin.start(buffers, set, cases, is_soft)
+    }
+
+    fn results(&mut self, set: usize) -> Result<&[f32], RunError> {
+        let left = self.launches_left.checked_sub(1);
+        self.launches_left = left.ok_or(RunError::Device("the GPU is lost".to_owned()))?;
+        self.twin.results(set)
+    }
+}
+
+/// Twins of GPUs, each of which fails after this many launches.
+fn failing_twins(compiled: &CompiledNetwork, launches: &[usize]) -> BatchPropagator {
+    let buffers = buffers(compiled, 1 << 30).expect("the network has a plan");
+    let failing = |&launches_left: &usize| -> Box<dyn Executor> {
+        Box::new(Failing { twin: Twin::new(&buffers, 16), launches_left })
+    };
+    let executors = launches.iter().map(failing).collect();
+    BatchPropagator::new(buffers, executors, None, 2)
+}
+
+#[test]
+fn the_cases_of_a_gpu_that_fails_are_computed_by_the_others() {
+    let (compiled, cases) =
+        networks().into_iter().find(|(_, cases)| !cases.is_empty()).expect("a network");
+    let watch = Watch::untimed(CancelToken::new());
+    let many: Vec<Evidence> = cases.iter().cycle().take(MANY).cloned().collect();
+    let expected = twin(&compiled).expect("a plan").run(&many, &watch).unwrap();
+    let mut three = failing_twins(&compiled, &[99, 1, 0]);
+    assert_eq!(three.gpus(), 3);
+    assert_eq!(three.run(&many, &watch).unwrap(), expected);
+    assert_eq!(three.gpus(), 1, "GPUs that failed are not used again");
+    assert_eq!(three.run(&many, &watch).unwrap(), expected);
+
+    // The last GPU fails in the middle of the batch.
+    let mut last = failing_twins(&compiled, &[2]);
+    let lost = Err(RunError::Device("the GPU is lost".to_owned()));
+    for computed in [32, 0] {
+        let found = last.run(&many, &watch).unwrap();
+        assert_eq!(found[..computed], expected[..computed]);
+        assert!(found[computed..].iter().all(|answer| *answer == lost));
+        assert_eq!((found.len(), last.gpus()), (MANY, 0));
+    }
+}
+
+#[test]
+fn the_twin_agrees_with_single_runs_of_the_sequential_engine() {
+    for (compiled, cases) in networks() {
+        let Some(mut twin) = twin(&compiled) else {
+            // There is no plan without variables, or if the product of a clique's factors may
+            // underflow.
+            let network = compiled.network();
+            assert!(network.variables().is_empty() || !network.is_bayesian());
+            continue;
+        };
+        let options = load_options(Precision::F64);
+        let mut single = by_name("sequential").unwrap().load(&compiled, &options).unwrap();
+        let watch = Watch::untimed(CancelToken::new());
+        let expected: Vec<_> = cases.iter().map(|case| single.run(case, &watch)).collect();
+        let many: Vec<Evidence> = cases.iter().cycle().take(MANY).cloned().collect();
+        let found = twin.run(&many, &watch).unwrap();
+        assert_eq!(found.len(), MANY);
+        // In one network, evidence contradicts the rest so much that more exponents are needed.
+        let is_extreme = compiled.network().name() == "unlikely";
+        for (found, expected) in found.iter().zip(expected.iter().cycle()) {
+            if !(is_extreme && *found == Err(RunError::OutOfRange)) {
+                assert_near(found, expected);
+            }
+        }
+        // A single case, without and with likelihoods.
+        for case in [0, 2] {
+            let found = twin.run(&cases[case..=case], &watch).unwrap();
+            if !is_extreme {
+                assert_near(&found[0], &expected[case]);
+            }
+        }
+        assert_eq!(twin.run(&[], &watch), Ok(Vec::new()));
+        watch.cancel();
+        assert_eq!(twin.run(&many, &watch), Err(Cancelled));
+    }
+}
+
+/// The answer of the twin to the evidence of all features, among cases without evidence.
+fn of_features<const STATES: usize>(features: &[[f64; STATES]]) -> Result<Posteriors, RunError> {
+    let (compiled, evidence) = class_given_features(features);
+    let mut cases = vec![Evidence::none(); 40];
+    cases[35] = evidence;
+    let watch = Watch::untimed(CancelToken::new());
+    let mut found = twin(&compiled).expect("a plan").run(&cases, &watch).unwrap();
+    assert!(found.iter().enumerate().all(|(case, answer)| case == 35 || answer.is_ok()));
+    found.swap_remove(35)
+}
+
+#[test]
+fn improbable_evidence_is_accepted_if_nothing_underflows() {
+    let rare = of_features(&[[2e-9, 1e-9]; 60]).unwrap();
+    assert!((rare.of(VariableId::new(0))[0] - 1.0).abs() < 1e-12);
+    let expected = 60.0 * 2e-9_f64.ln() - 2_f64.ln();
+    assert!((rare.ln_p_evidence() - expected).abs() < 1e-3);
+    let mixed = of_features(&[[0.2, 0.01], [0.01, 0.2]].repeat(35)).unwrap();
+    assert!((mixed.of(VariableId::new(0))[0] - 0.5).abs() < 1e-5);
+    assert!(mixed.ln_p_evidence() < -200.0);
+}
+
+#[test]
+fn products_that_matter_are_noticed_if_they_underflow() {
+    // What the first two classes get from the half of the features that speaks against them may
+    // be lost in single precision. Without it, the third class would have a posterior near one.
+    let mut noticed = 0;
+    for unlikely in [1e-2, 1e-3, 1e-4, 1e-6, 1e-8] {
+        let third = f64::sqrt(0.5 * unlikely);
+        let halves = [[unlikely, 0.9, third], [0.9, unlikely, third]].map(|half| [half; 30]);
+        match of_features(&halves.concat()) {
+            Ok(found) => assert!(found.of(VariableId::new(0))[2] < 1e-6, "{unlikely}"),
+            Err(error) => {
+                assert_eq!(error, RunError::OutOfRange);
+                noticed += 1;
+            }
+        }
+    }
+    assert!((1..5).contains(&noticed), "{noticed} of 5");
+}
+
+#[test]
+fn impossible_states_keep_a_posterior_of_zero() {
+    // The second class is impossible only because of the evidence.
+    let found = of_features(&[[0.5, 0.0, 0.1], [0.25, 0.5, 0.1]]).unwrap();
+    let found = found.of(VariableId::new(0));
+    assert!((found[0] - 0.125 / 0.135).abs() < 1e-6 && found[1] == 0.0, "{found:?}");
+    assert_eq!(of_features(&[[0.5, 0.0], [0.0, 0.5]]), Err(RunError::OutOfRange));
+}
+
+#[test]
+fn the_gpu_agrees_with_the_twin() {
+    if !has_gpu("batch: the_gpu_agrees_with_the_twin") {
+        return;
+    }
+    for (compiled, cases) in networks() {
+        let Some(mut twin) = twin(&compiled) else { continue };
+        let mut gpu = BatchPropagator::load(&compiled, 2, 1 << 32).unwrap();
+        let watch = Watch::untimed(CancelToken::new());
+        for count in [1, 33, 5000] {
+            let many: Vec<Evidence> = cases.iter().cycle().take(count).cloned().collect();
+            let found = gpu.run(&many, &watch).unwrap();
+            assert_eq!(found.len(), count);
+            let expected = twin.run(&many[..count.min(MANY)], &watch).unwrap();
+            expected.iter().zip(&found).for_each(|(b, a)| assert_near(a, b));
+            // The answer to a case does not depend on the position of the case in the batch.
+            let period = cases.len();
+            assert!(found.iter().zip(found.iter().skip(period)).all(|(a, b)| a == b));
+            assert_eq!(gpu.run(&many, &watch), Ok(found), "two runs are bit-equal");
+        }
+    }
+}
