@@ -18,16 +18,28 @@ const BYTES: usize = 64 << 20;
 /// The allocator `A`, with a reserve of memory for when `A` fails.
 ///
 /// The reserve is used from its beginning to its end. It is whole again once everything in it was
-/// freed. Its use ends the current work, so this does not take long.
+/// freed. Its use ends the current work, so this does not take long. A program has one reserve,
+/// because it has one allocator.
 pub struct WithReserve<A> {
     allocator: A,
     /// Called if the reserve has too little memory as well.
     if_used_up: fn(),
+}
+
+/// The reserve. It consists of zeros and of uninitialised memory, so it takes no space in the
+/// program's file.
+struct Reserve {
     /// Whether a thread works with the fields below.
     is_locked: AtomicBool,
     used: UnsafeCell<Used>,
     memory: UnsafeCell<Memory>,
 }
+
+static RESERVE: Reserve = Reserve {
+    is_locked: AtomicBool::new(false),
+    used: UnsafeCell::new(Used { bytes: 0, blocks: 0 }),
+    memory: UnsafeCell::new(Memory { _bytes: MaybeUninit::uninit() }),
+};
 
 /// The part of the reserve that is in use.
 struct Used {
@@ -37,7 +49,7 @@ struct Used {
     blocks: usize,
 }
 
-/// The memory of the reserve. Being uninitialised, it takes no space in the program's file.
+/// The memory of the reserve.
 #[repr(align(4096))]
 struct Memory {
     _bytes: MaybeUninit<[u8; BYTES]>,
@@ -45,22 +57,33 @@ struct Memory {
 
 // SAFETY: `used` and the division of `memory` into blocks are read and written under the lock, and
 // a block belongs to its owner alone.
-unsafe impl<A: Sync> Sync for WithReserve<A> {}
+unsafe impl Sync for Reserve {}
 
 impl<A> WithReserve<A> {
     /// `allocator` with a reserve. If neither has the memory for an allocation that would end the
     /// program, `if_used_up` is called: it may end the program in another way, and must not
     /// allocate.
     pub const fn new(allocator: A, if_used_up: fn()) -> Self {
-        Self {
-            allocator,
-            if_used_up,
-            is_locked: AtomicBool::new(false),
-            used: UnsafeCell::new(Used { bytes: 0, blocks: 0 }),
-            memory: UnsafeCell::new(Memory { _bytes: MaybeUninit::uninit() }),
-        }
+        Self { allocator, if_used_up }
     }
 
+    /// A block of the reserve, because the allocator has failed. Null if the reserve has too little
+    /// memory too, or if the caller notices the failure.
+    #[cold]
+    fn allocate(&self, layout: Layout) -> *mut u8 {
+        if NOTICES_FAILURE.get() {
+            return null_mut();
+        }
+        IS_EXHAUSTED.store(true, Ordering::Relaxed);
+        let memory = RESERVE.allocate(layout);
+        if memory.is_null() {
+            (self.if_used_up)();
+        }
+        memory
+    }
+}
+
+impl Reserve {
     /// The position of `memory` in the reserve; at least [`BYTES`] if it is outside.
     fn position(&self, memory: *mut u8) -> usize {
         memory.addr().wrapping_sub(self.memory.get().addr())
@@ -77,26 +100,19 @@ impl<A> WithReserve<A> {
         result
     }
 
-    /// A block of the reserve, because the allocator has failed. Null if the reserve has too little
-    /// memory too, or if the caller notices the failure.
-    #[cold]
+    /// A block, or null if there is too little memory left.
     fn allocate(&self, layout: Layout) -> *mut u8 {
-        if NOTICES_FAILURE.get() {
+        // The reserve is aligned to a page. Nobody asks for more.
+        if layout.align() > align_of::<Memory>() {
             return null_mut();
         }
-        IS_EXHAUSTED.store(true, Ordering::Relaxed);
         let start = self.with_lock(|used| {
             let start = used.bytes.next_multiple_of(layout.align());
             let end = start.checked_add(layout.size()).filter(|&end| end <= BYTES)?;
             (used.bytes, used.blocks) = (end, used.blocks + 1);
             Some(start)
         });
-        // The reserve is aligned to a page. Nobody asks for more.
-        let Some(start) = start.filter(|_| layout.align() <= align_of::<Memory>()) else {
-            (self.if_used_up)();
-            return null_mut();
-        };
-        self.memory.get().cast::<u8>().wrapping_add(start)
+        start.map_or(null_mut(), |start| self.memory.get().cast::<u8>().wrapping_add(start))
     }
 
     /// Frees the block of `size` bytes at `position`.
@@ -139,7 +155,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for WithReserve<A> {
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller guarantees that the new size is valid for the alignment.
         let new_layout = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        let is_in_reserve = self.position(memory) < BYTES;
+        let is_in_reserve = RESERVE.position(memory) < BYTES;
         let moved = if is_in_reserve {
             // SAFETY: as above.
             unsafe { self.alloc(new_layout) }
@@ -163,9 +179,9 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for WithReserve<A> {
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        let position = self.position(memory);
+        let position = RESERVE.position(memory);
         if position < BYTES {
-            self.free(position, layout.size());
+            RESERVE.free(position, layout.size());
         } else {
             // SAFETY: the allocator provided this block.
             unsafe { self.allocator.dealloc(memory, layout) };

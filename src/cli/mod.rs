@@ -62,23 +62,33 @@ type Outcome = Result<ExitCode, String>;
 /// Runs the program as the command line says.
 pub fn main() -> ExitCode {
     let cli = parse(std::env::args_os()).unwrap_or_else(|error| error.exit());
-    let run = || match cli.command {
-        Some(Command::Info(args)) => info::run(&args),
-        Some(Command::Query(args)) => query::run(&args),
-        Some(Command::Convert(args)) => convert::run(&args),
-        Some(Command::Bench(args)) => bench::run(&args),
-        Some(Command::Engines(args)) => engines::run(&args),
-        Some(Command::Experiment(args)) => experiment::run(&args),
-        Some(Command::Record(args)) => record::run(&args),
+    let outcome = match &cli.command {
+        Some(command) => {
+            allocate::or_error(|| run(command)).unwrap_or_else(|error| Err(error.to_string()))
+        }
+        // A step of the window that finds no memory must not end the window. So the steps call
+        // `or_error` themselves.
         None => window::run(cli.window),
     };
-    let outcome = allocate::or_error(run).unwrap_or_else(|error| Err(error.to_string()));
     let code = outcome.unwrap_or_else(|message| {
         output::note(&format!("error: {message}"));
         ExitCode::FAILURE
     });
     let is_for_memory = code == ExitCode::FAILURE && allocate::has_failed();
     if is_for_memory { ExitCode::from(NO_MEMORY) } else { code }
+}
+
+/// Runs a command.
+fn run(command: &Command) -> Outcome {
+    match command {
+        Command::Info(args) => info::run(args),
+        Command::Query(args) => query::run(args),
+        Command::Convert(args) => convert::run(args),
+        Command::Bench(args) => bench::run(args),
+        Command::Engines(args) => engines::run(args),
+        Command::Experiment(args) => experiment::run(args),
+        Command::Record(args) => record::run(args),
+    }
 }
 
 /// Ends the program when even its reserve of memory is used up, without allocating.

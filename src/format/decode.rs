@@ -60,6 +60,9 @@ fn unpack(file: &str, bytes: Vec<u8>, limit: u64) -> Result<Vec<u8>, OpenError> 
     }
 }
 
+/// Minimum number of bytes that are read at once. A larger number is no faster.
+const MIN_READ: usize = 1 << 16;
+
 /// Reads all bytes, which must be at most `limit`, and appends them to `bytes`. `unpacked` says
 /// whether `reader` unpacks a gzip file, for the error.
 fn read_limited(
@@ -69,10 +72,21 @@ fn read_limited(
     limit: u64,
     unpacked: bool,
 ) -> Result<Vec<u8>, OpenError> {
-    reader.take(limit + 1).read_to_end(&mut bytes).map_err(|error| {
+    let unreadable = |error: io::Error| {
         let what = if unpacked { "damaged gzip: " } else { "" };
         OpenError::Unreadable { file: file.to_owned(), reason: format!("{what}{error}") }
-    })?;
+    };
+    let mut reader = reader.take(limit + 1);
+    loop {
+        if bytes.capacity() - bytes.len() < MIN_READ {
+            let more = bytes.len().max(MIN_READ);
+            allocate::reserve(&mut bytes, more);
+        }
+        let free = (bytes.capacity() - bytes.len()) as u64;
+        if reader.by_ref().take(free).read_to_end(&mut bytes).map_err(unreadable)? == 0 {
+            break;
+        }
+    }
     if bytes.len() as u64 > limit {
         return Err(OpenError::TooLarge { file: file.to_owned(), limit, unpacked });
     }

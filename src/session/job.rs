@@ -15,10 +15,7 @@ pub struct Job<T> {
 
 impl<T: Send + 'static> Job<T> {
     /// Runs `work` on a new thread called `name`, and then calls `wake` there. `cancel` must be the
-    /// token by which `work` can be stopped.
-    ///
-    /// # Panics
-    /// If the operating system cannot start a thread.
+    /// token by which `work` can be stopped. If no thread can be started, the outcome says so.
     pub(super) fn start(
         name: &str,
         cancel: CancelToken,
@@ -26,26 +23,27 @@ impl<T: Send + 'static> Job<T> {
         wake: impl FnOnce() + Send + 'static,
     ) -> Self {
         let (sender, outcome) = channel();
-        std::thread::Builder::new()
-            .name(name.to_owned())
-            .spawn(move || {
-                let outcome = catch_panic(work).map_err(|failure| match failure {
-                    Failure::Panicked(message) => message,
-                    failure => failure.to_string(),
-                });
-                // The receiver is gone if the job was dropped.
-                let _ = sender.send(outcome);
-                wake();
-            })
-            .expect("the operating system starts a thread");
+        let if_not_started = sender.clone();
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            let outcome = catch_panic(work).map_err(|failure| match failure {
+                Failure::Panicked(message) => message,
+                failure => failure.to_string(),
+            });
+            // The receiver is gone if the job was dropped.
+            let _ = sender.send(outcome);
+            wake();
+        });
+        if let Err(error) = thread {
+            // The receiver is in this function.
+            let _ = if_not_started.send(Err(format!("cannot start a thread: {error}")));
+        }
         Self { cancel, outcome }
     }
 }
 
 impl<T> Job<T> {
-    /// What the work returned, or why it failed: the message of its panic, or that there was
-    /// not enough memory. `None` while the work runs, and after
-    /// the outcome was taken.
+    /// What the work returned, or why it failed: the message of its panic, or that there was not
+    /// enough memory, or no thread. `None` while the work runs, and after the outcome was taken.
     #[must_use]
     pub fn take_outcome(&self) -> Option<Result<T, String>> {
         self.outcome.try_recv().ok()

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::allocate;
 use crate::app::state::core::Core;
 use crate::app::state::model::Model;
 use crate::cancel::CancelToken;
@@ -98,7 +99,8 @@ impl Model {
 pub(crate) fn apply(core: &mut Core, command: &EliminationCommand) {
     if *command == EliminationCommand::Begin && core.model.hand_elimination().is_none() {
         let orders = [&*core.requests.orders, &core.model.settings.orders];
-        core.model.elimination = HandElimination::begin(&core.model, &orders);
+        let begun = allocate::or_error(|| HandElimination::begin(&core.model, &orders));
+        core.model.elimination = begun.ok().flatten();
     }
     let Some(serial) = core.model.document.as_ref().map(|document| document.serial) else { return };
     let Some(elimination) = core.model.elimination.as_mut().filter(|e| e.serial == serial) else {

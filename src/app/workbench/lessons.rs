@@ -22,7 +22,7 @@ impl Workbench {
             LessonCommand::Next => self.next_step(ctx),
             LessonCommand::Back => {
                 let Some(course) = &self.course else { return };
-                let step = course.step_index().saturating_sub(1);
+                let Some(step) = course.step_index().checked_sub(1) else { return };
                 self.restore_step(ctx, step);
                 self.enter_step(step);
             }
@@ -112,7 +112,9 @@ impl Workbench {
         let (source, findings) = course.network_and_findings_at(step + 1);
         let is_walk = |step: &LessonStep| step.action.as_ref().is_some_and(Action::is_walk);
         let walks = course.lesson().steps[..=step].iter().any(is_walk);
-        let document = self.core.model.document.as_ref();
+        // A network that is still being opened would replace the one that is open.
+        let is_opening = self.core.requests.opening.is_some();
+        let document = self.core.model.document.as_ref().filter(|_| !is_opening);
         let open = document.filter(|document| course.has_network_at(step + 1, document));
         let Some(document) = open else {
             _ = self.begin_opening(source, findings);

@@ -39,6 +39,11 @@ fn divide<T: Send>(
         before += cost(&items[middle]);
         middle += 1;
     }
+    // The cut before the item that crosses the middle may be more even than the one after it.
+    let last = cost(&items[middle - 1]);
+    if before - last > total - before {
+        (middle, before) = (middle - 1, before - last);
+    }
     if before.min(total - before) < MIN_TAKEN / 2 {
         return work(items);
     }
@@ -57,7 +62,9 @@ mod tests {
     fn parts_cover_all_items_and_none_is_small() {
         let threads = Threads::new(3).expect("three threads start");
         let cost = |item: &(usize, usize)| item.1;
-        for (count, largest) in [(1, 0), (2, 1), (1_000, 0), (1_000, 500), (1_000, 999)] {
+        for (count, largest) in
+            [(1, 0), (2, 1), (1_000, 0), (1_000, 500), (1_000, 998), (1_000, 999)]
+        {
             // All items cost the same, but for one that costs as much as all others.
             let item = |number| (number, if number == largest { 1_000_000 } else { 1_000 });
             let mut items: Vec<_> = (0..count).map(item).collect();
