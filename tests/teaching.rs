@@ -444,6 +444,10 @@ fn a_step_says_which_network_it_needs_if_another_one_is_open() {
     settle(&mut harness);
     harness.get_by_label("This step needs the network asia, but cancer is open.");
     assert!(harness.query_by_label_contains("mistake").is_none());
+    // There is no step before the first one, so the network stays.
+    harness.key_press(Key::PageUp);
+    settle(&mut harness);
+    harness.get_by_label("This step needs the network asia, but cancer is open.");
     harness.key_press(Key::PageDown);
     harness.run_steps(3);
     harness.key_press(Key::PageUp);
