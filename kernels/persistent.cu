@@ -68,8 +68,8 @@
 // precision. Sums are in single precision, in trees of a fixed shape, so two runs are bit-equal.
 //
 // A raised run adds to the sum of each row four times the error that underflow can cause in it. Its
-// results are upper bounds of the right ones; src/engine/cuda/persistent/interval.rs compares them
-// with those of an ordinary run.
+// results are upper bounds of the right ones. src/engine/cuda/persistent/interval.rs compares them
+// with the results of an ordinary run.
 //
 // If the evidence excludes a state that all rows of a work item have in common, the rows are zero.
 // They are then written without waiting for messages.
@@ -681,8 +681,8 @@ __device__ inline int stage(float *staging, int4 *largest, const Record &record,
 }
 
 // What a raised run adds to the sum of each row of a record. The largest number of a message is
-// below 2^(headroom + 1), and that of a table below 2^(PEAK + 1). Products of findings alone do not
-// underflow.
+// below 2^(headroom + 1), and the largest entry of a table is below 2^(PEAK + 1). A product of the
+// weights of findings alone does not underflow, so its row is not raised.
 __device__ inline float raise_of(const Record &record)
 {
     const RecordHeader &header = record.header;

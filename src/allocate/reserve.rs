@@ -102,7 +102,7 @@ impl Reserve {
 
     /// A block, or null if there is too little memory left.
     fn allocate(&self, layout: Layout) -> *mut u8 {
-        // The reserve is aligned to a page. Nobody asks for more.
+        // The reserve is aligned to a page, which is more than any type of the program needs.
         if layout.align() > align_of::<Memory>() {
             return null_mut();
         }

@@ -106,7 +106,7 @@ impl Workbench {
     }
 
     /// Opens the network and enters the evidence with which the step with index `step` ended.
-    /// Without this, the numbers of the step would be those of a later step.
+    /// Otherwise the step would show numbers of a later step.
     fn restore_step(&mut self, ctx: &egui::Context, step: usize) {
         let Some(course) = &self.course else { return };
         let (source, findings) = course.network_and_findings_at(step + 1);

@@ -65,7 +65,7 @@ mod tests {
         for (count, largest) in
             [(1, 0), (2, 1), (1_000, 0), (1_000, 500), (1_000, 998), (1_000, 999)]
         {
-            // All items cost the same, but for one that costs as much as all others.
+            // One item costs a thousand times as much as each of the others.
             let item = |number| (number, if number == largest { 1_000_000 } else { 1_000 });
             let mut items: Vec<_> = (0..count).map(item).collect();
             let parts = Mutex::new(Vec::new());

@@ -33,7 +33,7 @@ pub fn sum<T: Entry>(values: &[T]) -> f64 {
     for chunk in chunks {
         lanes.iter_mut().zip(chunk).for_each(|(lane, v)| *lane += v.to_f64());
     }
-    sum_lanes(values.len(), lanes) + rest
+    sum_used_lanes(values.len(), lanes) + rest
 }
 
 /// The sum of values\[i\] * x\[i\] over all positions i.
@@ -48,7 +48,7 @@ pub fn dot<T: Entry>(values: &[T], x: &[f64]) -> f64 {
         let terms = chunk.iter().zip(x);
         lanes.iter_mut().zip(terms).for_each(|(lane, (v, x))| *lane += v.to_f64() * x);
     }
-    sum_lanes(values.len(), lanes) + rest
+    sum_used_lanes(values.len(), lanes) + rest
 }
 
 /// The sum of values\[i\] * x\[i\] * y\[i\] over all positions i.
@@ -63,18 +63,21 @@ pub fn dot3<T: Entry>(values: &[T], x: &[f64], y: &[f64]) -> f64 {
         let terms = chunk.iter().zip(x).zip(y);
         lanes.iter_mut().zip(terms).for_each(|(lane, ((v, x), y))| *lane += v.to_f64() * x * y);
     }
-    sum_lanes(values.len(), lanes) + rest
+    sum_used_lanes(values.len(), lanes) + rest
 }
 
-/// The sum of the partial sums `lanes`, into which `length` values were added. The upper half of
-/// the lanes is added to the lower half until one lane remains. With fewer values than lanes, no
-/// lane was used.
+/// The sum of the partial sums `lanes`, into which `length` values were added. With fewer values
+/// than lanes, no lane was used.
 #[inline(always)]
-fn sum_lanes(length: usize, mut lanes: [f64; LANES]) -> f64 {
-    if length < LANES {
-        return 0.0;
-    }
-    let mut half = LANES / 2;
+fn sum_used_lanes(length: usize, lanes: [f64; LANES]) -> f64 {
+    if length < LANES { 0.0 } else { sum_lanes(lanes) }
+}
+
+/// The sum of `lanes`, whose number is a power of two. The upper half is added to the lower half
+/// until one lane remains.
+#[inline(always)]
+pub fn sum_lanes<const L: usize>(mut lanes: [f64; L]) -> f64 {
+    let mut half = L / 2;
     while half > 0 {
         for lane in 0..half {
             lanes[lane] += lanes[lane + half];

@@ -119,8 +119,8 @@ fn a_drawing_uses_half_of_the_pane_and_its_boxes_can_be_seen() {
         trees.push(tree_of(n, |_| 0));
     }
     for tree in trees {
-        // Boxes like those of a junction tree: nearly square in large trees, and larger for larger
-        // tables.
+        // The boxes resemble the boxes of a junction tree: they are nearly square in large trees,
+        // and the boxes of larger tables are larger.
         let n = tree.children.len();
         let base = if n > 60 { Vec2::new(56.0, 40.0) } else { Vec2::new(78.0, 40.0) };
         let sizes: Vec<Vec2> = (0..n).map(|v| base * (1.0 + (v % 4) as f32 / 3.0).sqrt()).collect();

@@ -97,7 +97,7 @@ impl ShownColumns {
         Self { headers, name_width }
     }
 
-    /// The headers from left to right. The first is that of the number of the message.
+    /// The headers from left to right. The first is above the numbers of the messages.
     pub(super) fn headers(&self) -> &[Header<SortBy>] {
         &self.headers
     }

@@ -12,7 +12,7 @@
 
 use crate::engine::cpu::pass::kernel::RowBuffer;
 use crate::engine::cpu::tree::rows::{SumWord, SumWords};
-use crate::engine::cpu::vector::add;
+use crate::engine::cpu::vector::{add, sum_lanes};
 use crate::potential::Entry;
 
 /// Number of products that are computed at a time. Changing it changes the last bits of sums.
@@ -218,19 +218,6 @@ fn first_chunk(values: &[f64]) -> &[f64; LAST_LANES] {
 #[inline(always)]
 fn first_chunk_mut(values: &mut [f64]) -> &mut [f64; LAST_LANES] {
     values.first_chunk_mut().expect("all slices of a row have the same length")
-}
-
-/// The sum of `lanes`: the upper half is added to the lower half until one lane remains.
-#[inline(always)]
-fn sum_lanes<const L: usize>(mut lanes: [f64; L]) -> f64 {
-    let mut half = L / 2;
-    while half > 0 {
-        for lane in 0..half {
-            lanes[lane] += lanes[lane + half];
-        }
-        half /= 2;
-    }
-    lanes[0]
 }
 
 #[cfg(test)]
