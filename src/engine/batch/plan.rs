@@ -188,8 +188,8 @@ impl<T: Real> Plan<T> {
         plan
     }
 
-    /// A plan without operations, with memory for the operations of `steps`. Vectors that grow would
-    /// be copied, and meanwhile take half as much memory again.
+    /// A plan without operations, with memory for the operations of `steps`. Vectors that grow
+    /// would be copied, and meanwhile take half as much memory again.
     fn empty(tree: &JoinTree<'_>, steps: &[Step]) -> Self {
         let (mut rows, mut singles, mut pairs) = (0, 0, 0);
         for step in steps {
