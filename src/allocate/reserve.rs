@@ -5,21 +5,23 @@ use std::alloc::{GlobalAlloc, Layout};
 use std::cell::UnsafeCell;
 use std::hint::spin_loop;
 use std::mem::MaybeUninit;
-use std::ptr::null_mut;
+use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use linked_list_allocator::Heap;
 
 use super::{IS_EXHAUSTED, NOTICES_FAILURE};
 
 /// Size of the reserve in bytes. It must hold what work allocates between two calls of
-/// [`check`](super::check). The operating system provides its pages only when they are written, so
-/// an unused reserve takes address space but no memory.
-const BYTES: usize = 64 << 20;
+/// [`check`](super::check), which is at most 3.2 MB while Munin4 is read, compiled and propagated.
+/// The operating system provides its pages only when they are written, so an unused reserve takes
+/// address space but no memory.
+const BYTES: usize = 32 << 20;
 
 /// The allocator `A`, with a reserve of memory for when `A` fails.
 ///
-/// The reserve is used from its beginning to its end. It is whole again once everything in it was
-/// freed. Its use ends the current work, so this does not take long. A program has one reserve,
-/// because it has one allocator.
+/// The use of the reserve ends the current work, which frees what it took. A program has one
+/// reserve, because it has one allocator.
 pub struct WithReserve<A> {
     allocator: A,
     /// Called if the reserve has too little memory as well.
@@ -29,25 +31,18 @@ pub struct WithReserve<A> {
 /// The reserve. It consists of zeros and of uninitialised memory, so it takes no space in the
 /// program's file.
 struct Reserve {
-    /// Whether a thread works with the fields below.
+    /// Whether a thread works with `heap`.
     is_locked: AtomicBool,
-    used: UnsafeCell<Used>,
+    /// Divides `memory` into blocks.
+    heap: UnsafeCell<Heap>,
     memory: UnsafeCell<Memory>,
 }
 
 static RESERVE: Reserve = Reserve {
     is_locked: AtomicBool::new(false),
-    used: UnsafeCell::new(Used { bytes: 0, blocks: 0 }),
+    heap: UnsafeCell::new(Heap::empty()),
     memory: UnsafeCell::new(Memory { _bytes: MaybeUninit::uninit() }),
 };
-
-/// The part of the reserve that is in use.
-struct Used {
-    /// Number of bytes from the beginning of the reserve to the end of the last block.
-    bytes: usize,
-    /// Number of blocks that were not freed yet.
-    blocks: usize,
-}
 
 /// The memory of the reserve.
 #[repr(align(4096))]
@@ -55,8 +50,7 @@ struct Memory {
     _bytes: MaybeUninit<[u8; BYTES]>,
 }
 
-// SAFETY: `used` and the division of `memory` into blocks are read and written under the lock, and
-// a block belongs to its owner alone.
+// SAFETY: `heap` is used under the lock, and a block of `memory` belongs to its owner alone.
 unsafe impl Sync for Reserve {}
 
 impl<A> WithReserve<A> {
@@ -84,48 +78,42 @@ impl<A> WithReserve<A> {
 }
 
 impl Reserve {
-    /// The position of `memory` in the reserve; at least [`BYTES`] if it is outside.
-    fn position(&self, memory: *mut u8) -> usize {
-        memory.addr().wrapping_sub(self.memory.get().addr())
+    /// Whether `memory` is a part of the reserve.
+    fn contains(&self, memory: *mut u8) -> bool {
+        memory.addr().wrapping_sub(self.memory.get().addr()) < BYTES
     }
 
-    /// Calls `work` with what is in use, while other threads wait.
-    fn with_lock<R>(&self, work: impl FnOnce(&mut Used) -> R) -> R {
+    /// Calls `work` with the heap, while other threads wait.
+    fn with_heap<R>(&self, work: impl FnOnce(&mut Heap) -> R) -> R {
         while self.is_locked.swap(true, Ordering::Acquire) {
             spin_loop();
         }
         // SAFETY: the lock makes this the only reference.
-        let result = work(unsafe { &mut *self.used.get() });
+        let heap = unsafe { &mut *self.heap.get() };
+        if heap.bottom().is_null() {
+            // SAFETY: `memory` has this size, lasts as long as the program, and nothing else uses
+            // it.
+            unsafe { heap.init(self.memory.get().cast(), BYTES) };
+        }
+        let result = work(heap);
         self.is_locked.store(false, Ordering::Release);
         result
     }
 
     /// A block, or null if there is too little memory left.
     fn allocate(&self, layout: Layout) -> *mut u8 {
-        // The reserve is aligned to a page, which is more than any type of the program needs.
-        if layout.align() > align_of::<Memory>() {
-            return null_mut();
-        }
-        let start = self.with_lock(|used| {
-            let start = used.bytes.next_multiple_of(layout.align());
-            let end = start.checked_add(layout.size()).filter(|&end| end <= BYTES)?;
-            (used.bytes, used.blocks) = (end, used.blocks + 1);
-            Some(start)
-        });
-        start.map_or(null_mut(), |start| self.memory.get().cast::<u8>().wrapping_add(start))
+        let block = self.with_heap(|heap| heap.allocate_first_fit(layout));
+        block.map_or(null_mut(), NonNull::as_ptr)
     }
 
-    /// Frees the block of `size` bytes at `position`.
+    /// Frees `block`.
+    ///
+    /// # Safety
+    /// [`allocate`](Self::allocate) returned it for `layout`, and it was not freed since.
     #[cold]
-    fn free(&self, position: usize, size: usize) {
-        self.with_lock(|used| {
-            used.blocks -= 1;
-            if used.blocks == 0 {
-                used.bytes = 0;
-            } else if position + size == used.bytes {
-                used.bytes = position;
-            }
-        });
+    unsafe fn free(&self, block: NonNull<u8>, layout: Layout) {
+        // SAFETY: the caller guarantees it.
+        self.with_heap(|heap| unsafe { heap.deallocate(block, layout) });
     }
 }
 
@@ -155,7 +143,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for WithReserve<A> {
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller guarantees that the new size is valid for the alignment.
         let new_layout = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        let is_in_reserve = RESERVE.position(memory) < BYTES;
+        let is_in_reserve = RESERVE.contains(memory);
         let moved = if is_in_reserve {
             // SAFETY: as above.
             unsafe { self.alloc(new_layout) }
@@ -179,12 +167,38 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for WithReserve<A> {
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        let position = RESERVE.position(memory);
-        if position < BYTES {
-            RESERVE.free(position, layout.size());
-        } else {
+        match NonNull::new(memory) {
+            // SAFETY: the reserve provided this block, and the caller says that it is valid.
+            Some(block) if RESERVE.contains(memory) => unsafe { RESERVE.free(block, layout) },
             // SAFETY: the allocator provided this block.
-            unsafe { self.allocator.dealloc(memory, layout) };
+            _ => unsafe { self.allocator.dealloc(memory, layout) },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn freed_memory_is_used_again_while_other_blocks_remain() {
+        let layout = Layout::from_size_align(BYTES / 8, 64).expect("a power of two");
+        let allocate = || NonNull::new(RESERVE.allocate(layout)).expect("the reserve has memory");
+        let kept = allocate();
+        let mut older = allocate();
+        for _ in 0..100 {
+            let newer = allocate();
+            assert!(RESERVE.contains(newer.as_ptr()));
+            // SAFETY: the block came from the reserve with this layout, and is freed once, here
+            // and below.
+            unsafe { RESERVE.free(older, layout) };
+            older = newer;
+        }
+        assert_eq!(RESERVE.allocate(Layout::new::<[u8; BYTES]>()), null_mut());
+        // SAFETY: as above.
+        unsafe {
+            RESERVE.free(older, layout);
+            RESERVE.free(kept, layout);
         }
     }
 }

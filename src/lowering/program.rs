@@ -1,6 +1,7 @@
 //! All contractions of a propagation, planned.
 
 use super::{AxisSet, LoweredClique, LoweredTree, Operand, Optimisations, Step};
+use crate::allocate;
 use crate::network::{Evidence, VariableId};
 use crate::propagation::{CompiledNetwork, Phase};
 
@@ -36,7 +37,7 @@ impl Program {
     /// observed, and the same have likelihoods.
     ///
     /// # Panics
-    /// As [`LoweredTree::new`].
+    /// As [`LoweredTree::new`], and if memory has run out, as [`allocate::check`] does.
     #[must_use]
     pub fn new(
         compiled: &CompiledNetwork,
@@ -45,6 +46,7 @@ impl Program {
     ) -> Self {
         let tree = LoweredTree::new(compiled, evidence, optimisations);
         let plan = |number: usize, phase: Phase| {
+            allocate::check();
             let clique = &tree[number];
             let is_root = clique.parent.is_none();
             let is_needed = match phase {
