@@ -153,7 +153,8 @@ impl Gpu {
     /// processes can run at the same time, the launch is cooperative: the driver then guarantees
     /// that all blocks become resident. An ordinary launch is faster.
     fn launch(&mut self, has_evidence: bool, variant: Variant) -> Result<(), DriverError> {
-        if has_evidence {
+        // A raised run follows an ordinary one, which has copied the same evidence.
+        if has_evidence && variant != Variant::Raised {
             self.stream.memcpy_htod(self.packed.as_slice(), &mut self.evidence)?;
         }
         if self.is_unread {
