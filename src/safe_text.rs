@@ -26,8 +26,8 @@ pub fn visible_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.split('\n').map(visible).collect::<Vec<_>>().join("\n"))
 }
 
-/// `text` in JSON with the control characters that JSON allows in strings, but a terminal obeys,
-/// replaced by their escapes in JSON.
+/// `text`, which is JSON, made safe for a terminal. JSON allows the control characters U+007F to
+/// U+009F in strings, but a terminal would obey them, so each is replaced by its JSON escape.
 #[must_use]
 pub fn json_for_terminal(text: &str) -> Cow<'_, str> {
     let is_control = |c: char| matches!(c, '\u{7f}'..='\u{9f}');
@@ -45,14 +45,14 @@ pub fn json_for_terminal(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// `text`, or its beginning and its end with an ellipsis between them if it has more than `most`
-/// characters. Laying out a very long text would take the window seconds.
+/// `text`, or its beginning and its end with an ellipsis between them if it has more than
+/// `max_chars` characters. Laying out a very long text would take the window seconds.
 #[must_use]
-pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
-    if text.char_indices().nth(most).is_none() {
+pub fn shortened(text: &str, max_chars: usize) -> Cow<'_, str> {
+    if text.char_indices().nth(max_chars).is_none() {
         return Cow::Borrowed(text);
     }
-    let (first, last) = (most / 2, most.saturating_sub(1) / 2);
+    let (first, last) = (max_chars / 2, max_chars.saturating_sub(1) / 2);
     let start = text.char_indices().nth(first).map_or(text.len(), |(at, _)| at);
     let end = text.char_indices().rev().take(last).last().map_or(text.len(), |(at, _)| at);
     Cow::Owned(format!("{}\u{2026}{}", &text[..start], &text[end..]))

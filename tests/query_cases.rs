@@ -84,7 +84,7 @@ fn each_row_of_a_long_file_gets_its_own_answer() {
             }
         }
     }
-    assert_eq!(singles.len(), 27, "the rows differ");
+    assert_eq!(singles.len(), 27, "every combination of findings occurs");
 }
 
 /// A file whose cases 2, 3 and 4 fail: misspelt, too many cells, impossible.
@@ -133,6 +133,7 @@ fn failed_cases_are_reported_with_their_lines_and_the_others_answered() {
     let table: Vec<&str> = outputs[3].lines().collect();
     assert!(table[0].starts_with("case,ln_p_evidence,asia=yes,asia=no,tub=yes,"), "{}", table[0]);
     assert_eq!(table.len(), 6);
+    // Two columns, 16 posteriors and the error.
     let last: Vec<&str> = table[5].split(',').collect();
     let ln = json_lines[4]["ln_p_evidence"].as_f64().unwrap();
     assert_eq!((last[0], last[1].parse::<f64>().unwrap(), last[18]), ("5", ln, ""));
@@ -145,7 +146,7 @@ fn a_strict_query_stops_at_the_first_failure() {
     let (code, out, err) = query(&arguments);
     assert_eq!((code, lines(&out).len()), (1, 1));
     assert!(err.contains("case 2: variable 'lung'") && !err.contains("case 3"), "{err}");
-    assert!(err.ends_with("; the answers to the first 1 case were written\n"), "{err}");
+    assert!(err.ends_with("; the answer to the first case was written\n"), "{err}");
     let (_folder, path) = file("cases.csv", "lung\nmaybe\nno\n");
     let arguments = ["--evidence-file", path.to_str().unwrap(), "--strict", "--json"];
     let (code, out, _) = query(&arguments);
@@ -262,9 +263,14 @@ fn an_interrupted_query_leaves_whole_rows() {
         assert!(text.ends_with('\n'));
         let answers = lines(&text);
         let err = String::from_utf8(finished.stderr).unwrap();
-        let counted = cliquescope::numbers::counted(answers.len(), "case", "cases");
-        let expected = format!("interrupted: the answers to the first {counted} were written\n");
-        assert_eq!(err, expected);
+        let expected = match answers.len() {
+            1 => "the answer to the first case was written".to_owned(),
+            count => format!(
+                "the answers to the first {} cases were written",
+                cliquescope::numbers::thousands(count as u64)
+            ),
+        };
+        assert_eq!(err, format!("interrupted: {expected}\n"));
         assert!(answers.iter().enumerate().all(|(index, answer)| answer["case"] == index + 1));
     }
 }

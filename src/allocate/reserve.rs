@@ -121,13 +121,13 @@ impl Reserve {
 // overlaps, with the alignment of the layout.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for WithReserve<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller keeps the contract of `GlobalAlloc`, here and below.
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`.
         let memory = unsafe { self.allocator.alloc(layout) };
         if memory.is_null() { self.allocate(layout) } else { memory }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as above.
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`.
         let memory = unsafe { self.allocator.alloc_zeroed(layout) };
         if !memory.is_null() {
             return memory;
@@ -145,7 +145,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for WithReserve<A> {
         let new_layout = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
         let is_in_reserve = RESERVE.contains(memory);
         let moved = if is_in_reserve {
-            // SAFETY: as above.
+            // SAFETY: the caller keeps the contract of `GlobalAlloc`.
             unsafe { self.alloc(new_layout) }
         } else {
             // SAFETY: the allocator provided this block.
@@ -189,13 +189,12 @@ mod tests {
         for _ in 0..100 {
             let newer = allocate();
             assert!(RESERVE.contains(newer.as_ptr()));
-            // SAFETY: the block came from the reserve with this layout, and is freed once, here
-            // and below.
+            // SAFETY: the block came from the reserve with this layout, and is freed once.
             unsafe { RESERVE.free(older, layout) };
             older = newer;
         }
         assert_eq!(RESERVE.allocate(Layout::new::<[u8; BYTES]>()), null_mut());
-        // SAFETY: as above.
+        // SAFETY: both blocks came from the reserve with this layout, and each is freed once.
         unsafe {
             RESERVE.free(older, layout);
             RESERVE.free(kept, layout);

@@ -77,7 +77,7 @@ impl Bench {
 }
 
 /// A model with the sample called `network` open, propagated without evidence by engine
-/// `sequential`. Nothing is open if the name is empty.
+/// `sequential`. No network is open if the name is empty.
 pub(crate) fn model(network: &str) -> Model {
     model_with(network, "sequential", &[])
 }

@@ -17,8 +17,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// While such a value exists, all functions of the process use only the instructions of the
-/// baseline. All versions give the same bits, so this affects nothing but speed.
+/// While a value of this type exists, all functions defined by [`simd_dispatch!`] use only the
+/// instructions of the baseline. All versions give the same bits, so only speed is affected.
 pub(super) struct Baseline(());
 
 /// Number of values of type [`Baseline`].
@@ -33,7 +33,7 @@ impl Baseline {
         })
     }
 
-    /// Whether there is such a value.
+    /// Whether a value exists.
     pub fn is_wanted() -> bool {
         BASELINES.load(Ordering::Relaxed) > 0
     }
@@ -87,7 +87,7 @@ macro_rules! simd_dispatch {
                     return unsafe { avx512($($argument),*) };
                 }
                 if is_x86_feature_detected!("avx2") {
-                    // SAFETY: as above.
+                    // SAFETY: the machine has these instructions, as was just checked.
                     return unsafe { avx2($($argument),*) };
                 }
             }

@@ -26,7 +26,8 @@ struct Idle(Mutex<Option<ThreadPool>>);
 static IDLE: Idle = Idle(Mutex::new(None));
 
 impl Threads {
-    /// A pool of `count` threads; `None` if the operating system cannot create them.
+    /// A pool of `count` threads; `None` if there is no memory for them, or if the operating system
+    /// cannot create them.
     pub fn new(count: usize) -> Option<Self> {
         IDLE.take(count)
     }

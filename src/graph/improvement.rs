@@ -14,16 +14,18 @@ use crate::network::VariableId;
 /// its order only at its end.
 const LONGEST_WALK: u64 = 8_000_000;
 
-/// Improves `order`, an elimination order of `graph`, until `cancel` is set.
+/// Improves `order`, an elimination order of `graph`, until `cancel` is set or a better order has
+/// become unlikely.
 ///
-/// Walks like [`Triangulation::Auto`](crate::graph::Triangulation::Auto), without its limits. Calls
-/// `better` with each order that has a smaller sum of clique table entries than all before it, and
+/// Uses the walks of [`Triangulation::Auto`](crate::graph::Triangulation::Auto), without their
+/// limits on time and memory. Calls `better` with each order that has a smaller sum of clique table entries than all before it, and
 /// with that sum. Calls `tick` at least every few thousand steps and waits until it returns. The
 /// orders found depend only on `graph`, `order` and `seed`.
 ///
-/// Returns once there was no improvement for twenty times the number of steps after which most
-/// pairs of vertices have been exchanged several times. Returns at once if after the removal of
-/// simplicial vertices at most one vertex remains, or more than walks can improve.
+/// A walk of 200 n + 100 n^2 steps exchanges most pairs of n vertices several times. Returns when
+/// twenty times as many steps have brought no improvement. Simplicial vertices are removed first.
+/// Returns at once if at most one vertex remains, or if so many remain that a walk would be too
+/// slow.
 ///
 /// # Errors
 /// [`Cancelled`] once `cancel` is set.
@@ -58,7 +60,7 @@ pub fn improve_order(
     let n = core.graph.len() as u64;
     let give_up_after = 20 * saturation_steps(n);
     let mut steps_since_best = 0;
-    // The length of the first walks. It doubles after each round of walks.
+    // The number of steps of each walk in the first round. It doubles after each round.
     let mut length = (100 * n + 3 * n * n).clamp(20_000, LONGEST_WALK / 32);
     loop {
         for schedule in SCHEDULES {
@@ -93,7 +95,7 @@ mod tests {
         indices.iter().copied().map(VariableId::new).collect()
     }
 
-    /// The four-cycle of [`super::super::reduction`], with a tail.
+    /// The four-cycle in the example of [`super::super::reduction`], with a further vertex.
     fn cycle() -> MoralGraph {
         let edges = [[0, 1], [1, 2], [2, 3], [3, 0], [3, 4]];
         MoralGraph::new(vec![3, 3, 2, 3, 5], &edges.map(|edge| ids(&edge)))

@@ -162,7 +162,8 @@ struct Dominating<'a> {
 
 impl Dominating<'_> {
     /// The variables of the new `clique` whose holders need not be visited, and the others. `near`
-    /// is the clique inside to which the new clique is linked.
+    /// is the clique inside to which the new clique is linked. Afterwards the new clique counts as
+    /// inside.
     fn divide(&mut self, clique: usize, near: Option<usize>) -> (Vec<VariableId>, Vec<VariableId>) {
         let new = &self.cliques[clique];
         let is_held =
@@ -215,7 +216,7 @@ fn number_depth_first(
         let first = stack.len();
         let below = forest.neighbours(clique).iter().filter(|&&next| Some(next) != parent);
         stack.extend(below.map(|&next| (next, Some((clique, id)))));
-        // Cliques that were eliminated first are visited first.
+        // Of the cliques below, the one that elimination made first is visited first.
         stack[first..].sort_unstable_by_key(|&(next, _)| Reverse(next));
     }
     JunctionTree::new(numbered, separators, CliqueId::new(0))

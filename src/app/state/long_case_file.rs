@@ -1,4 +1,4 @@
-//! The open file of cases of a document, which has more cases than the list can hold.
+//! An open file with more cases than the list of the Cases pane can hold.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::format::cases::{CaseIndex, ReadCase};
 
-/// The open file of cases of a document.
+/// An open file of cases, of which only the cases that were read last are in memory.
 #[derive(Clone, Debug)]
 pub struct LongCaseFile {
     /// The file.
@@ -16,7 +16,7 @@ pub struct LongCaseFile {
     pub index: Option<Arc<CaseIndex>>,
     /// Number of cases found so far.
     pub(crate) found: Arc<AtomicUsize>,
-    /// The position in the file of the first of `cases`, counted from zero.
+    /// The index in the file of the first case in `cases`, counted from zero.
     pub(crate) first: usize,
     /// The cases that were read last.
     pub(crate) cases: Arc<[ReadCase]>,

@@ -195,13 +195,19 @@ pub fn run(args: &Args) -> Outcome {
     }
     let written = writer.finish();
     report.finish();
-    let count = cliquescope::numbers::counted(writer.cases, "case", "cases");
+    let what_was_written = match writer.cases {
+        1 => "the answer to the first case was written".to_owned(),
+        count => {
+            let count = cliquescope::numbers::thousands(count as u64);
+            format!("the answers to the first {count} cases were written")
+        }
+    };
     if cancel.is_cancelled() {
-        report.note(&format!("interrupted: the answers to the first {count} were written"));
+        report.note(&format!("interrupted: {what_was_written}"));
         return written.map(|()| ExitCode::from(INTERRUPTED));
     }
     match written.err().or(failure) {
-        Some(failure) => Err(format!("{failure}; the answers to the first {count} were written")),
+        Some(failure) => Err(format!("{failure}; {what_was_written}")),
         None if report.failed > 0 => Ok(ExitCode::FAILURE),
         None => Ok(ExitCode::SUCCESS),
     }

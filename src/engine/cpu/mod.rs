@@ -173,8 +173,8 @@ impl Engine for Cpu {
 const MAX_HOURS: u32 = 24;
 
 /// Forecast time of loading with tables, in nanoseconds per table entry: the entry is multiplied,
-/// checked for being zero, and written to new memory. Like the next two constants, a rough figure
-/// for one core, from the paper's eight networks. If it is wrong, the slower form may be taken.
+/// checked for being zero, and written to new memory. Like [`PRODUCT_NS`], a rough figure for one
+/// core, from the paper's eight networks. If it is wrong, the slower form may be taken.
 const LOAD_ENTRY_NS: f64 = 30.0;
 
 /// Forecast time of a propagation with tables, in nanoseconds per table entry. It was measured on
@@ -229,8 +229,8 @@ impl Forms {
         let statistics = compiled.statistics();
         let entries = statistics.total_clique_entries as f64;
         let mut forms = Vec::new();
-        // Rows are described by 32-bit indices into the table. Tables need the scopes of all
-        // factors to be covered.
+        // Rows are described by 32-bit indices into the table. Each factor must be covered by a
+        // clique, which is certain only in the tree of the whole network.
         let is_whole = compiled.observed().is_empty();
         if is_whole && statistics.max_clique_entries <= u64::from(u32::MAX) {
             forms.push(FormForecast {
@@ -242,8 +242,9 @@ impl Forms {
             });
         }
         let max_ns = f64::from(MAX_HOURS) * 3.6e12;
-        // Each entry takes part in at least one product of each pass. This is checked first,
-        // because the plan of larger contractions would itself be large.
+        // Each entry takes part in at least one product of each pass, so the time on the left is a
+        // lower bound. It is checked before planning, because the plan of larger contractions would
+        // itself be large.
         let is_feasible = 2.0 * PRODUCT_NS * entries <= max_ns;
         let program = is_feasible.then(|| table_free::program(compiled, optimisations));
         if let Some(program) = &program {

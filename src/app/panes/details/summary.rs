@@ -14,6 +14,9 @@ use crate::numbers::{counted, duration, human_bytes, share, short, short_size, t
 /// Maximum number of cliques in the list of the largest ones.
 const TOP_CLIQUES: usize = 3;
 
+/// Width of the bar of a clique in points.
+const BAR_WIDTH: f32 = 110.0;
+
 /// Maximum number of corrections that are listed. The heading says how many there are.
 const MAX_CORRECTIONS: usize = 100;
 
@@ -106,7 +109,7 @@ fn largest(ui: &mut Ui, scene: &DetailsScene<'_>, links: &mut Links<'_>, tree: &
             let response = links.link(ui, naming::clique_id(clique), Item::Clique(clique));
             response.on_hover_text(naming::clique(scene.compiled, clique));
             let colour = scale.colour(entries as f64);
-            bar(ui, 110.0, (entries as f64 / total) as f32, colour, None);
+            bar(ui, BAR_WIDTH, (entries as f64 / total) as f32, colour, None);
             ui.label(format!("{}  {}", share(entries as f64, total), short_size(entries)));
             ui.end_row();
         }

@@ -138,7 +138,8 @@ pub fn blocks(
     spans_by(trace, plan, group).into_iter().map(row).collect()
 }
 
-/// Nanoseconds from the start to the end of the propagation.
+/// Nanoseconds from the start to the end of the propagation; at least one, so that other times can
+/// be divided by the result.
 fn total(trace: &MessageTrace) -> f64 {
     (trace.elapsed.as_nanos() as f64).max(1.0)
 }

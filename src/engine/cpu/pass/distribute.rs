@@ -6,9 +6,11 @@
 //! product[i] = factor * values[i] * stream_1[i] * ... * stream_n[i]
 //! ```
 //!
-//! and it is added to every table that the row meets. The loop is compiled separately for each
-//! small number of streams and of tables that the row meets in several entries. So the products
-//! stay in registers, and each entry of a stream or a table is read once.
+//! A *stream* is the numbers that the row meets in a table, one for each entry of the row. `factor`
+//! is the product of everything that is constant along the row. The product is added to every table
+//! that the row meets. The loop is compiled separately for zero to three streams, and for zero to three tables
+//! that the row meets in several entries. So the products stay in registers, and each entry of a
+//! stream or a table is read once.
 
 use crate::engine::cpu::pass::kernel::RowBuffer;
 use crate::engine::cpu::tree::rows::{SumWord, SumWords};
@@ -225,18 +227,19 @@ mod tests {
     use super::*;
 
     /// Number of entries of each table onto which rows are summed.
-    const TARGET: usize = 64;
+    const TABLE_ENTRIES: usize = 64;
 
     /// Distributes one row of `length` entries with `streams` streams onto `vectors` tables that it
     /// meets in several entries, and then onto one that it meets in a single entry. All products
-    /// are halved. Returns the tables, which are one before, and the expected tables.
+    /// are halved. All entries of the tables are one at first. Returns the tables afterwards, and
+    /// the expected tables.
     fn distribute_row(
         tables: &[Vec<f64>],
         (length, streams, vectors): (usize, usize, usize),
         fuses_sums: bool,
     ) -> (Vec<f64>, Vec<f64>) {
         // The first word points at the values and at all streams.
-        let starts = (0..=vectors).map(|target| (TARGET * target) as u32);
+        let starts = (0..=vectors).map(|target| (TABLE_ENTRIES * target) as u32);
         let row: Vec<u32> = [0, length as u32].into_iter().chain(starts).collect();
         let mut words = SumWords::default();
         for target in 0..=vectors {
@@ -246,17 +249,17 @@ mod tests {
             tables[1..=streams].iter().map(|table| (&**table, 0)).collect();
         let values = (&*tables[0], 0);
         let rows = Columns { words: &row, stride: row.len(), values, streams: &columns };
-        let mut sums = vec![1.0; TARGET * (vectors + 1)];
+        let mut sums = vec![1.0; TABLE_ENTRIES * (vectors + 1)];
         let onto = Onto { words: &words, fuses_sums };
         rows.distribute(|_| Some(0.5), onto, &mut [0.0; 1024], &mut sums);
         let products: Vec<f64> = (0..length)
             .map(|at| 0.5 * tables[..=streams].iter().map(|table| table[at]).product::<f64>())
             .collect();
         let mut expected = vec![1.0; sums.len()];
-        for target in expected.chunks_exact_mut(TARGET).take(vectors) {
+        for target in expected.chunks_exact_mut(TABLE_ENTRIES).take(vectors) {
             add(&mut target[..length], &products);
         }
-        expected[TARGET * vectors] += products.iter().sum::<f64>();
+        expected[TABLE_ENTRIES * vectors] += products.iter().sum::<f64>();
         (sums, expected)
     }
 

@@ -81,11 +81,11 @@ impl<'a, T: Number> Pass<'a, T> {
         }
     }
 
-    /// Restricts the factors to the observed states. Factors that have no observed variable, and
-    /// had none in the last run, are as they were.
+    /// Restricts the factors to the observed states. Does not touch factors that have no observed
+    /// variable, and had none in the last run.
     ///
     /// # Errors
-    /// If all entries of a factor contradict the observations.
+    /// [`RunError::Impossible`] if all entries of a factor contradict the observations.
     pub fn restrict(&mut self) -> Result<(), RunError> {
         for clique in self.program.tree.iter() {
             for (operand, axes) in &clique.operands {
@@ -152,8 +152,8 @@ impl<'a, T: Number> Pass<'a, T> {
         Ok(())
     }
 
-    /// Computes the messages from clique `number` to its children, and the posteriors that are read
-    /// here.
+    /// Computes the messages from clique `number` to its children, and the posteriors of its
+    /// private variables.
     fn distribute_from(&mut self, number: usize) -> Result<(), RunError> {
         let program = self.program;
         let clique = &program.tree[number];
@@ -172,7 +172,7 @@ impl<'a, T: Number> Pass<'a, T> {
             let mut outputs = tables.into_iter();
             for &child in &clique.children {
                 let mut belief = outputs.next().unwrap_or_default();
-                // The factor common to all entries does not matter.
+                // A message may have any scale, so the exponent is dropped.
                 let scaled = T::rescale(&mut belief, self.resources.forks);
                 self.bounds[child] = scaled.ok_or(RunError::OutOfRange)?.1;
                 self.receive(child, belief)?;
@@ -186,7 +186,7 @@ impl<'a, T: Number> Pass<'a, T> {
     }
 
     /// Turns the belief over the separator above `child` into the message to the child, and reads
-    /// posteriors from it.
+    /// posteriors from this belief.
     fn receive(&mut self, child: usize, mut belief: Vec<T>) -> Result<(), RunError> {
         if let Some(step) = &self.program.read[child] {
             let input: Input<'_, T> = (&belief, Bounds::ONE);
@@ -279,7 +279,8 @@ impl<'a, T: Number> Pass<'a, T> {
         }
     }
 
-    /// Runs `work`, the computation of `message`, or of the root if there is none, and times it.
+    /// Runs `work` and records its time, as the time of `message`, or of the product at the root if
+    /// `message` is `None`.
     fn timed(
         &mut self,
         message: Option<MessageId>,

@@ -121,14 +121,14 @@ impl Gpu {
                 let mut launch = stream.launch_builder(&self.sum_rows);
                 launch.arg(&*records).arg(&record).arg(&*numbers).arg(&*offsets);
                 launch.arg(tables).arg(ranges);
-                // SAFETY: as above.
+                // SAFETY: as for `contract`.
                 unsafe { launch.launch(grid((blocks, 1), THREADS))? };
             }
             Launch::Rescale { table } => {
                 let mut launch = stream.launch_builder(&self.rescale);
                 launch.arg(tables).arg(&table.first).arg(&table.entries);
                 launch.arg(&*ranges).arg(&table.number);
-                // SAFETY: as above.
+                // SAFETY: as for `contract`.
                 unsafe { launch.launch(grid((blocks_for(table), 1), THREADS))? };
             }
             Launch::Divide { belief, message, has_message } => {
@@ -136,13 +136,13 @@ impl Gpu {
                 let mut launch = stream.launch_builder(&self.divide);
                 launch.arg(tables).arg(&belief.first).arg(&message.first).arg(&message.entries);
                 launch.arg(&has_message).arg(ranges).arg(&message.number);
-                // SAFETY: as above. The belief has as many entries as the message.
+                // SAFETY: as for `contract`. The belief has as many entries as the message.
                 unsafe { launch.launch(grid((blocks_for(message), 1), THREADS))? };
             }
             Launch::Read { first, count } => {
                 let mut launch = stream.launch_builder(&self.read);
                 launch.arg(&*readings).arg(&first).arg(&*tables).arg(sums);
-                // SAFETY: as above.
+                // SAFETY: as for `contract`.
                 unsafe { launch.launch(grid((count, 1), THREADS))? };
             }
         }

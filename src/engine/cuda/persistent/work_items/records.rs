@@ -134,10 +134,10 @@ impl DenseForm {
     }
 }
 
-/// The largest number from 1 to `most` that `fits`, found by bisection. It is assumed that 1 fits,
+/// The largest number from 1 to `limit` that `fits`, found by bisection. It is assumed that 1 fits,
 /// and that a number fits if a larger number does.
-fn bisect(most: usize, fits: impl Fn(usize) -> bool) -> usize {
-    let (mut fitting, mut too_many) = (1, most + 1);
+fn bisect(limit: usize, fits: impl Fn(usize) -> bool) -> usize {
+    let (mut fitting, mut too_many) = (1, limit + 1);
     while fitting + 1 < too_many {
         let middle = usize::midpoint(fitting, too_many);
         if fits(middle) {
