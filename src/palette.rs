@@ -234,7 +234,8 @@ pub const SEPARATOR_ENTRIES: [Rgb; 7] = [
 ];
 
 /// The colours of values, from dark blue through grey to yellow. Lightness grows all the way, so
-/// that the order can be seen without hue, as in the cividis map (Nuñez, Anderton and Renslow 2018).
+/// that the order can be seen without hue, as in the cividis map (Nuñez, Anderton and Renslow
+/// 2018).
 const VALUE_RAMP: [Rgb; 6] =
     [[24, 44, 98], [62, 76, 108], [104, 108, 116], [148, 142, 116], [200, 180, 92], [252, 226, 70]];
 

@@ -10,13 +10,13 @@ use crate::network::Evidence;
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Form, MemoryLimit, Posteriors, Watch};
 
-/// A propagator that answers cases out of the range of `engine` too.
+/// A propagator that also answers cases out of the range of the `propagator` in it.
 ///
-/// If a run of `engine` fails with [`RunError::OutOfRange`], the case is computed again on the CPU,
-/// and the watch notes this: after single precision in double precision, and after double precision
-/// with [`Wide`](super::wide::Wide) numbers.
+/// If a run of `propagator` fails with [`RunError::OutOfRange`], the case is computed again on the
+/// CPU: in double precision if the propagator computes in single precision, otherwise with
+/// [`Wide`](super::wide::Wide) numbers. The watch notes that the case was computed again.
 struct Recomputing {
-    engine: Box<dyn Propagator>,
+    propagator: Box<dyn Propagator>,
     compiled: Arc<CompiledNetwork>,
     options: LoadOptions,
     /// The propagator of a wider range, which computes cases again; `None` before the first such
@@ -24,27 +24,27 @@ struct Recomputing {
     wider: Option<Box<dyn Propagator>>,
 }
 
-/// `engine`, into which `compiled` was loaded with `options`, as a propagator that answers cases
-/// out of its range too.
+/// `propagator`, into which `compiled` was loaded with `options`, extended to answer cases out of
+/// its range too.
 pub(super) fn recomputing(
-    engine: Box<dyn Propagator>,
+    propagator: Box<dyn Propagator>,
     compiled: &Arc<CompiledNetwork>,
     options: &LoadOptions,
 ) -> Box<dyn Propagator> {
     let (compiled, options) = (Arc::clone(compiled), *options);
-    Box::new(Recomputing { engine, compiled, options, wider: None })
+    Box::new(Recomputing { propagator, compiled, options, wider: None })
 }
 
 impl Recomputing {
     /// The propagator that computes cases again. It is loaded at the first call, within the part of
-    /// the memory limit that the engine does not use.
+    /// the memory limit that `propagator` does not use.
     ///
     /// # Errors
     /// [`RunError::OutOfRange`] if this part is too small; another error if the machine has less
     /// memory.
     fn wider(&mut self) -> Result<&mut dyn Propagator, RunError> {
         if self.wider.is_none() {
-            let limit = self.options.memory.bytes().saturating_sub(self.engine.peak_bytes());
+            let limit = self.options.memory.bytes().saturating_sub(self.propagator.peak_bytes());
             let memory = MemoryLimit::from_bytes(limit);
             self.wider = Some(match self.options.precision {
                 Precision::F32 => {
@@ -74,14 +74,14 @@ impl Recomputing {
 
 impl Propagator for Recomputing {
     fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
-        match self.engine.run(evidence, watch) {
+        match self.propagator.run(evidence, watch) {
             Err(RunError::OutOfRange) => self.recompute(evidence, watch),
             answer => answer,
         }
     }
 
     fn run_batch(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
-        let mut answers = self.engine.run_batch(cases, watch)?;
+        let mut answers = self.propagator.run_batch(cases, watch)?;
         for (answer, case) in answers.iter_mut().zip(cases) {
             if *answer == Err(RunError::OutOfRange) {
                 watch.check()?;
@@ -95,23 +95,23 @@ impl Propagator for Recomputing {
     }
 
     fn forget(&mut self) {
-        self.engine.forget();
+        self.propagator.forget();
         self.wider.iter_mut().for_each(|wider| wider.forget());
     }
 
     fn peak_bytes(&self) -> u64 {
-        self.engine.peak_bytes() + self.wider.as_ref().map_or(0, |wider| wider.peak_bytes())
+        self.propagator.peak_bytes() + self.wider.as_ref().map_or(0, |wider| wider.peak_bytes())
     }
 
     fn form(&self) -> Option<Form> {
-        self.engine.form()
+        self.propagator.form()
     }
 
     fn threads(&self) -> usize {
-        self.engine.threads()
+        self.propagator.threads()
     }
 
     fn gpu(&mut self) -> Option<&mut dyn GpuPropagator> {
-        self.engine.gpu()
+        self.propagator.gpu()
     }
 }

@@ -17,10 +17,10 @@ const LONGEST_WALK: u64 = 8_000_000;
 /// Improves `order`, an elimination order of `graph`, until `cancel` is set or a better order has
 /// become unlikely.
 ///
-/// Uses the walks of [`Triangulation::Auto`](crate::graph::Triangulation::Auto), without their
-/// limits on time and memory. Calls `better` with each order that has a smaller sum of clique table entries than all before it, and
-/// with that sum. Calls `tick` at least every few thousand steps and waits until it returns. The
-/// orders found depend only on `graph`, `order` and `seed`.
+/// Uses the walks of [`Triangulation::Auto`](crate::graph::Triangulation::Auto), without its limits
+/// on time and steps. Calls `better` with each order that has a smaller sum of clique table entries
+/// than all before it, and with that sum. Calls `tick` at least every few thousand steps and waits
+/// until it returns. The orders found depend only on `graph`, `order` and `seed`.
 ///
 /// A walk of 200 n + 100 n^2 steps exchanges most pairs of n vertices several times. Returns when
 /// twenty times as many steps have brought no improvement. Simplicial vertices are removed first.

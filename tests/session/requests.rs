@@ -78,8 +78,8 @@ fn several_runs_are_reported_as_the_median_run_with_the_times_of_all() {
 fn cases_are_answered_last_and_once_each() {
     let session = Session::start(|| {});
     let asia = sample("asia");
-    let seen = evidence_of(&asia, &[("xray", "yes")]);
-    let never = evidence_of(&asia, &[("tub", "yes"), ("either", "no")]);
+    let possible = evidence_of(&asia, &[("xray", "yes")]);
+    let impossible = evidence_of(&asia, &[("tub", "yes"), ("either", "no")]);
     let answers = |updates: &[Update]| -> Vec<(Evidence, Option<f64>)> {
         let lung = asia.find("lung").expect("a variable of the sample");
         let answered = |update: &Update| match update {
@@ -90,15 +90,15 @@ fn cases_are_answered_last_and_once_each() {
         };
         updates.iter().filter_map(answered).collect()
     };
-    let cases: Arc<[Evidence]> = [seen.clone(), never.clone(), seen.clone()].into();
+    let cases: Arc<[Evidence]> = [possible.clone(), impossible.clone(), possible.clone()].into();
     let with_cases = Request { cases, ..request("asia", 1) };
     session.submit(with_cases.clone());
     let updates = updates_until_idle(&session);
     assert_eq!(started_steps(&updates)[3..], [Step::Prior, Step::Compare, Step::Compare]);
     let found = answers(&updates);
     assert_eq!(found.len(), 2);
-    assert!(found[0].0 == seen && (found[0].1.expect("possible") - 0.488_711_29).abs() < 1e-6);
-    assert_eq!(found[1], (never, None), "an impossible case has an answer too");
+    assert!(found[0].0 == possible && (found[0].1.expect("possible") - 0.488_711_29).abs() < 1e-6);
+    assert_eq!(found[1], (impossible, None), "an impossible case has an answer too");
 
     // The answers stay valid for other evidence. Another engine computes them again.
     let evidence = evidence_of(&asia, &[("smoke", "no")]);
@@ -239,8 +239,8 @@ fn an_unknown_experiment_fails_with_its_name_and_a_cancelled_one_says_so() {
         panic!("an unknown experiment must fail")
     };
     assert!(error.to_string().contains("fig99"), "{error}");
-    let many = vec![NetworkSource::Named("munin4".to_owned()); 50];
-    let job = start(ExperimentRequest { experiment: "fig4".to_owned(), networks: many, ..request });
+    let networks = vec![NetworkSource::Named("munin4".to_owned()); 50];
+    let job = start(ExperimentRequest { experiment: "fig4".to_owned(), networks, ..request });
     job.cancel();
     let Some(Ok(Err(error))) = job.wait() else { panic!("a cancelled experiment must fail") };
     assert_eq!(error, Cancelled.into());

@@ -1,6 +1,6 @@
 //! The embedded kernels, as PTX, which the driver compiles for the GPU of the machine.
 
-/// For each PTX file the path of its source in kernels/ without extension, the minimum compute
+/// For each PTX file: the path of its source in kernels/ without extension, the minimum compute
 /// capability times ten, and the text.
 #[cfg(test)]
 const ALL: [(&str, u32, &str); 8] = [

@@ -31,7 +31,7 @@ pub(super) fn read_case(
     network: &Network,
     arrangement: Arrangement,
 ) -> Result<NamedCase, FormatError> {
-    // An error at the end of the text is then at the end of its last line.
+    // Without trailing white space, an error at the end of the text is on its last line.
     let mut json = serde_json::Deserializer::from_str(source.text.trim_end());
     let result = Case { network }.deserialize(&mut json).and_then(|case| json.end().map(|()| case));
     result.map_err(|error| {
@@ -50,15 +50,16 @@ pub(super) fn read_case(
     })
 }
 
-/// The content of a file with `cases`, one per line. `names` are the names of the first cases.
+/// The content of a file with `cases`, one per line. `names` are the names of the first
+/// cases; further cases have no name.
 pub(super) fn write_lines(network: &Network, cases: &[Evidence], names: &[String]) -> String {
     let names = names.iter().map(Some).chain(std::iter::repeat(None));
     let line = |(case, name)| format!("{}\n", case_value(network, case, name));
     cases.iter().zip(names).map(line).collect()
 }
 
-/// The content of a file with `cases`, which is read back: one case as an object, any other
-/// number as an array. `names` are the names of the first cases.
+/// The content of a file with `cases`: one case as an object, any other number as an array. `names`
+/// are the names of the first cases; further cases have no name.
 pub(super) fn write(network: &Network, cases: &[Evidence], names: &[String]) -> String {
     let names = names.iter().map(Some).chain(std::iter::repeat(None));
     let mut values: Vec<Value> =

@@ -95,6 +95,7 @@ pub(super) struct Instance<'s> {
 #[derive(Debug, Default)]
 pub(super) struct Class<'s> {
     pub name: &'s str,
+    /// The byte offset where the class begins.
     pub offset: usize,
     pub attributes: Vec<NetAttribute<'s>>,
     pub nodes: Vec<NodeBlock<'s>>,

@@ -221,6 +221,7 @@ fn annotation(attributes: &[NetAttribute<'_>], excluded: &[&str]) -> Annotation 
             ("position", AttributeValue::List(items)) => {
                 let coordinate =
                     |index: usize| nodes::number(items.get(index)?.text).filter(|v| v.is_finite());
+                // The y axis of Hugin points up, the y axis of this program down.
                 annotation.position = coordinate(0).zip(coordinate(1)).map(|(x, y)| [x, -y]);
             }
             (NAME | states::EMPTY_LABELS, _) => {}

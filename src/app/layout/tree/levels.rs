@@ -27,8 +27,8 @@ pub(super) fn links(tree: &TreeShape, sizes: &[Vec2], centres: &[Pos2]) -> Vec<V
             let start = pos2(from.x, bands[level].1);
             let end = pos2(to.x, bands[level + 1].0);
             let mut link = s_curve(start, end, Vec2::DOWN);
-            // A box that is less high than its level needs a straight line to the edge of the level.
-            // Differences up to half a point are ignored.
+            // A box that is less high than its level needs a straight line to the edge of the
+            // level. Differences up to half a point are ignored.
             if from.y + half(vertex) < start.y - 0.5 {
                 link.insert(0, pos2(from.x, from.y + half(vertex)));
             }

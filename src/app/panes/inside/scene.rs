@@ -1,4 +1,7 @@
 //! One message as three tables: sender, separator and receiver.
+//!
+//! As in the paper, j is the index of a separator entry, ψ the table of a clique, φ the separator's
+//! table before the message and φ* the table after it.
 
 use std::sync::Arc;
 
@@ -12,6 +15,16 @@ use crate::network::Network;
 use crate::numbers::{counted, scientific};
 use crate::potential::Scope;
 use crate::propagation::CompiledNetwork;
+
+/// Width of a letter in a table in points, estimated. If it is too small, indices are cut off.
+const LETTER_WIDTH: f32 = 7.0;
+
+/// Space at the left and right of the letters of a column of indices together, in points.
+const INDEX_PADDING: f32 = 12.0;
+
+/// Width of a column of numbers in points, for numbers as [`scientific`] writes them. Longer text
+/// is cut off.
+const NUMBER_WIDTH: f32 = 54.0;
 
 /// The message that one frame of the pane shows.
 pub struct MessageScene<'a> {
@@ -236,12 +249,16 @@ fn title(role: &str, name: &str, scope: &Scope) -> String {
 fn index_column(title: &str, count: usize) -> GridColumn {
     let digits = (count.max(2) - 1).ilog10() as f32 + 1.0;
     let letters = digits.max(title.chars().count() as f32);
-    GridColumn { title: title.to_owned(), width: 12.0 + 7.0 * letters, right: true }
+    GridColumn {
+        title: title.to_owned(),
+        width: INDEX_PADDING + LETTER_WIDTH * letters,
+        right: true,
+    }
 }
 
 /// A right-aligned column for the values of table entries.
 fn number_column(title: &str) -> GridColumn {
-    GridColumn { title: title.to_owned(), width: 54.0, right: true }
+    GridColumn { title: title.to_owned(), width: NUMBER_WIDTH, right: true }
 }
 
 /// A column for states, as wide as the other columns leave room.

@@ -2,7 +2,7 @@
 
 use crate::potential::Axis;
 
-/// The tables that hold one variable, among those that cliques exchange.
+/// The tables at ports that hold one variable.
 #[derive(Debug, Default)]
 pub struct VariablePlaces {
     /// The clique nearest to the root that holds the variable.

@@ -7,7 +7,7 @@ use crate::engine::cuda::fixtures::{assert_near, class_given_features, load_opti
 use crate::network::VariableId;
 
 /// Enough cases for several groups and both buffer sets; the last group is not full.
-const MANY: usize = 85;
+const BATCH_CASES: usize = 85;
 
 fn twin(compiled: &CompiledNetwork) -> Option<BatchPropagator> {
     let buffers = buffers(compiled, 1 << 30)?;
@@ -66,22 +66,22 @@ fn the_cases_of_a_gpu_that_fails_are_computed_by_the_others() {
     let (compiled, cases) =
         networks().into_iter().find(|(_, cases)| !cases.is_empty()).expect("a network");
     let watch = Watch::untimed(CancelToken::new());
-    let many: Vec<Evidence> = cases.iter().cycle().take(MANY).cloned().collect();
-    let expected = twin(&compiled).expect("a plan").run(&many, &watch).unwrap();
+    let batch: Vec<Evidence> = cases.iter().cycle().take(BATCH_CASES).cloned().collect();
+    let expected = twin(&compiled).expect("a plan").run(&batch, &watch).unwrap();
     let mut three = failing_twins(&compiled, &[99, 1, 0]);
     assert_eq!(three.gpus(), 3);
-    assert_eq!(three.run(&many, &watch).unwrap(), expected);
+    assert_eq!(three.run(&batch, &watch).unwrap(), expected);
     assert_eq!(three.gpus(), 1, "GPUs that failed are not used again");
-    assert_eq!(three.run(&many, &watch).unwrap(), expected);
+    assert_eq!(three.run(&batch, &watch).unwrap(), expected);
 
     // The last GPU fails in the middle of the batch.
     let mut last = failing_twins(&compiled, &[2]);
     let lost = Err(RunError::Device("the GPU is lost".to_owned()));
     for computed in [32, 0] {
-        let found = last.run(&many, &watch).unwrap();
+        let found = last.run(&batch, &watch).unwrap();
         assert_eq!(found[..computed], expected[..computed]);
         assert!(found[computed..].iter().all(|answer| *answer == lost));
-        assert_eq!((found.len(), last.gpus()), (MANY, 0));
+        assert_eq!((found.len(), last.gpus()), (BATCH_CASES, 0));
     }
 }
 
@@ -99,10 +99,10 @@ fn the_twin_agrees_with_single_runs_of_the_sequential_engine() {
         let mut single = by_name("sequential").unwrap().load(&compiled, &options).unwrap();
         let watch = Watch::untimed(CancelToken::new());
         let expected: Vec<_> = cases.iter().map(|case| single.run(case, &watch)).collect();
-        let many: Vec<Evidence> = cases.iter().cycle().take(MANY).cloned().collect();
-        let found = twin.run(&many, &watch).unwrap();
-        assert_eq!(found.len(), MANY);
-        // In one network, evidence contradicts the rest so much that more exponents are needed.
+        let batch: Vec<Evidence> = cases.iter().cycle().take(BATCH_CASES).cloned().collect();
+        let found = twin.run(&batch, &watch).unwrap();
+        assert_eq!(found.len(), BATCH_CASES);
+        // The findings of one network are so improbable that its numbers may be out of range.
         let is_extreme = compiled.network().name() == "unlikely";
         for (found, expected) in found.iter().zip(expected.iter().cycle()) {
             if !(is_extreme && *found == Err(RunError::OutOfRange)) {
@@ -118,7 +118,7 @@ fn the_twin_agrees_with_single_runs_of_the_sequential_engine() {
         }
         assert_eq!(twin.run(&[], &watch), Ok(Vec::new()));
         watch.cancel();
-        assert_eq!(twin.run(&many, &watch), Err(Cancelled));
+        assert_eq!(twin.run(&batch, &watch), Err(Cancelled));
     }
 }
 
@@ -146,8 +146,9 @@ fn improbable_evidence_is_accepted_if_nothing_underflows() {
 
 #[test]
 fn products_that_matter_are_noticed_if_they_underflow() {
-    // What the first two classes get from the half of the features that speaks against them may
-    // be lost in single precision. Without it, the third class would have a posterior near one.
+    // Each of the first two classes is improbable given one half of the features, so its product
+    // may underflow in single precision. If the product were taken for zero, the third class would
+    // have a posterior near one.
     let mut noticed = 0;
     for unlikely in [1e-2, 1e-3, 1e-4, 1e-6, 1e-8] {
         let third = f64::sqrt(0.5 * unlikely);
@@ -182,15 +183,15 @@ fn the_gpu_agrees_with_the_twin() {
         let mut gpu = BatchPropagator::load(&compiled, 2, 1 << 32).unwrap();
         let watch = Watch::untimed(CancelToken::new());
         for count in [1, 33, 5000] {
-            let many: Vec<Evidence> = cases.iter().cycle().take(count).cloned().collect();
-            let found = gpu.run(&many, &watch).unwrap();
+            let batch: Vec<Evidence> = cases.iter().cycle().take(count).cloned().collect();
+            let found = gpu.run(&batch, &watch).unwrap();
             assert_eq!(found.len(), count);
-            let expected = twin.run(&many[..count.min(MANY)], &watch).unwrap();
-            expected.iter().zip(&found).for_each(|(b, a)| assert_near(a, b));
+            let expected = twin.run(&batch[..count.min(BATCH_CASES)], &watch).unwrap();
+            expected.iter().zip(&found).for_each(|(expected, found)| assert_near(found, expected));
             // The answer to a case does not depend on the position of the case in the batch.
             let period = cases.len();
             assert!(found.iter().zip(found.iter().skip(period)).all(|(a, b)| a == b));
-            assert_eq!(gpu.run(&many, &watch), Ok(found), "two runs are bit-equal");
+            assert_eq!(gpu.run(&batch, &watch), Ok(found), "two runs are bit-equal");
         }
     }
 }

@@ -154,16 +154,16 @@ fn a_batch_agrees_with_single_runs_and_can_be_cancelled() {
         return;
     }
     for (compiled, cases) in networks() {
-        let many: Vec<Evidence> = cases.iter().cycle().take(MIN_BATCH + 5).cloned().collect();
+        let batch: Vec<Evidence> = cases.iter().cycle().take(MIN_BATCH + 5).cloned().collect();
         let mut engine = load(&compiled);
         let watch = Watch::untimed(CancelToken::new());
-        let answers = engine.run_batch(&many, &watch).unwrap();
-        assert_eq!(answers.len(), many.len());
-        for (case, answer) in many.iter().zip(&answers) {
+        let answers = engine.run_batch(&batch, &watch).unwrap();
+        assert_eq!(answers.len(), batch.len());
+        for (case, answer) in batch.iter().zip(&answers) {
             assert_near(answer, &engine.run(case, &watch));
         }
         watch.cancel();
-        assert_eq!(engine.run_batch(&many, &watch), Err(Cancelled));
+        assert_eq!(engine.run_batch(&batch, &watch), Err(Cancelled));
     }
 }
 
