@@ -1,13 +1,13 @@
-//! The dependencies in the lock file come from one registry, have checksums, and do not multiply
-//! unnoticed.
+//! The dependencies in the lock file come from one registry and have checksums. Their number does
+//! not grow unnoticed.
 
 use std::collections::BTreeMap;
 
-/// Maximum number of locked crates, for all platforms and including the tests. Before you raise
-/// this limit, check which crates are new.
+/// Maximum number of locked crates, for all platforms and including the tests; 444 when the limit
+/// was set. Before you raise this limit, check which crates are new.
 const MAX_CRATES: usize = 460;
 
-/// Maximum number of crates that are locked in more than one version.
+/// Maximum number of crates that are locked in more than one version; 31 when the limit was set.
 const MAX_WITH_SEVERAL_VERSIONS: usize = 36;
 
 /// Name and source of each locked crate, and whether it has a checksum.

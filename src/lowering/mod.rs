@@ -1,11 +1,12 @@
 //! From products of tables to loops: what an engine needs to know before it touches a number.
 //!
-//! Every message of a propagation is a *contraction*: a product of tables, summed onto one or more
-//! of their common scopes. A contraction of engine `cpu` without tables of cliques is lowered in
-//! four steps, and none of them needs a probability:
+//! Every message of a propagation is computed by a *contraction*: a product of tables that is
+//! summed onto one or more *outputs*, each a subset of the variables of the product. A contraction
+//! of engine `cpu` without tables of cliques is lowered in four steps, and none of them needs a
+//! probability:
 //!
-//! 1. `tree`: the observed variables leave the cliques, and each clique gets the inputs and
-//!    outputs of its contractions.
+//! 1. `tree`: the observed variables are removed from the cliques, and each clique gets the inputs
+//!    and outputs of its contractions.
 //! 2. `step`: small tables are grouped. A group of inputs is multiplied once into one small table,
 //!    and a group of outputs is first summed onto one small table.
 //! 3. `nest`: the contraction becomes a nest of loops over some variables around a *tile*, a
@@ -13,7 +14,8 @@
 //! 4. `pattern`: says how the entries of a table are spread over the tile.
 //!
 //! Engine `gpu` shares the first two steps. Then `rows` divides a contraction onto a single output
-//! into rows, one per entry of the output, and runs.
+//! into rows, one for each entry of the output. The *run* of a row is the sum that gives this
+//! entry.
 //!
 //! `program` holds the contractions of a whole propagation. It depends on which variables have
 //! findings, so engines keep it until that changes.

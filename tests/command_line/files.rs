@@ -88,6 +88,7 @@ fn names_from_files_cannot_control_the_terminal() {
     ] {
         let (_, out, err) = run(arguments);
         assert!(is_safe(&out) && is_safe(&err), "{arguments:?}: {out:?} {err:?}");
+        // Such a line would begin with the part of the name after its line end.
         assert!(out.lines().chain(err.lines()).all(|line| !line.starts_with('b')), "{out} {err}");
     }
     let (_, out, _) = run(&["query", path]);
@@ -131,5 +132,5 @@ fn file_names_need_not_be_utf_8() {
     }
     let converted = folder.path().join("converted.bif");
     let output = cliquescope(&["convert"]).arg(&path).arg(&converted).output().unwrap();
-    assert!(output.status.success() || !output.stderr.is_empty(), "{output:?}");
+    assert!(output.status.success(), "{output:?}");
 }

@@ -1,6 +1,7 @@
 //! Tests that every engine must pass, in every precision it supports.
 //!
-//! The cases do not depend on the engine. `subjects!` turns them into a module of tests for each
+//! The test cases do not depend on the engine. A *subject* is an engine in one precision, with a
+//! number of threads and a form. `subjects!` turns the test cases into a module of tests for each
 //! subject in its list. A new engine needs a line in that list; a test fails if the line is
 //! missing. [`subject::EXEMPTIONS`] lists the networks that an engine may skip, with the reasons.
 
@@ -19,7 +20,7 @@ mod small;
 mod subject;
 mod switches;
 
-/// Defines a test for each subject and case.
+/// Defines a test for each subject and test case.
 macro_rules! subjects {
     ($(
         $(#[$attribute:meta])*
@@ -51,7 +52,7 @@ macro_rules! subjects {
     };
 }
 
-/// The cases, by module.
+/// The test cases, by module.
 macro_rules! cases {
     () => {
         cases! {

@@ -29,7 +29,7 @@ fn an_experiment_is_run_exported_and_opened_again() {
     });
     // The result is shown without a further click.
     harness.run_steps(3);
-    harness.get_by_label("Forget");
+    harness.get_by_label("Delete");
     let folder = tempfile::tempdir().expect("a folder for a test");
     let result = harness.state().model().experiments.results[0].clone();
     assert_eq!(result.record.experiment, "fig4");

@@ -11,8 +11,8 @@ use crate::propagation::CompiledNetwork;
 /// The beliefs after some messages of a propagation.
 ///
 /// The belief of a clique is its table, normalised: the product of its factors and findings and of
-/// all that it has received. Here it is marginalised to each variable of the clique. Before the
-/// last message, two cliques may disagree about a variable that both contain.
+/// all that it has received. Only its marginals are kept, one for each variable of the clique.
+/// Before the last message, two cliques may disagree about a variable that both contain.
 #[derive(Clone, Debug)]
 pub struct Beliefs {
     compiled: Arc<CompiledNetwork>,

@@ -190,9 +190,9 @@ mod tests {
             SeriesColour::Execution,
         ];
         assert_eq!(labels.map(|label| legend.colour(label)), expected);
-        let many: Vec<String> = (0..20).map(|index| index.to_string()).collect();
-        let many: Vec<_> = many.iter().map(|label| (label.as_str(), Origin::Exact)).collect();
-        for entry in Legend::of(&[panel(&many)]).entries() {
+        let names: Vec<String> = (0..20).map(|index| index.to_string()).collect();
+        let labels: Vec<_> = names.iter().map(|label| (label.as_str(), Origin::Exact)).collect();
+        for entry in Legend::of(&[panel(&labels)]).entries() {
             let SeriesColour::Series(index) = entry.colour else { panic!("{entry:?}") };
             assert!((first..SERIES).contains(&index), "never the colour of an engine");
         }

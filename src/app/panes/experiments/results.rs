@@ -148,7 +148,7 @@ impl Results {
             if ui.button("Export to…").on_hover_text("Choose the folder").clicked() {
                 commands.push(WindowCommand::ChooseFile(FilePurpose::ExportResult(result.number)));
             }
-            if ui.button("Forget").on_hover_text("Delete the result").clicked() {
+            if ui.button("Delete").on_hover_text("Delete the result").clicked() {
                 commands.push(ExperimentCommand::RemoveResult(result.number));
             }
         });

@@ -95,7 +95,7 @@ fn a_result_is_renamed_exported_and_removed() {
     harness.run();
     harness.get_by_label("Export").click();
     harness.run();
-    harness.get_by_label("Forget").click();
+    harness.get_by_label("Delete").click();
     harness.run();
     let number = harness.state().model.experiments.results[0].number;
     let pushed = &harness.state().pushed;

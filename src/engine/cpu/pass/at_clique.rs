@@ -33,7 +33,7 @@ impl StatePart<'_> {
         let node = &tree.nodes[self.first];
         let state = &self.cliques[0];
         let mask = state.is_masked.then(|| &self.mask[..node.above.len()]);
-        let mut exponent = state.entered;
+        let mut exponent = state.entered_exponent;
         let (mut up_bounds, mut raised) = (state.entered_bounds, None);
         if state.is_needed {
             let below = &self.up[..node.below.len()];

@@ -31,7 +31,7 @@ pub struct CliqueState {
     pub work_down: usize,
     /// The exponent of the power of two by which the clique's mask and weights together must be
     /// multiplied.
-    pub entered: i64,
+    pub entered_exponent: i64,
     /// The bounds of the product of all likelihoods that are entered at the clique.
     pub entered_bounds: Bounds,
     /// The bounds of the message to the parent.

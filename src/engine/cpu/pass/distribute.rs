@@ -27,7 +27,7 @@ const LAST_LANES: usize = 4;
 /// A table, and the position in a row of the word that points into it.
 pub type Column<'a, T = f64> = (&'a [T], usize);
 
-/// What a row is added to.
+/// The tables to which the products of a row are added.
 #[derive(Clone, Copy)]
 pub struct Onto<'a> {
     /// The words of a row that point into the tables.
@@ -216,7 +216,7 @@ fn first_chunk(values: &[f64]) -> &[f64; LAST_LANES] {
     values.first_chunk().expect("all slices of a row have the same length")
 }
 
-/// As [`first_chunk`], to write to.
+/// As [`first_chunk`], but mutable.
 #[inline(always)]
 fn first_chunk_mut(values: &mut [f64]) -> &mut [f64; LAST_LANES] {
     values.first_chunk_mut().expect("all slices of a row have the same length")

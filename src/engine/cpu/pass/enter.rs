@@ -34,7 +34,7 @@ impl State {
             state.is_needed = change.needed[clique];
             state.is_up_stale = change.up[clique];
             state.is_down_stale = change.down[clique];
-            (state.entered, state.entered_bounds) = (0, Bounds::ONE);
+            (state.entered_exponent, state.entered_bounds) = (0, Bounds::ONE);
         }
         self.sum_work(tree);
         // The finding of a variable that was removed from the tree is in the tables.
@@ -138,7 +138,7 @@ impl State {
         let state = &mut self.cliques[clique];
         state.entered_bounds.min += bounds.min.min(0);
         state.entered_bounds.max += bounds.max;
-        state.entered -= i64::from(scale);
+        state.entered_exponent -= i64::from(scale);
         let node = &tree.nodes[clique];
         if place.private.is_some() {
             if change.weights[clique] {

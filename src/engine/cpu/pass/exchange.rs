@@ -12,7 +12,7 @@ use crate::engine::simd::simd_dispatch;
 use crate::potential::ratio;
 
 /// Writes `mask`, the findings at the separator, into `up` in the parent's order. This is the
-/// message to the parent if `unmasked` is one everywhere.
+/// message to the parent if the unmasked message is one everywhere.
 pub fn send_findings(node: &Node, mask: &[f64], up: &mut [f64]) {
     match &node.permutation {
         None => up.copy_from_slice(mask),
@@ -28,6 +28,8 @@ pub fn send_up(
     up: &mut [f64],
     helpers: Helpers<'_>,
 ) {
+    // A thread writes a part of `up`. With a permutation, it needs the inverse to find the entries
+    // of this part in the order of the child.
     let can_share = node.permutation.is_some() == node.inverse.is_some();
     if !can_share || !shares(up.len(), helpers) {
         return send_permuted(node.permutation.as_deref(), unmasked, mask, up);
@@ -93,8 +95,10 @@ fn send_entries(
 }
 
 simd_dispatch!(
-    /// Writes `belief` divided by `unmasked` into `down`, entry i from position `permutation[i]`,
-    /// and the largest entry into `max_entry`.
+    /// Writes `belief` divided by `unmasked` into `down`, and the largest entry of `down` into
+    /// `max_entry`. Entry i of `down` is computed from entry `permutation[i]` of `belief` and entry
+    /// i of `unmasked`. Without `permutation` the order is the same; without `unmasked` nothing is
+    /// divided.
     pub receive_permuted, receive_entries,
     (
         permutation: Option<&[u32]>,

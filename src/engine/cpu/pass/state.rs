@@ -204,7 +204,7 @@ impl State {
         let scale = total.scale_exponent().ok_or(RunError::Impossible)?;
         let below: i64 = root.children.iter().map(|&child| self.cliques[child].exponent).sum();
         let exponent =
-            below + self.cliques[0].entered + i64::from(table.exponent) - i64::from(scale);
+            below + self.cliques[0].entered_exponent + i64::from(table.exponent) - i64::from(scale);
         Ok(total.scale(scale).ln() + exponent as f64 * LN_2)
     }
 

@@ -108,7 +108,7 @@ impl<'a, T: Number> Pass<'a, T> {
         Ok(())
     }
 
-    /// Computes the messages to parents that are not one everywhere.
+    /// Computes the messages to parents, except messages that are one everywhere.
     ///
     /// # Errors
     /// If the evidence is impossible, numbers are out of range, or the propagation was cancelled.
@@ -268,7 +268,7 @@ impl<'a, T: Number> Pass<'a, T> {
         }
     }
 
-    /// The messages that are not computed, and the entries of the products of all cliques.
+    /// The number of messages that are not computed, and the number of entries of all cliques.
     pub fn savings(&self) -> Savings {
         let skipped = self.program.tree.iter().filter(|clique| clique.message_is_one).count();
         let entries = |clique: &LoweredClique| clique.entries() as u64;

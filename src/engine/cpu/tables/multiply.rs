@@ -295,6 +295,7 @@ fn multiply_streams<const N: usize, T: Entry>(
     scale: f64,
     entries: &mut [T],
 ) -> f64 {
+    // Number of products that are computed at a time. If it is wrong, only speed changes.
     const LANES: usize = 8;
     let streams = streams.map(|values| &values[..entries.len()]);
     let whole = entries.len() / LANES * LANES;

@@ -68,20 +68,20 @@ fn the_cases_of_a_gpu_that_fails_are_computed_by_the_others() {
     let watch = Watch::untimed(CancelToken::new());
     let batch: Vec<Evidence> = cases.iter().cycle().take(BATCH_CASES).cloned().collect();
     let expected = twin(&compiled).expect("a plan").run(&batch, &watch).unwrap();
-    let mut three = failing_twins(&compiled, &[99, 1, 0]);
-    assert_eq!(three.gpus(), 3);
-    assert_eq!(three.run(&batch, &watch).unwrap(), expected);
-    assert_eq!(three.gpus(), 1, "GPUs that failed are not used again");
-    assert_eq!(three.run(&batch, &watch).unwrap(), expected);
+    let mut three_gpus = failing_twins(&compiled, &[99, 1, 0]);
+    assert_eq!(three_gpus.gpus(), 3);
+    assert_eq!(three_gpus.run(&batch, &watch).unwrap(), expected);
+    assert_eq!(three_gpus.gpus(), 1, "GPUs that failed are not used again");
+    assert_eq!(three_gpus.run(&batch, &watch).unwrap(), expected);
 
     // The last GPU fails in the middle of the batch.
-    let mut last = failing_twins(&compiled, &[2]);
+    let mut one_gpu = failing_twins(&compiled, &[2]);
     let lost = Err(RunError::Device("the GPU is lost".to_owned()));
     for computed in [32, 0] {
-        let found = last.run(&batch, &watch).unwrap();
+        let found = one_gpu.run(&batch, &watch).unwrap();
         assert_eq!(found[..computed], expected[..computed]);
         assert!(found[computed..].iter().all(|answer| *answer == lost));
-        assert_eq!((found.len(), last.gpus()), (BATCH_CASES, 0));
+        assert_eq!((found.len(), one_gpu.gpus()), (BATCH_CASES, 0));
     }
 }
 
@@ -89,8 +89,8 @@ fn the_cases_of_a_gpu_that_fails_are_computed_by_the_others() {
 fn the_twin_agrees_with_single_runs_of_the_sequential_engine() {
     for (compiled, cases) in networks() {
         let Some(mut twin) = twin(&compiled) else {
-            // There is no plan without variables, or if the product of a clique's factors may
-            // underflow.
+            // A network without variables has no plan. Nor has one in which the product of a
+            // clique's factors may underflow.
             let network = compiled.network();
             assert!(network.variables().is_empty() || !network.is_bayesian());
             continue;
@@ -102,7 +102,8 @@ fn the_twin_agrees_with_single_runs_of_the_sequential_engine() {
         let batch: Vec<Evidence> = cases.iter().cycle().take(BATCH_CASES).cloned().collect();
         let found = twin.run(&batch, &watch).unwrap();
         assert_eq!(found.len(), BATCH_CASES);
-        // The findings of one network are so improbable that its numbers may be out of range.
+        // The findings of one network contradict each other so much that its numbers may be out of
+        // range.
         let is_extreme = compiled.network().name() == "unlikely";
         for (found, expected) in found.iter().zip(expected.iter().cycle()) {
             if !(is_extreme && *found == Err(RunError::OutOfRange)) {
@@ -122,7 +123,8 @@ fn the_twin_agrees_with_single_runs_of_the_sequential_engine() {
     }
 }
 
-/// The answer of the twin to the evidence of all features, among cases without evidence.
+/// The answer of the twin to the evidence of all features. The other cases of the batch have no
+/// evidence.
 fn of_features<const STATES: usize>(features: &[[f64; STATES]]) -> Result<Posteriors, RunError> {
     let (compiled, evidence) = class_given_features(features);
     let mut cases = vec![Evidence::none(); 40];

@@ -13,17 +13,17 @@ use crate::propagation::Phase;
 // If one of the first two constants is wrong, only speed and memory change (and last bits of
 // results).
 
-/// A contraction is widened until it has this many rows, so that every thread of a large GPU gets
-/// one.
+/// A contraction is [widened] until it has this many rows, so that most threads of a large GPU get
+/// one: an H200 runs about 800 blocks of 256 threads at the same time.
 const WANTED_ROWS: usize = 1 << 17;
 
 /// A contraction is not widened further once at most this many entries are summed for a row: adding
 /// up shorter rows would take as long as computing them.
 const ENTRIES_PER_ROW: usize = 64;
 
-/// Maximum number of tables of a group that are multiplied without scaling in between. All entries
-/// are in [2^-126, 2), so with more tables products underflow sooner, and more cases are computed
-/// again in double precision.
+/// Maximum number of tables of a group that are multiplied without scaling in between. The largest
+/// entry of each table is in [1, 2), but others may be small: with more tables products underflow
+/// sooner, and more cases are computed again in double precision.
 const MAX_FACTORS: usize = 16;
 
 /// A plan that is being made.
@@ -36,7 +36,7 @@ pub(super) struct Planner<'a> {
     operands: Vec<Vec<Table>>,
     /// By clique: its message to the parent, and later the message from the parent.
     messages: Vec<Table>,
-    /// The first entry of the buffer that is free.
+    /// The position in the buffer of the first free entry.
     free: u64,
 }
 
@@ -127,7 +127,7 @@ impl Planner<'_> {
         Some(())
     }
 
-    /// Plans the messages of clique `number` to its children, and the readings of its variables.
+    /// Plans the messages of clique `number` to its children, and the readings of posteriors there.
     fn distribute(&mut self, number: usize) -> Option<()> {
         let clique = &self.program.tree[number];
         let (before, first) = (self.free, self.plan.launches.len());
@@ -205,7 +205,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Adds the launches from number `first` on to the plan as those of `clique`.
+    /// Records in the plan that the launches with indices from `first` belong to `clique`.
     fn end_clique(&mut self, phase: Phase, clique: &LoweredClique, first: usize) {
         let message = clique.messages.map(|(collect, distribute)| match phase {
             Phase::Collect => collect,
