@@ -183,14 +183,14 @@ const MAX_THREADS: usize = 64;
 pub fn threads(requested: Option<u16>) -> usize {
     let available = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let requested = requested.map_or(available, usize::from);
-    let most = available.max(MAX_THREADS);
-    if requested > most {
+    let limit = available.max(MAX_THREADS);
+    if requested > limit {
         output::note(&format!(
-            "warning: --threads {requested} is reduced to {most}; this machine runs {available} in \
+            "warning: --threads {requested} is reduced to {limit}; this machine runs {available} in \
              parallel"
         ));
     }
-    requested.min(most)
+    requested.min(limit)
 }
 
 /// Opens a network and prints the reader's warnings.

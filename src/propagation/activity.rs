@@ -11,7 +11,7 @@ pub enum Activity {
     /// The worker wakes up: from the moment when it is asked for until it runs.
     Start,
     /// The product of all tables and messages at the root, and its sums onto the separators below.
-    /// No message leads to the root, so this time belongs to none.
+    /// In distribute, the work at any other clique counts as the message from its parent.
     Root,
     /// A part of the product at the root, which another worker computes with help.
     HelpRoot,
@@ -49,10 +49,11 @@ pub struct ActivityTiming {
     pub duration: Duration,
 }
 
-/// The times in which workers waited: everything that neither `messages` nor `activities` cover
-/// from the end of a worker's [`Activity::Start`], but not before collect, to the end of
-/// distribute. Workers whose start is not among the activities are left out. In order of workers
-/// and time.
+/// The times in which workers waited, in order of workers and time.
+///
+/// A worker takes part from the end of its [`Activity::Start`], but not before collect, until the
+/// end of distribute. It waits in every part of this time that none of its `messages` and
+/// `activities` cover. Workers whose start is not among the activities are left out.
 pub(super) fn waits(
     stages: &[StageTiming],
     messages: &[MessageTiming],

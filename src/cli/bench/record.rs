@@ -58,6 +58,7 @@ pub struct TimedRecord {
     pub load_ms: f64,
     /// Time for building the junction tree and loading it into the engine.
     pub compile_ms: f64,
+    /// The part of `compile_ms` for loading the tree into the engine.
     pub engine_load_ms: f64,
     pub propagate_ms: Quantiles,
     /// On a GPU, time of one kernel launch.

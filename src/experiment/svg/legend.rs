@@ -7,6 +7,9 @@ use crate::experiment::chart::{Legend, LegendEntry, Shape};
 /// Height of a line of a legend, in pixels.
 const LINE_HEIGHT: f64 = 16.0;
 
+/// Space for the symbol of an entry and the gap before its text, in pixels.
+const SYMBOL_WIDTH: f64 = 22.0;
+
 /// The height of a legend of this width, both in pixels.
 pub(super) fn height(legend: &Legend, width: f64) -> f64 {
     entry_positions(legend, width).last().map_or(0.0, |(_, y)| y + LINE_HEIGHT)
@@ -27,8 +30,8 @@ fn entry_positions(legend: &Legend, width: f64) -> Vec<(f64, f64)> {
     let (mut x, mut y) = (0.0, 0.0);
     let mut positions = Vec::new();
     for entry in legend.entries() {
-        // The symbol and the gap before the text take 22 pixels; two more are spare.
-        let needed = 24.0 + text_width(&entry.text(), 11.0) + GAP;
+        // Two pixels are spare. 11 pixels is the font size of the drawing.
+        let needed = SYMBOL_WIDTH + 2.0 + text_width(&entry.text(), 11.0) + GAP;
         if x > 0.0 && x + needed > width + GAP {
             x = 0.0;
             y += LINE_HEIGHT;
@@ -54,5 +57,5 @@ fn draw_entry(body: &mut String, entry: &LegendEntry, x: f64, y: f64) {
             dot(body, (x + 9.0, y), &colour, entry.marker);
         }
     }
-    text(body, x + 22.0, y + 4.0, "start", "", &entry.text());
+    text(body, x + SYMBOL_WIDTH, y + 4.0, "start", "", &entry.text());
 }

@@ -15,9 +15,12 @@ use crate::propagation::{CompiledNetwork, MessageId};
 /// comes after it out of view.
 const MAX_LINKS: usize = 80;
 
-/// Width of the names in a table of facts with the gap after them, in points, about. If it is too
-/// small, long values are cut off at the edge of the pane.
+/// Approximate width of the names in a table of facts with the gap after them, in points. If it is
+/// too small, long values are cut off at the edge of the pane.
 const NAME_WIDTH: f32 = 124.0;
+
+/// Height of a bar in points.
+const BAR_HEIGHT: f32 = 12.0;
 
 /// Draws links that select an item.
 pub(super) struct Links<'a> {
@@ -129,10 +132,11 @@ pub(super) fn bar(
     colour: Color32,
     mark: Option<(f32, Color32)>,
 ) {
-    let (rect, _) = ui.allocate_exact_size(egui::vec2(width, 12.0), Sense::hover());
+    let (rect, _) = ui.allocate_exact_size(egui::vec2(width, BAR_HEIGHT), Sense::hover());
     let painter = ui.painter();
     painter.rect_filled(rect, 2, ui.visuals().faint_bg_color);
-    let filled = Rect::from_min_size(rect.min, egui::vec2(width * share.clamp(0.0, 1.0), 12.0));
+    let filled =
+        Rect::from_min_size(rect.min, egui::vec2(width * share.clamp(0.0, 1.0), BAR_HEIGHT));
     painter.rect_filled(filled, 2, colour);
     if let Some((mark, colour)) = mark {
         let x = rect.left() + width * mark.clamp(0.0, 1.0);

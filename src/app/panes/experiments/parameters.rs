@@ -23,6 +23,7 @@ pub(super) struct Parameters {
     repeat: u32,
     threads: usize,
     paper: PaperOptions,
+    /// Largest separator to merge away, in entries.
     threshold: u64,
 }
 

@@ -50,7 +50,7 @@ pub fn run_step<T: Number>(
         let mut members = &*group.members;
         let mut product: Option<(Vec<T>, Bounds)> = None;
         for nest in &group.nests {
-            // All but the first product continue the one before.
+            // Every nest but the first has the product of the nest before as its first input.
             let before = product.take();
             let (now, later) = members.split_at(nest.inputs.len() - usize::from(before.is_some()));
             members = later;

@@ -39,9 +39,11 @@ pub(super) struct PersistentPropagator<E> {
     memory: Memory,
     options: LoadOptions,
     pub(super) bound: MassBound,
-    /// `None` before the first batch of at least [`MIN_BATCH`] cases; `Some(None)` if the batch
-    /// propagator could not be created.
-    batch: Option<Option<BatchPropagator>>,
+    /// `None` before the first batch of at least [`MIN_BATCH`] cases, or if the batch propagator
+    /// could not be created.
+    batch: Option<BatchPropagator>,
+    /// Whether creating the batch propagator was tried.
+    is_batch_loaded: bool,
 }
 
 impl<E: Executor> Propagator for PersistentPropagator<E> {
@@ -78,8 +80,10 @@ impl<E: Executor> Propagator for PersistentPropagator<E> {
         if cases.len() >= MIN_BATCH {
             let LoadOptions { threads, memory, .. } = self.options;
             let bytes = memory.bytes().saturating_sub(self.memory.total());
-            let load = || BatchPropagator::load(&self.compiled, threads, bytes);
-            if let Some(batch) = self.batch.get_or_insert_with(load) {
+            if !std::mem::replace(&mut self.is_batch_loaded, true) {
+                self.batch = BatchPropagator::load(&self.compiled, threads, bytes);
+            }
+            if let Some(batch) = &mut self.batch {
                 return batch.run(cases, watch);
             }
         }
@@ -87,8 +91,7 @@ impl<E: Executor> Propagator for PersistentPropagator<E> {
     }
 
     fn peak_bytes(&self) -> u64 {
-        let batch = self.batch.as_ref().and_then(Option::as_ref);
-        self.memory.total() + batch.map_or(0, BatchPropagator::bytes)
+        self.memory.total() + self.batch.as_ref().map_or(0, BatchPropagator::bytes)
     }
 
     fn threads(&self) -> usize {
@@ -111,12 +114,11 @@ impl<E: Executor> GpuPropagator for PersistentPropagator<E> {
     }
 
     fn device_bytes(&self) -> u64 {
-        let batch = self.batch.as_ref().and_then(Option::as_ref);
-        self.memory.device + batch.map_or(0, BatchPropagator::bytes)
+        self.memory.device + self.batch.as_ref().map_or(0, BatchPropagator::bytes)
     }
 
     fn gpus_of_batch(&self) -> usize {
-        self.batch.as_ref().and_then(Option::as_ref).map_or(0, BatchPropagator::gpus)
+        self.batch.as_ref().map_or(0, BatchPropagator::gpus)
     }
 }
 
@@ -130,7 +132,17 @@ impl<E: Executor> PersistentPropagator<E> {
         options: LoadOptions,
     ) -> Self {
         let bound = interval::mass_bound(compiled.network(), &program.operations);
-        Self { compiled, program, exponent, executor, memory, options, bound, batch: None }
+        Self {
+            compiled,
+            program,
+            exponent,
+            executor,
+            memory,
+            options,
+            bound,
+            batch: None,
+            is_batch_loaded: false,
+        }
     }
 
     /// Compares the last run, which had this evidence, with a raised run; see [`interval`]. Must be

@@ -196,7 +196,7 @@ impl<'a> ShortcutSearch<'a> {
     ) -> Option<Shortcut> {
         let first = self.all.len();
         let replacement = self.with_shortcut(operation, skipped, input, kind);
-        let shortcut = replacement.and_then(|replacement| {
+        let shortcut = replacement.ok().and_then(|replacement| {
             let end = self.end(&replacement, estimate_latency(&replacement, self.network));
             let new: i64 = self.all[first..].iter().map(products).sum();
             let added = new + products(&replacement) - products(&self.all[operation]);
@@ -213,7 +213,7 @@ impl<'a> ShortcutSearch<'a> {
     /// was before; `None` if the shortcut cannot be applied any more.
     fn apply(&mut self, shortcut: &Shortcut) -> Option<(usize, Operation)> {
         let &Shortcut { operation: number, skipped, input, kind, .. } = shortcut;
-        let operation = self.with_shortcut(number, skipped, input, kind)?;
+        let operation = self.with_shortcut(number, skipped, input, kind).ok()?;
         self.latencies[number] = estimate_latency(&operation, self.network);
         Some((number, std::mem::replace(&mut self.all[number], operation)))
     }

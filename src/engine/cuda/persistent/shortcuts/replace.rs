@@ -24,17 +24,22 @@ pub(super) struct MessageKey {
     rows: Vec<VariableId>,
 }
 
+/// An operation with a shortcut, or a message added for it, would be too large.
+pub(super) struct TooLarge;
+
 impl ShortcutSearch<'_> {
     /// Operation `number` with `input` as a factor in place of `skipped`. Adds the messages that
-    /// the operation then needs. `None` if one of these messages or the operation would be too
-    /// large.
+    /// the operation then needs.
+    ///
+    /// # Errors
+    /// If one of these messages or the operation would be too large.
     pub(super) fn with_shortcut(
         &mut self,
         number: usize,
         skipped: usize,
         input: usize,
         kind: ShortcutKind,
-    ) -> Option<Operation> {
+    ) -> Result<Operation, TooLarge> {
         let rest_of_skipped = self.without(skipped, input)?;
         let (rows, result) = (self.all[number].rows.clone(), self.all[number].result);
         let (input_rows, skipped_rows) =
@@ -64,9 +69,11 @@ impl ShortcutSearch<'_> {
     }
 
     /// The product of all factors of operation `number` except `left_out`: a message over the rows
-    /// of the operation and the rows of `left_out`. The outer `None` means that the message would
-    /// be too large, and the inner `None` that the operation has no other factor.
-    fn without(&mut self, number: usize, left_out: usize) -> Option<Option<usize>> {
+    /// of the operation and the rows of `left_out`. `None` if the operation has no other factor.
+    ///
+    /// # Errors
+    /// If the message would be too large.
+    fn without(&mut self, number: usize, left_out: usize) -> Result<Option<usize>, TooLarge> {
         let Operation { rows, summed, potential, factors, findings, .. } = &self.all[number];
         let both = union(self.network, [rows, &self.all[left_out].rows]);
         let summed = difference(self.network, summed, &both);
@@ -77,7 +84,10 @@ impl ShortcutSearch<'_> {
 
     /// The number of the message with these factors and rows. The message is added, unless an equal
     /// message was added before, or it would only copy its single factor; then the number is that
-    /// of the factor. `None` has the same meanings as in [`Self::without`].
+    /// of the factor. `None` if it would have no factor.
+    ///
+    /// # Errors
+    /// If the message would be too large.
     fn message(
         &mut self,
         potential: Option<usize>,
@@ -85,17 +95,17 @@ impl ShortcutSearch<'_> {
         mut factors: Vec<usize>,
         rows: Scope,
         summed: Scope,
-    ) -> Option<Option<usize>> {
+    ) -> Result<Option<usize>, TooLarge> {
         let is_trivial = potential.is_none() && findings.is_empty() && summed.entries() == 1;
         if is_trivial && factors.len() < 2 {
-            return Some(factors.pop());
+            return Ok(factors.pop());
         }
         factors.sort_unstable();
         let mut variables = rows.variables().to_vec();
         variables.sort_unstable();
         let key = MessageKey { potential, findings, factors, rows: variables };
         if let Some(&known) = self.known.get(&key) {
-            return Some(Some(known));
+            return Ok(Some(known));
         }
         let factors = self.with_scopes(key.factors.iter().copied());
         let (findings, result) = (key.findings.clone(), Role::Message);
@@ -107,7 +117,7 @@ impl ShortcutSearch<'_> {
         self.all.push(operation);
         self.keys.push(key.clone());
         self.known.insert(key, self.all.len() - 1);
-        Some(Some(self.all.len() - 1))
+        Ok(Some(self.all.len() - 1))
     }
 
     /// The operations `factors`, each with the scope of its result.
@@ -115,15 +125,18 @@ impl ShortcutSearch<'_> {
         factors.map(|factor| (factor, self.all[factor].rows.clone())).collect()
     }
 
-    /// `operation` with its rows ordered; `None` if the operation is too large.
-    fn checked(&self, mut operation: Operation) -> Option<Operation> {
+    /// `operation` with its rows ordered.
+    ///
+    /// # Errors
+    /// If the operation is too large.
+    fn checked(&self, mut operation: Operation) -> Result<Operation, TooLarge> {
         let is_small =
             products(&operation) <= MAX_PRODUCTS && operation.factors.len() <= MAX_FACTORS;
         if !is_small || !operation.row_fits(self.network, self.row_fits) {
-            return None;
+            return Err(TooLarge);
         }
         operation.order_rows(self.network);
-        Some(operation)
+        Ok(operation)
     }
 
     /// Removes all messages that were added from number `first` on.

@@ -111,10 +111,10 @@ impl DenseForm {
         if !self.splits {
             return rows.len();
         }
-        let most = self.rows_in_passes(self.record_entries, rows.len()).min(rows.len());
+        let limit = self.rows_in_passes(self.record_entries, rows.len()).min(rows.len());
         // The number of classes of the first row, of the first two rows, and so on.
         classes.clear();
-        let counts = rows[..most].iter().map(|&row| {
+        let counts = rows[..limit].iter().map(|&row| {
             if let Some(class) = class(row) {
                 classes.number(class as usize);
             }
@@ -122,7 +122,7 @@ impl DenseForm {
         });
         let counts: Vec<usize> = counts.collect();
         let fits = |rows: usize| self.words(rows, counts[rows - 1], staged) <= MAX_RECORD;
-        let fitting = bisect(most, fits);
+        let fitting = bisect(limit, fits);
         if staged > 0 {
             // The first record also has the sources, so it may have space for fewer rows.
             fitting
