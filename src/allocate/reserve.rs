@@ -54,8 +54,8 @@ struct Memory {
 unsafe impl Sync for Reserve {}
 
 impl<A> WithReserve<A> {
-    /// `allocator` with a reserve. If neither has the memory for an allocation that would end the
-    /// program, `if_used_up` is called: it may end the program in another way, and must not
+    /// `allocator` with a reserve. `if_used_up` is called if neither has the memory for an allocation
+    /// whose failure would end the program. It may end the program in another way, and must not
     /// allocate.
     pub const fn new(allocator: A, if_used_up: fn()) -> Self {
         Self { allocator, if_used_up }

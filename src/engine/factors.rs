@@ -135,8 +135,8 @@ pub(super) fn smallest_nonzero(values: &[f64]) -> f64 {
     values.iter().copied().filter(|value| *value > 0.0).fold(1.0, f64::min)
 }
 
-/// By factor: the exponent of the power of two that its smallest nonzero value is at least; zero if
-/// no value is below one.
+/// By factor: the exponent of the largest power of two that is at most the factor's smallest
+/// nonzero value; zero if no value is below one.
 pub(super) fn smallest_exponents(network: &Network) -> Vec<i32> {
     network
         .factors()

@@ -73,18 +73,18 @@ mod tests {
         #[serde(with = "super")]
         one: PathBuf,
         #[serde(with = "super::list")]
-        many: Vec<PathBuf>,
+        list: Vec<PathBuf>,
     }
 
     #[test]
     fn paths_are_read_as_they_were_stored() {
-        let mut many = vec![PathBuf::from("/a/\u{e9}.bif")];
+        let mut list = vec![PathBuf::from("/a/\u{e9}.bif")];
         #[cfg(unix)]
         {
             use std::os::unix::ffi::OsStringExt;
-            many.push(std::ffi::OsString::from_vec(b"/a/\xe9.bif".to_vec()).into());
+            list.push(std::ffi::OsString::from_vec(b"/a/\xe9.bif".to_vec()).into());
         }
-        let stored = Stored { one: many[many.len() - 1].clone(), many };
+        let stored = Stored { one: list[list.len() - 1].clone(), list };
         let json = serde_json::to_string(&stored).unwrap();
         assert_eq!(serde_json::from_str::<Stored>(&json).unwrap(), stored);
         assert!(json.contains("[\"/a/\u{e9}.bif\""), "{json}");

@@ -78,8 +78,8 @@ impl<'a> FactoredRows<'a> {
         (columns, count)
     }
 
-    /// `start` times the numbers of all columns that are constant along `row`; `None` if the
-    /// product is zero.
+    /// `start` times the numbers of all columns that are constant along `row`; `None` if this
+    /// product is zero and rows of zeros are skipped.
     #[inline(always)]
     fn constant_factor(&self, row: &[u32], start: f64) -> Option<f64> {
         let group = |&word: &u32| self.table.values[row[word as usize] as usize];

@@ -10,11 +10,21 @@ pub(super) struct Points {
     pub values: Vec<f64>,
     /// The number of points.
     pub count: f64,
-    /// For each varying parent, its index, the bounds of its interval, and the number of its
-    /// current value, counted from zero.
-    varying: Vec<(usize, f64, f64, usize)>,
+    varying: Vec<VaryingParent>,
     /// The number of values in each interval.
     samples: usize,
+}
+
+/// A parent whose value differs between points.
+struct VaryingParent {
+    /// The index of the parent.
+    parent: usize,
+    /// The lower bound of its interval.
+    from: f64,
+    /// The upper bound of its interval.
+    to: f64,
+    /// The number of its current value, counted from zero.
+    number: usize,
 }
 
 impl Points {
@@ -36,7 +46,7 @@ impl Points {
                 );
                 return Err((offset, message));
             }
-            varying.push((parent, from, to, 0));
+            varying.push(VaryingParent { parent, from, to, number: 0 });
         }
         let count = (row.samples as f64).powf(varying.len() as f64);
         let values = vec![0.0; row.parents.len()];
@@ -47,7 +57,7 @@ impl Points {
 
     /// Moves to the next point. Returns whether there is one.
     pub fn advance(&mut self) -> bool {
-        for (_, _, _, number) in self.varying.iter_mut().rev() {
+        for VaryingParent { number, .. } in self.varying.iter_mut().rev() {
             *number += 1;
             if *number < self.samples {
                 self.update_values();
@@ -61,7 +71,7 @@ impl Points {
     /// Sets the values of the varying parents to those of the current point. The values in an
     /// interval are the middles of equal parts.
     fn update_values(&mut self) {
-        for &(parent, from, to, number) in &self.varying {
+        for &VaryingParent { parent, from, to, number } in &self.varying {
             let fraction = (number as f64 + 0.5) / self.samples as f64;
             self.values[parent] = from + (to - from) * fraction;
         }
