@@ -42,7 +42,7 @@ fn as_json(read: &CaseFile) -> String {
 }
 
 #[test]
-fn a_format_is_recognised_by_its_extension_and_except_hugin_data_by_its_content() {
+fn formats_are_recognised_by_extension_and_all_but_hugin_data_by_content() {
     let netica_header = "// ~->[CASE-1]->~\n\n";
     for (text, file, format) in [
         ("{\"evidence\": {\"rain\": \"yes\"}}", "a.json", CaseFormat::Json),
@@ -147,8 +147,10 @@ fn written_cases_are_read_back() {
         }
     }
     all.push(Evidence::none());
-    let is_hard = |case: &Evidence| case.iter().all(|(_, f)| matches!(f, Finding::Observed(_)));
-    let hard: Vec<Evidence> = all.iter().filter(|case| is_hard(case)).cloned().collect();
+    let only_observes =
+        |case: &Evidence| case.iter().all(|(_, f)| matches!(f, Finding::Observed(_)));
+    let observations: Vec<Evidence> =
+        all.iter().filter(|case| only_observes(case)).cloned().collect();
     for format in CaseFormat::ALL {
         let name = format!("a.{}", format.extensions()[0]);
         let round_trip = |cases: &[Evidence]| {
@@ -160,7 +162,7 @@ fn written_cases_are_read_back() {
             assert_eq!(read.cases, cases, "{text}");
         };
         let has_likelihoods = !matches!(format, CaseFormat::HuginData | CaseFormat::Uai);
-        let cases = if has_likelihoods { &all } else { &hard };
+        let cases = if has_likelihoods { &all } else { &observations };
         cases.iter().for_each(|case| round_trip(std::slice::from_ref(case)));
         if format == CaseFormat::HuginCase {
             let error = cases::write(format, &network, cases).unwrap_err();

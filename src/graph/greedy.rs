@@ -96,7 +96,7 @@ impl Greedy {
     }
 
     /// Computes the score of every vertex by a heuristic that counts fill edges: the cost of all
-    /// pairs of neighbours, less that of the pairs that are neighbours of each other.
+    /// pairs of neighbours, minus the cost of the pairs that are neighbours of each other.
     fn count_fill(&mut self, cancel: &CancelToken) -> Result<(), Cancelled> {
         let n = self.graph.len() as u32;
         for v in 0..n {

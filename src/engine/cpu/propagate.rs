@@ -107,7 +107,7 @@ impl<T: Real> Shared<T> {
         let ThreadState { full_tree_state: state, chooser } = &mut *thread_state;
         let mut full = FullTree { structure: &self.structure, filled: &self.full_tree, state };
         let best = chooser.find_best(network, &mut full, evidence);
-        // All the rest is done in the pool, so that a single thread is waited for, and only once.
+        // All the rest is done in the pool, so that the caller waits only once, and for one thread.
         let Some(threads) = context.threads.filter(|_| best.0 >= MIN_PARALLEL_NS) else {
             let context = ExecutionContext { threads: None, ..context };
             return self.propagate_best(thread_state, evidence, best, context, (watch, from));
@@ -173,7 +173,8 @@ impl<T: Real> Shared<T> {
             state.posteriors(network, &filled.tree, evidence, ln_p_evidence)
         });
         if !loss.is_none() {
-            // What does not matter given this evidence may matter given the next.
+            // A loss that does not matter given this evidence may matter given the next, so these
+            // messages are not kept.
             state.forget();
         }
         Ok(posteriors)

@@ -3,10 +3,10 @@
 //! A kernel may round a number to zero if it is far below the largest number of the same sum. The
 //! effect of such an *underflow* is bounded as a probability mass. The largest entry of every
 //! message of a Bayesian network is at most one: the message sums products of CPTs over variables
-//! whose own CPTs are among them. So an underflow that takes the share s of the product of the
-//! largest entries of the factors of a sum takes at most s from P(e), and from a posterior before
-//! it is normalised. All underflows together take at most s times the number of products. If P(e)
-//! is much larger, this is negligible.
+//! whose own CPTs are among them. Let an underflow take at most the share s of the product of the
+//! largest entries of the factors that are multiplied. Then it takes at most s from P(e), and at
+//! most s from a posterior before normalisation. All underflows together take at most s times the
+//! number of products. If P(e) is much larger, this is negligible.
 //!
 //! If P(e) is not large enough, underflow may still have taken nothing: messages are scaled, so
 //! improbable evidence does not by itself bring them near underflow. Engine `gpu` then compares the
@@ -25,14 +25,14 @@ use crate::propagation::Posteriors;
 pub(super) struct MassBound {
     /// The logarithm of the bound without evidence.
     ln_lost: f64,
-    /// As the argument of [`has_tiny_weight`].
+    /// The `exponent` of [`has_tiny_weight`].
     tiny_weight: i32,
 }
 
 impl MassBound {
     /// The bound for a kernel that computes this number of products in one propagation. In a
     /// product, underflow takes at most two to the power of `share` times the product of the
-    /// largest entries of the factors. `tiny_weight`: as the argument of [`has_tiny_weight`].
+    /// largest entries of the factors. `tiny_weight` is the `exponent` of [`has_tiny_weight`].
     pub fn new(network: &Network, products: f64, share: i32, tiny_weight: i32) -> Self {
         let ln_products = products.max(1.0).ln();
         let ln_lost = f64::from(share) * LN_2 + ln_products + ln_largest_sum(network);

@@ -22,6 +22,9 @@ fn to_boolean(values: &mut [f64]) {
 impl StatePart<'_> {
     /// Computes the message of the first clique to its parent. `up` is the table of the separator
     /// in the order of the parent.
+    ///
+    /// # Errors
+    /// If the evidence is impossible or numbers are out of range.
     pub fn send_up<T: Entry>(
         &mut self,
         context: &PassContext<'_, T>,

@@ -161,7 +161,8 @@ pub fn parent_columns(from_parent: FromParent<'_>) -> (Option<Column<'_>>, Optio
     (varying, constant)
 }
 
-/// `start` times all inputs that are constant along the row; `None` if the product is zero.
+/// `start` times all inputs that are constant along the row; `None` if this product is zero and
+/// rows of zeros are skipped.
 #[inline(always)]
 fn factor(row: &[u32], start: f64, inputs: Inputs<'_>) -> Option<f64> {
     let input = |&word: &u32| inputs.table[row[word as usize] as usize];

@@ -50,8 +50,8 @@ use crate::potential::{Entry, Precision};
 #[cfg(test)]
 pub(super) const RAISE: i32 = 4;
 
-/// In a raised run, the largest product is multiplied by two to the power of minus this for the
-/// errors of products, beyond the smallest normal number. The kernel has the same constant.
+/// The error of products is at most the largest product times the smallest normal number, 2^-126,
+/// times two to the power of minus this: 2^-144, see [`RAISE`]. The kernel has the same constant.
 #[cfg(test)]
 pub(super) const PRODUCT_HEADROOM: i32 = 18;
 
@@ -97,8 +97,8 @@ pub(super) struct Unnormalised<'a> {
 }
 
 /// Checks that underflow has not changed the results of a run by more than the
-/// [tolerance](crate::engine::range_tolerance). `lower` and `upper` are those of the ordinary and
-/// of the raised run.
+/// [tolerance](crate::engine::range_tolerance). `lower` and `upper` are the results of the ordinary
+/// and of the raised run.
 ///
 /// # Errors
 /// [`RunError::OutOfRange`] if it may have.
@@ -119,10 +119,10 @@ pub(super) fn check(
     })
 }
 
-/// The sum of the differences of the numbers, divided by the sum of those of `lower`; not finite if
-/// the latter is zero.
+/// The sum of the differences between `lower` and `upper`, divided by the sum of `lower`; not finite
+/// if the sum of `lower` is zero.
 fn share_added(lower: &[Word], upper: &[Word]) -> f64 {
-    // Nearly always so: what is added is far below the last digit of every number.
+    // Nearly always, what is added is far below the last digit of every number.
     let mut pairs = lower.iter().zip(upper);
     if pairs.all(|(a, b)| a.is_same(*b)) && lower.iter().any(|word| word.exponent().is_some()) {
         return 0.0;
@@ -180,9 +180,10 @@ mod tests {
 
     #[test]
     fn products_that_matter_are_noticed_if_they_underflow() {
-        // Half of the features speak against each of the first two classes. What both classes get
-        // from it may be lost in single precision, and the third class would be left, whose
-        // posterior is 1e-4. There are at most 53 factors, and no entry is below 1e-5.
+        // Each of the first two classes is improbable given one half of the features, so its
+        // product may underflow in single precision. If both products were taken for zero, only the
+        // third class would be left, whose posterior is 1e-4. There are at most 53 factors, and no
+        // entry is below 1e-5.
         let (mut wrong, mut noticed) = (0, 0);
         for (half, decades) in
             [12, 20, 25, 26].into_iter().flat_map(|n| (44..66).map(move |d| (n, d)))
