@@ -9,7 +9,7 @@ use eframe::egui::{
 };
 
 use super::grid::entry_colour;
-use super::player::StepPlayer;
+use super::player::{StepPlayer, WarpRead};
 use super::scene::MessageScene;
 use crate::app::theme::{Palette, ink_on};
 use crate::app::widgets::targets;
@@ -40,11 +40,11 @@ struct WarpStep<'a> {
 /// Draws the mapping tables in both layouts.
 pub fn show(ui: &mut Ui, scene: &MessageScene<'_>, player: &StepPlayer) {
     let detail = scene.detail;
-    let (warp, n, receiver) = player.warp(detail);
-    let tables = if receiver { &detail.to } else { &detail.from };
+    let WarpRead { warp, element, of_receiver } = player.warp(detail);
+    let tables = if of_receiver { &detail.to } else { &detail.from };
     let [from, separator, to] = scene.names();
-    let clique = if receiver { to } else { from };
-    let step = WarpStep { tables, warp, n };
+    let clique = if of_receiver { to } else { from };
+    let step = WarpStep { tables, warp, n: element };
     let before = ui.cursor().min;
     let threads = warp * WARP..((warp + 1) * WARP).min(tables.entries());
     let readers = if threads.len() == 1 {
@@ -52,8 +52,9 @@ pub fn show(ui: &mut Ui, scene: &MessageScene<'_>, player: &StepPlayer) {
     } else {
         format!("threads {} to {} read", threads.start, threads.end - 1)
     };
-    let title =
-        format!("Mapping tables of {clique} onto {separator} in memory: {readers} element {n}");
+    let title = format!(
+        "Mapping tables of {clique} onto {separator} in memory: {readers} element {element}"
+    );
     ui.add(Label::new(RichText::new(title).strong()).wrap()).on_hover_text(format!(
         "{}. A GPU runs {WARP} threads, a warp, in lockstep, and reads memory in sectors of {} \
          bytes.",

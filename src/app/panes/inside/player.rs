@@ -24,6 +24,16 @@ pub struct StepPlayer {
     follow: bool,
 }
 
+/// What a warp reads from the mapping tables in one step.
+pub struct WarpRead {
+    /// The number of the warp.
+    pub warp: usize,
+    /// The index of the element that each thread of the warp reads in its mapping table.
+    pub element: usize,
+    /// Whether the mapping tables belong to the receiver; otherwise they belong to the sender.
+    pub of_receiver: bool,
+}
+
 impl Default for StepPlayer {
     fn default() -> Self {
         let player = Player::new(INITIAL_PACE);
@@ -73,17 +83,17 @@ impl StepPlayer {
         }
     }
 
-    /// The warp of the current step, the index of the element that each of its threads reads, and
-    /// whether the warp reads the mapping tables of the receiver rather than those of the sender.
-    /// A division reads no mapping table; it counts as element 0 of the receiver's tables. Without
-    /// a current step, the first warp, which reads element 0 of the sender's tables.
-    pub fn warp(&self, detail: &MessageDetail) -> (usize, usize, bool) {
-        match self.current(detail) {
-            Some(Step::Add { j, n, .. }) => (j / WARP, n, false),
-            Some(Step::Multiply { j, n, .. }) => (j / WARP, n, true),
-            Some(Step::Divide { j }) => (j / WARP, 0, true),
+    /// What the warp of the current step reads. A division reads no mapping table; it counts as
+    /// element 0 of the receiver's tables. Without a current step, the first warp, which reads
+    /// element 0 of the sender's tables.
+    pub fn warp(&self, detail: &MessageDetail) -> WarpRead {
+        let (j, element, of_receiver) = match self.current(detail) {
+            Some(Step::Add { j, n, .. }) => (j, n, false),
+            Some(Step::Multiply { j, n, .. }) => (j, n, true),
+            Some(Step::Divide { j }) => (j, 0, true),
             None => (0, 0, false),
-        }
+        };
+        WarpRead { warp: j / WARP, element, of_receiver }
     }
 
     /// Pauses at the step of entry `entry` of `table`: 0 sender, 1 separator, 2 receiver.
