@@ -34,7 +34,7 @@ struct Soak {
     request: Request,
     random: Pcg64Mcg,
     /// A possible configuration of all variables. All findings agree with it.
-    world: Evidence,
+    configuration: Evidence,
     network: std::sync::Arc<Network>,
     /// The network loaded into engine `sequential`, whose posteriors are taken as right.
     checker: (std::sync::Arc<CompiledNetwork>, Box<dyn Propagator>),
@@ -44,6 +44,7 @@ struct Soak {
     checks: usize,
 }
 
+/// The engine at `index` of [`ENGINES`].
 fn engine_choice(index: usize) -> EngineChoice {
     let (name, precision) = ENGINES[index];
     let engine = engine::by_name(name).expect("an engine of this name");
@@ -55,7 +56,7 @@ impl Soak {
     fn new(name: &str, seed: u64) -> Self {
         let network = cliquescope::format::open(name).expect("a sample opens").network;
         let mut random = Pcg64Mcg::seed_from_u64(seed);
-        let world = Evidence::drawn(&network, usize::MAX, &mut random);
+        let configuration = Evidence::drawn(&network, usize::MAX, &mut random);
         let options = CompileOptions::default();
         let compiled = compile(network.clone(), &options, &CancelToken::new());
         let compiled = std::sync::Arc::new(compiled.expect("it is not cancelled"));
@@ -74,7 +75,7 @@ impl Soak {
             session,
             request,
             random,
-            world,
+            configuration,
             network,
             checker: (compiled, propagator),
             cancels: 0,
@@ -117,7 +118,7 @@ impl Soak {
         let known: Vec<VariableId> = evidence.iter().map(|(variable, _)| variable).collect();
         match self.random.random_range(0..100) {
             0 => {
-                self.world = Evidence::drawn(&self.network, usize::MAX, &mut self.random);
+                self.configuration = Evidence::drawn(&self.network, usize::MAX, &mut self.random);
                 evidence.clear();
             }
             1..30 if !known.is_empty() => {
@@ -129,8 +130,10 @@ impl Soak {
             number => {
                 let variables = self.network.variables().len();
                 let variable = VariableId::new(self.random.random_range(0..variables));
-                let state =
-                    self.world.observed(variable).expect("every variable has a drawn state");
+                let state = self
+                    .configuration
+                    .observed(variable)
+                    .expect("every variable has a drawn state");
                 if number < 40 {
                     let weight = |other| if other == state { 1.0 } else { 0.25 };
                     let states = 0..self.network[variable].cardinality();
@@ -158,7 +161,7 @@ impl Soak {
         let tolerance = if propagation.engine.precision == Precision::F64 { 1e-9 } else { 1e-4 };
         for id in self.network.ids() {
             for (found, expected) in propagation.posteriors.of(id).iter().zip(right.of(id)) {
-                assert!((found - expected).abs() < tolerance, "{found} for {expected}");
+                assert!((found - expected).abs() < tolerance, "{found}, expected {expected}");
             }
         }
         let far = propagation.posteriors.ln_p_evidence() - right.ln_p_evidence();

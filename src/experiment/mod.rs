@@ -85,7 +85,7 @@ pub const PAPER_NETWORKS: [&str; 8] =
     ["mildew", "diabetes", "barley", "pigs", "munin2", "munin3", "munin4", "water"];
 
 /// The block sizes that are recorded, and that experiments `fig5` and `ladder` compare, in threads
-/// (section 4.2).
+/// (section 4.2 of the paper).
 pub const BLOCK_SIZES: [u32; 10] = [16, 32, 48, 64, 96, 128, 192, 256, 512, 1024];
 
 /// Why an experiment has no result.
@@ -105,7 +105,7 @@ pub fn all() -> &'static [Experiment] {
     runs::ALL
 }
 
-/// The experiment with this name.
+/// The experiment with this name on the command line; `None` if there is none.
 #[must_use]
 pub fn by_name(name: &str) -> Option<&'static Experiment> {
     all().iter().find(|experiment| experiment.name == name)

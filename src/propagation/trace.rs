@@ -120,8 +120,8 @@ pub struct MessageTrace {
     /// The work that was skipped; all zero if the engine reports none or has not reported yet.
     #[serde(default)]
     pub savings: Savings,
-    /// How long it took to compute the case again with numbers of any range; `None` if the numbers
-    /// were in the range of the engine. Stages and messages are those of the first attempt.
+    /// How long it took to compute the case again with numbers of a wider range; `None` if the
+    /// numbers were in the range of the engine. Stages and messages are those of the first attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recomputed: Option<Duration>,
     /// The time from the start until now, or until the end of a finished propagation.

@@ -68,8 +68,8 @@ fn progress(ui: &mut Ui, model: &Model, step: Step, commands: &mut Commands) {
             let bar = egui::ProgressBar::new(share).desired_width(140.0);
             ui.add(bar.text(format!("{done} of {total} messages")));
         }
-        // A spinner is drawn anew in every frame, which takes time of the processors that
-        // propagate. Only repeated runs are not reported while they run.
+        // The messages of repeated runs are not reported. No spinner is shown either: it is drawn
+        // anew in every frame, which would take processor time from the runs.
         None if step == Step::Propagate => _ = ui.label("propagating several times"),
         _ => {
             ui.spinner();
@@ -122,10 +122,10 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
             None => "The last propagation, with the timing of its messages".to_owned(),
         };
         let hover = match result.trace.recomputed {
-            Some(again) => format!(
+            Some(time) => format!(
                 "{hover}. The numbers were out of the engine's range, and computing again with \
-                 numbers of any range took {}",
-                numbers::duration(again)
+                 numbers of a wider range took {}",
+                numbers::duration(time)
             ),
             None => hover,
         };

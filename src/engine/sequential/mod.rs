@@ -18,9 +18,9 @@
 //! A table has a single exponent, so entries far below its largest may underflow. Every table comes
 //! with [`Bounds`], which say when this may happen and how much is lost. Small entries of the next
 //! separator are then raised as [`bounds`](super::bounds) describes, and if too much of the belief
-//! rests on what was lost, the case is computed again with numbers of any range. That happens only
-//! if some findings favour one state by a factor of about 1e67 in single precision, or 1e300 in
-//! double precision, and other findings favour another state as strongly.
+//! rests on what was lost, the case is computed again with numbers of a wider range. That happens
+//! only if some findings favour one state by a factor of about 1e67 in single precision, or 1e300
+//! in double precision, and other findings favour another state as strongly.
 
 mod beliefs;
 mod message;

@@ -41,6 +41,8 @@ impl RecordingSetup {
     #[must_use]
     pub fn new(commit: Option<&str>) -> Self {
         let provenance = Provenance::here(commit);
+        // `repeat` and `time_limit` were chosen, not measured. With larger values, medians are
+        // steadier and recording takes longer.
         Self {
             networks: PAPER_NETWORKS.iter().filter_map(|name| Subject::sample(name)).collect(),
             repeat: 60,
@@ -70,9 +72,10 @@ impl Recorder {
     /// Engines that cannot run here or cannot trace messages are left out.
     ///
     /// # Errors
-    /// If the work was cancelled, or `existing` was measured by another program, on another machine
-    /// or with other settings, or does not name its program and settings, or if the commit of this
-    /// program is unknown.
+    /// * The work was cancelled, or a network cannot be compiled.
+    /// * `existing` cannot be continued: it was measured by another program, on another machine or
+    ///   with other settings; it does not name its program or settings; or the commit of this
+    ///   program is unknown.
     pub fn new(
         setup: RecordingSetup,
         existing: Option<Recording>,

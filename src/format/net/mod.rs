@@ -5,16 +5,17 @@
 //!
 //! * A file is `net { ... }` followed by nodes and potentials, or `class NAME { ... }` with nodes
 //!   and potentials inside. The class that has no instance in another class is the network. If it
-//!   has instances, they are unfolded, and of the annotations of nodes only the titles are kept:
-//!   each class has its own coordinates, for example.
+//!   has instances, they are unfolded. Then only the titles of nodes are kept, not their other
+//!   annotations: positions, for example, are relative to the class.
 //! * Names are words or quoted. `%` starts a comment, and so do `//` and `/*`.
 //! * In `data` the node itself varies fastest, then its last parent. Parentheses among the numbers
 //!   only repeat that structure and are ignored.
 //! * The numbers of a row are weights: Hugin divides them by their sum, and writes `( 1 1 )` for
 //!   rows that were never filled in. Rows whose sum is not one up to rounding cause a warning.
 //! * `model_data`, the expression from which Hugin computes the numbers, is evaluated if there are
-//!   no numbers. If it is then not supported, the file is refused: see `model/mod.rs`. A node with
-//!   neither numbers nor an expression gets a uniform distribution, as in Hugin, with a warning.
+//!   no numbers. If it must be evaluated but is not supported, the file is refused: see
+//!   `model/mod.rs`. A node with neither numbers nor an expression gets a uniform distribution, as
+//!   in Hugin, with a warning.
 //! * Decision nodes become chance nodes with uniform distributions. Utility and function nodes are
 //!   left out, because Hugin computes them from the posteriors. Continuous nodes are refused.
 //! * A state without a label is called by the value or interval that `state_values` gives it, else
@@ -64,6 +65,7 @@ pub(super) static LANGUAGE: Language = Language {
 /// identifier of the language.
 const NAME: &str = "cliquescope_name";
 
+/// The characters that are tokens of their own, and the comments.
 static DIALECT: Dialect = Dialect::new(b"{}()=;,:|").with_percent_comments();
 
 /// Reads a network.

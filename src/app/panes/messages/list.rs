@@ -28,17 +28,23 @@ impl Default for Query {
 /// A column that messages can be sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SortBy {
+    /// The number of the message in the plan.
     Order,
     Phase,
     From,
     To,
     Separator,
+    /// Entries of both cliques; see [`MessageRow::touched`].
     Touched,
+    /// See [`MessageRow::processed`].
     Processed,
     Start,
     Duration,
+    /// Time per entry touched.
     PerTouched,
+    /// Time per entry processed.
     PerProcessed,
+    /// Share of the total duration of all messages.
     Share,
 }
 

@@ -3,7 +3,7 @@
 use crate::app::widgets::naming;
 use crate::propagation::{CompiledNetwork, MessageId, Phase, Stage};
 
-/// Work that belongs to no message of the worker that does it.
+/// Work of a worker other than computing its own messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Everything before the first stage.
@@ -18,9 +18,9 @@ pub enum Work {
     /// Time between the last message toward the root and the first one away from it, where the
     /// engine did not record what it did there.
     AtRoot,
-    /// A part of the product at the root, which another thread began.
+    /// A part of the product at the root. Another thread began the product.
     HelpRoot,
-    /// A part of this message, which another thread began.
+    /// A part of this message. Another thread began the message.
     Help(MessageId),
     /// Launches of kernels, and copies to and from the GPU.
     Launch,
@@ -177,7 +177,7 @@ impl Slice {
     }
 }
 
-/// A track of messages with these starts and ends, in turn toward the root and away from it.
+/// A track of messages with these starts and ends, alternately toward the root and away from it.
 #[cfg(test)]
 pub(super) fn track_of_messages(spans: &[(f64, f64)]) -> Vec<Slice> {
     let slice = |(index, &(start, end)): (usize, &(f64, f64))| Slice {

@@ -1,4 +1,4 @@
-//! Makes the tables of a tree, on several threads if they are large together.
+//! Makes the tables of a tree, on several threads if the tables have many entries together.
 
 use crate::engine::bounds::Bounds;
 use crate::engine::cpu::context::{MIN_PARALLEL_ENTRIES, TableInputs};
@@ -74,9 +74,8 @@ fn table_bounds<T: Entry>(inputs: TableInputs<'_>, factors: &[FactorId], exponen
     let smallest = |factor: &FactorId| inputs.smallest.get(factor.index()).copied().unwrap_or(0);
     let product: i32 = factors.iter().map(smallest).sum();
     let min = product - exponent;
-    // A table is multiplied in double precision without rescaling as long as its largest entry is
-    // not below two to the power of minus MAX_NEGATIVE_EXPONENT. An entry may underflow before it
-    // is scaled.
+    // The product is computed in double precision. Afterwards it is scaled up by at most two to the
+    // power of MAX_NEGATIVE_EXPONENT, and with it the error of an entry that has underflowed.
     let scale = (-exponent).clamp(0, MAX_NEGATIVE_EXPONENT as i32);
     let in_double = (product < f64::LIMITS.normal || min < f64::LIMITS.normal)
         .then_some(f64::LIMITS.smallest + scale + MAX_EXPONENT);

@@ -1,4 +1,4 @@
-//! The tree of cliques as this engine uses it, without any probabilities.
+//! The tree of cliques as engine `cpu` uses it, without any probabilities.
 //!
 //! A propagation multiplies every clique's table with messages, and sums the products onto the
 //! tables of separators (*sum-product*). This folder determines which entries are multiplied with

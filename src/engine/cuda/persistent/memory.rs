@@ -1,4 +1,5 @@
-//! The memory that this form takes, forecast before the records are known, and counted afterwards.
+//! The memory of engine `gpu` with tables, forecast before the records are known, and counted
+//! afterwards.
 
 use super::gpu::PIECE_WORDS;
 use super::operations::{Operation, Operations};
@@ -120,7 +121,7 @@ fn parts_bytes(operations: &Operations, operation: &Operation) -> u64 {
         let row_variables = operation.rows.variables().iter().zip(operation.rows.cardinalities());
         let shared = row_variables.filter(|(variable, _)| contains(**variable));
         let parts: u64 = shared.map(|(_, &states)| states as u64).product();
-        // For each part two masks of its products, and numbers that are reused.
+        // For each part, two masks of its products, and 16 bytes for other numbers.
         (2 * 8 * words + 16) * parts
     };
     let messages = operation.factors.iter().map(|(_, scope)| bytes(&|v| scope.contains(v)));

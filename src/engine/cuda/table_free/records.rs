@@ -2,16 +2,19 @@
 
 use bytemuck::{Pod, Zeroable};
 
-/// Number of threads of a block.
+/// Number of threads of a block. Affects only speed (and last bits of results).
 pub const THREADS: u32 = 256;
 
-/// Maximum number of rows that a thread computes.
+/// Maximum number of rows that a thread computes. Their sums are in shared memory. Affects only
+/// speed.
 pub const ROWS_PER_THREAD: usize = 8;
 
-/// Maximum number of inputs of a contraction.
+/// Maximum number of inputs of a contraction, whose positions are in shared memory. A network that
+/// needs more has no [`Plan`](super::plan::Plan).
 pub const MAX_INPUTS: usize = 64;
 
-/// Maximum number of run offsets of all inputs of a contraction together.
+/// Maximum number of run offsets of all inputs of a contraction together, which are in shared
+/// memory. Inner runs are so short that this suffices.
 pub const MAX_RUN_OFFSETS: usize = 4096;
 
 /// A contraction. `kernels/table_free.cu` describes the lists that it refers to.

@@ -203,7 +203,7 @@ impl WorkItemBuilder<'_> {
     }
 
     /// For each factor of pair `n`, the address in the staging buffer of the part that row number
-    /// `row` of `item` reads.
+    /// `row` of `item` reads. Addresses are in bytes; the buffer's first word is the constant 1.
     fn row_address(&self, item: &DenseItem<'_>, n: usize, row: usize) -> u32 {
         self.pair_word(n, |f| {
             let part = item.row_parts[f][row] as usize;
