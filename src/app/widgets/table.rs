@@ -12,6 +12,8 @@ use egui_extras::TableRow;
 pub const ROW_HEIGHT: f32 = 20.0;
 /// Width in points of an empty last column, which keeps the scroll bar away from the numbers.
 pub const MARGIN: f32 = 8.0;
+/// Number of rows that Page Up and Page Down move the focus by.
+const PAGE_ROWS: isize = 10;
 
 /// The column that a table is sorted by, and the direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -260,8 +262,8 @@ fn key_target(row: &Response, index: usize, count: usize) -> Option<usize> {
     let steps: [(Key, isize); 6] = [
         (Key::ArrowDown, 1),
         (Key::ArrowUp, -1),
-        (Key::PageDown, 10),
-        (Key::PageUp, -10),
+        (Key::PageDown, PAGE_ROWS),
+        (Key::PageUp, -PAGE_ROWS),
         (Key::Home, isize::MIN),
         (Key::End, isize::MAX),
     ];

@@ -2,8 +2,7 @@
 //!
 //! An observed variable fixes one index of every table over it, and no longer connects its
 //! neighbours. Without the observed variables, the moral graph often has more components or smaller
-//! cliques, so it is triangulated again. With a fifth of the variables observed, tables often
-//! shrink to a hundredth.
+//! cliques, so it is triangulated again. The new tables are often much smaller.
 
 use std::slice;
 

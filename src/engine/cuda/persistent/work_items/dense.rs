@@ -18,6 +18,13 @@ use crate::network::VariableId;
 /// only speed.
 pub(super) const MIN_PARALLEL_ITEMS: usize = 8;
 
+/// Overhead of a work item in estimates of cost, as a number of words that take as long to read. If
+/// it is wrong, only speed changes.
+const ITEM_OVERHEAD: usize = 280;
+
+/// As [`ITEM_OVERHEAD`], for each record of a work item.
+const RECORD_OVERHEAD: usize = 120;
+
 /// Which rows form each dense work item of an operation.
 struct DensePlan<'a> {
     /// All computed rows, item after item.
@@ -142,9 +149,10 @@ impl WorkItemBuilder<'_> {
                 if is_too_large {
                     break;
                 }
-                // The number of words staged per entry, with the overhead of a work item counted as
-                // 400 words.
-                let price = (staged + 400) as f64 / (rows * width) as f64;
+                // The number of words staged per entry, with the overhead of a work item of one
+                // record.
+                let words = staged + ITEM_OVERHEAD + RECORD_OVERHEAD;
+                let price = words as f64 / (rows * width) as f64;
                 if price < lowest {
                     (best, lowest) = (Some((tile_a, tile_b)), price);
                 }
@@ -280,7 +288,9 @@ impl DensePlan<'_> {
     /// The estimated cost of the work items, as a multiple of the time to read one word: the
     /// message words that are read, and an overhead for each work item and each record.
     fn cost(&self) -> usize {
-        let cost = |item: &PlannedItem| item.message_words + 280 + 120 * item.records.len();
+        let cost = |item: &PlannedItem| {
+            item.message_words + ITEM_OVERHEAD + RECORD_OVERHEAD * item.records.len()
+        };
         self.items.iter().map(cost).sum()
     }
 }
