@@ -16,6 +16,21 @@ use crate::app::widgets::graph_view::node::NodeStyle;
 use crate::graph::{CliqueId, SeparatorId};
 use crate::propagation::{CompiledNetwork, Message, Phase};
 
+/// Share of the background in the colour of a dimmed clique.
+const DIMMED_CLIQUE: f32 = 0.72;
+
+/// Share of the background in the colour of a dimmed separator.
+const DIMMED_SEPARATOR: f32 = 0.6;
+
+/// Width of the line of the smallest separator, in points.
+const MIN_LINE_WIDTH: f32 = 1.2;
+
+/// Width of the line of the largest separator, in points.
+const MAX_LINE_WIDTH: f32 = 5.5;
+
+/// If all separators have the same size, their lines have this share of the range of widths.
+const SHARE_OF_ONE_SIZE: f32 = 0.2;
+
 /// Everything that the styles depend on, except the tree and the theme.
 #[derive(Clone, PartialEq)]
 pub struct TreeKey {
@@ -132,7 +147,7 @@ impl<'a> TreeStyle<'a> {
         let ink = ink_on(fill);
         let faded = self.dims && !self.is_emphasised(id) && !self.key.hover.clique(id);
         let fade = |colour: Color32| {
-            if faded { colour.lerp_to_gamma(self.background, 0.72) } else { colour }
+            if faded { colour.lerp_to_gamma(self.background, DIMMED_CLIQUE) } else { colour }
         };
         let is_item = |highlight: &Highlight| highlight.item() == Some(&Item::Clique(id));
         let outline = if is_item(&self.key.selection) {
@@ -160,8 +175,12 @@ impl<'a> TreeStyle<'a> {
         let separator = &self.compiled.tree()[id];
         let (selection, hover) = (&self.key.selection, &self.key.hover);
         let is_one_size = self.widths.low() >= self.widths.high();
-        let share = if is_one_size { 0.2 } else { self.widths.share(separator.entries as f64) };
-        let width = 1.2 + 4.3 * share;
+        let share = if is_one_size {
+            SHARE_OF_ONE_SIZE
+        } else {
+            self.widths.share(separator.entries as f64)
+        };
+        let width = MIN_LINE_WIDTH + (MAX_LINE_WIDTH - MIN_LINE_WIDTH) * share;
         let selected = selection.separator(id) && self.key.matches.is_none();
         let mut style = EdgeStyle {
             width,
@@ -174,7 +193,7 @@ impl<'a> TreeStyle<'a> {
             on_top: false,
         };
         if self.dims && !selected {
-            style.colour = style.colour.lerp_to_gamma(self.background, 0.6);
+            style.colour = style.colour.lerp_to_gamma(self.background, DIMMED_SEPARATOR);
             style.label = None;
         }
         if selected {

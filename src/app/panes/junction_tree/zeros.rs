@@ -70,8 +70,10 @@ fn share_of_zeros(
     let is_needed =
         |variable: &&VariableId| factors.iter().any(|factor| factor.scope().contains(variable));
     let scope: Vec<VariableId> = clique.variables.iter().filter(is_needed).copied().collect();
-    let cards: Vec<usize> = scope.iter().map(|&variable| network[variable].cardinality()).collect();
-    let entries = cards.iter().try_fold(1_usize, |product, &card| product.checked_mul(card));
+    let cardinalities: Vec<usize> =
+        scope.iter().map(|&variable| network[variable].cardinality()).collect();
+    let entries =
+        cardinalities.iter().try_fold(1_usize, |product, &states| product.checked_mul(states));
     let Some(entries) = entries.filter(|&entries| entries <= MAX_ENTRIES) else { return (None, 1) };
     let strides: Vec<Vec<usize>> = factors
         .iter()
@@ -95,10 +97,10 @@ fn share_of_zeros(
         // The next state combination; the last variable changes fastest.
         for place in (0..scope.len()).rev() {
             states[place] += 1;
-            let wraps = states[place] == cards[place];
+            let wraps = states[place] == cardinalities[place];
             for (index, strides) in indices.iter_mut().zip(&strides) {
                 *index += strides[place];
-                *index -= if wraps { strides[place] * cards[place] } else { 0 };
+                *index -= if wraps { strides[place] * cardinalities[place] } else { 0 };
             }
             if !wraps {
                 break;

@@ -106,11 +106,19 @@ pub struct Plan {
     /// The numbers of all tables that have sources, each after its sources.
     pub computed: Vec<u32>,
     /// For each variable that is read: its readings, state after state, with equally many for each
-    /// state; and the number of the table that is read.
-    pub posteriors: Vec<(VariableId, Range<usize>, u32)>,
-    /// The readings of P(e), the sum of the product at the root, and the number of the table that
-    /// is read.
-    pub total: (Range<usize>, u32),
+    /// state.
+    pub posteriors: Vec<(VariableId, TableReadings)>,
+    /// The readings of P(e), which is the sum of the product at the root.
+    pub total: TableReadings,
+}
+
+/// Readings of one table.
+#[derive(Clone, Debug, Default)]
+pub struct TableReadings {
+    /// The indices of the readings in [`Plan::readings`].
+    pub readings: Range<usize>,
+    /// The number of the table.
+    pub table: u32,
 }
 
 impl Plan {

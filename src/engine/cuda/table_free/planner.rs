@@ -4,7 +4,7 @@ mod launches;
 
 use std::collections::HashMap;
 
-use super::plan::{CliqueLaunches, Launch, OperandTable, Plan, Sources, Table};
+use super::plan::{CliqueLaunches, Launch, OperandTable, Plan, Sources, Table, TableReadings};
 use super::records::THREADS;
 use crate::lowering::{AxisSet, Group, LoweredClique, Operand, PlannedStep, Program, widened};
 use crate::network::VariableId;
@@ -176,8 +176,8 @@ impl Planner<'_> {
             } else if let Some(&variable) = private.get(member - beliefs.len()) {
                 self.read(clique, sum, variable);
             } else {
-                let everything = self.readings(sum.table, sum.table.entries, 1);
-                self.plan.total = (everything, sum.table.number);
+                let readings = self.readings(sum.table, sum.table.entries, 1);
+                self.plan.total = TableReadings { readings, table: sum.table.number };
             }
         }
         Some(())

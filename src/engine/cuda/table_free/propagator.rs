@@ -4,7 +4,7 @@ use std::f64::consts::LN_2;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::plan::{OperandTable, Plan};
+use super::plan::{OperandTable, Plan, TableReadings};
 use super::scale::{MAX_ERROR, Range, Scale, scales};
 use super::{Executor, Prepared, TOO_MANY_TABLES};
 use crate::engine::factors::restricted;
@@ -115,12 +115,12 @@ impl<E: Executor> TableFreePropagator<E> {
         let network = self.compiled.network();
         let operands = self.entered.as_ref().map_or(&[][..], |(_, operands)| &**operands);
         let scales = scales(plan, operands, &ranges);
-        let mut read = plan.posteriors.iter().map(|(_, _, table)| *table).chain([plan.total.1]);
-        if read.any(|table| scales[table as usize].error > MAX_ERROR) {
+        let mut read = plan.posteriors.iter().map(|(_, read)| read).chain([&plan.total]);
+        if read.any(|read| scales[read.table as usize].error > MAX_ERROR) {
             return Err(RunError::OutOfRange);
         }
-        let (total, table) = &plan.total;
-        let total: f64 = sums[total.clone()].iter().sum();
+        let TableReadings { readings, table } = &plan.total;
+        let total: f64 = sums[readings.clone()].iter().sum();
         if total <= 0.0 {
             return Err(RunError::Impossible);
         }
@@ -128,8 +128,8 @@ impl<E: Executor> TableFreePropagator<E> {
         let ln_total = total.ln() + scales[*table as usize].exponent as f64 * LN_2;
         let ln_p_evidence = if is_certain { 0.0 } else { ln_total };
         let mut read = vec![None; network.variables().len()];
-        for (variable, readings, _) in &plan.posteriors {
-            read[variable.index()] = Some(readings.clone());
+        for (variable, of_table) in &plan.posteriors {
+            read[variable.index()] = Some(of_table.readings.clone());
         }
         Ok(Posteriors::new(network, ln_p_evidence, |variable: VariableId, states| {
             if let Some(state) = evidence.observed(variable) {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Input, Planner};
-use crate::engine::cuda::table_free::plan::{Launch, Sources, Table};
+use crate::engine::cuda::table_free::plan::{Launch, Sources, Table, TableReadings};
 use crate::engine::cuda::table_free::records::{
     Contraction as Record, MAX_INPUTS, MAX_RUN_OFFSETS, ROWS_PER_THREAD, Reading, THREADS,
 };
@@ -140,7 +140,8 @@ impl Planner<'_> {
         let axis = axis.expect("the variable is read from its clique");
         let stride = table.axes.stride(axis, &clique.states) as u64;
         let readings = self.readings(table.table, stride, clique.states[axis]);
-        self.plan.posteriors.push((variable, readings, table.table.number));
+        let readings = TableReadings { readings, table: table.table.number };
+        self.plan.posteriors.push((variable, readings));
     }
 
     /// Plans the sums of the entries of `table` for each of the `states` of a variable whose
