@@ -178,16 +178,16 @@ pub fn precision(engine: &dyn Engine, requested: Option<Precision>) -> Precision
 /// machine runs in parallel make nothing faster, but are useful for tests.
 const MAX_THREADS: usize = 64;
 
-/// The requested number of threads, or as many as the machine runs in parallel. A number above both
-/// that and [`MAX_THREADS`] is reduced, with a warning.
+/// The requested number of threads, or as many as the machine runs in parallel. Reduces, with a
+/// warning, a number above both [`MAX_THREADS`] and what the machine runs in parallel.
 pub fn threads(requested: Option<u16>) -> usize {
     let available = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let requested = requested.map_or(available, usize::from);
     let limit = available.max(MAX_THREADS);
     if requested > limit {
         output::note(&format!(
-            "warning: --threads {requested} is reduced to {limit}; this machine runs {available} in \
-             parallel"
+            "warning: --threads {requested} is reduced to {limit}; this machine runs {available} \
+             in parallel"
         ));
     }
     requested.min(limit)

@@ -22,7 +22,7 @@ const MIN_HEIGHT: f32 = 104.0;
 const BUTTONS_WIDTH: f32 = 196.0;
 /// Maximum width of the text in points. In wider lines the eye loses its place.
 const MAX_TEXT_WIDTH: f32 = 760.0;
-/// Maximum share of the width left of the buttons that the compared numbers take.
+/// Share of the width left of the buttons that the compared numbers take.
 const COMPARISON_SHARE: f32 = 0.36;
 /// Distance of the frame's outer edge from its target in points: at most half of the space between
 /// widgets, so that the frame does not lie over a neighbour of the target.

@@ -40,7 +40,7 @@ pub struct Block {
     pub evidence: Vec<Evidence>,
     /// Warnings of the reader, for the user.
     pub warnings: Vec<String>,
-    /// Why no more cases can be read, if that is so.
+    /// Why no more cases can be read; `None` if reading did not fail.
     pub failure: Option<String>,
     /// Whether this is the last block.
     pub is_last: bool,

@@ -210,9 +210,10 @@ fn definition(
     }
 }
 
-/// A table of probabilities with this many `rows`. `#2` gives a whole row. A mark for an undefined
-/// entry gives one entry, or a whole row if the table would otherwise have a wrong length.
-/// `expanded` is the number of entries of the file so far in rows that are given by a single word.
+/// A table of probabilities with this many `rows`. `#2` gives a whole row: one for state 2 and zero
+/// for all others. A mark for an undefined entry gives one entry, or a whole row if the table would
+/// otherwise have a wrong length. `expanded` counts the entries of all rows of the file so far that
+/// are given by a single word.
 fn probabilities(
     source: SourceText<'_>,
     node: &Node<'_>,

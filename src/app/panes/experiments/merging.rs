@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use eframe::egui::{Grid, Slider, Ui};
 
-use crate::app::state::command::Commands;
 use crate::app::state::model::Model;
 use crate::experiment::{MergeRule, merged};
 use crate::numbers;
@@ -35,7 +34,7 @@ struct MergedTree {
 
 impl Merging {
     /// Draws the slider and the sizes before and after.
-    pub fn show(&mut self, ui: &mut Ui, model: &Model, _: &mut Commands) {
+    pub fn show(&mut self, ui: &mut Ui, model: &Model) {
         let Some(compiled) = model.compiled() else {
             ui.weak("Open a network to see what merging does to its junction tree.");
             return;
@@ -51,7 +50,11 @@ impl Merging {
             ui.add(slider);
         });
         ui.horizontal(|ui| {
-            ui.radio_value(&mut self.all, false, "only where equation 6 predicts a gain");
+            ui.radio_value(
+                &mut self.all,
+                false,
+                "only where equation 6 of the paper predicts a gain",
+            );
             ui.radio_value(&mut self.all, true, "as many as the size limits allow");
         });
         let rule = if self.all { MergeRule::All } else { MergeRule::Paying };
@@ -121,11 +124,11 @@ mod tests {
     #[test]
     fn the_size_of_the_tree_merged_up_to_the_threshold_is_shown() {
         let mut merging = Merging { all: true, ..Merging::default() };
-        let mut harness = drive("alarm", move |ui, model, commands| {
+        let mut harness = drive("alarm", move |ui, model, _| {
             if merging.power == 0 && ui.button("merge").clicked() {
                 merging.power = 4;
             }
-            merging.show(ui, model, commands);
+            merging.show(ui, model);
         });
         harness.run();
         let cliques = harness.state().tree().cliques().len();

@@ -35,6 +35,7 @@ impl ExperimentsPane {
     /// Draws the pane.
     pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
         let all = experiment::all();
+        // Wide enough for the titles; most of the pane is left to the chosen experiment.
         let width = (0.28 * ui.available_width()).clamp(150.0, 260.0);
         Panel::left("experiments").default_size(width).min_size(120.0).show(ui, |ui| {
             ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
@@ -108,7 +109,7 @@ impl ExperimentsPane {
         });
         if chosen.parameters.contains(&Parameter::Threshold) {
             ui.separator();
-            self.merging.show(ui, model, commands);
+            self.merging.show(ui, model);
         }
     }
 }

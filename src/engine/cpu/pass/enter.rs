@@ -68,7 +68,7 @@ impl State {
         }
     }
 
-    /// Adds the tables into which an observation must be entered to `observations`. Skips tables
+    /// Adds to `observations` the tables into which an observation must be entered. Skips tables
     /// with unchanged findings.
     fn observe(&mut self, tree: &Tree, change: &Change, variable: VariableId, state: usize) {
         let place = &tree.places[variable.index()];

@@ -1,7 +1,8 @@
 //! The records that the kernels read, as `kernels/paper/*.cu` declare them; a test compares both.
 //!
 //! A slot is an index into the buffers `largest` and `exponents`. These hold the scale of a table:
-//! the bits of its largest entry, and the exponent of its power of two.
+//! the bits of its largest entry, and the exponent of the power of two by which it must be
+//! multiplied.
 
 use bytemuck::{Pod, Zeroable};
 
