@@ -71,7 +71,8 @@ impl MappingTables {
     }
 }
 
-/// The clique index of the states whose combined index over `digits` is `index`.
+/// What the states whose combined index over `digits` is `index` add to the index of an entry of
+/// the clique.
 fn clique_entry(digits: &[Digit], mut index: usize) -> usize {
     let mut entry = 0;
     for digit in digits.iter().rev() {

@@ -30,7 +30,7 @@ pub(super) fn panic_if_wanted(step: Step, request: &Request) {
 }
 
 #[test]
-fn a_panic_at_any_step_becomes_an_update_and_the_worker_continues() {
+fn a_panic_in_a_step_becomes_an_update_and_the_worker_continues() {
     use super::update::{Failure, Update};
     use crate::network::Evidence;
     use crate::propagation::CompileOptions;

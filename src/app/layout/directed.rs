@@ -58,7 +58,7 @@ pub fn draw(sizes: &[Vec2], arcs: &[(usize, usize)], aspect: f32) -> DirectedDra
 /// apart to fill the pane.
 fn in_layers(sizes: &[Vec2], arcs: &[(usize, usize)], aspect: f32) -> DirectedDrawing {
     let down = layered::draw(sizes, arcs, aspect);
-    // From left to right is from top to bottom with both axes exchanged.
+    // Layers from left to right are drawn as layers from top to bottom, with both axes exchanged.
     let exchanged: Vec<Vec2> = sizes.iter().map(|size| size.yx()).collect();
     let down_scale = fit_scale(down.bounds.size(), aspect);
     let down_aspect = down.bounds.width() / down.bounds.height();
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_graph_is_drawn_from_left_to_right_and_fills_a_wide_pane() {
+    fn a_deep_graph_is_drawn_from_left_to_right_in_a_wide_pane() {
         let (sizes, arcs) = (vec![vec2(60.0, 50.0); 16], ladder(8));
         let drawing = draw(&sizes, &arcs, 1.5);
         for (line, &(tail, head)) in drawing.arc_lines.iter().zip(&arcs) {
@@ -161,7 +161,7 @@ mod tests {
             assert!(from.x + 60.0 <= to.x, "{from:?} {to:?}");
             assert_eq!((line[0], line[line.len() - 1].y), (from + vec2(30.0, 0.0), to.y));
         }
-        // In a high pane there is no reason for it.
+        // In a high pane, the graph is drawn from top to bottom.
         let high = draw(&sizes, &arcs, 0.5);
         assert!(arcs.iter().all(|&(tail, head)| high.centres[tail].y < high.centres[head].y));
     }

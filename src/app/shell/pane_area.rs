@@ -37,9 +37,9 @@ fn maximised(ui: &mut Ui, pane: Pane, panes: &mut Panes, model: &Model, commands
     // The bar is allocated before the button. Otherwise it would cover the button and take its
     // clicks.
     let (rect, bar) = ui.allocate_exact_size(size, Sense::click());
-    // Also behind the gap between the bar and the pane.
-    let ground = rect.expand2(vec2(0.0, ui.spacing().item_spacing.y));
-    ui.painter().rect_filled(ground, 0, ui.visuals().panel_fill);
+    // The background also fills the gap between the bar and the pane.
+    let background = rect.expand2(vec2(0.0, ui.spacing().item_spacing.y));
+    ui.painter().rect_filled(background, 0, ui.visuals().panel_fill);
     if bar.double_clicked() {
         commands.push(ViewCommand::Restore);
     }

@@ -1,7 +1,7 @@
 //! The value of a variable in an evidence file, as text.
 //!
 //! A value is the label of a state, `#` and the index of a state counted from zero, a mark for "not
-//! observed", or uncertain. There are these uncertain values: Hugin's `(0.3 0.7)`, one weight per
+//! observed", or an uncertain value. The uncertain values are Hugin's `(0.3 0.7)`, one weight per
 //! state; Netica's likelihood `{yes 0.3, no 0.7}`, set of possible states `{low, medium}`, set of
 //! impossible states `~{high}`, and range `[low, medium]`.
 
@@ -11,7 +11,7 @@ use crate::network::{Evidence, EvidenceError, Finding, Network, Variable, Variab
 /// means "not observed".
 const MISSING: [&str; 4] = ["*", "?", "NA", "N/A"];
 
-/// Enters the value `text` of `variable` into `evidence`. With `bare_index`, a number that is not a
+/// Enters the value `text` of variable `id` into `evidence`. With `bare_index`, a number that is not a
 /// label is the index of a state.
 ///
 /// # Errors
@@ -19,27 +19,27 @@ const MISSING: [&str; 4] = ["*", "?", "NA", "N/A"];
 pub(super) fn enter(
     evidence: &mut Evidence,
     network: &Network,
-    variable: VariableId,
+    id: VariableId,
     text: &str,
     bare_index: bool,
 ) -> Result<(), String> {
-    let known = &network[variable];
+    let variable = &network[id];
     if text.is_empty() {
         return Ok(());
     }
-    if let Some(state) = state(known, text) {
-        evidence.observe(network, variable, state);
+    if let Some(state) = state(variable, text) {
+        evidence.observe(network, id, state);
         return Ok(());
     }
     if MISSING.contains(&text) {
         return Ok(());
     }
-    if let Some(state) = index(known, text.trim(), bare_index)? {
-        evidence.observe(network, variable, state);
+    if let Some(state) = index(variable, text.trim(), bare_index)? {
+        evidence.observe(network, id, state);
         return Ok(());
     }
-    let weights = weights(known, text.trim())?.ok_or_else(|| unknown_state(known, text))?;
-    evidence.set_likelihood(network, variable, weights).map_err(|error| error.to_string())
+    let weights = weights(variable, text.trim())?.ok_or_else(|| unknown_state(variable, text))?;
+    evidence.set_likelihood(network, id, weights).map_err(|error| error.to_string())
 }
 
 /// The state labelled `text`, or the only one whose label is the same number.

@@ -41,7 +41,7 @@ struct Gaps {
     levels: f32,
     /// Between the subtrees of siblings.
     siblings: f32,
-    /// Between rows where a line to several vertices runs.
+    /// Above each row of children, where the line to these children runs.
     lines: f32,
 }
 
@@ -59,7 +59,7 @@ impl Gaps {
 }
 
 /// How well a drawing of `size` uses the pane: the zoom at which it fits, or half of that if the
-/// drawing is a column. All drawings in which text is easy to read count alike.
+/// drawing is a column. A zoom above [`READABLE_ZOOM`] counts as that zoom.
 fn score(size: Vec2) -> f32 {
     let factor = if size.x < MIN_ASPECT * size.y { 0.5 } else { 1.0 };
     factor * (PANE_HEIGHT * fit_scale(size, ASPECT)).min(READABLE_ZOOM)

@@ -20,6 +20,10 @@ const LETTER_WIDTH: f32 = 7.5;
 /// Space at both sides of the text in a column, together, in points.
 const COLUMN_MARGIN: f32 = 10.0;
 
+/// Minimum and maximum width of a column, in points. The maximum has room for about 17 letters;
+/// longer names are cut off.
+const COLUMN_WIDTHS: [f32; 2] = [58.0, 140.0];
+
 /// Draws the CPT of variable `id`.
 pub(super) fn show(ui: &mut Ui, network: &Network, id: VariableId) {
     let (variable, cpt) = (&network[id], network.cpt(id));
@@ -43,7 +47,8 @@ fn table(ui: &mut Ui, network: &Network, id: VariableId, rows: usize) {
     // The width in points of a column with these texts.
     let width = |texts: &mut dyn Iterator<Item = &str>| {
         let longest = texts.map(|text| text.chars().count()).max().unwrap_or(0);
-        (longest as f32 * LETTER_WIDTH + COLUMN_MARGIN).clamp(58.0, 140.0)
+        let [min, max] = COLUMN_WIDTHS;
+        (longest as f32 * LETTER_WIDTH + COLUMN_MARGIN).clamp(min, max)
     };
     let height = (rows as f32).min(MAX_VISIBLE_ROWS) * (ROW_HEIGHT + ui.spacing().item_spacing.y);
     ScrollArea::horizontal().id_salt(("cpt", id)).show(ui, |ui| {

@@ -6,8 +6,8 @@ use eframe::egui::{Color32, FontFamily, FontId, Galley, Painter, Rect, Vec2};
 
 use super::Math;
 
-// All lengths are in multiples of the font size, unless they say otherwise. They follow the usual
-// proportions of printed mathematics; a wrong value makes an equation ugly, not wrong.
+// All lengths are in multiples of the font size, unless a comment says otherwise. They follow the
+// usual proportions of printed mathematics; a wrong value makes an equation ugly, not wrong.
 
 /// Height of letters above the baseline, and depth of letters below it.
 const LETTER: [f32; 2] = [0.78, 0.24];
@@ -30,6 +30,8 @@ const AFTER_SIGN: f32 = 0.2;
 const BELOW_SIGN: f32 = 11.0;
 /// Indentation of all lines but the first.
 const INDENT: f32 = 1.2;
+/// Thickness of the line of a fraction. It is drawn at least one point thick.
+const RULE: f32 = 1.0 / 14.0;
 
 /// Lays out equations.
 pub(super) struct Typesetter<'p> {
@@ -170,7 +172,7 @@ impl Typesetter<'_> {
         let width = above.width.max(below.width) + 2.0 * gap;
         let centred = |part: &Block| (width - part.width) / 2.0;
         let mut block = Block { width, ..Block::default() };
-        let thickness = (self.size / 14.0).max(1.0);
+        let thickness = (RULE * self.size).max(1.0);
         let line =
             Rect::from_min_size([0.0, -axis - thickness / 2.0].into(), [width, thickness].into());
         block.rules.push(line);
@@ -192,7 +194,7 @@ impl Typesetter<'_> {
         Block { texts: vec![(at, galley)], rules: Vec::new(), width, ascent, descent }
     }
 
-    /// The proportional font, or the monospaced font if only that one has all of `text`.
+    /// The proportional font if it has all characters of `text`, otherwise the monospaced font.
     pub fn font(&self, text: &str, size: f32) -> FontId {
         let proportional = FontId::new(size, FontFamily::Proportional);
         let has_all = self.painter.fonts_mut(|fonts| fonts.has_glyphs(&proportional, text));
@@ -205,7 +207,7 @@ mod tests {
     use super::super::{parse, typesetter};
     use super::*;
 
-    /// What `check` says about the layout of `equation` in one line.
+    /// What `check` returns for the layout of `equation` in one line and the font size.
     fn laid_out<T>(equation: &str, check: impl Fn(&Block, f32) -> T) -> T {
         let math = parse(equation).unwrap();
         let result = std::cell::RefCell::new(None);
@@ -218,7 +220,7 @@ mod tests {
         result.into_inner().expect("a frame")
     }
 
-    /// The left edge, the baseline and the height of each text.
+    /// Each text with its left edge, its baseline and its height.
     fn places(block: &Block) -> Vec<(String, f32, f32, f32)> {
         let place = |(at, galley): &(Vec2, Arc<Galley>)| {
             let row = &galley.rows[0];
@@ -250,7 +252,10 @@ mod tests {
         let long_sum = format!("sum_({})", names.join(", "));
         let (width, height, size) =
             laid_out(&long_sum, |block, size| (block.width, block.descent, size));
-        assert!(width < (BELOW_SIGN + 1.0) * size && height > 5.0 * size, "a long list is broken");
+        assert!(
+            width < (BELOW_SIGN + 1.0) * size && height > 5.0 * size,
+            "a long list gets several lines"
+        );
     }
 
     #[test]

@@ -38,7 +38,8 @@ pub struct Pass<'a, T> {
     messages: Vec<Vec<T>>,
     /// By clique: the bounds of its message.
     bounds: Vec<Bounds>,
-    /// By clique: the level to which entries of its message to the parent were raised.
+    /// By clique: the level to which entries of its message to the parent were raised, as the
+    /// exponent of a power of two; `None` if no entry was.
     raised: Vec<Option<i32>>,
     /// By clique: the exponent of the power of two that its message to the parent must be
     /// multiplied by.

@@ -81,7 +81,7 @@ fn message_details_count_as_memory_and_undo_uses_the_rest() {
     let tables = Sequential.forecast(&compiled, Precision::F64).bytes;
     let needed = tables + detail_bytes(&compiled);
     // The largest message of Asia goes between two cliques of eight entries over a separator of
-    // four entries.
+    // four entries. Two message details are counted, with eight bytes per entry.
     assert_eq!(detail_bytes(&compiled), 2 * 8 * (8 + 8 + 2 * 4));
     let stepper_within =
         |bytes| Stepper::new(&compiled, evidence.clone(), MemoryLimit::from_bytes(bytes));

@@ -50,7 +50,7 @@ pub(super) struct RowEntries {
     /// The entries, in ascending order.
     pub(super) entries: Vec<u32>,
     /// For each factor and each of `entries`, the position of the entry's offset in `offsets`.
-    pub(super) numbers: Vec<Vec<u32>>,
+    pub(super) positions: Vec<Vec<u32>>,
     /// For each factor the distinct offsets at which `entries` read the factor, in ascending order.
     pub(super) offsets: Vec<Vec<u32>>,
 }
@@ -88,9 +88,10 @@ impl WorkItemBuilder<'_> {
     fn dense_row_fits(&self, entries: &RowEntries) -> bool {
         let staged: usize =
             entries.offsets.iter().map(|distinct| distinct.len().next_multiple_of(32)).sum();
-        let lanes_and_steps = entries.entries.len().next_power_of_two().max(32);
-        let products = lanes_and_steps * (self.table_words() + self.pairs());
-        let words = products + staged + SINGLE_ROW_WORDS;
+        // Including the padding of the row.
+        let products = entries.entries.len().next_power_of_two().max(32);
+        let product_words = products * (self.table_words() + self.pairs());
+        let words = product_words + staged + SINGLE_ROW_WORDS;
         staged <= STAGING && words <= MAX_RECORD
     }
 
@@ -122,14 +123,14 @@ impl WorkItemBuilder<'_> {
         for (n, &word) in used.iter().enumerate() {
             for_each_bit(word, |bit| entries.push((64 * n + bit) as u32));
         }
-        let (mut numbers, mut offsets) = (Vec::new(), Vec::new());
+        let (mut positions, mut offsets) = (Vec::new(), Vec::new());
         for factor in self.factors {
-            let (distinct, number) =
+            let (distinct, of_entries) =
                 distinct(entries.iter().map(|&entry| factor.entries[entry as usize]));
-            numbers.push(number);
+            positions.push(of_entries);
             offsets.push(distinct);
         }
-        RowEntries { entries, numbers, offsets }
+        RowEntries { entries, positions, offsets }
     }
 
     /// The target numbers of entries of a work item and of a record, if the operation has `entries`

@@ -225,7 +225,7 @@ impl WorkItemBuilder<'_> {
         for i in 0..form.width {
             for n in 0..form.pairs {
                 let address =
-                    |f: usize| (4 * entries.numbers[f][i] as usize * item.strides[f].1) as u32;
+                    |f: usize| (4 * entries.positions[f][i] as usize * item.strides[f].1) as u32;
                 list[i * form.pairs + n] = self.pair_word(n, address);
             }
         }
