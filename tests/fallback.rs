@@ -146,7 +146,7 @@ fn a_network_above_the_memory_limit_is_rejected_without_a_fallback() {
 }
 
 #[test]
-fn the_worker_survives_a_panic_of_a_run_and_another_when_the_propagator_is_dropped() {
+fn the_worker_survives_panics_in_a_run_and_when_the_propagator_is_dropped() {
     let engine = FailingEngine::new("gpu-like", FailureMode::Panic);
     let session = Session::start(|| {});
     for _ in 0..3 {

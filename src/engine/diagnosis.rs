@@ -19,8 +19,8 @@ pub struct ImpossibleEvidence {
     /// everywhere, which happens only in a Markov network.
     ///
     /// The set may not be minimal if the network was compiled without
-    /// [observed](CompiledNetwork::observed) variables: with fewer findings, its tree may be too
-    /// large to check them.
+    /// [observed](CompiledNetwork::observed) variables: the tree for fewer findings may be too
+    /// large to check whether these are possible.
     pub conflict: Vec<VariableId>,
     /// The finding on each variable of the conflict as text: `X=a` or `likelihood of X`.
     pub findings: Vec<String>,
@@ -69,7 +69,7 @@ impl fmt::Display for ImpossibleEvidence {
 /// all engines name the same conflict.
 ///
 /// # Errors
-/// If a propagation fails other than because its evidence is impossible, or is cancelled.
+/// If a propagation is cancelled, or fails for another reason than impossible evidence.
 ///
 /// # Complexity
 /// At most 2 k log2(n / k) + 2 k propagations for a conflict of k among n findings, and one more in

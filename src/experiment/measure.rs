@@ -61,6 +61,7 @@ pub(super) struct Bench {
     engine: &'static EngineInfo,
     loaded: Box<dyn Propagator>,
     options: LoadOptions,
+    /// Whether a propagation has run since loading.
     is_warm: bool,
 }
 
@@ -104,7 +105,7 @@ impl Bench {
     /// Times propagations without evidence.
     ///
     /// # Errors
-    /// If the engine cannot load the network, a propagation fails, or `cancel` is set.
+    /// If a propagation fails, or `cancel` is set.
     pub fn measure(
         &mut self,
         effort: Effort,

@@ -69,7 +69,7 @@ pub fn open(spec: impl AsRef<Path>) -> Result<ReadNetwork, OpenError> {
 /// does not exist passes.
 ///
 /// # Errors
-/// [`OpenError::Unreadable`] if it is.
+/// [`OpenError::Unreadable`] if `path` is a pipe or a device.
 pub fn check_not_special(path: &Path) -> Result<(), OpenError> {
     match std::fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => Err(OpenError::Unreadable {

@@ -13,6 +13,7 @@ struct Number {
 }
 
 impl Number {
+    /// `mantissa` times two to the power of `exponent`, for any mantissa that is not negative.
     fn new(mantissa: f64, exponent: i64) -> Self {
         if mantissa == 0.0 {
             return Self::default();
@@ -39,6 +40,8 @@ impl Number {
     }
 
     fn divided_by(self, other: Self) -> f64 {
+        // Below the lower limit, the quotient is negligible. The upper limit is never reached,
+        // because `other` is never much smaller.
         let power = (self.exponent - other.exponent).clamp(-1074, 1000);
         self.mantissa / other.mantissa * 2_f64.powi(power as i32)
     }
@@ -66,8 +69,8 @@ impl Exact {
         let likelihoods = || evidence.iter().filter(|(_, f)| matches!(f, Finding::Likelihood(_)));
         let mut sums = vec![Number::default(); offsets[cardinalities.len()]];
         let mut total = Number::default();
-        let first: Vec<usize> = network.ids().map(|v| evidence.observed(v).unwrap_or(0)).collect();
-        let mut states = first.clone();
+        let mut states: Vec<usize> =
+            network.ids().map(|v| evidence.observed(v).unwrap_or(0)).collect();
         loop {
             let values = network.factors().map(|factor| {
                 let index = factor.scope().iter().fold(0, |index, &variable| {
@@ -100,11 +103,13 @@ impl Exact {
         self.total.mantissa == 0.0
     }
 
+    /// ln P(e).
     pub fn ln_p_evidence(&self) -> f64 {
         let Number { mantissa, exponent } = self.total;
         mantissa.ln() + exponent as f64 * std::f64::consts::LN_2 + self.ln_scale
     }
 
+    /// The posterior of `variable`, one probability per state.
     pub fn posterior(&self, variable: VariableId) -> Vec<f64> {
         let range = self.offsets[variable.index()]..self.offsets[variable.index() + 1];
         self.sums[range].iter().map(|sum| sum.divided_by(self.total)).collect()

@@ -2,7 +2,7 @@
 //!
 //! The file is written whole or not at all. The storage of eframe is not used, because it truncates
 //! its file before it writes, so a crash at that moment would lose the settings. Several windows
-//! share the file. Each writes only what changed in this window, and keeps what another window
+//! share the file. Each window writes only what it changed itself, and keeps what another window
 //! changed meanwhile. A field that cannot be read does not affect the others.
 
 use std::fs;
@@ -24,8 +24,8 @@ pub(crate) struct SettingsFile {
     store: Store,
     /// The settings that this window last passed to the store, as JSON.
     passed_on: Map<String, Value>,
-    /// The settings as they were when this window last read or merged the file. Shared with the
-    /// store's thread.
+    /// The settings of this window when it last read or merged the file. Shared with the store's
+    /// thread.
     base: Arc<Mutex<Map<String, Value>>>,
 }
 
@@ -109,8 +109,8 @@ impl SettingsFile {
 }
 
 /// The fields of the settings in `content` that can be read, and the names of the others. A name
-/// that this version does not know is kept for the version that wrote it. If `content` is not an
-/// object in JSON, all of it is unreadable, which has the name "everything".
+/// that this version does not know is kept for the version that wrote it. If `content` is not a
+/// JSON object, no field can be read, and the only name is "everything".
 fn readable_fields(content: &[u8]) -> (Map<String, Value>, Vec<String>) {
     let Ok(Value::Object(all)) = serde_json::from_slice(content) else {
         return (Map::new(), vec!["everything".to_owned()]);
@@ -305,6 +305,7 @@ mod tests {
         let found = open(folder.path()).1.settings.unwrap();
         assert_eq!(found.recent.len(), MAX_RECENT);
         assert_eq!((found.lessons.len(), found.zoom), (MAX_RECENT, 1.5));
+        assert!(found.keep_improving, "only one window changed this field");
     }
 
     #[test]

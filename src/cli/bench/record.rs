@@ -40,7 +40,7 @@ pub struct RunInfo {
     /// The form in which the engine holds the network, if it has several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub form: Option<Form>,
-    /// What the other forms would take.
+    /// The memory that the other forms would take.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_forms: Vec<FormRecord>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -239,6 +239,7 @@ fn percent(share: f64) -> String {
 }
 
 impl TimedRecord {
+    /// A cell for each heading of the table.
     fn cells(&self) -> Vec<String> {
         vec![
             self.case.to_string(),
@@ -257,6 +258,7 @@ impl TimedRecord {
 }
 
 impl BatchRecord {
+    /// A cell for each heading of the table.
     fn cells(&self) -> Vec<String> {
         let Batch {
             cases,
@@ -282,6 +284,7 @@ impl BatchRecord {
 }
 
 impl ChangesRecord {
+    /// A cell for each heading of the table.
     fn cells(&self) -> Vec<String> {
         let Changes { set, retracted, exchanged, change_ms, worst } = &self.changes;
         vec![

@@ -245,8 +245,8 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Answers a block of cases. Breaks with the answers so far if the work has to end, or without
-    /// if there are none.
+    /// Answers a block of cases. If the work has to end, breaks with the cases of the block before
+    /// the end; with `None` if there are no such cases.
     fn answer(&mut self, mut block: Block) -> ControlFlow<Option<AnsweredBlock>, AnsweredBlock> {
         self.report.warn(&block.warnings);
         if block.is_last && block.rows.is_empty() && block.failure.is_none() {

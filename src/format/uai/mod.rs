@@ -5,8 +5,8 @@
 //! kind of network; the number of variables and the number of states of each; the number of
 //! functions, and for each the number and the indices of its variables; then, for each function,
 //! the number of its values and the values, where its last variable varies fastest. In `BAYES` the
-//! last variable of a function is the child, the others are its parents. The
-//! source leaves some points open, and other programs differ in some:
+//! last variable of a function is the child, the others are its parents. The source leaves some
+//! points open, and other programs differ in some:
 //!
 //! * Variables and states have no names. Variables are called `x0`, `x1` and so on, states `0`,
 //!   `1`.

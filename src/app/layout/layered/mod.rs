@@ -319,6 +319,7 @@ mod tests {
             let test = || {
                 for arcs in &arcs {
                     let drawing = draw(&sizes, arcs, 1.6);
+                    // The boxes alone cover 40 * 20 * 100,000 square points.
                     assert!(drawing.bounds.is_finite() && drawing.bounds.area() > 8e7);
                     let points: usize = drawing.arc_lines.iter().map(Vec::len).sum();
                     assert!(points < 30 * VERTICES, "{points}");
