@@ -45,6 +45,11 @@ use state::view;
 const DEFAULT_SAMPLE: &str = "asia";
 /// The initial size of the window, in points.
 const DEFAULT_SIZE: [f32; 2] = [1260.0, 730.0];
+/// The smallest size to which the window can be resized, in points.
+const MIN_SIZE: [f32; 2] = [640.0, 400.0];
+/// The smallest and the largest scale of the window; 1 is normal size. A stored scale beyond these
+/// could make the window unusable.
+const ZOOM_RANGE: [f32; 2] = [0.5, 4.0];
 /// Identifies the program to the desktop, and names the folder of its files.
 const APP_ID: &str = "cliquescope";
 /// The key of the settings in eframe's storage, where earlier versions kept them.
@@ -110,7 +115,7 @@ pub fn run(options: LaunchOptions) -> Result<(), String> {
         .with_app_id(APP_ID)
         .with_icon(icon()?)
         .with_inner_size(size)
-        .with_min_inner_size([640.0, 400.0])
+        .with_min_inner_size(MIN_SIZE)
         .with_drag_and_drop(true);
     let native = eframe::NativeOptions {
         viewport,
@@ -197,7 +202,8 @@ impl Window {
         let mut settings: Settings = stored.unwrap_or_default();
         settings.theme = options.theme.unwrap_or(settings.theme);
         view::set_theme(&creation.egui_ctx, settings.theme);
-        creation.egui_ctx.set_zoom_factor(settings.zoom.clamp(0.5, 4.0));
+        let [min_zoom, max_zoom] = ZOOM_RANGE;
+        creation.egui_ctx.set_zoom_factor(settings.zoom.clamp(min_zoom, max_zoom));
         theme::set_style(&creation.egui_ctx);
         let ctx = creation.egui_ctx.clone();
         let for_this_run = options.settings_for_this_run(&settings);

@@ -15,8 +15,8 @@ use crate::numbers::counted;
 /// The table of a noisy-MAX node: each parent and the leak independently causes a state of the
 /// node, and the strongest of these states occurs. The first state of the node is the strongest.
 ///
-/// `cards` has the number of states of each parent. For each parent, `strengths` lists its states
-/// in the order of its columns, from the strongest state to the state without effect. If
+/// `cardinalities` has the number of states of each parent. For each parent, `strengths` lists its
+/// states in the order of its columns, from the strongest state to the state without effect. If
 /// `strengths` is empty, the columns are in the order of the states.
 ///
 /// # Errors
@@ -24,13 +24,13 @@ use crate::numbers::counted;
 /// each of its states once, or a column is not a distribution.
 pub(super) fn noisy_max(
     node: &Node<'_>,
-    cards: &[usize],
+    cardinalities: &[usize],
     strengths: &[Number],
     columns: &[Number],
 ) -> Result<Vec<f64>, ErrorAt> {
     let states = node.states.len();
-    let mut columns = Columns::new(node, cards, columns)?;
-    columns.reorder(node, cards, strengths)?;
+    let mut columns = Columns::new(node, cardinalities, columns)?;
+    columns.reorder(node, cardinalities, strengths)?;
     // From here on, an entry is the probability that the parent or the leak causes this state or a
     // weaker one.
     for column in columns.values.chunks_mut(states) {
@@ -39,7 +39,7 @@ pub(super) fn noisy_max(
         }
         column[0] = 1.0;
     }
-    Ok(columns.combine(cards, |chosen, row| {
+    Ok(columns.combine(cardinalities, |chosen, row| {
         row.fill(1.0);
         for column in chosen {
             row.iter_mut().zip(*column).for_each(|(product, weaker)| *product *= weaker);
@@ -53,25 +53,25 @@ pub(super) fn noisy_max(
 /// The table of a noisy-adder node: the weighted mean of the columns of the parents and the leak
 /// (A. Zagorecki, *Local probability distributions in Bayesian networks*, 2010, section 5.3).
 ///
-/// `cards` has the number of states of each parent. `weights` has one number for each parent and
-/// one for the leak, or is empty if all weights are equal.
+/// `cardinalities` has the number of states of each parent. `weights` has one number for each
+/// parent and one for the leak, or is empty if all weights are equal.
 ///
 /// # Errors
 /// If there are too few or too many parameters or weights, a weight is negative or not finite, the
 /// sum of the weights is zero, subnormal or infinite, or a column is not a distribution.
 pub(super) fn noisy_adder(
     node: &Node<'_>,
-    cards: &[usize],
+    cardinalities: &[usize],
     weights: &[Number],
     columns: &[Number],
 ) -> Result<Vec<f64>, ErrorAt> {
-    let columns = Columns::new(node, cards, columns)?;
+    let columns = Columns::new(node, cardinalities, columns)?;
     let name = &node.name.text;
-    if !weights.is_empty() && weights.len() != cards.len() + 1 {
+    if !weights.is_empty() && weights.len() != cardinalities.len() + 1 {
         let message = format!(
             "'{name}' has {}, expected {}, one for each parent and the leak",
             counted(weights.len(), "weight", "weights"),
-            cards.len() + 1
+            cardinalities.len() + 1
         );
         return Err((weights[0].offset, message));
     }
@@ -82,7 +82,7 @@ pub(super) fn noisy_adder(
         ));
     }
     let weights: Vec<f64> = match weights {
-        [] => vec![1.0; cards.len() + 1],
+        [] => vec![1.0; cardinalities.len() + 1],
         given => given.iter().map(|weight| weight.value).collect(),
     };
     let sum: f64 = weights.iter().sum();
@@ -92,7 +92,7 @@ pub(super) fn noisy_adder(
             format!("the weights of '{name}' sum to {sum}, expected a finite sum above 0"),
         ));
     }
-    Ok(columns.combine(cards, |chosen, row| {
+    Ok(columns.combine(cardinalities, |chosen, row| {
         for (column, weight) in chosen.iter().zip(&weights) {
             row.iter_mut().zip(*column).for_each(|(mean, p)| *mean += weight / sum * p);
         }
@@ -107,9 +107,9 @@ struct Columns {
 
 impl Columns {
     /// Normalises the columns in `numbers`, and adds a column for the leak if it is missing.
-    fn new(node: &Node<'_>, cards: &[usize], numbers: &[Number]) -> Result<Self, ErrorAt> {
+    fn new(node: &Node<'_>, cardinalities: &[usize], numbers: &[Number]) -> Result<Self, ErrorAt> {
         let states = node.states.len();
-        let columns = cards.iter().sum::<usize>() + 1;
+        let columns = cardinalities.iter().sum::<usize>() + 1;
         let name = &node.name.text;
         // Some files omit the leak. Its column then makes the last state certain: no effect.
         let complete = numbers.len() == columns * states;
@@ -139,12 +139,12 @@ impl Columns {
     fn reorder(
         &mut self,
         node: &Node<'_>,
-        cards: &[usize],
+        cardinalities: &[usize],
         strengths: &[Number],
     ) -> Result<(), ErrorAt> {
         let Some(first) = strengths.first() else { return Ok(()) };
         let name = &node.name.text;
-        let total: usize = cards.iter().sum();
+        let total: usize = cardinalities.iter().sum();
         if strengths.len() != total {
             let message = format!(
                 "'{name}' has {}, expected {total}, one for each state of each parent",
@@ -154,17 +154,17 @@ impl Columns {
         }
         let given = self.values.clone();
         let mut base = 0;
-        for (parent, &card) in cards.iter().enumerate() {
-            let mut seen = vec![false; card];
-            for (column, strength) in strengths[base..base + card].iter().enumerate() {
+        for (parent, &cardinality) in cardinalities.iter().enumerate() {
+            let mut seen = vec![false; cardinality];
+            for (column, strength) in strengths[base..base + cardinality].iter().enumerate() {
                 let state = strength.value;
-                let is_state = state.fract() == 0.0 && (0.0..card as f64).contains(&state);
+                let is_state = state.fract() == 0.0 && (0.0..cardinality as f64).contains(&state);
                 if !is_state || std::mem::replace(&mut seen[state as usize], true) {
                     let message = format!(
                         "the strengths of parent '{}' of '{name}' contain {state}, expected each \
                          of 0 to {} once",
                         node.parents[parent].text,
-                        card - 1
+                        cardinality - 1
                     );
                     return Err((strength.offset, message));
                 }
@@ -172,31 +172,36 @@ impl Columns {
                 let from = (base + column) * self.states;
                 self.values[to..to + self.states].copy_from_slice(&given[from..from + self.states]);
             }
-            base += card;
+            base += cardinality;
         }
         Ok(())
     }
 
-    /// The table with one row for each configuration of the parents, which have `cards` states.
+    /// The table with one row for each configuration of the parents, which have `cardinalities`
+    /// states.
     /// `fill_row` gets the columns of the parents' states and of the leak, and a row of zeros.
-    fn combine(&self, cards: &[usize], fill_row: impl Fn(&[&[f64]], &mut [f64])) -> Vec<f64> {
+    fn combine(
+        &self,
+        cardinalities: &[usize],
+        fill_row: impl Fn(&[&[f64]], &mut [f64]),
+    ) -> Vec<f64> {
         let states = self.states;
-        let rows: usize = cards.iter().product();
+        let rows: usize = cardinalities.iter().product();
         let mut table = vec![0.0; rows * states];
         let column = |index: usize| &self.values[index * states..(index + 1) * states];
-        let mut configuration = vec![0; cards.len()];
-        let mut chosen = Vec::with_capacity(cards.len() + 1);
+        let mut configuration = vec![0; cardinalities.len()];
+        let mut chosen = Vec::with_capacity(cardinalities.len() + 1);
         for row in table.chunks_mut(states) {
             chosen.clear();
             let mut base = 0;
-            for (&state, &card) in configuration.iter().zip(cards) {
+            for (&state, &cardinality) in configuration.iter().zip(cardinalities) {
                 chosen.push(column(base + state));
-                base += card;
+                base += cardinality;
             }
             chosen.push(column(base));
             fill_row(&chosen, row);
-            for (state, &card) in configuration.iter_mut().zip(cards).rev() {
-                *state = (*state + 1) % card;
+            for (state, &cardinality) in configuration.iter_mut().zip(cardinalities).rev() {
+                *state = (*state + 1) % cardinality;
                 if *state > 0 {
                     break;
                 }

@@ -166,7 +166,7 @@ impl JunctionTree {
         smallest
     }
 
-    /// An elimination order that adds no edge between variables that share no clique of this tree.
+    /// An elimination order whose fill edges all connect variables of a common clique of this tree.
     #[must_use]
     pub fn elimination_order(&self) -> Vec<VariableId> {
         let mut from_root = vec![self.root];

@@ -3,7 +3,8 @@
 //! A tile has an entry for each combination of states of its axes. A table has some of these axes.
 //! Adjacent axes that the table has are merged into one, and so are adjacent axes that it lacks.
 //! The two fastest of the merged axes form a *block*, so a tile is a sequence of blocks, and all
-//! blocks of a tile are of the same kind.
+//! blocks of a tile are of the same kind. If [`Optimisation::MergedVariables`] is switched off, no
+//! axes are merged, and the fastest axis alone forms a block.
 
 use super::{Optimisation, Optimisations};
 
@@ -30,7 +31,7 @@ pub struct Pattern {
     /// Number of entries of a row.
     pub row: usize,
     /// Whether to use a loop that was compiled for the length of a row.
-    pub has_constant_rows: bool,
+    pub has_loops_by_length: bool,
     /// By block: its first entry in the table.
     pub starts: Box<[u32]>,
     /// Number of entries of the table that the tile touches. They are consecutive.
@@ -79,8 +80,8 @@ impl Pattern {
             }
             stride *= if is_in_table { states } else { 1 };
         }
-        let has_constant_rows = optimisations.has(Optimisation::ConstantRows);
-        Self { block, rows, row, has_constant_rows, starts: starts.into(), entries }
+        let has_loops_by_length = optimisations.has(Optimisation::ConstantRows);
+        Self { block, rows, row, has_loops_by_length, starts: starts.into(), entries }
     }
 
     /// Number of entries of a block.

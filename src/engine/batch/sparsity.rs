@@ -68,7 +68,7 @@ impl Projection {
 /// nonzero potential, and it agrees with a possible configuration of every neighbouring clique.
 /// Also returns the exponent of the power of two by which the product of all potentials must be
 /// multiplied, and the maximum size of all configurations in bytes. `None` if the network is
-/// impossible.
+/// impossible, or if a potential might underflow.
 ///
 /// Two passes over the tree, toward the root and away from it, remove the other configurations.
 pub fn possible_configurations(

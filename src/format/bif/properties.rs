@@ -10,13 +10,13 @@ pub(super) const PROPERTY: &str = "property";
 /// The attribute name for a property of a probability block.
 pub(super) const TABLE_PROPERTY: &str = "property of the table";
 
-/// Adds `property` to `annotation`, as a position or as an attribute called `kind`.
-pub(super) fn annotate(annotation: &mut Annotation, kind: &str, property: &str) {
+/// Adds `property` to `annotation`, as a position or as an attribute called `name`.
+pub(super) fn annotate(annotation: &mut Annotation, name: &str, property: &str) {
     match position(property) {
-        Some(position) if kind == PROPERTY => annotation.position = Some(position),
+        Some(position) if name == PROPERTY => annotation.position = Some(position),
         _ => annotation.attributes.push(Attribute {
             format: LANGUAGE.name,
-            name: kind.to_owned(),
+            name: name.to_owned(),
             value: property.to_owned(),
         }),
     }

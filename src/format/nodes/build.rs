@@ -48,6 +48,7 @@ pub(in crate::format) fn network(
     Ok((network.with_annotations(annotations), builder.warnings()))
 }
 
+/// Builds the network from the nodes of a file.
 struct Builder<'n, 's> {
     source: SourceText<'n>,
     nodes: &'n [Node<'s>],
@@ -111,10 +112,10 @@ impl<'n, 's> Builder<'n, 's> {
             return Ok(Cpt::new(child, Vec::new(), vec![1.0 / states as f64; states]));
         }
         let parents = self.parents(index)?;
-        let cards: Vec<_> =
+        let cardinalities: Vec<_> =
             parents.iter().map(|p| self.nodes[self.variables[p.index()]].states.len()).collect();
         let states = node.states.len();
-        let rows = self.count_table(node, &cards, states)?;
+        let rows = self.count_table(node, &cardinalities, states)?;
         let name = &node.name.text;
         let values = match &node.definition {
             Definition::Missing if if_missing == IfMissing::Uniform => {
@@ -140,11 +141,11 @@ impl<'n, 's> Builder<'n, 's> {
             }
             Definition::Function(outcomes) => self.function(node, outcomes, rows)?,
             Definition::NoisyMax { strengths, columns } => {
-                let expanded = expand::noisy_max(node, &cards, strengths, columns);
+                let expanded = expand::noisy_max(node, &cardinalities, strengths, columns);
                 expanded.map_err(|(offset, message)| self.source.error(offset, message))?
             }
             Definition::NoisyAdder { weights, columns } => {
-                let expanded = expand::noisy_adder(node, &cards, weights, columns);
+                let expanded = expand::noisy_adder(node, &cardinalities, weights, columns);
                 expanded.map_err(|(offset, message)| self.source.error(offset, message))?
             }
         };
@@ -193,11 +194,11 @@ impl<'n, 's> Builder<'n, 's> {
     fn count_table(
         &mut self,
         node: &Node<'_>,
-        cards: &[usize],
+        cardinalities: &[usize],
         states: usize,
     ) -> Result<usize, FormatError> {
         let child = (node.name.text.as_ref(), node.offset);
-        limits::count_entries(self.source, &mut self.entries, child, cards, states)
+        limits::count_entries(self.source, &mut self.entries, child, cardinalities, states)
     }
 
     /// The table of `node`, which is the variable `child`, from its `numbers`: `rows` rows in which

@@ -1,4 +1,4 @@
-//! Parses XML into the tree.
+//! Parses XML into a tree of elements.
 
 use std::borrow::Cow;
 

@@ -12,9 +12,10 @@ const DUMMY_WEIGHT: f32 = 6.0;
 /// The x coordinate of every vertex, dummies included.
 ///
 /// In each sweep, the vertices of every layer move as close as possible to the weighted mean
-/// positions of their neighbours: first those on the layer visited before, and in the last sweeps
-/// those on both sides. Vertices keep their order and do not overlap. For one layer this is a least
-/// squares problem with a chain of inequalities, which [`solve`] solves exactly.
+/// positions of their neighbours. The last two sweeps use the neighbours on both sides, all others
+/// only those on the layer visited before. Vertices keep their order and do not overlap. For one
+/// layer this is a least squares problem with a chain of inequalities, which [`solve`] solves
+/// exactly.
 pub(super) fn x_coordinates(graph: &Layered) -> Vec<f32> {
     let mut x = vec![0.0; graph.layer_of.len()];
     for order in &graph.layers {

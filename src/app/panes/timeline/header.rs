@@ -28,12 +28,12 @@ const KEYS: &str = "Wheel, or W and S: zoom at the pointer\nDrag, or A and D: pa
     Comma and full stop: previous and next message of the same row\n\
     Click a name: pin the row\nEsc: clear the selection and the range";
 
-/// Height in points below the lines above the timeline at which sums or a comparison have room. In
-/// a lower pane, no row of their tables would be in view.
+/// Minimum height in points, without the lines above the timeline, at which the table of sums or of
+/// a comparison has room. In a lower pane, no row of the table would be in view.
 pub(super) const MIN_HEIGHT_OF_TABLES: f32 = 190.0;
 
-/// Minimum height in points, with the line itself, at which the durations of single messages are
-/// shown. In a lower pane, they would leave room for few rows of the timeline.
+/// Minimum height in points, including the line of durations, at which this line has the durations
+/// of messages. In a lower pane, they would leave room for few rows of the timeline.
 const MIN_HEIGHT_WITH_MESSAGES: f32 = 165.0;
 
 /// Draws the line of durations.

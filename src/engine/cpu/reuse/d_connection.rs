@@ -23,8 +23,8 @@ pub struct DConnection {
 
 impl DConnection {
     /// Finds all variables that are d-connected to `changed`, given the findings that `before` and
-    /// `after` have in common. In a Markov network, or if this is not one of the `optimisations`,
-    /// these are taken to be all variables.
+    /// `after` have in common. In a Markov network, or without [`Optimisation::DConnection`], finds
+    /// all variables.
     pub fn find(
         &mut self,
         network: &Network,

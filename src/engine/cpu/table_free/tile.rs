@@ -57,7 +57,7 @@ macro_rules! with_row_length {
     ($pattern:expr, $function:ident($($argument:expr),*)) => {
         match ($pattern.block, $pattern.row) {
             (Block::Run | Block::Constant, _) => $function::<_, 0>($($argument),*),
-            _ if !$pattern.has_constant_rows => $function::<_, 0>($($argument),*),
+            _ if !$pattern.has_loops_by_length => $function::<_, 0>($($argument),*),
             (_, 2) => $function::<_, 2>($($argument),*),
             (_, 3) => $function::<_, 3>($($argument),*),
             (_, 4) => $function::<_, 4>($($argument),*),

@@ -171,12 +171,13 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
     ) -> Result<Vec<Number>, FormatError> {
         let child = StateValues::new(self.source, block)?;
         let parents = self.parent_values(potential)?;
-        let cards: Vec<usize> = parents.iter().map(|(_, values)| values.count()).collect();
+        let cardinalities: Vec<usize> = parents.iter().map(|(_, values)| values.count()).collect();
         let table_at = (&*block.name.text, model.offset);
         let entries = &mut self.usage.entries;
-        let rows = limits::count_entries(self.source, entries, table_at, &cards, child.count())?;
+        let rows =
+            limits::count_entries(self.source, entries, table_at, &cardinalities, child.count())?;
         let selectors = self.model_nodes(potential, &parents)?;
-        let expected: usize = selectors.iter().map(|&parent| cards[parent]).product();
+        let expected: usize = selectors.iter().map(|&parent| cardinalities[parent]).product();
         let expressions = self.expressions(block, model, expected)?;
         let samples = self.samples_per_interval(potential)?;
         // For each expression that has been used, its varying parents.
@@ -184,7 +185,8 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
         let mut numbers = Vec::with_capacity(rows * child.count());
         let mut configuration = vec![0; parents.len()];
         for _ in 0..rows {
-            let index = selectors.iter().fold(0, |index, &p| index * cards[p] + configuration[p]);
+            let index =
+                selectors.iter().fold(0, |index, &p| index * cardinalities[p] + configuration[p]);
             let expression = &expressions[index];
             if varying[index].is_none() {
                 varying[index] = Some(self.varying(expression, &parents)?);
@@ -200,8 +202,8 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
             let weights = self.mean_weights(expression, &row)?;
             numbers
                 .extend(weights.iter().map(|&value| Number { value, offset: expression.offset }));
-            for (state, &card) in configuration.iter_mut().zip(&cards).rev() {
-                *state = (*state + 1) % card;
+            for (state, &cardinality) in configuration.iter_mut().zip(&cardinalities).rev() {
+                *state = (*state + 1) % cardinality;
                 if *state > 0 {
                     break;
                 }
