@@ -238,9 +238,9 @@ fn after_one_more_finding_fewer_messages_are_computed() {
             .expect("the evidence is possible");
         watch.trace().savings.messages_skipped
     };
-    let some = probable(&compiled, 40, 11);
-    let before = skipped(&some);
-    let mut more = some.clone();
+    let few = probable(&compiled, 40, 11);
+    let before = skipped(&few);
+    let mut more = few.clone();
     let last = compiled.network().ids().last().expect("pigs has variables");
     more.observe(compiled.network(), last, 0);
     assert!(skipped(&more) > before);
@@ -252,8 +252,8 @@ fn forgetting_earlier_results_changes_no_bit() {
     for name in ["alarm", "mildew", "pigs"] {
         let compiled = sample(name);
         let cases = [Evidence::none(), probable(&compiled, 7, 3), probable(&compiled, 3, 11)];
-        let [nothing, few, many] = &cases;
-        let order = [nothing, few, few, many, few, many, many, nothing].map(Clone::clone);
+        let [none, three, eleven] = &cases;
+        let order = [none, three, three, eleven, three, eleven, eleven, none].map(Clone::clone);
         let alone = cases
             .each_ref()
             .map(|case| run(&compiled, Precision::F32, 1, std::slice::from_ref(case)).remove(0));
@@ -322,13 +322,22 @@ fn entries_that_zeros_and_observed_states_save_are_reported() {
     };
     // 14% of the entries of Mildew can be nonzero. Without evidence, a subtree that sums out to one
     // needs no message.
-    let nothing = savings(&Evidence::none());
-    assert!(nothing.entries_used < entries / 4);
-    assert_eq!((nothing.entries_used + nothing.entries_zero, nothing.entries_sliced), (entries, 0));
-    assert!(nothing.messages_skipped > 0);
-    let much = savings(&probable(&compiled, 2, 17));
-    assert_eq!((much.entries_used + much.entries_sliced, much.entries_zero), (entries, 0));
-    assert!(much.entries_used < nothing.entries_used);
+    let without_evidence = savings(&Evidence::none());
+    assert!(without_evidence.entries_used < entries / 4);
+    assert_eq!(
+        (
+            without_evidence.entries_used + without_evidence.entries_zero,
+            without_evidence.entries_sliced
+        ),
+        (entries, 0)
+    );
+    assert!(without_evidence.messages_skipped > 0);
+    let with_evidence = savings(&probable(&compiled, 2, 17));
+    assert_eq!(
+        (with_evidence.entries_used + with_evidence.entries_sliced, with_evidence.entries_zero),
+        (entries, 0)
+    );
+    assert!(with_evidence.entries_used < without_evidence.entries_used);
 }
 
 #[test]

@@ -93,9 +93,9 @@ type Prepared = (Arc<CompiledNetwork>, Box<dyn Propagator>);
 type Refusal = (Vec<VariableId>, LoadError);
 
 impl<'a> CaseQuery<'a> {
-    /// Cases of `network` for `engine`. The number of runs in `load` is the expected number of
-    /// cases in all blocks; `compile.observed` and the number of runs in `compile` are ignored.
-    /// `cancel` stops the query.
+    /// A query for cases of `network`, which `engine` answers. The number of runs in `load` is the
+    /// expected number of cases in all blocks; `compile.observed` and the number of runs in
+    /// `compile` are ignored. `cancel` stops the query.
     #[must_use]
     pub fn new(
         engine: &'a dyn Engine,

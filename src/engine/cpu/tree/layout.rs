@@ -52,9 +52,10 @@ impl Layout {
     /// The layout of a clique of `variables`. Each of `ports` is a subset of these variables; the
     /// port to the parent must come first, if there is one.
     ///
-    /// The groups in the first port are slower than the others. Of these, the groups that are in
-    /// the largest tables are the slowest. Distant rows then meet different entries of the
-    /// separator above and of the largest separators below, as [`division`](super::division) needs.
+    /// The groups in the first port are slower than the others. Among the groups in the first port,
+    /// those that are in the largest tables are the slowest. Distant rows then meet different
+    /// entries of the separator above and of the largest separators below, as
+    /// [`division`](super::division) needs.
     pub fn new(
         network: &Network,
         variables: &[VariableId],

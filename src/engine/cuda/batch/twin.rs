@@ -12,8 +12,8 @@ const GROUP: usize = 32;
 /// kernel.
 pub const PEAK: i32 = 32;
 
-/// A row gets four times, two to the power of this, what underflow can have taken from it. Shared
-/// with the kernel.
+/// What is added to a raised row is the bound of its error by underflow, times two to the power of
+/// this. Shared with the kernel.
 pub const RAISE: i32 = 2;
 
 /// The level of messages that are not raised. Shared with the kernel.
@@ -30,8 +30,8 @@ struct Group {
     largest: Vec<Numbers>,
     /// The exponent of the power of two to multiply each message by, indexed by message.
     exponents: Vec<[i32; GROUP]>,
-    /// The exponent of a power of two that raising has added at most to each message, indexed by
-    /// message.
+    /// The exponent of a power of two, which is at least what raising has added to all entries of
+    /// each message together; indexed by message. [`NOT_RAISED`] if the message is not raised.
     levels: Vec<[i32; GROUP]>,
 }
 
@@ -188,6 +188,7 @@ impl Group {
                 TWO_FACTORS => shifts[1][case].max(PEAK + 2),
                 _ => (shifts[0][case] + 1).max(PEAK + 2),
             };
+            // 2^-149 is the smallest positive number in single precision.
             -149 + RAISE + item.log_terms as i32 + largest
         };
         let [first, second] = scales;
