@@ -55,8 +55,8 @@ impl History {
         }
     }
 
-    /// As [`record`](Self::record). If the last change has the same `gesture`, both changes are
-    /// undone together, so that the value which the first of them replaced is kept.
+    /// As [`record`](Self::record). If the last change has the same `gesture` (a variable, and the
+    /// number of a press on a slider), drops `value`, so that one undo takes back both changes.
     pub fn record_in_gesture(&mut self, value: ReplacedValue, gesture: Option<(VariableId, u64)>) {
         if gesture.is_none() || self.gesture != gesture {
             self.record(value);

@@ -110,8 +110,9 @@ impl Workbench {
     fn restore_step(&mut self, ctx: &egui::Context, step: usize) {
         let Some(course) = &self.course else { return };
         let (source, findings) = course.network_and_findings_at(step + 1);
-        let is_walk = |step: &LessonStep| step.action.as_ref().is_some_and(Action::is_walk);
-        let walks = course.lesson().steps[..=step].iter().any(is_walk);
+        let begins_stepping =
+            |step: &LessonStep| step.action.as_ref().is_some_and(Action::steps_through_messages);
+        let is_stepping = course.lesson().steps[..=step].iter().any(begins_stepping);
         // A network that is still being opened would replace the one that is open.
         let is_opening = self.core.requests.opening.is_some();
         let document = self.core.model.document.as_ref().filter(|_| !is_opening);
@@ -124,7 +125,7 @@ impl Workbench {
         if let Some(evidence) = evidence.ok().filter(|evidence| *evidence != document.evidence) {
             evidence::change(&mut self.core, &mut self.history, |current| *current = evidence);
         }
-        if !walks && self.core.model.stepping.is_some() {
+        if !is_stepping && self.core.model.stepping.is_some() {
             self.apply(ctx, StepCommand::End.into());
         }
     }

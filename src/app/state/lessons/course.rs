@@ -224,8 +224,8 @@ impl Course {
             }
             Action::TakeBack(_) => EliminationCommand::TakeBack.into(),
             Action::EliminateAll => EliminationCommand::Finish.into(),
-            Action::Walk => StepCommand::Begin.into(),
-            Action::WalkToEnd => StepCommand::Last.into(),
+            Action::StepThrough => StepCommand::Begin.into(),
+            Action::StepToEnd => StepCommand::Last.into(),
             Action::SlowMotion => StepCommand::SlowMotion.into(),
             Action::RecordedRuns => StepCommand::RecordedRuns.into(),
         })

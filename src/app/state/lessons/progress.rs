@@ -63,8 +63,8 @@ pub(super) fn is_done(action: &Action, model: &Model) -> bool {
                 }
             })
         }
-        Action::Walk => model.stepping.is_some(),
-        Action::WalkToEnd => {
+        Action::StepThrough => model.stepping.is_some(),
+        Action::StepToEnd => {
             model.stepping.zip(model.compiled()).is_some_and(|(stepping, compiled)| {
                 stepping.mode == SteppingMode::Plan
                     && stepping.player.step() == compiled.plan().messages().len()

@@ -142,9 +142,11 @@ pub enum Action {
     /// Eliminate all variables. "Do it for me" uses min-fill.
     EliminateAll,
     /// Step through the messages.
-    Walk,
+    #[serde(rename = "walk")]
+    StepThrough,
     /// Go to the end of the messages.
-    WalkToEnd,
+    #[serde(rename = "walk_to_end")]
+    StepToEnd,
     /// Play in slow motion.
     SlowMotion,
     /// Play the recorded runs of both engines on a GPU in slow motion.
@@ -154,8 +156,8 @@ pub enum Action {
 impl Action {
     /// Whether the learner steps through the messages after this task.
     #[must_use]
-    pub fn is_walk(&self) -> bool {
-        matches!(self, Self::Walk | Self::WalkToEnd | Self::SlowMotion | Self::RecordedRuns)
+    pub fn steps_through_messages(&self) -> bool {
+        matches!(self, Self::StepThrough | Self::StepToEnd | Self::SlowMotion | Self::RecordedRuns)
     }
 }
 
