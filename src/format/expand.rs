@@ -178,8 +178,8 @@ impl Columns {
     }
 
     /// The table with one row for each configuration of the parents, which have `cardinalities`
-    /// states.
-    /// `fill_row` gets the columns of the parents' states and of the leak, and a row of zeros.
+    /// states. `fill_row` gets the columns of the parents' states and of the leak, and a row of
+    /// zeros.
     fn combine(
         &self,
         cardinalities: &[usize],

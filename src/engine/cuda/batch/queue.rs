@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_gpu_the_cases_are_left() {
+    fn cases_remain_if_no_gpu_is_left() {
         let mut queue = Queue::new(30, 10, 1);
         assert!(matches!(queue.next_step(), Some(Step::Start(..))));
         queue.lose(0);
