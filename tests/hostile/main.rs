@@ -147,8 +147,8 @@ fn unbounded_tables_are_refused() {
 #[test]
 fn unbounded_numbers_of_states_are_refused() {
     for count in [1_000_000_000, u64::MAX, 100_000] {
-        let many = Node { states: States::Count(count), ..node("a", &[], &["1", "0"]) };
-        assert_refused(&[many], &["states", "label", "expected"]);
+        let unbounded = Node { states: States::Count(count), ..node("a", &[], &["1", "0"]) };
+        assert_refused(&[unbounded], &["states", "label", "expected"]);
     }
     let nodes: Vec<Node> = (0..2000)
         .map(|index| Node {
