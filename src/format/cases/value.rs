@@ -11,8 +11,8 @@ use crate::network::{Evidence, EvidenceError, Finding, Network, Variable, Variab
 /// means "not observed".
 const MISSING: [&str; 4] = ["*", "?", "NA", "N/A"];
 
-/// Enters the value `text` of variable `id` into `evidence`. With `bare_index`, a number that is not
-/// a label is the index of a state.
+/// Enters the value `text` of variable `id` into `evidence`. With `bare_index`, a number that is
+/// not a label is the index of a state.
 ///
 /// # Errors
 /// If the value is not valid for the variable. The error is a sentence for the user.

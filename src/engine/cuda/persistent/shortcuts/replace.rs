@@ -28,9 +28,9 @@ pub(super) struct MessageKey {
 pub(super) struct TooLarge;
 
 impl ShortcutSearch<'_> {
-    /// Operation `number` with `input` as a factor in place of `skipped`, where `skipped` is a factor
-    /// of the operation and `input` is a factor of `skipped`. Adds the messages that
-    /// the operation then needs.
+    /// Operation `number` with `input` as a factor in place of `skipped`, where `skipped` is a
+    /// factor of the operation and `input` is a factor of `skipped`. Adds the messages that the
+    /// operation then needs.
     ///
     /// # Errors
     /// If one of these messages or the operation would be too large.
