@@ -162,9 +162,9 @@ impl Engine for Cpu {
                 }
             }
         };
-        let engine = allocate::or_error(load)
+        let propagator = allocate::or_error(load)
             .map_err(|error| LoadError::OutOfMemory { engine: self.name(), error })?;
-        Ok(recomputing(engine, compiled, options))
+        Ok(recomputing(propagator, compiled, options))
     }
 }
 

@@ -75,9 +75,9 @@ impl Engine for Sequential {
                 Precision::F64 => Box::new(Loaded::<f64>::new(Arc::clone(compiled))),
             }
         };
-        let engine = allocate::or_error(load)
+        let propagator = allocate::or_error(load)
             .map_err(|error| LoadError::OutOfMemory { engine: self.name(), error })?;
-        Ok(recomputing(engine, compiled, options))
+        Ok(recomputing(propagator, compiled, options))
     }
 }
 

@@ -34,7 +34,7 @@ struct WarpStep<'a> {
     /// Index of the warp.
     warp: usize,
     /// Index of the element that each thread reads from its mapping table.
-    n: usize,
+    element: usize,
 }
 
 /// Draws the mapping tables in both layouts.
@@ -44,7 +44,7 @@ pub fn show(ui: &mut Ui, scene: &MessageScene<'_>, player: &StepPlayer) {
     let tables = if of_receiver { &detail.to } else { &detail.from };
     let [from, separator, to] = scene.names();
     let clique = if of_receiver { to } else { from };
-    let step = WarpStep { tables, warp, n: element };
+    let step = WarpStep { tables, warp, element };
     let before = ui.cursor().min;
     let threads = warp * WARP..((warp + 1) * WARP).min(tables.entries());
     let readers = if threads.len() == 1 {
@@ -71,7 +71,7 @@ pub fn show(ui: &mut Ui, scene: &MessageScene<'_>, player: &StepPlayer) {
 /// Draws the mapping tables in `layout`, with the words of `step`.
 fn show_layout(ui: &mut Ui, step: &WarpStep<'_>, layout: MappingLayout) {
     let (entries, count) = (step.tables.entries(), step.tables.count());
-    let words = layout.words_of_warp(entries, count, step.warp, step.n);
+    let words = layout.words_of_warp(entries, count, step.warp, step.element);
     let fetched = sectors(&words);
     let text = format!(
         "{layout}: {} in {}",

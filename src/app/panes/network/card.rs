@@ -10,9 +10,15 @@ use crate::numbers::{counted, percent};
 /// Maximum number of states that are listed; further ones are only counted.
 const MAX_STATES: usize = 12;
 
+/// Maximum width of the card, in points.
+const MAX_WIDTH: f32 = 360.0;
+
+/// Size of the font of the comment and of the states, in points.
+const SMALL_FONT: f32 = 12.0;
+
 /// Draws the card of variable `id`.
 pub fn show(ui: &mut Ui, document: &Document, id: VariableId) {
-    ui.set_max_width(360.0);
+    ui.set_max_width(MAX_WIDTH);
     let network = document.network();
     let variable = &network[id];
     ui.strong(variable.name());
@@ -21,7 +27,7 @@ pub fn show(ui: &mut Ui, document: &Document, id: VariableId) {
         ui.label(title);
     }
     if let Some(comment) = note.comment.as_deref().and_then(|comment| comment.lines().next()) {
-        ui.add(egui::Label::new(RichText::new(comment).size(12.0).weak()).truncate());
+        ui.add(egui::Label::new(RichText::new(comment).size(SMALL_FONT).weak()).truncate());
     }
     let (parents, children) = (network.parents(id).len(), network.children(id).len());
     ui.label(format!(
@@ -41,14 +47,14 @@ pub fn show(ui: &mut Ui, document: &Document, id: VariableId) {
     let Some(result) = &document.result else { return };
     egui::Grid::new("posterior").num_columns(2).spacing([12.0, 1.0]).show(ui, |ui| {
         for (state, p) in variable.states().iter().zip(result.posteriors.of(id)).take(MAX_STATES) {
-            ui.label(RichText::new(state).size(12.0));
-            ui.label(RichText::new(percent(*p)).size(12.0));
+            ui.label(RichText::new(state).size(SMALL_FONT));
+            ui.label(RichText::new(percent(*p)).size(SMALL_FONT));
             ui.end_row();
         }
     });
     if variable.cardinality() > MAX_STATES {
         let rest = counted(variable.cardinality() - MAX_STATES, "more state", "more states");
         let rest = format!("and {rest}");
-        ui.label(RichText::new(rest).size(12.0).weak());
+        ui.label(RichText::new(rest).size(SMALL_FONT).weak());
     }
 }
