@@ -60,17 +60,31 @@ impl Factor {
     /// Takes out a power of two so that the largest value is in (1/2, 1]. Because its logarithm is
     /// rounded, the largest value may exceed 1 by less than 1e-13. Does nothing if all values are
     /// zero.
-    pub(super) fn scale(&mut self) {
+    ///
+    /// Values that would then be below the normal numbers of double precision are divided by
+    /// [`f64::MIN_POSITIVE`]. The factor that is returned multiplies them by it again.
+    pub(super) fn scale(&mut self) -> Option<Self> {
         let largest = self.values.iter().copied().fold(0.0, f64::max);
         if largest == 0.0 || (0.5 < largest && largest <= 1.0) {
-            return;
+            return None;
         }
-        // In two steps, because the power may be out of the range of f64.
         let exponent = largest.log2().ceil() as i32;
-        let half = exponent / 2;
-        let (first, second) = (2_f64.powi(-half), 2_f64.powi(half - exponent));
-        self.values.iter_mut().for_each(|value| *value = *value * first * second);
         self.exponent += exponent;
+        // In two steps, because the power may be out of the range of f64.
+        let scaled = |value: f64, exponent: i32| {
+            let half = exponent / 2;
+            value * 2_f64.powi(-half) * 2_f64.powi(half - exponent)
+        };
+        let mut small = vec![1.0; self.values.len()];
+        for (value, small) in self.values.iter_mut().zip(&mut small) {
+            let given = *value;
+            *value = scaled(given, exponent);
+            if given > 0.0 && *value < f64::MIN_POSITIVE {
+                *small = f64::MIN_POSITIVE;
+                *value = scaled(given, exponent + f64::MIN_EXP - 1);
+            }
+        }
+        small.contains(&f64::MIN_POSITIVE).then(|| Self::new(self.scope.clone(), small))
     }
 }
 
@@ -89,13 +103,27 @@ mod tests {
             (vec![4.0], 2),
         ] {
             let mut factor = Factor::new(vec![], values.clone());
-            factor.scale();
+            assert_eq!(factor.scale(), None, "{values:?}");
             assert_eq!(factor.exponent(), exponent, "{values:?}");
             let largest = factor.values().iter().copied().fold(0.0, f64::max);
             assert!(largest == 0.0 || (0.5 < largest && largest <= 1.0), "{values:?}");
             let half = exponent / 2;
             let back = |v: &f64| v * 2_f64.powi(half) * 2_f64.powi(exponent - half);
             assert_eq!(factor.values().iter().map(back).collect::<Vec<_>>(), values);
+        }
+    }
+    #[test]
+    fn values_out_of_the_range_of_a_double_go_to_a_second_factor() {
+        let values = vec![1e300, 0.0, 1e-300, 1e-320, 1e10];
+        let mut factor = Factor::new(vec![], values.clone());
+        let second = factor.scale().expect("small values");
+        let ones: Vec<bool> = second.values().iter().map(|value| *value == 1.0).collect();
+        assert_eq!(ones, [true, true, false, false, true]);
+        for (at, value) in values.into_iter().enumerate() {
+            let log2: f64 = [factor.values()[at], second.values()[at]].map(f64::log2).iter().sum();
+            assert!(log2 < 1e-13 && (value == 0.0) == (factor.values()[at] == 0.0));
+            let given = log2 + f64::from(factor.exponent());
+            assert!(value == 0.0 || (given - value.log2()).abs() < 1e-9, "{value:e}");
         }
     }
 }

@@ -76,7 +76,9 @@ impl Network {
     /// A Markov network of `variables` and `factors`.
     ///
     /// Several factors may have the same scope. A factor with an empty scope is a constant. The
-    /// values of each factor are scaled by a power of two: see [`Factor::exponent`].
+    /// values of each factor are scaled by a power of two: see [`Factor::exponent`]. A factor whose
+    /// largest value is so many times its smallest that the scaled values are out of the range of
+    /// double precision becomes two factors, of which the second comes after all others.
     ///
     /// # Errors
     /// If the network is not valid; the error is the first mistake found.
@@ -89,10 +91,12 @@ impl Network {
         mut factors: Vec<Factor>,
     ) -> Result<Self, NetworkError> {
         let by_name = index_names(&variables)?;
+        let mut second = Vec::new();
         for (index, factor) in factors.iter_mut().enumerate() {
             check_factor(&variables, index, factor)?;
-            factor.scale();
+            second.extend(factor.scale());
         }
+        factors.append(&mut second);
         Ok(Self {
             name: name.into(),
             children: vec![Vec::new(); variables.len()],
@@ -103,6 +107,27 @@ impl Network {
             by_name,
             annotations: Annotations::default(),
         })
+    }
+
+    /// The Markov network over the same variables whose factors are one where those of this network
+    /// are not zero. A product of its factors cannot underflow, so the product is zero only where a
+    /// factor is.
+    pub(crate) fn support(&self) -> Self {
+        let is_nonzero = |&value: &f64| f64::from(value != 0.0);
+        let support = |factor: &Factor| {
+            let values = factor.values().iter().map(is_nonzero).collect();
+            Factor::new(factor.scope().to_vec(), values)
+        };
+        Self {
+            name: self.name.clone(),
+            variables: self.variables.clone(),
+            cpts: Vec::new(),
+            markov: self.factors().map(support).collect(),
+            is_bayesian: false,
+            children: vec![Vec::new(); self.variables.len()],
+            by_name: self.by_name.clone(),
+            annotations: Annotations::default(),
+        }
     }
 
     /// Whether this is a Bayesian network; otherwise it is a Markov network.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use cliquescope::cancel::CancelToken;
 use cliquescope::engine::{PropagationError, propagate_batch};
-use cliquescope::network::{Evidence, Network, VariableId};
+use cliquescope::network::{Evidence, Factor, Network, Variable, VariableId};
 use cliquescope::propagation::{CompiledNetwork, Posteriors, Watch};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
@@ -16,21 +16,33 @@ use crate::exact::Exact;
 use crate::fixtures::{compiled, network, rng};
 use crate::subject::{Subject, propagate};
 
-/// A number from 10^-`decades` to one with a uniformly distributed logarithm; rarely zero instead.
-fn spread(rng: &mut Pcg64Mcg, decades: f64) -> f64 {
-    if rng.random_bool(0.05) { 0.0 } else { 10_f64.powf(-decades * rng.random_range(0.0..1.0)) }
+/// Random numbers from 10^-`decades` to one with a uniformly distributed logarithm. Instead, a
+/// number is zero with probability `zeros`.
+#[derive(Clone, Copy)]
+struct Spread {
+    decades: f64,
+    zeros: f64,
+}
+
+impl Spread {
+    fn draw(self, rng: &mut Pcg64Mcg) -> f64 {
+        if rng.random_bool(self.zeros) {
+            return 0.0;
+        }
+        10_f64.powf(-self.decades * rng.random_range(0.0..1.0))
+    }
 }
 
 /// A random network of 3 to 6 variables with 2 or 3 states. Every row of a table has one state that
-/// is nearly certain; the probabilities of the others are spread over `decades` decades.
-fn random_network(rng: &mut Pcg64Mcg, decades: f64) -> Arc<Network> {
+/// is nearly certain; the probabilities of the others are spread.
+fn random_network(rng: &mut Pcg64Mcg, spread: Spread) -> Arc<Network> {
     let count = rng.random_range(3..=6);
     let states: Vec<usize> = (0..count).map(|_| rng.random_range(2..=3)).collect();
     let parents: Vec<Vec<usize>> =
         (0..count).map(|v| (0..v).filter(|_| rng.random_bool(0.5)).take(3).collect()).collect();
     let mut row = |states: usize| {
         let certain = rng.random_range(0..states);
-        let weight = |state| if state == certain { 1.0 } else { spread(rng, decades) };
+        let weight = |state| if state == certain { 1.0 } else { spread.draw(rng) };
         let weights: Vec<f64> = (0..states).map(weight).collect();
         let sum: f64 = weights.iter().sum();
         weights.into_iter().map(move |weight| weight / sum).collect::<Vec<f64>>()
@@ -45,15 +57,38 @@ fn random_network(rng: &mut Pcg64Mcg, decades: f64) -> Arc<Network> {
     network(&all)
 }
 
+/// A random Markov network of 3 to 6 variables with 2 or 3 states, and 3 to 7 factors of 1 to 3
+/// variables. The values of the factors are spread.
+fn random_markov_network(rng: &mut Pcg64Mcg, spread: Spread) -> Arc<Network> {
+    let count = rng.random_range(3..=6);
+    let states: Vec<usize> = (0..count).map(|_| rng.random_range(2..=3)).collect();
+    let variables = states.iter().enumerate().map(|(v, &states)| {
+        Variable::new(format!("X{v}"), (0..states).map(|state| format!("s{state}")))
+    });
+    let variables = variables.collect();
+    let mut factor = || {
+        let mut scope: Vec<usize> = (0..count).collect();
+        while scope.len() > 3 || (scope.len() > 1 && rng.random_bool(0.3)) {
+            scope.remove(rng.random_range(0..scope.len()));
+        }
+        let entries = scope.iter().map(|&v| states[v]).product();
+        let mut values: Vec<f64> = (0..entries).map(|_| spread.draw(rng)).collect();
+        values[rng.random_range(0..entries)] = 1.0;
+        Factor::new(scope.into_iter().map(VariableId::new).collect(), values)
+    };
+    let factors = (0..3 + count % 5).map(|_| factor()).collect();
+    Arc::new(Network::markov("small", variables, factors).unwrap())
+}
+
 /// Random observations on about half of the variables, and a likelihood on some of the others.
-fn random_evidence(rng: &mut Pcg64Mcg, network: &Network, decades: f64) -> Evidence {
+fn random_evidence(rng: &mut Pcg64Mcg, network: &Network, spread: Spread) -> Evidence {
     let mut evidence = Evidence::none();
     for variable in network.ids() {
         let states = network[variable].cardinality();
         if rng.random_bool(0.5) {
             evidence.observe(network, variable, rng.random_range(0..states));
         } else if rng.random_bool(0.3) {
-            let weights: Vec<f64> = (0..states).map(|_| spread(rng, decades)).collect();
+            let weights: Vec<f64> = (0..states).map(|_| spread.draw(rng)).collect();
             if weights.iter().any(|weight| *weight > 0.0) {
                 evidence.set_likelihood(network, variable, weights).unwrap();
             }
@@ -122,13 +157,25 @@ fn check_cases(
 }
 
 fn check_random(subject: &Subject, decades: f64) {
+    let rare_zeros = Spread { decades, zeros: 0.05 };
+    check_networks(subject, rare_zeros, random_network);
+}
+
+/// Checks 25 networks made by `make`, each with six cases.
+fn check_networks(
+    subject: &Subject,
+    spread: Spread,
+    make: fn(&mut Pcg64Mcg, Spread) -> Arc<Network>,
+) {
+    let Spread { decades, zeros } = spread;
     let mut rng = rng(decades as u64);
     for number in 0..25 {
-        let network = random_network(&mut rng, decades);
+        let network = make(&mut rng, spread);
         let cases: Vec<Evidence> =
-            (0..6).map(|_| random_evidence(&mut rng, &network, decades)).collect();
+            (0..6).map(|_| random_evidence(&mut rng, &network, spread)).collect();
         let compiled = compiled(Arc::clone(&network));
-        check_cases(subject, &compiled, &cases, &format!("1e-{decades}, network {number}"));
+        let context = format!("1e-{decades}, zeros {zeros}, network {number}");
+        check_cases(subject, &compiled, &cases, &context);
     }
 }
 
@@ -151,6 +198,52 @@ pub fn entries_down_to_1e_300(subject: &Subject) {
 /// The smallest numbers of f64 have fewer digits, but are exact as entries of a table.
 pub fn entries_down_to_the_smallest_numbers(subject: &Subject) {
     check_random(subject, 323.0);
+}
+
+/// With many zeros, engines leave entries of tables out: only those that are zero, not those that
+/// are small.
+pub fn entries_down_to_1e_300_among_zeros(subject: &Subject) {
+    for zeros in [0.3, 0.6] {
+        let spread = Spread { decades: 300.0, zeros };
+        check_networks(subject, spread, random_network);
+        check_networks(subject, spread, random_markov_network);
+    }
+}
+
+/// In the only clique of the variables C and D, the product of all entries with d1 is too small for
+/// double precision. Given the clique of A and D, d1 is nevertheless certain.
+pub fn products_too_small_for_double_precision(subject: &Subject) {
+    let names = ["A", "B", "C", "D"].into_iter().zip([3_usize, 3, 2, 2]);
+    let variables = names.map(|(name, states)| {
+        Variable::new(name, (0..states).map(|state| format!("{}{state}", name.to_lowercase())))
+    });
+    let factor = |scope: &[usize], values: &[f64]| {
+        Factor::new(scope.iter().copied().map(VariableId::new).collect(), values.to_vec())
+    };
+    let factors = vec![
+        factor(&[3, 2], &[1e-177, 0.0, 1e-292, 0.0]),
+        factor(&[0, 3], &[1e-217, 1.0, 0.0, 1.0, 0.0, 1.0]),
+        factor(&[2], &[1e-23, 1.0]),
+        factor(&[3, 2], &[1e-142, 1.0, 1e-196, 1.0]),
+    ];
+    let network = Arc::new(Network::markov("small", variables.collect(), factors).unwrap());
+    check_cases(subject, &compiled(network), &[Evidence::none()], "one network");
+}
+
+/// One value of a factor is 10^600 times another, which alone agrees with the evidence.
+pub fn values_of_a_factor_that_no_double_holds_together(subject: &Subject) {
+    let variables = ["A", "B"].map(|name| Variable::new(name, ["0".to_owned(), "1".to_owned()]));
+    let id = VariableId::new;
+    let factors = vec![
+        Factor::new(vec![id(0), id(1)], vec![1e300, 2e-300, 1e300, 6e-300]),
+        Factor::new(vec![id(1)], vec![0.0, 1e200]),
+    ];
+    let network = Arc::new(Network::markov("small", variables.into(), factors).unwrap());
+    let compiled = compiled(network);
+    let answer = possible(subject.propagate(&compiled, &Evidence::none())).expect("possible");
+    subject.assert_close_ln(answer.ln_p_evidence(), 8_f64.ln() - 100.0 * 10_f64.ln(), "the sum");
+    subject.assert_close(answer.of(id(0)), &[0.25, 0.75], "A");
+    subject.assert_close(answer.of(id(1)), &[0.0, 1.0], "B");
 }
 
 /// A class and its features. The first half of the observations favours one class by `odds` to one

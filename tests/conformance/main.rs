@@ -71,7 +71,9 @@ macro_rules! cases {
                 effects_unlikely_under_every_cause,
                 likelihoods_near_the_limits_of_f64, a_long_chain;
             magnitudes: entries_down_to_1e_6, entries_down_to_1e_30, entries_down_to_1e_100,
-                entries_down_to_1e_300, entries_down_to_the_smallest_numbers,
+                entries_down_to_1e_300, entries_down_to_1e_300_among_zeros,
+                entries_down_to_the_smallest_numbers, products_too_small_for_double_precision,
+                values_of_a_factor_that_no_double_holds_together,
                 hundreds_of_features_for_and_against_a_class,
                 moderate_entries_that_underflow_together,
                 a_case_among_many_has_its_own_answer, a_chain_of_10_000_observations;
@@ -105,6 +107,8 @@ subjects! {
     sequential_f32: "sequential" in F32 on 2;
     cpu_f64: "cpu" in F64 on 2;
     cpu_f32: "cpu" in F32 on 2;
+    cpu_f64_tables: "cpu" in F64 on 2 as Tables;
+    cpu_f32_tables: "cpu" in F32 on 2 as Tables;
     cpu_f64_on_1: "cpu" in F64 on 1;
     cpu_f32_on_1: "cpu" in F32 on 1;
     cpu_f64_on_16: "cpu" in F64 on 16;

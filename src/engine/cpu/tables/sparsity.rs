@@ -5,7 +5,8 @@
 //! Evidence only removes states, so a joint probability that is zero without evidence is zero given
 //! any evidence. One propagation without evidence finds all such entries. Its tables and messages
 //! are boolean: they only say whether an entry is positive. A boolean table has one byte per entry.
-//! An entry counts as zero if the product of its factors underflows in double precision.
+//! It is the product of the factors' [supports](crate::network::Network::support), because a product
+//! of the factors themselves may be zero by underflow.
 //!
 //! Only then are the numbers computed, for the entries that remain, which [`sparse_table`] lists.
 //! This order saves time, because the first write to new memory takes longer than all other steps.
@@ -76,7 +77,8 @@ impl TreePlan {
         if !optimisations.has(Optimisation::Sparsity) || !inputs.network.factors().any(has_zeros) {
             return None;
         }
-        let boolean = FilledTree::<u8>::build(structure, inputs, false);
+        let of_support = TableInputs { network: &inputs.network.support(), ..inputs };
+        let boolean = FilledTree::<u8>::build(structure, of_support, false);
         let (sparse, memory) = find_sparsity(&boolean, inputs);
         let messages_bytes = written_bytes(&memory);
         let sparse_bytes: usize = sparse.iter().flatten().map(SparseTable::bytes).sum();
