@@ -14,7 +14,7 @@ use cliquescope::app::{Settings, Workbench};
 use cliquescope::format::NetworkSource;
 use cliquescope::propagation::MessageId;
 use common::window::{open, settle, show, wait_until};
-use eframe::egui::Key;
+use eframe::egui::{Key, Modifiers};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable};
 
@@ -238,7 +238,7 @@ fn every_lesson_can_be_completed_and_then_restores_the_document() {
         assert!(harness.state().model().stepping.is_none());
     }
     // Evidence from before the lessons can still be undone.
-    harness.key_press_modifiers(eframe::egui::Modifiers::COMMAND, Key::Z);
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
     settle(&mut harness);
     assert!(evidence(&harness).is_empty());
 }
@@ -258,10 +258,7 @@ fn a_lesson_can_be_left_and_resumed() {
     settle(&mut harness);
     harness.get_by_label("Leave lesson").click();
     settle(&mut harness);
-    let title = |harness: &Harness<'_, Workbench>| {
-        harness.state().model().document.as_ref().map(|document| document.title())
-    };
-    assert_eq!(title(&harness).as_deref(), Some("cancer"));
+    assert_eq!(title(&harness), "cancer");
     assert_eq!(harness.state().settings().lessons.get("asia"), Some(&2));
 
     start_lesson(&mut harness, 0);
@@ -269,7 +266,7 @@ fn a_lesson_can_be_left_and_resumed() {
     assert_eq!(evidence(&harness), [("xray".to_owned(), 0)]);
     harness.get_by_label("Keep this open").click();
     settle(&mut harness);
-    assert_eq!(title(&harness).as_deref(), Some("asia"));
+    assert_eq!(title(&harness), "asia");
     assert!(harness.query_by_label("Step 3 of 7").is_none());
     harness.run();
 }
@@ -405,14 +402,11 @@ fn going_back_restores_the_network_and_the_evidence_of_the_step() {
 
     let lesson = LESSONS.iter().position(|lesson| lesson.id == "elimination").expect("shipped");
     start_lesson(&mut harness, lesson);
-    let title = |harness: &Harness<'_, Workbench>| {
-        harness.state().model().document.as_ref().map(|document| document.title())
-    };
     go_to_step(&mut harness, 8, 8);
     back_to(&mut harness, 7, 8);
-    assert_eq!(title(&harness).as_deref(), Some("child"));
+    assert_eq!(title(&harness), "child");
     back_to(&mut harness, 6, 8);
-    assert_eq!(title(&harness).as_deref(), Some("asia"));
+    assert_eq!(title(&harness), "asia");
 }
 
 #[test]
@@ -434,25 +428,87 @@ fn a_step_that_opens_another_network_reports_no_mistakes() {
     assert!(harness.query_by_label_contains("The lesson has a mistake").is_none());
 }
 
-#[test]
-fn a_step_says_which_network_it_needs_if_another_one_is_open() {
-    let mut harness = open("asia");
-    start_lesson(&mut harness, 0);
+/// The title of the open network.
+fn title(harness: &Harness<'_, Workbench>) -> String {
+    harness.state().model().document.as_ref().expect("a network is open").title()
+}
+
+/// Opens the sample `name`, as the user does it.
+fn open_sample(harness: &mut Harness<'static, Workbench>, name: &str) {
     let ctx = harness.ctx.clone();
-    let cancer = DocumentCommand::Open(NetworkSource::Named("cancer".to_owned()));
-    harness.state_mut().run_command(&ctx, cancer);
+    let open = DocumentCommand::Open(NetworkSource::Named(name.to_owned()));
+    harness.state_mut().run_command(&ctx, open);
+    settle(harness);
+    assert_eq!(title(harness), name);
+}
+
+/// Presses the keys of undo, or of redo, and returns the open network and its evidence.
+fn press_undo(
+    harness: &mut Harness<'static, Workbench>,
+    shift: Modifiers,
+) -> (String, Vec<(String, usize)>) {
+    harness.key_press_modifiers(Modifiers::COMMAND | shift, Key::Z);
+    settle(harness);
+    (title(harness), evidence(harness))
+}
+
+#[test]
+fn opening_a_network_during_a_lesson_leaves_the_lesson_and_loses_nothing() {
+    let mut harness = open("cancer");
+    harness.get_by_label_contains("Smoker = True").click();
     settle(&mut harness);
-    harness.get_by_label("This step needs the network asia, but cancer is open.");
-    assert!(harness.query_by_label_contains("mistake").is_none());
-    // There is no step before the first one, so the network stays.
+    start_lesson(&mut harness, 0);
+    go_to_step(&mut harness, 3, 7);
+    open_sample(&mut harness, "child");
+    assert!(harness.query_by_label("Leave lesson").is_none());
+    harness.get_by_label_contains("You left the lesson 'Asia");
+    harness.get_by_label_contains("BirthAsphyxia = yes").click();
+    settle(&mut harness);
+    let birth = vec![("BirthAsphyxia".to_owned(), 0)];
     harness.key_press(Key::PageUp);
     settle(&mut harness);
-    harness.get_by_label("This step needs the network asia, but cancer is open.");
-    harness.key_press(Key::PageDown);
-    harness.run_steps(3);
+    assert_eq!((title(&harness), evidence(&harness)), ("child".to_owned(), birth.clone()));
+
+    let none = Modifiers::NONE;
+    assert_eq!(press_undo(&mut harness, none), ("child".to_owned(), Vec::new()));
+    let smoker = vec![("Smoker".to_owned(), 0)];
+    assert_eq!(press_undo(&mut harness, none), ("cancer".to_owned(), smoker.clone()));
+    harness.get_by_label_contains("The network cancer is open again.");
+    assert_eq!(press_undo(&mut harness, none), ("cancer".to_owned(), Vec::new()));
+    for expected in [("cancer", smoker), ("child", Vec::new()), ("child", birth)] {
+        let (title, evidence) = press_undo(&mut harness, Modifiers::SHIFT);
+        assert_eq!((title.as_str(), evidence), expected);
+    }
+    // The lesson continues where it was left.
+    start_lesson(&mut harness, 0);
+    harness.get_by_label("Step 3 of 7");
+}
+
+#[test]
+fn a_step_says_which_network_of_the_lesson_it_needs_and_back_keeps_the_findings() {
+    let mut harness = open("asia");
+    let lesson = LESSONS.iter().position(|lesson| lesson.id == "elimination").expect("shipped");
+    start_lesson(&mut harness, lesson);
+    go_to_step(&mut harness, 2, 8);
+    open_sample(&mut harness, "child");
+    harness.get_by_label("This step needs the network asia, but child is open.");
+    assert!(harness.query_by_label_contains("mistake").is_none());
+    harness.get_by_label_contains("BirthAsphyxia = yes").click();
+    settle(&mut harness);
+    let finding = evidence(&harness);
+    assert_eq!(finding.len(), 1);
     harness.key_press(Key::PageUp);
     settle(&mut harness);
     assert!(harness.query_by_label_contains("This step needs the network").is_none());
+    assert_eq!(title(&harness), "asia");
+    assert_eq!(press_undo(&mut harness, Modifiers::NONE), ("child".to_owned(), finding.clone()));
+    let empty = ("asia".to_owned(), Vec::new());
+    assert_eq!(press_undo(&mut harness, Modifiers::SHIFT), empty);
+
+    // The changes made before the lesson come before those made in it.
+    harness.get_by_label("Keep this open").click();
+    settle(&mut harness);
+    assert_eq!(press_undo(&mut harness, Modifiers::NONE), ("child".to_owned(), finding));
 }
 
 #[test]
@@ -486,14 +542,11 @@ fn a_lesson_file_can_be_opened_and_its_mistakes_are_shown() {
     open_file(&mut harness);
     harness.get_by_label("Smoking and lung cancer");
     harness.get_by_label("Step 1 of 3");
-    let title = |harness: &Harness<'_, Workbench>| {
-        harness.state().model().document.as_ref().map(|document| document.title())
-    };
-    assert_eq!(title(&harness).as_deref(), Some("clinic"));
+    assert_eq!(title(&harness), "clinic");
     assert_eq!(harness.state().model().opened_lessons.len(), 1);
     harness.get_by_label("Leave lesson").click();
     settle(&mut harness);
-    assert_eq!(title(&harness).as_deref(), Some("asia"));
+    assert_eq!(title(&harness), "asia");
 
     // This mistake can be seen in the file.
     std::fs::write(&file, example.replace("\"text\"", "\"txt\"")).expect("written");

@@ -88,7 +88,10 @@ fn undo_restores_the_evidence_of_a_reopened_network() {
     assert_eq!(evidence_count(&harness), 0);
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
     settle(&mut harness);
-    assert_eq!(evidence_count(&harness), 0, "this network had no evidence");
+    assert_eq!(evidence_count(&harness), 2, "the earlier network is open again");
+    harness.key_press_modifiers(Modifiers::COMMAND | Modifiers::SHIFT, Key::Z);
+    settle(&mut harness);
+    assert_eq!(evidence_count(&harness), 0, "cancer is open again");
     open(&mut harness, "asia");
     assert_eq!(evidence_count(&harness), 0, "nothing is restored without asking");
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);

@@ -117,6 +117,20 @@ impl Document {
         }
     }
 
+    /// This document without its tree and its results, which the session can compute again. It
+    /// keeps what the user made: the evidence, the cases and the kept run.
+    #[must_use]
+    pub fn without_results(&self) -> Self {
+        let (source, read) = (self.source.clone(), Arc::clone(&self.read));
+        let evidence = self.evidence.clone();
+        Self {
+            cases: self.cases.clone(),
+            long_case_file: self.long_case_file.clone(),
+            kept: self.kept.clone(),
+            ..Self::new(source, self.serial, self.requested_engine, read, evidence)
+        }
+    }
+
     /// Takes the snapshot of the running propagation for this frame.
     pub fn read_running(&mut self) {
         self.snapshot = self.running.as_deref().map(RunningSnapshot::of);

@@ -1,6 +1,7 @@
 //! The history behind undo and redo.
 
 use crate::app::state::case::Case;
+use crate::app::state::document::Document;
 use crate::network::{Evidence, VariableId};
 
 /// A command about the history of changes.
@@ -16,6 +17,10 @@ pub enum HistoryCommand {
 /// change, a copy of all evidence or of one case is stored.
 const MAX_UNDO: usize = 200;
 
+/// Maximum number of networks to which undo can return. A larger number takes more memory: each of
+/// these networks is kept with its tables.
+const MAX_NETWORKS: usize = 8;
+
 /// A value of the document that a change, an undo or a redo replaced.
 #[derive(Clone, Debug)]
 pub enum ReplacedValue {
@@ -30,6 +35,13 @@ pub enum ReplacedValue {
         /// The case; `None` if it was not in the list before.
         case: Option<Case>,
     },
+    /// The open network.
+    Network {
+        /// The network with its evidence, and without results.
+        document: Box<Document>,
+        /// Whether the user changed, undid or redid anything while it was open.
+        touched: bool,
+    },
 }
 
 /// The values that changes replaced, for undo, and the values that undo replaced, for redo.
@@ -37,7 +49,7 @@ pub enum ReplacedValue {
 pub struct History {
     undo: Vec<ReplacedValue>,
     redo: Vec<ReplacedValue>,
-    /// Whether the user changed, undid or redid anything.
+    /// Whether the user changed, undid or redid anything since the network was opened.
     touched: bool,
     /// The gesture of the last change, if that change belongs to one.
     gesture: Option<(VariableId, u64)>,
@@ -50,9 +62,37 @@ impl History {
         self.touched = true;
         self.redo.clear();
         self.undo.push(value);
-        if self.undo.len() > MAX_UNDO {
-            self.undo.remove(0);
+        self.drop_oldest();
+    }
+
+    /// Drops the oldest changes beyond the limits.
+    fn drop_oldest(&mut self) {
+        let is_network = |value: &&ReplacedValue| matches!(value, ReplacedValue::Network { .. });
+        let mut networks = self.undo.iter().filter(is_network).count();
+        let mut dropped = 0;
+        while self.undo.len() - dropped > MAX_UNDO || networks > MAX_NETWORKS {
+            networks -= usize::from(is_network(&&self.undo[dropped]));
+            dropped += 1;
         }
+        self.undo.drain(..dropped);
+    }
+
+    /// Records that another network was opened in place of `document`.
+    pub fn record_network(&mut self, document: &Document) {
+        let document = Box::new(document.without_results());
+        let value = ReplacedValue::Network { document, touched: self.touched };
+        self.record(value);
+        self.touched = false;
+    }
+
+    /// Puts the changes of `earlier`, and then the opening of another network in place of
+    /// `document`, before all changes of this history.
+    pub fn follow(&mut self, earlier: Self, document: &Document) {
+        let later = std::mem::replace(self, earlier);
+        self.record_network(document);
+        self.undo.extend(later.undo);
+        self.drop_oldest();
+        (self.redo, self.touched) = (later.redo, later.touched);
     }
 
     /// As [`record`](Self::record). If the last change has the same `gesture` (a variable, and the
@@ -64,10 +104,10 @@ impl History {
         }
     }
 
-    /// Makes the last possible undo enter `evidence`, which the network had when it was last open.
-    /// All changes recorded later are undone before it.
+    /// Makes the next undo enter `evidence`, which the network had when it was last open. Changes
+    /// recorded later are undone before it.
     pub fn offer(&mut self, evidence: Evidence) {
-        self.undo.insert(0, ReplacedValue::Evidence(evidence));
+        self.undo.push(ReplacedValue::Evidence(evidence));
     }
 
     /// Whether the user changed, undid or redid anything since the network was opened.
@@ -89,8 +129,16 @@ impl History {
         };
         self.gesture = None;
         if let Some(value) = from.pop() {
-            to.push(replace(value));
-            self.touched = true;
+            let now_touched = match &value {
+                ReplacedValue::Network { touched, .. } => *touched,
+                _ => true,
+            };
+            let mut replaced = replace(value);
+            if let ReplacedValue::Network { touched, .. } = &mut replaced {
+                *touched = self.touched;
+            }
+            to.push(replaced);
+            self.touched = now_touched;
         }
     }
 }
@@ -98,6 +146,7 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::testing::model;
     use crate::network::{Finding, VariableId};
 
     fn observed(state: usize) -> Evidence {
@@ -144,6 +193,44 @@ mod tests {
         assert!(!step(&mut history, Undo, &mut now));
         history.record_in_gesture(ReplacedValue::Evidence(observed(3)), drag(2));
         assert!(step(&mut history, Undo, &mut now), "an undo ends the gesture");
+    }
+
+    /// The serial numbers of the networks to which undo returns, newest first. `None` stands for
+    /// another change.
+    fn undone(mut history: History) -> Vec<Option<u64>> {
+        let mut serials = Vec::new();
+        for _ in 0..MAX_UNDO {
+            history.step(HistoryCommand::Undo, |value| {
+                serials.push(match &value {
+                    ReplacedValue::Network { document, .. } => Some(document.serial),
+                    _ => None,
+                });
+                value
+            });
+        }
+        serials
+    }
+
+    #[test]
+    fn undo_returns_to_networks_with_their_changes_up_to_a_limit() {
+        let mut document = model("asia").document.expect("a network is open");
+        let (mut history, mut later) = (History::default(), History::default());
+        history.record(ReplacedValue::Evidence(Evidence::none()));
+        assert!(history.is_touched());
+        document.serial = 1;
+        history.record_network(&document);
+        assert!(!history.is_touched(), "the new network was not changed");
+        later.record(ReplacedValue::Evidence(Evidence::none()));
+        document.serial = 2;
+        later.follow(history, &document);
+        assert_eq!(undone(later.clone()), [None, Some(2), Some(1), None]);
+        for serial in 3..3 + MAX_NETWORKS as u64 {
+            document.serial = serial;
+            later.record_network(&document);
+        }
+        let serials = undone(later);
+        assert_eq!(serials.iter().flatten().count(), MAX_NETWORKS);
+        assert_eq!(serials.last(), Some(&None), "the change after the oldest network is kept");
     }
 
     #[test]

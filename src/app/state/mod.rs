@@ -42,5 +42,4 @@ pub(crate) mod settings_file;
 pub mod stepping;
 pub(crate) mod stepping_control;
 pub(crate) mod stored_path;
-pub(crate) mod undo;
 pub mod view;

@@ -5,7 +5,7 @@ use eframe::egui;
 use super::Workbench;
 use crate::app::state::command::{Command, DocumentCommand, EngineCommand};
 use crate::app::state::{
-    case_files, cases, elimination, evidence, improvement, stepping_control, undo, view,
+    case_files, cases, elimination, evidence, improvement, stepping_control, view,
 };
 
 impl Workbench {
@@ -14,7 +14,7 @@ impl Workbench {
         let Self { core, history, case_store, long_case_reader, .. } = self;
         match command {
             Command::Evidence(command) => evidence::apply(core, history, command),
-            Command::History(command) => undo::apply(core, history, case_store, command),
+            Command::History(command) => self.apply_to_history(command),
             Command::Case(command) => cases::apply(core, history, case_store, command),
             Command::CaseFile(command) => {
                 case_files::apply(core, history, case_store, long_case_reader, command);

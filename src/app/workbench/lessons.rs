@@ -6,12 +6,10 @@ use std::sync::Arc;
 use eframe::egui;
 
 use super::Workbench;
-use crate::app::state::cases;
 use crate::app::state::command::{LessonCommand, StepCommand};
 use crate::app::state::evidence;
 use crate::app::state::lessons::{self, Action, Course, Lesson, LessonStep, UserWork};
 use crate::app::state::named_finding::NamedFinding;
-use crate::network::Evidence;
 
 impl Workbench {
     /// Applies `command` to the lesson that the user is taking, or starts one.
@@ -166,36 +164,40 @@ impl Workbench {
     /// Leaves the lesson, if the user is taking one. With `restore`, restores the work that was set
     /// aside. Without `restore`, or if no network was open when the lesson started, the network of
     /// the lesson stays open.
-    fn leave_lesson(&mut self, restore: bool) {
+    pub(super) fn leave_lesson(&mut self, restore: bool) {
+        if self.end_lesson(restore) {
+            // The session compiles the network again. In the meantime, the document with its
+            // results is shown.
+            self.core.request();
+        }
+    }
+
+    /// As [`leave_lesson`](Self::leave_lesson), but requests nothing. Returns whether another
+    /// document is open now.
+    pub(super) fn end_lesson(&mut self, restore: bool) -> bool {
         if !restore {
-            // The work that was set aside is dropped. Store its evidence, so that undo can enter it
-            // when its network is open again.
+            // The network that was set aside is closed. Store its evidence, so that undo can enter
+            // it in a later run too.
             self.core.model.settings.left_evidence = self.left_evidence();
         }
-        let Some(course) = self.course.take() else { return };
+        let Some(course) = self.course.take() else { return false };
         let core = &mut self.core;
         core.model.stepping = None;
         let before = course.into_user_work();
         core.model.maximised = None;
         core.model.settings.copy_compute_options(&before.settings);
-        let Some(mut document) = before.document.filter(|_| restore) else { return };
-        core.requests.opening = None;
-        document.running = None;
+        let Some(document) = before.document else { return false };
+        if !restore {
+            self.history.follow(before.history, &document);
+            return false;
+        }
         core.model.compute = before.compute;
         core.model.fill_edges = before.fill_edges;
-        self.explanations.forget(&mut core.model);
-        core.set_layout(before.layout);
+        self.replace_document(document);
+        self.core.set_layout(before.layout);
+        self.core.select(before.selected);
         self.history = before.history;
-        // The last request was for the lesson's network.
-        let result = document.result.as_ref();
-        core.requests.evidence = result.map_or_else(Evidence::none, |r| r.evidence.clone());
-        core.requests.cases = [].into();
-        // The session compiles the network again. In the meantime, the document with its results
-        // is shown.
-        core.replace_document(document);
-        cases::list(core, &self.case_store);
-        core.select(before.selected);
-        core.request();
+        true
     }
 }
 

@@ -7,6 +7,7 @@
 mod apply;
 mod lessons;
 mod opening;
+mod undo;
 mod updates;
 
 use std::path::Path;

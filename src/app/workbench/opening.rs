@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Workbench;
 use crate::app::state::cases;
 use crate::app::state::document::Document;
-use crate::app::state::history::{History, ReplacedValue};
+use crate::app::state::history::ReplacedValue;
 use crate::app::state::improvement;
 use crate::app::state::named_finding::NamedFinding;
 use crate::app::state::network_location::NetworkLocation;
@@ -40,6 +40,8 @@ impl Workbench {
     /// Restores the offered work of a run that crashed.
     pub(super) fn restore(&mut self) {
         let Some(work) = self.recovery.offered_work().cloned() else { return };
+        // A step of the lesson would replace the restored work.
+        self.leave_lesson(true);
         self.core.model.compute = work.compute_options();
         if let Some(layout) = work.layout() {
             self.core.set_layout(layout.clone());
@@ -63,17 +65,11 @@ impl Workbench {
                 self.core.notices.error(&error.to_string());
             }
         }
+        self.leave_lesson_without(&opening.source);
         self.core.model.settings.left_evidence = self.left_evidence();
         let engine = self.core.model.compute.engine;
         let document = Document::new(opening.source, opening.serial, engine, read, evidence);
-        let previous = self.core.replace_document(document);
-        let arrangement = self.core.arrangement();
-        pane_layout::arrange(&mut self.core.layout, arrangement);
-        self.core.narrow_layout = None;
-        self.explanations.forget(&mut self.core.model);
-        cases::list(&mut self.core, &self.case_store);
-        // The requested cases belong to the previous network.
-        self.core.requests.cases = [].into();
+        let previous = self.replace_document(document);
         self.continue_history(previous.as_ref());
         for mistake in self.course.iter().flat_map(|course| course.problems(&self.core.model)) {
             self.core.notices.error(&format!("The lesson has a mistake: {mistake}"));
@@ -81,24 +77,61 @@ impl Workbench {
         self.core.request();
     }
 
+    /// Makes `document` the open document, and returns the earlier one. Call `Core::request`
+    /// afterwards.
+    pub(super) fn replace_document(&mut self, mut document: Document) -> Option<Document> {
+        improvement::cancel(&mut self.core);
+        let core = &mut self.core;
+        self.explanations.forget(&mut core.model);
+        core.requests.opening = None;
+        // The last request was for the earlier network.
+        let result = document.result.as_ref();
+        core.requests.evidence = result.map_or_else(Evidence::none, |r| r.evidence.clone());
+        core.requests.cases = [].into();
+        document.running = None;
+        let previous = core.replace_document(document);
+        let arrangement = core.arrangement();
+        pane_layout::arrange(&mut core.layout, arrangement);
+        core.narrow_layout = None;
+        cases::list(core, &self.case_store);
+        previous
+    }
+
+    /// Leaves the lesson, if the user is taking one that does not use the network in `source`:
+    /// steps of the lesson would replace it.
+    fn leave_lesson_without(&mut self, source: &NetworkSource) {
+        let Some(course) = self.course.as_ref().filter(|course| !course.uses(source)) else {
+            return;
+        };
+        self.core.notices.info(&format!(
+            "You left the lesson '{}', because it does not use this network. Start the lesson \
+             again to continue at the same step.",
+            course.lesson().title
+        ));
+        _ = self.end_lesson(true);
+    }
+
     /// Continues the history after the open document replaced `previous`. If both are the same
-    /// network with the same variables, undo restores the evidence of `previous`. Otherwise the
-    /// history starts again: undo then enters the evidence that the network had when it was last
-    /// open, unless the network was opened with evidence or by a lesson.
+    /// network with the same variables, undo restores the evidence of `previous`. Otherwise undo
+    /// opens `previous` again. Before that, undo enters the evidence that the network had when it
+    /// was last open, unless the network was opened with evidence or by a lesson.
     fn continue_history(&mut self, previous: Option<&Document>) {
         let Some(document) = &self.core.model.document else { return };
-        let is_same = |previous: &&Document| {
+        let is_same = |previous: &Document| {
             NetworkLocation::of(&previous.source)
                 .is_some_and(|location| NetworkLocation::of(&document.source) == Some(location))
                 && previous.network().variables() == document.network().variables()
         };
-        if let Some(previous) = previous.filter(is_same) {
-            if previous.evidence != document.evidence {
-                self.history.record(ReplacedValue::Evidence(previous.evidence.clone()));
+        match previous {
+            Some(previous) if is_same(previous) => {
+                if previous.evidence != document.evidence {
+                    self.history.record(ReplacedValue::Evidence(previous.evidence.clone()));
+                }
+                return;
             }
-            return;
+            Some(previous) => self.history.record_network(previous),
+            None => {}
         }
-        self.history = History::default();
         if self.course.is_some() || !document.evidence.is_empty() {
             return;
         }

@@ -17,6 +17,7 @@ use crate::app::state::highlight::Item;
 use crate::app::state::history::History;
 use crate::app::state::model::Model;
 use crate::app::state::named_finding::NamedFinding;
+use crate::app::state::network_location::NetworkLocation;
 use crate::app::state::pane::Pane;
 use crate::app::state::settings::Settings;
 use crate::format::NetworkSource;
@@ -146,8 +147,16 @@ impl Course {
         Some(format!("This lesson has a mistake: {mistake}."))
     }
 
-    /// All mistakes in the steps that are taken with the open network. None if the lesson does not
-    /// use this network: the user may open another one during a lesson.
+    /// Whether the lesson uses the network in `source` in any step.
+    pub fn uses(&self, source: &NetworkSource) -> bool {
+        let Some(location) = NetworkLocation::of(source) else { return false };
+        (0..=self.lesson.steps.len()).any(|step| {
+            let used = self.lesson.source_of(self.lesson.network_at(step));
+            NetworkLocation::of(&used).as_ref() == Some(&location)
+        })
+    }
+
+    /// All mistakes in the steps that are taken with the open network.
     pub fn problems(&self, model: &Model) -> Vec<String> {
         let Some(document) = &model.document else { return Vec::new() };
         let mut names = (0..=self.lesson.steps.len()).map(|step| self.lesson.network_at(step));

@@ -1,0 +1,61 @@
+//! Applies undo and redo.
+
+use super::Workbench;
+use crate::app::state::cases;
+use crate::app::state::evidence;
+use crate::app::state::history::{HistoryCommand, ReplacedValue};
+use crate::app::state::left_evidence::LeftEvidence;
+
+impl Workbench {
+    /// Undoes or redoes a change.
+    pub(super) fn apply_to_history(&mut self, command: HistoryCommand) {
+        if self.core.model.document.is_none() {
+            return;
+        }
+        let left_evidence = self.left_evidence();
+        let serial = self.serial();
+        let mut history = std::mem::take(&mut self.history);
+        history.step(command, |value| self.put_back(value, left_evidence));
+        self.history = history;
+        if self.serial() != serial {
+            let title = self.core.model.document.as_ref().map(|document| document.title());
+            let back = match command {
+                HistoryCommand::Undo => "Redo (Ctrl+Shift+Z)",
+                HistoryCommand::Redo => "Undo (Ctrl+Z)",
+            };
+            self.core.notices.info(&format!(
+                "The network {} is open again. {back} returns to the other one.",
+                title.unwrap_or_default()
+            ));
+        }
+    }
+
+    /// The serial number of the open network.
+    fn serial(&self) -> Option<u64> {
+        self.core.model.document.as_ref().map(|document| document.serial)
+    }
+
+    /// Puts `value` back, and returns the value that it replaces. `left_evidence` is the evidence
+    /// of the networks that the user left, if the open network is left now.
+    fn put_back(&mut self, value: ReplacedValue, left_evidence: LeftEvidence) -> ReplacedValue {
+        let core = &mut self.core;
+        match value {
+            ReplacedValue::Evidence(evidence) => {
+                let before = core.document().map(|document| document.evidence.clone());
+                evidence::set(core, evidence);
+                ReplacedValue::Evidence(before.unwrap_or_default())
+            }
+            ReplacedValue::Case { number, index, case } => {
+                let before = cases::set(core, &mut self.case_store, number, index, case);
+                ReplacedValue::Case { number, index, case: before }
+            }
+            ReplacedValue::Network { document, touched } => {
+                core.model.settings.left_evidence = left_evidence;
+                core.clear_failure();
+                let before = self.replace_document(*document).expect("a network is open");
+                self.core.request();
+                ReplacedValue::Network { document: Box::new(before.without_results()), touched }
+            }
+        }
+    }
+}
