@@ -57,6 +57,16 @@ pub fn s_curve(from: Pos2, to: Pos2, axis: Vec2) -> Vec<Pos2> {
     (0..=SEGMENTS).map(point).collect()
 }
 
+/// Where a line has its label: halfway along its points. For a curve, and for a line that turns
+/// round between two rows, this is the middle. `None` for a line without points.
+#[must_use]
+pub fn label_place(line: &[Pos2]) -> Option<Pos2> {
+    let half = line.len() / 2;
+    let after = *line.get(half)?;
+    let is_odd = line.len() % 2 == 1;
+    Some(if is_odd { after } else { line[half - 1].lerp(after, 0.5) })
+}
+
 /// A line from `from` to `to` in the shape of an arch, as a polyline. It is `rise` times as high as
 /// long.
 #[must_use]
@@ -82,6 +92,19 @@ mod tests {
         assert_eq!((curve[0], curve[curve.len() - 1]), (pos2(0.0, 0.0), pos2(40.0, 100.0)));
         assert!(curve[1].x < 2.0 && curve[1].y > 5.0);
         assert!(curve[9].x > 38.0 && curve[9].y < 95.0);
+    }
+
+    #[test]
+    fn the_label_of_a_line_is_in_its_middle() {
+        let line = [pos2(0.0, 0.0), pos2(8.0, 0.0), pos2(8.0, 30.0), pos2(0.0, 30.0)];
+        assert_eq!(label_place(&line), Some(pos2(8.0, 15.0)));
+        assert_eq!(label_place(&line[1..]), Some(pos2(8.0, 30.0)));
+        assert_eq!(label_place(&[]), None);
+        for width in [0.0, 20.0, 1000.0] {
+            let curve = s_curve(pos2(0.0, 0.0), pos2(width, 18.0), Vec2::DOWN);
+            let place = label_place(&curve).expect("a curve has points");
+            assert!((place - pos2(width / 2.0, 9.0)).length() < 1e-3, "{place:?}");
+        }
     }
 
     #[test]

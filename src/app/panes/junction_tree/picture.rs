@@ -1,7 +1,10 @@
 //! The boxes and lines of the junction tree.
 
+use std::collections::HashMap;
+
 use eframe::egui::Vec2;
 
+use crate::app::layout::label_place;
 use crate::app::layout::tree::{self, TreeShape};
 use crate::app::widgets::colour_scale::ColourScale;
 use crate::app::widgets::graph_view::node::NodeText;
@@ -51,10 +54,31 @@ pub fn picture(compiled: &CompiledNetwork, by_area: bool) -> (Vec<PlacedNode>, V
         path: std::mem::take(&mut drawing.links[separator.child.index()]),
         text: short_size(separator.entries),
     });
-    let edges = edges.collect();
+    let mut edges: Vec<PlacedEdge> = edges.collect();
+    label_common_lines_once(&mut edges);
     let nodes = texts.into_iter().zip(&sizes).zip(&drawing.centres);
     let nodes = nodes.map(|((text, &size), &centre)| PlacedNode { centre, size, text }).collect();
     (nodes, edges)
+}
+
+/// Where lines share the place of their label, keeps only the first label, and none if the labels
+/// differ: they would be drawn above each other.
+pub(super) fn label_common_lines_once(edges: &mut [PlacedEdge]) {
+    let mut first_at: HashMap<(i32, i32), usize> = HashMap::new();
+    let mut clearing = Vec::new();
+    for index in 0..edges.len() {
+        let Some(place) = label_place(&edges[index].path) else { continue };
+        let first = *first_at.entry((place.x as i32, place.y as i32)).or_insert(index);
+        if first != index {
+            clearing.push(index);
+            if edges[first].text != edges[index].text {
+                clearing.push(first);
+            }
+        }
+    }
+    for index in clearing {
+        edges[index].text.clear();
+    }
 }
 
 /// The largest cliques, which are always labelled, largest first.

@@ -87,6 +87,15 @@ impl TreeKey {
     }
 }
 
+/// Minimum zoom at which the separators of a tree of `cliques` cliques are labelled. Large trees
+/// are drawn without room for labels.
+pub(super) fn label_zoom(cliques: usize) -> f32 {
+    if cliques <= MAX_LABELLED { 0.25 } else { 0.45 }
+}
+
+/// Maximum number of cliques of a tree that is drawn with room for the labels of separators.
+const MAX_LABELLED: usize = 100;
+
 /// Computes the styles of cliques and separators in one frame.
 pub struct TreeStyle<'a> {
     key: &'a TreeKey,
@@ -189,6 +198,7 @@ impl<'a> TreeStyle<'a> {
             // An empty separator connects parts of the network that share no variable.
             line: if separator.variables.is_empty() { Line::Dashed } else { Line::Solid },
             label: Some((self.label_background, self.label_ink)),
+            label_zoom: label_zoom(self.compiled.tree().cliques().len()),
             faint: false,
             on_top: false,
         };

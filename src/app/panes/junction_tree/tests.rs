@@ -1,9 +1,10 @@
-use eframe::egui::{Rect, Vec2};
+use eframe::egui::{Rect, Vec2, pos2};
 use egui_kittest::kittest::Queryable as _;
 
 use super::*;
 use crate::app::testing::{drive, label_containing, model};
 use crate::app::widgets::graph_view::camera::Camera;
+use crate::app::widgets::graph_view::{PlacedEdge, PlacedNode};
 use crate::cancel::CancelToken;
 use crate::format;
 use crate::propagation::{CompileOptions, compile};
@@ -51,6 +52,40 @@ fn the_tree_of_every_sample_fills_half_of_its_pane_and_its_boxes_can_be_seen() {
             }
         }
     }
+}
+
+/// The boxes and lines of a sample.
+fn picture_of(name: &str) -> (Vec<PlacedNode>, Vec<PlacedEdge>) {
+    picture(model(name).compiled().expect("a network is open"), true)
+}
+
+#[test]
+fn every_separator_of_a_small_tree_has_room_for_its_label_on_a_small_screen() {
+    for name in ["asia", "child", "barley", "mildew", "insurance"] {
+        let (nodes, edges) = picture_of(name);
+        let boxes = nodes.iter().map(|node| Rect::from_center_size(node.centre, node.size));
+        let zoom = Camera::fitting(boxes.reduce(Rect::union).unwrap(), PANES[0]).zoom();
+        assert!(zoom >= style::label_zoom(nodes.len()), "{name}: {zoom}");
+        for edge in edges {
+            let along = (edge.path[edge.path.len() - 1] - edge.path[0]).abs() * zoom;
+            // The height of text of 10 points, and the width of a number such as 907 k.
+            assert!(along.y >= 12.0 || along.x >= 32.0, "{name}: {along} of {}", edge.text);
+            assert!(!edge.text.is_empty());
+        }
+    }
+}
+
+#[test]
+fn labels_on_a_common_line_are_drawn_once_if_they_agree_and_not_at_all_otherwise() {
+    let edge = |to: usize, x: f32, text: &str| PlacedEdge {
+        from: 0,
+        to,
+        path: vec![pos2(0.0, 0.0), pos2(x, 10.0), pos2(x, 20.0 * to as f32)],
+        text: text.to_owned(),
+    };
+    let mut edges = [edge(1, 5.0, "2"), edge(2, 5.0, "2"), edge(3, 9.0, "4"), edge(4, 9.0, "6")];
+    picture::label_common_lines_once(&mut edges);
+    assert_eq!(edges.map(|edge| edge.text), ["2", "", "", ""]);
 }
 
 #[test]

@@ -253,6 +253,7 @@ impl<'a> NetworkStyle<'a> {
             arrow: is_arc.then_some(true),
             line,
             label: None,
+            label_zoom: 0.0,
             faint: self.is_crowded && is_arc,
             on_top: false,
         };

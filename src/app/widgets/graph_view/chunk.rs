@@ -52,8 +52,8 @@ impl ShapeTessellator {
 /// The triangles and the text of up to [`CHUNK_SIZE`] items.
 pub struct Chunk {
     mesh: Arc<Mesh>,
-    /// Text, drawn after all triangles. The toolkit may rearrange its texture of glyphs in any
-    /// frame, so text is not turned into triangles here.
+    /// Text and labels, drawn after all triangles. The toolkit may rearrange its texture of glyphs
+    /// in any frame, so text is not turned into triangles here. A label is a [`Shape::Vec`].
     texts: Vec<Shape>,
     /// [`View::origin`] when the chunk was made.
     origin: Vec2,
@@ -86,8 +86,8 @@ impl Chunk {
     ) {
         let mut shapes = Vec::new();
         self.is_complete = add(&mut shapes);
-        let (texts, areas): (Vec<Shape>, Vec<Shape>) =
-            shapes.into_iter().partition(|shape| matches!(shape, Shape::Text(_)));
+        let is_text = |shape: &Shape| matches!(shape, Shape::Text(_) | Shape::Vec(_));
+        let (texts, areas): (Vec<Shape>, Vec<Shape>) = shapes.into_iter().partition(is_text);
         let mut mesh = Mesh::default();
         for shape in areas {
             tessellator.0.tessellate_shape(shape, &mut mesh);
@@ -109,14 +109,14 @@ impl Chunk {
         self.texts.iter_mut().for_each(|text| text.translate(delta));
     }
 
-    /// Paints everything except text.
+    /// Paints everything except text and labels.
     pub fn paint_areas(&self, painter: &Painter) {
         if !self.mesh.is_empty() {
             painter.add(Shape::Mesh(Arc::clone(&self.mesh)));
         }
     }
 
-    /// Paints the text.
+    /// Paints text and labels.
     pub fn paint_texts(&self, painter: &Painter) {
         painter.extend(self.texts.iter().cloned());
     }

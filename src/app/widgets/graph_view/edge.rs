@@ -13,13 +13,11 @@ use petgraph::stable_graph::IndexType;
 use super::Node;
 use super::chunk::View;
 use super::text::font_size;
+use crate::app::layout;
 
 /// Minimum length of a segment of a drawn curve, in points. Shorter segments take longer to draw
 /// and look no smoother.
 const MIN_SEGMENT: f32 = 4.0;
-
-/// Minimum zoom at which edges have labels. At a lower zoom they would hide the nodes.
-const MIN_LABEL_ZOOM: f32 = 0.45;
 
 /// The pattern of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +46,8 @@ pub struct EdgeStyle {
     pub line: Line,
     /// Background and text colour of the label in the middle; `None` hides the label.
     pub label: Option<(Color32, Color32)>,
+    /// Minimum zoom at which the label is shown. At a lower zoom it would hide nodes.
+    pub label_zoom: f32,
     /// Whether the edge fades when zoomed out, where many lines would hide the nodes.
     pub faint: bool,
     /// Whether the edge is drawn above the other edges.
@@ -63,11 +63,8 @@ pub(super) struct EdgeShape {
     path: Vec<Pos2>,
     /// The smallest rectangle around the path.
     pub(super) bounds: Rect,
-    /// The text of the label.
+    /// The text of the label. If it is empty, there is no label.
     text: Arc<str>,
-    /// Whether the path has corners. A path with corners runs next to other lines or turns round,
-    /// and has no label.
-    has_corners: bool,
     pub(super) style: EdgeStyle,
 }
 
@@ -106,8 +103,7 @@ impl EdgeShape {
     /// An edge with the default style. `ends` are the indices of its nodes.
     pub(super) fn new(ends: (usize, usize), path: Vec<Pos2>, text: &str) -> Self {
         let bounds = Rect::from_points(&path);
-        let has_corners = has_corners(&path);
-        Self { ends, path, bounds, text: text.into(), has_corners, style: EdgeStyle::default() }
+        Self { ends, path, bounds, text: text.into(), style: EdgeStyle::default() }
     }
 
     /// Adds the shapes of the edge. Returns `false` if it added none because the edge is outside
@@ -121,9 +117,8 @@ impl EdgeShape {
             return false;
         }
         let path = self.visible_path(|point| view.to_screen(point));
-        let middle = self.middle().map(|middle| view.to_screen(middle));
         self.add_line(view, path, shapes);
-        self.label(view, middle, shapes);
+        self.label(view, shapes);
         true
     }
 
@@ -171,15 +166,6 @@ impl EdgeShape {
             .fold(f32::INFINITY, f32::min)
     }
 
-    /// The middle of the path, where the label is.
-    fn middle(&self) -> Option<Pos2> {
-        let (first, last) = (*self.path.first()?, *self.path.last()?);
-        if self.path.len() > 2 {
-            return self.path.get(self.path.len() / 2).copied();
-        }
-        Some(first + (last - first) / 2.0)
-    }
-
     /// The path on the screen, without points that are less than [`MIN_SEGMENT`] from the point
     /// before. The first and the last point are always kept.
     fn visible_path(&self, to_screen: impl Fn(Pos2) -> Pos2) -> Vec<Pos2> {
@@ -199,41 +185,34 @@ impl EdgeShape {
     }
 
     /// Adds the label, if the line is long enough for it.
-    fn label(&self, view: &View<'_>, middle: Option<Pos2>, shapes: &mut Vec<Shape>) {
-        let (Some((background, colour)), Some(middle)) = (self.style.label, middle) else {
-            return;
-        };
+    fn label(&self, view: &View<'_>, shapes: &mut Vec<Shape>) {
+        let Some((background, colour)) = self.style.label else { return };
         let (Some(&first), Some(&last)) = (self.path.first(), self.path.last()) else { return };
-        if view.zoom < MIN_LABEL_ZOOM || self.has_corners {
+        if view.zoom < self.style.label_zoom || self.text.is_empty() {
             return;
         }
         let along = (last - first).abs() * view.zoom;
         let size = font_size(8.5 * view.zoom);
-        if along.x < size * 2.0 && along.y < size * 1.6 {
+        if along.max_elem() < size {
             return;
         }
         let font = FontId::proportional(size);
         let galley = view.painter.layout_no_wrap(self.text.to_string(), font, colour);
+        let Some(middle) = layout::label_place(&self.path) else { return };
+        let middle = view.to_screen(middle);
         let rect = Rect::from_center_size(middle, galley.size() + vec2(6.0, 0.0));
-        if along.x < rect.width() + 2.0 && along.y < rect.height() + 2.0 {
+        if along.x < rect.width() + 2.0 && along.y < rect.height() {
             return;
         }
         let radius = CornerRadius::same(3);
         let stroke = Stroke::new(1.0, self.style.colour);
-        shapes.push(Shape::rect_filled(rect, radius, background));
-        shapes.push(Shape::rect_stroke(rect, radius, stroke, StrokeKind::Middle));
-        shapes.push(Shape::galley(middle - galley.size() / 2.0, galley, colour));
+        // In one shape, which is drawn above all lines: other lines may pass here.
+        shapes.push(Shape::Vec(vec![
+            Shape::rect_filled(rect, radius, background),
+            Shape::rect_stroke(rect, radius, stroke, StrokeKind::Middle),
+            Shape::galley(middle - galley.size() / 2.0, galley, colour),
+        ]));
     }
-}
-
-/// Whether `path` has sharper bends than a curve made of segments.
-fn has_corners(path: &[Pos2]) -> bool {
-    /// Cosine of the smallest angle of a corner: 45 degrees. An S curve bends by at most 33 degrees
-    /// between two of its segments, and the corners of a folded path are right angles.
-    const CORNER: f32 = 0.707;
-    let steps = path.windows(2).map(|ends| ends[1] - ends[0]).filter(|step| step.length() > 0.1);
-    let directions: Vec<Vec2> = steps.map(Vec2::normalized).collect();
-    directions.windows(2).any(|pair| pair[0].dot(pair[1]) < CORNER)
 }
 
 /// Distance of `point` from the straight line between `from` and `to`.
@@ -276,15 +255,6 @@ mod tests {
         let edge = edge(&[pos2(0.0, 0.0), pos2(10.0, 0.0), pos2(10.0, 10.0)]);
         assert_eq!(edge.distance(pos2(5.0, 3.0)), 3.0);
         assert_eq!(edge.distance(pos2(13.0, 14.0)), 5.0);
-    }
-
-    #[test]
-    fn curves_have_no_corners_and_folded_paths_do() {
-        for width in [0.0, 5.0, 20.0, 53.0, 130.0, 1000.0] {
-            let curve = crate::app::layout::s_curve(pos2(0.0, 0.0), pos2(width, 18.0), Vec2::DOWN);
-            assert!(!has_corners(&curve), "a curve that goes {width} to the side");
-        }
-        assert!(has_corners(&[pos2(0.0, 0.0), pos2(0.0, 10.0), pos2(10.0, 10.0)]));
     }
 
     #[test]
