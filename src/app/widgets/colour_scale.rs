@@ -24,7 +24,7 @@ impl ColourScale {
     }
 
     /// As [`linear`](Self::linear), but logarithmic. The scale begins at the smallest positive
-    /// value.
+    /// value. If no value is positive, both ends are 0.
     #[must_use]
     pub fn logarithmic(values: impl Iterator<Item = f64>, is_dark: bool) -> Self {
         Self::of(values, true, is_dark)
@@ -32,12 +32,18 @@ impl ColourScale {
 
     /// The logarithmic or the linear scale of `values`.
     fn of(values: impl Iterator<Item = f64>, is_log: bool, is_dark: bool) -> Self {
-        let values = values.filter(|&value| value > 0.0 || !is_log);
-        let ends = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-            (low.min(value), high.max(value))
-        });
-        let (low, high) = if ends.0 <= ends.1 { ends } else { (1.0, 1.0) };
-        Self { low, high, is_log, is_dark }
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        for value in values {
+            // A logarithmic scale cannot begin at zero.
+            if value > 0.0 || !is_log {
+                low = low.min(value);
+            }
+            high = high.max(value);
+        }
+        if high == f64::NEG_INFINITY {
+            (low, high) = (1.0, 1.0);
+        }
+        Self { low: low.min(high), high, is_log, is_dark }
     }
 
     /// The logarithmic scale of the sizes of the cliques of `tree`.
@@ -58,12 +64,12 @@ impl ColourScale {
         self.high
     }
 
-    /// The position of `value` on the scale, from 0 (smallest) to 1 (largest). It is 1 if all
-    /// values are equal.
+    /// The position of `value` on the scale, from 0 (smallest) to 1 (largest). If all values are
+    /// equal, it is 0 if they are zero, and 1 otherwise.
     #[must_use]
     pub fn share(&self, value: f64) -> f32 {
         if self.high <= self.low {
-            return 1.0;
+            return if self.high == 0.0 { 0.0 } else { 1.0 };
         }
         let share = if self.is_log {
             (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
@@ -122,12 +128,15 @@ mod tests {
 
     #[test]
     fn equal_values_and_no_values_have_a_colour() {
-        for values in [vec![6.0, 6.0], Vec::new(), vec![0.0]] {
+        for (values, end, share) in
+            [(vec![6.0, 6.0], 6.0, 1.0), (Vec::new(), 1.0, 1.0), (vec![0.0, 0.0], 0.0, 0.0)]
+        {
             for is_log in [true, false] {
                 let scale = ColourScale::of(values.iter().copied(), is_log, false);
-                assert_eq!(scale.share(6.0), 1.0);
-                assert_eq!(scale.colour(6.0), theme::ramp(1.0, false));
-                assert_eq!(scale.ticks().len(), 1);
+                assert_eq!((scale.low(), scale.high()), (end, end));
+                assert_eq!(scale.share(end), share);
+                assert_eq!(scale.colour(end), theme::ramp(share, false));
+                assert_eq!(scale.ticks(), [end]);
             }
         }
     }

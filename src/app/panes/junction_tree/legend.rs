@@ -61,7 +61,7 @@ fn scale(ui: &Ui, rect: Rect, measure: Measure, scale: &ColourScale) {
     let last = ticks.len() - 1;
     let end = painter.layout_no_wrap(measure.text(scale.high()), font.clone(), weak).size().x;
     for (index, &value) in ticks.iter().enumerate() {
-        let x = bar.left() + bar.width() * if last == 0 { 1.0 } else { scale.share(value) };
+        let x = bar.left() + bar.width() * if last == 0 { 0.5 } else { scale.share(value) };
         painter.vline(x, bar.bottom()..=bar.bottom() + 2.0, (1.0, weak));
         let width = painter.layout_no_wrap(measure.text(value), font.clone(), weak).size().x;
         // Labels between the ends leave room for the label of the largest value.
@@ -83,7 +83,11 @@ fn gradient(bar: Rect, scale: &ColourScale) -> Shape {
         let at = |step: usize| step as f32 / STEPS as f32;
         let x = |step: usize| bar.left() + bar.width() * at(step);
         let cell = Rect::from_min_max(pos2(x(step), bar.top()), pos2(x(step + 1), bar.bottom()));
-        let colour: Color32 = scale.colour_at(at(step) + 0.5 / STEPS as f32);
+        // A scale of a single value has one colour.
+        let is_one_value = scale.low() >= scale.high();
+        let middle = at(step) + 0.5 / STEPS as f32;
+        let share = if is_one_value { scale.share(scale.high()) } else { middle };
+        let colour: Color32 = scale.colour_at(share);
         mesh.add_colored_rect(cell, colour);
     }
     Shape::mesh(mesh)
