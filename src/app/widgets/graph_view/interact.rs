@@ -29,8 +29,14 @@ impl<K: PartialEq> GraphCanvas<K> {
         // where the widget was in the last frame.
         let response = self.response_id.and_then(|id| ui.ctx().read_response(id));
         let map = minimap::area(rect, self.bounds, &self.camera);
+        let pointer = response.as_ref().and_then(Response::interact_pointer_pos);
+        let on_map =
+            pointer.zip(map).is_some_and(|(point, map)| minimap::frame(map).contains(point));
         if let Some(response) = &response {
-            match map.filter(|map| is_pressed_in(ui, response, minimap::frame(*map))) {
+            // A quick click is pressed and released in one frame.
+            let is_clicked = response.clicked() && on_map;
+            let is_pressed = |map: &Rect| is_pressed_in(ui, response, minimap::frame(*map));
+            match map.filter(|map| is_clicked || is_pressed(map)) {
                 Some(map) => self.move_by_map(response, map),
                 None => self.move_camera(ui, rect, response),
             }
@@ -41,9 +47,6 @@ impl<K: PartialEq> GraphCanvas<K> {
             .and_then(Response::hover_pos)
             .filter(|point| map.is_none_or(|map| !minimap::frame(map).contains(*point)))
             .and_then(|point| self.target_at(self.camera.to_picture(rect, point)));
-        let on_map = response.as_ref().and_then(Response::interact_pointer_pos);
-        let on_map =
-            on_map.zip(map).is_some_and(|(point, map)| minimap::frame(map).contains(point));
         let click = response
             .as_ref()
             .is_some_and(|response| response.clicked() && !on_map)

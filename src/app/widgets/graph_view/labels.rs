@@ -21,15 +21,17 @@ pub struct LabelColours {
 }
 
 /// Paints the first brief text of each of `nodes`, most important first, if the node is in view and
-/// shows no text itself. Labels do not cover each other. A label without a free place is left out.
+/// shows no text itself. Labels do not cover each other, nor what is in `uncovered`. A label without
+/// a free place is left out.
 pub(super) fn paint<'n>(
     painter: &Painter,
     view: &View<'_>,
     pane: Rect,
     nodes: impl Iterator<Item = &'n Node>,
+    uncovered: Vec<Rect>,
     colours: LabelColours,
 ) {
-    let mut taken: Vec<Rect> = Vec::new();
+    let mut taken = uncovered;
     for node in nodes {
         let rect = node.on_screen(view);
         let Some(text) = node.text.brief.first() else { continue };

@@ -86,7 +86,7 @@ impl Minimap {
         colours: MapColours,
     ) {
         let frame = frame(area);
-        painter.rect_filled(frame, CornerRadius::same(3), colours.background.gamma_multiply(0.92));
+        painter.rect_filled(frame, CornerRadius::same(3), colours.background);
         let stroke = Stroke::new(1.0, colours.line);
         painter.rect_stroke(frame, CornerRadius::same(3), stroke, StrokeKind::Middle);
         let on_map = |point: Pos2| area.min + (point - bounds.min) / bounds.size() * area.size();
@@ -97,7 +97,8 @@ impl Minimap {
                 let size = size.max(Vec2::splat(MIN_NODE));
                 // Relative to the corner of the map, which may move.
                 let centre = on_map(node.centre) - area.min.to_vec2();
-                mesh.add_colored_rect(Rect::from_center_size(centre, size), node.style.fill);
+                let fill = node.style.small_fill.unwrap_or(node.style.fill);
+                mesh.add_colored_rect(Rect::from_center_size(centre, size), fill);
             }
             Arc::new(mesh)
         });

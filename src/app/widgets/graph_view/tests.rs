@@ -248,4 +248,12 @@ fn a_map_shows_what_is_in_view_and_moves_the_camera() {
     harness.run();
     let left = screen(&harness, Pos2::ZERO);
     assert!(harness.state().canvas.rect.contains(left), "{left:?}");
+
+    // A click that is pressed and released in one frame moves the camera too.
+    let at = area.right_center() - vec2(2.0, 0.0);
+    harness.drag_at(at);
+    harness.drop_at(at);
+    harness.run();
+    let left = screen(&harness, Pos2::ZERO);
+    assert!(!harness.state().canvas.rect.contains(left), "{left:?}");
 }

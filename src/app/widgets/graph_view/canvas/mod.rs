@@ -318,7 +318,7 @@ impl<K: PartialEq> GraphCanvas<K> {
             let Some(node) = self.graph.node_mut(NodeIndex::new(index)) else { continue };
             let node = node.display_mut();
             if style != node.style {
-                if style.fill != node.style.fill {
+                if (style.fill, style.small_fill) != (node.style.fill, node.style.small_fill) {
                     self.map.forget();
                 }
                 node.style = style;

@@ -12,6 +12,13 @@ use crate::app::widgets::graph_view::labels::{self, LabelColours};
 use crate::app::widgets::graph_view::minimap::{self, MapColours};
 use crate::app::widgets::graph_view::{Node, edges_of, nodes_of};
 
+/// Minimum width of the outline of a node that is selected, hovered or found, in points.
+const HIGHLIGHT_WIDTH: f32 = 2.0;
+
+/// Maximum number of highlighted nodes that labels do not cover. If more are highlighted, labels
+/// would find no place.
+const MAX_UNCOVERED: usize = 12;
+
 impl<K: PartialEq> GraphCanvas<K> {
     /// Where the origin of the picture is on the screen, in whole pixels, so that moved text and
     /// lines stay sharp.
@@ -112,7 +119,12 @@ impl<K: PartialEq> GraphCanvas<K> {
             let nodes = self.labelled.iter().filter_map(|&node| {
                 self.graph.node(NodeIndex::new(node)).map(egui_graphs::Node::display)
             });
-            labels::paint(painter, &view, rect, nodes, colours);
+            let highlighted = nodes_of(&self.graph)
+                .filter(|node| node.style.outline.width >= HIGHLIGHT_WIDTH)
+                .map(|node| node.on_screen(&view))
+                .filter(|node| rect.intersects(*node))
+                .take(MAX_UNCOVERED);
+            labels::paint(painter, &view, rect, nodes, highlighted.collect(), colours);
         }
         if let Some(area) = minimap::area(rect, self.bounds, &self.camera) {
             let colours = MapColours {
