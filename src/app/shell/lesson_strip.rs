@@ -169,7 +169,7 @@ fn buttons(ui: &mut Ui, course: &Course, model: &Model, commands: &mut Commands)
         if !has_task {
             ui.weak("Page Up, Page Down");
         } else if is_done {
-            ui.label(RichText::new("Done").color(Palette::of(ui).posterior).strong());
+            ui.strong("Done");
         } else if ui.button("Do it for me").clicked() {
             commands.push(LessonCommand::DoIt);
         }

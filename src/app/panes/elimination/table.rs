@@ -1,10 +1,9 @@
 //! The costs of the elimination, and the list of variables.
 
-use eframe::egui::{Button, Grid, Label, RichText, ScrollArea, Ui, WidgetInfo, WidgetType, vec2};
+use eframe::egui::{Button, Grid, Label, ScrollArea, Ui, WidgetInfo, WidgetType, vec2};
 
 use crate::app::state::command::{Commands, EliminationCommand};
 use crate::app::state::elimination::HandElimination;
-use crate::app::theme::Palette;
 use crate::graph::{EliminationCost, EliminationStep};
 use crate::network::{Network, VariableId};
 use crate::numbers::{counted, share, thousands};
@@ -59,7 +58,7 @@ fn costs(ui: &mut Ui, elimination: &HandElimination) {
     } else {
         "The fewer entries, the faster the propagation.".to_owned()
     };
-    ui.label(RichText::new(text).strong().color(Palette::of(ui).posterior));
+    ui.strong(text);
 }
 
 /// How good a complete order of cost `yours` is.

@@ -68,13 +68,17 @@ pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Comman
             let time = numbers::nanoseconds(waits);
             Fact::new("waits", &time).with_swatch(palette.wait).show(ui);
         }
-        for (kind, name) in [(Work::Launch, "launch and copy"), (Work::ReadTimes, "reading times")]
-        {
+        // Reading the times is no kernel overhead: an untraced propagation does without it.
+        let other_work = [
+            (Work::Launch, "launch and copy", palette.overhead),
+            (Work::ReadTimes, "reading times", palette.stage),
+        ];
+        for (kind, name, colour) in other_work {
             let is_kind = |slice: &&super::Slice| slice.kind == SliceKind::Work(kind);
             let time: f64 = scene.layout.stages.iter().filter(is_kind).map(|s| s.length()).sum();
             if time > 0.0 && !scene.live {
                 let time = numbers::nanoseconds(time);
-                Fact::new(name, &time).with_swatch(palette.overhead).show(ui);
+                Fact::new(name, &time).with_swatch(colour).show(ui);
             }
         }
         if has_messages {

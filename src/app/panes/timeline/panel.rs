@@ -19,6 +19,7 @@ use crate::app::theme::Palette;
 use crate::app::widgets::naming;
 use crate::app::widgets::table::{self, cell, number};
 use crate::numbers;
+use crate::propagation::Phase;
 
 /// What the panel shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,8 +198,10 @@ fn show_bin(
     let response = ui.interact(whole, ui.id().with(("duration", bin.from as u64)), Sense::click());
     let is_selected = |id: &&_| scene.model.selection.message(**id);
     let selected = bin.messages.iter().filter(is_selected).count();
+    let is_collect = |id: &&_| scene.compiled.plan()[**id].phase == Phase::Collect;
+    let collects = bin.messages.iter().filter(is_collect).count();
     let text = format!(
-        "{} that took {} to {}",
+        "{} that took {} to {}, {collects} of them collect",
         numbers::counted(bin.messages.len(), "message", "messages"),
         numbers::nanoseconds(bin.from.round()),
         numbers::nanoseconds(bin.to.round())
@@ -207,7 +210,10 @@ fn show_bin(
         WidgetInfo::selected(WidgetType::SelectableLabel, true, selected > 0, &text)
     });
     let (palette, painter) = (Palette::of(ui), ui.painter());
-    painter.rect_filled(bar, 0, palette.posterior);
+    let share = collects as f32 / bin.messages.len() as f32;
+    let (collect, distribute) = bar.split_top_bottom_at_fraction(share);
+    painter.rect_filled(collect, 0, palette.collect);
+    painter.rect_filled(distribute, 0, palette.distribute);
     if selected > 0 {
         painter.rect_stroke(bar, 0, (2.0, palette.selected), StrokeKind::Middle);
     }
@@ -217,12 +223,12 @@ fn show_bin(
     if response.has_focus() {
         painter.rect_stroke(whole, 2, ui.visuals().selection.stroke, StrokeKind::Inside);
     }
-    if column.span() > 16.0 {
-        let count = numbers::short(bin.messages.len() as f64);
-        let font = FontId::proportional(10.0);
-        let at = pos2(column.center(), bar.top() - 1.0);
-        let ink = ui.visuals().weak_text_color();
-        painter.text(at, Align2::CENTER_BOTTOM, count, font, ink);
+    let ink = ui.visuals().weak_text_color();
+    let count = numbers::short(bin.messages.len() as f64);
+    let count = painter.layout_no_wrap(count, FontId::proportional(10.0), ink);
+    if count.size().x <= column.span() {
+        let at = pos2(column.center() - count.size().x / 2.0, bar.top() - 1.0 - count.size().y);
+        painter.galley(at, count, ink);
     }
     let item = || Item::Messages(Arc::from(bin.messages.as_slice()));
     if response.hovered() {

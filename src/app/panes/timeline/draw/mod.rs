@@ -92,12 +92,8 @@ impl Drawing<'_> {
                 continue;
             }
             let bar = Rect::from_x_y_ranges(from..=to.max(from + 1.0), row.y_range());
-            let strength = if matches!(slice.kind, SliceKind::Work(Work::Launch | Work::ReadTimes))
-            {
-                1.0
-            } else {
-                0.45
-            };
+            let is_launch = slice.kind == SliceKind::Work(Work::Launch);
+            let strength = if is_launch { 1.0 } else { 0.45 };
             let ground = self.ui.visuals().panel_fill;
             let fill = ground.lerp_to_gamma(self.colour(slice.kind), strength);
             let inset = if bar.width() > 4.0 { 0.5 } else { 0.0 };
@@ -129,7 +125,7 @@ impl Drawing<'_> {
                     Phase::Distribute => palette.distribute,
                 }
             }
-            SliceKind::Work(Work::Launch | Work::LaunchOf(_) | Work::ReadTimes) => palette.overhead,
+            SliceKind::Work(Work::Launch | Work::LaunchOf(_)) => palette.overhead,
             SliceKind::Work(_) => palette.stage,
             SliceKind::Wait(_) => palette.wait,
         }
