@@ -28,6 +28,16 @@ const LOG_FLOOR: f64 = -std::f64::consts::LOG10_2;
 /// than in other figures.
 const LABEL_SPACING: RangeInclusive<f32> = 24.0..=40.0;
 
+/// Distances between marks of the axis of counts, in points: at the start of the range, their
+/// labels begin to appear; at its end, they are fully visible.
+const COUNT_SPACING: RangeInclusive<f32> = 12.0..=18.0;
+
+/// Maximum number of steps between the marks of the axis of counts.
+const MAX_STEPS: f64 = 5.0;
+
+/// Height of the axis of sizes with its labels and its title, in points.
+const AXIS_HEIGHT: f32 = 40.0;
+
 /// Space at both ends of the axis of sizes, in powers of ten.
 const SIZE_MARGIN: f64 = 0.08;
 
@@ -107,14 +117,15 @@ impl Chart<'_> {
         let colours = tree.map(|tree| ColourScale::of_cliques(tree, is_dark));
         let bars = self.bins.bins.iter().map(|bin| self.bar(bin, colours.as_ref()));
         let bars: Vec<Bar> = bars.collect();
+        let steps = f64::from((height - AXIS_HEIGHT) / COUNT_SPACING.end()).clamp(1.0, MAX_STEPS);
         fixed_plot(("histogram", self.kind.title()), height)
             .width(ui.available_width() - RIGHT_MARGIN)
             .default_x_bounds(sizes.low, sizes.high)
             .default_y_bounds(floor, top)
             .x_grid_spacer(move |_| marks.clone())
-            .y_grid_spacer(move |input| count_marks(input.bounds, log_counts))
+            .y_grid_spacer(move |input| count_marks(input.bounds, log_counts, steps))
             .custom_x_axes(vec![size_axis(ticks)])
-            .y_axis_formatter(move |mark, _| count_label(mark.value, log_counts))
+            .custom_y_axes(vec![count_axis(log_counts)])
             .grid_color(ui.visuals().weak_text_color().gamma_multiply(0.6))
             .sense(Sense::hover())
             .show(ui, |plot| {
@@ -199,14 +210,21 @@ fn size_axis(ticks: Vec<Tick>) -> AxisHints<'static> {
         .formatter(move |mark, _| label_at(&ticks, mark.value))
 }
 
-/// Grid lines of the axis of counts: at multiples of 1, 2 or 5 times a power of ten, or at the
-/// powers of ten on a logarithmic axis.
-fn count_marks((low, high): (f64, f64), log_counts: bool) -> Vec<GridMark> {
+/// The axis of counts.
+fn count_axis(log_counts: bool) -> AxisHints<'static> {
+    AxisHints::new_y()
+        .label_spacing(COUNT_SPACING)
+        .formatter(move |mark, _| count_label(mark.value, log_counts))
+}
+
+/// Grid lines of the axis of counts: at multiples of 1, 2 or 5 times a power of ten, with at most
+/// `steps` steps between them, or at the powers of ten on a logarithmic axis.
+fn count_marks((low, high): (f64, f64), log_counts: bool, steps: f64) -> Vec<GridMark> {
     if log_counts {
         let decades = 0..=high.floor().max(0.0) as i32;
         return decades.map(|d| GridMark { value: f64::from(d), step_size: 1.0 }).collect();
     }
-    let step = numbers::round_step((high - low) / 5.0).max(1.0);
+    let step = numbers::round_step((high - low) / steps).max(1.0);
     let last = (high / step).floor() as i64;
     (0..=last).map(|i| GridMark { value: i as f64 * step, step_size: step }).collect()
 }
@@ -223,7 +241,7 @@ mod tests {
     #[test]
     fn count_ticks_are_whole_numbers_and_few() {
         for high in [1.0, 3.0, 26.0, 480.0] {
-            let marks = count_marks((0.0, high), false);
+            let marks = count_marks((0.0, high), false, MAX_STEPS);
             assert!((2..=7).contains(&marks.len()), "{high}: {}", marks.len());
             assert!(marks.iter().all(|mark| mark.value.fract() == 0.0));
         }

@@ -6,7 +6,7 @@ mod kind;
 
 use std::sync::Arc;
 
-use eframe::egui::{Align, Layout, Ui};
+use eframe::egui::{Align, Layout, Ui, Vec2, vec2};
 
 use crate::app::state::command::Commands;
 use crate::app::state::model::Model;
@@ -17,6 +17,10 @@ use kind::TableKind;
 
 /// Width of the pane, in points, above which the two histograms are side by side.
 const SIDE_BY_SIDE_WIDTH: f32 = 640.0;
+
+/// Width and height in points: in a pane that is wider and lower, the two histograms are side by
+/// side too, because one below the other would not fit.
+const BELOW_EACH_OTHER: Vec2 = vec2(360.0, 280.0);
 
 /// The two histograms and their view state.
 #[derive(Debug, Default)]
@@ -56,8 +60,9 @@ impl HistogramPane {
         let chart = |kind, bins| Chart { kind, bins, model, log_counts };
         let separators = chart(TableKind::Separators, &histograms.separators);
         let cliques = chart(TableKind::Cliques, &histograms.cliques);
-        let height = ui.available_height();
-        if ui.available_width() > SIDE_BY_SIDE_WIDTH {
+        let (width, height) = (ui.available_width(), ui.available_height());
+        let is_low = height < BELOW_EACH_OTHER.y && width > BELOW_EACH_OTHER.x;
+        if width > SIDE_BY_SIDE_WIDTH || is_low {
             ui.columns_const(|[left, right]: &mut [Ui; 2]| {
                 separators.show(left, commands, height);
                 cliques.show(right, commands, height);
@@ -113,12 +118,11 @@ mod tests {
         assert!(matches!(harness.state().model.hovered(), Some(Item::Separators(_))));
     }
 
-    #[test]
-    fn sizes_are_labelled_even_if_decades_are_close() {
-        let mut pane = HistogramPane::default();
+    /// The texts of a pane of this size that shows the histograms of pigs.
+    fn texts_of_pigs(size: egui::Vec2, log_counts: bool) -> Vec<String> {
+        let mut pane = HistogramPane { log_counts, ..HistogramPane::default() };
         let mut harness = drive("pigs", move |ui, model, commands| {
-            // The width of the pane on a small screen.
-            ui.set_max_width(660.0);
+            ui.set_max_size(size);
             pane.show(ui, model, commands);
         });
         harness.run();
@@ -127,8 +131,27 @@ mod tests {
             egui::Shape::Text(text) => Some(text.galley.text().to_owned()),
             _ => None,
         });
-        let labels = texts.filter(|text| text == "10 k").count();
+        texts.collect()
+    }
+
+    #[test]
+    fn sizes_are_labelled_even_if_decades_are_close() {
+        // The width of the pane on a small screen.
+        let texts = texts_of_pigs(egui::vec2(660.0, 500.0), false);
+        let labels = texts.iter().filter(|text| *text == "10 k").count();
         assert_eq!(labels, 2, "separators and cliques");
+    }
+
+    #[test]
+    fn counts_are_labelled_even_if_the_pane_is_low() {
+        // The size of the pane in a window of 1280x800 during a lesson.
+        for (log_counts, label) in [(false, "200"), (true, "100")] {
+            let texts = texts_of_pigs(egui::vec2(660.0, 120.0), log_counts);
+            for label in [if log_counts { "1" } else { "0" }, label] {
+                let labels = texts.iter().filter(|text| *text == label).count();
+                assert_eq!(labels, 2, "{label}: {texts:?}");
+            }
+        }
     }
 
     #[test]
