@@ -134,7 +134,8 @@ impl JunctionTreePane {
 
     /// Draws the search field, the buttons and the summary of the tree.
     fn toolbar(&mut self, ui: &mut Ui, compiled: &CompiledNetwork, commands: &mut Commands) {
-        ui.horizontal(|ui| {
+        // A row that does not fit would make the picture wider than the pane.
+        ui.horizontal_wrapped(|ui| {
             let labels = ("Find in the junction tree", "Variable or clique");
             let found = self.search.show(ui, labels, |text| search::find(compiled, text));
             if let Some(clique) = found {

@@ -176,7 +176,8 @@ impl NetworkPane {
         mut fill_edges: bool,
         commands: &mut Commands,
     ) {
-        ui.horizontal(|ui| {
+        // A row that does not fit would make the picture wider than the pane.
+        ui.horizontal_wrapped(|ui| {
             let labels = ("Find in the network", "Find variable");
             let network = document.network();
             if let Some(found) = self.search.show(ui, labels, |text| find(network, text)) {
