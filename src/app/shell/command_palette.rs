@@ -39,11 +39,13 @@ impl CommandPalette {
                 if found.is_empty() {
                     ui.weak("No command or sample has this name.");
                 }
+                // The scroll bar floats over the content.
+                let width = ui.available_width() - ui.spacing().scroll.bar_width;
                 for (index, entry) in found.iter().enumerate() {
                     let keys = entry.shortcut.map(|keys| ctx.format_shortcut(&keys));
                     let button = Button::selectable(index == self.chosen, &entry.title)
                         .shortcut_text(keys.unwrap_or_default())
-                        .min_size(vec2(ui.available_width(), 0.0));
+                        .min_size(vec2(width, 0.0));
                     let response = ui.add(button);
                     if response.clicked() {
                         run = Some(index);

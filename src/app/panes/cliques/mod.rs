@@ -168,7 +168,7 @@ impl CliquesPane {
             let response = appearance.first_cell(&mut row, |ui| {
                 ui.label(naming::clique_id(clique));
             });
-            number(&mut row, numbers::thousands(contents.entries));
+            number(&mut row, entries_text(contents.entries));
             number(&mut row, numbers::share(contents.entries as f64, total));
             cell(&mut row, "");
             cell(
@@ -213,6 +213,11 @@ impl CliquesPane {
 
 /// The cliques that pass `filter`, sorted. A clique passes if `filter` is empty, is its number
 /// (`12` or `c12`), or is part of the name of one of its variables. Case does not matter.
+/// The number of entries of a table, short enough for its column.
+fn entries_text(entries: u64) -> String {
+    if entries == u64::MAX { numbers::short_size(entries) } else { numbers::thousands(entries) }
+}
+
 fn filtered_rows(compiled: &CompiledNetwork, sort: Sort<SortBy>, filter: &str) -> Vec<CliqueId> {
     let (tree, network) = (compiled.tree(), compiled.network());
     let text = filter.trim().to_lowercase();

@@ -17,7 +17,11 @@ pub(super) fn show(ui: &mut Ui, number_of_result: u64, table: &Table) {
         ScrollArea::horizontal().show(ui, |ui| {
             let mut builder = TableBuilder::new(ui).striped(true).vscroll(false).auto_shrink(true);
             for column in &table.columns {
-                builder = builder.column(Column::initial(width(column)).resizable(true).clip(true));
+                // Without a minimum, a table that is first laid out out of view shrinks its columns
+                // to the headings.
+                let width = width(column);
+                let column = Column::initial(width).at_least(width).resizable(true).clip(true);
+                builder = builder.column(column);
             }
             let mut headings = Vec::new();
             let filled = builder.header(ROW_HEIGHT, |mut header| {
@@ -131,8 +135,11 @@ fn show_sticky(ui: &Ui, headings: &[(Rect, Heading)]) {
     }
 }
 
-/// Initial width of a column in points: room for the heading and for all cells, up to 60
-/// characters of about 6.6 points, and a margin.
+/// Width of a digit in points; most letters are narrower.
+const LETTER_WIDTH: f32 = 7.4;
+
+/// Minimum width of a column in points: room for the heading and for all cells, up to 60
+/// characters, and a margin.
 fn width(column: &crate::experiment::Column) -> f32 {
     let longest = match &column.cells {
         Cells::Text(texts) => texts.iter().map(|text| text.chars().count()).max().unwrap_or(0),
@@ -143,7 +150,7 @@ fn width(column: &crate::experiment::Column) -> f32 {
         Cells::Number(_) => 8,
     };
     let characters = column.name.chars().count().max(longest).min(60);
-    6.6 * characters as f32 + 12.0
+    LETTER_WIDTH * characters as f32 + 12.0
 }
 
 /// `value` as text, with its sign if it is a difference. If its absolute value is at least 1, the
@@ -192,7 +199,8 @@ mod tests {
     #[test]
     fn columns_have_room_for_their_largest_count() {
         let table = Table::new("networks").count("entries", None, [110_641_152]);
-        assert!(width(&table.columns[0]) >= 6.6 * "110,641,152".len() as f32);
+        let needed = |count: usize| LETTER_WIDTH * count as f32;
+        assert!(width(&table.columns[0]) >= needed("110,641,152".len()));
     }
 
     #[test]
