@@ -6,12 +6,15 @@ mod common;
 use std::path::Path;
 use std::sync::Arc;
 
-use cliquescope::app::state::command::{Command, DocumentCommand, EngineCommand, ViewCommand};
+use cliquescope::app::state::command::{
+    Command, DocumentCommand, EngineCommand, EvidenceCommand, ViewCommand,
+};
 use cliquescope::app::state::highlight::Item;
 use cliquescope::app::state::lessons::{LESSONS, LessonCommand};
 use cliquescope::app::widgets::targets;
 use cliquescope::app::{Settings, Workbench};
 use cliquescope::format::NetworkSource;
+use cliquescope::network::VariableId;
 use cliquescope::propagation::MessageId;
 use common::window::{open, settle, show, wait_until};
 use eframe::egui::{Key, Modifiers};
@@ -461,7 +464,6 @@ fn opening_a_network_during_a_lesson_leaves_the_lesson_and_loses_nothing() {
     go_to_step(&mut harness, 3, 7);
     open_sample(&mut harness, "child");
     assert!(harness.query_by_label("Leave lesson").is_none());
-    harness.get_by_label_contains("You left the lesson 'Asia");
     harness.get_by_label_contains("BirthAsphyxia = yes").click();
     settle(&mut harness);
     let birth = vec![("BirthAsphyxia".to_owned(), 0)];
@@ -473,7 +475,6 @@ fn opening_a_network_during_a_lesson_leaves_the_lesson_and_loses_nothing() {
     assert_eq!(press_undo(&mut harness, none), ("child".to_owned(), Vec::new()));
     let smoker = vec![("Smoker".to_owned(), 0)];
     assert_eq!(press_undo(&mut harness, none), ("cancer".to_owned(), smoker.clone()));
-    harness.get_by_label_contains("The network cancer is open again.");
     assert_eq!(press_undo(&mut harness, none), ("cancer".to_owned(), Vec::new()));
     for expected in [("cancer", smoker), ("child", Vec::new()), ("child", birth)] {
         let (title, evidence) = press_undo(&mut harness, Modifiers::SHIFT);
@@ -493,7 +494,9 @@ fn a_step_says_which_network_of_the_lesson_it_needs_and_back_keeps_the_findings(
     open_sample(&mut harness, "child");
     harness.get_by_label("This step needs the network asia, but child is open.");
     assert!(harness.query_by_label_contains("mistake").is_none());
-    harness.get_by_label_contains("BirthAsphyxia = yes").click();
+    let ctx = harness.ctx.clone();
+    let observe = EvidenceCommand::Toggle(VariableId::new(0), 1);
+    harness.state_mut().run_command(&ctx, observe);
     settle(&mut harness);
     let finding = evidence(&harness);
     assert_eq!(finding.len(), 1);

@@ -111,15 +111,18 @@ impl Parameters {
                     for layout in MappingLayout::ALL {
                         ui.selectable_value(&mut self.paper.layout, layout, layout.name());
                     }
-                    let size = &mut self.paper.block_size;
-                    ComboBox::from_id_salt("experiment block size")
-                        .selected_text(format!("{size} threads per block"))
-                        .show_ui(ui, |ui| {
-                            for choice in BLOCK_SIZES {
-                                ui.selectable_value(size, choice, choice.to_string());
-                            }
-                        });
                 });
+                ui.end_row();
+                // In a row of its own: a narrow pane would cut it off.
+                ui.label("Block size");
+                let size = &mut self.paper.block_size;
+                ComboBox::from_id_salt("experiment block size")
+                    .selected_text(format!("{size} threads"))
+                    .show_ui(ui, |ui| {
+                        for choice in BLOCK_SIZES {
+                            ui.selectable_value(size, choice, choice.to_string());
+                        }
+                    });
                 ui.end_row();
             }
             if has(Parameter::Threshold) {
