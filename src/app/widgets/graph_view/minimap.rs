@@ -65,10 +65,10 @@ pub struct MapColours {
     pub frame: Color32,
 }
 
-/// The triangles of the nodes on the map, relative to the corner of the map; `None` if they must be
-/// made again.
+/// The size of the map, and the triangles of its nodes, relative to the corner of the map; `None` if
+/// they must be made again.
 #[derive(Default)]
-pub(super) struct Minimap(Option<Arc<Mesh>>);
+pub(super) struct Minimap(Option<(Vec2, Arc<Mesh>)>);
 
 impl Minimap {
     /// Drops the triangles, so that the next frame makes them again.
@@ -90,7 +90,9 @@ impl Minimap {
         let stroke = Stroke::new(1.0, colours.line);
         painter.rect_stroke(frame, CornerRadius::same(3), stroke, StrokeKind::Middle);
         let on_map = |point: Pos2| area.min + (point - bounds.min) / bounds.size() * area.size();
-        let mesh = self.0.get_or_insert_with(|| {
+        // The map changes its size with the pane.
+        self.0.take_if(|(size, _)| *size != area.size());
+        let (_, mesh) = self.0.get_or_insert_with(|| {
             let mut mesh = Mesh::default();
             for node in nodes {
                 let size = node.size / bounds.size() * area.size();
@@ -100,7 +102,7 @@ impl Minimap {
                 let fill = node.style.small_fill.unwrap_or(node.style.fill);
                 mesh.add_colored_rect(Rect::from_center_size(centre, size), fill);
             }
-            Arc::new(mesh)
+            (area.size(), Arc::new(mesh))
         });
         let mut mesh = Mesh::clone(mesh);
         mesh.translate(area.min.to_vec2());
