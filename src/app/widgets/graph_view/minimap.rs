@@ -115,3 +115,35 @@ impl Minimap {
         painter.rect_stroke(visible, CornerRadius::same(1), stroke, StrokeKind::Middle);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::widgets::graph_view::node::NodeStyle;
+    use eframe::egui::pos2;
+    use egui_kittest::Harness;
+
+    #[test]
+    fn nodes_keep_their_places_on_a_map_that_changes_its_size() {
+        let bounds = Rect::from_min_size(Pos2::ZERO, Vec2::splat(200.0));
+        let camera = Camera::fitting(bounds, Vec2::splat(50.0));
+        let (centre, size) = (pos2(150.0, 50.0), vec2(20.0, 10.0));
+        let (text, style) = (Arc::default(), NodeStyle::default());
+        let node = Node { centre, size, text, style };
+        let colours =
+            MapColours { background: Color32::BLACK, line: Color32::GRAY, frame: Color32::WHITE };
+        let mut map = Minimap::default();
+        let mut harness = Harness::new_ui(move |ui| {
+            for side in [100.0, 40.0] {
+                let area = Rect::from_min_size(pos2(300.0, 300.0), Vec2::splat(side));
+                let places = (Rect::from_min_size(Pos2::ZERO, Vec2::splat(400.0)), area);
+                let nodes = std::iter::once(&node);
+                map.paint(ui.painter(), places, (bounds, &camera), nodes, colours);
+                let (_, mesh) = map.0.as_ref().expect("it was painted");
+                let place = mesh.calc_bounds().center() - pos2(0.75 * side, 0.25 * side);
+                assert!(place.length() < 1e-3, "{place:?} on a map of {side} points");
+            }
+        });
+        harness.run();
+    }
+}
