@@ -147,7 +147,14 @@ fn width(column: &crate::experiment::Column) -> f32 {
             let longest = counts.iter().flatten().max().copied().unwrap_or(0);
             numbers::thousands(longest).len()
         }
-        Cells::Number(_) => 8,
+        Cells::Number(values) => {
+            let unit = time_unit(column).map_or(1.0, |unit| unit.us);
+            let lengths = values.iter().flatten().map(|value| {
+                let text = number_text(value / unit, column.signed);
+                text.chars().count()
+            });
+            lengths.max().unwrap_or(0)
+        }
     };
     let characters = column.name.chars().count().max(longest).min(60);
     LETTER_WIDTH * characters as f32 + 12.0
@@ -197,10 +204,16 @@ mod tests {
     }
 
     #[test]
-    fn columns_have_room_for_their_largest_count() {
-        let table = Table::new("networks").count("entries", None, [110_641_152]);
+    fn columns_have_room_for_their_largest_number() {
+        let table = Table::new("networks").count("entries", None, [110_641_152]).number(
+            "mean",
+            None,
+            [Some(2.5), Some(110_641_152.0)],
+        );
         let needed = |count: usize| LETTER_WIDTH * count as f32;
-        assert!(width(&table.columns[0]) >= needed("110,641,152".len()));
+        for column in &table.columns {
+            assert!(width(column) >= needed("110,641,152".len()), "{}", column.name);
+        }
     }
 
     #[test]
