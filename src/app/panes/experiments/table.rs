@@ -208,7 +208,7 @@ mod tests {
         let table = Table::new("networks").count("entries", None, [110_641_152]).number(
             "mean",
             None,
-            [Some(2.5), Some(110_641_152.0)],
+            [Some(110_641_152.0)],
         );
         let needed = |count: usize| LETTER_WIDTH * count as f32;
         for column in &table.columns {
