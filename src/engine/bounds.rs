@@ -215,7 +215,8 @@ impl Loss {
     /// this only if the bounds have an error, because finding the total takes time.
     pub fn add_error(&mut self, products: Bounds, terms: usize, total: f64) {
         if let Some(error) = products.sum(terms).error {
-            self.add(2_f64.powi(error), total);
+            // `powi` would give zero below 2^-1022, where numbers are subnormal.
+            self.add(1.0_f64.scale(error), total);
         }
     }
 

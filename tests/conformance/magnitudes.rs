@@ -13,7 +13,7 @@ use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
 use crate::exact::Exact;
-use crate::fixtures::{compiled, network, rng};
+use crate::fixtures::{compiled, network, observed, rng};
 use crate::subject::{Subject, propagate};
 
 /// Random numbers from 10^-`decades` to one with a uniformly distributed logarithm. Instead, a
@@ -228,6 +228,24 @@ pub fn products_too_small_for_double_precision(subject: &Subject) {
     ];
     let network = Arc::new(Network::markov("small", variables.collect(), factors).unwrap());
     check_cases(subject, &compiled(network), &[Evidence::none()], "one network");
+}
+
+/// P(e) is below the normal numbers of double precision, or just above them, although every table
+/// and every finding is within the range.
+pub fn sums_below_the_normal_numbers(subject: &Subject) {
+    let network = network(&[
+        (2, &[], &[0.0, 1.0]),
+        (2, &[0], &[0.0, 1.0, 1e-273, 1.0]),
+        (2, &[0, 1], &[0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0]),
+    ]);
+    let case = |power: i32| {
+        let mut evidence = observed(&network, &[(1, 0)]);
+        let weights = vec![1.0, 10_f64.powi(-power)];
+        evidence.set_likelihood(&network, VariableId::new(2), weights).unwrap();
+        evidence
+    };
+    let cases: Vec<Evidence> = (20..80).step_by(3).map(case).collect();
+    check_cases(subject, &compiled(Arc::clone(&network)), &cases, "one network");
 }
 
 /// One value of a factor is 10^600 times another, which alone agrees with the evidence.
