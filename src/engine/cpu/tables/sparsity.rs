@@ -110,7 +110,8 @@ impl TreePlan {
         if optimisations.has(Optimisation::CompressedSeparators) {
             tree.compress();
         }
-        tree.nodes.iter_mut().for_each(|node| node.divide_rows(optimisations));
+        // Without zeros, rows may be anywhere in their table.
+        tree.nodes.iter_mut().for_each(|node| node.divide_rows(optimisations, 1));
         tree.update_derived();
         Some(Self { tree, tables, memory, planning_bytes })
     }

@@ -7,6 +7,7 @@ use rayon::ThreadPool;
 
 use crate::engine::cpu::context::{MIN_SHARED_ENTRIES, TableInputs};
 use crate::engine::cpu::share::in_parts;
+use crate::engine::cpu::tree::division::MAX_BLOCK;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::engine::cpu::tree::places::{BeliefTable, VariablePlaces};
 use crate::engine::cpu::tree::rows::{GroupPort, ParentPort, ROW_HEAD, write_rows};
@@ -87,7 +88,7 @@ impl Structure {
         in_parts(threads, &mut work, cost, |part| {
             for (node, layout, groups) in part {
                 write_rows(layout, node.parent.is_some(), groups, &mut node.words);
-                node.divide_rows(optimisations);
+                node.divide_rows(optimisations, layout.rows_per_block(MAX_BLOCK));
             }
         });
     }

@@ -18,6 +18,10 @@ use std::ops::Range;
 /// Diabetes. A table with less than twice as many entries is not divided.
 const MIN_PART: usize = 32_768;
 
+/// Maximum number of entries of a block, which is not divided: a small share of a part, so that
+/// parts differ little.
+pub const MAX_BLOCK: usize = MIN_PART / 8;
+
 /// Maximum number of parts. More parts balance the threads better, but each costs a little.
 const MAX_PARTS: usize = 64;
 
@@ -40,6 +44,28 @@ pub struct TargetTable {
     pub is_vector: bool,
 }
 
+/// The rows of a table, in blocks that are not divided.
+///
+/// In every table onto which the rows are summed, the first row of a block meets the first entry
+/// that the block meets, and the last row meets the last. So only these two rows are looked at.
+#[derive(Clone, Copy)]
+pub struct RowBlocks<'a> {
+    /// The words of all rows.
+    pub words: &'a [u32],
+    /// Number of words of one row.
+    pub stride: usize,
+    /// Number of rows of a block; the last block may have fewer.
+    pub rows: usize,
+}
+
+impl<'a> RowBlocks<'a> {
+    /// The first and the last row of each block.
+    fn ends(self) -> impl Iterator<Item = (&'a [u32], &'a [u32])> {
+        let blocks = self.words.chunks(self.rows * self.stride);
+        blocks.map(move |block| (&block[..self.stride], &block[block.len() - self.stride..]))
+    }
+}
+
 /// How the rows of a table are divided into parts.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Division {
@@ -60,11 +86,10 @@ pub enum TableDivision {
 }
 
 impl Division {
-    /// Divides the rows that `words` describe, `stride` words each. They have `entries` entries in
-    /// total and are summed onto `tables`. Tables are copied only if `may_copy`.
+    /// Divides the rows in `blocks`. They have `entries` entries in total and are summed onto
+    /// `tables`. Tables are copied only if `may_copy`.
     pub fn new(
-        words: &[u32],
-        stride: usize,
+        blocks: RowBlocks<'_>,
         tables: &[TargetTable],
         entries: usize,
         may_copy: bool,
@@ -72,8 +97,7 @@ impl Division {
         if entries < 2 * MIN_PART {
             return Self::default();
         }
-        let met: Vec<Vec<u32>> =
-            tables.iter().map(|table| met_from(words, stride, table)).collect();
+        let met: Vec<Vec<u32>> = tables.iter().map(|table| met_from(blocks, table)).collect();
         let mut by_size: Vec<usize> = (0..tables.len()).collect();
         by_size.sort_by_key(|&table| Reverse(tables[table].range.len()));
         let mut best: Vec<usize> = Vec::new();
@@ -85,7 +109,7 @@ impl Division {
             let min_part = min_part(entries, copied);
             if copied == 0 || may_copy && entries >= 2 * min_part {
                 let chosen = chosen.iter().map(|&table| (&tables[table], &*met[table]));
-                let starts = starts(words, stride, &chosen.collect::<Vec<_>>(), entries, min_part);
+                let starts = starts(blocks, &chosen.collect::<Vec<_>>(), entries, min_part);
                 if starts.len() > best.len() {
                     (best, best_divided) = (starts, divided);
                 }
@@ -101,20 +125,22 @@ impl Division {
         if best.len() < 2 {
             return Self::default();
         }
-        let rows = words.len() / stride;
-        let ends = best.iter().skip(1).copied().chain([rows]);
-        let parts: Vec<Range<usize>> = best.iter().zip(ends).map(|(&a, b)| a..b).collect();
+        let rows = blocks.words.len() / blocks.stride;
+        let row = |block: usize| (block * blocks.rows).min(rows);
+        best.push(rows.div_ceil(blocks.rows));
         let divide = |table: usize| {
             if by_size[best_divided..].contains(&table) {
                 return TableDivision::Copied;
             }
             let Range { start, end } = tables[table].range;
-            let first = |row: usize| if row == 0 { start } else { met[table][row] as usize };
-            let next = |row: usize| if row == rows { end } else { first(row) };
-            let ranges = parts.iter().map(|part| first(part.start)..next(part.end));
+            let met = &met[table];
+            let first = |block: usize| if block == 0 { start } else { met[block] as usize };
+            let next = |block: usize| if block == met.len() { end } else { first(block) };
+            let ranges = best.windows(2).map(|part| first(part[0])..next(part[1]));
             TableDivision::Divided(ranges.collect())
         };
         let tables = (0..tables.len()).map(divide).collect();
+        let parts = best.windows(2).map(|part| row(part[0])..row(part[1])).collect();
         Self { parts, tables }
     }
 
@@ -154,21 +180,20 @@ fn met_entries(row: &[u32], table: &TargetTable) -> u32 {
     if table.is_vector { row[1] } else { 1 }
 }
 
-/// By row: the first entry of `table` that this row or a later one meets.
-fn met_from(words: &[u32], stride: usize, table: &TargetTable) -> Vec<u32> {
-    let first = |row: &[u32]| row[table.word];
-    let mut met: Vec<u32> = words.chunks_exact(stride).map(first).collect();
-    for row in (1..met.len()).rev() {
-        met[row - 1] = met[row - 1].min(met[row]);
+/// By block: the first entry of `table` that this block or a later one meets.
+fn met_from(blocks: RowBlocks<'_>, table: &TargetTable) -> Vec<u32> {
+    let mut met: Vec<u32> = blocks.ends().map(|(first, _)| first[table.word]).collect();
+    for block in (1..met.len()).rev() {
+        met[block - 1] = met[block - 1].min(met[block]);
     }
     met
 }
 
-/// The first row of each part, where each part has at least `min_part` of all `entries` and no two
-/// parts meet the same entry of `tables`. Each table comes with what [`met_from`] returns for it.
+/// The first block of each part, where each part has at least `min_part` of all `entries` and no
+/// two parts meet the same entry of `tables`. Each table comes with what [`met_from`] returns for
+/// it.
 fn starts(
-    words: &[u32],
-    stride: usize,
+    blocks: RowBlocks<'_>,
     tables: &[(&TargetTable, &[u32])],
     mut entries: usize,
     min_part: usize,
@@ -176,7 +201,7 @@ fn starts(
     let mut starts = vec![0];
     let mut ends = vec![0; tables.len()];
     let mut in_part = 0;
-    for (number, row) in words.chunks_exact(stride).enumerate() {
+    for (number, (first, last)) in blocks.ends().enumerate() {
         if in_part >= min_part && entries >= min_part {
             let is_clean = |((_, met), end): (&(_, &[u32]), &u32)| *end <= met[number];
             if tables.iter().zip(&ends).all(is_clean) {
@@ -185,10 +210,11 @@ fn starts(
             }
         }
         for ((table, _), end) in tables.iter().zip(&mut ends) {
-            *end = (*end).max(row[table.word] + met_entries(row, table));
+            *end = (*end).max(last[table.word] + met_entries(last, table));
         }
-        in_part += row[1] as usize;
-        entries = entries.saturating_sub(row[1] as usize);
+        let in_block = (last[0] + last[1] - first[0]) as usize;
+        in_part += in_block;
+        entries = entries.saturating_sub(in_block);
     }
     starts
 }
@@ -209,16 +235,21 @@ mod tests {
     #[test]
     fn large_tables_are_divided_and_small_ones_copied() {
         let (words, targets) = rows_and_targets();
-        let division = Division::new(&words, 4, &targets, 1 << 16, true);
+        let rows = |rows| RowBlocks { words: &words, stride: 4, rows };
+        let division = Division::new(rows(1), &targets, 1 << 16, true);
         assert_eq!(division.parts, [0..256, 256..512]);
         assert_eq!(division.tables[0], TableDivision::Divided(vec![0..512, 512..1024]));
         assert_eq!(division.tables[1], TableDivision::Copied);
         assert_eq!(division.copied_entries(&[0..1024, 1024..1088]), 64);
         assert!(64 * division.parts.len() <= max_copied_entries(1 << 16, 1088));
-        assert_eq!(Division::new(&words, 4, &targets, 1 << 16, false), Division::default());
-        let divided = Division::new(&words, 4, &targets[..1], 1 << 16, false);
+        assert_eq!(Division::new(rows(1), &targets, 1 << 16, false), Division::default());
+        let divided = Division::new(rows(1), &targets[..1], 1 << 16, false);
         assert_eq!(divided.parts, division.parts);
-        assert_eq!(Division::new(&words, 4, &targets, 1 << 15, true), Division::default());
+        assert_eq!(Division::new(rows(1), &targets, 1 << 15, true), Division::default());
+        for block in [2, 64, 256] {
+            assert_eq!(Division::new(rows(block), &targets, 1 << 16, true), division);
+        }
+        assert_eq!(Division::new(rows(512), &targets, 1 << 16, true), Division::default());
     }
 
     #[test]
@@ -229,7 +260,8 @@ mod tests {
         let words: Vec<u32> = words.chunks(4).flat_map(longer).collect();
         targets[0].range = 0..4096;
         for tables in [&targets[..], &targets[..1], &targets[1..]] {
-            let division = Division::new(&words, 4, tables, 1 << 18, true);
+            let blocks = RowBlocks { words: &words, stride: 4, rows: 1 };
+            let division = Division::new(blocks, tables, 1 << 18, true);
             assert!(division.parts.len() > 1);
             let mut row = 0;
             for (number, part) in division.parts.iter().enumerate() {

@@ -113,6 +113,25 @@ impl Layout {
         self.outer.entries() * self.run_entries().div_ceil(MAX_ROW_ENTRIES)
     }
 
+    /// Number of rows of the largest blocks with at most `max_entries` entries, where a block has
+    /// all states of the fastest variables and one state of each of the others. A single row may
+    /// have more entries.
+    pub fn rows_per_block(&self, max_entries: usize) -> usize {
+        let mut entries = self.run_entries();
+        if entries > max_entries {
+            return 1;
+        }
+        let mut rows = entries.div_ceil(MAX_ROW_ENTRIES);
+        for &states in self.outer.cardinalities().iter().rev() {
+            entries *= states;
+            if entries > max_entries {
+                break;
+            }
+            rows *= states;
+        }
+        rows
+    }
+
     /// Number of entries of one run along the fastest group.
     pub fn run_entries(&self) -> usize {
         self.inner.entries()

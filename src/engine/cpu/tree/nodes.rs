@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::engine::cpu::tree::division::{Division, TargetTable};
+use crate::engine::cpu::tree::division::{Division, RowBlocks, TargetTable};
 use crate::engine::cpu::tree::entry_map::{EntryMap, EntryStates};
 use crate::engine::cpu::tree::places::VariablePlaces;
 use crate::engine::cpu::tree::rows::{ParentPort, ROW_HEAD};
@@ -114,9 +114,9 @@ impl Node {
     }
 
     /// Divides the rows of a large table into parts, for both directions, if that is one of the
-    /// `optimisations`. On the way up, no tables are copied: the layout makes sure that most
-    /// separators to parents can be divided.
-    pub fn divide_rows(&mut self, optimisations: Optimisations) {
+    /// `optimisations`. The rows are in [blocks](RowBlocks) of `rows_per_block`. On the way up, no
+    /// tables are copied: the layout makes sure that most separators to parents can be divided.
+    pub fn divide_rows(&mut self, optimisations: Optimisations, rows_per_block: usize) {
         if !optimisations.has(Optimisation::DividedContractions) {
             return;
         }
@@ -125,8 +125,9 @@ impl Node {
             range: 0..self.above.len(),
             is_vector: port.is_vector,
         });
+        let blocks = RowBlocks { words: &self.words, stride: self.stride, rows: rows_per_block };
         let divide = |tables: &[TargetTable], may_copy| {
-            Division::new(&self.words, self.stride, tables, self.entries, may_copy)
+            Division::new(blocks, tables, self.entries, may_copy)
         };
         let parts_up = above.map(|table| divide(&[table], false)).unwrap_or_default();
         let below = self.tables.iter().zip(&self.is_vector).enumerate();

@@ -132,21 +132,24 @@ pub fn write_rows(layout: &Layout, has_parent: bool, groups: &[GroupPort], words
     let columns = ports.chain(groups);
     allocate::reserve(words, runs * rows_per_run * stride);
     words.resize(runs * rows_per_run * stride, 0);
-    for (number, row) in words.chunks_exact_mut(stride).enumerate() {
-        let start = number % rows_per_run * MAX_ROW_ENTRIES;
-        row[0] = (number / rows_per_run * run + start) as u32;
-        row[1] = (run - start).min(MAX_ROW_ENTRIES) as u32;
+    for part in 0..rows_per_run {
+        let start = part * MAX_ROW_ENTRIES;
+        let entries = (run - start).min(MAX_ROW_ENTRIES) as u32;
+        let rows = words[part * stride..].chunks_mut(stride * rows_per_run);
+        for (number, row) in rows.enumerate() {
+            (row[0], row[1]) = ((number * run + start) as u32, entries);
+        }
     }
     // Column by column: the offset of each run in the column's table.
     let mut offsets = Vec::with_capacity(runs);
     for (word, (scope, start, is_vector)) in (ROW_HEAD..).zip(columns) {
         offsets.clear();
         write_mapping(&layout.outer, scope, &mut offsets);
-        for (rows, offset) in words.chunks_exact_mut(stride * rows_per_run).zip(&offsets) {
-            for (part, row) in rows.chunks_exact_mut(stride).enumerate() {
-                let along = if is_vector { part * MAX_ROW_ENTRIES } else { 0 };
-                row[word] = offset + (start + along) as u32;
-            }
+        for part in 0..rows_per_run {
+            let start = (start + if is_vector { part * MAX_ROW_ENTRIES } else { 0 }) as u32;
+            let runs = words.chunks_exact_mut(stride * rows_per_run);
+            runs.zip(&offsets)
+                .for_each(|(rows, offset)| rows[part * stride + word] = offset + start);
         }
     }
 }
