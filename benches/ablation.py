@@ -50,13 +50,13 @@ TASKS = {
         "sparsity entry-states factored-tables merged-variables skipped-zeros vector-instructions"
         " divided-contractions parallel-subtrees parallel-preparation reduced-trees"
         " more-heuristics search-limits"
-        " pooled-memory copied-factors fused-sums",
+        " pooled-memory fused-sums",
     ),
     "change": (
         ["--form", "tables", "--changes", "20"], 3,
         lambda records: records[0]["change_ms"]["median"],
         "messages-of-one entry-states reduced-trees more-heuristics search-limits reused-cliques"
-        " pooled-memory kept-messages d-connection copied-factors fused-sums",
+        " pooled-memory kept-messages d-connection fused-sums",
     ),
     "batch": (
         ["--form", "tables", "--observed", "20%", "--cases", "64", "--batch"], 2,
@@ -66,7 +66,7 @@ TASKS = {
     "load": (
         ["--form", "tables"], 1,
         lambda records: records[0]["compile_ms"],
-        "sparsity factored-tables copied-factors",
+        "sparsity factored-tables",
     ),
     "table-free": (
         ["--form", "table-free"], 5,

@@ -49,9 +49,6 @@ pub enum Optimisation {
     DConnection,
     /// Many cases are propagated together, one in each lane of a vector register.
     BatchedCases,
-    /// A factor that is read many times while a table is made is first copied into the order in
-    /// which it is read.
-    CopiedFactors,
     /// Small inputs of a contraction are multiplied with one another first, and small outputs are
     /// summed from one table.
     GroupedFactors,
@@ -70,7 +67,7 @@ pub enum Optimisation {
 
 impl Optimisation {
     /// All optimisations.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 25] = [
         Self::Sparsity,
         Self::CompressedSeparators,
         Self::EntryStates,
@@ -90,7 +87,6 @@ impl Optimisation {
         Self::KeptMessages,
         Self::DConnection,
         Self::BatchedCases,
-        Self::CopiedFactors,
         Self::GroupedFactors,
         Self::Tiles,
         Self::HoistedInputs,
@@ -122,7 +118,6 @@ impl Optimisation {
             Self::KeptMessages => "kept-messages",
             Self::DConnection => "d-connection",
             Self::BatchedCases => "batched-cases",
-            Self::CopiedFactors => "copied-factors",
             Self::GroupedFactors => "grouped-factors",
             Self::Tiles => "tiles",
             Self::HoistedInputs => "hoisted-inputs",

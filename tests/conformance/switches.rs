@@ -45,7 +45,6 @@ switches! {
     kept_messages: KeptMessages;
     d_connection: DConnection;
     batched_cases: BatchedCases;
-    copied_factors: CopiedFactors;
     grouped_factors: GroupedFactors;
     tiles: Tiles;
     hoisted_inputs: HoistedInputs;

@@ -15,9 +15,8 @@
 //!
 //! [`RunSource`](super::multiply::RunSource) lists the ways to read a factor, and [`runs`] chooses
 //! among them. If all offsets of a factor are zero, a run reads a single number. If they are 0, 1,
-//! 2, ..., a run reads consecutive values in place. Any other factor is first copied into an order
-//! in which the values of a run are consecutive. If the copy would be large or read only once, the
-//! values are gathered one at a time instead.
+//! 2, ..., a run reads consecutive values in place. The values of any other factor are gathered one
+//! at a time.
 //!
 //! A reduced tree is often made for a single propagation, so making its tables should take no
 //! longer than reading them. Most tables are therefore written only once, with exponent zero. If
@@ -51,8 +50,6 @@ pub struct TableBuilder {
     /// For each position in a run: the offset of a factor's value from the factor's first value
     /// along the run.
     offsets: Vec<u32>,
-    /// Copies of factors in the order of runs.
-    copies: Vec<f64>,
 }
 
 impl TableBuilder {
@@ -97,7 +94,7 @@ impl TableBuilder {
             let (_, inner) = scopes;
             let length = inner.entries();
             let earlier = Some(&*values);
-            let product = Product { factors: &[], starts: &[], copies: &[], earlier, length };
+            let product = Product { factors: &[], starts: &[], earlier, length };
             exponent + fill_scaled(product, sparse, table, forks).unwrap_or(0)
         })
     }
@@ -141,7 +138,7 @@ impl TableBuilder {
         earlier: Option<&'a [f64]>,
         length: usize,
     ) -> Product<'a> {
-        Product { factors, starts: &self.starts, copies: &self.copies, earlier, length }
+        Product { factors, starts: &self.starts, earlier, length }
     }
 }
 

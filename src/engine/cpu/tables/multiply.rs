@@ -13,8 +13,6 @@
 //! multiplied in one pass, which also finds the largest product. `earlier` is the product of
 //! factors that were multiplied before, if there are any.
 
-use std::ops::Range;
-
 use rayon::iter::{IndexedParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 
@@ -59,8 +57,6 @@ pub enum RunSource<'a> {
     Scalar(&'a [f64]),
     /// Consecutive values.
     Run(&'a [f64]),
-    /// Consecutive values in this range of [`Product::copies`].
-    Copy(Range<usize>),
     /// For each position in the run: the offset of its value from the first value along the run.
     Scattered(&'a [f64], Box<[u32]>),
 }
@@ -72,8 +68,6 @@ pub struct Product<'a> {
     /// For each factor, and for each run of the table: the index of the factor's first value along
     /// the run.
     pub starts: &'a [u32],
-    /// Copies of factors; see [`RunSource::Copy`].
-    pub copies: &'a [f64],
     /// The product of earlier factors, as a table in the same order.
     pub earlier: Option<&'a [f64]>,
     /// Number of entries of a run.
@@ -130,7 +124,7 @@ fn multiply_runs<T: Entry>(
     table: &mut [T],
     largest: &mut f64,
 ) {
-    let Product { factors, starts, copies, earlier, length } = product;
+    let Product { factors, starts, earlier, length } = product;
     for (entries, run) in table.chunks_exact_mut(length).zip(first_run..) {
         let start = |factor: &FactorRuns<'_>| starts[factor.starts + run] as usize;
         let scale = multiply_scalars(factors, start, scale);
@@ -139,8 +133,7 @@ fn multiply_runs<T: Entry>(
             continue;
         }
         let earlier = earlier.map(|earlier| &earlier[run * length..]);
-        let own_largest =
-            multiply_stretch(factors, start, copies, (earlier, 0), scale, buffer, entries);
+        let own_largest = multiply_stretch(factors, start, (earlier, 0), scale, buffer, entries);
         *largest = larger(*largest, own_largest);
     }
 }
@@ -168,7 +161,7 @@ fn multiply_rows<T: Entry>(
     table: &mut [T],
     largest: &mut f64,
 ) {
-    let Product { factors, starts, copies, earlier, length } = product;
+    let Product { factors, starts, earlier, length } = product;
     for (row, &first_entry) in sparse.words.chunks_exact(sparse.stride).zip(sparse.starts) {
         let first_entry = first_entry as usize;
         let range = row[0] as usize..(row[0] + row[1]) as usize;
@@ -178,7 +171,7 @@ fn multiply_rows<T: Entry>(
         let earlier = earlier.map(|earlier| &earlier[first_entry..]);
         let entries = &mut table[range.clone()];
         let own_largest =
-            multiply_stretch(factors, start, copies, (earlier, offset), scale, buffer, entries);
+            multiply_stretch(factors, start, (earlier, offset), scale, buffer, entries);
         for (entry, &possible) in entries.iter_mut().zip(&sparse.possible[range]) {
             *entry = if possible == 0 { T::ZERO } else { *entry };
         }
@@ -210,7 +203,6 @@ fn multiply_scalars(
 fn multiply_stretch<T: Entry>(
     factors: &[FactorRuns<'_>],
     start: impl Fn(&FactorRuns<'_>) -> usize,
-    copies: &[f64],
     (earlier, offset): (Option<&[f64]>, usize),
     scale: f64,
     buffer: &mut [f64],
@@ -233,9 +225,6 @@ fn multiply_stretch<T: Entry>(
         match &factor.source {
             RunSource::Scalar(_) => {}
             RunSource::Run(values) => add_stream(&values[start(factor) + offset..][..length]),
-            RunSource::Copy(range) => {
-                add_stream(&copies[range.clone()][start(factor) + offset..][..length]);
-            }
             RunSource::Scattered(values, offsets) => {
                 let values = &values[start(factor)..];
                 let terms = buffer[..length].iter_mut().zip(&offsets[offset..]);

@@ -1,15 +1,13 @@
 //! The runs of a table, which [`fill`](super) defines, and how they read each factor.
 
 use super::TableBuilder;
-use crate::allocate;
 use crate::engine::cpu::context::TableInputs;
 use crate::engine::cpu::tables::multiply::{FactorRuns, RunSource};
 use crate::engine::cpu::tree::layout::Layout;
-use crate::lowering::Optimisation;
 use crate::network::{Factor, Network, VariableId};
-use crate::potential::{Odometer, Scope, write_mapping};
+use crate::potential::{Scope, write_mapping};
 
-/// Minimum number of entries of a run, unless the whole table has fewer. Like the two constants
+/// Minimum number of entries of a run, unless the whole table has fewer. Like the constant
 /// below, tuned on the paper's eight networks; if it is wrong, only speed changes.
 const MIN_RUN: usize = 24;
 
@@ -17,25 +15,21 @@ const MIN_RUN: usize = 24;
 /// The runs of a sparse table have no maximum.
 pub const MAX_RUN: usize = 1024;
 
-/// Maximum number of entries of all copies of factors at a time, so that they stay in the L2 cache.
-const MAX_COPIED: usize = 1 << 15;
-
 impl TableBuilder {
-    /// Finds how the runs of a table read each of `factors`. Replaces the starts and copies of the
-    /// factors before.
+    /// Finds how the runs of a table read each of `factors`. Replaces the starts of the factors
+    /// before.
     pub(super) fn factor_runs<'a>(
         &mut self,
         inputs: TableInputs<'_>,
         scopes: (&Scope, &Scope),
         factors: &[&'a Factor],
     ) -> Vec<FactorRuns<'a>> {
-        self.copies.clear();
         self.starts.clear();
         factors
             .iter()
             .map(|factor| {
                 let (values, family) = observed_part(inputs, factor);
-                self.runs_of_factor(inputs, scopes, &family, values)
+                self.runs_of_factor(scopes, &family, values)
             })
             .collect()
     }
@@ -43,42 +37,23 @@ impl TableBuilder {
     /// Finds how the runs of a table read the factor with scope `family` and the given values.
     fn runs_of_factor<'a>(
         &mut self,
-        TableInputs { network, optimisations, .. }: TableInputs<'_>,
         (outer, inner): (&Scope, &Scope),
         family: &Scope,
         values: &'a [f64],
     ) -> FactorRuns<'a> {
-        let run = inner.entries();
-        let Self { starts, offsets, copies } = self;
+        let Self { starts, offsets } = self;
         offsets.clear();
         write_mapping(inner, family, offsets);
-        let mut with_starts_in = |scope: &Scope, source| {
-            let runs = FactorRuns { starts: starts.len(), source };
-            write_mapping(outer, scope, starts);
-            runs
+        let source = if offsets.iter().all(|&offset| offset == 0) {
+            RunSource::Scalar(values)
+        } else if offsets.iter().zip(0..).all(|(&offset, position)| offset == position) {
+            RunSource::Run(values)
+        } else {
+            RunSource::Scattered(values, offsets.as_slice().into())
         };
-        if offsets.iter().all(|&offset| offset == 0) {
-            return with_starts_in(family, RunSource::Scalar(values));
-        }
-        if offsets.iter().zip(0..).all(|(&offset, position)| offset == position) {
-            return with_starts_in(family, RunSource::Run(values));
-        }
-        let slow = outer.variables().iter().copied().filter(|&v| family.contains(v));
-        let slow = Scope::of(network, slow);
-        let is_read_once = slow.entries() == outer.entries();
-        let may_copy = !is_read_once && optimisations.has(Optimisation::CopiedFactors);
-        if !may_copy || copies.len() + slow.entries() * run > MAX_COPIED {
-            return with_starts_in(family, RunSource::Scattered(values, offsets.as_slice().into()));
-        }
-        let first = copies.len();
-        allocate::reserve(copies, slow.entries() * run);
-        for start in Odometer::new(&slow, family).take(slow.entries()) {
-            let values = &values[start..];
-            copies.extend(offsets.iter().map(|&offset| values[offset as usize]));
-        }
-        let copied_order = slow.variables().iter().chain(inner.variables()).copied();
-        let copied = Scope::of(network, copied_order);
-        with_starts_in(&copied, RunSource::Copy(first..copies.len()))
+        let runs = FactorRuns { starts: starts.len(), source };
+        write_mapping(outer, family, starts);
+        runs
     }
 }
 
