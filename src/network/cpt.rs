@@ -54,6 +54,11 @@ impl Cpt {
         &self.factor
     }
 
+    /// The table as a factor, for editing.
+    pub(super) fn factor_mut(&mut self) -> &mut Factor {
+        &mut self.factor
+    }
+
     /// The rows, one for each configuration of the parents, for a child of `cardinality` states.
     pub(super) fn rows_mut(&mut self, cardinality: usize) -> impl Iterator<Item = &mut [f64]> {
         self.factor.values_mut().chunks_mut(cardinality)

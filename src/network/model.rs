@@ -109,25 +109,15 @@ impl Network {
         })
     }
 
-    /// The Markov network over the same variables whose factors are one where those of this network
-    /// are not zero. A product of its factors cannot underflow, so the product is zero only where a
-    /// factor is.
+    /// The same network with one in place of every value of a factor that is not zero, so that
+    /// tables are no longer normalised. A product of its factors cannot underflow: it is zero only
+    /// where a factor is.
     pub(crate) fn support(&self) -> Self {
-        let is_nonzero = |&value: &f64| f64::from(value != 0.0);
-        let support = |factor: &Factor| {
-            let values = factor.values().iter().map(is_nonzero).collect();
-            Factor::new(factor.scope().to_vec(), values)
-        };
-        Self {
-            name: self.name.clone(),
-            variables: self.variables.clone(),
-            cpts: Vec::new(),
-            markov: self.factors().map(support).collect(),
-            is_bayesian: false,
-            children: vec![Vec::new(); self.variables.len()],
-            by_name: self.by_name.clone(),
-            annotations: Annotations::default(),
-        }
+        let mut support = self.clone();
+        let factors = support.cpts.iter_mut().map(Cpt::factor_mut).chain(&mut support.markov);
+        let values = factors.flat_map(Factor::values_mut);
+        values.for_each(|value| *value = f64::from(*value != 0.0));
+        support
     }
 
     /// Whether this is a Bayesian network; otherwise it is a Markov network.
