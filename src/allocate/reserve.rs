@@ -16,11 +16,11 @@ use super::{IS_EXHAUSTED, NOTICES_FAILURE};
 /// [`check`](super::check), which is at most 3.2 MB while Munin4 is read, compiled and propagated.
 /// The operating system provides its pages only when they are written, so an unused reserve takes
 /// address space but no memory.
-const BYTES: usize = 32 << 20;
+const BYTES: usize = 64 << 20;
 
 /// The allocator `A`, with a reserve of memory for when `A` fails.
 ///
-/// The use of the reserve ends the current work, which frees what it took. A program has one
+/// Once the reserve is used, the current work ends and frees what it took. A program has one
 /// reserve, because it has one allocator.
 pub struct WithReserve<A> {
     allocator: A,
@@ -54,7 +54,7 @@ struct Memory {
 unsafe impl Sync for Reserve {}
 
 impl<A> WithReserve<A> {
-    /// `allocator` with a reserve. `if_used_up` is called if neither has the memory for an allocation
+    /// `allocator` with a reserve. `if_used_up` is called if neither has memory for an allocation
     /// whose failure would end the program. It may end the program in another way, and must not
     /// allocate.
     pub const fn new(allocator: A, if_used_up: fn()) -> Self {

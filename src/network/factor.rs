@@ -62,7 +62,8 @@ impl Factor {
     /// zero.
     ///
     /// Values that would then be below the normal numbers of double precision are divided by
-    /// [`f64::MIN_POSITIVE`]. The factor that is returned multiplies them by it again.
+    /// [`f64::MIN_POSITIVE`], or by the smallest number of all if that is not enough. The factor
+    /// that is returned multiplies them by the same number again. Its other values are one.
     pub(super) fn scale(&mut self) -> Option<Self> {
         let largest = self.values.iter().copied().fold(0.0, f64::max);
         if largest == 0.0 || (0.5 < largest && largest <= 1.0) {
@@ -75,16 +76,23 @@ impl Factor {
             let half = exponent / 2;
             value * 2_f64.powi(-half) * 2_f64.powi(half - exponent)
         };
-        let mut small = vec![1.0; self.values.len()];
-        for (value, small) in self.values.iter_mut().zip(&mut small) {
+        let entries = self.values.len();
+        let mut second: Option<Vec<f64>> = None;
+        for (at, value) in self.values.iter_mut().enumerate() {
             let given = *value;
             *value = scaled(given, exponent);
-            if given > 0.0 && *value < f64::MIN_POSITIVE {
-                *small = f64::MIN_POSITIVE;
-                *value = scaled(given, exponent + f64::MIN_EXP - 1);
+            if given == 0.0 || *value >= f64::MIN_POSITIVE {
+                continue;
             }
+            let mut divisor = f64::MIN_POSITIVE;
+            *value = scaled(given, exponent - 1022);
+            if *value < f64::MIN_POSITIVE {
+                divisor = f64::from_bits(1);
+                *value = scaled(given, exponent - 1074);
+            }
+            second.get_or_insert_with(|| vec![1.0; entries])[at] = divisor;
         }
-        small.contains(&f64::MIN_POSITIVE).then(|| Self::new(self.scope.clone(), small))
+        second.map(|values| Self::new(self.scope.clone(), values))
     }
 }
 
@@ -112,18 +120,22 @@ mod tests {
             assert_eq!(factor.values().iter().map(back).collect::<Vec<_>>(), values);
         }
     }
+
     #[test]
     fn values_out_of_the_range_of_a_double_go_to_a_second_factor() {
-        let values = vec![1e300, 0.0, 1e-300, 1e-320, 1e10];
-        let mut factor = Factor::new(vec![], values.clone());
-        let second = factor.scale().expect("small values");
-        let ones: Vec<bool> = second.values().iter().map(|value| *value == 1.0).collect();
-        assert_eq!(ones, [true, true, false, false, true]);
-        for (at, value) in values.into_iter().enumerate() {
-            let log2: f64 = [factor.values()[at], second.values()[at]].map(f64::log2).iter().sum();
-            assert!(log2 < 1e-13 && (value == 0.0) == (factor.values()[at] == 0.0));
-            let given = log2 + f64::from(factor.exponent());
-            assert!(value == 0.0 || (given - value.log2()).abs() < 1e-9, "{value:e}");
+        for values in [[1e300, 0.0, 1e-300, 1e-320], [1.7e308, 5e-324, 1.5e-323, 1e10]] {
+            let mut factor = Factor::new(vec![], values.to_vec());
+            let second = factor.scale().expect("small values");
+            for (at, value) in values.into_iter().enumerate() {
+                let [stored, other] = [&factor, &second].map(|factor| factor.values()[at]);
+                assert_eq!(
+                    (value == 0.0, value < 1.0 && value > 0.0),
+                    (stored == 0.0, other < 1.0)
+                );
+                assert!(stored <= 1.0 + 1e-13, "{value:e}");
+                let exponent = stored.log2() + other.log2() + f64::from(factor.exponent());
+                assert!(value == 0.0 || (exponent - value.log2()).abs() < 1e-9, "{value:e}");
+            }
         }
     }
 }

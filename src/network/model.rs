@@ -76,9 +76,9 @@ impl Network {
     /// A Markov network of `variables` and `factors`.
     ///
     /// Several factors may have the same scope. A factor with an empty scope is a constant. The
-    /// values of each factor are scaled by a power of two: see [`Factor::exponent`]. A factor whose
-    /// largest value is so many times its smallest that the scaled values are out of the range of
-    /// double precision becomes two factors, of which the second comes after all others.
+    /// values of each factor are scaled by a power of two: see [`Factor::exponent`]. If scaled
+    /// values would be too small for double precision, the factor becomes two factors, whose
+    /// product has the given values. The second comes after all given factors.
     ///
     /// # Errors
     /// If the network is not valid; the error is the first mistake found.
@@ -126,7 +126,8 @@ impl Network {
         self.is_bayesian
     }
 
-    /// Number of factors. In a Bayesian network, one per variable.
+    /// Number of factors. In a Bayesian network, one per variable. In a Markov network there may be
+    /// more than were given: see [`markov`](Self::markov).
     #[must_use]
     pub fn factor_count(&self) -> usize {
         if self.is_bayesian { self.cpts.len() } else { self.markov.len() }

@@ -92,6 +92,14 @@ fn undo_restores_the_evidence_of_a_reopened_network() {
     harness.key_press_modifiers(Modifiers::COMMAND | Modifiers::SHIFT, Key::Z);
     settle(&mut harness);
     assert_eq!(evidence_count(&harness), 0, "cancer is open again");
+
+    // The session is still compiling one network when it is asked for the other again.
+    harness.state_mut().run_command(&ctx, HistoryCommand::Undo);
+    harness.state_mut().run_command(&ctx, HistoryCommand::Redo);
+    settle(&mut harness);
+    let document = harness.state().model().document.as_ref().expect("a network is open");
+    assert_eq!(document.title(), "cancer");
+    assert!(document.compiled.is_some());
     open(&mut harness, "asia");
     assert_eq!(evidence_count(&harness), 0, "nothing is restored without asking");
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);

@@ -118,14 +118,15 @@ impl Document {
     }
 
     /// This document without its tree and its results, which the session can compute again. It
-    /// keeps what the user made: the evidence, the cases and the kept run.
+    /// keeps what the user made: the evidence, the cases with their answers, and the kept run. It
+    /// keeps the file of cases only if all its cases were found, because the search ends.
     #[must_use]
     pub fn without_results(&self) -> Self {
         let (source, read) = (self.source.clone(), Arc::clone(&self.read));
         let evidence = self.evidence.clone();
         Self {
             cases: self.cases.clone(),
-            long_case_file: self.long_case_file.clone(),
+            long_case_file: self.long_case_file.clone().filter(|file| file.index.is_some()),
             kept: self.kept.clone(),
             ..Self::new(source, self.serial, self.requested_engine, read, evidence)
         }

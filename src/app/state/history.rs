@@ -18,8 +18,12 @@ pub enum HistoryCommand {
 const MAX_UNDO: usize = 200;
 
 /// Maximum number of networks to which undo can return. A larger number takes more memory: each of
-/// these networks is kept with its tables.
+/// these networks is kept with its factors.
 const MAX_NETWORKS: usize = 8;
+
+/// Maximum number of values of all factors of the networks to which undo can return: 256 MiB. A
+/// larger number takes more memory; with a smaller one, undo returns to fewer large networks.
+const MAX_VALUES: usize = 1 << 25;
 
 /// A value of the document that a change, an undo or a redo replaced.
 #[derive(Clone, Debug)]
@@ -42,6 +46,14 @@ pub enum ReplacedValue {
         /// Whether the user changed, undid or redid anything while it was open.
         touched: bool,
     },
+}
+
+impl ReplacedValue {
+    /// Number of values of all factors of the network; `None` if this is another value.
+    fn network_values(&self) -> Option<usize> {
+        let Self::Network { document, .. } = self else { return None };
+        Some(document.network().factors().map(|factor| factor.values().len()).sum())
+    }
 }
 
 /// The values that changes replaced, for undo, and the values that undo replaced, for redo.
@@ -67,11 +79,17 @@ impl History {
 
     /// Drops the oldest changes beyond the limits.
     fn drop_oldest(&mut self) {
-        let is_network = |value: &&ReplacedValue| matches!(value, ReplacedValue::Network { .. });
-        let mut networks = self.undo.iter().filter(is_network).count();
+        let of_networks: Vec<Option<usize>> =
+            self.undo.iter().map(ReplacedValue::network_values).collect();
+        let mut networks = of_networks.iter().flatten().count();
+        let mut values: usize = of_networks.iter().flatten().sum();
         let mut dropped = 0;
-        while self.undo.len() - dropped > MAX_UNDO || networks > MAX_NETWORKS {
-            networks -= usize::from(is_network(&&self.undo[dropped]));
+        while self.undo.len() - dropped > MAX_UNDO || networks > MAX_NETWORKS || values > MAX_VALUES
+        {
+            if let Some(of_network) = of_networks[dropped] {
+                networks -= 1;
+                values -= of_network;
+            }
             dropped += 1;
         }
         self.undo.drain(..dropped);
@@ -234,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn offered_evidence_is_entered_by_the_last_undo() {
+    fn offered_evidence_is_entered_by_the_next_undo() {
         use HistoryCommand::{Redo, Undo};
         let (mut history, mut now) = (History::default(), Evidence::none());
         history.offer(observed(3));

@@ -77,11 +77,17 @@ impl Requests {
         evidence: Vec<(String, NamedFinding)>,
         orders: &KnownOrders,
     ) -> u64 {
-        self.source_serial += 1;
+        let serial = self.next_serial();
         let mut known = (*KnownOrders::shipped()).clone();
         known.merge(orders);
         self.orders = Arc::new(known);
-        self.opening = Some(Opening { source, serial: self.source_serial, evidence });
+        self.opening = Some(Opening { source, serial, evidence });
+        serial
+    }
+
+    /// The serial number of a new opening.
+    pub(crate) fn next_serial(&mut self) -> u64 {
+        self.source_serial += 1;
         self.source_serial
     }
 

@@ -187,7 +187,7 @@ impl Workbench {
         core.model.maximised = None;
         core.model.settings.copy_compute_options(&before.settings);
         let Some(document) = before.document else { return false };
-        if !restore {
+        if !restore && core.model.document.is_some() {
             self.history.follow(before.history, &document);
             return false;
         }

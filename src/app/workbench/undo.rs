@@ -49,9 +49,20 @@ impl Workbench {
                 let before = cases::set(core, &mut self.case_store, number, index, case);
                 ReplacedValue::Case { number, index, case: before }
             }
-            ReplacedValue::Network { document, touched } => {
+            ReplacedValue::Network { mut document, touched } => {
                 core.model.settings.left_evidence = left_evidence;
                 core.clear_failure();
+                if core.requests.opening.is_some() {
+                    // The network that was being opened is not opened any more.
+                    self.recovery.failed_to_open();
+                }
+                // The session must compile the network again, even if it still holds its tree.
+                let serial = core.requests.next_serial();
+                let elimination = core.model.elimination.as_mut();
+                if let Some(elimination) = elimination.filter(|e| e.serial == document.serial) {
+                    elimination.serial = serial;
+                }
+                document.serial = serial;
                 let before = self.replace_document(*document).expect("a network is open");
                 self.core.request();
                 ReplacedValue::Network { document: Box::new(before.without_results()), touched }

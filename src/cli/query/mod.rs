@@ -196,6 +196,7 @@ pub fn run(args: &Args) -> Outcome {
     let written = writer.finish();
     report.finish();
     let what_was_written = match writer.cases {
+        0 => "no answer was written".to_owned(),
         1 => "the answer to the first case was written".to_owned(),
         count => {
             let count = cliquescope::numbers::thousands(count as u64);

@@ -8,6 +8,7 @@ use crate::engine::cpu::tree::division::max_copied_entries;
 use crate::engine::cpu::tree::layout::Layout;
 use crate::engine::cpu::tree::rows::ROW_HEAD;
 use crate::engine::cpu::tree::structure::Structure;
+use crate::network::Network;
 
 /// Number of tables whose intermediate products the forecast counts. If more threads than this make
 /// tables with many factors at the same time, which is rare, the forecast is too low.
@@ -82,22 +83,28 @@ impl Footprint {
         Self { tables, others: others + products.bytes() }
     }
 
-    /// An upper bound for the tree of a network with zeros, which are removed from the tables. At
-    /// first, all tables are boolean and have all their entries.
-    pub fn with_zeros(structure: &Structure, width: usize) -> Self {
+    /// An upper bound for the tree of `network`, which has zeros. They are removed from the tables.
+    /// At first, all tables are boolean and have all their entries, and the factors' supports are
+    /// held too.
+    pub fn with_zeros(structure: &Structure, network: &Network, width: usize) -> Self {
         let Self { tables, others } = Self::new(structure, width, None);
         let removal = |layout: &Layout| {
             let rows = layout.row_count() + layout.entries() / MAX_GAP;
             layout.entries() + 4 * rows * (ROW_HEAD + layout.ports.len())
         };
         let removal: usize = structure.layouts.iter().map(|layout| removal(layout)).sum();
-        Self { tables, others: others + removal }
+        Self { tables, others: others + removal + factor_bytes(network) }
     }
 
     /// All bytes.
     pub fn bytes(self) -> usize {
         self.tables + self.others
     }
+}
+
+/// Bytes of the values of all factors of `network`.
+pub fn factor_bytes(network: &Network) -> usize {
+    network.factors().map(|factor| size_of_val(factor.values())).sum()
 }
 
 /// The maximum memory that a pool gives to tables that need `needed`. Both numbers are in entries,

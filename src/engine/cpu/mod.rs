@@ -296,7 +296,7 @@ fn max_tables_bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
     let width = precision.bytes() as usize;
     let has_zeros = network.factors().any(|factor| factor.values().contains(&0.0));
     let footprint = if has_zeros {
-        Footprint::with_zeros(&structure, width)
+        Footprint::with_zeros(&structure, network, width)
     } else {
         let observed = vec![None; network.variables().len()];
         let inputs = TableInputs::of_structure(network, &observed);

@@ -211,13 +211,13 @@ impl CliquesPane {
     }
 }
 
-/// The cliques that pass `filter`, sorted. A clique passes if `filter` is empty, is its number
-/// (`12` or `c12`), or is part of the name of one of its variables. Case does not matter.
 /// The number of entries of a table, short enough for its column.
 fn entries_text(entries: u64) -> String {
     if entries == u64::MAX { numbers::short_size(entries) } else { numbers::thousands(entries) }
 }
 
+/// The cliques that pass `filter`, sorted. A clique passes if `filter` is empty, is its number
+/// (`12` or `c12`), or is part of the name of one of its variables. Case does not matter.
 fn filtered_rows(compiled: &CompiledNetwork, sort: Sort<SortBy>, filter: &str) -> Vec<CliqueId> {
     let (tree, network) = (compiled.tree(), compiled.network());
     let text = filter.trim().to_lowercase();

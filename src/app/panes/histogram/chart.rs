@@ -32,7 +32,7 @@ const LABEL_SPACING: RangeInclusive<f32> = 24.0..=40.0;
 /// labels begin to appear; at its end, they are fully visible.
 const COUNT_SPACING: RangeInclusive<f32> = 12.0..=18.0;
 
-/// Maximum number of steps between the marks of the axis of counts.
+/// Maximum number of intervals between the marks of the axis of counts.
 const MAX_STEPS: f64 = 5.0;
 
 /// Height of the axis of sizes with its labels and its title, in points.

@@ -21,8 +21,8 @@ pub struct LabelColours {
 }
 
 /// Paints the first brief text of each of `nodes`, most important first, if the node is in view and
-/// shows no text itself. Labels do not cover each other, nor what is in `uncovered`. A label without
-/// a free place is left out.
+/// shows no text itself. Labels do not cover each other, nor what is in `uncovered`. A label
+/// without a free place is left out.
 pub(super) fn paint<'n>(
     painter: &Painter,
     view: &View<'_>,

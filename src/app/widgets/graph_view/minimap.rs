@@ -65,8 +65,8 @@ pub struct MapColours {
     pub frame: Color32,
 }
 
-/// The size of the map, and the triangles of its nodes, relative to the corner of the map; `None` if
-/// they must be made again.
+/// The size of the map, and the triangles of its nodes, relative to the corner of the map; `None`
+/// if they must be made again.
 #[derive(Default)]
 pub(super) struct Minimap(Option<(Vec2, Arc<Mesh>)>);
 

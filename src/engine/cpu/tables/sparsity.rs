@@ -5,8 +5,8 @@
 //! Evidence only removes states, so a joint probability that is zero without evidence is zero given
 //! any evidence. One propagation without evidence finds all such entries. Its tables and messages
 //! are boolean: they only say whether an entry is positive. A boolean table has one byte per entry.
-//! It is the product of the factors' [supports](crate::network::Network::support), because a product
-//! of the factors themselves may be zero by underflow.
+//! It is the product of the factors' [supports](crate::network::Network::support), because a
+//! product of the factors themselves may be zero by underflow.
 //!
 //! Only then are the numbers computed, for the entries that remain, which [`sparse_table`] lists.
 //! This order saves time, because the first write to new memory takes longer than all other steps.
@@ -20,7 +20,7 @@ use rayon::iter::{
 use crate::allocate;
 use crate::cancel::CancelToken;
 use crate::engine::cpu::context::{MIN_PARALLEL_ENTRIES, TableInputs};
-use crate::engine::cpu::memory::Products;
+use crate::engine::cpu::memory::{Products, factor_bytes};
 use crate::engine::cpu::pass::report::Report;
 use crate::engine::cpu::pass::state::State;
 use crate::engine::cpu::pass::traversal::PassContext;
@@ -77,15 +77,18 @@ impl TreePlan {
         if !optimisations.has(Optimisation::Sparsity) || !inputs.network.factors().any(has_zeros) {
             return None;
         }
-        let of_support = TableInputs { network: &inputs.network.support(), ..inputs };
+        let support = inputs.network.support();
+        let of_support = TableInputs { network: &support, ..inputs };
         let boolean = FilledTree::<u8>::build(structure, of_support, false);
+        drop(support);
         let (sparse, memory) = find_sparsity(&boolean, inputs);
         let messages_bytes = written_bytes(&memory);
         let sparse_bytes: usize = sparse.iter().flatten().map(SparseTable::bytes).sum();
         let mut products = Products::default();
         let cliques = structure.layouts.iter().zip(&structure.shape.factors);
         cliques.for_each(|(layout, factors)| products.add(layout.entries(), factors.len()));
-        let temporary_bytes = products.bytes().max(messages_bytes + sparse_bytes);
+        let filling_bytes = products.bytes() + factor_bytes(inputs.network);
+        let temporary_bytes = filling_bytes.max(messages_bytes + sparse_bytes);
         let planning_bytes = boolean.bytes() + temporary_bytes;
         let mut tree = boolean.tree;
         drop(boolean.tables);
@@ -110,7 +113,7 @@ impl TreePlan {
         if optimisations.has(Optimisation::CompressedSeparators) {
             tree.compress();
         }
-        // Without zeros, rows may be anywhere in their table.
+        // The rows of a sparse table follow no regular pattern, so each is a block.
         tree.nodes.iter_mut().for_each(|node| node.divide_rows(optimisations, 1));
         tree.update_derived();
         Some(Self { tree, tables, memory, planning_bytes })

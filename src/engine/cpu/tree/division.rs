@@ -221,7 +221,14 @@ fn starts(
 
 #[cfg(test)]
 mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+
     use super::*;
+    use crate::engine::cpu::tree::layout::Layout;
+    use crate::engine::cpu::tree::rows::{ROW_HEAD, write_rows};
+    use crate::lowering::Optimisations;
+    use crate::network::{Network, Variable, VariableId};
 
     /// The rows of a table over A, B, C with 8 x 64 x 128 entries, and the targets AC and B.
     fn rows_and_targets() -> (Vec<u32>, Vec<TargetTable>) {
@@ -230,6 +237,40 @@ mod tests {
         let ac = TargetTable { word: 2, range: 0..1024, is_vector: true };
         let b = TargetTable { word: 3, range: 1024..1088, is_vector: false };
         (words, vec![ac, b])
+    }
+
+    #[test]
+    fn the_first_and_last_row_of_a_block_meet_its_first_and_last_entries() {
+        let variables = [3, 2, 40, 1, 4, 300].into_iter().enumerate().map(|(v, states)| {
+            Variable::new(format!("v{v}"), (0..states).map(|state| format!("s{state}")))
+        });
+        let network = Network::markov("test", variables.collect(), vec![]).expect("it is valid");
+        let mut rng = Pcg64Mcg::seed_from_u64(3);
+        for _ in 0..40 {
+            let mut order: Vec<VariableId> = network.ids().collect();
+            order.sort_by_cached_key(|_| rng.random_range(0..1_000));
+            order.truncate(5);
+            let mut port = || order.iter().copied().filter(|_| rng.random_bool(0.5)).collect();
+            let ports: [Vec<VariableId>; 3] = std::array::from_fn(|_| port());
+            let ports = ports.each_ref().map(Vec::as_slice);
+            let layout = Layout::new(&network, &order, &ports, Optimisations::default());
+            let mut words = Vec::new();
+            write_rows(&layout, true, &[], &mut words);
+            let stride = ROW_HEAD + layout.ports.len();
+            for max_entries in [1, 100, MAX_BLOCK] {
+                let rows = layout.rows_per_block(max_entries);
+                for block in words.chunks(rows * stride) {
+                    let rows: Vec<&[u32]> = block.chunks(stride).collect();
+                    for (port, word) in layout.ports.iter().zip(ROW_HEAD..) {
+                        let is_vector = port.is_vector;
+                        let table = TargetTable { word, range: 0..0, is_vector };
+                        let end = |row: &&[u32]| row[word] + met_entries(row, &table);
+                        assert_eq!(rows.iter().map(|row| row[word]).min(), Some(rows[0][word]));
+                        assert_eq!(rows.iter().map(end).max(), rows.last().map(end));
+                    }
+                }
+            }
+        }
     }
 
     #[test]

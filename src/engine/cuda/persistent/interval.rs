@@ -119,8 +119,8 @@ pub(super) fn check(
     })
 }
 
-/// The sum of the differences between `lower` and `upper`, divided by the sum of `lower`; not finite
-/// if the sum of `lower` is zero.
+/// The sum of the differences between `lower` and `upper`, divided by the sum of `lower`; not
+/// finite if the sum of `lower` is zero.
 fn share_added(lower: &[Word], upper: &[Word]) -> f64 {
     // Nearly always, what is added is far below the last digit of every number.
     let mut pairs = lower.iter().zip(upper);

@@ -12,7 +12,8 @@ use crate::app::widgets::graph_view::labels::{self, LabelColours};
 use crate::app::widgets::graph_view::minimap::{self, MapColours};
 use crate::app::widgets::graph_view::{Node, edges_of, nodes_of};
 
-/// Minimum width of the outline of a node that is selected, hovered or found, in points.
+/// Minimum width of the outline of a highlighted node, in points. Nodes are highlighted if they are
+/// selected, hovered or found, and variables also if they have evidence.
 const HIGHLIGHT_WIDTH: f32 = 2.0;
 
 /// Maximum number of highlighted nodes that labels do not cover. If more are highlighted, labels
