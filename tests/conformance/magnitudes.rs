@@ -248,6 +248,34 @@ pub fn sums_below_the_normal_numbers(subject: &Subject) {
     check_cases(subject, &compiled(Arc::clone(&network)), &cases, "one network");
 }
 
+/// The message from D to the clique of A, B and D is a quotient of numbers whose range a double
+/// does not hold, because the likelihoods of D oppose the values of the factors.
+pub fn quotients_below_the_smallest_number(subject: &Subject) {
+    let states = [("A", 2), ("B", 3), ("C", 3), ("D", 3), ("E", 2)];
+    let variables = states.map(|(name, states)| {
+        Variable::new(name, (0..states).map(|state| format!("{}{state}", name.to_lowercase())))
+    });
+    let factor = |scope: &[usize], values: &[f64]| {
+        Factor::new(scope.iter().copied().map(VariableId::new).collect(), values.to_vec())
+    };
+    let mut c_e_d = vec![1.0; 18];
+    (c_e_d[0], c_e_d[3], c_e_d[12]) = (0.0, 1e-226, 0.0);
+    let factors = vec![
+        factor(&[3, 2], &[1.0, 0.0, 0.0, 1e-211, 0.0, 0.0, 0.0, 0.0, 0.0]),
+        factor(&[2, 4, 3], &c_e_d),
+        factor(&[1, 0, 3], &{
+            let mut values = vec![1.0; 18];
+            values[6..12].copy_from_slice(&[0.0, 1e-165, 0.0, 1.0, 0.0, 0.0]);
+            values
+        }),
+    ];
+    let network = Arc::new(Network::markov("small", variables.into(), factors).unwrap());
+    let mut evidence = observed(&network, &[(1, 1)]);
+    let weights = vec![2.5e-204, 5.3e-55, 5.8e-36];
+    evidence.set_likelihood(&network, VariableId::new(3), weights).unwrap();
+    check_cases(subject, &compiled(network), &[evidence], "one network");
+}
+
 /// One value of a factor is 10^600 times another, which alone agrees with the evidence.
 pub fn values_of_a_factor_that_no_double_holds_together(subject: &Subject) {
     let variables = ["A", "B"].map(|name| Variable::new(name, ["0".to_owned(), "1".to_owned()]));

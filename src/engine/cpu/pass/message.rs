@@ -304,7 +304,11 @@ pub fn receive(
     } else {
         fill(0, down)
     };
-    let bounds = message_bounds(down, None, largest, known_min, helpers);
+    let mut bounds = message_bounds(down, None, largest, known_min, helpers);
+    // A quotient that is not known to be larger may have underflowed.
+    if known_min.is_none_or(|min| min < f64::LIMITS.normal) {
+        bounds.error = Some(f64::LIMITS.smallest);
+    }
     // The exponent is dropped: it is common to all entries, and posteriors are normalised.
     let scale = rescale(down, largest, helpers)?;
     Some(bounds.scaled::<f64>(scale))
