@@ -41,7 +41,7 @@ impl CancelToken {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// As [`is_cancelled`](Self::is_cancelled), as a result to use with `?`.
+    /// Returns an error, for use with `?`, if [`cancel`](Self::cancel) was called.
     ///
     /// # Errors
     /// [`Cancelled`] after [`cancel`](Self::cancel) was called.

@@ -100,7 +100,7 @@ fn every_target_has_a_program_for_libfuzzer() {
 const ROUND: usize = 200;
 
 #[test]
-#[ignore = "takes as long as LONG_SECONDS says"]
+#[ignore = "runs for LONG_SECONDS seconds"]
 fn mutations_for_the_given_time() {
     let mut long = LongRun::from_environment("readers");
     let targets = all_seeds();

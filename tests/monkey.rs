@@ -1,6 +1,7 @@
-//! A monkey test of the window: random clicks, drags, keys, scrolls, sizes and files, in this
-//! process and without a display. The same seed gives the same events, but the threads of the
-//! window may answer at other times. `fuzz/long.sh` runs it for a given time.
+//! A monkey test of the window: sends it random clicks, drags, keys and scrolls, resizes it at
+//! random, and opens random files. The window runs in the process of the test, without a display.
+//! The same seed gives the same events, but the threads of the window may answer at other times.
+//! `fuzz/long.sh` runs the test for a given time.
 #![cfg(feature = "app")]
 
 mod common;
@@ -98,7 +99,7 @@ impl<'a> Monkey<'a> {
         self.harness.event(Event::PointerButton { pos: position, button, pressed, modifiers });
     }
 
-    /// Causes a random event, and draws up to three frames.
+    /// Sends the window a random event, and draws one to three frames.
     fn act(&mut self) {
         match self.random.random_range(0..100) {
             0..55 => self.click(),
@@ -250,13 +251,14 @@ fn a_few_random_events_do_no_harm() {
 }
 
 #[test]
-#[ignore = "takes as long as LONG_SECONDS says"]
+#[ignore = "runs for LONG_SECONDS seconds"]
 fn random_events_for_the_given_time() {
     let mut run = LongRun::from_environment("window");
     let folder = working_folder();
     let mut seed = run.seed;
     while run.has_time_left() {
-        let cause = format!("seed {seed}: LONG_SECONDS=1 LONG_SEED={seed} repeats it");
+        let cause =
+            format!("seed {seed}: LONG_SECONDS=1 LONG_SEED={seed} sends the same events again");
         run.catch(&cause, || episode(seed, EVENTS, folder.path()));
         run.count(EVENTS as u64);
         seed = seed.wrapping_add(1);

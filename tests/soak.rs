@@ -199,7 +199,7 @@ fn after_hundreds_of_changes_the_posteriors_are_right() {
 }
 
 #[test]
-#[ignore = "takes as long as LONG_SECONDS says"]
+#[ignore = "runs for LONG_SECONDS seconds"]
 fn after_changes_for_the_given_time_the_posteriors_are_right_and_the_memory_has_not_grown() {
     let mut run = LongRun::from_environment("session");
     let mut soak = Soak::new("munin3", run.seed);

@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 
-    /// Propagations measured for each time; fewer for slow engines
+    /// Propagations timed for each median; slow engines make fewer
     #[arg(long, value_name = "N", default_value_t = 60)]
     #[arg(value_parser = options::whole(1..=u32::MAX))]
     repeat: u32,
@@ -156,7 +156,8 @@ fn counts(recording: &Recording) -> Vec<(&str, usize, usize)> {
     counts
 }
 
-/// A file name made from the title of the `machine`: lower-case letters, digits and hyphens.
+/// The title of a `machine` as a file name without an extension: lower-case letters and digits,
+/// with a hyphen in place of all other characters between them.
 fn file_name(machine: &str) -> String {
     let title = machine.to_ascii_lowercase();
     let words = title.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());

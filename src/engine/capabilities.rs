@@ -58,10 +58,10 @@ pub enum Device {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// HUGIN as Zheng, Mengshoel and Chong describe it: the messages of the plan are passed one
-    /// after another, and each processes all entries of its tables.
+    /// after another, and each message processes all entries of the tables of both cliques.
     Hugin,
-    /// Contractions planned from the junction tree. Work that zeros of the network or the evidence
-    /// make unnecessary is skipped.
+    /// Contractions planned from the junction tree. Work is skipped if zeros of the network or the
+    /// evidence make it unnecessary.
     Contraction,
     /// Variable elimination, without a junction tree.
     Elimination,
@@ -94,8 +94,8 @@ const DOUBLE_OR_SINGLE: &[Precision] = &[Precision::F64, Precision::F32];
 /// The default engine, tuned for CPUs.
 pub static CPU: EngineInfo = EngineInfo {
     name: "cpu",
-    summary: "tuned for CPUs: skips zeros, reduces the tree by the evidence, uses vectors and all \
-              cores",
+    summary: "tuned for CPUs: skips zeros, leaves observed variables out of the tree, uses vector \
+              instructions and all cores",
     capabilities: Capabilities {
         device: Device::Cpu,
         algorithm: Algorithm::Contraction,

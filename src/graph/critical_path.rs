@@ -9,8 +9,8 @@ use crate::graph::Clique;
 use crate::graph::centre::{Centre, Forest};
 use crate::network::VariableId;
 
-/// The fixed cost of a message, in table entries. It takes about a microsecond to notice that a
-/// message is ready and to start the message; a processor reads this many entries in that time.
+/// The fixed cost of a message, in table entries. A thread takes about a microsecond to notice that
+/// it can compute a message and to begin it; in this time it could read about this many entries.
 /// Affects only the shape of the tree.
 const MESSAGE_COST: u64 = 4096;
 
@@ -31,9 +31,9 @@ pub(super) fn cost(clique: &Clique) -> u64 {
 /// Take an edge and two cliques that contain its separator, one clique on each side of the edge. An
 /// edge between these cliques can replace the edge: the separators stay the same, and the running
 /// intersection property still holds. The number of entries that a propagation touches (at both
-/// ends of every edge) may grow, but by less than the critical path shrinks. The time of a single
-/// processor depends on the number of entries, and the time of many processors on the critical
-/// path. The sum of both never grows.
+/// ends of every edge) may grow, but by less than the critical path shrinks: the sum of this number
+/// and of the length of the critical path never grows. The time of a single processor depends on
+/// the number of entries, and the time of many processors on the critical path.
 ///
 /// `holders[v]` are the cliques that contain variable `v`; `forest` is one tree over all `cliques`.
 ///
@@ -76,8 +76,9 @@ fn reattach_one(
             let is_shorter = found.radius.saturating_add(added) < centre.radius;
             // If two branches are equally long, shortening one shortens the diameter but not the
             // radius.
-            let is_level = found.radius == centre.radius && found.diameter < centre.diameter;
-            if is_shorter || is_level && added == 0 {
+            let shortens_one_branch =
+                found.radius == centre.radius && found.diameter < centre.diameter;
+            if is_shorter || shortens_one_branch && added == 0 {
                 return Some(found);
             }
             forest.remove_edge(replacement.0, replacement.1);

@@ -58,12 +58,14 @@ impl Factor {
     }
 
     /// Takes out a power of two so that the largest value is in (1/2, 1]. Because its logarithm is
-    /// rounded, the largest value may exceed 1 by less than 1e-13. Does nothing if all values are
-    /// zero.
+    /// rounded, the largest value may exceed 1 by less than 1e-13. Does nothing if the largest
+    /// value is zero or already in this range.
     ///
-    /// Values that would then be below the normal numbers of double precision are divided by
-    /// [`f64::MIN_POSITIVE`], or by the smallest number of all if that is not enough. The factor
-    /// that is returned multiplies them by the same number again. Its other values are one.
+    /// A value that would then be positive but less than [`f64::MIN_POSITIVE`] would lose digits.
+    /// It is divided by [`f64::MIN_POSITIVE`], or by 2^-1074, the smallest positive number of
+    /// double precision, if the first quotient is still too small. If there are such values,
+    /// returns a second factor with the same scope: it has the divisor of each of these values, and
+    /// one elsewhere. The product of both factors is the original factor without the power of two.
     pub(super) fn scale(&mut self) -> Option<Self> {
         let largest = self.values.iter().copied().fold(0.0, f64::max);
         if largest == 0.0 || (0.5 < largest && largest <= 1.0) {

@@ -11,6 +11,16 @@ use crate::app::state::evidence;
 use crate::app::state::lessons::{self, Action, Course, Lesson, LessonStep, UserWork};
 use crate::app::state::named_finding::NamedFinding;
 
+/// What is open after the user left a lesson.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LessonEnd {
+    /// The work that was set aside for the lesson; the network of the lesson if no network was open
+    /// when the lesson started.
+    RestoreWork,
+    /// The network of the lesson; the work that was set aside if that network is not open yet.
+    KeepNetwork,
+}
+
 impl Workbench {
     /// Applies `command` to the lesson that the user is taking, or starts one.
     pub(super) fn apply_to_lesson(&mut self, ctx: &egui::Context, command: LessonCommand) {
@@ -27,8 +37,8 @@ impl Workbench {
             LessonCommand::Predict(option) => self.answer(Some(option)),
             LessonCommand::ShowAnswer => self.answer(None),
             LessonCommand::DoIt => self.do_step(ctx),
-            LessonCommand::Leave => self.leave_lesson(true),
-            LessonCommand::Stay => self.leave_lesson(false),
+            LessonCommand::Leave => self.leave_lesson(LessonEnd::RestoreWork),
+            LessonCommand::Stay => self.leave_lesson(LessonEnd::KeepNetwork),
         }
         ctx.request_repaint();
     }
@@ -67,7 +77,7 @@ impl Workbench {
     /// Starts `lesson` at the step where it was left.
     fn start_lesson(&mut self, lesson: &Arc<Lesson>) {
         // If the user is already taking a lesson, first restore the work that was set aside for it.
-        self.leave_lesson(true);
+        self.leave_lesson(LessonEnd::RestoreWork);
         let core = &mut self.core;
         let left_at = core.model.settings.lessons.get(&lesson.id).copied().unwrap_or(0);
         let step = left_at.min(lesson.steps.len() - 1);
@@ -146,7 +156,7 @@ impl Workbench {
         let Some(course) = &self.course else { return };
         if course.is_at_end() {
             self.core.model.settings.lessons.remove(&course.lesson().id);
-            self.leave_lesson(true);
+            self.leave_lesson(LessonEnd::RestoreWork);
         } else {
             let step = course.step_index() + 1;
             self.enter_step(step);
@@ -161,11 +171,9 @@ impl Workbench {
         }
     }
 
-    /// Leaves the lesson, if the user is taking one. With `restore`, restores the work that was set
-    /// aside. Without `restore`, or if no network was open when the lesson started, the network of
-    /// the lesson stays open.
-    pub(super) fn leave_lesson(&mut self, restore: bool) {
-        if self.end_lesson(restore) {
+    /// Leaves the lesson, if the user is taking one.
+    pub(super) fn leave_lesson(&mut self, end: LessonEnd) {
+        if self.end_lesson(end) {
             // The session compiles the network again. In the meantime, the document with its
             // results is shown.
             self.core.request();
@@ -174,8 +182,8 @@ impl Workbench {
 
     /// As [`leave_lesson`](Self::leave_lesson), but requests nothing. Returns whether another
     /// document is open now.
-    pub(super) fn end_lesson(&mut self, restore: bool) -> bool {
-        if !restore {
+    pub(super) fn end_lesson(&mut self, end: LessonEnd) -> bool {
+        if end == LessonEnd::KeepNetwork {
             // The network that was set aside is closed. Store its evidence, so that undo can enter
             // it in a later run too.
             self.core.model.settings.left_evidence = self.left_evidence();
@@ -187,7 +195,7 @@ impl Workbench {
         core.model.maximised = None;
         core.model.settings.copy_compute_options(&before.settings);
         let Some(document) = before.document else { return false };
-        if !restore && core.model.document.is_some() {
+        if end == LessonEnd::KeepNetwork && core.model.document.is_some() {
             self.history.follow(before.history, &document);
             return false;
         }

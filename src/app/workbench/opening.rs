@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Workbench;
+use super::lessons::LessonEnd;
 use crate::app::state::cases;
 use crate::app::state::document::Document;
 use crate::app::state::history::ReplacedValue;
@@ -41,7 +42,7 @@ impl Workbench {
     pub(super) fn restore(&mut self) {
         let Some(work) = self.recovery.offered_work().cloned() else { return };
         // A step of the lesson would replace the restored work.
-        self.leave_lesson(true);
+        self.leave_lesson(LessonEnd::RestoreWork);
         self.core.model.compute = work.compute_options();
         if let Some(layout) = work.layout() {
             self.core.set_layout(layout.clone());
@@ -65,7 +66,7 @@ impl Workbench {
                 self.core.notices.error(&error.to_string());
             }
         }
-        self.leave_lesson_without(&opening.source);
+        self.leave_other_lesson(&opening.source);
         self.core.model.settings.left_evidence = self.left_evidence();
         let engine = self.core.model.compute.engine;
         let document = Document::new(opening.source, opening.serial, engine, read, evidence);
@@ -84,7 +85,7 @@ impl Workbench {
         let core = &mut self.core;
         self.explanations.forget(&mut core.model);
         core.requests.opening = None;
-        // The last request was for the earlier network.
+        // The evidence and the cases of the last request were for the earlier network.
         let result = document.result.as_ref();
         core.requests.evidence = result.map_or_else(Evidence::none, |r| r.evidence.clone());
         core.requests.cases = [].into();
@@ -97,9 +98,9 @@ impl Workbench {
         previous
     }
 
-    /// Leaves the lesson, if the user is taking one that does not use the network in `source`:
-    /// steps of the lesson would replace it.
-    fn leave_lesson_without(&mut self, source: &NetworkSource) {
+    /// Leaves the lesson, if the user is taking one that does not use the network in `source`.
+    /// Otherwise the next step of the lesson would replace this network.
+    fn leave_other_lesson(&mut self, source: &NetworkSource) {
         let Some(course) = self.course.as_ref().filter(|course| !course.uses(source)) else {
             return;
         };
@@ -108,13 +109,15 @@ impl Workbench {
              again to continue at the same step.",
             course.lesson().title
         ));
-        _ = self.end_lesson(true);
+        _ = self.end_lesson(LessonEnd::RestoreWork);
     }
 
-    /// Continues the history after the open document replaced `previous`. If both are the same
-    /// network with the same variables, undo restores the evidence of `previous`. Otherwise undo
-    /// opens `previous` again. Before that, undo enters the evidence that the network had when it
-    /// was last open, unless the network was opened with evidence or by a lesson.
+    /// Adds entries to the history after the open document replaced `previous`. If both are the
+    /// same network with the same variables, undo restores the evidence of `previous`.
+    ///
+    /// Otherwise undo opens `previous` again. If the new network was opened without evidence and
+    /// not by a lesson, but had evidence when it was last open, the first undo enters that
+    /// evidence, and the second opens `previous`.
     fn continue_history(&mut self, previous: Option<&Document>) {
         let Some(document) = &self.core.model.document else { return };
         let is_same = |previous: &Document| {

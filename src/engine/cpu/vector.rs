@@ -203,7 +203,7 @@ fn fold_lanes(
 
 /// Multiplies `values` by the power of two that brings `largest` into [1, 2), unless `largest` is
 /// [near](NEAR_ONE) one already. Returns the exponent of the power, zero if nothing was multiplied;
-/// `None` if `largest` is zero.
+/// `None` if `largest` is zero or not finite.
 pub fn keep_in_range(values: &mut [f64], largest: f64) -> Option<i32> {
     let scale = largest.scale_exponent()?;
     if NEAR_ONE.contains(&scale) {

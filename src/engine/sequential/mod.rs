@@ -33,7 +33,7 @@ use std::sync::Arc;
 pub use beliefs::Beliefs;
 pub use stepper::{MessageDetail, Stepper};
 
-use self::tables::{Tables, prior};
+use self::tables::{Tables, initial_tables};
 use super::bounds::{Bounds, Loss, belief_in_raised, no_message, raise};
 use super::{
     Engine, EngineInfo, LoadError, LoadOptions, Propagator, RunError, SEQUENTIAL, recomputing,
@@ -106,7 +106,7 @@ fn bytes(tree: &JunctionTree, precision: Precision) -> u64 {
 struct Loaded<T> {
     compiled: Arc<CompiledNetwork>,
     /// The product of the factors assigned to each clique.
-    prior: Tables<T>,
+    initial: Tables<T>,
     /// The cliques' tables during a propagation.
     cliques: Tables<T>,
     /// The separators' tables. They are always in double precision, because they are small and
@@ -174,7 +174,7 @@ impl<T: Real> Loaded<T> {
         let clique_sizes = || tree.cliques().iter().map(|clique| clique.entries);
         let separator_sizes = tree.separators().iter().map(|separator| separator.entries);
         Self {
-            prior: prior(&compiled, &scopes),
+            initial: initial_tables(&compiled, &scopes),
             cliques: Tables::new(clique_sizes(), T::ZERO, 0),
             separators: Tables::new(separator_sizes, 1.0, 0),
             mappings,
@@ -190,7 +190,7 @@ impl<T: Real> Loaded<T> {
 
     /// Sets all tables to their initial values and enters the findings.
     fn initialise(&mut self, evidence: &Evidence) -> Result<(), RunError> {
-        self.cliques.copy_from(&self.prior);
+        self.cliques.copy_from(&self.initial);
         self.separators.values.fill(1.0);
         self.separators.exponents.fill(0);
         self.raised.fill(None);
@@ -316,7 +316,7 @@ impl<T: Real> Propagator for Loaded<T> {
     fn peak_bytes(&self) -> u64 {
         let mappings = self.mappings.iter().map(|edge| edge.parent.bytes() + edge.child.bytes());
         let message = std::mem::size_of_val(&*self.ratios) + std::mem::size_of_val(&*self.update);
-        self.prior.bytes()
+        self.initial.bytes()
             + self.cliques.bytes()
             + self.separators.bytes()
             + mappings.sum::<u64>()

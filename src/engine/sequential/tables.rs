@@ -68,13 +68,14 @@ impl<T: Real> Tables<T> {
         self.bounds.copy_from_slice(&other.bounds);
     }
 
-    /// Finds the bounds of table `index` after its entries are multiplied by numbers with the
-    /// bounds `factor`, and stores them. Call this before the multiplication.
+    /// Stores the bounds that table `index` will have once its entries are multiplied by numbers
+    /// with the bounds `factor`. Call this before the multiplication.
     pub(super) fn multiply_bounds(&mut self, index: usize, factor: Bounds) {
         let before = self.bounds[index];
         let mut after = before.times::<T>(factor);
         if after.error > before.error {
-            // The smallest entry is usually larger than its bound. This takes time, but is rare.
+            // The smallest entry is usually larger than its bound. Finding it takes time, but is
+            // rarely necessary.
             let measured = Bounds::of(self.table(index).iter().map(|value| value.to_f64()));
             after = Bounds { error: before.error, ..measured }.times::<T>(factor);
         }
@@ -89,12 +90,12 @@ impl<T: Real> Tables<T> {
     pub(super) fn keep_in_range(&mut self, index: usize, largest: T) -> Result<(), RunError> {
         let bounds = self.bounds[index];
         let error = if largest > T::ZERO { Some(0) } else { bounds.error };
-        let power = -largest.scale_exponent().ok_or_else(|| no_message(error))?;
-        let mut bounds = Bounds { max: power + 1, ..bounds };
-        if !EXPONENTS_OF_LARGEST.contains(&power) {
-            rescale(self.table_mut(index), PEAK - power);
-            self.exponents[index] -= i64::from(PEAK - power);
-            bounds = bounds.scaled::<T>(PEAK - power);
+        let exponent = -largest.scale_exponent().ok_or_else(|| no_message(error))?;
+        let mut bounds = Bounds { max: exponent + 1, ..bounds };
+        if !EXPONENTS_OF_LARGEST.contains(&exponent) {
+            rescale(self.table_mut(index), PEAK - exponent);
+            self.exponents[index] -= i64::from(PEAK - exponent);
+            bounds = bounds.scaled::<T>(PEAK - exponent);
         }
         self.bounds[index] = bounds;
         Ok(())
@@ -116,30 +117,30 @@ impl<T: Real> Tables<T> {
     }
 }
 
-/// A table for each clique: the product of the factors assigned to the clique. `scopes`: by clique,
-/// the scope of its table.
-pub(super) fn prior<T: Real>(compiled: &CompiledNetwork, scopes: &[Scope]) -> Tables<T> {
+/// The tables of the cliques before any message: the table of a clique is the product of the
+/// factors assigned to it. `scopes`: by clique, the scope of its table.
+pub(super) fn initial_tables<T: Real>(compiled: &CompiledNetwork, scopes: &[Scope]) -> Tables<T> {
     let sizes = compiled.tree().cliques().iter().map(|clique| clique.entries);
-    let mut prior = Tables::new(sizes, T::ZERO, i64::from(-PEAK));
+    let mut tables = Tables::new(sizes, T::ZERO, i64::from(-PEAK));
     let network = compiled.network();
     let smallest = smallest_exponents(network);
     for factor in network.factor_ids() {
-        let bounds = &mut prior.bounds[compiled.factor_home(factor).index()];
+        let bounds = &mut tables.bounds[compiled.factor_home(factor).index()];
         bounds.min += smallest[factor.index()];
     }
-    let one = 1.0.scale(PEAK);
+    let peak = 1.0.scale(PEAK);
     for (clique, product) in FactorProduct::for_cliques(compiled, scopes).iter().enumerate() {
-        let mut entries = prior.table_mut(clique).iter_mut();
-        let power = product.entries(|value| {
+        let mut entries = tables.table_mut(clique).iter_mut();
+        let exponent = product.entries(|value| {
             if let Some(entry) = entries.next() {
-                *entry = T::from_f64(value * one);
+                *entry = T::from_f64(value * peak);
             }
         });
-        prior.exponents[clique] += i64::from(power);
-        let bounds = Bounds { min: prior.bounds[clique].min - power, ..Bounds::ONE };
-        let largest = Bounds::of(prior.table(clique).iter().map(|value| value.to_f64())).max;
+        tables.exponents[clique] += i64::from(exponent);
+        let bounds = Bounds { min: tables.bounds[clique].min - exponent, ..Bounds::ONE };
+        let largest = Bounds::of(tables.table(clique).iter().map(|value| value.to_f64())).max;
         let scaled = bounds.stored::<f64>().scaled::<T>(PEAK).stored::<T>();
-        prior.bounds[clique] = Bounds { max: largest, ..scaled };
+        tables.bounds[clique] = Bounds { max: largest, ..scaled };
     }
-    prior
+    tables
 }

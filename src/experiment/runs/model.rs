@@ -192,17 +192,20 @@ fn constants(
         message_us: us,
         entry_ns: None,
     };
-    let threads = numbers::counted(threads as usize, "thread", "threads");
     let [lowest, highest] = paper::LAUNCH_US.map(Some);
-    let rows = [
-        fitted(format!("{engine}: equation 6"), model.engine),
-        fitted(format!("{engine}: at most {threads}"), model.capped),
+    let mut rows = vec![fitted(format!("{engine}: equation 6"), model.engine)];
+    if model.on_gpu {
+        let threads = numbers::thousands(threads);
+        let what = format!("{engine}: equation 6 with at most {threads} threads at once");
+        rows.push(fitted(what, model.capped));
+    }
+    rows.extend([
         fitted(format!("{baseline}: one entry after another"), model.baseline),
         fitted("GPU times of Table 1: equation 6".to_owned(), model.printed),
         launch("launch of an empty kernel", origin, launch_us),
         launch("launch, from the paper's overhead shares, lowest", Origin::Paper, lowest),
         launch("launch, from the paper's overhead shares, highest", Origin::Paper, highest),
-    ];
+    ]);
     Table::new("constants")
         .text("what", rows.iter().map(|row| row.what.as_str()))
         .text("origin", rows.iter().map(|row| row.origin.name()))
@@ -210,20 +213,33 @@ fn constants(
         .number("entry_ns", None, rows.iter().map(|row| row.entry_ns))
 }
 
-/// The table of work, times, speedups and their bounds.
+/// The table of work, times, speedups and their bounds. The columns for limited threads are only
+/// for engines on a GPU.
 fn table(rows: &[NetworkTimes], model: &Model, origin: Origin) -> Table {
     let number =
         |of: &dyn Fn(&NetworkTimes) -> Option<f64>| rows.iter().map(of).collect::<Vec<_>>();
     let (exact, predicted) = (Origin::Exact, Origin::Predicted);
-    Table::new("networks")
+    let mut table = Table::new("networks")
         .text("network", rows.iter().map(|row| row.tree.name.as_str()))
         .count("messages", exact, rows.iter().map(|row| row.work.messages as u64))
         .number("entries", exact, number(&|row| Some(row.work.sequential)))
-        .number("entries_in_turn", exact, number(&|row| Some(row.work.parallel)))
-        .number("entries_in_turn_capped", exact, number(&|row| Some(row.work.capped)))
-        .number("engine_us", origin, number(&|row| Some(row.engine_us)))
-        .number("engine_predicted_us", predicted, number(&|row| model.engine_us(row)))
-        .number("engine_capped_us", predicted, number(&|row| model.capped_us(row)))
+        .number("entries_in_turn", exact, number(&|row| Some(row.work.parallel)));
+    if model.on_gpu {
+        let capped = number(&|row| Some(row.work.capped));
+        table = table.number("entries_in_turn_capped", exact, capped);
+    }
+    let (measured_us, predicted_us) =
+        (number(&|row| Some(row.engine_us)), number(&|row| model.engine_us(row)));
+    table = table.number("engine_us", origin, measured_us).number(
+        "engine_predicted_us",
+        predicted,
+        predicted_us,
+    );
+    if model.on_gpu {
+        let capped_us = number(&|row| model.capped_us(row));
+        table = table.number("engine_capped_us", predicted, capped_us);
+    }
+    table
         .number("baseline_us", origin, number(&|row| Some(row.baseline_us)))
         .number("baseline_predicted_us", predicted, number(&|row| model.baseline_us(row)))
         .number("speedup", origin, number(&|row| Some(row.speedup())))
@@ -251,9 +267,11 @@ fn note_bounds(
         && baseline_fit.entry_us > 0.0
     {
         let times = engine_fit.entry_us / baseline_fit.entry_us;
+        let decimals = if times < 10.0 { 2 } else { 0 };
+        let thread = if model.on_gpu { "a thread of " } else { "" };
         record.note(format!(
-            "By equation 6, a thread of {engine} takes {times:.0} times as long for an entry as \
-             {baseline}."
+            "By equation 6, {thread}{engine} takes {times:.decimals$} times as long for an entry \
+             as {baseline}."
         ));
     }
     for row in rows {

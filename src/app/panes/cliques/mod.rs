@@ -211,7 +211,8 @@ impl CliquesPane {
     }
 }
 
-/// The number of entries of a table, short enough for its column.
+/// The number of entries of a table as text. If the number is saturated, the text is the shorter
+/// `>10^19`, which fits into the column.
 fn entries_text(entries: u64) -> String {
     if entries == u64::MAX { numbers::short_size(entries) } else { numbers::thousands(entries) }
 }

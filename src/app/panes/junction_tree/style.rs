@@ -28,8 +28,9 @@ const MIN_LINE_WIDTH: f32 = 1.2;
 /// Width of the line of the largest separator, in points.
 const MAX_LINE_WIDTH: f32 = 5.5;
 
-/// If all separators have the same size, their lines have this share of the range of widths.
-const SHARE_OF_ONE_SIZE: f32 = 0.2;
+/// Width of the lines if all separators have the same number of entries, as a share of the way from
+/// [`MIN_LINE_WIDTH`] to [`MAX_LINE_WIDTH`].
+const SHARE_IF_ALL_EQUAL: f32 = 0.2;
 
 /// Everything that the styles depend on, except the tree and the theme.
 #[derive(Clone, PartialEq)]
@@ -183,9 +184,9 @@ impl<'a> TreeStyle<'a> {
     pub fn separator(&self, id: SeparatorId) -> EdgeStyle {
         let separator = &self.compiled.tree()[id];
         let (selection, hover) = (&self.key.selection, &self.key.hover);
-        let is_one_size = self.widths.low() >= self.widths.high();
-        let share = if is_one_size {
-            SHARE_OF_ONE_SIZE
+        let are_all_equal = self.widths.low() >= self.widths.high();
+        let share = if are_all_equal {
+            SHARE_IF_ALL_EQUAL
         } else {
             self.widths.share(separator.entries as f64)
         };

@@ -50,7 +50,8 @@ pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Comman
         }
         if let Some(times) = scene.times {
             let [min, median, max] = [times.min, times.median, times.max].map(numbers::duration);
-            fact(ui, &format!("median of {} runs", times.runs), &median);
+            let runs = numbers::counted(times.runs, "run", "runs");
+            fact(ui, &format!("median of {runs}"), &median);
             fact(ui, "minimum", &min);
             fact(ui, "maximum", &max);
         }
@@ -68,7 +69,8 @@ pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Comman
             let time = numbers::nanoseconds(waits);
             Fact::new("waits", &time).with_swatch(palette.wait).show(ui);
         }
-        // Reading the times is no kernel overhead: an untraced propagation does without it.
+        // Reading the times is not part of the launches: a propagation without a trace does not
+        // read them.
         let other_work = [
             (Work::Launch, "launch and copy", palette.overhead),
             (Work::ReadTimes, "reading times", palette.stage),
@@ -126,8 +128,8 @@ impl TimelinePane {
             self.grouping_buttons(ui, scene);
             let path = &scene.layout.critical_path;
             let consequence = if scene.kind.on_gpu && scene.kind.launch.is_none() {
-                "On this engine, a message overlaps the messages that it needs, so all messages \
-                 together can take less."
+                "On this engine, a message begins before the messages that it needs have ended, so \
+                 all messages together can take less."
             } else {
                 "With these durations, no number of threads makes the messages take less."
             };
@@ -142,8 +144,8 @@ impl TimelinePane {
             has_opened = self.comparison_buttons(ui, scene, commands);
             let mut is_open = self.panel.is_some();
             ui.toggle_value(&mut is_open, "Sums").on_hover_text(
-                "How often and how long each kind of work, row or clique occurs, and a \
-                     histogram of durations",
+                "Counts and total times by phase, by row or by clique, and a histogram of \
+                     durations",
             );
             if is_open != self.panel.is_some() {
                 self.panel = is_open.then_some(PanelView::Sums(GroupBy::Kind));
@@ -171,9 +173,10 @@ impl TimelinePane {
                     "One row per multiprocessor. Blocks are handed out in turn: with n \
                      multiprocessors, block b runs on number b modulo n.",
                 ),
-                Grouping::Packed => {
-                    ("packed", "As many rows as messages ran in parallel, without waits")
-                }
+                Grouping::Packed => (
+                    "packed",
+                    "As few rows as possible, whichever block passed a message; no waits",
+                ),
                 Grouping::ByWorker => ("blocks", "One row per block that passed messages"),
             };
             let button = ui.selectable_label(scene.grouping == grouping, title);
@@ -213,7 +216,7 @@ fn measure(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
     /// Largest number of propagations that can be chosen. Nothing depends on the exact value.
     const MAX_RUNS: usize = 1000;
     let mut runs = scene.model.settings.measured_runs;
-    let button = ui.button(format!("{runs} runs"));
+    let button = ui.button(numbers::counted(runs, "run", "runs"));
     let hint = "Propagate this many times, without reusing messages of earlier runs, and show the \
                 run with the median time (F6)";
     if button.on_hover_text(hint).clicked() {

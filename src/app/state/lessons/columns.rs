@@ -25,7 +25,8 @@ pub struct Comparison {
 pub struct Column {
     /// The heading.
     pub heading: String,
-    /// The number in each row; `None` if the step was not taken in this run.
+    /// The number in each row; `None` if it was not known at this step, or if the lesson was
+    /// continued at a later step.
     pub values: Vec<Option<String>>,
 }
 

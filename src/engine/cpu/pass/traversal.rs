@@ -129,7 +129,8 @@ impl StatePart<'_> {
     /// the end of the last message.
     ///
     /// # Errors
-    /// If the evidence is impossible or the propagation was cancelled.
+    /// If the evidence is impossible, or numbers are out of range, or the propagation was
+    /// cancelled.
     pub fn collect_all<T: Entry>(
         &mut self,
         context: &PassContext<'_, T>,
@@ -160,7 +161,7 @@ impl StatePart<'_> {
     ) -> Result<(), RunError> {
         let root_is_stale = self.cliques[0].is_down_stale;
         if root_is_stale {
-            // No message goes to the root, so this time belongs to no message.
+            // In distribute, no message goes to the root, so this time belongs to no message.
             let (worker, watch) = (report::worker(), context.report.watch);
             watch.activity(Activity::Root, worker, || self.compute_beliefs(context))?;
         }

@@ -40,19 +40,23 @@ const CLIQUE: f64 = 200.0;
 /// that a propagation touches.
 const CACHED_ENTRIES: usize = 600_000;
 
-/// A propagation costs this share of the costs above if the tree stays in the processor's cache.
+/// If the tree stays in the processor's cache, a propagation costs this share of the sum of the
+/// costs above.
 const CACHED_SHARE: f64 = 0.5;
 
-/// Per table entry that is made.
+/// Per table entry that is computed for a new reduced tree.
 const MAKE_ENTRY: f64 = 1.0;
 
-/// Per variable of a new reduced tree. Most of this is the cost of triangulation.
+/// The search for a new reduced tree, per variable of this tree. Most of it is the cost of
+/// triangulation.
 const MAKE_VARIABLE: f64 = 2200.0;
 
-/// As [`MAKE_ENTRY`], for the first reduced tree if it has fewer than [`CACHED_ENTRIES`].
+/// As [`MAKE_ENTRY`], if there is no earlier reduced tree, and the new one has fewer than
+/// [`CACHED_ENTRIES`] entries.
 const MAKE_CACHED_ENTRY: f64 = 0.6;
 
-/// As [`MAKE_VARIABLE`], for the first reduced tree if it has fewer than [`CACHED_ENTRIES`].
+/// As [`MAKE_VARIABLE`], if there is no earlier reduced tree, and the new one has fewer than
+/// [`CACHED_ENTRIES`] entries.
 const MAKE_CACHED_VARIABLE: f64 = 1300.0;
 
 /// The assumed share of a tree's entries that must be made if cliques of a previous tree can be

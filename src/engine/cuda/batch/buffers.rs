@@ -10,8 +10,8 @@ use crate::engine::cuda::underflow::{TINY_WEIGHT, has_tiny_weight};
 use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
 
-// The constants below were tuned on the paper's networks, and affect only speed. Work is measured
-// in terms: the work of a row is the number of its terms plus ROW_OVERHEAD.
+// The constants below were tuned on the paper's networks, and affect only speed. The unit of work
+// is a term: the work of a row is the number of its terms plus ROW_OVERHEAD.
 
 /// Minimum work of a work item, except the last one of an operation. With smaller work items, more
 /// run in parallel, but the overhead grows.
@@ -21,8 +21,7 @@ const MIN_WORK: usize = 128;
 /// entries that the rows read are in the cache, but fewer work items run in parallel.
 const MAX_WORK: usize = 1024;
 
-/// The approximate number of work items that an operation is cut into, as far as `MIN_WORK` and
-/// `MAX_WORK` allow.
+/// An operation is cut into about this many work items, as far as `MIN_WORK` and `MAX_WORK` allow.
 const ITEMS_PER_OPERATION: usize = 4096;
 
 /// The work of a row that does not depend on the number of its terms.

@@ -13,7 +13,8 @@ use crate::engine::cuda::kernels;
 /// Cases per thread: V in `kernels/batch.cu`, and the number at the end of the kernels' names.
 const CASES_PER_THREAD: usize = 2;
 
-/// Number of cases in a group.
+/// Number of cases in a group: the cases that the 32 threads of a warp compute together. A buffer
+/// set has room for a whole number of groups.
 const GROUP: usize = 32 * CASES_PER_THREAD;
 
 /// Maximum number of cases in a buffer set. It is large enough to fill a large GPU, and small
@@ -21,12 +22,14 @@ const GROUP: usize = 32 * CASES_PER_THREAD;
 /// launch while the GPU computes another. This affects only speed and memory.
 const MAX_CASES: usize = 2048;
 
-/// Maximum memory for the cases of both buffer sets on a GPU, in bytes, unless one group of cases
-/// needs more. Fewer cases fill the GPU less well: on an H200, 8 GiB give 96% of the speed of 12
-/// GiB for Munin3 and 97% for Barley, and 42 GiB give 106% for Barley.
+/// Maximum memory on a GPU for the messages, evidence and results of cases, in bytes. One group of
+/// cases may take more. With less memory, a launch has fewer cases and uses the GPU less well: on
+/// an H200, 8 GiB give 96% of the speed of 12 GiB for Munin3 and 97% for Barley, and 42 GiB give
+/// 106% for Barley.
 const MAX_CASE_BYTES: u64 = 12 << 30;
 
-/// The buffers of one network on the GPU, and the kernels.
+/// The buffers of one network on the GPU, and the kernels. `kernels/batch.cu` says what is in the
+/// buffers.
 pub struct Gpu {
     stream: Arc<CudaStream>,
     propagate: CudaFunction,
@@ -44,7 +47,9 @@ pub struct Gpu {
     exponents: CudaSlice<i32>,
     levels: CudaSlice<i32>,
     sets: [BufferSet; BUFFER_SETS],
+    /// Maximum number of cases of a launch, a multiple of [`GROUP`].
     capacity: usize,
+    /// Size of all buffers in bytes.
     bytes: u64,
 }
 
@@ -75,6 +80,7 @@ impl Gpu {
         let names = ["propagate_batch_2", "enter_findings_2", "read_posteriors_2", "bound_loss_2"];
         let [propagate, enter_findings, read_posteriors, bound_loss] =
             device.load(kernels::BATCH, names)?;
+        // Words of the packed evidence of a case, whichever way it is packed.
         let packed = buffers.packed_words(true).max(buffers.packed_words(false));
         let set_bytes = 4 * (packed + buffers.result_words());
         let case_bytes = 4 * (buffers.entries + 3 * buffers.messages) + BUFFER_SETS * set_bytes;

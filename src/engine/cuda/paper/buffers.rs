@@ -9,12 +9,12 @@ use crate::network::{Evidence, VariableId};
 use crate::potential::{IndexMapping, Real, Scope};
 use crate::propagation::{CompiledNetwork, Home, Phase};
 
-/// Clique tables are scaled so that their largest entry is near two to this power. Shared with
-/// `kernels/paper/message.cu`.
+/// A clique table is scaled by a power of two so that its largest entry is near two to this power.
+/// Shared with `kernels/paper/message.cu`, which says why nothing overflows.
 pub(super) const PEAK: i32 = 96;
 
-/// Separator entries below this count as zero, so that every ratio is finite. Shared with
-/// `kernels/paper/message.cu`.
+/// Separator entries below this become zero. Otherwise their ratios to other entries could
+/// overflow. Shared with `kernels/paper/message.cu`.
 #[cfg(test)]
 pub(super) const NEGLIGIBLE: f64 = 1e-300;
 
@@ -22,8 +22,8 @@ pub(super) const NEGLIGIBLE: f64 = 1e-300;
 /// only speed.
 const CHUNK: u64 = 4096;
 
-/// Threads per block of the kernels `initialise` and `marginals`, for which the block size is not
-/// an option. Shared with `kernels/paper/marginals.cu`.
+/// Threads per block of the kernels `initialise` and `marginals`. The user chooses only the block
+/// size of `message`. Shared with `kernels/paper/marginals.cu`.
 pub(super) const THREADS: u32 = 256;
 
 /// The block sizes, in threads, that `message` supports: from half a warp to the maximum of a GPU.

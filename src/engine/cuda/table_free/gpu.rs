@@ -12,19 +12,21 @@ use crate::clock::Instant;
 use crate::engine::cuda::device::{Device, grid, upload, upload_records};
 use crate::engine::cuda::kernels;
 
-/// There is a version of the kernel for each number of varying inputs up to this. It is the largest
-/// number in the names of the kernels.
+/// `kernels/table_free.cu` has a version of kernel `contract` for each number of varying inputs up
+/// to this: the inputs that contain a variable of the inner run. The number ends the version's
+/// name.
 const MAX_VARYING: usize = 8;
 
-/// Maximum number of blocks of a kernel in which every thread takes one entry after another. A
-/// large GPU runs about this many at the same time, so more would not be faster.
+/// Maximum number of blocks of a kernel in which every thread takes one entry after another. It is
+/// more than an H200 can run at the same time. Affects only speed.
 const MAX_BLOCKS: u64 = 2048;
 
 /// The buffers of one network on the GPU, and the kernels.
 pub(super) struct Gpu {
     device: &'static Device,
     stream: Arc<CudaStream>,
-    /// The kernel for each number of varying inputs; the last is for any larger number.
+    /// The version of kernel `contract` for each number of varying inputs, from zero; the last is
+    /// for any larger number.
     contract: [CudaFunction; MAX_VARYING + 2],
     sum_rows: CudaFunction,
     rescale: CudaFunction,
