@@ -32,7 +32,7 @@
 //! | [`palette`] | the colours of the window and of figures, and what they mean |
 //! | [`statistics`] | medians and quartiles of measurements |
 //! | [`clock`] | the time, on the desktop and in a browser |
-//! | [`mod@allocate`] | memory that cannot be had as an error |
+//! | [`mod@allocate`] | allocation that fails with an error if the machine has no memory |
 //! | [`cancel`] | cancellation of long work |
 //! | [`store`] | what is kept on disk: whole-file writes, stores of entries, autosave |
 //! | [`network`] | variables, conditional probability tables, evidence |

@@ -16,8 +16,8 @@ use crate::propagation::Watch;
 /// takes one propagation. `propagator` must have loaded `network`.
 ///
 /// # Errors
-/// Only for a Markov network: [`RunError::Impossible`] if all configurations have weight zero, and
-/// [`RunError::Device`] if the GPU failed.
+/// Only for a Markov network: the error of a propagation that fails, for example
+/// [`RunError::Impossible`] if all configurations have weight zero.
 pub fn draw(
     propagator: &mut dyn Propagator,
     network: &Network,

@@ -26,7 +26,7 @@ pub(super) fn max_entries(source: SourceText<'_>) -> usize {
 /// this table, and returns the number of rows of the table. Call this before allocating the table.
 ///
 /// `offset` is the byte offset of the table, `states` the number of states of the child, and
-/// `cards` the number of states of each parent.
+/// `cardinalities` the number of states of each parent.
 ///
 /// # Errors
 /// If the file has more entries than [`max_entries`].
@@ -34,10 +34,10 @@ pub(super) fn count_entries(
     source: SourceText<'_>,
     so_far: &mut usize,
     (child, offset): (&str, usize),
-    cards: &[usize],
+    cardinalities: &[usize],
     states: usize,
 ) -> Result<usize, FormatError> {
-    let rows = cards.iter().try_fold(1_usize, |rows, &card| rows.checked_mul(card));
+    let rows = cardinalities.iter().try_fold(1_usize, |rows, &states| rows.checked_mul(states));
     let entries = rows.and_then(|rows| rows.checked_mul(states));
     let total = entries.and_then(|entries| entries.checked_add(*so_far));
     let limit = max_entries(source);
@@ -51,7 +51,7 @@ pub(super) fn count_entries(
             format!(
                 "with the table of '{child}', which has {}, the file has more than the maximum of \
                  {limit} table entries",
-                counted(cards.len(), "parent", "parents")
+                counted(cardinalities.len(), "parent", "parents")
             ),
         )),
     }

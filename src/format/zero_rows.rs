@@ -6,9 +6,9 @@
 //! the row is refused as a mistake.
 //!
 //! The proof uses arc consistency instead of inference. The parents are fixed to the states of the
-//! row. Then each state of the parents and their ancestors that no entry above zero supports is
-//! removed, until nothing changes. If a variable loses all its states, the states of the row
-//! exclude each other. Arc consistency does not find every contradiction.
+//! row. Then states of the parents and of their ancestors are removed, until nothing changes: a
+//! state is removed if no table entry above zero supports it. If a variable loses all its states,
+//! the states of the row exclude each other. Arc consistency does not find every contradiction.
 
 use std::collections::HashMap;
 
@@ -34,21 +34,21 @@ pub(super) fn resolve(
     if zeros.is_empty() {
         return Ok(());
     }
-    let cards: Vec<usize> = variables.iter().map(Variable::cardinality).collect();
+    let cardinalities: Vec<usize> = variables.iter().map(Variable::cardinality).collect();
     let mut by_row = HashMap::with_capacity(zeros.len());
     for zero in zeros {
         by_row.entry((zero.child, zero.row)).or_insert(zero);
     }
     let mut replaced = Vec::new();
-    let mut supports = Supports::new(cards.clone(), cpts);
+    let mut supports = Supports::new(cardinalities.clone(), cpts);
     for (index, cpt) in cpts.iter().enumerate() {
         let child = cpt.child();
-        let states = cards[child.index()];
+        let states = cardinalities[child.index()];
         let mut values = Vec::new();
         for (row, _) in cpt.values().chunks(states).enumerate().filter(|(_, row)| is_zero(row)) {
             let default = || by_row.get(&(child, None));
             let Some(zero) = by_row.get(&(child, Some(row))).or_else(default) else { continue };
-            let fixed = parent_states(row, cpt.parents(), &cards);
+            let fixed = parent_states(row, cpt.parents(), &cardinalities);
             if !supports.excludes(&fixed) {
                 return Err(refusal(source, variables, &fixed, zero));
             }
@@ -102,15 +102,15 @@ fn refusal(
 fn parent_states(
     mut row: usize,
     parents: &[VariableId],
-    cards: &[usize],
+    cardinalities: &[usize],
 ) -> Vec<(VariableId, usize)> {
     let mut states: Vec<_> = parents
         .iter()
         .rev()
         .map(|&parent| {
-            let card = cards[parent.index()];
-            let state = row % card;
-            row /= card;
+            let cardinality = cardinalities[parent.index()];
+            let state = row % cardinality;
+            row /= cardinality;
             (parent, state)
         })
         .collect();
@@ -123,7 +123,7 @@ type Domains = HashMap<VariableId, Vec<bool>>;
 
 /// The tables of a file by child, the states that they leave possible, and the remaining budget.
 struct Supports<'c> {
-    cards: Vec<usize>,
+    cardinalities: Vec<usize>,
     tables: HashMap<VariableId, &'c Cpt>,
     /// The states that are possible while no variable is fixed.
     possible: Domains,
@@ -132,12 +132,15 @@ struct Supports<'c> {
 }
 
 impl<'c> Supports<'c> {
-    fn new(cards: Vec<usize>, cpts: &'c [Cpt]) -> Self {
+    fn new(cardinalities: Vec<usize>, cpts: &'c [Cpt]) -> Self {
         let tables = cpts.iter().map(|cpt| (cpt.child(), cpt)).collect();
-        let all = |(index, card): (usize, &usize)| (VariableId::new(index), vec![true; *card]);
-        let mut possible: Domains = cards.iter().enumerate().map(all).collect();
-        let order: Vec<_> = (0..cards.len()).map(VariableId::new).collect();
-        let mut supports = Self { cards, tables, possible: Domains::new(), budget: MAX_VISITED };
+        let all = |(index, cardinality): (usize, &usize)| {
+            (VariableId::new(index), vec![true; *cardinality])
+        };
+        let mut possible: Domains = cardinalities.iter().enumerate().map(all).collect();
+        let order: Vec<_> = (0..cardinalities.len()).map(VariableId::new).collect();
+        let mut supports =
+            Self { cardinalities, tables, possible: Domains::new(), budget: MAX_VISITED };
         supports.prune(&order, &mut possible);
         supports.possible = possible;
         supports
@@ -161,7 +164,8 @@ impl<'c> Supports<'c> {
             }
         }
         for (parent, state) in fixed {
-            let only = (0..self.cards[parent.index()]).map(|other| other == *state).collect();
+            let only =
+                (0..self.cardinalities[parent.index()]).map(|other| other == *state).collect();
             domains.insert(*parent, only);
         }
         self.prune(&order, &mut domains)
@@ -183,7 +187,7 @@ impl<'c> Supports<'c> {
                     None => return false,
                 }
                 let scope: Vec<VariableId> = table.scope().collect();
-                let supported = supported_states(table, &scope, &self.cards, domains);
+                let supported = supported_states(table, &scope, &self.cardinalities, domains);
                 for (variable, supported) in scope.iter().zip(supported) {
                     if !supported.contains(&true) {
                         return true;
@@ -205,15 +209,15 @@ impl<'c> Supports<'c> {
 fn supported_states(
     table: &Cpt,
     scope: &[VariableId],
-    cards: &[usize],
+    cardinalities: &[usize],
     domains: &Domains,
 ) -> Vec<Vec<bool>> {
     let (child, parents) = scope.split_last().expect("a table has a child");
     let mut supported: Vec<Vec<bool>> =
-        scope.iter().map(|variable| vec![false; cards[variable.index()]]).collect();
+        scope.iter().map(|variable| vec![false; cardinalities[variable.index()]]).collect();
     let allowed = &domains[child];
-    for (row, values) in table.values().chunks(cards[child.index()]).enumerate() {
-        let states = parent_states(row, parents, cards);
+    for (row, values) in table.values().chunks(cardinalities[child.index()]).enumerate() {
+        let states = parent_states(row, parents, cardinalities);
         if !states.iter().all(|(parent, state)| domains[parent][*state]) {
             continue;
         }

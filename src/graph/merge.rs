@@ -25,8 +25,9 @@ pub struct MergeLimits {
 }
 
 impl MergeLimits {
-    /// Removes separators of at most `separator` entries, as long as no table becomes larger than
-    /// the largest of `tree` and the total at most doubles.
+    /// Limits for removing separators of at most `separator` entries from `tree`: no table becomes
+    /// larger than the largest of `tree`, and the total at most doubles. `message` is as
+    /// [`MergeLimits::message`].
     #[must_use]
     pub fn of_separators(separator: u64, message: Option<f64>, tree: &JunctionTree) -> Self {
         let sizes = || tree.cliques().iter().map(|clique| clique.entries);

@@ -19,13 +19,13 @@ use crate::graph::{Heuristic, MoralGraph, TriangulationError, TriangulationOptio
 use crate::network::VariableId;
 
 /// Time of a propagation for each table entry, in nanoseconds: both passes of engine `cpu` on one
-/// core of a processor from 2020. If it is too large, small networks are searched for longer than
-/// that saves.
+/// core of a processor from 2020. If it is too large, the search takes more time than it saves in
+/// small networks.
 const ENTRY_NANOSECONDS: f64 = 2.0;
 
 /// Time of a step of a walk, in nanoseconds, where two threads share the walks; measured on
-/// networks of 300 to 1200 variables. If it is too small, small networks are searched for longer
-/// than that saves.
+/// networks of 300 to 1200 variables. If it is too small, the search takes more time than it saves
+/// in small networks.
 const STEP_NANOSECONDS: f64 = 250.0;
 
 /// Time of a greedy elimination for each vertex, in steps of a walk; measured in the same way.

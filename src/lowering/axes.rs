@@ -64,7 +64,8 @@ impl AxisSet {
         self.iter().fold(1, |entries: usize, axis| entries.saturating_mul(states[axis]))
     }
 
-    /// The distance in a table over this set between consecutive states of `axis`.
+    /// The distance in a table over this set between consecutive states of `axis`; zero if `axis`
+    /// is not in the set.
     #[must_use]
     pub fn stride(self, axis: usize, states: &[usize]) -> usize {
         if self.contains(axis) { self.from(axis + 1).entries(states) } else { 0 }

@@ -11,6 +11,7 @@ use cliquescope::propagation::{CompiledNetwork, Posteriors, Savings, Watch};
 use cliquescope::statistics::{Quantiles, median};
 use serde::Serialize;
 
+use super::changes::failure;
 use crate::cli::output::milliseconds;
 
 /// Number of cases of a batch that are also propagated one at a time, for comparison. More would
@@ -194,7 +195,13 @@ pub fn batch<'c>(
         }
         recomputed += counting.recomputed();
         cases += block.len();
-        impossible += answers.iter().filter(|answer| answer.is_err()).count();
+        for answer in &answers {
+            match answer {
+                Ok(_) => {}
+                Err(RunError::Impossible) => impossible += 1,
+                Err(error) => return Err(failure(error.clone())),
+            }
+        }
         if alone.is_none() {
             alone = Some(one_at_a_time(propagator, &block, &answers, &watch)?);
         }

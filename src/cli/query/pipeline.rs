@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn each_stage_can_end_the_work() {
+    fn computing_writing_and_cancelling_can_end_the_work() {
         let read = || Some(7);
         let with_last = |_| ControlFlow::Break(Some(1));
         assert_eq!(run(read, with_last, Vec::new(), collect, &CancelToken::new()), [1]);

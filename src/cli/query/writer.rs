@@ -11,7 +11,7 @@ use cliquescope::store::NewFile;
 use super::answers::{Failure, Formatter};
 use super::blocks::Block;
 
-/// Size in bytes from which the text of answers is written. Larger pieces take more memory, and
+/// The text of answers is written once it has this many bytes. Larger pieces take more memory, and
 /// save no time: a write of this size takes far longer than a call of the operating system.
 const PIECE: usize = 1 << 18;
 

@@ -24,9 +24,9 @@ const MAX_TERMS: usize = 1024;
 /// Upper bound on the bytes of the tree and its plan, per entry of the cliques' tables.
 pub const BYTES_PER_ENTRY: u64 = 96;
 
-/// Maximum number of neighbours of a vertex for all pairs to be considered for joining. With more
-/// neighbours, the neighbours are sorted by their edges' scopes, and only pairs that are adjacent
-/// in this order are considered. If the maximum is wrong, only speed changes (and last bits of
+/// If a vertex has at most this many neighbours, all pairs of them are considered for joining.
+/// Otherwise the neighbours are sorted by their edges' scopes, and only pairs that are adjacent in
+/// this order are considered. If the number is wrong, only speed changes (and last bits of
 /// results).
 const MAX_ALL_PAIRS: usize = 32;
 

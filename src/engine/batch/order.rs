@@ -92,7 +92,7 @@ fn sort_depth_first(tree: &JoinTree<'_>, steps: &mut [Step]) {
     }
     // By edge and end: the position in time of the message from that end.
     let mut time = vec![[0; 2]; tree.edges.len()];
-    // The vertices to visit, each with the edge through which the walk comes.
+    // The vertices to visit, each with the edge over which it is reached.
     let mut stack = vec![(0, None)];
     let mut visited = 0;
     let last = 2 * tree.vertices.len() + 1;

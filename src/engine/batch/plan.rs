@@ -38,8 +38,7 @@ pub struct Plan<T> {
     pub messages: usize,
     /// The exponent of the power of two by which P(e) must be multiplied.
     pub exponent: i64,
-    /// Maximum memory in bytes while the plan was made: what was done of it, and what was still
-    /// needed of the tree.
+    /// Maximum memory in bytes of the tree and the plan while they were made.
     pub max_bytes: usize,
 }
 

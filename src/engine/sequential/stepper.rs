@@ -123,8 +123,9 @@ impl Stepper {
     ///
     /// # Errors
     /// [`RunError::Impossible`] if the findings or the messages passed show that the evidence is
-    /// impossible, [`RunError::Cancelled`] once `cancel` is cancelled. The stepper remains usable
-    /// after both.
+    /// impossible, [`RunError::OutOfRange`] if numbers are out of the range of double precision,
+    /// [`RunError::Cancelled`] once `cancel` is cancelled. The stepper remains usable after each of
+    /// them.
     ///
     /// # Complexity
     /// A step forward passes one message and copies two tables; a step back copies two tables. A

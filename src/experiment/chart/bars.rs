@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn hatch_lines_stay_within_the_rectangle_and_are_parallel() {
         let lines = hatch_lines([10.0, 20.0, 30.0, 70.0], 5.0);
-        assert_eq!(lines.len(), 14, "the width and the height by the distance");
+        assert_eq!(lines.len(), 14, "the sum of width and height, divided by the distance");
         for [x0, y0, x1, y1] in lines {
             assert!(x0 >= 10.0 && x1 <= 30.0 && y0 <= 70.0 && y1 >= 20.0);
             assert!((x1 - x0 - (y0 - y1)).abs() < 1e-9 && x1 > x0);

@@ -1,7 +1,7 @@
 //! BIF, the Bayesian network interchange format, version 0.15.
 //!
-//! Source: F. G. Cozman, *The Interchange Format for Bayesian Networks*, 1996 to 1998. Where it is
-//! silent, this module follows what programs write:
+//! Source: F. G. Cozman, *The Interchange Format for Bayesian Networks*, 1996 to 1998, and what
+//! programs write:
 //!
 //! * Keywords may be in capital letters.
 //! * Names and labels are anything between white space and the punctuation of the format (`<5`,

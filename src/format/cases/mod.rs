@@ -153,8 +153,8 @@ impl CaseFormat {
 ///
 /// # Errors
 /// If the bytes are damaged gzip or too large when unpacked, there is a mistake in the content, or
-/// the content names a state or, except as a column of a table, a variable that `network` does not
-/// have.
+/// the content names a state or a variable that `network` does not have. Unknown columns of a table
+/// only cause a warning.
 pub fn read(
     file: &str,
     bytes: impl Into<Vec<u8>>,

@@ -103,8 +103,8 @@ impl<N: Deref<Target = Network>> CaseReader<N> {
     /// gzip.
     ///
     /// # Errors
-    /// If `source` cannot be read, or the file does not begin as its format requires: for a table,
-    /// if no column is a variable. In a format that needs the whole file, any mistake.
+    /// If `source` cannot be read, or the file does not begin as its format requires, for example
+    /// if no column of a table is a variable. In a format that needs the whole file, any mistake.
     pub fn new(
         file: &str,
         source: impl Read + Send + 'static,

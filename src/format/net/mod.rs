@@ -1,7 +1,6 @@
 //! Hugin NET, as Hugin and its users have written it since the early 1990s.
 //!
-//! Source: *The HUGIN API Reference Manual*, chapter "The NET language". Where it is silent, this
-//! module follows what programs write:
+//! Source: *The HUGIN API Reference Manual*, chapter "The NET language", and what programs write:
 //!
 //! * A file is `net { ... }` followed by nodes and potentials, or `class NAME { ... }` with nodes
 //!   and potentials inside. The class that has no instance in another class is the network. If it

@@ -121,8 +121,8 @@ pub struct Sent {
 
 /// If the product of all likelihoods at a separator may be below two to the power of this, raising
 /// counts as out of range: `unmasked`, which is scaled so that its product with the likelihoods is
-/// near one, might overflow. With a lower limit it could; with a higher one, more cases would be
-/// computed again.
+/// near one, might overflow. A lower limit would not prevent this; with a higher one, more cases
+/// would be computed again.
 const MIN_LIKELIHOODS: i32 = -600;
 
 /// Computes the message to the parent, `up`, from `unmasked`, which is rescaled and raised. `up` is
@@ -160,10 +160,10 @@ pub fn send(
     Ok(Sent { scale, bounds, raised })
 }
 
-/// If the known lower bound of a message's entries is further below the largest entry than by a
-/// factor of two to the power of this, the smallest nonzero entry is found by reading the message.
-/// With more, bounds of products of many messages get too low, and more messages are raised; with
-/// less, the entries of more messages are read once more.
+/// Maximum exponent of the power of two between the largest entry of a message and the known lower
+/// bound of its entries. Above it, the message is read to find its smallest nonzero entry. With a
+/// larger number, bounds of products of many messages get too low, and more messages are raised;
+/// with a smaller one, more messages are read once more.
 const MAX_SPREAD: i32 = 128;
 
 /// The bounds of a message before it is scaled: the product of `values` with `mask`, whose largest

@@ -69,8 +69,8 @@ enum TablePlan {
 
 impl TreePlan {
     /// The plan for the tree of `structure`: entries that are zero whatever the evidence are left
-    /// out of the tables for which this pays off. `None` if no factor has a zero. Works on the
-    /// threads of `inputs` if there is much to do.
+    /// out of the tables for which this pays off. `None` if no factor has a zero, or if this
+    /// optimisation is switched off. Works on the threads of `inputs` if there is much to do.
     pub fn new(structure: &Structure, inputs: TableInputs<'_>) -> Option<Self> {
         let has_zeros = |factor: &Factor| factor.values().contains(&0.0);
         let optimisations = inputs.optimisations;

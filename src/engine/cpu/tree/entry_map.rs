@@ -61,7 +61,7 @@ impl EntryMap {
     }
 
     /// The runs of held entries in which the variable along `axis` has one state, each with that
-    /// state. As [`Axis::runs`], but for a table that holds only `entries` of its entries.
+    /// state. As [`Axis::runs`], but for a compressed table, which holds `entries` entries.
     pub fn runs(&self, axis: Axis, entries: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
         let starts = (0..self.full_entries(entries)).step_by(axis.stride);
         let run = move |start| self.position(start)..self.position(start + axis.stride);

@@ -19,11 +19,11 @@
 //!
 //! What raising adds to an entry of a message adds to P(e) at most its product with the entry of
 //! the message in the other direction over the same edge. The other message is not too small
-//! either, and the kernel knows its largest entry. So the sum over all messages, of what was added
-//! to the message times the largest entry of the other one, bounds what was added to P(e). It also
-//! bounds what was added to the unnormalised posterior of each variable, of which P(e) is the sum.
-//! If this is more than the [tolerance](crate::engine::range_tolerance) of P(e), the case is out of
-//! range.
+//! either, and the kernel knows its largest entry. For each message, the kernel multiplies what was
+//! added to the message by the largest entry of the other one. The sum of these products over all
+//! messages bounds what was added to P(e). It also bounds what was added to the unnormalised
+//! posterior of each variable, of which P(e) is the sum. If the sum exceeds the
+//! [tolerance](crate::engine::range_tolerance) times P(e), the case is out of range.
 //!
 //! How improbable the evidence is does not matter. What matters is how far its parts contradict
 //! each other: by how much the largest entries of the two messages of an edge, multiplied, exceed

@@ -196,13 +196,13 @@ impl<E: Executor> PaperPropagator<E> {
     }
 }
 
-/// What underflow takes at most: a number is rounded to zero only if it is below 2^-126 of the
-/// largest number of the same table.
+/// The bound on the probability mass that underflow removes. A number is rounded to zero only if it
+/// is below 2^-126 of the largest number of the same table.
 fn mass_bound(compiled: &CompiledNetwork) -> MassBound {
     let tree = compiled.tree();
     // An entry of a clique takes part in a product for each message and each posterior, and while
-    // the table is made, in one for each factor and finding. Twice as many allow for largest
-    // entries that are scaled to near a power of two only.
+    // the table is made, in one for each factor and finding. Each product counts twice, because
+    // the largest entry of a table is scaled only to near a power of two.
     let products = tree.clique_ids().map(|clique| {
         let sums = tree.children(clique).len() + 2 * tree[clique].variables.len() + 2;
         2.0 * tree[clique].entries as f64 * sums as f64

@@ -147,8 +147,8 @@ impl<E: Executor> TableFreePropagator<E> {
     }
 
     /// Notes in `watch` when the GPU computed each message and ran each stage. The first launch is
-    /// taken to begin at `launched`. As in engine `cpu`, the time of a clique in distribute is that
-    /// of the message to this clique.
+    /// taken to begin at `launched`. As in engine `cpu`, the time of a clique in distribute counts
+    /// as the time of the message to this clique.
     fn trace(&mut self, watch: &Watch, launched: Duration) -> Result<(), RunError> {
         let marks = self.executor.take_marks()?;
         let mut bounds = [None::<(Duration, Duration)>; 2];

@@ -12,14 +12,15 @@ use super::plan::Plan;
 /// Exponent of the smallest normal number in single precision.
 const SMALLEST: i64 = -126;
 
-/// If underflow may change an entry of a table from which results are read by more than 2 to this
-/// power, relative to the largest entry, the answer is not used. That is about a hundredth of the
-/// rounding error of single precision. With a larger power, errors could be visible; with a smaller
-/// one, more cases would be computed again.
+/// Maximum error that underflow may cause in a table from which results are read, as the exponent
+/// of a power of two: the error of an entry, relative to the largest entry of the table. An answer
+/// with a larger error is not used. The maximum is about a hundredth of the rounding error of
+/// single precision. With a larger one, errors could be visible; with a smaller one, more cases
+/// would be computed again.
 pub const MAX_ERROR: i64 = -30;
 
-/// The error of a table that no underflow has changed, below every error that can occur. No sum of
-/// it and exponents overflows.
+/// The error of a table that no underflow has changed, below every error that can occur. It is far
+/// from the limit of the type, so adding exponents to it does not overflow.
 const EXACT: i64 = i64::MIN / 4;
 
 /// The exponents of the largest and of the smallest nonzero entry of a table, rounded down; `None`
@@ -101,9 +102,9 @@ pub fn scales(plan: &Plan, operands: &[Scale], ranges: &[[u32; 2]]) -> Vec<Scale
         let mut scale = Scale { error: EXACT, ..Scale::default() };
         scale.error = inputs().map(|input| input.error).max().unwrap_or(EXACT);
         let largest = i64::from(range.largest.unwrap_or(0));
-        // Only ln P(e) needs an exponent. It is read from the root, which no quotient enters. A
-        // quotient keeps the error of the belief that was divided: the child multiplies the
-        // quotient by the products whose sum was the divisor.
+        // Only ln P(e) needs an exponent. It is read from the root, which no quotient enters. The
+        // error of a quotient is the larger error of its inputs, without a factor for the division:
+        // the child multiplies the quotient by the products whose sum was the divisor.
         let mut exponent = 0;
         if !sources.is_quotient {
             let (head, bound) = (i64::from(sources.head), i64::from(sources.bound));
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_those_of_the_nonzero_entries() {
+    fn a_range_ignores_entries_that_are_zero() {
         let range = Range::of(&[0.0, 0.3, 5.0, 1e-320]);
         assert_eq!((range.largest, range.smallest), (Some(2), Some(-1064)));
         assert_eq!(Range::of(&[0.0]), Range::default());

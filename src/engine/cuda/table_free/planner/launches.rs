@@ -1,4 +1,6 @@
-//! Adds single launches and readings to the plan, with their records, lists and digits.
+//! Adds single launches and readings to the plan, with their records, lists and digits. Functions
+//! that plan a contraction return `None` if it has more tables or entries than the kernels can
+//! number.
 
 use std::ops::Range;
 
