@@ -95,7 +95,9 @@ def compare(path, options):
 
 
 def without_zeros(cpt):
-    """Makes rows of zeros uniform. Their parent configurations are impossible."""
+    """Makes rows of zeros uniform. Cliquescope reads such a row only if its parent configuration is
+    impossible.
+    """
     rows = gum.Instantiation()
     for name in cpt.names[1:]:
         rows.add(cpt.variable(name))
@@ -199,6 +201,7 @@ def dnet(text):
     return nodes
 
 
+# The tokens of a NET file: strings, comments, punctuation and words.
 TOKEN = re.compile(
     r'"(?:[^"\\]|\\.)*"|%[^\n]*|//[^\n]*|/\*.*?\*/|[{}()=;|,]|[^\s{}()=;|,"%]+', re.S)
 
@@ -224,6 +227,9 @@ def oobn(tokens):
         last = name
 
     def unfold(name, prefix, bound):
+        """The nodes of an instance of class `name`. `prefix` begins the names of its own nodes, and
+        `bound` has the names of the nodes that take the place of its input nodes.
+        """
         body, plain, instances, at = classes[name], [], [], 0
         while at < len(body):
             if body[at] == "instance":

@@ -244,7 +244,7 @@ impl Document {
     #[must_use]
     pub fn run_title(&self) -> String {
         let triangulation = self.compiled.as_ref().and_then(|compiled| compiled.triangulation());
-        let tree = triangulation.map_or("order of a search", |method| method.name());
+        let tree = triangulation.map_or("order found by a search", |method| method.name());
         match self.shown {
             Some(recorded) => format!("{}, {}, {tree}", recorded.engine(), recorded.credit()),
             None => format!("{}, {tree}", self.traced_engine().title()),

@@ -36,7 +36,7 @@ impl Workbench {
     }
 
     /// Puts `value` back, and returns the value that it replaces. `left_evidence` is the evidence
-    /// of the networks that the user left, if the open network is left now.
+    /// of the networks that the user left, including the open one, which `value` may replace.
     fn put_back(&mut self, value: ReplacedValue, left_evidence: LeftEvidence) -> ReplacedValue {
         let core = &mut self.core;
         match value {

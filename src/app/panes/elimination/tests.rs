@@ -66,7 +66,7 @@ fn a_good_order_is_as_good_as_the_best_known_one() {
 }
 
 #[test]
-fn of_orders_with_as_many_entries_the_one_with_the_smallest_largest_table_is_best() {
+fn among_orders_with_equally_many_entries_the_best_one_has_the_smallest_maximum_table() {
     let model = model("child");
     let elimination = HandElimination::begin(&model, &[&KnownOrders::shipped()]).unwrap();
     let tree = model.compiled().unwrap().statistics();

@@ -19,7 +19,7 @@ use crate::experiment::{self, Origin, Record};
 pub(super) struct Results {
     /// Numbers of the shown results, in the order in which they were chosen.
     shown: Vec<u64>,
-    /// Set while a result is awaited, of a started experiment or from a file: the number of the
+    /// While the pane waits for a result, from an experiment or from a file: the number of the
     /// newest result when the wait began, or 0 if there was none. The next result is shown when it
     /// arrives.
     show_after: Option<u64>,

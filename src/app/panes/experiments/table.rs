@@ -108,8 +108,8 @@ impl Heading {
     }
 }
 
-/// Draws the headings again at the upper edge of what is visible, if the table of `ui` reaches over
-/// this edge. `headings` are the headings with their places.
+/// Draws the headings again at the upper edge of what is visible, if this edge cuts the table of
+/// `ui`. `headings` are the headings with their places.
 fn show_sticky(ui: &Ui, headings: &[(Rect, Heading)]) {
     let Some((first, _)) = headings.first() else { return };
     let visible = ui.clip_rect();
@@ -135,8 +135,8 @@ fn show_sticky(ui: &Ui, headings: &[(Rect, Heading)]) {
     }
 }
 
-/// Width of a digit in points; most letters are narrower.
-const LETTER_WIDTH: f32 = 7.4;
+/// Assumed width of a character in points: that of a digit. Most letters are narrower.
+const CHARACTER_WIDTH: f32 = 7.4;
 
 /// Minimum width of a column in points: room for the heading and for all cells, up to 60
 /// characters, and a margin.
@@ -157,7 +157,7 @@ fn width(column: &crate::experiment::Column) -> f32 {
         }
     };
     let characters = column.name.chars().count().max(longest).min(60);
-    LETTER_WIDTH * characters as f32 + 12.0
+    CHARACTER_WIDTH * characters as f32 + 12.0
 }
 
 /// `value` as text, with its sign if it is a difference. If its absolute value is at least 1, the
@@ -210,7 +210,7 @@ mod tests {
             None,
             [Some(110_641_152.0)],
         );
-        let needed = |count: usize| LETTER_WIDTH * count as f32;
+        let needed = |count: usize| CHARACTER_WIDTH * count as f32;
         for column in &table.columns {
             assert!(width(column) >= needed("110,641,152".len()), "{}", column.name);
         }

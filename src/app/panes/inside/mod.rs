@@ -118,6 +118,7 @@ impl InsidePane {
         // Room for the lines between the tables.
         let gap = 34.0_f32.min(0.04 * rect.width());
         let width = rect.width() - 2.0 * gap;
+        // The shares of the sender, the separator and the receiver in the width.
         let shares = [0.32, 0.34, 0.34];
         let mut left = rect.left();
         let table_rects = shares.map(|share| {

@@ -114,9 +114,9 @@ fn listed_states(states: &[String]) -> String {
 }
 
 /// Says how many of `count` items are left out, if any.
-fn show_rest(ui: &mut Ui, count: usize, one: &str, many: &str) {
+fn show_rest(ui: &mut Ui, count: usize, singular: &str, plural: &str) {
     if count > MAX_LISTED {
-        let text = format!("and {}", numbers::counted(count - MAX_LISTED, one, many));
+        let text = format!("and {}", numbers::counted(count - MAX_LISTED, singular, plural));
         ui.label(RichText::new(text).size(SMALL_TEXT).weak());
     }
 }

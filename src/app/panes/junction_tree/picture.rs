@@ -37,7 +37,7 @@ pub fn picture(compiled: &CompiledNetwork, by_area: bool) -> (Vec<PlacedNode>, V
     let size = |(clique, text): (&crate::graph::Clique, &NodeText)| {
         let base = if count <= MAX_WIDE_BOXES {
             let letters = text.title.chars().count() as f32;
-            // Titles of 13 to 30 letters widen the box.
+            // A title of more than 12 letters widens the box, by at most 56 points.
             Vec2::new(78.0 + (letters * 3.1 - 40.0).clamp(0.0, 56.0), 40.0)
         } else {
             Vec2::new(56.0, 40.0)

@@ -24,6 +24,21 @@ use messages::MessagePlot;
 /// Minimum width of the pane, in points, for the two plots to be side by side.
 const SIDE_BY_SIDE_WIDTH: f32 = 760.0;
 
+/// Height in points of the buttons that choose between the two plots, with the space below them.
+const CHOICE_HEIGHT: f32 = 24.0;
+
+/// Height in points that stays free below a plot.
+const ROOM_BELOW: f32 = 26.0;
+
+/// Minimum height of the plot of the networks, in points. In a lower pane, the plot is cut.
+const MIN_NETWORKS_HEIGHT: f32 = 140.0;
+
+/// Minimum height of the plot of the messages, in points. In a lower pane, the plot is cut.
+const MIN_MESSAGES_HEIGHT: f32 = 160.0;
+
+/// Maximum width of the tooltip of a point, in points.
+const TOOLTIP_WIDTH: f32 = 360.0;
+
 /// Width of the choice of a recorded run with its longest name, in points. With less room, the name
 /// is truncated.
 const RUN_NAME_WIDTH: f32 = 330.0;
@@ -62,7 +77,7 @@ impl OverheadPane {
             ui.selectable_value(&mut self.shows_messages, false, "Networks");
             ui.selectable_value(&mut self.shows_messages, true, "Messages");
         });
-        let height = height - 24.0;
+        let height = height - CHOICE_HEIGHT;
         if self.shows_messages {
             self.messages(ui, model, commands, height);
         } else {
@@ -124,7 +139,7 @@ impl OverheadPane {
         }
         let legend = Legend::of(std::slice::from_ref(&panel));
         show_legend(ui, &legend);
-        let height = (height - (ui.cursor().top() - top) - 26.0).max(140.0);
+        let height = (height - (ui.cursor().top() - top) - ROOM_BELOW).max(MIN_NETWORKS_HEIGHT);
         let id = Id::new("overhead networks");
         let view = PanelView { id, panel: &panel, legend: &legend, height, highlighted: &[] };
         let (hit, response) = view.show(ui);
@@ -212,7 +227,7 @@ impl OverheadPane {
         ui.label(&plot.summary);
         let legend = Legend::of(std::slice::from_ref(&plot.panel));
         show_legend(ui, &legend);
-        let height = (height - (ui.cursor().top() - top) - 26.0).max(160.0);
+        let height = (height - (ui.cursor().top() - top) - ROOM_BELOW).max(MIN_MESSAGES_HEIGHT);
         let highlighted = highlighted(ui, model, &plot);
         let id = Id::new("overhead messages");
         let view = PanelView {
@@ -230,7 +245,7 @@ impl OverheadPane {
         if let Some((message, hit)) = message.zip(hit) {
             commands.push(ViewCommand::Hover(Item::Message(message)));
             response.on_hover_ui_at_pointer(|ui| {
-                ui.set_max_width(360.0);
+                ui.set_max_width(TOOLTIP_WIDTH);
                 messages::show_tooltip(ui, compiled, &plot, hit, message);
             });
         }

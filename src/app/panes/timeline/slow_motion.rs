@@ -1,5 +1,5 @@
 //! Slow motion: traces one above the other, with a line at the current time. They have a common
-//! time axis, except for two recorded runs: these take so different times that each has its own
+//! time axis, except for two recorded runs: their durations differ so much that each has its own
 //! axis.
 
 use eframe::egui::{

@@ -32,7 +32,7 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Reads the lesson in the file at `path`.
 ///
 /// # Errors
-/// If the file cannot be read, is no JSON, or has a mistake that can be found without reading its
+/// If the file cannot be read, is not JSON, or has a mistake that can be found without reading its
 /// networks. The message says where.
 pub fn read(path: &Path) -> Result<Lesson, String> {
     let place = path.display();

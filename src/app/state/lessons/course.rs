@@ -176,7 +176,7 @@ impl Course {
         numbers::filled_in(text, model)
     }
 
-    /// Whether the network is open that is open when the step with index `step` starts.
+    /// Whether `document` has the network that must be open when the step with index `step` starts.
     pub fn has_network_at(&self, step: usize, document: &Document) -> bool {
         progress::is_open(self.lesson.network_at(step), document)
     }

@@ -129,7 +129,7 @@ pub enum Action {
     Observe(String, String),
     /// Show moral and fill edges.
     FillEdges,
-    /// Select a clique. "Do it for me" selects the first one.
+    /// Select a clique. "Do it for me" selects the first one that is not the root.
     SelectClique,
     /// Select a clique with the largest table.
     SelectLargest,

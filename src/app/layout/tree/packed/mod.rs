@@ -251,8 +251,8 @@ fn best_within(packings: &[Packing], turned: bool, limit: f32) -> Packing {
     packings.get(index).copied().unwrap_or_else(|| Packing::leaf(Vec2::ZERO))
 }
 
-/// At most `max_count` extents of packings in the first direction, without extents that are too
-/// small for one of the lists of packings.
+/// At most `max_count` extents of packings in the first direction, which is to the right, or down
+/// if `turned`. Leaves out extents that are too small for one of the lists of packings.
 fn limits<'p>(
     lists: impl Iterator<Item = &'p Vec<Packing>> + Clone,
     turned: bool,
