@@ -252,7 +252,7 @@ fn a_lesson_can_be_left_and_resumed() {
     start_lesson(&mut harness, 0);
     harness.get_by_label("Next").click();
     harness.run_steps(3);
-    // Next performs the action of the step, and stays at the step because numbers change there.
+    // Next does the task of the step, and stays at the step because numbers change there.
     harness.get_by_label("Next").click();
     settle(&mut harness);
     harness.get_by_label("Step 2 of 7");
@@ -445,7 +445,8 @@ fn open_sample(harness: &mut Harness<'static, Workbench>, name: &str) {
     assert_eq!(title(harness), name);
 }
 
-/// Presses the keys of undo, or of redo, and returns the open network and its evidence.
+/// Presses the keys of undo or, if `shift` is Shift, of redo. Returns the title and the evidence of
+/// the network that is open then.
 fn press_undo(
     harness: &mut Harness<'static, Workbench>,
     shift: Modifiers,
@@ -515,7 +516,7 @@ fn a_step_says_which_network_of_the_lesson_it_needs_and_back_keeps_the_findings(
 }
 
 #[test]
-fn the_state_to_click_is_framed_in_the_list_and_else_in_the_network() {
+fn the_state_to_click_is_framed_in_the_list_or_else_in_the_network() {
     let mut harness = open("asia");
     start_lesson(&mut harness, 0);
     go_to_step(&mut harness, 2, 7);

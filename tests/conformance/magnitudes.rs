@@ -276,7 +276,7 @@ pub fn quotients_below_the_smallest_number(subject: &Subject) {
     check_cases(subject, &compiled(network), &[evidence], "one network");
 }
 
-/// One value of a factor is 10^600 times another, which alone agrees with the evidence.
+/// Some values of a factor are 10^600 times others, but another factor makes them impossible.
 pub fn values_of_a_factor_that_no_double_holds_together(subject: &Subject) {
     let variables = ["A", "B"].map(|name| Variable::new(name, ["0".to_owned(), "1".to_owned()]));
     let id = VariableId::new;
@@ -292,8 +292,9 @@ pub fn values_of_a_factor_that_no_double_holds_together(subject: &Subject) {
     subject.assert_close(answer.of(id(1)), &[0.0, 1.0], "B");
 }
 
-/// A class and its features. The first half of the observations favours one class by `odds` to one
-/// each, and the second half the other class, so that both are equally probable.
+/// A class and its features, all observed. Each feature of the first half favours one class by
+/// `odds` to one, and each feature of the second half the other class by the same odds, so that
+/// both classes are equally probable.
 fn for_and_against(features: usize, odds: f64) -> (Arc<CompiledNetwork>, Evidence) {
     let (likely, unlikely) = (odds / (1.0 + odds), 1.0 / (1.0 + odds));
     let [one, other] = [[likely, unlikely], [unlikely, likely]];

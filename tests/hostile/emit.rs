@@ -198,7 +198,7 @@ pub fn emit(format: Format, nodes: &[Node]) -> Option<String> {
                 let found = nodes.iter().position(|node| node.name == *name);
                 found.map_or("99".to_owned(), |position| position.to_string())
             };
-            let cards: Vec<_> = nodes.iter().map(|node| node.count().to_string()).collect();
+            let cardinalities: Vec<_> = nodes.iter().map(|node| node.count().to_string()).collect();
             let tables: Vec<_> = nodes.iter().filter(|node| node.table.is_some()).collect();
             let scopes: String = tables
                 .iter()
@@ -218,7 +218,7 @@ pub fn emit(format: Format, nodes: &[Node]) -> Option<String> {
             format!(
                 "BAYES\n{}\n{}\n{}\n{scopes}{numbers}",
                 nodes.len(),
-                cards.join(" "),
+                cardinalities.join(" "),
                 tables.len()
             )
         }

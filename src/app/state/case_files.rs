@@ -21,7 +21,7 @@ use crate::network::{Evidence, Network};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaseFileCommand {
     /// Enter the evidence of this file. If the file has several cases, enter the first and add all
-    /// to the list.
+    /// to the list, or show the file next to the list if it has too many.
     LoadEvidence(PathBuf),
     /// Save the current evidence to this file.
     SaveEvidence(PathBuf),
@@ -77,7 +77,7 @@ pub(crate) fn apply(
 }
 
 /// Enters the evidence of the file at `path`. If the file has several cases, enters the first and
-/// adds all to the list.
+/// adds all to the list, or shows the file next to the list if it has too many.
 fn load_evidence(
     core: &mut Core,
     history: &mut History,
@@ -108,8 +108,8 @@ const SHORT_BYTES: u64 = 1 << 16;
 enum ShortFile {
     /// All its cases without mistakes, and their names.
     Cases(Vec<(String, Evidence)>),
-    /// Nothing: the file is too long to be read while the window waits, or has more cases than the
-    /// list can hold.
+    /// Nothing: the file is compressed or too long to be read while the window waits, or is not a
+    /// regular file, or has more cases than the list can hold.
     TooLong,
     /// Nothing, because of an error that the user was shown.
     Failed,

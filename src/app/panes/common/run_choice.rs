@@ -6,8 +6,8 @@ use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::model::Model;
 use crate::app::theme::Palette;
 
-/// Draws the choice of run and, if a recording is shown, where it comes from. Draws nothing if
-/// there are no recordings of the open network.
+/// Draws the choice of run and, if a recording is shown, where it comes from. Draws nothing if no
+/// recorded run fits the open network and its tree.
 pub(super) fn run_choice(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let Some(document) = model.document.as_ref().filter(|document| !document.recorded.is_empty())
     else {

@@ -24,7 +24,7 @@ pub(super) fn engines(model: &Model) -> Vec<String> {
 }
 
 /// The triangulations for which `engine` has bars. The first is shown by default: the one that was
-/// measured last on this machine, or else the paper's.
+/// measured last on this machine, or else the paper's if it was recorded.
 pub(super) fn triangulations(model: &Model, engine: &str) -> Vec<Triangulation> {
     let mut found: Vec<Triangulation> = Vec::new();
     let here = model.overheads.iter().rev().filter(|live| live.engine == engine);

@@ -201,8 +201,8 @@ impl Course {
     }
 
     /// The command that does the task of the current step. `None` if the step has no task, if the
-    /// network lacks the state to observe, or if there is no tree yet in which to find the largest
-    /// clique.
+    /// network lacks the variable or the state of the task, or if there is no tree yet in which to
+    /// select a clique.
     pub fn command(&self, model: &Model) -> Option<Command> {
         Some(match self.step().action.as_ref()? {
             Action::Open(name) => DocumentCommand::Open(self.lesson.source_of(name)).into(),

@@ -90,8 +90,9 @@ impl Camera {
         self.centre -= delta / self.zoom;
     }
 
-    /// Zooms by `factor` around `anchor`, a point of the pane `rect`. The zoom is kept between two
-    /// limits: half the zoom at which `bounds` fit the pane, and a fixed maximum.
+    /// Zooms by `factor` around `anchor`, a point of the pane `rect`. The zoom stays between half
+    /// the zoom of the fitted picture with these `bounds` and [`MAX_ZOOM`], or the zoom of the
+    /// fitted picture if that is larger.
     pub fn zoom_at(&mut self, rect: Rect, anchor: Pos2, factor: f32, bounds: Rect) {
         let fitted = Self::fitting(bounds, rect.size()).zoom;
         let fixed = self.to_picture(rect, anchor);

@@ -22,7 +22,7 @@ const MIN_ROUNDED_HEIGHT: f32 = 10.0;
 /// Text size of titles in picture coordinates.
 const TITLE_SIZE: f32 = 10.5;
 
-/// Text size of a short title in picture coordinates.
+/// Maximum text size of a title that is short, in picture coordinates.
 const LARGE_TITLE_SIZE: f32 = 15.0;
 
 /// Minimum zoom at which nodes without a chart show their titles. Without this minimum, large nodes
