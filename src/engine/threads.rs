@@ -38,8 +38,11 @@ impl Idle {
     fn take(&'static self, count: usize) -> Option<Threads> {
         let pool = self.swap(None).filter(|pool| pool.current_num_threads() == count);
         let start = || {
-            let has_memory = allocate::has_memory_for_threads(count);
-            has_memory.then(|| ThreadPoolBuilder::new().num_threads(count).build().ok()).flatten()
+            allocate::has_memory_for_threads(count).then_some(())?;
+            let pool = ThreadPoolBuilder::new().num_threads(count).build().ok()?;
+            // Once the threads have begun, they have the memory that they need for themselves.
+            pool.broadcast(|_| ());
+            Some(pool)
         };
         let pool = pool.or_else(start)?;
         Some(Threads { pool: Some(pool), idle: self })

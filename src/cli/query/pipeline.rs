@@ -82,8 +82,16 @@ fn start<T: Send + 'static>(
     if !allocate::has_memory_for_threads(1) {
         allocate::fail();
     }
+    // Once the thread has begun, it has the memory that it needs for itself.
+    let (begins, begun) = sync_channel(1);
+    let work = move || {
+        let _ = begins.send(());
+        work()
+    };
     let thread = Builder::new().name(name.to_owned());
-    thread.spawn(work).unwrap_or_else(|_| allocate::fail())
+    let thread = thread.spawn(work).unwrap_or_else(|_| allocate::fail());
+    let _ = begun.recv();
+    thread
 }
 
 /// Waits for the end of `thread`, and passes its panic on.
