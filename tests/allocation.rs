@@ -10,6 +10,7 @@
 mod session;
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::hint::black_box;
 use std::io::Write;
 use std::process::Command;
 use std::ptr::null_mut;
@@ -22,7 +23,7 @@ use cliquescope::engine::{self, Engine, LoadError, LoadOptions, RunError};
 use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompileOptions, Form, MemoryLimit, Posteriors, Watch, compile};
-use cliquescope::session::{Session, Update};
+use cliquescope::session::{Session, Step, Update};
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
 
@@ -172,6 +173,7 @@ fn scenarios() -> Vec<(&'static str, Scenario)> {
 #[test]
 #[ignore = "run by the other test, in a child process"]
 fn in_the_child_process_every_failed_allocation_is_an_error() {
+    only_unfinished_work_fails();
     for (name, scenario) in scenarios() {
         let expected = scenario.run().expect("there is memory");
         let (mut failures, mut allowed) = (0, 0);
@@ -204,38 +206,101 @@ fn in_the_child_process_every_failed_allocation_is_an_error() {
     println!("all done");
 }
 
-/// Opens a network in a session while allocations fail, for many numbers of allocations. The step
-/// in which one fails must say so, and the same session must do the same request afterwards.
-fn session_without_memory() {
-    let session = Session::start(|| {});
-    let (mut allowed, mut failures, mut serial) = (0, 0, 0);
-    loop {
+/// Uses the reserve after the last check of the work.
+///
+/// # Panics
+/// If memory that others could not use any more counts as a failure, or if other memory does not.
+fn only_unfinished_work_fails() {
+    let work = || drop(black_box(Vec::<u8>::with_capacity(1000)));
+    assert!(!allocate::has_used_reserve());
+    assert_eq!(with_few_allocations(0, || allocate::effect_or_error(work)), (Ok(()), true));
+    assert!(allocate::has_used_reserve());
+    assert_eq!(with_few_allocations(0, || allocate::attempt(work)), (None, true));
+    assert!(!allocate::has_failed());
+    assert!(with_few_allocations(0, || allocate::or_error(work)).0.is_err());
+    assert!(allocate::has_failed());
+}
+
+/// A session in which allocations fail.
+struct SessionWithoutMemory {
+    session: Session,
+    /// The serial of the last request.
+    serial: u64,
+}
+
+impl SessionWithoutMemory {
+    /// The updates that answer a request for `network`.
+    fn updates(&mut self, network: &str) -> Vec<Update> {
+        self.serial += 1;
+        self.session.submit(session::request(network, self.serial));
+        session::updates_until_idle(&self.session)
+    }
+
+    /// Opens a network while allocations after the first `allowed` fail. The step in which one
+    /// fails must say so, and must not have reported its result. The session must do the next
+    /// request as if nothing had happened. Returns the step that failed, and whether an allocation
+    /// failed.
+    fn open(&mut self, allowed: usize) -> (Option<Step>, bool) {
         println!("session: {allowed} allocations");
-        let mut updates = |name| {
-            serial += 1;
-            session.submit(session::request(name, serial));
-            session::updates_until_idle(&session)
-        };
-        let (updates_without, has_failed) = with_few_allocations(allowed, || updates("insurance"));
-        match updates_without.last() {
-            Some(Update::Failed(_, failure)) => {
+        let (updates, has_failed) = with_few_allocations(allowed, || self.updates("insurance"));
+        let failed = match updates.last() {
+            Some(Update::Failed(step, failure)) => {
                 let message = failure.to_string();
                 assert!(has_failed && message.contains("not enough memory"), "{message}");
-                failures += 1;
+                let has_result = updates.iter().any(|update| match update {
+                    Update::Opened(_) => *step == Step::Open,
+                    Update::Compiled(_) => *step == Step::Compile,
+                    Update::Loaded { .. } => *step == Step::Load,
+                    _ => false,
+                });
+                assert!(!has_result, "{step:?} has failed after its result: {updates:?}");
+                Some(*step)
             }
             _ => {
-                assert!(session::last_propagation(&updates_without).is_some());
-                if !has_failed {
-                    break;
-                }
+                assert!(session::last_propagation(&updates).is_some());
+                None
             }
-        }
+        };
         // The failure may have been noticed by the window's thread, after the last step.
         let _ = allocate::or_error(|| ());
-        assert!(session::last_propagation(&updates("asia")).is_some(), "memory is there again");
+        let updates = self.updates("asia");
+        assert!(session::last_propagation(&updates).is_some(), "memory is there again");
+        (failed, has_failed)
+    }
+}
+
+/// Opens a network in a session while allocations fail, for many numbers of allocations.
+fn session_without_memory() {
+    let mut session = SessionWithoutMemory { session: Session::start(|| {}), serial: 0 };
+    let (mut allowed, mut failures) = (0, 0);
+    // Numbers of allocations between which another step fails.
+    let mut ends = Vec::new();
+    let mut last = (Some(Step::Open), 0);
+    loop {
+        let (failed, has_failed) = session.open(allowed);
+        if failed != last.0 {
+            ends.push((last, allowed));
+        }
+        last = (failed, allowed);
+        failures += usize::from(failed.is_some());
+        if !has_failed {
+            break;
+        }
         allowed += 1 + allowed / 8;
     }
     assert!(failures > 20, "few allocations failed");
+    assert!(ends.len() > 2, "the same step failed: {ends:?}");
+    // The allocations with which a step ends are tried one by one.
+    for ((step, mut fails), mut passes) in ends {
+        while passes - fails > 1 {
+            let middle = usize::midpoint(fails, passes);
+            let is_before = session.open(middle).0 == step;
+            if is_before { fails = middle } else { passes = middle }
+        }
+        for allowed in passes.saturating_sub(10)..passes + 20 {
+            session.open(allowed);
+        }
+    }
 }
 
 #[test]

@@ -10,18 +10,20 @@
 //!   the machine has no memory, the reserve provides it, and work that calls [`check`] ends soon
 //!   afterwards. Work that can be cancelled calls it wherever it checks for cancellation.
 //!
-//! In both cases the stack is unwound to [`or_error`], where an engine, a step of the session or a
-//! command begins. This frees what was allocated, and `or_error` returns an error. Unwinding costs
-//! nothing while memory lasts, and passes through the threads of rayon.
+//! In both cases the stack is unwound to [`or_error`] or a similar function, where an engine, a step
+//! of the session or a command begins. This frees what was allocated, and `or_error` returns an
+//! error. Unwinding costs nothing while memory lasts, and passes through the threads of rayon.
+//!
+//! All threads are started with [`start_thread`] or [`thread_pool`], because a thread without memory
+//! for itself would end the program.
 //!
 //! What this cannot help: libraries in other languages (the drivers of a GPU and of the display,
-//! the C library) allocate by themselves, and may end the program if that fails. So does the
-//! standard library if a thread starts without memory for the stack of its signal handlers,
-//! although [`has_memory_for_threads`] makes this unlikely. So may the operating system: Linux
-//! promises more memory than it has by default, and ends a program when the memory is written; and
-//! it does so if a stack cannot grow.
+//! the C library) allocate by themselves, and may end the program if that fails. So may the
+//! operating system: Linux promises more memory than it has by default, and ends a program when the
+//! memory is written; and it does so if a stack cannot grow.
 
 mod reserve;
+mod threads;
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -30,6 +32,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytemuck::Zeroable;
 
 pub use reserve::WithReserve;
+pub use threads::{start_thread, thread_pool};
 
 /// The machine did not provide memory that the memory limit allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,22 +52,21 @@ fn reason(bytes: u64) -> String {
     reason
 }
 
-/// Whether the reserve was used since an outermost [`or_error`] began or any returned an error.
+/// Whether the reserve was used since an outermost [`catch`] began or any caught an error.
 static IS_EXHAUSTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether [`or_error`] has ever returned an error.
+/// Whether the reserve was ever used.
+static HAS_USED_RESERVE: AtomicBool = AtomicBool::new(false);
+
+/// Whether [`or_error`] or [`effect_or_error`] has ever returned an error.
 static HAS_FAILED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     /// Whether this thread notices if an allocation fails, so that the reserve is not needed.
     static NOTICES_FAILURE: Cell<bool> = const { Cell::new(false) };
-    /// Number of calls of [`or_error`] on this thread that have not returned yet.
+    /// Number of calls of [`catch`] on this thread that have not returned yet.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
-
-/// Address space in bytes that a new thread needs, with room to spare: its stack, the stack of its
-/// signal handlers, and what the allocator keeps for it.
-const THREAD_BYTES: usize = 8 << 20;
 
 /// Runs `work`, whose allocations notice failures, without the reserve.
 fn noticing_failure<R>(work: impl FnOnce() -> R) -> R {
@@ -128,14 +130,6 @@ pub fn check() {
     }
 }
 
-/// Whether there is memory to start this number of threads. Ask before starting any: a thread that
-/// finds no memory for the stack of its signal handlers ends the program.
-#[must_use]
-pub fn has_memory_for_threads(count: usize) -> bool {
-    let bytes = count.saturating_mul(THREAD_BYTES);
-    noticing_failure(|| Vec::<u8>::new().try_reserve_exact(bytes)).is_ok()
-}
-
 /// Ends the current work because the operating system has refused memory that is not allocated
 /// here, such as the stack of a thread.
 ///
@@ -157,35 +151,64 @@ fn give_up<T>(entries: usize) -> ! {
 /// # Errors
 /// [`OutOfMemory`]. What `work` was changing must then not be used any more.
 pub fn or_error<R>(work: impl FnOnce() -> R) -> Result<R, OutOfMemory> {
+    effect_or_error(|| checked(work))
+}
+
+/// As [`or_error`], for `work` that others see, such as output: once it has returned, it has not
+/// failed, even if it used the reserve after its last [`check`].
+///
+/// # Errors
+/// As [`or_error`].
+pub fn effect_or_error<R>(work: impl FnOnce() -> R) -> Result<R, OutOfMemory> {
+    catch(work).inspect_err(|_| HAS_FAILED.store(true, Ordering::Relaxed))
+}
+
+/// As [`or_error`], for `work` that is not necessary: `None` if memory for it could not be had,
+/// which is then no failure.
+pub fn attempt<R>(work: impl FnOnce() -> R) -> Option<R> {
+    catch(|| checked(work)).ok()
+}
+
+/// Runs `work`, and unwinds if its result may be in the reserve, which the next work needs.
+fn checked<R>(work: impl FnOnce() -> R) -> R {
+    let result = work();
+    check();
+    result
+}
+
+/// Runs `work`, and catches the panic of [`give_up`].
+fn catch<R>(work: impl FnOnce() -> R) -> Result<R, OutOfMemory> {
     let depth = DEPTH.get();
     if depth == 0 {
         // Earlier work may have used the reserve after its last check.
         IS_EXHAUSTED.store(false, Ordering::Relaxed);
     }
-    let checked = || {
+    let after_check = || {
         check();
-        let result = work();
-        // What is returned may be in the reserve, which the next work needs.
-        check();
-        result
+        work()
     };
     DEPTH.set(depth + 1);
-    let result = catch_unwind(AssertUnwindSafe(checked));
+    let result = catch_unwind(AssertUnwindSafe(after_check));
     DEPTH.set(depth);
     result.map_err(|panic| match panic.downcast::<OutOfMemory>() {
         Ok(error) => {
             IS_EXHAUSTED.store(false, Ordering::Relaxed);
-            HAS_FAILED.store(true, Ordering::Relaxed);
             *error
         }
         Err(panic) => resume_unwind(panic),
     })
 }
 
-/// Whether memory could not be had at any time since the program began.
+/// Whether [`or_error`] or [`effect_or_error`] has ever returned an error.
 #[must_use]
 pub fn has_failed() -> bool {
     HAS_FAILED.load(Ordering::Relaxed)
+}
+
+/// Whether the reserve was ever used.
+#[must_use]
+pub fn has_used_reserve() -> bool {
+    HAS_USED_RESERVE.load(Ordering::Relaxed)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use linked_list_allocator::Heap;
 
-use super::{IS_EXHAUSTED, NOTICES_FAILURE};
+use super::{HAS_USED_RESERVE, IS_EXHAUSTED, NOTICES_FAILURE};
 
 /// Size of the reserve in bytes. It must hold what work allocates between two calls of
 /// [`check`](super::check), which is at most 3.2 MB while Munin4 is read, compiled and propagated.
@@ -69,6 +69,7 @@ impl<A> WithReserve<A> {
             return null_mut();
         }
         IS_EXHAUSTED.store(true, Ordering::Relaxed);
+        HAS_USED_RESERVE.store(true, Ordering::Relaxed);
         let memory = RESERVE.allocate(layout);
         if memory.is_null() {
             (self.if_used_up)();

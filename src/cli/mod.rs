@@ -61,13 +61,35 @@ type Outcome = Result<ExitCode, String>;
 
 /// Runs the program as the command line says.
 pub fn main() -> ExitCode {
-    let cli = parse(std::env::args_os()).unwrap_or_else(|error| error.exit());
-    let outcome = match &cli.command {
-        Some(command) => {
-            allocate::or_error(|| run(command)).unwrap_or_else(|error| Err(error.to_string()))
+    let code = match parse(std::env::args_os()) {
+        Ok(cli) => execute(cli),
+        Err(error) => {
+            let _ = error.print();
+            u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
         }
-        // A step of the window that finds no memory must not end the window. So the steps call
-        // `or_error` themselves.
+    };
+    if allocate::has_used_reserve() {
+        end_at_once(code);
+    }
+    code
+}
+
+/// Ends the program without what the C library does at exit: mimalloc would then read a table that
+/// it may have had no memory for.
+fn end_at_once(code: ExitCode) -> ! {
+    let _ = std::io::stdout().flush();
+    // An exit code can only be compared.
+    let number = (0..=u8::MAX).find(|&number| code == ExitCode::from(number));
+    signal_hook::low_level::exit(number.unwrap_or(NO_MEMORY).into())
+}
+
+/// Does what the command line says.
+fn execute(cli: Cli) -> ExitCode {
+    let outcome = match &cli.command {
+        Some(command) => allocate::effect_or_error(|| run(command))
+            .unwrap_or_else(|error| Err(error.to_string())),
+        // A step of the window that finds no memory must not end the window. So the steps catch
+        // that themselves.
         None => window::run(cli.window),
     };
     let code = outcome.unwrap_or_else(|message| {
@@ -94,7 +116,7 @@ fn run(command: &Command) -> Outcome {
 /// Ends the program when even its reserve of memory is used up, without allocating.
 pub fn end_without_memory() {
     let _ = std::io::stderr().write_all(b"error: not enough memory\n");
-    std::process::exit(i32::from(NO_MEMORY));
+    signal_hook::low_level::exit(NO_MEMORY.into());
 }
 
 /// The command line with all its commands.

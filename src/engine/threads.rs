@@ -8,9 +8,9 @@
 use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::ThreadPool;
 
-use crate::allocate;
+use crate::allocate::thread_pool;
 
 /// A thread pool. When it is dropped, its threads become idle and can be reused.
 pub(super) struct Threads {
@@ -37,14 +37,7 @@ impl Idle {
     /// The idle pool if it has `count` threads, or else a new one.
     fn take(&'static self, count: usize) -> Option<Threads> {
         let pool = self.swap(None).filter(|pool| pool.current_num_threads() == count);
-        let start = || {
-            allocate::has_memory_for_threads(count).then_some(())?;
-            let pool = ThreadPoolBuilder::new().num_threads(count).build().ok()?;
-            // Once the threads have begun, they have the memory that they need for themselves.
-            pool.broadcast(|_| ());
-            Some(pool)
-        };
-        let pool = pool.or_else(start)?;
+        let pool = pool.or_else(|| thread_pool(count))?;
         Some(Threads { pool: Some(pool), idle: self })
     }
 

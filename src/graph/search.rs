@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
-use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::allocate;
+use crate::allocate::thread_pool;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::clock::Instant;
 use crate::graph::anneal::{MAX_VERTICES, Ordering, Schedule, anneal};
@@ -33,10 +33,7 @@ const STEPS_PER_ELIMINATED_VERTEX: u64 = 6;
 
 /// The threads of all searches; `None` if the operating system could not create them. The global
 /// pool of rayon would panic then.
-static THREADS: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
-    let count = std::thread::available_parallelism().map_or(1, usize::from);
-    allocate::has_memory_for_threads(count).then(|| ThreadPoolBuilder::new().build().ok()).flatten()
-});
+static THREADS: LazyLock<Option<ThreadPool>> = LazyLock::new(|| thread_pool(0));
 
 /// The walks of a round. All start from the best order so far. Which walk succeeds depends on the
 /// network, and on how good the order already is.

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use crate::allocate::start_thread;
 use crate::cancel::CancelToken;
 use crate::engine::{Beliefs, MessageDetail, PropagationError, RunError, Stepper};
 use crate::mailbox::Mailbox;
@@ -93,9 +94,7 @@ impl Explainer {
         if let Some((sender, wake)) = self.not_started.take() {
             let tasks = Arc::clone(&self.tasks);
             // If no thread can be started, there is no answer, and the window goes on.
-            let _ = std::thread::Builder::new()
-                .name("explainer".to_owned())
-                .spawn(move || answer_questions(&tasks, &sender, &*wake));
+            let _ = start_thread("explainer", move || answer_questions(&tasks, &sender, &*wake));
         }
         self.cancel.cancel();
         self.cancel = CancelToken::new();

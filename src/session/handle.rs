@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
+use crate::allocate::start_thread;
 use crate::cancel::CancelToken;
 use crate::propagation::CompiledNetwork;
 use crate::session::control::Control;
@@ -36,9 +37,7 @@ impl Session {
         let (sender, updates) = channel();
         let reporter = Reporter::new(sender, wake);
         let worker = Worker::new(Arc::clone(&control), Arc::clone(&timing), reporter.clone());
-        std::thread::Builder::new()
-            .name("session".to_owned())
-            .spawn(move || worker.run())
+        start_thread("session", move || worker.run())
             .expect("the operating system starts a thread");
         Self { control, timing, updates, reporter, improver: None }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::mpsc::{Receiver, channel};
 
+use crate::allocate::start_thread;
 use crate::cancel::CancelToken;
 use crate::session::Failure;
 use crate::session::panics::catch_panic;
@@ -24,7 +25,7 @@ impl<T: Send + 'static> Job<T> {
     ) -> Self {
         let (sender, outcome) = channel();
         let if_not_started = sender.clone();
-        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+        let thread = start_thread(name, move || {
             let outcome = catch_panic(work).map_err(|failure| match failure {
                 Failure::Panicked(message) => message,
                 failure => failure.to_string(),

@@ -14,7 +14,6 @@
 //!
 //! **Invariant:** the worker never dies. A panic in a step becomes an update, after which nothing
 //! is loaded.
-#![allow(clippy::disallowed_methods, reason = "the threads of the window")]
 
 mod control;
 mod engine_choice;

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::allocate::or_error;
+use crate::allocate::effect_or_error;
 use crate::session::Failure;
 
 /// Runs `work`.
@@ -13,7 +13,7 @@ use crate::session::Failure;
 /// # Errors
 /// [`Failure::Panicked`] with the message of a panic, or [`Failure::OutOfMemory`].
 pub(super) fn catch_panic<R>(work: impl FnOnce() -> R) -> Result<R, Failure> {
-    let result = catch_unwind(AssertUnwindSafe(|| or_error(work)));
+    let result = catch_unwind(AssertUnwindSafe(|| effect_or_error(work)));
     Ok(result.map_err(|panic| Failure::Panicked(message(&*panic)))??)
 }
 

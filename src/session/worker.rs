@@ -5,6 +5,7 @@ mod propagate;
 
 use std::sync::Arc;
 
+use crate::allocate;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::engine::LoadError;
 use crate::graph::TriangulationError;
@@ -160,6 +161,8 @@ impl Worker {
                 Arc::new(read.map_err(failed)?)
             }
         };
+        // From here on, opening cannot fail.
+        allocate::check();
         self.state.forget_from(Step::Open);
         self.state.opened = Some((request.source_serial, Arc::clone(&read)));
         if request.read.is_none() {
@@ -171,6 +174,8 @@ impl Worker {
     /// Compiles the whole network.
     fn compile(&mut self, request: &Request, token: &CancelToken) -> Result<(), Interruption> {
         let compiled = self.compile_given(&Evidence::none(), request, token)?;
+        // From here on, compiling cannot fail.
+        allocate::check();
         self.state.forget_from(Step::Compile);
         self.state.compiled = Some((request.compile.clone(), Arc::clone(&compiled)));
         self.report(Update::Compiled(compiled));

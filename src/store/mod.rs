@@ -7,7 +7,6 @@
 //! a crash the next run finds it as [`Abandoned`].
 //!
 //! Nothing here knows what the bytes mean.
-#![allow(clippy::disallowed_methods, reason = "stores write on a thread of their own")]
 
 mod autosave;
 mod entries;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crate::allocate::start_thread;
 use crate::mailbox::Mailbox;
 use crate::store::write_atomically;
 
@@ -55,9 +56,7 @@ impl Writer {
     pub fn start(interval: Duration) -> io::Result<Self> {
         let shared = Arc::<Shared>::default();
         let thread_shared = Arc::clone(&shared);
-        let thread = std::thread::Builder::new()
-            .name("store".to_owned())
-            .spawn(move || thread_shared.write_until_closed(interval))?;
+        let thread = start_thread("store", move || thread_shared.write_until_closed(interval))?;
         Ok(Self { shared, thread: Some(thread) })
     }
 

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
 
+use crate::allocate::start_thread;
 use crate::app::state::file_purpose::FilePurpose;
 use crate::clock::Instant;
 use crate::format::Format;
@@ -43,10 +44,10 @@ impl Dialog {
     ///
     /// # Errors
     /// If the operating system cannot start a thread.
-    #[expect(clippy::disallowed_methods, reason = "a dialog blocks its thread")]
     pub fn open(purpose: FilePurpose, wake: impl Fn() + Send + 'static) -> std::io::Result<Self> {
         let (sender, answer) = channel();
-        std::thread::Builder::new().name("file dialog".to_owned()).spawn(move || {
+        // A dialog blocks its thread.
+        start_thread("file dialog", move || {
             let began = Instant::now();
             let dialog = rfd::FileDialog::new().set_title(purpose.title());
             let dialog = match purpose {

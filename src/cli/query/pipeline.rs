@@ -1,10 +1,9 @@
 //! Reading, computing and writing at the same time.
-#![allow(clippy::disallowed_methods, reason = "reading and writing have threads of their own")]
 
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::thread::{Builder, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use cliquescope::allocate;
@@ -79,19 +78,7 @@ fn start<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> JoinHandle<T> {
-    if !allocate::has_memory_for_threads(1) {
-        allocate::fail();
-    }
-    // Once the thread has begun, it has the memory that it needs for itself.
-    let (begins, begun) = sync_channel(1);
-    let work = move || {
-        let _ = begins.send(());
-        work()
-    };
-    let thread = Builder::new().name(name.to_owned());
-    let thread = thread.spawn(work).unwrap_or_else(|_| allocate::fail());
-    let _ = begun.recv();
-    thread
+    allocate::start_thread(name, work).unwrap_or_else(|_| allocate::fail())
 }
 
 /// Waits for the end of `thread`, and passes its panic on.

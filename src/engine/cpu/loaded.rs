@@ -153,7 +153,7 @@ impl<T: Real> Loaded<T> {
             let (threads, bytes) = (self.threads(), self.batch.max_bytes);
             // Without the memory for a runner, the cases are propagated one by one.
             let new = || BatchRunner::new(&self.shared.compiled, threads, bytes);
-            let runner = allocate::or_error(new).ok().flatten();
+            let runner = allocate::attempt(new).flatten();
             let case_cost =
                 runner.as_ref().map_or(f64::INFINITY, BatchRunner::nanoseconds_per_case);
             let peak_bytes = runner.as_ref().map_or(0, BatchRunner::peak_bytes);

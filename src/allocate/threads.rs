@@ -1,0 +1,67 @@
+//! Threads that start only if there is memory for them.
+#![expect(clippy::disallowed_methods, reason = "all threads are started here")]
+
+use std::io;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+use memmap2::MmapMut;
+use rayon::{ThreadBuilder, ThreadPool, ThreadPoolBuilder};
+
+/// Bytes of address space that must be free when a thread starts. A thread needs 2 MiB for its
+/// stack and less than 1 MiB for the stack of its signal handlers and for the C library. The rest
+/// is for other threads, which may allocate at the same time.
+const FREE_BYTES: usize = 8 << 20;
+
+/// Locked while a thread starts, so that two threads never count on the same memory.
+static STARTING: Mutex<()> = Mutex::new(());
+
+/// Starts a thread called `name`, and waits until it begins `work`. The thread then has the memory
+/// that it needs for itself.
+///
+/// The standard library ends the program if a thread has a stack but finds no memory for the stack
+/// of its signal handlers. So this function asks the operating system for enough memory first. It
+/// does not ask the allocator, because the allocator may keep free memory for itself.
+///
+/// # Errors
+/// If there is not enough memory, or if the operating system cannot start a thread.
+pub fn start_thread<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    let _starting = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+    drop(MmapMut::map_anon(FREE_BYTES)?);
+    let (begins, begun) = sync_channel(1);
+    let thread = Builder::new().name(name.to_owned()).spawn(move || {
+        let _ = begins.send(());
+        work()
+    })?;
+    let _ = begun.recv();
+    Ok(thread)
+}
+
+/// A pool of `count` threads, or of as many as rayon chooses if `count` is zero. `None` if one of
+/// them cannot be started.
+#[must_use]
+pub fn thread_pool(count: usize) -> Option<ThreadPool> {
+    let start = |thread: ThreadBuilder| start_thread("worker", || thread.run()).map(drop);
+    ThreadPoolBuilder::new().num_threads(count).spawn_handler(start).build().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_has_a_name_and_a_result() {
+        let name = || std::thread::current().name().map(str::to_owned);
+        let thread = start_thread("test", name).expect("there is memory for a thread");
+        assert_eq!(thread.join().expect("no panic").as_deref(), Some("test"));
+        let pool = thread_pool(3).expect("there is memory for three threads");
+        assert_eq!(
+            pool.broadcast(|_| name()),
+            [Some("worker"); 3].map(|name| name.map(str::to_owned))
+        );
+    }
+}
