@@ -213,7 +213,10 @@ pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text.trim_start_matches(MARK).trim_end_matches(PADDING)),
         Err(_) => {
-            let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+            let mut bytes = bytes;
+            while let Some(rest) = bytes.strip_prefix(b"\xef\xbb\xbf") {
+                bytes = rest;
+            }
             let mut text: String = bytes.iter().copied().map(char::from).collect();
             text.truncate(text.trim_end_matches(PADDING).len());
             Cow::Owned(text)
@@ -304,6 +307,7 @@ mod tests {
         assert_eq!(text(b"\xef\xbb\xbfnetwork"), "network");
         assert_eq!(text(b"\xef\xbb\xbf\xef\xbb\xbfnetwork"), "network", "marked twice");
         assert_eq!(text(b"Kj\xe6rulff"), "Kj\u{e6}rulff");
+        assert_eq!(text(b"\xef\xbb\xbf\xef\xbb\xbfKj\xe6rulff"), "Kj\u{e6}rulff");
         assert_eq!(text(b"network\n\x1a\0\0"), "network\n", "as DOS ends a text");
         assert_eq!(text(b"\xe6 \x1a"), "\u{e6} ");
     }

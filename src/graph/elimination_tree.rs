@@ -284,7 +284,7 @@ fn log2(number: u64) -> u64 {
     log
 }
 
-/// 2 to the power of `log` / 2^32, with [`ENTRY_PLACES`] binary places. A larger power than
+/// 2 to the power of `log` / 2^32, with [`ENTRY_PLACES`] binary places. An exponent above
 /// [`MAX_LOG`] counts as [`MAX_LOG`].
 fn exp2(log: u64) -> u128 {
     /// ln 2, with 32 binary places.

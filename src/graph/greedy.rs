@@ -307,6 +307,8 @@ struct Queue {
 const NO_RANK: u32 = u32::MAX;
 
 impl Queue {
+    /// A queue of all vertices with these `scores`. Among equal scores, the vertex that comes first
+    /// in `preference` wins.
     fn new(preference: &[u32], scores: &[u64]) -> Self {
         let count = preference.len();
         let mut rank = vec![0; count];

@@ -35,7 +35,7 @@ impl MoralGraph {
     /// family sizes.
     pub fn new(cardinalities: Vec<usize>, families: &[Vec<VariableId>]) -> Self {
         let n = cardinalities.len();
-        // The number of entries of each variable, with repetitions; then where they start.
+        // The number of neighbours of each variable, with repetitions; then where they start.
         let mut starts = vec![0; n + 1];
         for family in families {
             for a in family {

@@ -37,7 +37,7 @@ pub enum Optimisation {
     ReducedTrees,
     /// More than one heuristic is tried for a reduced tree.
     MoreHeuristics,
-    /// No reduced tree is searched for if none that is small enough can be expected.
+    /// The search for a reduced tree is skipped if it is expected to find none small enough.
     SearchLimits,
     /// Tables and messages of a reduced tree are used in the next one.
     ReusedCliques,

@@ -104,7 +104,8 @@ impl<'a> JoinTree<'a> {
         Self { network, vertices, edges, by_variable, exponent, max_bytes }
     }
 
-    /// By configuration of `vertex`: the entry of the messages of its `edge` that it belongs to.
+    /// By configuration of `vertex`: the entry that the configuration belongs to in the messages
+    /// over `edge`.
     ///
     /// These lists are larger than the tree, so they are made when they are needed.
     pub fn entries(&self, vertex: usize, edge: usize) -> Vec<u32> {

@@ -141,8 +141,8 @@ impl Operation {
 }
 
 impl<T: Real> Plan<T> {
-    /// The plan of all messages of `tree`, in `order`. Each vertex is dropped after its last
-    /// message.
+    /// The plan of all messages of `tree`, in `order`. Drops the configurations of each vertex
+    /// after its last message.
     pub fn new(mut tree: JoinTree<'_>, order: Order) -> Self {
         let steps = order::steps(&tree, order);
         let mut plan = Self::empty(&tree, &steps);

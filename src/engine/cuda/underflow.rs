@@ -63,8 +63,12 @@ impl MassBound {
         evidence.iter().any(|(_, finding)| has_tiny_weight(finding, self.tiny_weight))
     }
 
-    /// `answer`, or [`RunError::OutOfRange`] if underflow may have changed it. A P(e) of zero may
-    /// be an underflow too.
+    /// `answer`, if underflow cannot have changed it.
+    ///
+    /// # Errors
+    /// [`RunError::OutOfRange`] if underflow may have changed it, also if `answer` is
+    /// [`RunError::Impossible`]: a P(e) of zero may be an underflow. Other errors of `answer` are
+    /// returned as they are.
     pub fn check(
         &self,
         evidence: &Evidence,

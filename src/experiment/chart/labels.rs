@@ -1,5 +1,5 @@
 //! Placing the labels of points and of reference lines, so that they cover neither dots nor each
-//! other.
+//! other. Distances without a name are in pixels, and affect only the looks.
 
 /// A rectangle in pixels; y grows downward.
 #[derive(Clone, Copy, Debug, PartialEq)]

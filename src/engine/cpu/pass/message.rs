@@ -160,10 +160,10 @@ pub fn send(
     Ok(Sent { scale, bounds, raised })
 }
 
-/// Maximum exponent of the power of two between the largest entry of a message and the known lower
-/// bound of its entries. Above it, the message is read to find its smallest nonzero entry. With a
-/// larger number, bounds of products of many messages get too low, and more messages are raised;
-/// with a smaller one, more messages are read once more.
+/// Maximum difference between the exponents of the largest entry of a message and of the known
+/// lower bound of its entries. Above it, the message is read to find its smallest nonzero entry.
+/// With a larger number, bounds of products of many messages get too low, and more messages are
+/// raised; with a smaller one, more messages are read once more.
 const MAX_SPREAD: i32 = 128;
 
 /// The bounds of a message before it is scaled: the product of `values` with `mask`, whose largest

@@ -30,8 +30,8 @@ pub struct Messages {
     /// Messages are timed together up to this forecast time, in nanoseconds; zero to time each.
     min_interval: u32,
     /// By message of the plan: the entries of the clique table that the message goes through. Each
-    /// goes through the table of the clique that is further from the root; toward a clique without
-    /// tables below, only through the separator.
+    /// goes through the table of the clique that is further from the root, but a message to a
+    /// clique without ports below only through the separator.
     processed: Vec<u64>,
 }
 

@@ -46,7 +46,7 @@ pub struct TreePlan {
     tree: Tree,
     /// By clique.
     tables: Vec<TablePlan>,
-    /// The messages with which the plan was made, as memory for those of a propagation.
+    /// The messages with which the plan was made. A propagation reuses their memory.
     memory: State,
     /// The peak of the memory in use while the plan was made, in bytes.
     planning_bytes: usize,

@@ -17,12 +17,12 @@
 //! rounding. Rows of constants alone have no products; a network in which one of these constants is
 //! too small for single precision has no batches here.
 //!
-//! What raising adds to an entry of a message adds to P(e) at most its product with the entry of
-//! the message in the other direction over the same edge. The other message is not too small
-//! either, and the kernel knows its largest entry. For each message, the kernel multiplies what was
-//! added to the message by the largest entry of the other one. The sum of these products over all
-//! messages bounds what was added to P(e). It also bounds what was added to the unnormalised
-//! posterior of each variable, of which P(e) is the sum. If the sum exceeds the
+//! An amount that raising adds to an entry of a message increases P(e) by at most the amount times
+//! the entry of the message in the other direction over the same edge. The other message is not too
+//! small either, and the kernel knows its largest entry. For each message, the kernel multiplies
+//! what was added to the message by the largest entry of the other one. The sum of these products
+//! over all messages bounds what was added to P(e). It also bounds what was added to the
+//! unnormalised posterior of each variable, of which P(e) is the sum. If the sum exceeds the
 //! [tolerance](crate::engine::range_tolerance) times P(e), the case is out of range.
 //!
 //! How improbable the evidence is does not matter. What matters is how far its parts contradict

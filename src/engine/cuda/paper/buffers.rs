@@ -195,8 +195,9 @@ impl Buffers {
         words
     }
 
-    /// Where finding number `number` begins in packed evidence, as an index of words. The exponent
-    /// and the first finding of each clique come before; the weights follow the last finding.
+    /// Where finding number `number` begins in packed evidence, as an index of words. Before the
+    /// findings come the exponents of all cliques and the numbers of their first findings. The
+    /// weights follow the last finding.
     fn finding_start(&self, number: usize) -> usize {
         2 * self.cliques + 1 + 3 * number
     }

@@ -222,8 +222,9 @@ impl Gpu {
     }
 }
 
-/// Copies the records of all lists to a new buffer on the GPU. While the GPU copies a piece, the
-/// host prepares the next one, so it never holds a second copy of all records.
+/// Copies the records of all lists to a new buffer on the GPU, in pieces, so that the host never
+/// holds a second copy of all records. While the GPU copies a piece, the host prepares the
+/// next one.
 fn upload_records(
     device: &Device,
     stream: &Arc<CudaStream>,

@@ -123,6 +123,8 @@ impl<E: Executor> GpuPropagator for PersistentPropagator<E> {
 }
 
 impl<E: Executor> PersistentPropagator<E> {
+    /// A propagator that runs `program` for `compiled` with `executor`. P(e) is multiplied by two
+    /// to the power of `exponent`.
     pub(super) fn new(
         compiled: Arc<CompiledNetwork>,
         program: Program,

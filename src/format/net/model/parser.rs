@@ -208,7 +208,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Consumes `symbol` if it comes next. Returns whether it did.
+    /// Consumes `symbol` if it comes next. Returns whether it was there.
     fn take(&mut self, symbol: &str) -> bool {
         self.skip();
         let taken = self.text[self.offset..].starts_with(symbol);

@@ -6,9 +6,9 @@
 //! messages that these matrices depend on come from outside the path, and are complete early.
 //! Therefore an operation on the critical path does not read the message that it would wait for,
 //! but the inputs of this message. It either sums over more variables, or multiplies by a matrix
-//! computed from both cliques. Products of such matrices shorten a path of n cliques to about log n
-//! messages (D. M. Pennock, Logarithmic time parallel Bayesian inference, UAI 1998). All messages
-//! are still computed, but the critical path has fewer of them.
+//! that combines the cliques of both messages. Products of such matrices shorten a path of n
+//! cliques to about log n messages (D. M. Pennock, Logarithmic time parallel Bayesian inference,
+//! UAI 1998). All messages are still computed, but the critical path has fewer of them.
 
 mod replace;
 
