@@ -162,10 +162,10 @@ pub static GPU_PAPER: EngineInfo = EngineInfo {
     },
 };
 
-/// Variable elimination, against which the other engines are checked.
+/// Bucket elimination, against which the other engines are checked.
 pub static REFERENCE: EngineInfo = EngineInfo {
     name: "reference",
-    summary: "variable elimination for each variable in turn: slow, for checking the others",
+    summary: "bucket elimination with numbers of any magnitude, for checking the others",
     capabilities: Capabilities {
         device: Device::Cpu,
         algorithm: Algorithm::Elimination,
