@@ -55,7 +55,7 @@
 // src/engine/cuda/batch.
 static const int PEAK = 32;
 
-// A row gets four times, two to the power of this, what underflow can have taken from it. Shared
+// A raised row gets what underflow can have taken from it, times two to the power of this. Shared
 // with src/engine/cuda/batch.
 static const int RAISE = 2;
 

@@ -681,8 +681,10 @@ __device__ inline int stage(float *staging, int4 *largest, const Record &record,
 }
 
 // What a raised run adds to the sum of each row of a record. The largest number of a message is
-// below 2^(headroom + 1), and the largest entry of a table is below 2^(PEAK + 1). A product of the
-// weights of findings alone does not underflow, so its row is not raised.
+// below 2^(headroom + 1), and the largest entry of a table is below 2^(PEAK + 1). Staging takes at
+// most 2^-126 from a message whose largest number is above 2^headroom; the 2 allows for several
+// messages. The doc of RAISE in src/engine/cuda/persistent/interval.rs adds up all errors. A product
+// of the weights of findings alone does not underflow, so its row is not raised.
 __device__ inline float raise_of(const Record &record)
 {
     const RecordHeader &header = record.header;

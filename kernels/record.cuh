@@ -59,7 +59,7 @@ static const unsigned SOURCE_BITS = 29;
 // Bits of `form`: the kind of the work item, and flags. CONTINUED: the record continues the work
 // item of the previous record. NO_TABLE: the operation has no table. BY_CLASS: rows with equal
 // table entries are in a class, and share one copy of them. P_EVIDENCE: the result is P(e), not a
-// message or a posterior. Shared.
+// message or a posterior. KIND is the mask of the kind. Shared.
 static const unsigned DENSE = 0;
 static const unsigned SPARSE = 1;
 static const unsigned REPORT = 2;

@@ -369,7 +369,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     note_range(largest, smallest, ranges, number);
 }
 
-// Adds up the entries of readings: block b of reading number `first` + b.
+// Adds up the entries of readings: block b adds up those of reading number `first` + b.
 //
 // Launch: as many blocks as readings, THREADS threads; no dynamic shared memory.
 extern "C" __global__ void __launch_bounds__(THREADS)

@@ -33,10 +33,11 @@
 // separators           double[], all separator tables
 // mappings             unsigned[], entries within a clique table
 // largest, exponents   unsigned[slots], int[slots]: bits of the largest entry of a table, and the
-//                      table's power of two. A message reads the slots of its two cliques and
-//                      writes its own slot, which is the slot of the receiver from then on. The
-//                      host sets `largest` to zero at the start of each propagation
-// separator_exponents  int[messages]: the power of two of the separator table after each message
+//                      exponent of the power of two by which the table is to be multiplied. A
+//                      message reads the slots of its two cliques and writes its own slot, which is
+//                      the slot of the receiver from then on. The host sets `largest` to zero at
+//                      the start of each propagation
+// separator_exponents  int[messages]: such an exponent of the separator table after each message
 
 #include "numbers.cuh"
 
@@ -45,20 +46,20 @@ struct Message {
     unsigned long long from;          // first entry of the sender's table
     unsigned long long to;            // first entry of the receiver's table
     unsigned long long from_mapping;  // first element of the sender's mapping tables
-    unsigned long long to_mapping;
-    unsigned long long separator;  // first entry of the separator table
-    unsigned entries;              // of the separator
-    unsigned from_count;           // elements of each of the sender's mapping tables
-    unsigned to_count;
-    unsigned from_table_stride;  // distance between two of the sender's mapping tables
-    unsigned from_stride;        // distance between two elements of one of these tables
-    unsigned to_table_stride;
-    unsigned to_stride;
-    unsigned from_slot;  // slot of the sender
-    unsigned to_slot;    // slot of the receiver before the message
-    unsigned out_slot;   // slot of the receiver after the message
-    int previous;        // the last message that wrote the separator; -1 if it still has only ones
-    unsigned index;      // of this message
+    unsigned long long to_mapping;    // first element of the receiver's mapping tables
+    unsigned long long separator;     // first entry of the separator table
+    unsigned entries;                 // entries of the separator table
+    unsigned from_count;              // elements of each of the sender's mapping tables
+    unsigned to_count;                // elements of each of the receiver's mapping tables
+    unsigned from_table_stride;       // from one mapping table of the sender to the next
+    unsigned from_stride;             // from one element of such a table to the next
+    unsigned to_table_stride;         // from one mapping table of the receiver to the next
+    unsigned to_stride;               // from one element of such a table to the next
+    unsigned from_slot;               // slot of the sender
+    unsigned to_slot;                 // slot of the receiver before the message
+    unsigned out_slot;                // slot of the receiver after the message
+    int previous;                     // the last message that wrote the separator; -1 if it still has only ones
+    unsigned index;                   // number of this message
 };
 static_assert(sizeof(Message) == 88, "as in Rust");
 
