@@ -28,7 +28,7 @@ pub(crate) const MAX_CASES: usize = 200;
 /// A command about the named cases of the open network. Cases are identified by their number.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CaseCommand {
-    /// Add the current evidence as a case of this name.
+    /// Add the current evidence as a case of this name. The user cannot undo this.
     Add(String),
     /// Replace the current evidence by the evidence of a case.
     Enter(u64),

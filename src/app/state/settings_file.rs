@@ -189,8 +189,9 @@ fn merge(
     theirs
 }
 
-/// Our items, then those of their items that we do not have and did not remove; at most `limit`.
-/// Items with the same `key` are the same.
+/// The items of `ours`, then those items of `theirs` that are neither in `ours` nor in `before`; at
+/// most `limit`. (An item of `before` that is not in `ours` was removed by this window.) Items with
+/// the same `key` are the same.
 fn merge_lists(
     before: Option<&Value>,
     ours: &[Value],
@@ -204,7 +205,7 @@ fn merge_lists(
     Value::Array(ours.iter().chain(more).take(limit).cloned().collect())
 }
 
-/// Their entries with our changes: entries that we added, changed or removed.
+/// `theirs` with what this window changed: the entries in which `ours` differs from `before`.
 fn merge_entries(
     before: Option<&Value>,
     ours: &Map<String, Value>,

@@ -24,7 +24,7 @@ impl ColourScale {
     }
 
     /// As [`linear`](Self::linear), but logarithmic. The scale begins at the smallest positive
-    /// value. If no value is positive, both ends are 0.
+    /// value. If all values are zero, so are both ends.
     #[must_use]
     pub fn logarithmic(values: impl Iterator<Item = f64>, is_dark: bool) -> Self {
         Self::of(values, true, is_dark)

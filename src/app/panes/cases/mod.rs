@@ -14,7 +14,7 @@ use crate::app::state::document::Document;
 use crate::app::state::file_purpose::FilePurpose;
 use crate::app::state::model::Model;
 use crate::app::theme::Palette;
-use crate::engine::QueryError;
+use crate::engine::{LoadError, PropagationError, QueryError};
 use crate::numbers::counted;
 
 use differences::CaseComparison;
@@ -148,9 +148,7 @@ impl CasesPane {
                 WidgetInfo::labeled(WidgetType::Button, true, format!("More about {}", case.name))
             });
             if let Some(Err(error)) = &case.answer {
-                let is_refused = matches!(error, QueryError::Load(_));
-                let text = if is_refused { "too large" } else { "impossible" };
-                let text = RichText::new(text).color(Palette::of(ui).error);
+                let text = RichText::new(failure(error)).color(Palette::of(ui).error);
                 ui.label(text).on_hover_text(error.to_string());
             }
             ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
@@ -205,6 +203,15 @@ fn findings(document: &Document, case: &Case) -> String {
         lines.push(format!("and {rest}"));
     }
     lines.join("\n")
+}
+
+/// Why a case has no posteriors, in a word or two.
+fn failure(error: &QueryError) -> &'static str {
+    match error {
+        QueryError::Load(LoadError::TooLarge(_) | LoadError::GraphTooLarge(_)) => "too large",
+        QueryError::Propagation(PropagationError::Impossible(_)) => "impossible",
+        QueryError::Load(_) | QueryError::Propagation(_) => "failed",
+    }
 }
 
 #[cfg(test)]

@@ -99,3 +99,8 @@ fn posteriors_are_shown_side_by_side_or_as_differences() {
     // The observed state xray = yes had a probability of 11.03% without evidence.
     assert!(top("+88.97") < top("+43.37"));
 }
+
+#[test]
+fn a_case_out_of_range_is_not_called_impossible() {
+    assert_eq!(failure(&PropagationError::OutOfRange.into()), "failed");
+}

@@ -36,9 +36,9 @@ impl ClickAction {
         }
     }
 
-    /// The command that does this to `state`. If no state or every state would be possible after
-    /// it, the finding is retracted. If likelihoods were entered, excluding or including a state
-    /// replaces them: then all possible states have weight one.
+    /// The command for a click on `state` with this action. Excluding or including a state replaces
+    /// likelihoods that were entered: all states that are still possible get weight one. If no
+    /// state or every state would be possible, the command retracts the finding instead.
     fn command(self, document: &Document, variable: VariableId, state: usize) -> EvidenceCommand {
         if self == Self::Toggle {
             return EvidenceCommand::Toggle(variable, state);

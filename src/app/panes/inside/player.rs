@@ -34,6 +34,22 @@ pub struct WarpRead {
     pub of_receiver: bool,
 }
 
+/// A direction among the steps of a message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    Back,
+}
+
+/// What a key or a button moves the position by.
+#[derive(Clone, Copy)]
+enum Unit {
+    Step,
+    /// The steps of one thread; in the order of entries, which has no threads, as many steps as
+    /// there are separator entries.
+    Thread,
+}
+
 impl Default for StepPlayer {
     fn default() -> Self {
         let player = Player::new(INITIAL_PACE);
@@ -150,23 +166,21 @@ impl StepPlayer {
         }
     }
 
-    /// Pauses, and moves forward or back by one step. With `by_thread`, moves to the nearest
-    /// beginning of a thread in that direction; in the order of entries, which has no threads, to
-    /// the nearest multiple of the number of separator entries. A move forward from the end starts
-    /// at the beginning.
-    fn step(&mut self, detail: &MessageDetail, forward: bool, by_thread: bool) {
+    /// Pauses, and moves to the nearest position in `direction` at which a `unit` begins. A move
+    /// forward from the end starts at the beginning.
+    fn move_by(&mut self, detail: &MessageDetail, direction: Direction, unit: Unit) {
         let (done, end) = (self.progress().done(), message_steps::steps(detail));
-        let done = if forward && done == end { 0 } else { done };
-        let unit = match (by_thread, self.order) {
-            (false, _) => 1,
-            (true, Order::Threads) => message_steps::steps_of_thread(detail),
-            (true, Order::Entries) => detail.before.len(),
+        let done = if direction == Direction::Forward && done == end { 0 } else { done };
+        let length = match (unit, self.order) {
+            (Unit::Step, _) => 1,
+            (Unit::Thread, Order::Threads) => message_steps::steps_of_thread(detail),
+            (Unit::Thread, Order::Entries) => detail.before.len(),
         };
-        let boundary = done / unit * unit;
-        let target = match (forward, done == boundary) {
-            (true, _) => boundary + unit,
-            (false, true) => boundary.saturating_sub(unit),
-            (false, false) => boundary,
+        let boundary = done / length * length;
+        let target = match direction {
+            Direction::Forward => boundary + length,
+            Direction::Back if done == boundary => boundary.saturating_sub(length),
+            Direction::Back => boundary,
         };
         self.pause_at(detail, target);
     }
@@ -186,8 +200,10 @@ impl StepPlayer {
         if ui.ctx().text_edit_focused() {
             return;
         }
-        for (key, forward) in [(Key::Period, true), (Key::Comma, false)] {
-            for (modifiers, by_thread) in [(Modifiers::SHIFT, true), (Modifiers::NONE, false)] {
+        for (key, direction) in [(Key::Period, Direction::Forward), (Key::Comma, Direction::Back)] {
+            for (modifiers, unit) in
+                [(Modifiers::SHIFT, Unit::Thread), (Modifiers::NONE, Unit::Step)]
+            {
                 let pressed = ui.input_mut(|input| {
                     input.modifiers.command_only() == modifiers.command_only()
                         && !input.modifiers.command
@@ -195,7 +211,7 @@ impl StepPlayer {
                         && input.consume_key(modifiers, key)
                 });
                 if pressed {
-                    self.step(detail, forward, by_thread);
+                    self.move_by(detail, direction, unit);
                 }
             }
         }
@@ -247,7 +263,7 @@ impl StepPlayer {
             self.pause_at(detail, 0);
         }
         if icon_button(ui, "⏴", "Previous step", ",") {
-            self.step(detail, false, false);
+            self.move_by(detail, Direction::Back, Unit::Step);
         }
         let playing = self.player.is_playing();
         let (symbol, name) = if playing { ("⏸", "Pause steps") } else { ("⏵", "Play steps") };
@@ -255,14 +271,14 @@ impl StepPlayer {
             self.set_playing(detail, !playing);
         }
         if icon_button(ui, "⏵|", "Next step", ".") {
-            self.step(detail, true, false);
+            self.move_by(detail, Direction::Forward, Unit::Step);
         }
         if icon_button(ui, "⏭", "After the last step", "") {
             self.pause_at(detail, usize::MAX);
             self.follow = false;
         }
         if self.order == Order::Threads && icon_button(ui, "⏩", "Next thread", "Shift+.") {
-            self.step(detail, true, true);
+            self.move_by(detail, Direction::Forward, Unit::Thread);
         }
     }
 

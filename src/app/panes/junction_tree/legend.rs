@@ -17,8 +17,8 @@ const MAX_SCALE_WIDTH: f32 = 260.0;
 /// Minimum width of the colour scale in points. If there is less room, the strip has no scale.
 const MIN_SCALE_WIDTH: f32 = 90.0;
 
-/// Draws the strip. Returns whether the user changed `by_area`: whether larger tables have larger
-/// boxes.
+/// Draws the strip. `by_area` says whether larger tables have larger boxes. Returns whether the
+/// user changed it.
 pub fn show(ui: &mut Ui, colouring: &mut Colouring, by_area: &mut bool) -> bool {
     let strip = ui.horizontal(|ui| {
         let menu = ComboBox::from_id_salt("colours of cliques")

@@ -11,7 +11,7 @@ use crate::app::state::model::Model;
 use crate::app::state::progress::Progress;
 use crate::app::theme::{Palette, ink_on};
 use crate::app::widgets::colour_scale::ColourScale;
-use crate::app::widgets::graph_view::edge::{EdgeStyle, Line};
+use crate::app::widgets::graph_view::edge::{EdgeStyle, Line, PathEnd};
 use crate::app::widgets::graph_view::node::NodeStyle;
 use crate::graph::{CliqueId, SeparatorId};
 use crate::propagation::{CompiledNetwork, Message, Phase};
@@ -96,6 +96,15 @@ pub(super) fn label_zoom(cliques: usize) -> f32 {
 
 /// Maximum number of cliques of a tree that is drawn with room for the labels of separators.
 const MAX_LABELLED: usize = 100;
+
+/// The end of a separator's path at which the receiver of a message of `phase` is. The path begins
+/// at the clique that is nearer to the root.
+fn receiver_end(phase: Phase) -> PathEnd {
+    match phase {
+        Phase::Collect => PathEnd::Start,
+        Phase::Distribute => PathEnd::End,
+    }
+}
 
 /// Computes the styles of cliques and separators in one frame.
 pub struct TreeStyle<'a> {
@@ -233,7 +242,7 @@ impl<'a> TreeStyle<'a> {
         if let Some(message) = self.active(id) {
             style.colour = self.palette.active;
             style.width = style.width.max(2.0) + 3.0;
-            style.arrow = Some(message.phase == Phase::Distribute);
+            style.arrow = Some(receiver_end(message.phase));
             style.on_top = true;
         }
     }
@@ -259,7 +268,7 @@ impl<'a> TreeStyle<'a> {
                     Phase::Distribute => self.palette.distribute,
                 };
                 style.width = style.width.max(3.0) + 1.0;
-                style.arrow = Some(message.phase == Phase::Distribute);
+                style.arrow = Some(receiver_end(message.phase));
                 style.on_top = true;
             }
         }

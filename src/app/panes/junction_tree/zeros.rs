@@ -4,8 +4,8 @@ use crate::graph::Clique;
 use crate::network::{Factor, VariableId};
 use crate::propagation::CompiledNetwork;
 
-/// Maximum number of entries of a table whose zeros are counted. A table of this size takes about a
-/// tenth of a second.
+/// Maximum number of entries that are examined to count the zeros of one table. So many take about
+/// a tenth of a second.
 const MAX_ENTRIES: usize = 1 << 22;
 
 /// After this many entries, counting stops until the next frame. With more, frames take visibly
@@ -17,7 +17,8 @@ const ENTRIES_PER_FRAME: usize = 1 << 19;
 pub struct Zeros {
     /// The address of the compiled network whose zeros are counted.
     address: usize,
-    /// The share of zeros of the first cliques; `None` for tables that are too large.
+    /// The share of zeros of the first cliques; `None` where too many entries would have to be
+    /// examined.
     shares: Vec<Option<f64>>,
 }
 
@@ -54,8 +55,8 @@ impl Zeros {
 }
 
 /// The share of entries of the clique's table that are zero because one of `factors` whose scope
-/// the clique contains is zero; `None` if the table is too large. Also returns the number of
-/// entries examined.
+/// the clique contains is zero; `None` if more than [`MAX_ENTRIES`] would have to be examined. Also
+/// returns the number of entries examined.
 fn share_of_zeros(
     compiled: &CompiledNetwork,
     factors: &[&Factor],

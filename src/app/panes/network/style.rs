@@ -12,7 +12,7 @@ use crate::app::state::highlight::{Highlight, Item};
 use crate::app::state::model::{BeliefStatus, Model};
 use crate::app::theme::Palette;
 use crate::app::widgets::graph_view::chart::Chart;
-use crate::app::widgets::graph_view::edge::{EdgeStyle, Line};
+use crate::app::widgets::graph_view::edge::{EdgeStyle, Line, PathEnd};
 use crate::app::widgets::graph_view::node::NodeStyle;
 use crate::app::widgets::state_bar::BarColours;
 use crate::network::{Evidence, VariableId};
@@ -250,7 +250,7 @@ impl<'a> NetworkStyle<'a> {
         let mut style = EdgeStyle {
             width: if is_arc { 1.2 } else { 2.0 },
             colour,
-            arrow: is_arc.then_some(true),
+            arrow: is_arc.then_some(PathEnd::End),
             line,
             label: None,
             label_zoom: 0.0,

@@ -31,6 +31,15 @@ pub enum Line {
     Dotted,
 }
 
+/// One of the two ends of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathEnd {
+    /// The first point.
+    Start,
+    /// The last point.
+    End,
+}
+
 /// The style of an edge.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EdgeStyle {
@@ -39,9 +48,8 @@ pub struct EdgeStyle {
     pub width: f32,
     /// Colour of the line and the arrowhead.
     pub colour: Color32,
-    /// Where the arrowhead is: at the end of the path (`true`) or at its start (`false`). `None`
-    /// for a line without an arrowhead.
-    pub arrow: Option<bool>,
+    /// Which end of the path has an arrowhead, if one has.
+    pub arrow: Option<PathEnd>,
     /// The pattern of the line.
     pub line: Line,
     /// Background and text colour of the label in the middle; `None` hides the label.
@@ -141,8 +149,8 @@ impl EdgeShape {
         let strength = if self.style.faint { (view.zoom * 2.0).clamp(0.3, 1.0) } else { 1.0 };
         let colour = self.style.colour.gamma_multiply(strength);
         let stroke = Stroke::new((self.style.width * view.zoom.sqrt()).max(0.7), colour);
-        if let Some(at_end) = self.style.arrow {
-            arrowhead(&mut path, at_end, stroke, view.zoom, shapes);
+        if let Some(end) = self.style.arrow {
+            arrowhead(&mut path, end, stroke, view.zoom, shapes);
         }
         match self.style.line {
             Line::Solid if path.len() == 2 => {
@@ -223,12 +231,14 @@ fn distance_to_segment(point: Pos2, from: Pos2, to: Pos2) -> f32 {
     (towards - along * share).length()
 }
 
-/// Adds a filled arrowhead with its tip at the end (or the start) of `path`, and shortens the path
-/// so that it ends inside the arrowhead: a wide line would cover the tip.
-fn arrowhead(path: &mut [Pos2], at_end: bool, stroke: Stroke, zoom: f32, shapes: &mut Vec<Shape>) {
-    let pair = if at_end { path.last_chunk_mut::<2>() } else { path.first_chunk_mut::<2>() };
-    let Some([first, second]) = pair else { return };
-    let (tail, tip) = if at_end { (first, second) } else { (second, first) };
+/// Adds a filled arrowhead with its tip at `end` of `path`, and shortens the path so that it ends
+/// inside the arrowhead: a wide line would cover the tip.
+fn arrowhead(path: &mut [Pos2], end: PathEnd, stroke: Stroke, zoom: f32, shapes: &mut Vec<Shape>) {
+    let pair = match end {
+        PathEnd::Start => path.first_chunk_mut::<2>().map(|[tip, tail]| (tail, tip)),
+        PathEnd::End => path.last_chunk_mut::<2>().map(|[tail, tip]| (tail, tip)),
+    };
+    let Some((tail, tip)) = pair else { return };
     let length = (7.0 * zoom + 1.5 * stroke.width).clamp(2.0, 16.0);
     let direction = (*tip - *tail).normalized();
     let side: Vec2 = direction.rot90() * length * 0.42;
@@ -259,12 +269,11 @@ mod tests {
 
     #[test]
     fn the_tip_of_an_arrow_is_at_the_end_of_the_path_and_the_line_stops_before_it() {
-        for at_end in [true, false] {
+        for (end, tip) in [(PathEnd::Start, 0), (PathEnd::End, 1)] {
             let ends = [pos2(0.0, 0.0), pos2(100.0, 0.0)];
             let (mut path, mut shapes) = (ends, Vec::new());
-            arrowhead(&mut path, at_end, Stroke::new(4.0, Color32::RED), 1.0, &mut shapes);
+            arrowhead(&mut path, end, Stroke::new(4.0, Color32::RED), 1.0, &mut shapes);
             let Shape::Path(head) = &shapes[0] else { panic!("a polygon") };
-            let tip = usize::from(at_end);
             assert_eq!(head.points[0], ends[tip]);
             assert!(path[tip].distance(ends[tip]) > 5.0, "{path:?}");
             assert_eq!(path[1 - tip], ends[1 - tip]);

@@ -1,9 +1,10 @@
 //! Pictures of graphs that can be zoomed, dragged and pointed at.
 //!
-//! Nodes are boxes with text, edges are lines. They show less detail the smaller they are, and text
-//! that would be smaller than 10 points is left out. The graph is an `egui_graphs::Graph`, and
-//! nodes and edges implement the display traits of egui_graphs. Its widget is not used, because it
-//! makes all shapes again in every frame, and requests a further frame after each.
+//! Nodes are boxes with text, edges are lines. They show less detail the smaller they are: no text
+//! is smaller than 10 points, and text without room is left out. The graph is an
+//! `egui_graphs::Graph`, and nodes and edges implement the display traits of egui_graphs. Its
+//! widget is not used, because it makes all shapes again in every frame, and requests a further
+//! frame after each.
 //!
 //! * **Drawing only what changed.** Turning shapes into triangles takes most of the time of a
 //!   frame. The triangles of a few dozen neighbouring items are kept in a chunk, which is made

@@ -84,8 +84,8 @@ impl ShortcutSearch<'_> {
     }
 
     /// The number of the message with these factors and rows. The message is added, unless an equal
-    /// message was added before, or it would only copy its single factor; then the number is that
-    /// of the factor. `None` if it would have no factor.
+    /// message was added before. Instead of a message that would only copy its single factor,
+    /// returns the number of that factor; instead of one without any factor, `None`.
     ///
     /// # Errors
     /// If the message would be too large.
