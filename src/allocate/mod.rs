@@ -19,8 +19,8 @@
 //!
 //! What this cannot help: libraries in other languages (the drivers of a GPU and of the display,
 //! the C library) allocate by themselves, and may end the program if that fails. So may the
-//! operating system: Linux promises more memory than it has by default, and ends a program when the
-//! memory is written; and it does so if a stack cannot grow.
+//! operating system: by default, Linux promises more memory than it has, and ends a program when
+//! the memory is written or if a stack cannot grow.
 
 mod reserve;
 mod threads;
@@ -52,7 +52,8 @@ fn reason(bytes: u64) -> String {
     reason
 }
 
-/// Whether the reserve was used since an outermost [`catch`] began or any caught an error.
+/// Whether the reserve was used since this was last cleared: by a [`catch`] that begins inside no
+/// other, or by one that caught an error.
 static IS_EXHAUSTED: AtomicBool = AtomicBool::new(false);
 
 /// Whether the reserve was ever used.

@@ -2,12 +2,12 @@
 //!
 //! Each variable has a bucket, which holds what is multiplied before the variable is summed out
 //! (see [`buckets`]). A first pass goes through the buckets in the order of elimination: each sends
-//! the result of its sum, a message, to the bucket that multiplies this message. A second pass, in
-//! the opposite order, sends a message back to each of these buckets. Each bucket then gives the
-//! posterior of its variable.
+//! the result of its sum, a message, to the bucket that multiplies this message. A second pass
+//! goes through them in the opposite order: each sends a message back to every bucket from which it
+//! received one. Each bucket then gives the posterior of its variable.
 //!
 //! The engine uses the network, and neither its junction tree nor the passes of other engines. So
-//! an error there does not affect it. Its numbers have an exponent of their own ([`Wide`]), so
+//! an error in those does not affect it. Its numbers have an exponent of their own ([`Wide`]), so
 //! products neither underflow nor overflow. Nothing is divided. The product in a bucket is not
 //! stored: one loop over its entries adds each entry to all sums that the bucket needs.
 //!

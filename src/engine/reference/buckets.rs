@@ -20,7 +20,8 @@ pub(super) struct Bucket {
     pub scope: Scope,
     /// The variables of the message to the parent, and of the one back: `scope` without `variable`.
     pub separator: Scope,
-    /// The factors of which `variable` is summed out before all their other variables.
+    /// The factors whose first variable in the order of elimination is `variable`. The first bucket
+    /// also has all factors without variables.
     pub factors: Vec<FactorId>,
     /// The buckets that send their messages to this one, as positions in the order of elimination.
     pub children: Vec<usize>,
@@ -47,14 +48,14 @@ pub(super) fn all(network: &Network) -> Vec<Bucket> {
 pub(super) fn forecast_bytes(network: &Network) -> u64 {
     let factors = network.factors().map(|factor| factor.values().len() as u64).sum::<u64>();
     let states = network.ids().map(|variable| network[variable].cardinality() as u64).sum::<u64>();
-    let (mut messages, mut buckets) = (0_u64, 0);
+    let (mut messages, mut bucket_bytes) = (0_u64, 0);
     for_each(network, |bucket| {
         let entries = table_entries(bucket.separator.cardinalities().iter().copied());
         messages = messages.saturating_add(entries);
-        buckets += BYTES_PER_BUCKET;
+        bucket_bytes += BYTES_PER_BUCKET;
     });
     let entries = messages.saturating_mul(2).saturating_add(factors + 2 * states);
-    entries.saturating_mul(size_of::<Wide>() as u64).saturating_add(buckets)
+    entries.saturating_mul(size_of::<Wide>() as u64).saturating_add(bucket_bytes)
 }
 
 /// Calls `visit` with the bucket of each variable, in the order of elimination.
