@@ -58,7 +58,8 @@ struct Message {
     unsigned from_slot;               // slot of the sender
     unsigned to_slot;                 // slot of the receiver before the message
     unsigned out_slot;                // slot of the receiver after the message
-    int previous;                     // the last message that wrote the separator; -1 if it still has only ones
+    int previous;                     // the last message that wrote the separator; -1 if it still
+                                      // has only ones
     unsigned index;                   // number of this message
 };
 static_assert(sizeof(Message) == 88, "as in Rust");
