@@ -90,9 +90,6 @@ pub const LAYOUT_GAIN: [f64; 2] = [0.20, 0.30];
 /// The memory layout of the mapping tables that the paper found faster.
 pub const BETTER_LAYOUT: MappingLayout = MappingLayout::Interleaved;
 
-/// The platform of the paper's times (Table 2).
-pub const PLATFORM: &str = "the paper (GeForce GTX 460, Core 2 Quad)";
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -81,7 +81,8 @@ fn mistakes_are_reported_with_their_position_and_what_was_expected() {
         ),
         ("BAYES 1 0", "a.uai:1:9: variable 0 has 0 states, expected 1 to 65536"),
         ("BAYES 1 1000000000", "a.uai:1:9: variable 0 has 1000000000 states, expected 1 to 65536"),
-        ("BAYES 1 2 1 1 1", "a.uai:1:15: there is no variable 1, expected 0 to 0"),
+        ("BAYES 1 2 1 1 1", "a.uai:1:15: there is no variable 1, expected 0"),
+        ("MARKOV 0 1 1 0", "a.uai:1:14: there is no variable 0, the network has no variables"),
         ("MARKOV 1 2 1 2 0 0", "a.uai:1:18: function 0 lists variable 0 twice"),
         (
             "BAYES 1 2 1 1 0 3 1 1 1",

@@ -182,6 +182,7 @@ mod tests {
     #[test]
     fn an_unavailable_engine_is_disabled_and_offers_its_recordings() {
         if by_name("gpu").expect("compiled in").availability().is_ok() {
+            eprintln!("SKIPPED: this machine has a GPU, so engine gpu is available");
             return;
         }
         let mut model = model("asia");
@@ -202,6 +203,7 @@ mod tests {
     #[test]
     fn one_row_is_marked_and_a_live_engine_replaces_the_recording() {
         if by_name("gpu").expect("compiled in").availability().is_ok() {
+            eprintln!("SKIPPED: this machine has a GPU, so engine gpu is available");
             return;
         }
         let mut model = model("asia");

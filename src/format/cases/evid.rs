@@ -7,6 +7,7 @@
 use super::CaseError;
 use crate::format::FormatError;
 use crate::format::source::SourceText;
+use crate::format::uai::no_such_variable;
 use crate::network::{Evidence, Finding, Network, VariableId};
 use crate::numbers::counted;
 
@@ -137,11 +138,7 @@ fn case(
         let [(variable, variable_at), (state, state_at)] = *pair else { continue };
         let count = network.variables().len();
         if variable >= count {
-            let message = format!(
-                "there is no variable {variable}, expected 0 to {}",
-                count.saturating_sub(1)
-            );
-            return Err(source.error(variable_at, message));
+            return Err(source.error(variable_at, no_such_variable(variable, count)));
         }
         let variable = VariableId::new(variable);
         let (name, states) = (network[variable].name(), network[variable].cardinality());

@@ -39,3 +39,12 @@ pub(super) static LANGUAGE: Language = Language {
 fn name(index: usize) -> String {
     format!("x{index}")
 }
+
+/// The message about the number of a variable that is not below `count`, the number of variables.
+pub(super) fn no_such_variable(variable: usize, count: usize) -> String {
+    match count {
+        0 => format!("there is no variable {variable}, the network has no variables"),
+        1 => format!("there is no variable {variable}, expected 0"),
+        _ => format!("there is no variable {variable}, expected 0 to {}", count - 1),
+    }
+}

@@ -1,6 +1,6 @@
 //! Reads UAI.
 
-use super::name;
+use super::{name, no_such_variable};
 use crate::format::limits;
 use crate::format::nodes::{MAX_UNNAMED_STATES, number};
 use crate::format::rows::{RowAudit, ZeroRow};
@@ -150,10 +150,7 @@ impl<'s> Reader<'s> {
                 let (variable, offset) =
                     self.count(&format!("a variable of function {function}"))?;
                 if variable >= variables.len() {
-                    let message = format!(
-                        "there is no variable {variable}, expected 0 to {}",
-                        variables.len().saturating_sub(1)
-                    );
+                    let message = no_such_variable(variable, variables.len());
                     return Err(self.source.error(offset, message));
                 }
                 let variable = VariableId::new(variable);
