@@ -43,8 +43,9 @@ const MIN_RAISED: i32 = -300;
 
 /// Maximum level to which entries are raised, as the exponent of a power of two. It is above all
 /// entries, so with so large an error the whole belief rests on raised entries, and the case is
-/// computed again.
-const MAX_RAISED: i32 = 100;
+/// computed again. The entries of a message that is still to be multiplied by likelihoods can be
+/// larger, so with such an error the message is out of range.
+pub const MAX_RAISED: i32 = 100;
 
 /// The level is the error times two to the power of this, so that entries that are not raised have
 /// a relative error of at most 2^-60. With a larger number, more cases would be computed again;

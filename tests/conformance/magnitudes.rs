@@ -276,6 +276,28 @@ pub fn quotients_below_the_smallest_number(subject: &Subject) {
     check_cases(subject, &compiled(network), &[evidence], "one network");
 }
 
+/// The message of B and C has an error in single precision that is small before the likelihoods of
+/// C, and large after them.
+pub fn likelihoods_that_favour_what_underflowed(subject: &Subject) {
+    let states = [("A", 3), ("B", 2), ("C", 3)];
+    let variables = states.map(|(name, states)| {
+        Variable::new(name, (0..states).map(|state| format!("{}{state}", name.to_lowercase())))
+    });
+    let factor = |scope: &[usize], values: &[f64]| {
+        Factor::new(scope.iter().copied().map(VariableId::new).collect(), values.to_vec())
+    };
+    let factors = vec![
+        factor(&[0, 2], &[0.0, 0.0, 0.0, 0.0, 1e-68, 0.0, 1.0, 0.0, 0.0]),
+        factor(&[1, 2], &[1e-119, 0.0, 1.0, 1.0, 1.0, 0.0]),
+        factor(&[1, 2], &[1e-51, 1.0, 0.0, 0.0, 1e-244, 1.0]),
+    ];
+    let network = Arc::new(Network::markov("small", variables.into(), factors).unwrap());
+    let mut evidence = Evidence::none();
+    let weights = vec![1.3e-209, 4.6e-38, 5.9e-189];
+    evidence.set_likelihood(&network, VariableId::new(2), weights).unwrap();
+    check_cases(subject, &compiled(network), &[evidence], "one network");
+}
+
 /// Some values of a factor are 10^600 times others, but another factor makes them impossible.
 pub fn values_of_a_factor_that_no_double_holds_together(subject: &Subject) {
     let variables = ["A", "B"].map(|name| Variable::new(name, ["0".to_owned(), "1".to_owned()]));

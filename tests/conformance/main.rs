@@ -74,7 +74,7 @@ macro_rules! cases {
                 entries_down_to_1e_300, entries_down_to_1e_300_among_zeros,
                 entries_down_to_the_smallest_numbers, products_too_small_for_double_precision,
                 values_of_a_factor_that_no_double_holds_together, sums_below_the_normal_numbers,
-                quotients_below_the_smallest_number,
+                quotients_below_the_smallest_number, likelihoods_that_favour_what_underflowed,
                 hundreds_of_features_for_and_against_a_class,
                 moderate_entries_that_underflow_together,
                 a_case_among_many_has_its_own_answer, a_chain_of_10_000_observations;

@@ -23,7 +23,7 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIter
 use rayon::slice::{ParallelSlice, ParallelSliceMut};
 
 use crate::engine::RunError;
-use crate::engine::bounds::{Bounds, Loss, belief_in_raised, no_message, raise};
+use crate::engine::bounds::{Bounds, Loss, MAX_RAISED, belief_in_raised, no_message, raise};
 use crate::engine::cpu::context::MIN_SHARED_ENTRIES;
 use crate::engine::cpu::pass::exchange::{receive_permuted, send_up};
 use crate::engine::cpu::pass::factored_kernel::{self, FactoredRows};
@@ -148,7 +148,7 @@ pub fn send(
     bounds.error = error.map(|error| error + scale).max(bounds.error);
     let raised = bounds.raised_level();
     if let Some(level) = raised {
-        if likelihoods.min < MIN_LIKELIHOODS {
+        if likelihoods.min < MIN_LIKELIHOODS || level == MAX_RAISED {
             return Err(RunError::OutOfRange);
         }
         bounds = raise(unmasked, level, bounds);
