@@ -29,18 +29,20 @@ suite() {
 }
 
 echo '== mutations of files'
-part 30 fuzz_smoke mutations_for_the_given_time
+part 25 fuzz_smoke mutations_for_the_given_time
 echo '== session'
-part 30 soak \
+part 25 soak \
     after_changes_for_the_given_time_the_posteriors_are_right_and_the_memory_has_not_grown
 echo '== window without a display'
-part 25 monkey random_events_for_the_given_time
+part 20 monkey random_events_for_the_given_time
 echo '== window on a virtual display'
 if command -v Xvfb >/dev/null && command -v xdotool >/dev/null; then
     fuzz/window.sh $((minutes * 60 * 15 / 100)) "$LONG_SEED" target/release/cliquescope || failed=1
 else
     echo 'SKIPPED: it needs Xvfb and xdotool'
 fi
+echo '== numbers of all magnitudes'
+part 15 conformance search::numbers_of_all_magnitudes_for_the_given_time
 echo '== conformance, with extreme numbers'
 suite conformance
 echo '== allocations that fail'

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use cliquescope::engine::{self, Engine, range_tolerance};
+use cliquescope::engine::{self, Engine, ErrorBound};
 use cliquescope::potential::Precision;
 use serde::Serialize;
 
@@ -23,8 +23,8 @@ struct Record {
     summary: &'static str,
     default: bool,
     precisions: &'static [Precision],
-    /// By precision: the maximum error of a posterior because of underflow. Rounding adds to it.
-    underflow_error: Vec<f64>,
+    /// By precision, in the same order.
+    error_bounds: Vec<ErrorBound>,
     available: bool,
     /// Why the engine cannot run on this machine; null if it can.
     reason: Option<String>,
@@ -33,12 +33,13 @@ struct Record {
 impl Record {
     fn of(engine: &dyn Engine) -> Self {
         let reason = engine.availability().err();
+        let bound = |&precision| engine.info().capabilities.error_bound(precision);
         Self {
             engine: engine.name(),
             summary: engine.summary(),
             default: engine.info() == engine::default_engine().info(),
             precisions: engine.precisions(),
-            underflow_error: engine.precisions().iter().copied().map(range_tolerance).collect(),
+            error_bounds: engine.precisions().iter().map(bound).collect(),
             available: reason.is_none(),
             reason,
         }

@@ -1,18 +1,52 @@
 //! Bounds on the error that underflow causes in tables and messages.
 //!
-//! All numbers are non-negative, so products and sums keep their relative precision as long as no
-//! number underflows. For each message, an engine on the CPU does this:
+//! # The invariant
+//! A table holds *stored* numbers. With arithmetic that never underflows, its numbers would be the
+//! *exact* ones. For every table and message with [`Bounds`]:
 //!
-//! 1. It computes the [`Bounds`] of the products from the bounds of their factors. No product can
+//! * a stored number other than zero is at least 2^`min`;
+//! * a stored number is below 2^`max` unless it overflowed, and the exact one always is;
+//! * without an error, stored and exact numbers are equal, and zero where the other is zero. With
+//!   an error, they differ by less than 2^`error`.
+//!
+//! All numbers are non-negative, so products and sums keep their relative precision as long as no
+//! number underflows. The invariant is therefore about underflow and overflow only: "equal" means
+//! apart from rounding. Each operation keeps it:
+//!
+//! * *Rounding to a number type* ([`Bounds::stored`]) changes a number below the smallest normal
+//!   number of the type by at most the smallest number of the type. That becomes the error.
+//! * *A product of tables* ([`Bounds::product`]) loses at most the smallest number of the type,
+//!   times what it is still multiplied by. A table's error is multiplied by numbers of the other
+//!   tables, stored or exact, which are below 2^`max` of these tables.
+//! * *A sum* ([`Bounds::sum`]) has at most the sum of the errors.
+//! * *Scaling by a power of two* ([`Bounds::scaled`]) scales the error as it scales the numbers.
+//!   Scaling down may underflow.
+//! * *A message from a parent* is a belief divided by the message to the parent. Its error is what
+//!   the division loses. The error of the belief is counted as lost where the belief is computed.
+//!   Passing the belief on does not enlarge what is lost, because the products of the receiver add
+//!   up to at most the message by which the belief is divided.
+//! * *Multiplying by likelihoods* is a product. Entries of a message whose likelihoods are small
+//!   may be far larger before this product than after it, so the error is scaled with the product
+//!   and compared with the product's entries.
+//! * *Raising* ([`raise`]) ends the error of a message, as described below. The message is then
+//!   exact in another sense: its numbers are at least the exact ones, and what they are larger by
+//!   is counted.
+//!
+//! # How engines use it
+//! For each message, an engine on the CPU does this:
+//!
+//! 1. It computes the bounds of the products from the bounds of their factors. No product can
 //!    underflow if the product of the smallest nonzero entries does not. Then zeros are exact, and
 //!    nothing else has to be done.
-//! 2. Otherwise the message may have an error. The error is bounded, because each product loses at
-//!    most the smallest number of the type.
+//! 2. Otherwise the message may have an error.
 //! 3. All entries below a level are *raised* to the level, which is 2^60 times the bound of the
 //!    error. Then every entry of the message is far above the error, and messages computed from it
-//!    do not lose digits to underflow in turn.
+//!    do not lose digits to underflow in turn. If the level would be far above all entries, the
+//!    message is out of range ([`Bounds::raised_level`]): raised less, an entry could be smaller
+//!    than the exact one, and nothing would count what is missing.
 //! 4. Raising adds probability mass: at most the belief in the raised entries. The engine adds up
-//!    this belief over all messages, as a [`Loss`].
+//!    this belief over all messages, as a [`Loss`]. The errors of the beliefs themselves are added
+//!    too.
 //!
 //! If the loss exceeds the [`tolerance`] of the precision, the result may be wrong. The run then
 //! fails with [`RunError::OutOfRange`], and the case is [computed again](super::recompute). If a
@@ -29,7 +63,7 @@ use crate::potential::{Entry, Limits, Precision, Real};
 pub struct Bounds {
     /// Every entry other than zero is at least 2^`min`.
     pub min: i32,
-    /// Every entry is below 2^`max`.
+    /// Every entry is below 2^`max`, and so is its exact value.
     pub max: i32,
     /// Every entry differs from its exact value by less than 2^`error`, apart from rounding; `None`
     /// if nothing underflowed or overflowed, so that zeros are exact.
@@ -41,11 +75,11 @@ pub struct Bounds {
 /// with a lower one, more products of raised messages could underflow in turn.
 const MIN_RAISED: i32 = -300;
 
-/// Maximum level to which entries are raised, as the exponent of a power of two. It is above all
-/// entries, so with so large an error the whole belief rests on raised entries, and the case is
-/// computed again. The entries of a message that is still to be multiplied by likelihoods can be
-/// larger, so with such an error the message is out of range.
-pub const MAX_RAISED: i32 = 100;
+/// Maximum level to which entries are raised, as the exponent of a power of two. The largest entry
+/// of a message is near one, so with so large an error the belief nearly always rests on raised
+/// entries. With a higher maximum, products of raised messages could overflow; with a lower one,
+/// more cases would be computed again.
+const MAX_RAISED: i32 = 100;
 
 /// The level is the error times two to the power of this, so that entries that are not raised have
 /// a relative error of at most 2^-60. With a larger number, more cases would be computed again;
@@ -130,9 +164,15 @@ impl Bounds {
 
     /// The level to which small entries must be raised so that none is too small, as the exponent
     /// of a power of two; `None` if none is too small.
+    ///
+    /// # Errors
+    /// [`RunError::OutOfRange`] if the level would be too high.
     #[inline]
-    pub fn raised_level(self) -> Option<i32> {
-        self.error.map(|error| (error + ABOVE_ERROR).clamp(MIN_RAISED, MAX_RAISED))
+    pub fn raised_level(self) -> Result<Option<i32>, RunError> {
+        match self.error.map(|error| error + ABOVE_ERROR) {
+            Some(level) if level > MAX_RAISED => Err(RunError::OutOfRange),
+            level => Ok(level.map(|level| level.max(MIN_RAISED))),
+        }
     }
 }
 

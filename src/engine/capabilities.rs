@@ -41,6 +41,9 @@ pub struct Capabilities {
     /// Whether the engine can load a network that was compiled without
     /// [observed](crate::propagation::CompiledNetwork::observed) variables.
     pub observed: bool,
+    /// Whether messages are rounded to the precision of the tables. Otherwise they are in double
+    /// precision.
+    pub rounds_messages: bool,
     /// The number types that the engine supports, the default first.
     pub precisions: &'static [Precision],
 }
@@ -105,6 +108,7 @@ pub static CPU: EngineInfo = EngineInfo {
         parallel: true,
         any_size: true,
         observed: true,
+        rounds_messages: false,
         precisions: DOUBLE_OR_SINGLE,
     },
 };
@@ -122,6 +126,7 @@ pub static SEQUENTIAL: EngineInfo = EngineInfo {
         parallel: false,
         any_size: false,
         observed: false,
+        rounds_messages: true,
         precisions: DOUBLE_OR_SINGLE,
     },
 };
@@ -140,6 +145,7 @@ pub static GPU: EngineInfo = EngineInfo {
         parallel: false,
         any_size: true,
         observed: true,
+        rounds_messages: true,
         precisions: SINGLE,
     },
 };
@@ -158,6 +164,7 @@ pub static GPU_PAPER: EngineInfo = EngineInfo {
         parallel: false,
         any_size: false,
         observed: false,
+        rounds_messages: true,
         precisions: SINGLE,
     },
 };
@@ -175,6 +182,7 @@ pub static REFERENCE: EngineInfo = EngineInfo {
         parallel: false,
         any_size: true,
         observed: true,
+        rounds_messages: false,
         precisions: DOUBLE,
     },
 };

@@ -3,8 +3,9 @@
 //! An [`Engine`] is immutable and forecasts what it needs for a compiled network. Loading the
 //! network gives a [`Propagator`], which owns the tables and is used by one thread at a time. The
 //! [`Capabilities`] of an engine say, as data, what the engine can do. All engines give the same
-//! posteriors within the tolerance of their precision; `tests/conformance` checks this.
+//! posteriors within their [`ErrorBound`]s; `tests/conformance` checks this.
 
+mod accuracy;
 mod batch;
 mod bounds;
 mod capabilities;
@@ -34,7 +35,7 @@ use std::time::Duration;
 pub use crate::allocate::OutOfMemory;
 #[doc(hidden)]
 pub use crate::lowering::{Optimisation, Optimisations};
-pub use bounds::tolerance as range_tolerance;
+pub use accuracy::ErrorBound;
 pub use capabilities::{
     Algorithm, CPU, Capabilities, Device, EngineInfo, GPU, GPU_PAPER, REFERENCE, SEQUENTIAL,
 };

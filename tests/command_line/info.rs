@@ -36,7 +36,16 @@ fn engines_are_listed_with_their_availability() {
     assert_eq!(engines.iter().filter(|engine| engine["default"] == true).count(), 1);
     for engine in engines {
         assert_eq!(engine["available"] == true, engine["reason"].is_null());
-        assert!(!engine["precisions"].as_array().unwrap().is_empty());
+        let precisions = engine["precisions"].as_array().unwrap();
+        assert!(!precisions.is_empty());
+        let bounds = engine["error_bounds"].as_array().unwrap();
+        assert_eq!(bounds.len(), precisions.len());
+        for (bound, precision) in bounds.iter().zip(precisions) {
+            assert_eq!(bound["precision"], *precision);
+            for part in ["underflow", "rounding_per_factor"] {
+                assert!(bound[part].as_f64().unwrap() > 0.0, "{bound}");
+            }
+        }
     }
     let (code, out, _) = run(&["engines"]);
     assert_eq!(code, 0);

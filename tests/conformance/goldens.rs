@@ -60,8 +60,9 @@ fn check(subject: &Subject, name: &str) {
         assert_eq!(evidence.len(), case.evidence.len() + case.likelihood.len());
         let found = propagate(&mut *propagator, &compiled, &evidence).unwrap();
         let context = format!("{name}, case {index}");
-        subject.assert_close(found.values(), &case.posteriors, &context);
-        subject.assert_close_ln(found.ln_p_evidence(), case.ln_p_evidence, &context);
+        subject.assert_close(compiled.network(), found.values(), &case.posteriors, &context);
+        let network = compiled.network();
+        subject.assert_close_ln(network, found.ln_p_evidence(), case.ln_p_evidence, &context);
         for variable in compiled.network().ids() {
             let sum: f64 = found.of(variable).iter().sum();
             assert!((sum - 1.0).abs() < 1e-12, "{context}: {variable:?} sums to {sum}");

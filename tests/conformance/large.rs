@@ -51,11 +51,16 @@ fn check(subject: &Subject, compiled: &Arc<CompiledNetwork>, last: f64, first: f
         };
         let ends = [0, VARIABLES - 1].map(|v| network.ids().nth(v).expect("a variable"));
         let none = propagate(&Evidence::none());
-        subject.assert_close(none.of(ends[0]), &[0.5, 0.5], "the first variable");
-        subject.assert_close(none.of(ends[1]), &[1.0 - last, last], "the last variable");
+        subject.assert_close(network, none.of(ends[0]), &[0.5, 0.5], "the first variable");
+        subject.assert_close(network, none.of(ends[1]), &[1.0 - last, last], "the last variable");
         let given = propagate(&observed(network, &[(VARIABLES - 1, 1)]));
-        subject.assert_close_ln(given.ln_p_evidence(), last.ln(), "ln P(e)");
-        subject.assert_close(given.of(ends[0]), &[1.0 - first, first], "given the last variable");
+        subject.assert_close_ln(network, given.ln_p_evidence(), last.ln(), "ln P(e)");
+        subject.assert_close(
+            network,
+            given.of(ends[0]),
+            &[1.0 - first, first],
+            "given the last variable",
+        );
     });
 }
 

@@ -34,8 +34,9 @@ fn assert_same(
 ) {
     let expected = subject.propagate(compiled, evidence).unwrap();
     let found = subject.propagate(other, evidence).unwrap();
-    subject.assert_close(found.values(), expected.values(), context);
-    subject.assert_close_ln(found.ln_p_evidence(), expected.ln_p_evidence(), context);
+    let network = compiled.network();
+    subject.assert_close(network, found.values(), expected.values(), context);
+    subject.assert_close_ln(network, found.ln_p_evidence(), expected.ln_p_evidence(), context);
 }
 
 pub fn invariance_to_the_root(subject: &Subject) {
@@ -80,7 +81,12 @@ pub fn chain_rule(subject: &Subject) {
             evidence.observe(compiled.network(), variable, state);
             let after = propagate(&mut *propagator, &compiled, &evidence).unwrap();
             let expected = before.ln_p_evidence() + before.of(variable)[state].ln();
-            subject.assert_close_ln(after.ln_p_evidence(), expected, format_args!("{name}"));
+            subject.assert_close_ln(
+                compiled.network(),
+                after.ln_p_evidence(),
+                expected,
+                format_args!("{name}"),
+            );
             before = after;
         }
     }
@@ -103,7 +109,7 @@ pub fn total_probability(subject: &Subject) {
                 terms.for_each(|(sum, conditional)| *sum += probability * conditional);
             }
         }
-        subject.assert_close(&sums, prior.values(), format_args!("{name} over {given:?}"));
+        subject.assert_close(network, &sums, prior.values(), format_args!("{name} over {given:?}"));
     }
 }
 
@@ -123,9 +129,19 @@ pub fn a_scaled_likelihood_gives_the_same_posteriors(subject: &Subject) {
         let expected = run(1.0);
         for factor in [3.0, 1e-3, 1e6, 1e-200, 1e200] {
             let found = run(factor);
-            subject.assert_close(found.values(), expected.values(), format_args!("{name}"));
+            subject.assert_close(
+                network,
+                found.values(),
+                expected.values(),
+                format_args!("{name}"),
+            );
             let shifted = expected.ln_p_evidence() + factor.ln();
-            subject.assert_close_ln(found.ln_p_evidence(), shifted, format_args!("{name}"));
+            subject.assert_close_ln(
+                network,
+                found.ln_p_evidence(),
+                shifted,
+                format_args!("{name}"),
+            );
         }
     }
 }
@@ -145,9 +161,14 @@ pub fn a_one_hot_likelihood_equals_an_observation(subject: &Subject) {
             let found = subject.propagate(&compiled, &likelihood);
             assert_eq!(found.is_ok(), subject.propagate(&compiled, &finding).is_ok());
             if let (Ok(found), Ok(expected)) = (found, subject.propagate(&compiled, &finding)) {
-                subject.assert_close(found.values(), expected.values(), format_args!("{name}"));
+                subject.assert_close(
+                    network,
+                    found.values(),
+                    expected.values(),
+                    format_args!("{name}"),
+                );
                 let ln = expected.ln_p_evidence();
-                subject.assert_close_ln(found.ln_p_evidence(), ln, format_args!("{name}"));
+                subject.assert_close_ln(network, found.ln_p_evidence(), ln, format_args!("{name}"));
             }
         }
     }
@@ -165,9 +186,9 @@ pub fn many_findings_do_not_underflow(subject: &Subject) {
     // The evidence makes the second state 1.01^400 times as likely as the first.
     let odds = 1.01_f64.powi(400);
     let expected = [1.0 / (1.0 + odds), odds / (1.0 + odds)];
-    subject.assert_close(found.of(VariableId::new(0)), &expected, "the cause");
+    subject.assert_close(&network, found.of(VariableId::new(0)), &expected, "the cause");
     let ln = 400.0 * 0.1_f64.ln() + ((1.0 + odds) / 2.0).ln();
-    subject.assert_close_ln(found.ln_p_evidence(), ln, "the effects");
+    subject.assert_close_ln(&network, found.ln_p_evidence(), ln, "the effects");
 }
 
 /// One cause with 400 observed effects that alternately favour either state, each ten thousand to
@@ -181,9 +202,9 @@ pub fn opposed_findings_do_not_underflow(subject: &Subject) {
     let findings: Vec<(usize, usize)> = (1..=400).map(|effect| (effect, effect % 2)).collect();
     let found = subject.propagate(&compiled(network.clone()), &observed(&network, &findings));
     let found = found.unwrap();
-    subject.assert_close(found.of(VariableId::new(0)), &[0.25, 0.75], "the cause");
+    subject.assert_close(&network, found.of(VariableId::new(0)), &[0.25, 0.75], "the cause");
     let ln = 200.0 * (0.0001_f64 * 0.9999).ln();
-    subject.assert_close_ln(found.ln_p_evidence(), ln, "the effects");
+    subject.assert_close_ln(&network, found.ln_p_evidence(), ln, "the effects");
 }
 
 /// First come all findings that favour one state, then all findings that favour the other. Each
@@ -198,9 +219,9 @@ pub fn opposed_findings_in_the_worst_order(subject: &Subject) {
     let findings: Vec<(usize, usize)> = (1..=2 * EACH_WAY).map(|e| (e, state(e))).collect();
     let found = subject.propagate(&compiled(network.clone()), &observed(&network, &findings));
     let found = found.unwrap();
-    subject.assert_close(found.of(VariableId::new(0)), &[0.25, 0.75], "the cause");
+    subject.assert_close(&network, found.of(VariableId::new(0)), &[0.25, 0.75], "the cause");
     let ln = EACH_WAY as f64 * (0.01_f64 * 0.99).ln();
-    subject.assert_close_ln(found.ln_p_evidence(), ln, "the effects");
+    subject.assert_close_ln(&network, found.ln_p_evidence(), ln, "the effects");
 }
 
 /// A hidden Markov model of 300 steps with a finding at each, compared with the forward recursion.
@@ -237,8 +258,13 @@ pub fn long_chains_do_not_underflow(subject: &Subject) {
         ln += sum.ln();
     }
     assert!(ln < -745.0, "P(e) is below the range of f64");
-    subject.assert_close(found.of(VariableId::new(2 * STEPS - 2)), &belief, "the last step");
-    subject.assert_close_ln(found.ln_p_evidence(), ln, "the readings");
+    subject.assert_close(
+        &network,
+        found.of(VariableId::new(2 * STEPS - 2)),
+        &belief,
+        "the last step",
+    );
+    subject.assert_close_ln(&network, found.ln_p_evidence(), ln, "the readings");
 }
 
 /// Two to the power of `exponent`, including subnormal numbers, for which `powi` may underflow.
@@ -260,7 +286,12 @@ pub fn extreme_likelihoods(subject: &Subject) {
         evidence.set_likelihood(network, variable, [power_of_two(power); 2]).unwrap();
     }
     let found = subject.propagate(&compiled, &evidence).unwrap();
-    subject.assert_close(found.values(), plain.values(), "equal weights change nothing");
+    subject.assert_close(network, found.values(), plain.values(), "equal weights change nothing");
     let power = -1022 + 1000 + 1020 - 900 + 3 + 1023 - 1074 + 512;
-    subject.assert_close_ln(found.ln_p_evidence(), f64::from(power) * LN_2, "equal weights");
+    subject.assert_close_ln(
+        network,
+        found.ln_p_evidence(),
+        f64::from(power) * LN_2,
+        "equal weights",
+    );
 }

@@ -3,6 +3,7 @@
 //! An engine must return the right posteriors whatever the magnitudes are, and call evidence
 //! impossible only where a zero makes it so.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use cliquescope::cancel::CancelToken;
@@ -98,21 +99,21 @@ fn random_evidence(rng: &mut Pcg64Mcg, network: &Network, spread: Spread) -> Evi
 }
 
 /// Checks an answer; `None` means that the evidence was called impossible.
-fn check(
+pub fn check(
     subject: &Subject,
     network: &Network,
     exact: &Exact,
     found: Option<&Posteriors>,
-    context: &str,
+    context: impl Display + Copy,
 ) {
     let Some(found) = found else {
         assert!(exact.is_impossible(), "{context}: {:e} is not impossible", exact.ln_p_evidence());
         return;
     };
     assert!(!exact.is_impossible(), "{context}: a zero makes the evidence impossible");
-    subject.assert_close_ln(found.ln_p_evidence(), exact.ln_p_evidence(), context);
+    subject.assert_close_ln(network, found.ln_p_evidence(), exact.ln_p_evidence(), context);
     for variable in network.ids() {
-        subject.assert_close(found.of(variable), &exact.posterior(variable), context);
+        subject.assert_close(network, found.of(variable), &exact.posterior(variable), context);
     }
 }
 
@@ -309,9 +310,10 @@ pub fn values_of_a_factor_that_no_double_holds_together(subject: &Subject) {
     let network = Arc::new(Network::markov("small", variables.into(), factors).unwrap());
     let compiled = compiled(network);
     let answer = possible(subject.propagate(&compiled, &Evidence::none())).expect("possible");
-    subject.assert_close_ln(answer.ln_p_evidence(), 8_f64.ln() - 100.0 * 10_f64.ln(), "the sum");
-    subject.assert_close(answer.of(id(0)), &[0.25, 0.75], "A");
-    subject.assert_close(answer.of(id(1)), &[0.0, 1.0], "B");
+    let (network, ln) = (compiled.network(), 8_f64.ln() - 100.0 * 10_f64.ln());
+    subject.assert_close_ln(network, answer.ln_p_evidence(), ln, "the sum");
+    subject.assert_close(network, answer.of(id(0)), &[0.25, 0.75], "A");
+    subject.assert_close(network, answer.of(id(1)), &[0.0, 1.0], "B");
 }
 
 /// A class and its features, all observed. Each feature of the first half favours one class by
@@ -330,10 +332,11 @@ fn for_and_against(features: usize, odds: f64) -> (Arc<CompiledNetwork>, Evidenc
     (compiled(network), evidence)
 }
 
-fn assert_even(subject: &Subject, found: &Posteriors, features: usize, odds: f64, context: &str) {
-    subject.assert_close(found.of(VariableId::new(0)), &[0.5, 0.5], context);
+fn assert_even(subject: &Subject, network: &Network, found: &Posteriors, odds: f64, context: &str) {
+    subject.assert_close(network, found.of(VariableId::new(0)), &[0.5, 0.5], context);
+    let features = network.variables().len() - 1;
     let each = odds.ln() - 2.0 * (1.0 + odds).ln();
-    subject.assert_close_ln(found.ln_p_evidence(), features as f64 / 2.0 * each, context);
+    subject.assert_close_ln(network, found.ln_p_evidence(), features as f64 / 2.0 * each, context);
 }
 
 /// The evidence first favours one class and then the other, each by odds far beyond the range of
@@ -342,7 +345,8 @@ pub fn hundreds_of_features_for_and_against_a_class(subject: &Subject) {
     for (features, odds) in [(400, 99.0), (1000, 99.0), (1000, 1e6)] {
         let (compiled, evidence) = for_and_against(features, odds);
         let found = subject.propagate(&compiled, &evidence).unwrap();
-        assert_even(subject, &found, features, odds, &format!("{features} features"));
+        let context = format!("{features} features");
+        assert_even(subject, compiled.network(), &found, odds, &context);
     }
 }
 
@@ -362,7 +366,7 @@ pub fn a_case_among_many_has_its_own_answer(subject: &Subject) {
             .collect();
         let watch = Watch::untimed(CancelToken::new());
         let answers = subject.load(&compiled).run_batch(&cases, &watch).unwrap();
-        assert_even(subject, answers[77].as_ref().unwrap(), 60, odds, "among 127");
+        assert_even(subject, network, answers[77].as_ref().unwrap(), odds, "among 127");
         for (case, answer) in cases.iter().zip(&answers) {
             let answer = answer.as_ref().unwrap();
             let exact = Exact::new(network, case);
@@ -411,8 +415,9 @@ pub fn a_chain_of_10_000_observations(subject: &Subject) {
         }
         let found = subject.propagate(&compiled, &evidence).unwrap();
         let expected = 0.25_f64.ln() + 9_998.0 * unlikely.ln();
-        subject.assert_close_ln(found.ln_p_evidence(), expected, format_args!("{unlikely}"));
+        let ln = found.ln_p_evidence();
+        subject.assert_close_ln(&network, ln, expected, format_args!("{unlikely}"));
         let row = &table[..2];
-        subject.assert_close(found.of(last), row, format_args!("{unlikely}"));
+        subject.assert_close(&network, found.of(last), row, format_args!("{unlikely}"));
     }
 }

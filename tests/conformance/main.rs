@@ -16,9 +16,13 @@ mod laws;
 mod magnitudes;
 mod markov;
 mod repeats;
+mod search;
 mod small;
 mod subject;
 mod switches;
+
+#[path = "../common/long.rs"]
+mod long;
 
 /// Defines a test for each subject and test case.
 macro_rules! subjects {
@@ -78,6 +82,7 @@ macro_rules! cases {
                 hundreds_of_features_for_and_against_a_class,
                 moderate_entries_that_underflow_together,
                 a_case_among_many_has_its_own_answer, a_chain_of_10_000_observations;
+            search: a_few_networks_with_numbers_of_all_magnitudes;
             goldens: asia, cancer, child, insurance, alarm, water, mildew, barley, pigs, diabetes,
                 munin2, munin3, munin4;
             large: a_chain_of_100_000_variables, a_star_of_100_000_variables;

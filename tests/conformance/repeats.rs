@@ -65,9 +65,9 @@ pub fn a_batch_agrees_with_single_runs(subject: &Subject) {
             let context = format!("{name}, case {number}");
             match (answer, propagator.run(case, &watch)) {
                 (Ok(answer), Ok(alone)) => {
-                    subject.assert_close(answer.values(), alone.values(), &context);
+                    subject.assert_close(network, answer.values(), alone.values(), &context);
                     let (found, expected) = (answer.ln_p_evidence(), alone.ln_p_evidence());
-                    subject.assert_close_ln(found, expected, &context);
+                    subject.assert_close_ln(network, found, expected, &context);
                 }
                 (answer, alone) => assert_eq!(answer.as_ref().err(), alone.as_ref().err()),
             }

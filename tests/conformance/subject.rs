@@ -1,10 +1,13 @@
 //! An engine as the suite tests it, and the networks that it may skip.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use cliquescope::cancel::CancelToken;
-use cliquescope::engine::{self, Engine, LoadOptions, Optimisation, PropagationError, Propagator};
-use cliquescope::network::Evidence;
+use cliquescope::engine::{
+    self, Engine, ErrorBound, LoadOptions, Optimisation, PropagationError, Propagator,
+};
+use cliquescope::network::{Evidence, Network};
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, Form, MemoryLimit, Posteriors, Watch};
 
@@ -96,33 +99,45 @@ impl Subject {
         propagate(&mut *self.load(compiled), compiled, evidence)
     }
 
-    /// Maximum absolute error of a posterior.
-    pub fn tolerance(&self) -> f64 {
-        match self.precision {
-            Precision::F32 => 1e-5,
-            Precision::F64 => 1e-9,
-        }
+    /// The bound that the engine states for the error of its answers.
+    fn error_bound(&self) -> ErrorBound {
+        self.engine().info().capabilities.error_bound(self.precision)
     }
 
-    /// Checks that probabilities are within the tolerance.
-    pub fn assert_close(&self, found: &[f64], expected: &[f64], context: impl std::fmt::Display) {
+    /// Checks that posteriors of `network` are within the engine's bound.
+    pub fn assert_close(
+        &self,
+        network: &Network,
+        found: &[f64],
+        expected: &[f64],
+        context: impl Display,
+    ) {
         assert_eq!(found.len(), expected.len(), "{context}");
+        let allowed = self.error_bound().posterior(network);
         for (index, (found, expected)) in found.iter().zip(expected).enumerate() {
             let deviation = (found - expected).abs();
             // This form of the condition is false for NaN.
             assert!(
-                deviation <= self.tolerance(),
-                "{context}: {found} at {index}, expected {expected}"
+                deviation <= allowed,
+                "{context}: {found} at {index}, expected {expected} within {allowed:e}"
             );
         }
     }
 
-    /// Checks ln P(e) with a relative tolerance, plus a small absolute one near zero.
-    pub fn assert_close_ln(&self, found: f64, expected: f64, context: impl std::fmt::Display) {
-        let near_zero = if self.precision == Precision::F32 { self.tolerance() } else { 1e-12 };
-        let allowed = self.tolerance() * expected.abs() + near_zero;
+    /// Checks that ln P(e) of `network` is within the engine's bound.
+    pub fn assert_close_ln(
+        &self,
+        network: &Network,
+        found: f64,
+        expected: f64,
+        context: impl Display,
+    ) {
+        let allowed = self.error_bound().ln_p_evidence(network, expected);
         let deviation = (found - expected).abs();
-        assert!(deviation <= allowed, "{context}: ln P(e) is {found}, expected {expected}");
+        assert!(
+            deviation <= allowed,
+            "{context}: ln P(e) is {found}, expected {expected} within {allowed:e}"
+        );
     }
 }
 

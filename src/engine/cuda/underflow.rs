@@ -46,7 +46,7 @@ impl MassBound {
     }
 
     /// Whether underflow cannot have changed `answer`, the answer to `evidence`, by more than the
-    /// [tolerance](crate::engine::range_tolerance).
+    /// [tolerance](crate::engine::bounds::tolerance).
     pub fn allows(&self, evidence: &Evidence, answer: &Posteriors) -> bool {
         let largest = evidence.iter().map(|(_, finding)| match finding {
             Finding::Observed(_) => 0.0,

@@ -229,7 +229,7 @@ impl<T: Real> Loaded<T> {
         bounds.error = error.map(|error| error - separator_exponent).max(bounds.error);
         match (message.phase, self.raised[edge]) {
             (Phase::Collect, _) => {
-                self.raised[edge] = bounds.raised_level();
+                self.raised[edge] = bounds.raised_level()?;
                 if let Some(level) = self.raised[edge] {
                     raise(new, level, bounds);
                 }

@@ -23,7 +23,7 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIter
 use rayon::slice::{ParallelSlice, ParallelSliceMut};
 
 use crate::engine::RunError;
-use crate::engine::bounds::{Bounds, Loss, MAX_RAISED, belief_in_raised, no_message, raise};
+use crate::engine::bounds::{Bounds, Loss, belief_in_raised, no_message, raise};
 use crate::engine::cpu::context::MIN_SHARED_ENTRIES;
 use crate::engine::cpu::pass::exchange::{receive_permuted, send_up};
 use crate::engine::cpu::pass::factored_kernel::{self, FactoredRows};
@@ -128,6 +128,9 @@ const MIN_LIKELIHOODS: i32 = -600;
 /// Computes the message to the parent, `up`, from `unmasked`, which is rescaled and raised. `up` is
 /// in the order of the parent; everything else is in the order of the clique.
 ///
+/// The scale makes the largest entry of `up` near one. Where likelihoods are small, entries of
+/// `unmasked` are larger, and so is the error: it is multiplied by the same power of two.
+///
 /// `largest` is the largest entry of the message. `products` are the bounds of the products that
 /// were summed, including `mask`, and `likelihoods` the bounds of the likelihoods in `mask`.
 ///
@@ -144,18 +147,19 @@ pub fn send(
     let error = products.sum(node.entries).error;
     let bounds = message_bounds(unmasked, mask, largest, products.known_min(), helpers);
     let scale = rescale(unmasked, largest, helpers).ok_or_else(|| no_message(error))?;
+    // The lower bound must hold for `unmasked` too, and likelihoods may be above one.
+    let bounds = Bounds { min: bounds.min - likelihoods.max, ..bounds };
     let mut bounds = bounds.scaled::<f64>(scale);
     bounds.error = error.map(|error| error + scale).max(bounds.error);
-    let raised = bounds.raised_level();
+    let raised = bounds.raised_level()?;
     if let Some(level) = raised {
-        if likelihoods.min < MIN_LIKELIHOODS || level == MAX_RAISED {
+        if likelihoods.min < MIN_LIKELIHOODS {
             return Err(RunError::OutOfRange);
         }
         bounds = raise(unmasked, level, bounds);
         bounds.min += likelihoods.min;
+        bounds.max = bounds.max.max(level + 1 + likelihoods.max);
     }
-    // Likelihoods may be above one.
-    bounds.min -= likelihoods.max;
     send_up(node, unmasked, mask, up, helpers);
     Ok(Sent { scale, bounds, raised })
 }

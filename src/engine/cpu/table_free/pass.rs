@@ -126,7 +126,7 @@ impl<'a, T: Number> Pass<'a, T> {
                 let scaled = T::rescale(&mut message, pass.resources.forks);
                 let (scale, mut bounds) = scaled.ok_or_else(|| no_message(error))?;
                 bounds.error = error.map(|error| error + scale).max(bounds.error);
-                pass.raised[number] = bounds.raised_level();
+                pass.raised[number] = bounds.raised_level()?;
                 if let Some(level) = pass.raised[number] {
                     bounds = T::raise(&mut message, level, bounds);
                 }

@@ -11,6 +11,7 @@ use rayon::ThreadPool;
 use crate::cancel::CancelToken;
 use crate::engine::cpu::memory::{Footprint, max_pooled};
 use crate::engine::cpu::tree::structure::{Shape, Structure};
+use crate::engine::wide::Wide;
 use crate::graph::{CliqueTree, Heuristic, MoralGraph, clique_tree};
 use crate::lowering::{Optimisation, Optimisations};
 use crate::network::{FactorId, Network, VariableId};
@@ -66,8 +67,10 @@ impl ReducedTree {
             let at = scope.fold(0, |at, &v| at * network[v].cardinality() + state(v));
             factor.values()[at]
         };
-        let mut entries = self.constants.iter().map(entry);
-        entries.try_fold(0.0, |sum, entry| (entry > 0.0).then(|| sum + entry.ln()))
+        // The sum of thousands of logarithms would have a larger rounding error.
+        let entries = self.constants.iter().map(entry);
+        let product = entries.fold(Wide::ONE, |product, entry| product * Wide::new(entry));
+        (!product.is_zero()).then(|| product.ln())
     }
 }
 

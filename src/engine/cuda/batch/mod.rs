@@ -23,7 +23,7 @@
 //! what was added to the message by the largest entry of the other one. The sum of these products
 //! over all messages bounds what was added to P(e). It also bounds what was added to the
 //! unnormalised posterior of each variable, of which P(e) is the sum. If the sum exceeds the
-//! [tolerance](crate::engine::range_tolerance) times P(e), the case is out of range.
+//! [tolerance](crate::engine::bounds::tolerance) times P(e), the case is out of range.
 //!
 //! How improbable the evidence is does not matter. What matters is how far its parts contradict
 //! each other: by how much the largest entries of the two messages of an edge, multiplied, exceed

@@ -97,7 +97,7 @@ pub(super) struct Unnormalised<'a> {
 }
 
 /// Checks that underflow has not changed the results of a run by more than the
-/// [tolerance](crate::engine::range_tolerance). `lower` and `upper` are the results of the ordinary
+/// [tolerance](crate::engine::bounds::tolerance). `lower` and `upper` are the results of the ordinary
 /// and of the raised run.
 ///
 /// # Errors
