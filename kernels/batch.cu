@@ -74,8 +74,8 @@ struct WorkItem {
     unsigned factor_message;  // number of the message that is the first factor
     unsigned second;          // first entry of the message that is the second factor
     unsigned second_message;  // number of the message that is the second factor
-    // The binary logarithm, rounded up, of this product: the number of terms of a row times its
-    // largest constant, or one if all are less; the largest over all rows of the message.
+    // The binary logarithm, rounded up, of the number of terms of a row times its largest constant
+    // (at least one); the maximum over all rows of the message.
     unsigned log_terms;
     unsigned log_rows;  // the binary logarithm of the number of rows of the message, rounded up
 };
@@ -113,8 +113,8 @@ __device__ inline void store(float *to, Numbers<2> x)
         message_count
 
 // The exponent of what is added to each row. The factors are scaled by two to the power of `shift`
-// and `second_shift`, and are then below 2^(PEAK + 1) and 2. Where a factor is multiplied before it
-// is scaled, what underflows is scaled too. The smallest number of single precision is 2^-149.
+// and `second_shift`, and are then below 2^(PEAK + 1) and 2. If a factor is multiplied before it is
+// scaled, the error by underflow is scaled too. The smallest number of single precision is 2^-149.
 __device__ inline int raise_exponent(const WorkItem &item, int shift, int second_shift)
 {
     const int scaled = item.kind == TWO_FACTORS ? second_shift : shift + 1;
@@ -343,8 +343,8 @@ __device__ void read_posteriors(const uint2 *reads, unsigned states, const float
     }
 }
 
-// Bounds the share of P(e) that raising has added. Raising an entry of a message adds at most what
-// it adds to the entry, times the largest entry of the message in the other direction.
+// Bounds the share of P(e) that raising has added. What is added to an entry of a message adds to
+// P(e) at most as much, times the largest entry of the message in the other direction.
 //
 // reads          as for read_posteriors; the states of the first variable come first
 // first_states   number of states of the first variable

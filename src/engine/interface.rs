@@ -90,7 +90,8 @@ pub trait Propagator: Send {
         one_at_a_time(cases, watch, |case, watch| self.run(case, watch))
     }
 
-    /// Drops everything kept from earlier runs, so that the next run reuses none of it.
+    /// Drops everything kept from earlier runs that depends on their evidence, so that the next run
+    /// reuses none of it.
     ///
     /// Call this before timing a propagation. No posterior changes beyond rounding.
     fn forget(&mut self) {}

@@ -21,7 +21,8 @@ use super::sparsity::{Configurations, Projection, possible_configurations};
 /// bits of results).
 const MAX_TERMS: usize = 1024;
 
-/// Upper bound on the bytes of the tree and its plan, per entry of the cliques' tables.
+/// Upper bound on the bytes of the tree and its plan, per entry of the cliques' tables. A test of
+/// the runner checks it for Alarm. With a smaller one, a tree may take more memory than the limit.
 pub const BYTES_PER_ENTRY: u64 = 96;
 
 /// If a vertex has at most this many neighbours, all pairs of them are considered for joining.
