@@ -61,7 +61,8 @@ pub fn shortened(text: &str, max_chars: usize) -> Cow<'_, str> {
 /// Whether a character changes how other text is shown.
 fn is_disruptive(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}')
+        || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// `text` as the content of a cell of a CSV file, [`visible`] and quoted where needed. An

@@ -90,7 +90,7 @@ fn on_a_projector_of_1280_by_800_the_tree_and_the_timeline_get_the_room_of_the_d
     harness.get_by_label("Cliques").click();
     harness.run_steps(3);
     harness.get_by_label("Filter cliques");
-    // What is stored is the layout that the user knows.
+    // The stored layout is the usual one, not that of the projector.
     let stored = harness.state().settings().layout;
     harness.get_by_label("Leave projector").click();
     harness.run_steps(4);
@@ -111,7 +111,7 @@ fn on_a_large_projector_the_panes_stay_where_they_are() {
 }
 
 #[test]
-fn sums_and_comparisons_get_the_height_that_they_need() {
+fn the_timeline_becomes_higher_when_sums_are_shown() {
     let mut harness = open("barley");
     harness.set_size(Vec2::new(1280.0, 800.0));
     harness.run_steps(3);

@@ -63,7 +63,7 @@ pub struct Args {
     #[arg(value_parser = options::triangulations())]
     triangulation: String,
 
-    /// Propagations timed for each median [default: 10]
+    /// Maximum number of propagations for each median; slow engines get fewer [default: 10]
     #[arg(long, value_name = "N", value_parser = options::whole(1..=u32::MAX))]
     repeat: Option<u32>,
 

@@ -1,4 +1,4 @@
-//! Checks that all engines make before they load a network.
+//! What engines share when they forecast and load: checks of precision, size and memory.
 
 use super::{Engine, LoadError, LoadOptions};
 use crate::numbers::thousands;

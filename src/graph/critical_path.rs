@@ -26,7 +26,7 @@ pub(super) fn cost(clique: &Clique) -> u64 {
 }
 
 /// Attaches subtrees to other cliques as long as this shortens the critical path, or one of several
-/// equally long critical paths. Returns the root with the shortest critical path.
+/// equally long critical paths. Returns the root that makes the critical path shortest.
 ///
 /// Take an edge and two cliques that contain its separator, one clique on each side of the edge. An
 /// edge between these cliques can replace the edge: the separators stay the same, and the running

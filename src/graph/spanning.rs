@@ -17,8 +17,9 @@ use crate::network::VariableId;
 /// same separators. Of these trees, the construction starts with one in which collect touches the
 /// fewest entries: the sum, over all edges, of the table sizes at both ends. Components are joined
 /// by empty separators between their centres. Then subtrees are attached to other cliques that
-/// contain their separator, as long as this shortens the critical path by more than it adds work.
-/// The root is the clique with the shortest critical path.
+/// contain their separator, as long as this shortens the critical path by more than the work that
+/// it adds, or shortens one of several equally long critical paths and adds no work. The root is
+/// the clique from which the longest path is shortest.
 ///
 /// The cliques and, up to their order, the separators are the same for every such tree and root, so
 /// Table 1 of Zheng, Mengshoel and Chong does not depend on the choice.

@@ -1,8 +1,8 @@
 //! What a file says in addition to the model: titles, positions, colours, comments.
 //!
 //! None of this affects a probability. Properties that several formats share have fields, so they
-//! survive conversion between formats. Attributes of a single format are stored verbatim and are
-//! written only to files of that format.
+//! survive conversion between formats. Attributes of a single format are stored without being
+//! interpreted, and are written only to files of that format.
 
 use crate::network::VariableId;
 
@@ -38,7 +38,7 @@ pub struct Attribute {
     pub format: &'static str,
     /// The name of the attribute.
     pub name: String,
-    /// Its value, as written in the file.
+    /// Its value, as written in the file; of an XML format usually with entities resolved.
     pub value: String,
 }
 

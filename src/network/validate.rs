@@ -1,4 +1,5 @@
-//! The checks that make every [`Network`](crate::network::Network) valid.
+//! Checks of the names, tables and factors of a [`Network`](crate::network::Network). Cycles are
+//! found when the variables are sorted.
 
 use std::collections::HashMap;
 

@@ -61,7 +61,7 @@ impl MappingTables {
     /// Element `n` of the table of separator entry `j`: the index of a clique entry.
     #[must_use]
     pub fn element(&self, j: usize, n: usize) -> usize {
-        clique_entry(&self.shared, j) + clique_entry(&self.summed, n)
+        offset_in_clique(&self.shared, j) + offset_in_clique(&self.summed, n)
     }
 
     /// The separator entry j and the element n with `element(j, n) == entry`.
@@ -71,9 +71,9 @@ impl MappingTables {
     }
 }
 
-/// What the states whose combined index over `digits` is `index` add to the index of an entry of
-/// the clique.
-fn clique_entry(digits: &[Digit], mut index: usize) -> usize {
+/// The part of a clique entry's index that the variables of `digits` contribute: the sum of state
+/// times stride. Their states are those of entry `index` of a table over these variables.
+fn offset_in_clique(digits: &[Digit], mut index: usize) -> usize {
     let mut entry = 0;
     for digit in digits.iter().rev() {
         entry += index % digit.cardinality * digit.stride;
@@ -82,7 +82,8 @@ fn clique_entry(digits: &[Digit], mut index: usize) -> usize {
     entry
 }
 
-/// The combined index over `digits` of the states in clique entry `entry`.
+/// The inverse of [`offset_in_clique`]: the index in a table over the variables of `digits` of the
+/// states that these variables have in clique entry `entry`.
 fn combined_index(digits: &[Digit], entry: usize) -> usize {
     digits.iter().fold(0, |index, digit| {
         index * digit.cardinality + entry / digit.stride % digit.cardinality

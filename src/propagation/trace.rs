@@ -65,7 +65,8 @@ pub struct MessageTiming {
     pub duration: Duration,
     /// Number of other messages that were timed together with this one. If zero, the message was
     /// timed alone. Otherwise, start and duration are those of the message's share of the common
-    /// time, which is divided in proportion to the forecasts.
+    /// time, which is divided in proportion to the estimated times of the
+    /// messages.
     #[serde(default)]
     pub shared_with: u32,
 }
@@ -91,7 +92,8 @@ pub struct Savings {
     /// Table entries left out of the full tree because they are zero whatever the evidence. Zero if
     /// a reduced tree was used.
     pub entries_zero: u64,
-    /// Entries of the tables that were used.
+    /// Entries of the tables that were used. For the form without tables, the entries that the
+    /// tables would have.
     #[serde(rename = "entries_left")]
     pub entries_used: u64,
     /// How many of the used entries were computed for this evidence rather than reused, not
@@ -113,8 +115,8 @@ pub struct MessageTrace {
     /// may do other work meanwhile, and the times of the two then overlap.
     #[serde(default)]
     pub activities: Vec<ActivityTiming>,
-    /// By message of the plan: the table entries that the engine goes through for it, without those
-    /// that are zero whatever the evidence. Empty if the engine does not report them.
+    /// By message of the plan: the table entries that the engine goes through for it. Zeros that
+    /// the engine skips do not count. Empty if the engine does not report them.
     #[serde(default)]
     pub processed: Vec<u64>,
     /// The work that was skipped; all zero if the engine reports none or has not reported yet.

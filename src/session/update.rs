@@ -29,7 +29,8 @@ pub struct Propagation {
     /// so on a GPU a second run measures this time, which is then [reported](Update::Untraced).
     pub untraced: Option<Duration>,
     /// The times of all runs if the evidence was propagated several times. This propagation is then
-    /// the run with the median time.
+    /// the run with the median time. In [`Update::Untraced`], they are the times of runs without
+    /// tracing, and this propagation is still the traced run.
     pub times: Option<RunTimes>,
 }
 
@@ -113,15 +114,17 @@ pub enum Update {
     /// The propagation that was last [reported](Self::Propagated), now with its
     /// [untraced](Propagation::untraced) time. Only from engines on a GPU.
     Untraced(Arc<Propagation>),
-    /// The posteriors of one of the [cases](Request::cases), or why there are none: the case is
-    /// impossible, or the network is too large even without its observed variables.
+    /// The posteriors of one of the [cases](Request::cases), or why there are none: for
+    /// example, the case is impossible, or the network is too large even without its observed
+    /// variables.
     Answered(Evidence, Result<Arc<Posteriors>, QueryError>),
     /// The search found a better junction tree. The collection holds only the elimination order of
     /// this tree.
     Improved(Arc<KnownOrders>),
     /// The search for a better junction tree has ended without being stopped.
     ImprovementEnded,
-    /// A step was stopped by [`Session::cancel`](crate::session::Session::cancel).
+    /// [`Session::cancel`](crate::session::Session::cancel) was called during this step, which was
+    /// interrupted or has finished. The steps after it are not done.
     Cancelled(Step),
     /// A step failed; the worker waits for another request.
     Failed(Step, Failure),

@@ -161,7 +161,7 @@ impl Worker {
                 Arc::new(read.map_err(failed)?)
             }
         };
-        // From here on, opening cannot fail.
+        // This is the last place at which opening can fail. Nothing was changed yet.
         allocate::check();
         self.state.forget_from(Step::Open);
         self.state.opened = Some((request.source_serial, Arc::clone(&read)));
@@ -174,7 +174,7 @@ impl Worker {
     /// Compiles the whole network.
     fn compile(&mut self, request: &Request, token: &CancelToken) -> Result<(), Interruption> {
         let compiled = self.compile_given(&Evidence::none(), request, token)?;
-        // From here on, compiling cannot fail.
+        // This is the last place at which compiling can fail. Nothing was changed yet.
         allocate::check();
         self.state.forget_from(Step::Compile);
         self.state.compiled = Some((request.compile.clone(), Arc::clone(&compiled)));

@@ -57,8 +57,9 @@ pub fn s_curve(from: Pos2, to: Pos2, axis: Vec2) -> Vec<Pos2> {
     (0..=SEGMENTS).map(point).collect()
 }
 
-/// Where a line has its label: halfway along its points. For a curve, and for a line that turns
-/// round between two rows, this is the middle. `None` for a line without points.
+/// Where a line has its label: at the middle one of its points, or halfway between the two middle
+/// ones. This is half of the length if the points are placed symmetrically, as those of [`s_curve`]
+/// are. `None` for a line without points.
 #[must_use]
 pub fn label_place(line: &[Pos2]) -> Option<Pos2> {
     let half = line.len() / 2;
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_label_of_a_line_is_in_its_middle() {
+    fn a_label_is_at_the_middle_of_the_points_of_its_line() {
         let line = [pos2(0.0, 0.0), pos2(8.0, 0.0), pos2(8.0, 30.0), pos2(0.0, 30.0)];
         assert_eq!(label_place(&line), Some(pos2(8.0, 15.0)));
         assert_eq!(label_place(&line[1..]), Some(pos2(8.0, 30.0)));

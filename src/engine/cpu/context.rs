@@ -10,9 +10,10 @@ use crate::network::Network;
 /// is wrong, only speed changes.
 pub const MIN_PARALLEL_NS: f64 = 150_000.0;
 
-/// Minimum number of table entries, or of words of rows, that a computation touches for it to run
-/// on several threads: about 40 microseconds of work. A propagation wakes the first thread only
-/// once, and wakes others without waiting for them. If the constant is wrong, only speed changes.
+/// Minimum work of a computation for it to run on several threads, in table entries or in words of
+/// rows (see [`rows`](super::tree::rows)): about 40 microseconds. This can be less than
+/// [`MIN_PARALLEL_NS`], because only entering the pool waits for a thread to wake. If the constant
+/// is wrong, only speed changes.
 pub const MIN_PARALLEL_ENTRIES: usize = 80_000;
 
 /// Minimum number of entries of a separator whose messages several threads permute, divide and

@@ -39,7 +39,7 @@ impl MassBound {
         Self { ln_lost, tiny_weight }
     }
 
-    /// A bound that allows every answer, for tests of what a twin computes.
+    /// A bound of zero, for tests of what a twin computes: no P(e) above zero is too small.
     #[cfg(test)]
     pub fn allowing_all() -> Self {
         Self { ln_lost: f64::NEG_INFINITY, tiny_weight: TINY_WEIGHT }
@@ -58,7 +58,8 @@ impl MassBound {
         loss.check(Precision::F32).is_ok() && !self.has_tiny_weight(evidence)
     }
 
-    /// Whether a weight of `evidence` is too small for single precision.
+    /// Whether a weight of `evidence` other than zero is so small, compared with the largest of its
+    /// finding, that products of weights may underflow.
     pub fn has_tiny_weight(&self, evidence: &Evidence) -> bool {
         evidence.iter().any(|(_, finding)| has_tiny_weight(finding, self.tiny_weight))
     }
@@ -129,7 +130,7 @@ mod tests {
         assert!(!allows(&none, f64::NEG_INFINITY));
         let impossible = bound.check(&none, Err(RunError::Impossible));
         assert_eq!(impossible, Err(RunError::OutOfRange));
-        // Small weights make P(e) small, but no case improbable.
+        // Small weights make P(e) small, but do no harm: only their ratios matter.
         let variable = VariableId::new(0);
         let mut small = Evidence::none();
         small.set_likelihood(network, variable, vec![1e-30, 1e-20]).expect("two weights");

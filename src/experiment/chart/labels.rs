@@ -71,9 +71,10 @@ pub fn place_labels(
     placements
 }
 
-/// Places the label of a reference line from `from` to `to`: beside a vertical line, above any
-/// other line, as close to `to` as possible without touching a dot or one of `labels`. Without such
-/// a place, the label is at `to`. All positions are in pixels.
+/// Places the label of a reference line from `from` to `to`: to the right of a vertical line, or to
+/// its left if no place on the right is free; above any other line. It takes the free place closest
+/// to `to`. A place is free if it touches no dot and none of `labels`. If none is free, the label
+/// covers something. All positions are in pixels.
 #[must_use]
 pub fn place_mark_label(
     (width, height): (f64, f64),

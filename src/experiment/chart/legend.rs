@@ -13,7 +13,7 @@ pub const EXECUTION: &str = "execution";
 /// The legend of one or more panels. All series with the same label have the same colour, whatever
 /// their origin. A label with a meaning, such as the name of an engine, has the same colour in
 /// every figure; if several labels have this meaning, only the first of them has this colour. Dots
-/// of different series have different symbols, as long as there are enough symbols.
+/// of different series of one origin have different symbols, as long as there are enough symbols.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Legend {
     entries: Vec<LegendEntry>,

@@ -83,8 +83,8 @@ fn tree_table(trees: &[NamedTree]) -> Table {
         .count("depth", exact, ours(|s| s.depth as u64))
 }
 
-/// A note on the sizes in which our tree differs from the paper's and the reason, or on their
-/// equality.
+/// A note that lists the sizes in which our tree differs from the paper's, with the reason, or that
+/// says that all agree.
 fn difference(name: &str, ours: &TreeStatistics, printed: &PaperNetwork) -> String {
     // The paper's means may be rounded up or down.
     let is_near = |mean: f64, printed: u64| (mean.round() as i64 - printed as i64).abs() <= 1;

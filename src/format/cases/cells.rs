@@ -58,7 +58,8 @@ impl<'t> Rows<'t> {
     /// The next row, of at least one cell; `None` at the end. A quoted cell may span several lines.
     ///
     /// # Errors
-    /// If a quote is not closed, or something other than a separator follows a closing quote.
+    /// If a quote is not closed. With [`Separator::Character`], also if something other than a
+    /// separator follows a closing quote.
     pub fn next_row(&mut self) -> Result<Option<Vec<Cell<'t>>>, RowError> {
         loop {
             self.find_line_end();

@@ -76,7 +76,7 @@ impl Input {
             is_latin1: Cell::new(false),
         };
         // One read may return fewer bytes than a byte order mark has.
-        while place == Place::START && input.rest().len() < 4 && input.fill()? {}
+        while place == Place::START && input.rest().len() < MARK.len() && input.fill()? {}
         while place == Place::START && input.rest().starts_with(MARK) {
             input.start += MARK.len();
             input.place.offset += MARK.len() as u64;

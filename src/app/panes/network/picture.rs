@@ -32,7 +32,7 @@ const TITLE_MARGIN: f32 = 22.0;
 const LABEL_LETTER_WIDTH: f32 = 5.3;
 /// Room for the mark of a finding before the name of a state.
 const MARK_WIDTH: f32 = 12.0;
-/// Maximum width of the names of states. Longer names are shortened.
+/// Maximum width of the names of states with the room for the mark. Longer names are shortened.
 const MAX_LABEL_WIDTH: f32 = 62.0;
 /// Height of the arch of a moral or fill edge, as a share of the length of the edge. With less, the
 /// boxes between two boxes of the same layer hide the edge that connects the two.

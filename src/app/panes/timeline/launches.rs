@@ -7,7 +7,7 @@ use crate::propagation::{MessageTrace, Plan};
 /// The two rows of a run that launched a kernel for each message, in which the launch of an empty
 /// kernel takes `launch` nanoseconds.
 ///
-/// The GPU records when one message ends and the next begins, which includes the launch. So the
+/// The GPU records one time between two messages, so the time of a message includes its launch. The
 /// first `launch` nanoseconds of each message count as its launch, and the rest as its execution. A
 /// message that took less counts as launch except for a hundredth of its time.
 #[must_use]

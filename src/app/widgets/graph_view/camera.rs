@@ -5,14 +5,16 @@ use eframe::egui::{Pos2, Rect, Vec2};
 /// Margin around a fitted picture, in points.
 const MARGIN: f32 = 14.0;
 
-/// Maximum zoom, in screen points per unit of the picture.
+/// Maximum zoom for a user who zooms in, in screen points per unit of the picture. The zoom of a
+/// fitted picture may be larger.
 const MAX_ZOOM: f32 = 6.0;
 
 /// Zoom of a fitted picture, in screen points per unit of the picture, above which a picture is
 /// magnified only until it takes up [`MIN_FITTED_SHARE`] of its pane.
 const LARGE_ZOOM: f32 = 1.6;
 
-/// Share of the pane, in its longer direction, that a fitted picture takes up if its shape allows.
+/// Minimum share of the longer side of the pane that a fitted picture takes up, if the shape of the
+/// picture allows.
 const MIN_FITTED_SHARE: f32 = 0.6;
 
 /// Time constant of a gliding camera, in seconds: in this time, its distance from the goal shrinks
@@ -90,9 +92,9 @@ impl Camera {
         self.centre -= delta / self.zoom;
     }
 
-    /// Zooms by `factor` around `anchor`, a point of the pane `rect`. The zoom stays between half
-    /// the zoom of the fitted picture with these `bounds` and [`MAX_ZOOM`], or the zoom of the
-    /// fitted picture if that is larger.
+    /// Zooms by `factor` around `anchor`, a point of the pane `rect`. The zoom stays in a
+    /// range: from half the zoom of the fitted picture with these `bounds` (but at most
+    /// [`MAX_ZOOM`]), to [`MAX_ZOOM`] or the zoom of the fitted picture, whichever is larger.
     pub fn zoom_at(&mut self, rect: Rect, anchor: Pos2, factor: f32, bounds: Rect) {
         let fitted = Self::fitting(bounds, rect.size()).zoom;
         let fixed = self.to_picture(rect, anchor);
@@ -100,10 +102,11 @@ impl Camera {
         self.centre = fixed - (anchor - rect.center()) / self.zoom;
     }
 
-    /// Brings `target` to the centre, zooming in to at least `zoom`.
+    /// Brings `target` to the centre, and zooms in to `zoom` or [`MAX_ZOOM`], whichever is smaller,
+    /// unless the zoom is already larger.
     pub fn centre_on(&mut self, target: Pos2, zoom: f32) {
         self.centre = target;
-        self.zoom = self.zoom.max(zoom).min(MAX_ZOOM);
+        self.zoom = self.zoom.max(zoom.min(MAX_ZOOM));
     }
 
     /// Moves the picture only far enough for part of `bounds` to stay in view of a pane of `size`.

@@ -2,6 +2,9 @@
 //!
 //! If zeros are left out of a clique's table, its rows may meet few entries of its separators. The
 //! tables at the two ends of a separator may then hold different entries.
+//!
+//! Ports are explained in [`tree`](crate::engine::cpu::tree), rows and the entries that they meet
+//! in [`rows`](crate::engine::cpu::tree::rows), and the two regions at [`Tree`].
 
 use std::ops::Range;
 

@@ -40,7 +40,8 @@ pub enum Launch {
     /// memory, with the number of the message to the child. `has_message`: whether the message from
     /// the child was computed; otherwise it is one everywhere.
     Divide { belief: Table, message: Table, has_message: bool },
-    /// Adds up `count` readings, of which the first is number `first`.
+    /// Computes `count` readings, of which the first is number `first`. A reading is the sum of
+    /// some entries of a table.
     Read { first: u32, count: u32 },
 }
 
@@ -122,8 +123,8 @@ pub struct TableReadings {
 }
 
 impl Plan {
-    /// The plan for `program`; `None` if a clique has more large tables, or more entries, than the
-    /// kernels can number.
+    /// The plan for `program`; `None` if a contraction has more inputs, or more entries, than the
+    /// kernels support.
     #[must_use]
     pub fn new(program: &Program) -> Option<Self> {
         Planner::new(program).plan()

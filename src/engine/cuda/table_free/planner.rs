@@ -60,8 +60,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The plan; `None` if a clique has more large tables, or more entries, than the kernels can
-    /// number.
+    /// The plan; `None` if a contraction has more inputs, or more entries, than the kernels
+    /// support.
     pub fn plan(mut self) -> Option<Plan> {
         self.allocate();
         for number in (1..self.program.tree.len()).rev() {

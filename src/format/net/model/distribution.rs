@@ -289,7 +289,7 @@ fn truncated(
     };
     let inner_at = arguments.iter().position(|argument| is_continuous(&argument));
     let (Some(inner_at), 2..=3) = (inner_at, arguments.len()) else {
-        let message = "expected 'truncate' of a continuous distribution with one or two bounds";
+        let message = "'truncate' needs a supported continuous distribution and one or two bounds";
         return Err((offset, message.to_owned()));
     };
     let inner = &arguments[inner_at];

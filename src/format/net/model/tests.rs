@@ -176,7 +176,7 @@ fn unsupported_and_wrong_expressions_are_refused_with_their_place() {
         (
             "part",
             "truncate (0, Exponential (1), 4)",
-            "expected 'truncate' of a continuous distribution with one or two bounds",
+            "'truncate' needs a supported continuous distribution and one or two bounds",
         ),
         (
             "n | line",
