@@ -52,6 +52,43 @@ pub fn shortened(text: &str, width: f32, mut width_of: impl FnMut(char) -> f32) 
     Cow::Owned(format!("{}…{}", all(&letters[..head]), all(&letters[letters.len() - tail..])))
 }
 
+/// Minimum number of letters that [`cut_at_end`] leaves of a word. Fewer letters do not tell what
+/// the word was.
+const MIN_LETTERS: usize = 3;
+
+/// `text`, cut at its end to at most `width`, where `width_of` gives the width of each letter. An
+/// ellipsis replaces what is missing. A word with a number, such as `C12`, is kept whole or left
+/// out, because a part of it would be another number. Empty if too little fits to be understood.
+#[must_use]
+pub fn cut_at_end(text: &str, width: f32, mut width_of: impl FnMut(char) -> f32) -> Cow<'_, str> {
+    let total: f32 = text.chars().map(&mut width_of).sum();
+    if total <= width {
+        return Cow::Borrowed(text);
+    }
+    let ellipsis = width_of('…');
+    let (mut kept, mut used) = (0, 0.0);
+    for (index, letter) in text.char_indices() {
+        used += width_of(letter);
+        if used + ellipsis > width {
+            break;
+        }
+        kept = index + letter.len_utf8();
+    }
+    let word_start = text[..kept].rfind(' ').map_or(0, |space| space + 1);
+    let word_end = text[kept..].find(' ').map_or(text.len(), |space| kept + space);
+    let word = &text[word_start..word_end];
+    let has_number = word.contains(|letter: char| letter.is_ascii_digit());
+    let is_short = text[word_start..kept].chars().count() < MIN_LETTERS;
+    if kept < word_end && (has_number || is_short) {
+        kept = word_start;
+    }
+    let shown = text[..kept].trim_end();
+    if shown.is_empty() {
+        return Cow::Borrowed("");
+    }
+    Cow::Owned(format!("{shown}…"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,5 +102,22 @@ mod tests {
         assert_eq!(short("R_MEDD2_AMPR_EW", 2.5), "R…");
         assert_eq!(short("R_MEDD2_AMPR_EW", 1.0), "");
         assert_eq!(short("", 1.0), "");
+    }
+    #[test]
+    fn the_end_is_cut_but_numbers_and_short_words_are_kept_whole_or_left_out() {
+        let cut = |text: &'static str, width: f32| cut_at_end(text, width, |_| 1.0).into_owned();
+        assert_eq!(cut("C12 to C7", 9.0), "C12 to C7");
+        assert_eq!(cut("C12 to C7", 8.0), "C12 to…");
+        assert_eq!(cut("C12 to C123", 10.0), "C12 to…");
+        assert_eq!(cut("C12 to C7", 6.0), "C12…");
+        assert_eq!(cut("C12 to C7", 4.0), "C12…");
+        assert_eq!(cut("C12 to C7", 3.0), "");
+        assert_eq!(cut("C7 to C12", 3.0), "C7…");
+        assert_eq!(cut("part of C12 to C7", 11.0), "part of…");
+        assert_eq!(cut("read posteriors", 9.0), "read pos…");
+        assert_eq!(cut("read posteriors", 8.0), "read…");
+        assert_eq!(cut("read posteriors", 4.0), "rea…");
+        assert_eq!(cut("read posteriors", 3.0), "");
+        assert_eq!(cut("", 1.0), "");
     }
 }

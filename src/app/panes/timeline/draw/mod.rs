@@ -11,13 +11,16 @@ use super::axis::ticks;
 use super::geometry::{AXIS_HEIGHT, GUTTER, Geometry};
 use super::slices::{Slice, SliceKind, Work};
 use crate::app::theme::{Palette, ink_on};
+use crate::app::widgets::short_text::cut_at_end;
 use crate::numbers;
 use crate::propagation::{Phase, Stage};
 
-/// Average width in points of a character of a label, estimated. A label is laid out only if its
-/// bar is wide enough by this estimate, because laying out text is slow. If it is too small, the
-/// window becomes slower; if it is too large, labels that would fit are missing.
-const CHARACTER_WIDTH: f32 = 5.2;
+/// Minimum width in points of a bar with a label: room for three characters. Narrower bars are not
+/// tried, because laying out text is slow.
+const MIN_LABEL_WIDTH: f32 = 18.0;
+
+/// Room in points to the left and to the right of a label together.
+const LABEL_MARGIN: f32 = 4.0;
 
 /// Draws the chart. `pointed` is the slice under the pointer; `range` is the time that the user
 /// has marked, in nanoseconds.
@@ -98,13 +101,9 @@ impl Drawing<'_> {
             let fill = ground.lerp_to_gamma(self.colour(slice.kind), strength);
             let inset = if bar.width() > 4.0 { 0.5 } else { 0.0 };
             painter.rect_filled(bar.shrink2(egui::vec2(inset, 0.0)), 2, fill);
-            let name = slice.kind_name();
-            let time = numbers::nanoseconds(slice.length());
             let shown = bar.intersect(row);
-            for text in [format!("{name}  {time}"), name.to_owned()] {
-                if label(painter, shown, &text, ink_on(fill)) {
-                    break;
-                }
+            if shown.width() >= MIN_LABEL_WIDTH {
+                label(painter, shown, slice.kind_name(), slice.length(), ink_on(fill));
             }
         }
     }
@@ -190,18 +189,24 @@ impl Drawing<'_> {
     }
 }
 
-/// Writes `text` into the middle of `room` if it fits. Returns whether it did.
-fn label(painter: &Painter, room: Rect, text: &str, ink: Color32) -> bool {
-    let estimate = text.chars().count() as f32 * CHARACTER_WIDTH;
-    if estimate > room.width() {
-        return false;
-    }
-    let galley = painter.layout_no_wrap(text.to_owned(), FontId::proportional(11.0), ink);
-    let fits = galley.size().x + 6.0 <= room.width();
-    if fits {
+/// Writes `name` and a time of `length` nanoseconds into the middle of `room`, or as much of the
+/// name as fits.
+fn label(painter: &Painter, room: Rect, name: &str, length: f64, ink: Color32) {
+    let font = FontId::proportional(11.0);
+    let width = room.width() - LABEL_MARGIN;
+    let text = painter.fonts_mut(|fonts| {
+        let mut width_of = |letter| fonts.glyph_width(&font, letter);
+        let with_time = format!("{name}  {}", numbers::nanoseconds(length));
+        if with_time.chars().map(&mut width_of).sum::<f32>() <= width {
+            with_time
+        } else {
+            cut_at_end(name, width, width_of).into_owned()
+        }
+    });
+    if !text.is_empty() {
+        let galley = painter.layout_no_wrap(text, font, ink);
         painter.galley(room.center() - galley.size() / 2.0, galley, ink);
     }
-    fits
 }
 
 /// Writes the name of a row and its idle share to the left of the chart.

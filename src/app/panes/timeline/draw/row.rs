@@ -4,12 +4,11 @@ use eframe::egui::{
     self, Align2, Color32, FontId, Mesh, Painter, Rangef, Rect, Shape, Stroke, StrokeKind, pos2,
 };
 
-use super::{CHARACTER_WIDTH, Drawing, label};
+use super::{Drawing, MIN_LABEL_WIDTH, label};
 use crate::app::panes::timeline::alignment::Change;
 use crate::app::panes::timeline::shapes::{TrackShape, between, shapes};
-use crate::app::panes::timeline::slices::{Cause, Slice, SliceKind};
+use crate::app::panes::timeline::slices::Slice;
 use crate::app::theme::ink_on;
-use crate::numbers;
 use crate::propagation::MessageId;
 
 /// Strength, from 0 to 1, of the colour of messages that are not on the critical path while the
@@ -103,7 +102,7 @@ impl Drawing<'_> {
         darker(colour, if message.index() % 2 == 0 { 1.0 } else { 0.8 })
     }
 
-    /// Writes the name and the length of `slice` on its bar, or as much of this as fits.
+    /// Writes the name and the length of `slice` on its bar, or as much of the name as fits.
     fn slice_label(
         &self,
         painter: &Painter,
@@ -112,7 +111,7 @@ impl Drawing<'_> {
         y_range: Rangef,
     ) {
         let bar = Rect::from_x_y_ranges(x_range, y_range);
-        if bar.width() < 4.0 * CHARACTER_WIDTH || bar.height() < 11.0 {
+        if bar.width() < MIN_LABEL_WIDTH || bar.height() < 11.0 {
             return;
         }
         let ink = if slice.is_wait() {
@@ -120,15 +119,7 @@ impl Drawing<'_> {
         } else {
             ink_on(self.fill(slice))
         };
-        let name = slice.label(self.scene.compiled);
-        let time = numbers::nanoseconds(slice.length());
-        let is_pick_up = slice.kind == SliceKind::Wait(Cause::PickUp);
-        if label(painter, bar, &format!("{name}  {time}"), ink) || label(painter, bar, &name, ink) {
-            return;
-        }
-        if slice.is_wait() && !is_pick_up {
-            label(painter, bar, "waits", ink);
-        }
+        label(painter, bar, &slice.label(self.scene.compiled), slice.length(), ink);
     }
 
     /// Marks the messages of the critical path with a line on top, if the path is highlighted.
