@@ -44,18 +44,15 @@ impl TimelinePane {
                 self.set_view(wheeled, scene.total);
             }
         }
-        if response.drag_started_by(PointerButton::Primary) && shift {
-            let from = ui.input(|input| input.pointer.press_origin());
-            self.range = from.map(|pos| (geometry.time_at(pos.x), geometry.time_at(pos.x)));
-            self.panel.get_or_insert(PanelView::Sums(GroupBy::Kind));
-        } else if response.dragged_by(PointerButton::Primary) && shift {
-            if let (Some((_, to)), Some(pos)) = (&mut self.range, response.interact_pointer_pos()) {
-                *to = geometry.time_at(pos.x).clamp(0.0, scene.total);
+        if response.drag_started() {
+            self.is_marking = shift && response.drag_started_by(PointerButton::Primary);
+            if self.is_marking {
+                let from = ui.input(|input| input.pointer.press_origin());
+                self.range = from.map(|pos| (geometry.time_at(pos.x), geometry.time_at(pos.x)));
             }
-        } else if response.drag_stopped() && self.range.is_some() {
-            if response.rect.height() < MIN_HEIGHT_OF_TABLES {
-                commands.push(ViewCommand::Enlarge(Pane::Timeline));
-            }
+        }
+        if self.is_marking {
+            self.mark_range(response, scene, geometry, commands);
         } else if response.dragged() {
             let later = -geometry.time_across(response.drag_delta().x);
             if later != 0.0 {
@@ -70,6 +67,28 @@ impl TimelinePane {
             self.range = None;
             let message = pointed.and_then(|slice| slice.related_message());
             commands.push(ViewCommand::Select(message.map(Item::Message)));
+        }
+    }
+
+    /// Moves the end of the range to the pointer. At the end of the drag, opens the table of sums.
+    fn mark_range(
+        &mut self,
+        response: &Response,
+        scene: &TimelineScene<'_>,
+        geometry: &Geometry,
+        commands: &mut Commands,
+    ) {
+        let Some((_, to)) = &mut self.range else { return };
+        if let Some(pos) = response.interact_pointer_pos() {
+            *to = geometry.time_at(pos.x).clamp(0.0, scene.total);
+        }
+        if response.drag_stopped() {
+            self.is_marking = false;
+            // Not earlier: the table makes the chart narrower.
+            self.panel.get_or_insert(PanelView::Sums(GroupBy::Kind));
+            if response.rect.height() < MIN_HEIGHT_OF_TABLES {
+                commands.push(ViewCommand::Enlarge(Pane::Timeline));
+            }
         }
     }
 

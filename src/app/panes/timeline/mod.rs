@@ -66,6 +66,8 @@ pub struct TimelinePane {
     /// The range of time over which the user dragged, in nanoseconds: where the drag began and
     /// where it ended.
     range: Option<(f64, f64)>,
+    /// Whether the user is dragging over a range now.
+    is_marking: bool,
     /// How the user wants messages grouped, if that suits the run.
     grouping: Option<Grouping>,
     /// Distance in points by which the rows are scrolled.

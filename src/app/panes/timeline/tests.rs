@@ -96,10 +96,13 @@ fn shift_drag_selects_a_range_that_escape_clears() {
     harness.run();
     harness.event_modifiers(Event::PointerMoved(to), Modifiers::SHIFT);
     harness.run();
-    press(&mut harness, to, false, Modifiers::SHIFT);
-    harness.run();
     let (left, right) = pane.borrow().range.expect("a range");
     assert!(left < right);
+    assert!(pane.borrow().panel.is_none(), "nothing moves under the pointer while it drags");
+    press(&mut harness, to, false, Modifiers::SHIFT);
+    harness.run();
+    assert_eq!(pane.borrow().range, Some((left, right)));
+    assert!(pane.borrow().panel.is_some());
     harness.key_down(Key::Escape);
     harness.run();
     assert_eq!(pane.borrow().range, None);
