@@ -20,9 +20,13 @@ pub struct LabelColours {
     pub line: Color32,
 }
 
+/// Number of rings of places that are tried for a label around its node. With more, labels of
+/// crowded nodes are further away from them.
+const RINGS: usize = 12;
+
 /// Paints the first brief text of each of `nodes`, most important first, if the node is in view and
-/// shows no text itself. Labels do not cover each other, nor what is in `uncovered`. A label
-/// without a free place is left out.
+/// shows no text itself. Labels cover neither each other, nor any of `nodes`, nor what is in
+/// `uncovered`. A label is left out only if the pane has no such place for it.
 pub(super) fn paint<'n>(
     painter: &Painter,
     view: &View<'_>,
@@ -31,11 +35,15 @@ pub(super) fn paint<'n>(
     uncovered: Vec<Rect>,
     colours: LabelColours,
 ) {
+    let nodes: Vec<(&Node, Rect)> = nodes
+        .map(|node| (node, node.on_screen(view)))
+        .filter(|(_, rect)| pane.intersects(*rect))
+        .collect();
     let mut taken = uncovered;
-    for node in nodes {
-        let rect = node.on_screen(view);
+    taken.extend(nodes.iter().map(|(_, rect)| *rect));
+    for (node, rect) in nodes {
         let Some(text) = node.text.brief.first() else { continue };
-        if !pane.intersects(rect) || node.brief(painter, rect).is_some() {
+        if node.brief(painter, rect).is_some() {
             continue;
         }
         let font = FontId::proportional(MIN_TEXT_SIZE + 1.0);
@@ -44,33 +52,39 @@ pub(super) fn paint<'n>(
         let Some(label) = free_place(rect, size, pane, &taken) else { continue };
         taken.push(label);
         let radius = CornerRadius::same(3);
-        if !label.contains(rect.center()) {
-            let stroke = Stroke::new(1.0, colours.line);
-            let from = border(label, rect.center());
-            painter.line_segment([from, rect.center()], stroke);
-        }
-        painter.add(Shape::rect_filled(label, radius, colours.background));
         let stroke = Stroke::new(1.0, colours.line);
+        let ends = [border(label, rect.center()), border(rect, label.center())];
+        painter.line_segment(ends, stroke);
+        painter.add(Shape::rect_filled(label, radius, colours.background));
         painter.add(Shape::rect_stroke(label, radius, stroke, StrokeKind::Middle));
         painter.galley(label.center() - galley.size() / 2.0, galley, colours.ink);
     }
 }
 
-/// A place for a label of `size` next to `rect`, inside `pane` and away from the labels in `taken`:
-/// above, below, to the right or to the left, the nearer the better.
+/// A place for a label of `size` next to `rect`, inside `pane` and away from the rectangles in
+/// `taken`: above, below, to the right, to the left or at a corner, the nearer the better.
 fn free_place(rect: Rect, size: Vec2, pane: Rect, taken: &[Rect]) -> Option<Rect> {
-    const SIDES: [Align2; 4] =
-        [Align2::CENTER_TOP, Align2::CENTER_BOTTOM, Align2::RIGHT_CENTER, Align2::LEFT_CENTER];
-    let steps = (0..4).flat_map(|step| SIDES.map(|side| (step, side)));
-    let places = steps.map(|(step, side)| {
-        let direction = side.to_sign();
-        let gap = Vec2::splat(2.0);
-        let distance = (rect.size() + size) / 2.0 + gap + (size + gap) * step as f32;
-        Rect::from_center_size(rect.center() + direction * distance, size)
+    const SIDES: [Align2; 8] = [
+        Align2::CENTER_TOP,
+        Align2::CENTER_BOTTOM,
+        Align2::RIGHT_CENTER,
+        Align2::LEFT_CENTER,
+        Align2::RIGHT_TOP,
+        Align2::LEFT_TOP,
+        Align2::RIGHT_BOTTOM,
+        Align2::LEFT_BOTTOM,
+    ];
+    /// Gap in points between a label and what is next to it.
+    const GAP: f32 = 2.0;
+    let rings = (0..RINGS).flat_map(|ring| SIDES.map(|side| (ring, side)));
+    let places = rings.map(|(ring, side)| {
+        let gap = Vec2::splat(GAP);
+        let distance = (rect.size() + size) / 2.0 + gap + (size + gap) * (ring as f32 / 2.0);
+        Rect::from_center_size(rect.center() + side.to_sign() * distance, size)
     });
     let mut free = places.filter(|place| {
         pane.contains_rect(*place)
-            && taken.iter().all(|other| !other.expand(1.0).intersects(*place))
+            && taken.iter().all(|other| !other.expand(GAP / 2.0).intersects(*place))
     });
     free.next()
 }
@@ -84,13 +98,29 @@ mod tests {
     fn labels_are_next_to_their_node_and_do_not_cover_each_other() {
         let pane = Rect::from_min_max(pos2(0.0, 0.0), pos2(400.0, 300.0));
         let node = Rect::from_center_size(pos2(200.0, 150.0), vec2(8.0, 6.0));
-        let mut taken = Vec::new();
-        for _ in 0..8 {
+        let mut taken = vec![node];
+        for _ in 0..16 {
             let place = free_place(node, vec2(50.0, 14.0), pane, &taken).expect("there is room");
             assert!(taken.iter().all(|other: &Rect| !other.intersects(place)));
-            assert!(!place.intersects(node) && pane.contains_rect(place));
+            assert!(pane.contains_rect(place));
             taken.push(place);
         }
         assert!(free_place(node, vec2(500.0, 14.0), pane, &[]).is_none());
+    }
+
+    #[test]
+    fn ten_neighbours_in_a_corner_are_all_labelled_and_none_is_covered() {
+        let pane = Rect::from_min_max(pos2(0.0, 0.0), pos2(400.0, 300.0));
+        let node = |index: usize| {
+            let centre = pos2(385.0 - 12.0 * (index % 5) as f32, 8.0 + 12.0 * (index / 5) as f32);
+            Rect::from_center_size(centre, vec2(10.0, 8.0))
+        };
+        let nodes: Vec<Rect> = (0..10).map(node).collect();
+        let mut taken = nodes.clone();
+        for node in nodes {
+            let place = free_place(node, vec2(60.0, 14.0), pane, &taken).expect("there is room");
+            assert!(taken.iter().all(|other| !other.intersects(place)), "{node:?}: {place:?}");
+            taken.push(place);
+        }
     }
 }

@@ -13,7 +13,7 @@ use crate::app::widgets::graph_view::minimap::{self, MapColours};
 use crate::app::widgets::graph_view::{Node, edges_of, nodes_of};
 
 /// Minimum width of the outline of a highlighted node, in points. Nodes are highlighted if they are
-/// selected, hovered or found, and variables also if they have evidence.
+/// selected, hovered or found, and variables also if they have evidence. The root has a ring.
 const HIGHLIGHT_WIDTH: f32 = 2.0;
 
 /// Maximum number of highlighted nodes that labels do not cover. If more are highlighted, labels
@@ -120,8 +120,11 @@ impl<K: PartialEq> GraphCanvas<K> {
             let nodes = self.labelled.iter().filter_map(|&node| {
                 self.graph.node(NodeIndex::new(node)).map(egui_graphs::Node::display)
             });
+            let is_highlighted = |node: &&Node| {
+                node.style.outline.width >= HIGHLIGHT_WIDTH || node.style.ring.is_some()
+            };
             let highlighted = nodes_of(&self.graph)
-                .filter(|node| node.style.outline.width >= HIGHLIGHT_WIDTH)
+                .filter(is_highlighted)
                 .map(|node| node.on_screen(&view))
                 .filter(|node| rect.intersects(*node))
                 .take(MAX_UNCOVERED);
