@@ -131,6 +131,11 @@ impl Workbench {
         self.core.notices.warning(message);
     }
 
+    /// The texts of the last notices, oldest first, whether or not they are still on screen.
+    pub fn notices(&self) -> impl Iterator<Item = &str> {
+        self.core.notices.all()
+    }
+
     /// Saves the open network's evidence and options to `folder` from now on, and offers to restore
     /// the work of runs that crashed.
     pub fn autosave_in(&mut self, folder: &Path) {
