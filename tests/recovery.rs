@@ -4,9 +4,11 @@
 mod common;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use cliquescope::app::state::command::{CaseCommand, Command, ExperimentCommand, ViewCommand};
+use cliquescope::app::state::lessons::{LESSONS, LessonCommand};
 use cliquescope::app::state::pane::Pane;
 use cliquescope::app::{Settings, Workbench};
 use cliquescope::cancel::CancelToken;
@@ -81,6 +83,32 @@ fn evidence_of_a_crashed_run_is_offered_and_restored() {
     assert!(harness.query_by_label_contains("An earlier run").is_none());
     drop(harness);
     assert_eq!(autosaves(crash.path()), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn restoring_during_a_lesson_leaves_the_lesson_and_says_so() {
+    let folder = tempfile::tempdir().expect("a folder for a test");
+    let mut harness = window(folder.path(), "cancer");
+    harness.get_by_label_contains("Xray = positive").click();
+    settle(&mut harness);
+    let crash = crashed(folder.path(), "positive");
+    drop(harness);
+
+    let mut harness = window(crash.path(), "asia");
+    let ctx = harness.ctx.clone();
+    let start = LessonCommand::Start(Arc::clone(&LESSONS[0]));
+    harness.state_mut().run_command(&ctx, start);
+    settle(&mut harness);
+    harness.get_by_label("Leave lesson");
+    assert_eq!(harness.state().notices().count(), 0);
+    harness.get_by_label("Restore the evidence of cancer").click();
+    wait_for(&mut harness, |workbench| {
+        let document = workbench.model().document.as_ref();
+        document.is_some_and(|document| document.title() == "cancer" && !document.is_stale())
+    });
+    assert!(harness.query_by_label("Leave lesson").is_none());
+    let notices: Vec<&str> = harness.state().notices().collect();
+    assert!(notices[0].starts_with("You left the lesson"), "{notices:?}");
 }
 
 #[test]

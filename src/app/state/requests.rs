@@ -78,11 +78,16 @@ impl Requests {
         orders: &KnownOrders,
     ) -> u64 {
         let serial = self.next_serial();
+        self.use_orders(orders);
+        self.opening = Some(Opening { source, serial, evidence });
+        serial
+    }
+
+    /// Makes the shipped elimination orders and `orders` part of each request from now on.
+    pub(crate) fn use_orders(&mut self, orders: &KnownOrders) {
         let mut known = (*KnownOrders::shipped()).clone();
         known.merge(orders);
         self.orders = Arc::new(known);
-        self.opening = Some(Opening { source, serial, evidence });
-        serial
     }
 
     /// The serial number of a new opening.

@@ -42,6 +42,7 @@ impl Workbench {
     pub(super) fn restore(&mut self) {
         let Some(work) = self.recovery.offered_work().cloned() else { return };
         // A step of the lesson would replace the restored work.
+        self.say_that_the_lesson_ends("the evidence of an earlier run is restored");
         self.leave_lesson(LessonEnd::RestoreWork);
         self.core.model.compute = work.compute_options();
         if let Some(layout) = work.layout() {
@@ -101,15 +102,20 @@ impl Workbench {
     /// Leaves the lesson, if the user is taking one that does not use the network in `source`.
     /// Otherwise the next step of the lesson would replace this network.
     fn leave_other_lesson(&mut self, source: &NetworkSource) {
-        let Some(course) = self.course.as_ref().filter(|course| !course.uses(source)) else {
-            return;
-        };
+        if self.course.as_ref().is_some_and(|course| !course.uses(source)) {
+            self.say_that_the_lesson_ends("it does not use this network");
+            _ = self.end_lesson(LessonEnd::RestoreWork);
+        }
+    }
+
+    /// Says that the lesson that the user is taking, if there is one, ends for this `reason`.
+    fn say_that_the_lesson_ends(&mut self, reason: &str) {
+        let Some(course) = &self.course else { return };
+        let title = &course.lesson().title;
         self.core.notices.info(&format!(
-            "You left the lesson '{}', because it does not use this network. Start the lesson \
-             again to continue at the same step.",
-            course.lesson().title
+            "You left the lesson '{title}', because {reason}. Start the lesson again to continue \
+             at the same step."
         ));
-        _ = self.end_lesson(LessonEnd::RestoreWork);
     }
 
     /// Adds entries to the history after the open document replaced `previous`. If both are the

@@ -63,10 +63,34 @@ impl Workbench {
                     elimination.serial = serial;
                 }
                 document.serial = serial;
+                core.requests.use_orders(&core.model.settings.orders);
                 let before = self.replace_document(*document).expect("a network is open");
                 self.core.request();
                 ReplacedValue::Network { document: Box::new(before.without_results()), touched }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::app::Settings;
+    use crate::app::testing::model;
+
+    #[test]
+    fn a_network_that_returns_is_compiled_with_the_orders_known_by_then() {
+        let mut workbench = Workbench::new(Settings::default(), || {});
+        workbench.core.model.document = model("child").document;
+        let earlier = model("asia").document.expect("a network is open");
+        workbench.history.record_network(&earlier);
+        let compiled = earlier.compiled.as_ref().expect("a compiled network");
+        let (graph, order) = (compiled.moral_graph(), compiled.elimination_order());
+        workbench.core.requests.orders = Arc::default();
+        workbench.core.model.settings.orders.insert(graph, &order, 1);
+        workbench.apply_to_history(HistoryCommand::Undo);
+        assert_eq!(workbench.core.requests.orders.find(graph).as_deref(), Some(&*order));
     }
 }
