@@ -10,9 +10,16 @@ use crate::app::theme::Palette;
 pub(crate) fn show(ctx: &Context) {
     let id = Id::new("focus by keyboard");
     let was_moved = ctx.data(|data| data.get_temp(id).unwrap_or(false));
+    // The letter E moves the focus only if no text field has it. By now, its event is consumed.
+    let is_typing = ctx.text_edit_focused();
+    let moves_focus = |key: &Key| match key {
+        Key::Tab | Key::ArrowUp | Key::ArrowDown | Key::ArrowLeft | Key::ArrowRight => true,
+        Key::E => !is_typing,
+        _ => false,
+    };
     let is_moved = ctx.input(|input| {
-        input.events.iter().fold(was_moved, |moved, event| match event {
-            Event::Key { key: Key::Tab | Key::E, pressed: true, .. } => true,
+        input.raw.events.iter().fold(was_moved, |moved, event| match event {
+            Event::Key { key, pressed: true, .. } if moves_focus(key) => true,
             Event::PointerButton { pressed: true, .. } => false,
             _ => moved,
         })

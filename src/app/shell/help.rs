@@ -24,7 +24,8 @@ pub(crate) fn show(ctx: &egui::Context, open: &mut bool) {
             row("Alt+click a state", "exclude it");
             row("right-click", "menu of a state or a variable: likelihoods, exclude, retract");
             row("double-click a tab", "let the pane fill the window, or restore the panes");
-            row("Tab, arrow keys, Space", "move between states and other widgets, and click them");
+            row("Tab, Space", "go to the next widget, and click it");
+            row("↑, ↓, ←, →", "in the list of variables: previous row, next row, close, open");
             row("wheel, drag", "zoom and pan the graphs and the timeline");
             row("drop a file", "open it");
             for action in actions::all() {

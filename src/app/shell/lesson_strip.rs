@@ -12,6 +12,7 @@ use crate::app::state::command::{Commands, LessonCommand};
 use crate::app::state::lessons::{Comparison, Course, Question};
 use crate::app::state::model::Model;
 use crate::app::theme::Palette;
+use crate::app::widgets::scroll_to_focus::scroll_to_focus;
 use crate::app::widgets::{equation, targets};
 
 /// Initial height of the strip in points: room for the longest text in a window of 1280 points.
@@ -61,7 +62,10 @@ fn column(ui: &mut Ui, name: &str, size: Vec2, content: impl FnOnce(&mut Ui)) {
     let down = Layout::top_down(Align::Min);
     ui.allocate_ui_with_layout(size, down, |ui| {
         ui.set_width(size.x);
-        ScrollArea::vertical().id_salt(name).auto_shrink(false).show(ui, content);
+        ScrollArea::vertical().id_salt(name).auto_shrink(false).show(ui, |ui| {
+            content(ui);
+            scroll_to_focus(ui);
+        });
     });
 }
 

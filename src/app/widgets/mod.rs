@@ -7,6 +7,7 @@ pub mod figure;
 pub mod graph_view;
 pub mod icon_button;
 pub mod naming;
+pub mod scroll_to_focus;
 pub mod short_text;
 pub mod state_bar;
 pub mod table;

@@ -14,6 +14,7 @@ use crate::app::state::document::Document;
 use crate::app::state::file_purpose::FilePurpose;
 use crate::app::state::model::Model;
 use crate::app::theme::Palette;
+use crate::app::widgets::scroll_to_focus::scroll_to_focus;
 use crate::engine::{LoadError, PropagationError, QueryError};
 use crate::numbers::counted;
 
@@ -114,6 +115,7 @@ impl CasesPane {
             for case in &document.cases {
                 ui.horizontal(|ui| self.row(ui, document, case, commands));
             }
+            scroll_to_focus(ui);
         });
     }
 

@@ -16,6 +16,7 @@ use crate::app::state::command::Commands;
 use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
+use crate::app::widgets::scroll_to_focus::scroll_to_focus;
 use crate::propagation::CompiledNetwork;
 use links::Links;
 
@@ -69,6 +70,7 @@ impl DetailsPane {
                 Some(Item::Separators(ids)) => sets::separators(ui, &scene, ids, &mut links),
                 Some(Item::Messages(ids)) => sets::messages(ui, &scene, ids, &mut links),
             }
+            scroll_to_focus(ui);
         });
     }
 }

@@ -4,6 +4,7 @@ use eframe::egui::{Button, Grid, Label, ScrollArea, Ui, WidgetInfo, WidgetType, 
 
 use crate::app::state::command::{Commands, EliminationCommand};
 use crate::app::state::elimination::HandElimination;
+use crate::app::widgets::scroll_to_focus::scroll_to_focus;
 use crate::graph::{EliminationCost, EliminationStep};
 use crate::network::{Network, VariableId};
 use crate::numbers::{counted, share, thousands};
@@ -23,6 +24,7 @@ pub(super) fn show(
     let shown = scroll.show(ui, |ui| {
         let hovered = remaining(ui, network, elimination, pointed, commands);
         order(ui, network, elimination);
+        scroll_to_focus(ui);
         hovered
     });
     shown.inner

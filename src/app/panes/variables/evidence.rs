@@ -7,6 +7,7 @@ use crate::app::state::command::{Commands, EvidenceCommand, ViewCommand};
 use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
 use crate::app::theme::Palette;
+use crate::app::widgets::scroll_to_focus::scroll_to_focus;
 use crate::network::{Finding, VariableId};
 
 /// Maximum number of findings that are visible without scrolling.
@@ -33,6 +34,7 @@ pub(super) fn show(ui: &mut Ui, document: &Document, commands: &mut Commands) {
                 for (variable, finding) in document.evidence.iter() {
                     row(ui, document, variable, finding, commands);
                 }
+                scroll_to_focus(ui);
             });
     }
     if let Some(impossible) = &document.impossible {

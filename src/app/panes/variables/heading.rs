@@ -2,6 +2,7 @@
 
 use eframe::egui::{self, Align2, Rect, Response, Sense, Stroke, Ui, pos2, vec2};
 
+use super::keyboard::Row;
 use super::rows::{RowActions, VariableRow};
 use super::text::{name_font, write_elided};
 use crate::app::panes::common::variable_menu;
@@ -30,11 +31,12 @@ impl VariableRow<'_> {
         let name = network[self.variable].name();
         let arrow_rect = Rect::from_min_size(rect.min, vec2(22.0, rect.height()));
         let title_rect = Rect::from_min_max(pos2(arrow_rect.right(), rect.top()), rect.max);
-        let id = ui.id().with(("variable", self.variable));
+        let place = Row::heading(self.variable);
+        let id = place.id(ui);
 
-        let title = ui.interact(title_rect, id.with("title"), Sense::click());
+        let title = ui.interact(title_rect, id, place.sense(self.stop));
         title.widget_info(|| egui::WidgetInfo::labeled(egui::WidgetType::Button, true, name));
-        let toggle = ui.interact(arrow_rect, id.with("toggle"), Sense::click());
+        let toggle = ui.interact(arrow_rect, id.with("toggle"), Sense::CLICK);
         let verb = if self.expanded { "Collapse" } else { "Expand" };
         toggle.widget_info(|| {
             egui::WidgetInfo::labeled(egui::WidgetType::Button, true, format!("{verb} {name}"))
@@ -43,6 +45,7 @@ impl VariableRow<'_> {
             actions.toggle_expanded = true;
         }
         if title.clicked() {
+            actions.clicked = Some(place);
             commands.push(ViewCommand::Select(Some(Item::Variable(self.variable))));
         }
         if title.hovered() {

@@ -4,6 +4,7 @@ use eframe::egui::{self, ScrollArea, Slider, SliderClamping, Ui, WidgetInfo};
 
 use crate::app::state::command::{Command, Commands, EvidenceCommand, ViewCommand};
 use crate::app::state::document::Document;
+use crate::app::widgets::scroll_to_focus::scroll_to_focus;
 use crate::app::widgets::short_text::one_line;
 use crate::app::widgets::state_bar::small_font;
 use crate::network::{Finding, VariableId};
@@ -46,6 +47,7 @@ impl LikelihoodSliders {
         let area = ScrollArea::vertical().id_salt("likelihoods").max_height(MAX_HEIGHT);
         area.auto_shrink([false, true]).show(ui, |ui| {
             self.sliders(ui, document, variable, commands);
+            scroll_to_focus(ui);
         });
     }
 

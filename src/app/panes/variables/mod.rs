@@ -6,6 +6,7 @@
 
 mod evidence;
 mod heading;
+mod keyboard;
 mod likelihood;
 mod rows;
 mod text;
@@ -22,6 +23,7 @@ use crate::app::state::model::Model;
 use crate::network::{Network, VariableId};
 use crate::numbers;
 
+use keyboard::{Listed, Row};
 use likelihood::LikelihoodSliders;
 use rows::{HEADING_HEIGHT, STATE_HEIGHT};
 
@@ -45,6 +47,10 @@ pub struct VariablesPane {
     /// Serial number of the document that `expanded` belongs to.
     serial: Option<u64>,
     sliders: LikelihoodSliders,
+    /// The row where the keyboard is, or was last.
+    current: Option<Row>,
+    /// Whether the current row gets the focus as soon as it is in view.
+    takes_focus: bool,
     /// The variable that was selected in the last frame; a new selection is scrolled into view.
     last_selected: Option<VariableId>,
     /// The last value of [`Model::focus_serial`] that was seen; the focus moves when it changes.
@@ -163,21 +169,24 @@ impl VariablesPane {
         commands: &mut Commands,
     ) {
         let focused = self.take_focus(model, shown);
-        let tops = self.tops(document.network(), shown);
-        let total_height = tops[shown.len()];
+        let network = document.network();
+        let listed = Listed { network, variables: shown, tops: self.tops(network, shown) };
+        let tops = &listed.tops;
         let mut area = ScrollArea::vertical().auto_shrink(false).max_height(height);
         if let Some(index) = focused {
             area = area.vertical_scroll_offset((tops[index] - HEADING_HEIGHT).max(0.0));
-        } else if let Some(offset) = self.scroll_target(model, shown, &tops) {
+        } else if let Some(offset) = self.scroll_target(model, shown, tops) {
             area = area.vertical_scroll_offset(offset);
         } else if std::mem::take(&mut self.scroll_to_top) {
             area = area.vertical_scroll_offset(0.0);
         }
         let mut toggled = None;
         area.show_viewport(ui, |ui, viewport| {
-            ui.set_height(total_height);
+            ui.set_height(tops[shown.len()]);
             let origin = ui.max_rect().min;
             let width = ui.available_width();
+            toggled = self.follow_keys(ui, &listed, viewport);
+            let stop = self.tab_stop(&listed, viewport);
             let first = tops.partition_point(|&top| top <= viewport.top()).saturating_sub(1);
             for (index, &variable) in shown.iter().enumerate().skip(first) {
                 if tops[index] > viewport.bottom() {
@@ -187,12 +196,17 @@ impl VariablesPane {
                 let size = egui::vec2(width, tops[index + 1] - tops[index]);
                 let rect = egui::Rect::from_min_size(at, size);
                 let expanded = self.expanded.contains(&variable);
-                let takes_focus = focused == Some(index);
-                let row = rows::VariableRow { model, document, variable, expanded, takes_focus };
+                let row = rows::VariableRow { model, document, variable, expanded, stop };
                 let actions = row.show(ui, rect, commands);
                 if actions.toggle_expanded {
                     toggled = Some(variable);
                 }
+                self.current = actions.clicked.or(self.current);
+            }
+            if self.takes_focus && stop.is_some() && stop == self.current {
+                self.takes_focus = false;
+                let id = stop.map(|row| row.id(ui));
+                ui.memory_mut(|memory| id.into_iter().for_each(|id| memory.request_focus(id)));
             }
         });
         if let Some(variable) = toggled
@@ -202,9 +216,9 @@ impl VariablesPane {
         }
     }
 
-    /// The index in `shown` of the variable whose first state gets the keyboard focus in this
-    /// frame, if the user asked for that: the selected variable or else the first. The states of
-    /// this variable become visible.
+    /// The index in `shown` of the variable whose first state gets the keyboard focus, if the user
+    /// asked for that: the selected variable or else the first. The states of this variable become
+    /// visible.
     fn take_focus(&mut self, model: &Model, shown: &[VariableId]) -> Option<usize> {
         if self.focus_serial == model.focus_serial {
             return None;
@@ -213,8 +227,53 @@ impl VariablesPane {
         let is_selected =
             |variable: &VariableId| model.selected() == Some(&Item::Variable(*variable));
         let index = shown.iter().position(is_selected).unwrap_or(0);
-        self.expanded.insert(*shown.get(index)?);
+        let variable = *shown.get(index)?;
+        self.expanded.insert(variable);
+        self.current = Some(Row { variable, state: Some(0) });
+        self.takes_focus = true;
         Some(index)
+    }
+
+    /// The row that the Tab key stops at: the current row if it is in view, or else the first
+    /// heading in view.
+    fn tab_stop(&self, listed: &Listed<'_>, viewport: egui::Rect) -> Option<Row> {
+        let is_listed = |row: &Row| row.state.is_none() || self.expanded.contains(&row.variable);
+        let is_visible = |row: &Row| {
+            let range = row.range(listed);
+            range.is_some_and(|(top, bottom)| top < viewport.bottom() && bottom > viewport.top())
+        };
+        let current = self.current.filter(|row| is_listed(row) && is_visible(row));
+        current.or_else(|| {
+            let first = listed.tops.partition_point(|&top| top < viewport.top());
+            let variable = listed.variables.get(first).or_else(|| listed.variables.last());
+            variable.copied().map(Row::heading)
+        })
+    }
+
+    /// Moves the current row by the keys that were pressed, if the list has the focus, and scrolls
+    /// it into view. Returns the variable to expand or to collapse.
+    fn follow_keys(
+        &mut self,
+        ui: &Ui,
+        listed: &Listed<'_>,
+        viewport: egui::Rect,
+    ) -> Option<VariableId> {
+        let stop = self.tab_stop(listed, viewport)?;
+        if !ui.memory(|memory| memory.has_focus(stop.id(ui))) {
+            return None;
+        }
+        let (row, toggled) =
+            stop.follow_keys(ui, listed, |variable| self.expanded.contains(&variable));
+        self.current = Some(row);
+        if row != stop {
+            self.takes_focus = true;
+            if let Some((top, bottom)) = row.range(listed) {
+                let left_top = ui.max_rect().min + egui::vec2(0.0, top);
+                let rect = egui::Rect::from_min_size(left_top, egui::vec2(1.0, bottom - top));
+                ui.scroll_to_rect_animation(rect, None, egui::style::ScrollAnimation::none());
+            }
+        }
+        toggled
     }
 
     /// The upper edge of each variable in the list, and the lower edge of the last one, in points.

@@ -1,7 +1,8 @@
 //! One variable: the rows of its states. `heading.rs` draws the heading.
 
-use eframe::egui::{Color32, Rect, Sense, Ui, pos2, vec2};
+use eframe::egui::{Color32, Rect, Ui, pos2, vec2};
 
+use super::keyboard::Row;
 use crate::app::panes::common::StateRow;
 use crate::app::state::command::Commands;
 use crate::app::state::document::Document;
@@ -22,8 +23,8 @@ pub(super) struct VariableRow<'a> {
     pub(super) variable: VariableId,
     /// Whether the states are listed.
     pub(super) expanded: bool,
-    /// Whether the first state gets the keyboard focus in this frame.
-    pub(super) takes_focus: bool,
+    /// The row of the list that the Tab key stops at.
+    pub(super) stop: Option<Row>,
 }
 
 /// Actions that the pane carries out for a row.
@@ -31,6 +32,8 @@ pub(super) struct VariableRow<'a> {
 pub(super) struct RowActions {
     /// Expand the variable, or collapse it.
     pub(super) toggle_expanded: bool,
+    /// The keyboard continues at this row, which was clicked.
+    pub(super) clicked: Option<Row>,
 }
 
 impl VariableRow<'_> {
@@ -46,7 +49,7 @@ impl VariableRow<'_> {
                 let row =
                     Rect::from_min_size(pos2(rect.left(), top), vec2(rect.width(), STATE_HEIGHT));
                 if row.intersects(clip) {
-                    self.state(ui, row, state, commands);
+                    self.state(ui, row, state, &mut actions, commands);
                 }
             }
         }
@@ -59,14 +62,21 @@ impl VariableRow<'_> {
     }
 
     /// Draws the row of a state, and enters evidence when the row is clicked.
-    fn state(&self, ui: &mut Ui, rect: Rect, state: usize, commands: &mut Commands) {
+    fn state(
+        &self,
+        ui: &mut Ui,
+        rect: Rect,
+        state: usize,
+        actions: &mut RowActions,
+        commands: &mut Commands,
+    ) {
         let Self { model, document, variable, .. } = *self;
+        let place = Row { variable, state: Some(state) };
         let row = StateRow { model, document, variable, state };
-        let id = ui.id().with(("state", variable, state));
-        let response = ui.interact(rect, id, Sense::click());
+        let response = ui.interact(rect, place.id(ui), place.sense(self.stop));
         row.name(&response, "");
-        if self.takes_focus && state == 0 {
-            response.request_focus();
+        if response.clicked() {
+            actions.clicked = Some(place);
         }
         row.respond(ui, &response, targets::STATE, commands);
         let response = response.on_hover_ui(|ui| row.hover_card(ui));
