@@ -248,6 +248,25 @@ fn after_one_more_finding_fewer_messages_are_computed() {
 }
 
 #[test]
+fn a_message_processes_entries_only_if_it_is_computed_from_a_table() {
+    let compiled = sample("child");
+    let mut propagator = load(&compiled, Precision::F64, 1);
+    let mut computed = || {
+        let watch = Watch::timed(compiled.plan(), CancelToken::new());
+        engine::propagate(&mut *propagator, &compiled, &Evidence::none(), &watch)
+            .expect("nothing is observed");
+        let trace = watch.trace();
+        let entries = compiled.plan().ids().map(|id| trace.entries_processed(id));
+        let computed = entries.filter(|entries| entries.expect("it is reported") > 0).count();
+        assert_eq!(computed, compiled.plan().messages().len() - trace.savings.messages_skipped);
+        computed
+    };
+    let first = computed();
+    assert!(0 < first && first < compiled.plan().messages().len(), "{first}");
+    assert_eq!(computed(), 0, "nothing changed");
+}
+
+#[test]
 fn forgetting_earlier_results_changes_no_bit() {
     for name in ["alarm", "mildew", "pigs"] {
         let compiled = sample(name);

@@ -115,8 +115,9 @@ pub struct MessageTrace {
     /// may do other work meanwhile, and the times of the two then overlap.
     #[serde(default)]
     pub activities: Vec<ActivityTiming>,
-    /// By message of the plan: the table entries that the engine goes through for it. Zeros that
-    /// the engine skips do not count. Empty if the engine does not report them.
+    /// By message of the plan: the table entries that the engine went through for it, without those
+    /// that are zero whatever the evidence. Zero if it did not compute the message from a table.
+    /// Empty if the engine does not report them.
     #[serde(default)]
     pub processed: Vec<u64>,
     /// The work that was skipped; all zero if the engine reports none or has not reported yet.
@@ -131,10 +132,10 @@ pub struct MessageTrace {
 }
 
 impl MessageTrace {
-    /// The table entries that the engine goes through for `message`; `None` if the engine does not
+    /// The table entries that the engine went through for `message`; `None` if the engine does not
     /// report them.
     #[must_use]
     pub fn entries_processed(&self, message: MessageId) -> Option<u64> {
-        self.processed.get(message.index()).copied().filter(|&entries| entries > 0)
+        self.processed.get(message.index()).copied()
     }
 }

@@ -163,7 +163,7 @@ impl<T: Real> Shared<T> {
         let ln_p_evidence = state.ln_p_evidence(filled)?;
         let made_entries = (!is_full_tree).then_some(made_entries);
         if let Some(messages) = messages {
-            watch.note_processed(|| messages.processed().to_vec());
+            watch.note_processed(|| messages.processed(&state.cliques));
         }
         watch.note_savings(savings(&self.compiled, &filled.tree, state, made_entries));
         watch.check()?;

@@ -5,7 +5,7 @@ use eframe::egui::{Button, Grid, RichText, Ui};
 use super::DetailsScene;
 use super::beliefs;
 use super::links::{Links, facts, section, title};
-use crate::app::panes::common::{Equations, MAX_NAME_CHARACTERS};
+use crate::app::panes::common::{Equations, MAX_NAME_CHARACTERS, NOT_COMPUTED};
 use crate::app::state::command::ViewCommand;
 use crate::app::state::highlight::Item;
 use crate::app::theme::Palette;
@@ -104,11 +104,15 @@ fn work(ui: &mut Ui, scene: &DetailsScene<'_>, id: MessageId) {
             ("share", format!("{} of all messages' time", share(took, all))),
         ]);
     }
-    if let Some(processed) = trace.as_ref().and_then(|trace| trace.entries_processed(id)) {
-        lines.push(("processed", format!("{} by the engine", thousands(processed))));
-        if let Some(timing) = timing {
-            let took = timing.duration.as_nanos() as f64;
-            lines.push(("per entry processed", nanoseconds(took / processed.max(1) as f64)));
+    match trace.as_ref().and_then(|trace| trace.entries_processed(id)) {
+        None => {}
+        Some(0) => lines.push(("processed", NOT_COMPUTED.to_owned())),
+        Some(processed) => {
+            lines.push(("processed", format!("{} by the engine", thousands(processed))));
+            if let Some(timing) = timing {
+                let took = timing.duration.as_nanos() as f64;
+                lines.push(("per entry processed", nanoseconds(took / processed as f64)));
+            }
         }
     }
     facts(ui, "message work", lines);

@@ -75,7 +75,7 @@ impl MessageRow {
 
     /// Nanoseconds per entry processed, if that is known.
     pub fn per_processed(&self) -> Option<f64> {
-        Some(self.duration / self.processed?.max(1) as f64)
+        self.processed.filter(|&entries| entries > 0).map(|entries| self.duration / entries as f64)
     }
 
     /// `nanoseconds` with a unit, marked as approximate if the message was timed together with

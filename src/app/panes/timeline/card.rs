@@ -4,6 +4,7 @@ use eframe::egui::{self, RichText, Ui};
 
 use super::TimelineScene;
 use super::slices::{Cause, Slice, SliceKind, Work};
+use crate::app::panes::common::NOT_COMPUTED;
 use crate::app::theme::Palette;
 use crate::app::widgets::naming;
 use crate::numbers;
@@ -86,11 +87,15 @@ fn message_card(ui: &mut Ui, scene: &TimelineScene<'_>, slice: Slice, id: Messag
                 ("per entry touched", numbers::nanoseconds(length / touched.max(1) as f64)),
             ],
         );
-        if let Some(processed) = scene.trace.entries_processed(id) {
-            let entries = numbers::thousands(processed);
-            let per_processed = numbers::nanoseconds(length / processed.max(1) as f64);
-            let processed = format!("{entries} entries by the engine");
-            lines(ui, [("processed", processed), ("per entry processed", per_processed)]);
+        match scene.trace.entries_processed(id) {
+            None => {}
+            Some(0) => lines(ui, [("processed", NOT_COMPUTED.to_owned())]),
+            Some(processed) => {
+                let entries = numbers::thousands(processed);
+                let per_processed = numbers::nanoseconds(length / processed as f64);
+                let processed = format!("{entries} entries by the engine");
+                lines(ui, [("processed", processed), ("per entry processed", per_processed)]);
+            }
         }
     });
     if scene.layout.critical.contains(id.index()) {

@@ -1,6 +1,7 @@
 //! Reports the messages of a propagation, and their times, to the [`Watch`].
 
 use crate::cancel::Cancelled;
+use crate::engine::cpu::pass::clique_state::CliqueState;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::propagation::{Activity, MessageId, Phase, TimingHint, Watch, WorkerClock};
 
@@ -29,9 +30,9 @@ pub struct Messages {
     by_clique: Vec<Option<(MessageId, MessageId, u32)>>,
     /// Messages are timed together up to this forecast time, in nanoseconds; zero to time each.
     min_interval: u32,
-    /// By message of the plan: the entries of the clique table that the message goes through. Each
-    /// goes through the table of the clique that is further from the root, but a message to a
-    /// clique without ports below only through the separator.
+    /// By message of the plan: the entries of the clique table that the message goes through if it
+    /// is computed from one. Each goes through the table of the clique that is further from the
+    /// root, but a message to a clique without ports below only through the separator.
     processed: Vec<u64>,
 }
 
@@ -63,9 +64,21 @@ impl Messages {
         Self { by_clique, min_interval, processed }
     }
 
-    /// By message of the plan: the table entries that the message goes through.
-    pub fn processed(&self) -> &[u64] {
-        &self.processed
+    /// By message of the plan: the table entries that the message went through in the last
+    /// propagation, which left `cliques` behind. Zero for a message that was not computed from a
+    /// table.
+    pub fn processed(&self, cliques: &[CliqueState]) -> Vec<u64> {
+        let mut processed = self.processed.clone();
+        for (messages, clique) in self.by_clique.iter().zip(cliques) {
+            let Some((collect, distribute, _)) = messages else { continue };
+            if !clique.is_needed || !clique.is_up_stale {
+                processed[collect.index()] = 0;
+            }
+            if !clique.is_down_stale {
+                processed[distribute.index()] = 0;
+            }
+        }
+        processed
     }
 }
 
