@@ -115,8 +115,8 @@ pub struct MessageTrace {
     /// may do other work meanwhile, and the times of the two then overlap.
     #[serde(default)]
     pub activities: Vec<ActivityTiming>,
-    /// By message of the plan: the table entries that the engine went through for it, without those
-    /// that are zero whatever the evidence. Zero if it did not compute the message from a table.
+    /// By message of the plan: the table entries that the engine went through for it. Zeros that
+    /// the engine skips do not count. Zero if it did not compute the message from a table.
     /// Empty if the engine does not report them.
     #[serde(default)]
     pub processed: Vec<u64>,

@@ -31,6 +31,10 @@ const MIN_ASPECT: f32 = 1.0;
 /// has labels in a window of 1280x800, where its zoom is 0.28.
 const LEVEL_GAP: f32 = 44.0;
 
+/// Maximum number of vertices of a tree that is drawn with room for the labels of its lines. In a
+/// larger tree, labels would be too small to read when the whole tree is in view.
+pub const MAX_WITH_LABELS: usize = 100;
+
 /// Factor by which top-down is preferred to left-to-right, and left-to-right to packed, when the
 /// zooms at which they fit the pane are compared.
 const TOP_DOWN_BONUS: f32 = 1.35;
@@ -47,13 +51,12 @@ struct Gaps {
 }
 
 impl Gaps {
-    /// The gaps in a tree of `n` vertices. In a large tree, labels of separators would be too small
-    /// to read when the whole tree is in view. So the gaps have no room for labels, and the boxes
-    /// come out larger.
+    /// The gaps in a tree of `n` vertices. With more than [`MAX_WITH_LABELS`] vertices, the gaps
+    /// have no room for labels, so that the boxes come out larger.
     fn for_tree_of(n: usize) -> Self {
         match n {
-            0..=100 => Self { levels: LEVEL_GAP, siblings: 10.0, lines: 16.0 },
-            101..=400 => Self { levels: 24.0, siblings: 8.0, lines: 14.0 },
+            0..=MAX_WITH_LABELS => Self { levels: LEVEL_GAP, siblings: 10.0, lines: 16.0 },
+            ..=400 => Self { levels: 24.0, siblings: 8.0, lines: 14.0 },
             _ => Self { levels: 18.0, siblings: 6.0, lines: 10.0 },
         }
     }

@@ -64,11 +64,11 @@ pub fn picture(compiled: &CompiledNetwork, by_area: bool) -> (Vec<PlacedNode>, V
 /// Where lines share the place of their label, keeps only the first label, and none if the labels
 /// differ: they would be drawn above each other.
 pub(super) fn label_common_lines_once(edges: &mut [PlacedEdge]) {
-    let mut first_at: HashMap<(i32, i32), usize> = HashMap::new();
+    let mut first_at: HashMap<[u32; 2], usize> = HashMap::new();
     let mut clearing = Vec::new();
     for index in 0..edges.len() {
         let Some(place) = label_place(&edges[index].path) else { continue };
-        let first = *first_at.entry((place.x as i32, place.y as i32)).or_insert(index);
+        let first = *first_at.entry([place.x.to_bits(), place.y.to_bits()]).or_insert(index);
         if first != index {
             clearing.push(index);
             if edges[first].text != edges[index].text {

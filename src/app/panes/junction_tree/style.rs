@@ -5,6 +5,7 @@ use std::sync::Arc;
 use eframe::egui::{Color32, Stroke, Ui};
 use fixedbitset::FixedBitSet;
 
+use crate::app::layout::tree::MAX_WITH_LABELS;
 use crate::app::panes::junction_tree::measure::Colouring;
 use crate::app::state::highlight::{Highlight, Item};
 use crate::app::state::model::Model;
@@ -91,11 +92,8 @@ impl TreeKey {
 /// Minimum zoom at which the separators of a tree of `cliques` cliques are labelled. Large trees
 /// are drawn without room for labels.
 pub(super) fn label_zoom(cliques: usize) -> f32 {
-    if cliques <= MAX_LABELLED { 0.25 } else { 0.45 }
+    if cliques <= MAX_WITH_LABELS { 0.25 } else { 0.45 }
 }
-
-/// Maximum number of cliques of a tree that is drawn with room for the labels of separators.
-const MAX_LABELLED: usize = 100;
 
 /// The end of a separator's path at which the receiver of a message of `phase` is. The path begins
 /// at the clique that is nearer to the root.

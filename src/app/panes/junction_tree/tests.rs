@@ -2,12 +2,14 @@ use eframe::egui::{Rect, Vec2, pos2};
 use egui_kittest::kittest::Queryable as _;
 
 use super::*;
+use crate::app::layout::label_place;
 use crate::app::testing::{drive, label_containing, model};
+use crate::app::widgets::graph_view::PlacedEdge;
 use crate::app::widgets::graph_view::camera::Camera;
-use crate::app::widgets::graph_view::{PlacedEdge, PlacedNode};
 use crate::cancel::CancelToken;
 use crate::format;
-use crate::propagation::{CompileOptions, compile};
+use crate::network::{Cpt, Network, Variable, VariableId};
+use crate::propagation::{CompileOptions, CompiledNetwork, compile};
 
 /// Sizes of the pane in a window of 1280x800 and of 1920x1080, without toolbar and legend.
 const PANES: [Vec2; 2] = [Vec2::new(668.0, 420.0), Vec2::new(1200.0, 640.0)];
@@ -30,9 +32,7 @@ fn the_tree_of_every_sample_fills_half_of_its_pane_and_its_boxes_can_be_seen() {
         "water",
     ];
     for name in samples {
-        let network = format::open(name).unwrap().network;
-        let compiled = compile(network, &CompileOptions::default(), &CancelToken::new());
-        let compiled = &compiled.expect("not cancelled");
+        let compiled = &compiled(format::open(name).unwrap().network);
         for by_area in [true, false] {
             let (nodes, edges) = picture(compiled, by_area);
             assert_eq!(edges.len(), compiled.tree().separators().len());
@@ -54,15 +54,15 @@ fn the_tree_of_every_sample_fills_half_of_its_pane_and_its_boxes_can_be_seen() {
     }
 }
 
-/// The boxes and lines of a sample.
-fn picture_of(name: &str) -> (Vec<PlacedNode>, Vec<PlacedEdge>) {
-    picture(model(name).compiled().expect("a network is open"), true)
+/// `network`, compiled with the default options.
+fn compiled(network: Arc<Network>) -> CompiledNetwork {
+    compile(network, &CompileOptions::default(), &CancelToken::new()).expect("not cancelled")
 }
 
 #[test]
 fn every_separator_of_a_small_tree_has_room_for_its_label_on_a_small_screen() {
     for name in ["asia", "child", "barley", "mildew", "insurance"] {
-        let (nodes, edges) = picture_of(name);
+        let (nodes, edges) = picture(&compiled(format::open(name).unwrap().network), true);
         let boxes = nodes.iter().map(|node| Rect::from_center_size(node.centre, node.size));
         let zoom = Camera::fitting(boxes.reduce(Rect::union).unwrap(), PANES[0]).zoom();
         assert!(zoom >= style::label_zoom(nodes.len()), "{name}: {zoom}");
@@ -86,6 +86,26 @@ fn labels_on_a_common_line_are_drawn_once_if_they_agree_and_not_at_all_otherwise
     let mut edges = [edge(1, 5.0, "2"), edge(2, 5.0, "2"), edge(3, 9.0, "4"), edge(4, 9.0, "6")];
     picture::label_common_lines_once(&mut edges);
     assert_eq!(edges.map(|edge| edge.text), ["2", "", "", ""]);
+}
+
+#[test]
+fn the_labels_of_a_star_do_not_lie_above_each_other() {
+    const FEATURES: usize = 100;
+    let variables: Vec<Variable> =
+        (0..=FEATURES).map(|index| Variable::new(format!("v{index}"), ["no", "yes"])).collect();
+    let class = VariableId::new(0);
+    let feature = |index| Cpt::new(VariableId::new(index), vec![class], vec![0.5; 4]);
+    let cpts = std::iter::once(Cpt::new(class, vec![], vec![0.5; 2]));
+    let cpts = cpts.chain((1..=FEATURES).map(feature)).collect();
+    let network = Network::new("naive Bayes", variables, cpts).expect("a valid network");
+    let (_, edges) = picture(&compiled(Arc::new(network)), true);
+    let labelled = edges.iter().filter(|edge| !edge.text.is_empty());
+    let places: Vec<Pos2> =
+        labelled.map(|edge| label_place(&edge.path).expect("a line has points")).collect();
+    assert!(places.len() < edges.len(), "lines with a common part have one label");
+    for (index, place) in places.iter().enumerate() {
+        assert!(places[..index].iter().all(|other| other.distance(*place) > 1.0), "{place:?}");
+    }
 }
 
 #[test]
