@@ -13,10 +13,15 @@ use crate::app::state::experiments::RunningExperiment;
 use crate::app::state::model::Model;
 use crate::app::theme::Palette;
 use crate::app::widgets::equation;
+use crate::app::widgets::scroll_to_focus::scroll_to_focus;
 use crate::experiment::{self, Experiment, Parameter, Status};
 use crate::numbers;
 use parameters::Parameters;
 use results::Results;
+
+/// Room in points to the right of figures, for the half of the last number of an axis that is
+/// outside of its panel.
+const FIGURE_MARGIN: f32 = 18.0;
 
 /// Time between two repaints while an experiment runs.
 const REPAINT_INTERVAL: std::time::Duration = std::time::Duration::from_millis(500);
@@ -53,6 +58,7 @@ impl ExperimentsPane {
                 }
                 ui.add_space(8.0);
                 self.results.list(ui, model, commands);
+                scroll_to_focus(ui);
             });
         });
         let frame = egui::Frame::NONE.inner_margin(egui::Margin { left: 8, ..Default::default() });
@@ -68,12 +74,13 @@ impl ExperimentsPane {
                 self.results.show_heading(ui, model, commands);
             }
             ScrollArea::vertical().auto_shrink(false).id_salt("experiment").show(ui, |ui| {
-                ui.set_width(ui.available_width() - 8.0);
+                ui.set_width(ui.available_width() - FIGURE_MARGIN);
                 if self.results.is_showing() {
                     self.results.show(ui, model);
                 } else if let Some(chosen) = all.get(self.chosen) {
                     self.show_experiment(ui, chosen, model, commands);
                 }
+                scroll_to_focus(ui);
             });
         });
     }

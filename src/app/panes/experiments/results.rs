@@ -148,7 +148,8 @@ impl Results {
             if ui.button("Export to…").on_hover_text("Choose the folder").clicked() {
                 commands.push(WindowCommand::ChooseFile(FilePurpose::ExportResult(result.number)));
             }
-            if ui.button("Delete").on_hover_text("Delete the result").clicked() {
+            let hint = "Delete the stored result. This cannot be undone.";
+            if ui.button("Delete").on_hover_text(hint).clicked() {
                 commands.push(ExperimentCommand::RemoveResult(result.number));
             }
         });
