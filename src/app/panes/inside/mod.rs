@@ -81,7 +81,13 @@ impl InsidePane {
         self.player.advance(ui, &detail);
         header(ui, compiled, &scene);
         self.player.controls(ui, &detail);
-        ui.add(egui::Label::new(scene.sentence(&self.player)).truncate());
+        // Always the same height, so that the tables do not move at every step.
+        let rows = if full_width >= MIN_WIDTH_FOR_COLUMNS { 1.0 } else { 2.0 };
+        let height = rows * ui.text_style_height(&egui::TextStyle::Body);
+        ui.allocate_ui(Vec2::new(full_width, height), |ui| {
+            ui.set_min_height(height);
+            ui.add(egui::Label::new(scene.sentence(&self.player)).wrap());
+        });
         let area = ScrollArea::vertical().id_salt("inside a message").auto_shrink(false);
         area.show(ui, |ui| {
             let in_columns = full_width >= MIN_WIDTH_FOR_COLUMNS;

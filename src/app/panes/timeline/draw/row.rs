@@ -16,6 +16,10 @@ use crate::propagation::MessageId;
 /// messages are hard to see.
 const DIMMED: f32 = 0.3;
 
+/// Minimum width in points of the bar of a wait with a label: room for the word "waits". With less,
+/// there would be rows full of fragments of this word.
+const MIN_WAIT_WIDTH: f32 = 38.0;
+
 impl Drawing<'_> {
     /// Draws the row with index `row`, and marks the messages that are on the highlighted critical
     /// path, changed, selected or hovered.
@@ -111,7 +115,8 @@ impl Drawing<'_> {
         y_range: Rangef,
     ) {
         let bar = Rect::from_x_y_ranges(x_range, y_range);
-        if bar.width() < MIN_LABEL_WIDTH || bar.height() < 11.0 {
+        let min_width = if slice.is_wait() { MIN_WAIT_WIDTH } else { MIN_LABEL_WIDTH };
+        if bar.width() < min_width || bar.height() < 11.0 {
             return;
         }
         let ink = if slice.is_wait() {
