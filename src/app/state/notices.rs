@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use eframe::egui::{
-    self, Align2, Area, Color32, Context, FontId, Frame, Order, TextStyle, Ui, WidgetInfo,
-    WidgetType, accesskit::Live, vec2,
+    Align, Align2, Area, Color32, Context, Frame, Layout, Order, RichText, TextStyle, Ui, Vec2,
+    WidgetInfo, WidgetType, accesskit::Live, vec2,
 };
 
 use crate::app::theme::Palette;
@@ -16,7 +16,7 @@ const MAX_WIDTH: f32 = 420.0;
 
 /// Distance in points to the right and to the lower edge of the window. Headings, tabs and tools
 /// are at the top of panes, so notices are at the bottom, above the status line.
-const MARGIN: egui::Vec2 = vec2(12.0, 36.0);
+const MARGIN: Vec2 = vec2(12.0, 36.0);
 
 /// Maximum number of characters of a notice. It may contain a name from a file, which may have any
 /// length; all other notices are shorter.
@@ -138,13 +138,13 @@ impl Notices {
             .anchor(Align2::RIGHT_BOTTOM, -MARGIN)
             .show(ctx, |ui| {
                 ui.spacing_mut().item_spacing.y = 8.0;
-                for notice in self.notices.iter_mut().filter(|notice| notice.is_shown) {
-                    let time = MIN_TIME + TIME_PER_CHARACTER * notice.text.chars().count() as f64;
-                    notice.end.get_or_insert(now + time);
-                    ui.with_layout(egui::Layout::right_to_left(egui::Align::Min), |ui| {
+                ui.with_layout(Layout::top_down(Align::Max), |ui| {
+                    for notice in self.notices.iter_mut().filter(|notice| notice.is_shown) {
+                        let length = notice.text.chars().count() as f64;
+                        notice.end.get_or_insert(now + MIN_TIME + TIME_PER_CHARACTER * length);
                         notice.is_shown = !notice.draw(ui);
-                    });
-                }
+                    }
+                });
             });
         if is_new {
             // The place of the notices depends on their size in the last frame.
@@ -167,37 +167,34 @@ impl Notices {
 }
 
 impl Notice {
-    /// Draws the notice. Returns whether the user closed it.
+    /// Draws the notice at the right edge of `ui`. Returns whether the user closed it.
     fn draw(&self, ui: &mut Ui) -> bool {
-        let frame = Frame::popup(ui.style());
-        let frame = frame.show(ui, |ui| {
-            ui.with_layout(egui::Layout::left_to_right(egui::Align::Min), |ui| {
-                let font = TextStyle::Body.resolve(ui.style());
-                let mark = egui::RichText::new(self.level.mark()).color(self.level.colour(ui));
-                ui.label(mark.font(FontId::proportional(font.size)));
-                let width = MAX_WIDTH.min(ui.ctx().content_rect().width() - 100.0).max(100.0);
-                let ink = ui.visuals().strong_text_color();
-                let galley = ui.painter().layout(self.text.clone(), font, ink, width);
-                let text = ui.label(galley);
-                // Screen readers read the notice when it appears.
-                ui.ctx().accesskit_node_builder(text.id, |node| {
-                    let is_urgent = self.level == Level::Error;
-                    node.set_live(if is_urgent { Live::Assertive } else { Live::Polite });
-                });
-                let close = ui.small_button("×").on_hover_text("Close this notice");
-                close.widget_info(|| {
-                    WidgetInfo::labeled(WidgetType::Button, true, "Close this notice")
-                });
-                close.clicked()
-            })
-        });
-        frame.inner.inner
+        // The layout is from right to left, so the parts come in this order.
+        let parts = |ui: &mut Ui| {
+            let close = ui.small_button("×").on_hover_text("Close this notice");
+            close
+                .widget_info(|| WidgetInfo::labeled(WidgetType::Button, true, "Close this notice"));
+            let font = TextStyle::Body.resolve(ui.style());
+            let width = MAX_WIDTH.min(ui.ctx().content_rect().width() - 100.0).max(100.0);
+            let ink = ui.visuals().strong_text_color();
+            let galley = ui.painter().layout(self.text.clone(), font, ink, width);
+            let text = ui.label(galley);
+            // Screen readers read the notice when it appears.
+            ui.ctx().accesskit_node_builder(text.id, |node| {
+                let is_urgent = self.level == Level::Error;
+                node.set_live(if is_urgent { Live::Assertive } else { Live::Polite });
+            });
+            ui.label(RichText::new(self.level.mark()).color(self.level.colour(ui)));
+            close.clicked()
+        };
+        Frame::popup(ui.style()).show(ui, |ui| ui.horizontal_top(parts).inner).inner
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use eframe::egui;
     use egui_kittest::Harness;
     use egui_kittest::kittest::{NodeT as _, Queryable as _};
 
@@ -223,6 +220,8 @@ mod tests {
         assert_eq!(error.accesskit_node().live(), Live::Assertive);
         let saved = harness.get_by_label("Saved");
         assert!(window.contains_rect(saved.rect()) && saved.rect().top() > error.rect().bottom());
+        let frame = harness.get_by_label("ℹ").rect().union(saved.rect());
+        assert!(frame.width() < 100.0, "a short notice is narrow: {frame:?}");
         assert_eq!(saved.accesskit_node().live(), Live::Polite);
         harness.run_steps(60);
         assert!(harness.query_by_label("Saved").is_none(), "it was read after six seconds");
