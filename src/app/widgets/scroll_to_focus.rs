@@ -44,7 +44,7 @@ mod tests {
         assert!(!window.contains_rect(harness.get_by_label("button 12").rect()));
         for _ in 0..12 {
             harness.key_press(Key::Tab);
-            harness.run();
+            harness.run_steps(6);
         }
         let button = harness.get_by_label("button 12");
         assert!(button.is_focused() && window.contains_rect(button.rect()), "{:?}", button.rect());
