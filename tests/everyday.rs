@@ -171,6 +171,27 @@ fn one_key_leads_to_the_states_and_space_observes() {
 }
 
 #[test]
+fn arrow_keys_move_in_the_list_of_variables_and_one_tab_leaves_it() {
+    let mut harness = open("asia");
+    let press = |harness: &mut Harness<'static, Workbench>, keys: &[Key]| {
+        for &key in keys {
+            harness.key_press(key);
+            harness.run_steps(3);
+        }
+        settle(harness);
+        let document = harness.state().model().document.as_ref().expect("a network is open");
+        let observed = |variable| document.evidence.observed(variable);
+        document.network().ids().take(2).map(observed).collect::<Vec<_>>()
+    };
+    let down = Key::ArrowDown;
+    assert_eq!(press(&mut harness, &[Key::E, down, Key::Space]), [Some(1), None]);
+    // Past the heading of the second variable to its first state.
+    assert_eq!(press(&mut harness, &[down, down, Key::Space]), [Some(1), Some(0)]);
+    press(&mut harness, &[Key::Tab]);
+    assert!(harness.get_by_label("Clear all").is_focused(), "what comes after the list");
+}
+
+#[test]
 fn the_palette_shows_keys() {
     let mut harness = open("asia");
     harness.key_press_modifiers(Modifiers::COMMAND, Key::P);
