@@ -8,7 +8,6 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 
 use crate::common::window::{open, settle, wait_until};
-use crate::evidence;
 
 /// The index of the selected message.
 fn selected(harness: &Harness<'_, Workbench>) -> Option<usize> {
