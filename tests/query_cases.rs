@@ -195,7 +195,7 @@ fn a_query_that_cannot_answer_leaves_the_output_file_alone() {
     let (cases, name) = (path.to_str().unwrap(), output.to_str().unwrap());
     assert_eq!(query(&["--evidence-file", cases, "-o", name]).0, 1);
     let limit = ["--evidence", "lung=no", "-o", name, "--memory-limit", "10"];
-    assert_eq!(query(&limit).0, 1);
+    assert_eq!(query(&limit).0, 3);
     assert!(!output.exists());
 }
 
@@ -216,12 +216,26 @@ fn a_pipe_that_is_closed_early_ends_the_query_without_an_error() {
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
 }
 
+/// Whether this program and its children ignore the signal HUP. Where the operating system does not
+/// say so, `query` does not handle this signal.
+#[cfg(unix)]
+fn is_hangup_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_none_or(|mask| mask & 1 == 1)
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_query_leaves_whole_rows() {
     let folder = tempfile::tempdir().unwrap();
-    for to_file in [false, true] {
-        let output = folder.path().join("answers.jsonl");
+    for (to_file, signal) in [(false, "INT"), (true, "INT"), (true, "TERM"), (true, "HUP")] {
+        if signal == "HUP" && is_hangup_ignored() {
+            eprintln!("SKIPPED: the signal HUP is ignored here, as nohup does");
+            continue;
+        }
+        let output = folder.path().join(format!("{signal}.jsonl"));
         let mut command = program();
         command.args(["query", "asia", "--format", "jsonl", "--evidence-file", "-"]);
         if to_file {
@@ -247,14 +261,23 @@ fn an_interrupted_query_leaves_whole_rows() {
             let has_content = |entry: std::io::Result<std::fs::DirEntry>| {
                 entry.and_then(|entry| entry.metadata()).is_ok_and(|metadata| metadata.len() > 0)
             };
-            while !std::fs::read_dir(folder.path()).unwrap().any(has_content) {
+            let is_other = |entry: &std::io::Result<std::fs::DirEntry>| {
+                entry
+                    .as_ref()
+                    .is_ok_and(|entry| entry.path().extension().is_some_and(|e| e == "jsonl"))
+            };
+            let mut temporary = || {
+                let entries = std::fs::read_dir(folder.path()).unwrap();
+                entries.filter(|entry| !is_other(entry)).any(has_content)
+            };
+            while !temporary() {
                 std::thread::sleep(std::time::Duration::from_millis(5));
             }
         } else {
             answers.read_line(&mut first).unwrap();
         }
-        let signal = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-        assert!(signal.unwrap().success());
+        let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
+        assert!(sent.unwrap().success());
         answers.read_to_string(&mut first).unwrap();
         let finished = child.wait_with_output().unwrap();
         drop(feeding.join().unwrap());
@@ -273,4 +296,36 @@ fn an_interrupted_query_leaves_whole_rows() {
         assert_eq!(err, format!("interrupted: {expected}\n"));
         assert!(answers.iter().enumerate().all(|(index, answer)| answer["case"] == index + 1));
     }
+}
+
+#[test]
+fn a_case_with_a_mistake_keeps_its_name() {
+    let text = "{\"name\": \"a\", \"evidence\": {\"smoke\": \"maybe\"}}\n\
+                {\"evidence\": {\"smoke\": \"no\"}, \"name\": \"b\"}\n";
+    let (_folder, path) = file("cases.jsonl", text);
+    let (code, out, err) = query(&["--evidence-file", path.to_str().unwrap(), "--format", "csv"]);
+    assert_eq!(code, 1, "{err}");
+    let rows: Vec<&str> = out.lines().collect();
+    assert!(rows[1].starts_with("1,a,,"), "{}", rows[1]);
+    assert!(rows[2].starts_with("2,b,-0."), "{}", rows[2]);
+}
+
+#[test]
+fn the_answer_says_if_a_case_was_computed_again() {
+    // P(e) is far below the smallest number in single precision.
+    let tiny = "BAYES\n2\n2 2\n2\n1 0\n2 0 1\n2 1e-200 1\n4 1 0 0 1\n";
+    let (_folder, path) = file("tiny.uai", tiny);
+    let run = |evidence: &str| {
+        let mut command = program();
+        command.arg("query").arg(&path).args(["--precision", "f32", "--form", "tables", "--json"]);
+        let output = command.args(["--evidence", evidence]).output().unwrap();
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (answer["cases"][0].clone(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (answer, err) = run("x1=0");
+    assert_eq!(answer["recomputed"], true, "{answer}");
+    assert_eq!(answer["posteriors"]["x0"]["0"], 1.0);
+    assert_eq!(err, "note: the case was computed again with numbers of a wider range\n");
+    let (answer, err) = run("x1=1");
+    assert_eq!((&answer["recomputed"], err.as_str()), (&Value::Null, ""));
 }

@@ -130,6 +130,29 @@ fn the_offer_can_be_declined_or_left_for_later() {
 }
 
 #[test]
+fn the_buttons_of_an_offer_are_inside_the_window_however_long_the_title_is() {
+    let folder = tempfile::tempdir().expect("a folder for a test");
+    let mut harness = window(folder.path(), "cancer");
+    harness.get_by_label_contains("Xray = positive").click();
+    settle(&mut harness);
+    let crash = crashed(folder.path(), "positive");
+    drop(harness);
+    let autosave = autosaves(crash.path()).remove(0);
+    let mut saved: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&autosave).expect("it was copied")).expect("JSON");
+    let work = saved.as_object_mut().expect("an object");
+    work.insert("title".to_owned(), "title".repeat(1 << 20).into());
+    std::fs::write(&autosave, saved.to_string()).expect("a writable folder");
+    let mut harness = window(crash.path(), "asia");
+    harness.set_size(eframe::egui::vec2(800.0, 600.0));
+    harness.run_steps(3);
+    for label in ["Restore the evidence of", "Discard it"] {
+        let button = harness.get_by_label_contains(label).rect();
+        assert!(button.right() <= 800.0, "{label}: {button:?}");
+    }
+}
+
+#[test]
 fn an_offer_stays_if_its_network_cannot_be_opened() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let network = folder.path().join("mine.bif");

@@ -1,7 +1,8 @@
 //! The command line: opens the window or runs a command. Each command has a module.
 //!
 //! Exit codes: 0 for success, 1 if the command or one of its cases failed, 2 if the command line
-//! cannot be parsed, 3 if the machine had not enough memory, 130 if a query was interrupted.
+//! cannot be parsed, 3 if the machine had not enough memory or `--memory-limit` did not allow
+//! enough, 130 if a query was interrupted.
 
 mod bench;
 mod convert;
@@ -52,7 +53,8 @@ enum Command {
     Record(record::Args),
 }
 
-/// The exit code of a command that failed because the machine had not enough memory.
+/// The exit code of a command that failed because the machine had not enough memory, or the memory
+/// limit did not allow enough.
 const NO_MEMORY: u8 = 3;
 
 /// How a command ends: with an exit code, or with an error message and exit code 1, or
@@ -81,6 +83,12 @@ fn end_at_once(code: ExitCode) -> ! {
     // An exit code can only be compared.
     let number = (0..=u8::MAX).find(|&number| code == ExitCode::from(number));
     signal_hook::low_level::exit(number.unwrap_or(NO_MEMORY).into())
+}
+
+/// Ends a command whose network needs more memory than the limit, as `message` says.
+fn refuse(message: &str) -> ExitCode {
+    output::note(&format!("error: {message}"));
+    ExitCode::from(NO_MEMORY)
 }
 
 /// Does what the command line says.

@@ -68,7 +68,7 @@ impl Recomputing {
 
     /// Computes `evidence` again.
     fn recompute(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
-        watch.recompute(|watch| self.wider()?.run(evidence, watch))
+        watch.recompute(|watch| self.wider()?.run(evidence, watch)).map(Posteriors::recomputed)
     }
 }
 

@@ -12,6 +12,7 @@ pub struct Posteriors {
     offsets: Arc<[usize]>,
     values: Vec<f64>,
     ln_p_evidence: f64,
+    is_recomputed: bool,
 }
 
 impl Posteriors {
@@ -30,7 +31,7 @@ impl Posteriors {
         let offsets = Self::offsets(network);
         let values = vec![0.0; offsets[offsets.len() - 1]];
         let ln_p_evidence = ln_p_evidence + network.ln_scale();
-        let mut posteriors = Self { offsets, values, ln_p_evidence };
+        let mut posteriors = Self { offsets, values, ln_p_evidence, is_recomputed: false };
         network.ids().for_each(|variable| posteriors.fill(variable, &mut distribution));
         posteriors
     }
@@ -50,7 +51,20 @@ impl Posteriors {
     /// `ln_p_evidence`.
     pub(crate) fn from_values(offsets: Arc<[usize]>, values: Vec<f64>, ln_p_evidence: f64) -> Self {
         debug_assert_eq!(offsets.last(), Some(&values.len()));
-        Self { offsets, values, ln_p_evidence }
+        Self { offsets, values, ln_p_evidence, is_recomputed: false }
+    }
+
+    /// These posteriors, [marked](Self::is_recomputed) as computed again.
+    #[must_use]
+    pub(crate) fn recomputed(self) -> Self {
+        Self { is_recomputed: true, ..self }
+    }
+
+    /// Whether these posteriors were computed again with numbers of a wider range, because the
+    /// numbers were out of the range of the engine.
+    #[must_use]
+    pub fn is_recomputed(&self) -> bool {
+        self.is_recomputed
     }
 
     /// These posteriors with the distributions of `variables` replaced; the arguments are as for

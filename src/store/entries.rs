@@ -1,6 +1,5 @@
 //! Entries that outlive a run of the program: a folder with one file per entry.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -74,7 +73,7 @@ impl Store {
     /// If the folder cannot be created, or the operating system cannot start a thread.
     pub(super) fn open_unread(folder: &Path, interval: Duration) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
-        remove_leftovers(folder, OsStr::new("."));
+        remove_leftovers(folder);
         Ok(Self { folder: folder.to_owned(), writer: Writer::start(interval)?, added: 0 })
     }
 

@@ -1,25 +1,25 @@
 //! Writing a file so that a crash leaves the old content or the new, never a mixture.
 //!
 //! The new content is first written to a temporary file. A program that is killed meanwhile leaves
-//! this file behind; the next write of the same file removes it. A running program holds a lock on
-//! its temporary file.
+//! this file behind; the next write to the same folder removes it. A running program holds a lock
+//! on its temporary file, which the operating system releases when the program ends in any way. So
+//! a temporary file without a lock is left over. The only exception is a file that was created but
+//! not locked yet: its program notices if it was removed, and creates another.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
 
 use tempfile::NamedTempFile;
 
-use crate::clock::unix_time;
+/// End of the names of temporary files. They begin with a dot. The name of this program is a part
+/// of it, because the files of other programs must not be removed.
+const SUFFIX: &str = ".cliquescope.part";
 
-/// Extension of temporary files.
-const PART: &str = "part";
-
-/// Minimum age of a temporary file that is removed. A program needs far less time between creating
-/// its temporary file and locking it.
-const LEFTOVER_AGE: Duration = Duration::from_secs(60);
+/// Maximum number of temporary files that are created for one file. Another program must remove
+/// each of them in the moment before it is locked, so two are hardly ever needed.
+const MAX_ATTEMPTS: usize = 10;
 
 /// Replaces the content of the file at `path` with `bytes`, or creates the file, as [`NewFile`]
 /// does.
@@ -78,11 +78,10 @@ impl NewFile {
             }
         }
         let prefix = temporary_prefix(&target)?;
-        let folder = target.parent().unwrap_or(Path::new("/"));
-        remove_leftovers(folder, &prefix);
-        let file = create_temporary(folder, &prefix)?;
-        // Where files cannot be locked, leftovers stay.
-        let _ = file.as_file().try_lock();
+        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        remove_leftovers(folder);
+        let file = create_locked(folder, &prefix)?;
         let permissions = old.map(|old| old.permissions());
         Ok(Self { destination: Destination::Temporary { file, target, permissions } })
     }
@@ -139,26 +138,40 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
     })
 }
 
-/// Removes the temporary files in `folder` whose names begin with `prefix`, if the programs that
-/// wrote them no longer run. Errors are ignored.
-pub(super) fn remove_leftovers(folder: &Path, prefix: &OsStr) {
+/// Removes the temporary files in `folder` whose programs no longer run. Errors are ignored.
+pub(super) fn remove_leftovers(folder: &Path) {
     let Ok(files) = fs::read_dir(folder) else { return };
     for file in files.filter_map(Result::ok) {
-        let (name, path) = (file.file_name(), file.path());
-        let is_temporary = name.as_encoded_bytes().starts_with(prefix.as_encoded_bytes())
-            && path.extension() == Some(OsStr::new(PART));
-        if is_temporary && is_leftover(&path).unwrap_or(false) {
-            let _ = fs::remove_file(path);
+        let name = file.file_name();
+        let name = name.as_encoded_bytes();
+        if name.starts_with(b".") && name.ends_with(SUFFIX.as_bytes()) {
+            let _ = remove_leftover(&file.path());
         }
     }
 }
 
-/// Whether the temporary file at `path` is old, and no running program holds its lock.
-fn is_leftover(path: &Path) -> io::Result<bool> {
-    let metadata = fs::symlink_metadata(path)?;
-    let modified = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let age = unix_time().saturating_sub(modified);
-    Ok(metadata.is_file() && age >= LEFTOVER_AGE && File::open(path)?.try_lock().is_ok())
+/// Removes the temporary file at `path`, unless a running program holds its lock.
+fn remove_leftover(path: &Path) -> io::Result<()> {
+    if !fs::symlink_metadata(path)?.is_file() {
+        return Ok(());
+    }
+    let file = File::open(path)?;
+    // The lock is held until the file is removed, so that no program locks it in between.
+    file.try_lock()?;
+    fs::remove_file(path)
+}
+
+/// Creates a temporary file in `folder` whose name begins with `prefix`, and locks it. Where files
+/// cannot be locked, it is not locked, and leftovers stay.
+fn create_locked(folder: &Path, prefix: &OsStr) -> io::Result<NamedTempFile> {
+    for _ in 0..MAX_ATTEMPTS {
+        let file = create_temporary(folder, prefix)?;
+        let is_taken = matches!(file.as_file().try_lock(), Err(TryLockError::WouldBlock));
+        if !is_taken && file.path().exists() {
+            return Ok(file);
+        }
+    }
+    Err(io::Error::other("another program removes temporary files"))
 }
 
 /// How the names of temporary files for `target` begin.
@@ -172,9 +185,8 @@ fn temporary_prefix(target: &Path) -> io::Result<OsString> {
 /// Creates a hidden file in `folder` whose name begins with `prefix`. Dropping the file removes it,
 /// unless it was persisted.
 fn create_temporary(folder: &Path, prefix: &OsStr) -> io::Result<NamedTempFile> {
-    let suffix = format!(".{PART}");
     let mut builder = tempfile::Builder::new();
-    builder.prefix(prefix).suffix(&suffix);
+    builder.prefix(prefix).suffix(SUFFIX);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -229,25 +241,32 @@ mod tests {
     fn a_temporary_file_of_a_program_that_was_killed_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.json");
-        let part = |name: &str, age: Duration| {
-            let file = File::create(folder.path().join(name)).unwrap();
-            file.set_modified(file.metadata().unwrap().modified().unwrap() - age).unwrap();
-            file
-        };
-        let (old, new) = (Duration::from_secs(3600), Duration::ZERO);
-        drop(part(".a.json.killed.part", old));
-        drop(part(".a.json.just-created.part", new));
-        drop(part(".b.json.killed.part", old));
-        let running = part(".a.json.running.part", old);
+        let part = |name: &str| File::create(folder.path().join(name)).unwrap();
+        drop(part(".a.json.killed.cliquescope.part"));
+        drop(part(".b.json.killed.cliquescope.part"));
+        drop(part(".another-program.part"));
+        let running = part(".a.json.running.cliquescope.part");
         running.try_lock().unwrap();
         write_atomically(&path, b"one").unwrap();
         let mut left = names(folder.path());
         left.sort();
-        let expected =
-            [".a.json.just-created.part", ".a.json.running.part", ".b.json.killed.part", "a.json"];
+        let expected = [".a.json.running.cliquescope.part", ".another-program.part", "a.json"];
         assert_eq!(left, expected);
-        remove_leftovers(folder.path(), OsStr::new("."));
-        assert!(!names(folder.path()).contains(&expected[2].to_owned()));
+    }
+
+    #[test]
+    fn programs_that_write_to_the_same_folder_do_not_remove_each_others_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |program: usize| {
+            let path = folder.path().join(format!("{program}.json"));
+            (0..200).for_each(|_| write_atomically(&path, b"content").unwrap());
+        };
+        std::thread::scope(|scope| {
+            (0..4).for_each(|program| _ = scope.spawn(move || write(program)));
+        });
+        let mut left = names(folder.path());
+        left.sort();
+        assert_eq!(left, ["0.json", "1.json", "2.json", "3.json"]);
     }
 
     #[test]

@@ -10,7 +10,8 @@ use crate::numbers;
 pub(crate) fn show(ui: &mut Ui, recovery: &Recovery, commands: &mut Commands) {
     let Some((title, findings)) = recovery.offer() else { return };
     Panel::top("recovery").show(ui, |ui| {
-        ui.horizontal(|ui| {
+        // In a narrow window, the buttons come below the text.
+        ui.horizontal_wrapped(|ui| {
             let findings = numbers::counted(findings, "finding", "findings");
             ui.label(format!(
                 "An earlier run did not end normally. {title} was open with {findings}."

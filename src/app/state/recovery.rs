@@ -22,7 +22,7 @@ use crate::store::{Abandoned, Autosave};
 
 /// Maximum number of characters of a title that are shown. Titles are names of files, which are
 /// rarely longer.
-const MAX_TITLE: usize = 80;
+const MAX_TITLE: usize = 40;
 
 /// The content of an autosave. Variables, states, engine and triangulation are stored by name, so
 /// that another version of the program can read them.

@@ -11,7 +11,6 @@ use serde_json::Value;
 
 use super::blocks::Row;
 use super::output_format::OutputFormat;
-use crate::cli::output::{Align, Table};
 
 /// What all answers have in common.
 pub struct Context {
@@ -27,17 +26,13 @@ pub struct Context {
 }
 
 /// Formats answers. The parts that all answers share, such as names and labels, are formatted only
-/// once, by [`Formatter::new`].
+/// once, by [`Formatter::begin`].
 pub struct Formatter {
     format: OutputFormat,
     context: Context,
-    /// What comes before the answers.
-    pub header: String,
-    /// What comes after the answers.
-    pub footer: &'static str,
     /// For each state of each variable: what comes before its probability. In text, the headings
     /// of the table come first.
-    prefixes: Vec<String>,
+    prefixes: Prefixes,
     /// What comes after the last probability.
     suffix: &'static str,
     /// Whether no answer was formatted yet.
@@ -47,30 +42,41 @@ pub struct Formatter {
 }
 
 impl Formatter {
-    /// A formatter of answers.
+    /// A formatter of answers. Call [`begin`](Self::begin) before the first answer.
     pub fn new(format: OutputFormat, context: Context) -> Self {
-        let network = &context.network;
-        let (prefixes, suffix) = match format {
+        let (prefixes, number) = (Prefixes::default(), zmij::Buffer::new());
+        Self { format, context, prefixes, suffix: "", is_first: true, number }
+    }
+
+    /// Formats what all answers share, and returns what comes before them.
+    pub fn begin(&mut self) -> String {
+        let network = &self.context.network;
+        (self.prefixes, self.suffix) = match self.format {
             OutputFormat::Text => (text_prefixes(network), "\n"),
             OutputFormat::Json | OutputFormat::JsonLines => json_prefixes(network),
             OutputFormat::Csv => {
+                let mut prefixes = Prefixes::default();
                 let states = network.variables().iter().map(|variable| variable.cardinality());
-                (vec![",".to_owned(); states.sum()], ",\n")
+                (0..states.sum()).for_each(|_| prefixes.push(","));
+                (prefixes, ",\n")
             }
         };
-        let (header, footer) = match format {
-            OutputFormat::Text | OutputFormat::JsonLines => (String::new(), ""),
+        match self.format {
+            OutputFormat::Text | OutputFormat::JsonLines => String::new(),
             OutputFormat::Json => {
-                let (title, engine) = (quoted(&context.title), quoted(context.engine));
-                let precision = quoted(&context.precision);
+                let (title, engine) = (quoted(&self.context.title), quoted(self.context.engine));
+                let precision = quoted(&self.context.precision);
                 let mut header = format!("{{\"network\":{title},\"engine\":{engine},");
                 let _ = write!(header, "\"precision\":{precision},\"cases\":[");
-                (header, "]}\n")
+                header
             }
-            OutputFormat::Csv => (csv_header(network, context.has_names), ""),
-        };
-        let number = zmij::Buffer::new();
-        Self { format, context, header, footer, prefixes, suffix, is_first: true, number }
+            OutputFormat::Csv => csv_header(network, self.context.has_names),
+        }
+    }
+
+    /// What comes after all answers.
+    pub fn footer(&self) -> &'static str {
+        if matches!(self.format, OutputFormat::Json) { "]}\n" } else { "" }
     }
 
     /// Appends to `text` the answer to the case `row`: the posteriors, or why there are none.
@@ -119,7 +125,10 @@ impl Formatter {
             }
             Ok(posteriors) => {
                 text.push_str("\"ln_p_evidence\":");
-                self.push_number(text, posteriors.ln_p_evidence(), "null");
+                push_number(&mut self.number, text, posteriors.ln_p_evidence(), "null");
+                if posteriors.is_recomputed() {
+                    text.push_str(",\"recomputed\":true");
+                }
                 text.push_str(",\"posteriors\":{");
                 self.push_values(text, posteriors, "null");
             }
@@ -141,12 +150,12 @@ impl Formatter {
         text.push(',');
         match answer {
             Err(failure) => {
-                text.extend(std::iter::repeat_n(',', self.prefixes.len() + 1));
+                text.extend(std::iter::repeat_n(',', self.prefixes.ends.len() + 1));
                 text.push_str(&csv_cell(&failure.to_string()));
                 text.push('\n');
             }
             Ok(posteriors) => {
-                self.push_number(text, posteriors.ln_p_evidence(), "");
+                push_number(&mut self.number, text, posteriors.ln_p_evidence(), "");
                 self.push_values(text, posteriors, "");
             }
         }
@@ -189,8 +198,9 @@ impl Formatter {
         // In a Markov network the joint distribution is not normalised.
         let name = if network.is_bayesian() { "P(e)" } else { "Z(e)" };
         let _ = writeln!(text, "ln {name}     {ln:.9}\n{name}        {}\n", probability(ln));
-        text.push_str(&self.prefixes[0]);
-        for (prefix, p) in self.prefixes[1..].iter().zip(posteriors.values()) {
+        let mut prefixes = self.prefixes.iter();
+        text.extend(prefixes.next());
+        for (prefix, p) in prefixes.zip(posteriors.values()) {
             let _ = write!(text, "{prefix}{p:.9}");
         }
         text.push_str(self.suffix);
@@ -198,17 +208,36 @@ impl Formatter {
 
     /// Appends all probabilities.
     fn push_values(&mut self, text: &mut String, posteriors: &Posteriors, missing: &str) {
-        for (index, &p) in posteriors.values().iter().enumerate() {
-            text.push_str(&self.prefixes[index]);
-            self.push_number(text, p, missing);
+        for (prefix, &p) in self.prefixes.iter().zip(posteriors.values()) {
+            text.push_str(prefix);
+            push_number(&mut self.number, text, p, missing);
         }
         text.push_str(self.suffix);
     }
+}
 
-    /// Appends the shortest decimal that is read back as `number`, or `missing` if it is not
-    /// finite.
-    fn push_number(&mut self, text: &mut String, number: f64, missing: &str) {
-        text.push_str(if number.is_finite() { self.number.format_finite(number) } else { missing });
+/// Appends the shortest decimal that is read back as `number`, or `missing` if it is not finite.
+fn push_number(buffer: &mut zmij::Buffer, text: &mut String, number: f64, missing: &str) {
+    text.push_str(if number.is_finite() { buffer.format_finite(number) } else { missing });
+}
+
+/// Many short texts, one after another in memory.
+#[derive(Default)]
+struct Prefixes {
+    text: String,
+    /// Where each text ends.
+    ends: Vec<usize>,
+}
+
+impl Prefixes {
+    fn push(&mut self, prefix: &str) {
+        self.text.push_str(prefix);
+        self.ends.push(self.text.len());
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &str> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.text[start..end])
     }
 }
 
@@ -250,41 +279,42 @@ impl std::fmt::Display for Failure<'_> {
 
 /// The table of all posteriors in text, cut at the probabilities: the headings, then what comes
 /// before each probability.
-fn text_prefixes(network: &Network) -> Vec<String> {
-    // A placeholder with as many characters as a written probability. U+E000 is for private use,
-    // so names do not contain it.
-    const PROBABILITY: &str =
-        "\u{e000}\u{e000}.\u{e000}\u{e000}\u{e000}\u{e000}\u{e000}\u{e000}\u{e000}\u{e000}";
-    let mut table = Table::new([Align::Left, Align::Left, Align::Right]);
-    table.row(["variable", "state", "P(state | e)"]);
-    for variable in network.variables() {
+fn text_prefixes(network: &Network) -> Prefixes {
+    const HEADINGS: [&str; 3] = ["variable", "state", "P(state | e)"];
+    /// Number of characters of a written probability.
+    const PROBABILITY: usize = "0.000000000".len();
+    let width = |text: &str| visible(text).chars().count();
+    let widest = |heading: &str, texts: &mut dyn Iterator<Item = &str>| {
+        texts.map(width).fold(width(heading), usize::max)
+    };
+    let variables = network.variables();
+    let name_width = widest(HEADINGS[0], &mut variables.iter().map(|variable| variable.name()));
+    let states = variables.iter().flat_map(|variable| variable.states());
+    let state_width = widest(HEADINGS[1], &mut states.map(String::as_str));
+    let probability_width = width(HEADINGS[2]);
+    let mut prefixes = Prefixes::default();
+    let [name, state, probability] = HEADINGS;
+    prefixes.push(&format!("{name:<name_width$}  {state:<state_width$}  {probability}"));
+    let padding = 2 + probability_width - PROBABILITY;
+    for variable in variables {
+        let name = visible(variable.name());
         for state in variable.states() {
-            table.row([variable.name(), state, PROBABILITY]);
-        }
-    }
-    let table = table.to_string();
-    let (headings, rows) = table.split_once('\n').unwrap_or((&table, ""));
-    let mut prefixes = vec![headings.to_owned()];
-    let mut before = "\n".to_owned();
-    // A name may contain a line feed, so the rows are not split into lines.
-    for part in rows.split_inclusive(PROBABILITY) {
-        if let Some(prefix) = part.strip_suffix(PROBABILITY) {
-            prefixes.push(before + prefix);
-            before = String::new();
+            let state = visible(state);
+            prefixes.push(&format!("\n{name:<name_width$}  {state:<state_width$}{:padding$}", ""));
         }
     }
     prefixes
 }
 
 /// The keys of the JSON object of all posteriors, and what ends this object.
-fn json_prefixes(network: &Network) -> (Vec<String>, &'static str) {
-    let mut prefixes = Vec::new();
+fn json_prefixes(network: &Network) -> (Prefixes, &'static str) {
+    let mut prefixes = Prefixes::default();
     let mut before = "";
     for variable in network.variables() {
         let name = quoted(variable.name());
         for (index, state) in variable.states().iter().enumerate() {
             let state = quoted(state);
-            prefixes.push(match index {
+            prefixes.push(&match index {
                 0 => format!("{before}{name}:{{{state}:"),
                 _ => format!(",{state}:"),
             });
@@ -338,13 +368,13 @@ mod tests {
             has_names: true,
         };
         let mut formatter = Formatter::new(format, context);
-        let mut text = formatter.header.clone();
+        let mut text = formatter.begin();
         let posteriors = engine::query(&network, &Evidence::none()).unwrap();
         let row = Row { number: 1, line: Some(2), name: Some("a,b".to_owned()), error: None };
         formatter.append(&mut text, &row, Some(&Evidence::none()), Ok(&posteriors));
         let row = Row { number: 2, line: None, name: None, error: None };
         formatter.append(&mut text, &row, None, Err(Failure::Unreadable("no \"x\", ever")));
-        text + formatter.footer
+        text + formatter.footer()
     }
 
     #[test]

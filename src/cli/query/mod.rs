@@ -18,21 +18,24 @@ use std::sync::Arc;
 
 use cliquescope::allocate;
 use cliquescope::cancel::CancelToken;
-use cliquescope::engine::{self, CaseQuery, LoadOptions, PropagationError, QueryError};
+use cliquescope::engine::{self, CaseQuery, LoadError, LoadOptions, PropagationError, QueryError};
+use cliquescope::numbers::thousands;
 use cliquescope::potential::Precision;
-use cliquescope::propagation::Form;
+use cliquescope::propagation::{Form, Posteriors};
+#[cfg(unix)]
+use signal_hook::consts::SIGHUP;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown};
 
-use super::Outcome;
 use super::options::{self, CompileArgs, PaperArgs, WithoutArgs};
+use super::{Outcome, refuse};
 use answers::{Context, Formatter};
 use blocks::{Block, Blocks, Row};
 use output_format::OutputFormat;
 use report::Report;
 use writer::{AnswerWriter, AnsweredBlock};
 
-/// Exit code after an interruption by SIGINT or SIGTERM: 128 plus the number of SIGINT, as shells
+/// Exit code after an interruption by a signal: 128 plus the number of SIGINT, as shells
 /// report a program that Ctrl+C ended.
 const INTERRUPTED: u8 = 130;
 
@@ -173,8 +176,14 @@ pub fn run(args: &Args) -> Outcome {
     stop_on_signals(&cancel);
     let query = CaseQuery::new(engine, network, &compile, &load, &cancel);
     let is_strict = args.strict;
-    let mut work =
-        Work { query, engine: engine.name(), is_strict, failure: None, report: &mut report };
+    let mut work = Work {
+        query,
+        engine: engine.name(),
+        is_strict,
+        failure: None,
+        is_too_large: false,
+        report: &mut report,
+    };
     let mut first = Some(first);
     let mut writer = pipeline::run(
         move || match first.take() {
@@ -191,7 +200,7 @@ pub fn run(args: &Args) -> Outcome {
     if let Some(failure) = &failure
         && writer.cases == 0
     {
-        return Err(failure.clone());
+        return if work.is_too_large { Ok(refuse(failure)) } else { Err(failure.clone()) };
     }
     let written = writer.finish();
     report.finish();
@@ -199,7 +208,7 @@ pub fn run(args: &Args) -> Outcome {
         0 => "no answer was written".to_owned(),
         1 => "the answer to the first case was written".to_owned(),
         count => {
-            let count = cliquescope::numbers::thousands(count as u64);
+            let count = thousands(count as u64);
             format!("the answers to the first {count} cases were written")
         }
     };
@@ -214,16 +223,31 @@ pub fn run(args: &Args) -> Outcome {
     }
 }
 
-/// Sets `cancel` when the user presses Ctrl+C or the program is asked to end. The second time, the
-/// program ends at once.
+/// Sets `cancel` when the user presses Ctrl+C or closes the terminal, or the program is asked to
+/// end. The second time, the program ends at once.
 fn stop_on_signals(cancel: &CancelToken) {
-    for signal in [SIGINT, SIGTERM] {
+    let mut signals = vec![SIGINT, SIGTERM];
+    #[cfg(unix)]
+    if !is_hangup_ignored() {
+        signals.push(SIGHUP);
+    }
+    for signal in signals {
         let flag = cancel.flag();
         // The order matters: the first handler acts only if the second one has set the flag before.
         // If a handler cannot be set, the signal ends the program at once, as it does by default.
         let _ = register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&flag))
             .and_then(|_| register(signal, flag));
     }
+}
+
+/// Whether the program was started so that it goes on when the terminal is closed, as `nohup` does.
+/// Also where the operating system does not say so.
+#[cfg(unix)]
+fn is_hangup_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_none_or(|mask| mask >> (SIGHUP - 1) & 1 == 1)
 }
 
 /// The warning that the device of `engine` failed for some `reason`, so that the default engine
@@ -242,6 +266,8 @@ struct Work<'a> {
     is_strict: bool,
     /// Why the work ended early, if it did.
     failure: Option<String>,
+    /// Whether this is because the network needs more memory than the limit.
+    is_too_large: bool,
     report: &'a mut Report,
 }
 
@@ -265,6 +291,10 @@ impl Work<'_> {
                 return ControlFlow::Break(None);
             }
             Ok(Err(error)) => {
+                self.is_too_large = matches!(
+                    &error,
+                    QueryError::Load(LoadError::TooLarge(_) | LoadError::GraphTooLarge(_))
+                );
                 self.failure = Some(error.to_string());
                 return ControlFlow::Break(None);
             }
@@ -296,6 +326,9 @@ impl Work<'_> {
             block.evidence.truncate(answered);
             answers.truncate(answered);
         }
+        let is_recomputed =
+            |answer: &&Result<Posteriors, _>| answer.as_ref().is_ok_and(Posteriors::is_recomputed);
+        self.report.recomputed += answers.iter().filter(is_recomputed).count();
         self.report.advance(block.rows.len(), block.share_read);
         self.failure = match stop_at {
             Some(_) => Some("stopped at the first failure, as --strict demands".to_owned()),

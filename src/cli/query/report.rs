@@ -23,6 +23,8 @@ pub struct Report {
     pub cases: usize,
     /// Number of these cases that have no answer.
     pub failed: usize,
+    /// Number of these cases that were computed again with numbers of a wider range.
+    pub recomputed: usize,
     progress: Progress,
 }
 
@@ -35,7 +37,7 @@ impl Report {
             && file.is_some()
             && (is_file_written || !std::io::stdout().is_terminal());
         let progress = Progress { is_shown, started: Instant::now(), shown: None };
-        Self { file: file.map(str::to_owned), cases: 0, failed: 0, progress }
+        Self { file: file.map(str::to_owned), cases: 0, failed: 0, recomputed: 0, progress }
     }
 
     /// Prints a line.
@@ -81,9 +83,21 @@ impl Report {
         self.progress.update(self.cases, share);
     }
 
-    /// Prints how many cases failed, if any did, and removes the progress.
+    /// Prints how many cases were computed again and how many failed, if any, and removes the
+    /// progress.
     pub fn finish(&mut self) {
         self.progress.clear();
+        if self.recomputed > 0 {
+            let cases = match (self.recomputed, self.cases) {
+                (_, 1) => "the case was".to_owned(),
+                (1, cases) => format!("1 of {} cases was", thousands(cases as u64)),
+                (some, cases) => {
+                    let (some, cases) = (thousands(some as u64), thousands(cases as u64));
+                    format!("{some} of {cases} cases were")
+                }
+            };
+            self.note(&format!("note: {cases} computed again with numbers of a wider range"));
+        }
         if self.failed > 0 && self.cases > 1 {
             let (failed, cases) = (thousands(self.failed as u64), thousands(self.cases as u64));
             let listed = match self.failed > MAX_LISTED {

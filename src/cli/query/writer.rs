@@ -89,7 +89,7 @@ impl AnswerWriter {
     /// first [`cases`](Self::cases).
     pub fn finish(&mut self) -> Result<(), String> {
         self.begin();
-        self.text.push_str(self.formatter.footer);
+        self.text.push_str(self.formatter.footer());
         let _ = self.flush(0);
         if let Output::File(file, name) = std::mem::replace(&mut self.output, Output::Standard)
             && let Err(error) = file.finish()
@@ -103,7 +103,7 @@ impl AnswerWriter {
     /// Prepares the header, once.
     fn begin(&mut self) {
         if !std::mem::replace(&mut self.has_begun, true) {
-            self.text.push_str(&self.formatter.header);
+            self.text = self.formatter.begin();
         }
     }
 

@@ -92,6 +92,16 @@ fn case_value(network: &Network, case: &Evidence, name: Option<&String>) -> Valu
     Value::Object(value)
 }
 
+/// The name in `text`, an object that is a case with a mistake; `None` if it has no name, or is no
+/// object.
+pub(super) fn read_name(text: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        name: Option<String>,
+    }
+    serde_json::from_str(text).ok().and_then(|Named { name }| name)
+}
+
 /// Reads one case.
 #[derive(Clone, Copy)]
 struct Case<'a> {

@@ -217,6 +217,11 @@ impl<N: Deref<Target = Network>> CaseReader<N> {
                     Layout::Json(arrangement) => json::read_case(source, network, *arrangement),
                     _ => evid::read_line(source, network).map(|evidence| (None, evidence)),
                 };
+                // A case with a mistake keeps its name.
+                let name = match (&case, &*layout) {
+                    (Err(_), Layout::Json(_)) => json::read_name(&text),
+                    _ => None,
+                };
                 let place = self.input.place();
                 let case = case.map_err(|error| CaseError::from(place.absolute(error)));
                 drop(text);
@@ -225,7 +230,7 @@ impl<N: Deref<Target = Network>> CaseReader<N> {
                     !found.is_complete || matches!(layout, Layout::Json(Arrangement::Object));
                 match case {
                     Err(error) if is_last => return Err(error.in_case(number)),
-                    Err(error) => (Some(place.line), None, Err(error)),
+                    Err(error) => (Some(place.line), name, Err(error)),
                     Ok((name, evidence)) => (Some(place.line), name, Ok(evidence)),
                 }
             }
