@@ -266,7 +266,7 @@ fn an_interrupted_query_leaves_whole_rows() {
                     .as_ref()
                     .is_ok_and(|entry| entry.path().extension().is_some_and(|e| e == "jsonl"))
             };
-            let mut temporary = || {
+            let temporary = || {
                 let entries = std::fs::read_dir(folder.path()).unwrap();
                 entries.filter(|entry| !is_other(entry)).any(has_content)
             };

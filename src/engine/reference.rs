@@ -43,6 +43,7 @@ impl Engine for Reference {
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
         let bytes = buckets::forecast_bytes(compiled.network());
+        let bytes = bytes.saturating_add(compiled.structure_bytes(0));
         Forecast::new(self.name(), precision, compiled, bytes)
     }
 

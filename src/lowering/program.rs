@@ -1,13 +1,17 @@
 //! All contractions of a propagation, planned.
 
-use super::{AxisSet, LoweredClique, LoweredTree, Operand, Optimisations, Step};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{AxisSet, Contraction, LoweredClique, LoweredTree, Operand, Optimisations, Step};
 use crate::allocate;
 use crate::network::{Evidence, VariableId};
 use crate::propagation::{CompiledNetwork, Phase};
 
 /// The contractions of a propagation through a junction tree without tables.
 ///
-/// The program depends on which variables have findings, but not on the findings themselves.
+/// The program depends on which variables have findings, but not on the findings themselves. Equal
+/// contractions share their step: a network with many small cliques has few different ones.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// The cliques that are contracted.
@@ -20,7 +24,7 @@ pub struct Program {
     pub distribute: Vec<Option<PlannedStep>>,
     /// By clique: how the belief over the separator to the parent is summed onto each variable
     /// whose posterior is read from this separator; `None` if there is no such variable.
-    pub read: Vec<Option<Step>>,
+    pub read: Vec<Option<Arc<Step>>>,
 }
 
 /// A contraction of a clique.
@@ -29,7 +33,27 @@ pub struct PlannedStep {
     /// The inputs, with their axes.
     pub inputs: Vec<(Operand, AxisSet)>,
     /// How the outputs are computed.
-    pub step: Step,
+    pub step: Arc<Step>,
+}
+
+/// The steps that were planned so far.
+#[derive(Default)]
+struct Steps {
+    /// By contraction.
+    steps: HashMap<ContractionKey, Arc<Step>>,
+}
+
+/// The states, axes, inputs and outputs of a [`Contraction`].
+type ContractionKey = (Vec<usize>, AxisSet, Vec<AxisSet>, Vec<AxisSet>);
+
+impl Steps {
+    /// The step for `contraction`, which is planned unless an equal one was.
+    fn get(&mut self, contraction: &Contraction<'_>, optimisations: Optimisations) -> Arc<Step> {
+        let &Contraction { states, axes, inputs, outputs } = contraction;
+        let key = (states.to_vec(), axes, inputs.to_vec(), outputs.to_vec());
+        let plan = || Arc::new(Step::new(contraction, optimisations));
+        Arc::clone(self.steps.entry(key).or_insert_with(plan))
+    }
 }
 
 impl Program {
@@ -45,7 +69,8 @@ impl Program {
         optimisations: Optimisations,
     ) -> Self {
         let tree = LoweredTree::new(compiled, evidence, optimisations);
-        let plan = |number: usize, phase: Phase| {
+        let mut steps = Steps::default();
+        let mut plan = |number: usize, phase: Phase| {
             allocate::check();
             let clique = &tree[number];
             let is_root = clique.parent.is_none();
@@ -61,9 +86,11 @@ impl Program {
             let inputs = tree.inputs(number, phase);
             let outputs = tree.outputs(number, phase);
             let sets: Vec<AxisSet> = inputs.iter().map(|&(_, axes)| axes).collect();
-            let step = Step::new(&clique.contraction(&sets, &outputs), optimisations);
+            let step = steps.get(&clique.contraction(&sets, &outputs), optimisations);
             Some(PlannedStep { inputs, step })
         };
+        let collect = (0..tree.len()).map(|number| plan(number, Phase::Collect)).collect();
+        let distribute = (0..tree.len()).map(|number| plan(number, Phase::Distribute)).collect();
         let read = |number: usize| {
             let clique = &tree[number];
             let outputs: Vec<AxisSet> =
@@ -71,10 +98,8 @@ impl Program {
             let inputs = [clique.separator];
             let mut contraction = clique.contraction(&inputs, &outputs);
             contraction.axes = clique.separator;
-            (!outputs.is_empty()).then(|| Step::new(&contraction, optimisations))
+            (!outputs.is_empty()).then(|| steps.get(&contraction, optimisations))
         };
-        let collect = (0..tree.len()).map(|number| plan(number, Phase::Collect)).collect();
-        let distribute = (0..tree.len()).map(|number| plan(number, Phase::Distribute)).collect();
         let read = (0..tree.len()).map(read).collect();
         Self { tree, collect, distribute, read }
     }
@@ -84,7 +109,7 @@ impl Program {
     pub fn work(&self) -> f64 {
         let planned = self.collect.iter().chain(&self.distribute).flatten();
         let steps = planned.map(|planned| &planned.step).chain(self.read.iter().flatten());
-        steps.map(Step::work).sum()
+        steps.map(|step| step.work()).sum()
     }
 
     /// Maximum number of entries of all tables that exist at the same time: all factors, one

@@ -234,6 +234,27 @@ impl Network {
         self.by_name.get(name).copied()
     }
 
+    /// Approximate memory of the network in bytes, without annotations.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        // The allocator rounds the size of each block up.
+        let block = |bytes: usize| bytes.next_multiple_of(8);
+        let text = |text: &String| size_of::<String>() + block(text.len());
+        let variable = |variable: &Variable| {
+            let states: usize = variable.states().iter().map(text).sum();
+            // The name is in `by_name` too, of which up to half the entries are free.
+            let name = block(variable.name().len()) + size_of::<(String, VariableId)>();
+            size_of::<Variable>() + 2 * name + states + size_of::<Vec<VariableId>>()
+        };
+        let factor = |factor: &Factor| {
+            let of_children = size_of_val(factor.scope());
+            let heap = block(size_of_val(factor.scope())) + size_of_val(factor.values());
+            size_of::<Cpt>() + heap + of_children
+        };
+        let variables: usize = self.variables.iter().map(variable).sum();
+        (variables + self.factors().map(factor).sum::<usize>()) as u64
+    }
+
     /// Number of arcs; zero in a Markov network.
     #[must_use]
     pub fn arc_count(&self) -> usize {

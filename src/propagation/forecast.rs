@@ -40,7 +40,8 @@ pub struct Forecast {
 
 impl Forecast {
     /// What the program takes in addition to the forecast of engine `cpu` while it answers a query,
-    /// in bytes: its code, the network, the junction tree and the answer. Measured on Barley,
+    /// in bytes: its code, the answer, and the network and its tree up to
+    /// [a few megabytes](CompiledNetwork::structure_bytes). Measured on Barley,
     /// Munin4, Diabetes and two networks of the UAI 2014 competition, with pages of 4 KiB, it is 6
     /// to 17 MiB; this constant is near the upper end. Nothing is computed from it:
     /// tests/peak_memory.rs compares it with what a query takes.

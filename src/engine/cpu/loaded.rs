@@ -11,7 +11,6 @@ use crate::allocate;
 use crate::cancel::Cancelled;
 use crate::engine::batch::{BatchRunner, CASES_PER_GROUP};
 use crate::engine::cpu::context::{ExecutionContext, TableInputs};
-use crate::engine::cpu::loading_bytes;
 use crate::engine::cpu::memory::Footprint;
 use crate::engine::cpu::parallel_cases;
 use crate::engine::cpu::pass::report::Messages;
@@ -20,6 +19,7 @@ use crate::engine::cpu::propagate::{Shared, ThreadState};
 use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tables::sparsity::TreePlan;
 use crate::engine::cpu::tree::structure::Structure;
+use crate::engine::cpu::{TABLES_BYTES_PER_CLIQUE, loading_bytes};
 use crate::engine::factors::smallest_exponents;
 use crate::engine::simd::Baseline;
 use crate::engine::threads::Threads;
@@ -97,7 +97,10 @@ impl<T: Real> Loaded<T> {
             None => (FilledTree::build(&structure, inputs, true), State::default()),
         };
         let messages = Messages::new(&full_tree.tree, &messages);
-        let unused = limit.saturating_sub(bytes);
+        // Trees without the observed variables have a structure too.
+        let of_structure = compiled.structure_bytes(TABLES_BYTES_PER_CLIQUE);
+        let bytes = bytes.saturating_add(of_structure);
+        let unused = limit.saturating_sub(bytes.saturating_add(of_structure));
         let of_full_tree = Footprint::new(&structure, T::PRECISION.bytes() as usize, None).bytes();
         let spare_bytes = (of_full_tree as u64).min(unused);
         let shared =

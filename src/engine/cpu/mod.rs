@@ -114,6 +114,9 @@ impl Engine for Cpu {
     ) -> Result<Box<dyn Propagator>, LoadError> {
         super::check_precision(self, options.precision)?;
         let LoadOptions { precision, memory, runs, optimisations, .. } = *options;
+        // What the forecasts are made from may be larger than the limit itself.
+        let least = compiled.structure_bytes(PROGRAM_BYTES_PER_CLIQUE);
+        Forecast::new(CPU.name, precision, compiled, least).check(memory)?;
         let mut forms = Forms::new(compiled, precision, max_tables_bytes, optimisations);
         let mut forecast = forms.forecast(compiled, precision, options.form);
         let mut form = forecast.fastest_form(memory, runs);
@@ -129,7 +132,7 @@ impl Engine for Cpu {
         };
         let position = forms.forms.iter().position(may_be_better);
         if let Some(position) = position {
-            forms.forms[position].bytes = tables_bytes(compiled, precision);
+            forms.forms[position].bytes = with_structure(compiled, precision, tables_bytes);
             forecast = forms.forecast(compiled, precision, options.form);
             form = forecast.fastest_form(memory, runs);
         }
@@ -206,8 +209,28 @@ pub(super) fn wide(
     Ok(TableFree::new(Arc::clone(compiled), program, threads, bytes, optimisations))
 }
 
+/// Bytes that the form with tables takes for each clique, in addition to tables, rows and messages.
+/// Like [`PROGRAM_BYTES_PER_CLIQUE`], it was measured on a chain of 100,000 binary variables, and
+/// only matters for networks of about as many. If it is too small, an engine may take more memory
+/// than the limit.
+const TABLES_BYTES_PER_CLIQUE: u64 = 2300;
+
+/// As [`TABLES_BYTES_PER_CLIQUE`], for the form without tables.
+const PROGRAM_BYTES_PER_CLIQUE: u64 = 1200;
+
 /// Forecasts the memory of the form with tables, in bytes.
 type TablesBytes = fn(&CompiledNetwork, Precision) -> u64;
+
+/// The memory of the form with tables, and of the network and its tree, in bytes. `tables_bytes`
+/// forecasts that of the tables.
+fn with_structure(
+    compiled: &CompiledNetwork,
+    precision: Precision,
+    tables_bytes: TablesBytes,
+) -> u64 {
+    let structure = compiled.structure_bytes(TABLES_BYTES_PER_CLIQUE);
+    tables_bytes(compiled, precision).saturating_add(structure)
+}
 
 /// The forms in which the engine can hold a network.
 struct Forms {
@@ -235,7 +258,7 @@ impl Forms {
         if is_whole && statistics.max_clique_entries <= u64::from(u32::MAX) {
             forms.push(FormForecast {
                 form: Form::Tables,
-                bytes: tables_bytes(compiled, precision),
+                bytes: with_structure(compiled, precision, tables_bytes),
                 device_bytes: 0,
                 load_ns: LOAD_ENTRY_NS * entries,
                 run_ns: TABLE_ENTRY_NS * entries,
@@ -250,7 +273,8 @@ impl Forms {
         if let Some(program) = &program {
             let run_ns = PRODUCT_NS * program.work() + PLAN_CLIQUE_NS * statistics.cliques as f64;
             if run_ns <= max_ns {
-                let bytes = table_free::bytes::<f64>(program);
+                let bytes = table_free::bytes::<f64>(program)
+                    .saturating_add(compiled.structure_bytes(PROGRAM_BYTES_PER_CLIQUE));
                 forms.push(FormForecast {
                     form: Form::TableFree,
                     bytes,

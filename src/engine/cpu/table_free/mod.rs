@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use crate::allocate;
 use crate::engine::bounds::Bounds;
+use crate::engine::cpu::PROGRAM_BYTES_PER_CLIQUE;
 use crate::engine::cpu::pass::report::worker;
 use crate::engine::simd::Baseline;
 use crate::engine::threads::Threads;
@@ -69,7 +70,8 @@ impl<T: Number> TableFree<T> {
     ) -> Self {
         let threads = (threads > 1).then(|| Threads::new(threads)).flatten();
         let keeps = optimisations.has(Optimisation::PooledMemory);
-        let buffers = Buffers::new(bytes.saturating_sub(WORKSPACE_BYTES), keeps);
+        let others = compiled.structure_bytes(PROGRAM_BYTES_PER_CLIQUE) + WORKSPACE_BYTES;
+        let buffers = Buffers::new(bytes.saturating_sub(others), keeps);
         let evidence = compiled.least_evidence();
         let least = (evidence, program);
         // Marked as restricted, so that the first run computes all factors.
