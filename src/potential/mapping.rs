@@ -52,17 +52,22 @@ impl IndexMapping {
 /// This is faster than an [`Odometer`]: the indices for each further state of a variable are the
 /// indices for its first state plus a constant.
 pub fn write_mapping(from: &Scope, onto: &Scope, mapping: &mut Vec<u32>) {
-    let first = mapping.len();
-    allocate::reserve(mapping, from.entries());
-    mapping.push(0);
-    for digit in Odometer::new(from, onto).digits.iter().rev() {
-        let count = mapping.len() - first;
-        mapping.resize(first + count * digit.cardinality, 0);
-        let (faster, others) = mapping[first..].split_at_mut(count);
-        for (others, state) in others.chunks_exact_mut(count).zip(1..) {
-            let step = state * digit.stride as u32;
-            others.iter_mut().zip(&*faster).for_each(|(entry, &before)| *entry = before + step);
+    let (first, entries) = (mapping.len(), from.entries());
+    allocate::reserve(mapping, entries);
+    mapping.resize(first + entries, 0);
+    let mapping = &mut mapping[first..];
+    let mut count = 1;
+    for Digit { cardinality, stride, .. } in digits(from, onto) {
+        let (faster, others) = mapping[..count * cardinality].split_at_mut(count);
+        if count == 1 {
+            others.iter_mut().zip(1..).for_each(|(entry, state)| *entry = state * stride as u32);
+        } else {
+            for (others, state) in others.chunks_exact_mut(count).zip(1..) {
+                let step = state * stride as u32;
+                others.iter_mut().zip(&*faster).for_each(|(entry, &before)| *entry = before + step);
+            }
         }
+        count *= cardinality;
     }
 }
 
@@ -86,28 +91,38 @@ struct Digit {
     state: usize,
 }
 
+/// The variables of `from` as digits, the fastest first, with their strides in a table over `onto`.
+fn digits(from: &Scope, onto: &Scope) -> impl Iterator<Item = Digit> {
+    let variables = from.variables().iter().zip(from.cardinalities()).rev();
+    let mut digits =
+        variables.filter(|(_, cardinality)| **cardinality > 1).map(|(&variable, &cardinality)| {
+            let stride = onto.axis(variable).map_or(0, |axis| axis.stride);
+            Digit { cardinality, stride, state: 0 }
+        });
+    let mut next = digits.next();
+    std::iter::from_fn(move || {
+        let mut digit = next.take()?;
+        next = digits.next();
+        // A full turn of this digit adds what one step of the next slower digit adds, so the two
+        // count as one.
+        while let Some(slower) = next
+            && slower.stride == digit.stride * digit.cardinality
+        {
+            digit.cardinality *= slower.cardinality;
+            next = digits.next();
+        }
+        Some(digit)
+    })
+}
+
 impl Odometer {
     /// An odometer through a table over `from` that yields indices of a table over `onto`.
     ///
     /// Variables of `onto` that `from` lacks are in state 0.
     #[must_use]
     pub fn new(from: &Scope, onto: &Scope) -> Self {
-        let mut digits: Vec<Digit> = Vec::new();
-        for (&variable, &cardinality) in from.variables().iter().zip(from.cardinalities()) {
-            if cardinality == 1 {
-                continue;
-            }
-            let stride = onto.axis(variable).map_or(0, |axis| axis.stride);
-            match digits.last_mut() {
-                // A full turn of this digit adds what one step of the digit before it adds, so the
-                // two count as one.
-                Some(before) if before.stride == stride * cardinality => {
-                    before.cardinality *= cardinality;
-                    before.stride = stride;
-                }
-                _ => digits.push(Digit { cardinality, stride, state: 0 }),
-            }
-        }
+        let mut digits: Vec<Digit> = digits(from, onto).collect();
+        digits.reverse();
         Self { digits, index: 0 }
     }
 }
