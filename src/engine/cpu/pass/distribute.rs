@@ -101,11 +101,12 @@ impl<T: Entry> Columns<'_, T> {
         for row in self.words.chunks_exact(self.stride) {
             let Some(factor) = factor(row) else { continue };
             let values = stream(self.values, row);
-            let streams = streams.map(|column| stream(column, row));
-            let met = vectors.map(|word| {
+            let streams = row_streams(streams, row);
+            let mut met = [const { 0..0 }; V];
+            for (met, word) in met.iter_mut().zip(&vectors) {
                 let start = word.at(row);
-                start..start + values.len()
-            });
+                *met = start..start + values.len();
+            }
             let onto = sums.get_disjoint_mut(met).expect("ports have tables of their own");
             let sum = add_products(values, streams, factor, onto);
             scalars.iter().for_each(|word| sums[word.at(row)] += sum);
@@ -142,9 +143,18 @@ impl<T: Entry> Columns<'_, T> {
     }
 }
 
+/// The streams of `columns` along `row`. This is a loop because the compiler does not inline the
+/// method `map` of arrays here, and calling it takes as long as a short row.
+#[inline(always)]
+pub fn row_streams<'a, const N: usize>(columns: [Column<'a>; N], row: &[u32]) -> [&'a [f64]; N] {
+    let mut streams: [&[f64]; N] = [&[]; N];
+    streams.iter_mut().zip(&columns).for_each(|(found, &column)| *found = stream(column, row));
+    streams
+}
+
 /// The numbers of a column that `row` meets.
 #[inline(always)]
-fn stream<'a, T>((table, word): Column<'a, T>, row: &[u32]) -> &'a [T] {
+pub fn stream<'a, T>((table, word): Column<'a, T>, row: &[u32]) -> &'a [T] {
     &table[row[word] as usize..][..row[1] as usize]
 }
 

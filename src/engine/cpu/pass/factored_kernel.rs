@@ -13,7 +13,7 @@
 //! compiled separately for zero to four streams. With more streams, the product of the first four
 //! is written into a buffer, which is then multiplied by the others one at a time.
 
-use crate::engine::cpu::pass::distribute::{Column, Columns, Onto};
+use crate::engine::cpu::pass::distribute::{Column, Columns, Onto, row_streams, stream};
 use crate::engine::cpu::pass::kernel::{FromParent, Inputs, RowBuffer, parent_columns};
 use crate::engine::cpu::tables::factored::{FactoredTable, MAX_STREAMS};
 use crate::engine::cpu::tree::rows::ParentPort;
@@ -128,7 +128,7 @@ fn collect_streams<const N: usize>(
         }
         let Some(factor) = rows.constant_factor(row, 1.0) else { continue };
         let length = row[1] as usize;
-        let streams = columns.map(|column| stream(column, row, length));
+        let streams = row_streams(columns, row);
         if !others.is_empty() {
             let buffer = &mut buffer[..length];
             write_products(streams, factor, buffer);
@@ -176,17 +176,11 @@ fn distribute_rows(
     }
 }
 
-/// The `length` numbers of a column that `row` meets.
-#[inline(always)]
-fn stream<'a>((table, word): Column<'a>, row: &[u32], length: usize) -> &'a [f64] {
-    &table[row[word] as usize..][..length]
-}
-
 /// Multiplies `buffer` by the streams of all `columns`.
 #[inline(always)]
 fn multiply_by(columns: &[Column<'_>], row: &[u32], buffer: &mut [f64]) {
     for &column in columns {
-        let values = stream(column, row, buffer.len());
+        let values = stream(column, row);
         buffer.iter_mut().zip(values).for_each(|(entry, value)| *entry *= value);
     }
 }
