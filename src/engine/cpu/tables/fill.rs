@@ -15,8 +15,9 @@
 //!
 //! [`RunSource`](super::multiply::RunSource) lists the ways to read a factor, and [`runs`] chooses
 //! among them. If all offsets of a factor are zero, a run reads a single number. If they are 0, 1,
-//! 2, ..., a run reads consecutive values in place. The values of any other factor are gathered one
-//! at a time.
+//! 2, ..., a run reads consecutive values in place. Any other factor that several runs read in the
+//! same way is first copied into an order in which the values of a run are consecutive. The values
+//! of factors that are large or read only once are gathered one at a time.
 //!
 //! A reduced tree is often made for a single propagation, so making its tables should take no
 //! longer than reading them. Most tables are therefore written only once, with exponent zero. If

@@ -6,7 +6,8 @@
 //! table near one. Three techniques make tables cheap:
 //!
 //! * [`multiply`] fills a table run by run; a *run* is a number of consecutive entries. Along a
-//!   run, most factors are constant or have consecutive entries ([`fill`]).
+//!   run, most factors are constant or have consecutive entries. Others are often copied into a
+//!   better order first ([`fill`]).
 //! * [`sparsity`] leaves out entries that are zero whatever the evidence: structural zeros. Long
 //!   runs of zeros divide a row into shorter rows. [`compress`] then leaves out the entries of
 //!   separators that no row meets.

@@ -13,6 +13,8 @@
 //! multiplied in one pass, which also finds the largest product. `earlier` is the product of
 //! factors that were multiplied before, if there are any.
 
+use std::borrow::Cow;
+
 use rayon::iter::{IndexedParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 
@@ -55,8 +57,8 @@ pub struct FactorRuns<'a> {
 pub enum RunSource<'a> {
     /// One value for the whole run.
     Scalar(&'a [f64]),
-    /// Consecutive values.
-    Run(&'a [f64]),
+    /// Consecutive values: those of the factor, or a copy in another order.
+    Run(Cow<'a, [f64]>),
     /// For each position in the run: the offset of its value from the first value along the run.
     Scattered(&'a [f64], Box<[u32]>),
 }

@@ -1,11 +1,14 @@
 //! The runs of a table, which [`fill`](super) defines, and how they read each factor.
 
+use std::borrow::Cow;
+
 use super::TableBuilder;
+use crate::allocate;
 use crate::engine::cpu::context::TableInputs;
 use crate::engine::cpu::tables::multiply::{FactorRuns, RunSource};
 use crate::engine::cpu::tree::layout::Layout;
 use crate::network::{Factor, Network, VariableId};
-use crate::potential::{Scope, write_mapping};
+use crate::potential::{Odometer, Scope, write_mapping};
 
 /// Minimum number of entries of a run, unless the whole table has fewer. Like the constant
 /// below, tuned on the paper's eight networks; if it is wrong, only speed changes.
@@ -14,6 +17,10 @@ const MIN_RUN: usize = 24;
 /// Maximum number of entries of a run, unless the run needs another variable to reach [`MIN_RUN`].
 /// The runs of a sparse table have no maximum.
 pub const MAX_RUN: usize = 1024;
+
+/// Maximum number of entries of a factor that is copied into the order of runs, so that the copy
+/// stays in the L2 cache. If it is wrong, only speed changes.
+const MAX_COPIED: usize = 1 << 14;
 
 impl TableBuilder {
     /// Finds how the runs of a table read each of `factors`. Replaces the starts of the factors
@@ -29,7 +36,7 @@ impl TableBuilder {
             .iter()
             .map(|factor| {
                 let (values, family) = observed_part(inputs, factor);
-                self.runs_of_factor(scopes, &family, values)
+                self.runs_of_factor(inputs.network, scopes, &family, values)
             })
             .collect()
     }
@@ -37,6 +44,7 @@ impl TableBuilder {
     /// Finds how the runs of a table read the factor with scope `family` and the given values.
     fn runs_of_factor<'a>(
         &mut self,
+        network: &Network,
         (outer, inner): (&Scope, &Scope),
         family: &Scope,
         values: &'a [f64],
@@ -44,17 +52,38 @@ impl TableBuilder {
         let Self { starts, offsets } = self;
         offsets.clear();
         write_mapping(inner, family, offsets);
+        let mut order = Cow::Borrowed(family);
         let source = if offsets.iter().all(|&offset| offset == 0) {
             RunSource::Scalar(values)
         } else if offsets.iter().zip(0..).all(|(&offset, position)| offset == position) {
-            RunSource::Run(values)
+            RunSource::Run(Cow::Borrowed(values))
         } else {
-            RunSource::Scattered(values, offsets.as_slice().into())
+            let slow = outer.variables().iter().copied().filter(|&v| family.contains(v));
+            let slow = Scope::of(network, slow);
+            let copied = slow.entries() * inner.entries();
+            if copied <= MAX_COPIED && slow.entries() < outer.entries() {
+                let slow_variables = slow.variables().iter().chain(inner.variables()).copied();
+                order = Cow::Owned(Scope::of(network, slow_variables));
+                RunSource::Run(Cow::Owned(in_order_of_runs(values, family, &slow, offsets)))
+            } else {
+                RunSource::Scattered(values, offsets.as_slice().into())
+            }
         };
         let runs = FactorRuns { starts: starts.len(), source };
-        write_mapping(outer, family, starts);
+        write_mapping(outer, &order, starts);
         runs
     }
+}
+
+/// The `values` of a factor with scope `family` in another order: for each entry of `slow`, the
+/// variables of the factor that are constant along a run, the values at the `offsets`.
+fn in_order_of_runs(values: &[f64], family: &Scope, slow: &Scope, offsets: &[u32]) -> Vec<f64> {
+    let mut copy = allocate::with_capacity(slow.entries() * offsets.len());
+    for start in Odometer::new(slow, family).take(slow.entries()) {
+        let values = &values[start..];
+        copy.extend(offsets.iter().map(|&offset| values[offset as usize]));
+    }
+    copy
 }
 
 /// The values of `factor`, beginning with the first one that agrees with the observed states, and
