@@ -49,6 +49,15 @@ struct Kernels {
     marginals: CudaFunction,
 }
 
+/// Which of the two versions of each kernel is launched.
+#[derive(Clone, Copy)]
+enum Body {
+    /// The kernel itself.
+    Full,
+    /// Its counterpart with an empty body.
+    Empty,
+}
+
 impl Kernels {
     /// The kernels, and their counterparts with empty bodies.
     fn load(device: &Device) -> Result<[Self; 2], DriverError> {
@@ -103,17 +112,19 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// Copies `evidence` to the GPU and launches `initialise`. `empty`, here and in the next two
-    /// functions: whether to launch the kernel with an empty body instead.
+    /// Copies `evidence` to the GPU and launches `initialise`.
     fn launch_initialise(
         &mut self,
         buffers: &Buffers,
         evidence: &[u32],
-        empty: bool,
+        body: Body,
     ) -> Result<(), DriverError> {
         self.stream.memcpy_htod(evidence, &mut self.evidence)?;
         self.stream.memset_zeros(&mut self.largest)?;
-        let kernel = if empty { &self.empty.initialise } else { &self.kernels.initialise };
+        let kernel = match body {
+            Body::Full => &self.kernels.initialise,
+            Body::Empty => &self.empty.initialise,
+        };
         let (cliques, variables) = (buffers.cliques as u32, buffers.variables as u32);
         let separators = buffers.separator_entries as u64;
         let mut launch = self.stream.launch_builder(kernel);
@@ -130,10 +141,13 @@ impl Gpu {
         &mut self,
         buffers: &Buffers,
         index: usize,
-        empty: bool,
+        body: Body,
     ) -> Result<(), DriverError> {
         let message = &buffers.messages[index];
-        let kernel = if empty { &self.empty.message } else { &self.kernels.message };
+        let kernel = match body {
+            Body::Full => &self.kernels.message,
+            Body::Empty => &self.empty.message,
+        };
         let config: LaunchConfig =
             grid((message.entries.div_ceil(buffers.block_size), 1), buffers.block_size);
         let mut launch = self.stream.launch_builder(kernel);
@@ -148,8 +162,11 @@ impl Gpu {
     }
 
     /// Launches `marginals`, copies the result to the host and waits for the copy.
-    fn launch_marginals(&mut self, buffers: &Buffers, empty: bool) -> Result<(), DriverError> {
-        let kernel = if empty { &self.empty.marginals } else { &self.kernels.marginals };
+    fn launch_marginals(&mut self, buffers: &Buffers, body: Body) -> Result<(), DriverError> {
+        let kernel = match body {
+            Body::Full => &self.kernels.marginals,
+            Body::Empty => &self.empty.marginals,
+        };
         let exponent = match buffers.total_exponent {
             Exponent::Clique(slot) => self.exponents.slice(slot..=slot),
             Exponent::Separator(message) => self.separator_exponents.slice(message..=message),
@@ -177,11 +194,11 @@ impl Gpu {
 
 impl Executor for Gpu {
     fn initialise(&mut self, buffers: &Buffers, evidence: &[u32]) -> Result<(), RunError> {
-        Ok(self.launch_initialise(buffers, evidence, false)?)
+        Ok(self.launch_initialise(buffers, evidence, Body::Full)?)
     }
 
     fn message(&mut self, buffers: &Buffers, index: usize) -> Result<(), RunError> {
-        Ok(self.launch_message(buffers, index, false)?)
+        Ok(self.launch_message(buffers, index, Body::Full)?)
     }
 
     fn mark(&mut self) -> Result<(), RunError> {
@@ -189,7 +206,7 @@ impl Executor for Gpu {
     }
 
     fn read(&mut self, buffers: &Buffers) -> Result<&[f64], RunError> {
-        self.launch_marginals(buffers, false)?;
+        self.launch_marginals(buffers, Body::Full)?;
         Ok(&self.out_on_host)
     }
 
@@ -208,11 +225,11 @@ impl Executor for Gpu {
     fn empty_run(&mut self, buffers: &Buffers, evidence: &[u32], repeat: u32) -> Option<Duration> {
         let mut run = || -> Result<Duration, DriverError> {
             let started = Instant::now();
-            self.launch_initialise(buffers, evidence, true)?;
+            self.launch_initialise(buffers, evidence, Body::Empty)?;
             for index in 0..buffers.messages.len() {
-                self.launch_message(buffers, index, true)?;
+                self.launch_message(buffers, index, Body::Empty)?;
             }
-            self.launch_marginals(buffers, true)?;
+            self.launch_marginals(buffers, Body::Empty)?;
             Ok(started.elapsed())
         };
         let mut times: Vec<Duration> = Vec::new();

@@ -168,6 +168,7 @@ impl<'a> Packer<'a> {
     }
 
     /// Packings in which the subtrees of `children` are in stacks or shelves next to `vertex`.
+    /// `without_heavy` says whether the heavy child is not among `children`.
     fn next_to(&self, vertex: usize, children: &[usize], without_heavy: bool) -> Vec<Packing> {
         if children.is_empty() {
             return vec![Packing { without_heavy, ..Packing::leaf(self.sizes[vertex]) }];
