@@ -282,6 +282,12 @@ pub fn no_message(error: Option<i32>) -> RunError {
     if error.is_some() { RunError::OutOfRange } else { RunError::Impossible }
 }
 
+/// The bounds of `weights` times two to the power of `scale`. A weight that underflows is not zero,
+/// so the bounds are found before scaling.
+pub fn scaled_bounds(weights: impl Iterator<Item = f64>, scale: i32) -> Bounds {
+    Bounds::of(weights).scaled::<f64>(scale)
+}
+
 /// Raises all smaller entries of `table` to two to the power of `level`. Returns the bounds of the
 /// result, given the `bounds` before.
 pub fn raise(table: &mut [f64], level: i32, bounds: Bounds) -> Bounds {

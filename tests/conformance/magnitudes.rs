@@ -316,6 +316,27 @@ pub fn values_of_a_factor_that_no_double_holds_together(subject: &Subject) {
     subject.assert_close(network, answer.of(id(1)), &[0.0, 1.0], "B");
 }
 
+/// The weights of a likelihood differ by a factor of 10^408, and a zero excludes the larger one.
+pub fn weights_that_no_double_holds_together(subject: &Subject) {
+    let variables = ["A", "B"].map(|name| Variable::new(name, ["0".to_owned(), "1".to_owned()]));
+    let id = VariableId::new;
+    let factors = vec![
+        Factor::new(vec![id(0)], vec![1.0, 0.0]),
+        Factor::new(vec![id(0), id(1)], vec![0.25, 0.5, 0.5, 1.0]),
+    ];
+    let network = Arc::new(Network::markov("small", variables.into(), factors).unwrap());
+    let weights = vec![1e-134, 1e274];
+    let likelihood = |variable| {
+        let mut evidence = Evidence::none();
+        evidence.set_likelihood(&network, VariableId::new(variable), weights.clone()).unwrap();
+        evidence
+    };
+    let mut both = likelihood(0);
+    both.set_likelihood(&network, VariableId::new(1), vec![1e300, 1e-300]).unwrap();
+    let cases = [likelihood(0), likelihood(1), both];
+    check_cases(subject, &compiled(Arc::clone(&network)), &cases, "one network");
+}
+
 /// A class and its features, all observed. Each feature of the first half favours one class by
 /// `odds` to one, and each feature of the second half the other class by the same odds, so that
 /// both classes are equally probable.

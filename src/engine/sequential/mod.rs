@@ -16,11 +16,11 @@
 //!
 //! # Limits
 //! A table has a single exponent, so entries far below its largest may underflow. Every table comes
-//! with [`Bounds`], which say when this may happen and how much is lost. Small entries of the next
-//! separator are then raised as [`bounds`](super::bounds) describes, and if too much of the belief
-//! rests on what was lost, the case is computed again with numbers of a wider range. That happens
-//! only if some findings favour one state by a factor of about 1e67 in single precision, or 1e300
-//! in double precision, and other findings favour another state as strongly.
+//! with [bounds](super::bounds::Bounds), which say when this may happen and how much is lost. Small
+//! entries of the next separator are then raised as [`bounds`](super::bounds) describes, and if too
+//! much of the belief rests on what was lost, the case is computed again with numbers of a wider
+//! range. That happens only if some findings favour one state by a factor of about 1e67 in single
+//! precision, or 1e300 in double precision, and other findings favour another state as strongly.
 
 mod beliefs;
 mod message;
@@ -34,7 +34,7 @@ pub use beliefs::Beliefs;
 pub use stepper::{MessageDetail, Stepper};
 
 use self::tables::{Tables, initial_tables};
-use super::bounds::{Bounds, Loss, belief_in_raised, no_message, raise};
+use super::bounds::{Loss, belief_in_raised, no_message, raise, scaled_bounds};
 use super::{
     Engine, EngineInfo, LoadError, LoadOptions, Propagator, RunError, SEQUENTIAL, recomputing,
 };
@@ -204,10 +204,10 @@ impl<T: Real> Loaded<T> {
         for (variable, finding) in evidence.iter() {
             let (clique, axis) = self.entry_points[variable.index()];
             let scale = finding_scale(finding, axis.cardinality);
-            let scaled = |state| finding.weight(state).scale(scale);
-            let bounds = Bounds::of((0..axis.cardinality).map(scaled)).stored::<T>();
+            let weights = (0..axis.cardinality).map(|state| finding.weight(state));
+            let bounds = scaled_bounds(weights, scale).stored::<T>();
             self.cliques.multiply_bounds(clique.index(), bounds);
-            let weight = |state| T::from_f64(scaled(state));
+            let weight = |state| T::from_f64(finding.weight(state).scale(scale));
             let largest = message::weigh(self.cliques.table_mut(clique.index()), axis, weight);
             self.cliques.exponents[clique.index()] -= i64::from(scale);
             self.cliques.keep_in_range(clique.index(), largest)?;

@@ -9,7 +9,7 @@
 
 use std::cmp::Reverse;
 
-use crate::engine::bounds::Bounds;
+use crate::engine::bounds::{Bounds, scaled_bounds};
 use crate::engine::cpu::pass::clique_state::CliqueState;
 use crate::engine::cpu::pass::state::State;
 use crate::engine::cpu::reuse::change::Change;
@@ -133,8 +133,7 @@ impl State {
             None => place.separators[0],
         };
         let scale = finding_scale(finding, axis.cardinality);
-        let weights = (0..axis.cardinality).map(|state| finding.weight(state).scale(scale));
-        let bounds = Bounds::of(weights);
+        let bounds = scaled_bounds((0..axis.cardinality).map(|state| finding.weight(state)), scale);
         let state = &mut self.cliques[clique];
         state.entered_bounds.min += bounds.min.min(0);
         state.entered_bounds.max += bounds.max;
