@@ -175,6 +175,18 @@ impl Slice {
             SliceKind::Work(_) | SliceKind::Wait(_) => self.kind_name().to_owned(),
         }
     }
+
+    /// The text on the slice if the [label](Self::label) does not fit: it begins with the sender of
+    /// the message, if the slice belongs to one.
+    #[must_use]
+    pub fn short_label(&self, compiled: &CompiledNetwork) -> String {
+        match self.kind {
+            SliceKind::Work(Work::Help(message) | Work::LaunchOf(message)) => {
+                naming::message_ends(compiled, message)
+            }
+            _ => self.label(compiled),
+        }
+    }
 }
 
 /// A track of messages with these starts and ends, alternately toward the root and away from it.

@@ -103,7 +103,8 @@ impl Drawing<'_> {
             painter.rect_filled(bar.shrink2(egui::vec2(inset, 0.0)), 2, fill);
             let shown = bar.intersect(row);
             if shown.width() >= MIN_LABEL_WIDTH {
-                label(painter, shown, slice.kind_name(), slice.length(), ink_on(fill));
+                let name = slice.kind_name();
+                label(painter, shown, [name; 2], slice.length(), ink_on(fill));
             }
         }
     }
@@ -189,18 +190,21 @@ impl Drawing<'_> {
     }
 }
 
-/// Writes `name` and a time of `length` nanoseconds into the middle of `room`, or as much of the
-/// name as fits.
-fn label(painter: &Painter, room: Rect, name: &str, length: f64, ink: Color32) {
+/// Writes the first of `names` and a time of `length` nanoseconds into the middle of `room`, or the
+/// name alone, or as much of the second name as fits.
+fn label(painter: &Painter, room: Rect, names: [&str; 2], length: f64, ink: Color32) {
     let font = FontId::proportional(11.0);
     let width = room.width() - LABEL_MARGIN;
     let text = painter.fonts_mut(|fonts| {
         let mut width_of = |letter| fonts.glyph_width(&font, letter);
-        let with_time = format!("{name}  {}", numbers::nanoseconds(length));
-        if with_time.chars().map(&mut width_of).sum::<f32>() <= width {
+        let mut fits = |text: &str| text.chars().map(&mut width_of).sum::<f32>() <= width;
+        let with_time = format!("{}  {}", names[0], numbers::nanoseconds(length));
+        if fits(&with_time) {
             with_time
+        } else if fits(names[0]) {
+            names[0].to_owned()
         } else {
-            cut_at_end(name, width, width_of).into_owned()
+            cut_at_end(names[1], width, width_of).into_owned()
         }
     });
     if !text.is_empty() {

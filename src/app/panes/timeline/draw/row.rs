@@ -124,7 +124,9 @@ impl Drawing<'_> {
         } else {
             ink_on(self.fill(slice))
         };
-        label(painter, bar, &slice.label(self.scene.compiled), slice.length(), ink);
+        let compiled = self.scene.compiled;
+        let names = [slice.label(compiled), slice.short_label(compiled)];
+        label(painter, bar, names.each_ref().map(String::as_str), slice.length(), ink);
     }
 
     /// Marks the messages of the critical path with a line on top, if the path is highlighted.
