@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn closing_wakes_the_receiver_and_ends_a_pause() {
+    fn closing_ends_a_pause_and_then_take_returns_none() {
         let mailbox = Mailbox::<u32>::default();
         std::thread::scope(|scope| {
             let receiver = scope.spawn(|| {

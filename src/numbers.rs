@@ -72,8 +72,9 @@ pub fn short_size(entries: u64) -> String {
     if entries == u64::MAX { ">10^19".to_owned() } else { short(entries as f64) }
 }
 
-/// `bytes` to three digits, or four from 1,000 to 1,023, in the largest binary unit that gives at
-/// least 1 after rounding. [`u64::MAX`], where forecasts saturate, is `more than 16 EiB`.
+/// Whole bytes below 1 KiB. From there on, `bytes` to three digits, or four from 1,000 to 1,023, in
+/// the largest binary unit that gives at least 1; what would be rounded to 1,024 is 1.00 of the
+/// next unit. [`u64::MAX`], where forecasts saturate, is `more than 16 EiB`.
 #[must_use]
 pub fn human_bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
@@ -93,9 +94,9 @@ pub fn human_bytes(bytes: u64) -> String {
     format!("{value:.digits$} {}", UNITS[unit])
 }
 
-/// A probability in percent: with one decimal in the middle of the range and more near 0 and 1.
-/// `0%` and `100%` are written only for exactly 0 and 1; a probability within 10^-8 of 1 may be
-/// rounded to `100.000000%`.
+/// A probability in percent: with one decimal in the middle of the range, more near 0 and 1, and in
+/// scientific notation below 10^-6. `0%` and `100%` are written only for exactly 0 and 1; a
+/// probability within 10^-8 of 1 may be rounded to `100.000000%`.
 #[must_use]
 pub fn percent(probability: f64) -> String {
     let percent = probability * 100.0;

@@ -1,7 +1,7 @@
 //! All colours of the program and what they mean, as plain sRGB values.
 //!
 //! [`DARK`] is for the window's dark theme, [`LIGHT`] for its light theme and for SVG files. Every
-//! meaning has a colour of its own, the same in every pane and figure:
+//! meaning in this table has a colour of its own, the same in every pane and figure:
 //!
 //! | meaning | hue |
 //! |---|---|
@@ -9,17 +9,17 @@
 //! | evidence | purple |
 //! | collect | blue |
 //! | distribute | orange |
-//! | what is being computed now | reddish pink |
+//! | what is being computed now, the target of a lesson's step | reddish pink |
 //! | kernel overhead: launches and copies | yellow |
 //! | execution of kernels | indigo |
 //! | engines | see [`ENGINE_SERIES`] |
 //! | a value, such as the size of a table | [`value_ramp`]: dark blue through grey to yellow |
 //!
 //! Bluish green, blue, orange and yellow are hues of Okabe and Ito ("Color Universal Design",
-//! 2008), lightened for the dark theme and darkened for text on white. Okabe and Ito chose them so
-//! that colour-blind people can tell them apart, and Wong (Nature Methods 8, 2011) recommends them
-//! for figures. The other hues follow Tol's schemes "muted" and "bright" (2021). Tests simulate
-//! colour-blind vision.
+//! 2008), some lightened for the dark theme and some darkened for text on white. Okabe and Ito
+//! chose them so that colour-blind people can tell them apart, and Wong (Nature Methods 8, 2011)
+//! recommends them for figures. The other hues follow Tol's schemes "muted" and "bright" (2021).
+//! Tests simulate colour-blind vision.
 //!
 //! No meaning is shown by colour alone: observed states have a dot, the direction of a message has
 //! an arrow or a word, beliefs so far are outlined, and the origin of a number has a marker and a
@@ -43,7 +43,7 @@ pub struct Palette<C = Rgb> {
     pub distribute: C,
     /// Stages before and after the messages.
     pub stage: C,
-    /// Waiting for a message.
+    /// Waiting, for a message or for other work.
     pub wait: C,
     /// Kernel overhead: launching kernels, and copying to and from the GPU.
     pub overhead: C,
@@ -241,7 +241,7 @@ const VALUE_RAMP: [Rgb; 6] =
 
 /// Colours of SVG documents, as SVG writes them.
 pub mod svg {
-    /// The background, and the outline of the dots that show the paper's numbers.
+    /// The background; also outlines filled dots, fills the other dots, and hatches bars.
     pub const BACKGROUND: &str = "#fff";
     /// Text.
     pub const TEXT: &str = "#222";
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn meanings_that_are_shown_together_differ_for_everybody() {
+    fn meanings_that_are_shown_together_differ_without_red_or_green_cones() {
         for palette in [DARK, LIGHT] {
             let groups: [Vec<Rgb>; 4] = [
                 vec![palette.posterior, palette.evidence, palette.prior],
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn no_colour_has_two_meanings() {
+    fn meanings_and_series_differ_with_normal_vision() {
         for palette in [DARK, LIGHT] {
             let mut all = vec![
                 palette.posterior,

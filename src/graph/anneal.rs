@@ -60,7 +60,8 @@ impl Ordering {
     }
 }
 
-/// Walks from `order` for `steps` steps and returns the best order met on the way.
+/// Walks from `order` for `steps` steps and returns the best order found: the best of `order`, of
+/// the orders at the end of each temperature, and of all orders met once the exponent is [`WHOLE`].
 ///
 /// Stops early once `expired` returns true. Unless that happens, the result is the same on every
 /// machine: the walk uses no source of randomness but `random`, and no transcendental functions.

@@ -67,7 +67,7 @@ impl Forest {
 
     /// Joins the trees that contain `vertices`, one vertex from each tree, into one tree.
     ///
-    /// Connects the centre of every other tree to the centre of a tree with the largest radius,
+    /// Connects the centre of a tree with the largest radius to the centres of all other trees,
     /// which keeps the longest path of the result short.
     pub fn join_all(&mut self, vertices: &[usize]) {
         let centres: Vec<Centre> = vertices.iter().map(|&v| self.centre(v)).collect();

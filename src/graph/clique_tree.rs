@@ -29,7 +29,7 @@ pub struct CliqueTree {
     pub home: Vec<usize>,
     /// `position[v]`: the position of variable `v` in the elimination order.
     pub position: Vec<usize>,
-    /// Total entries of the tables of all cliques.
+    /// Total entries of the tables of all cliques; 0 for a graph without variables.
     pub entries: u64,
 }
 

@@ -1,9 +1,9 @@
 //! Shortens the critical path of a junction tree by changes that add no more work than they remove
 //! from the path.
 //!
-//! A message waits for all messages of the subtree below it. However many processors there are,
-//! collect takes at least as long as the most expensive path from the root to a leaf, the critical
-//! path, and so does distribute.
+//! In collect, a message waits for all messages of the subtree below it. However many processors
+//! there are, collect takes at least as long as the most expensive path from the root to a leaf,
+//! the critical path, and so does distribute.
 
 use crate::graph::Clique;
 use crate::graph::centre::{Centre, Forest};
@@ -14,10 +14,10 @@ use crate::network::VariableId;
 /// Affects only the shape of the tree.
 const MESSAGE_COST: u64 = 4096;
 
-/// Maximum number of cliques that the traversals of one call of [`shorten`] visit, at about 10 ns
-/// each. The trees of the shipped networks are the same without this limit. In larger trees, a path
-/// may stay longer than necessary, which affects only how much of a propagation can run in
-/// parallel.
+/// Once all traversals of a forest together have visited more than this number of cliques, at about
+/// 10 ns each, [`shorten`] changes no further edge. The trees of the shipped networks are the same
+/// without this limit. In larger trees, a path may stay longer than necessary, which affects only
+/// how much of a propagation can run in parallel.
 const MAX_VISITS: u64 = 1 << 25;
 
 /// The cost of a clique on a path, in table entries.
@@ -38,8 +38,8 @@ pub(super) fn cost(clique: &Clique) -> u64 {
 /// `holders[v]` are the cliques that contain variable `v`; `forest` is one tree over all `cliques`.
 ///
 /// # Complexity
-/// O((r + 1) d k w log w) for k cliques of at most w variables, critical paths of at most d cliques
-/// and r changes, but O(k w) once [`MAX_VISITS`] cliques were visited.
+/// O((r + 1) d k (w log w + log k)) for k cliques of at most w variables, critical paths of at most
+/// d cliques and r changes. A change visits at least k cliques, so [`MAX_VISITS`] limits r.
 pub(super) fn shorten(cliques: &[Clique], holders: &[Vec<usize>], forest: &mut Forest) -> usize {
     let mut centre = forest.centre(0);
     while let Some(shorter) = reattach_one(cliques, holders, forest, centre) {
@@ -49,7 +49,8 @@ pub(super) fn shorten(cliques: &[Clique], holders: &[Vec<usize>], forest: &mut F
 }
 
 /// Replaces the first edge of the critical path, from the root down, whose replacement is an
-/// improvement. Returns the new centre, or `None` if there is no such edge.
+/// improvement. Returns the new centre, or `None` if there is no such edge or more than
+/// [`MAX_VISITS`] cliques were visited.
 fn reattach_one(
     cliques: &[Clique],
     holders: &[Vec<usize>],

@@ -12,7 +12,7 @@ use crate::graph::dynamic::DynamicGraph;
 use crate::graph::{GraphTooLarge, Heuristic, MoralGraph, TriangulationError};
 use crate::network::VariableId;
 
-/// Cardinalities are capped at this value in the weight of a fill edge, and for n variables also at
+/// Cardinalities are capped at this value in the cost of a fill edge, and for n variables also at
 /// 2^32 / n, so that sums of products are exact in 64 bits.
 const MAX_WEIGHT: usize = 1 << 16;
 

@@ -83,6 +83,7 @@ impl JunctionTree {
             children[separator.parent.index()]
                 .push(TreeLink { clique: separator.child, separator: id });
         }
+        assert!(parent[root.index()].is_none(), "the root has no parent");
         let mut depth = vec![usize::MAX; cliques.len()];
         depth[root.index()] = 0;
         let mut reached = vec![root];

@@ -16,7 +16,7 @@ pub struct MergeLimits {
     pub separator: u64,
     /// No merged clique is larger than this.
     pub clique: u64,
-    /// After merging, all cliques together are no larger than this.
+    /// No merge makes all cliques together larger than this.
     pub total: u64,
     /// The fixed cost of a message, in entries processed by one thread. Cliques are merged only if
     /// the tree becomes cheaper by equation 6 with this cost. `None` merges everything that the
@@ -44,13 +44,13 @@ impl MergeLimits {
 /// `None`, each is the edge that adds the smallest number of entries. Edges whose removal would
 /// exceed `limits` stay. The remaining separators do not change, so the running intersection
 /// property holds; the variables of a merged clique become pairwise neighbours, so the graph stays
-/// chordal; and no clique becomes contained in another. The root stays the root, or the clique it
-/// was merged into.
+/// chordal; and no clique becomes contained in another. The root, with the cliques merged into it,
+/// stays the root.
 ///
 /// `graph` is the moral graph of `tree`; it provides the cardinalities.
 ///
 /// # Complexity
-/// O(m k d) for k cliques, m merges and a tree of depth d.
+/// O((m + 1) k d) for k cliques, m merges and a tree of depth d.
 #[must_use]
 pub fn merge_small_separators(
     graph: &MoralGraph,
@@ -83,7 +83,7 @@ pub fn merge_small_separators(
 
 /// The merges so far.
 struct MergeState {
-    /// The clique into which each clique was merged: a parent, or itself if it was not merged.
+    /// The clique into which each clique was merged: an ancestor, or itself if it was not merged.
     merged_into: Vec<CliqueId>,
     /// Entries of each clique that was not merged into another.
     sizes: Vec<u64>,

@@ -10,8 +10,8 @@
 //! `elimination_tree` and `reduction` find better orders; `critical_path` and `centre` shape and
 //! root the tree; `clique_tree` builds a tree quickly for a single propagation; `merge` merges
 //! cliques over small separators; `stepwise` eliminates one variable at a time, in an order that a
-//! person chooses. Memory, and the time of all but the search, grow nearly linearly with the size
-//! of the tree.
+//! person chooses. Memory grows nearly linearly with the size of the tree. So does the time from a
+//! network to a tree, apart from the search and merging.
 
 mod anneal;
 mod centre;

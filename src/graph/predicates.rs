@@ -26,8 +26,9 @@ fn require(holds: bool, otherwise: impl FnOnce() -> String) -> Verdict {
     if holds { Ok(()) } else { Err(Violation(otherwise())) }
 }
 
-/// `tree` is a junction tree of `graph` with `fill_edges` added: the graph is chordal, and all
-/// predicates of this module about trees hold.
+/// `tree` is a junction tree of `graph` with `fill_edges` added: the graph is chordal, the cliques
+/// of the tree are its maximal cliques, the running intersection property holds, and the separators
+/// and table sizes are correct.
 ///
 /// # Errors
 /// The first predicate that does not hold.
@@ -73,7 +74,7 @@ pub fn is_elimination_order(graph: &MoralGraph, order: &[VariableId]) -> Verdict
 /// Two neighbours of a variable that should be joined by an edge but are not.
 ///
 /// # Complexity
-/// O((n + m) log m) for n variables and m edges, plus the sum of the squares of the cliques' sizes.
+/// O((n + m) log (n + m)) for n variables and m edges.
 pub fn is_chordal(graph: &MoralGraph, fill_edges: &[(VariableId, VariableId)]) -> Verdict {
     let neighbours = neighbours(graph, fill_edges);
     let mut time: Vec<Option<usize>> = vec![None; neighbours.len()];
@@ -191,7 +192,8 @@ pub fn families_are_covered<Family: IntoIterator<Item = VariableId>>(
 /// Each of `variables` is a clique of its own and in no other clique.
 ///
 /// # Errors
-/// The first clique that holds such a variable with another one.
+/// The first clique that holds such a variable with another one, or the first variable that is in
+/// no clique.
 pub fn are_alone(variables: &[VariableId], tree: &JunctionTree) -> Verdict {
     let all: HashSet<&VariableId> = variables.iter().collect();
     for id in tree.clique_ids() {

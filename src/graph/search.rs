@@ -85,11 +85,11 @@ fn worthwhile_steps(entries: f64, runs: u32) -> u64 {
 
 /// Searches for an elimination order with a small total table size.
 ///
-/// Runs every heuristic once with the seed of `options`, then restarts those that broke ties, in
-/// turn. Then removes simplicial vertices, and improves the best order of the remaining vertices by
-/// rounds of random walks. A later order replaces an earlier one only if it is strictly better.
-/// Stops once it has taken longer than it can save. A graph that is too large for walks gets the
-/// best order of the heuristics.
+/// Runs each of the [`different_heuristics`] once with the seed of `options`, then restarts those
+/// that broke ties, in turn. Then removes simplicial vertices, and improves the best order of the
+/// remaining vertices by rounds of random walks. A later order replaces an earlier one only if it
+/// is strictly better. Stops once it has taken longer than it can save, or at a limit of `options`.
+/// A graph that is too large for walks gets the best order of the heuristics.
 ///
 /// # Errors
 /// [`TriangulationError::TooLarge`] if this needs more memory than `options` allows, or
@@ -177,16 +177,16 @@ pub(super) fn saturation_steps(n: u64) -> u64 {
     200 * n + 100 * n * n
 }
 
-/// Number of steps of the first walk on `n` vertices.
+/// Number of steps of each walk of the first round on `n` vertices.
 fn first_walk_steps(n: u64) -> u64 {
     (100 * n + 3 * n * n).min(FIRST_WALK_STEPS)
 }
 
-/// The best order of `graph` found by rounds of walks, of which the first starts from `best`.
+/// The best order of `graph` found by rounds of walks. The first round starts from `best`.
 ///
-/// The walks of a round are independent, so they run in parallel with the same result. Also stops
-/// after [`saturation_steps`] of each walk without improvement, so small networks take only a few
-/// milliseconds.
+/// The walks of a round are independent, so they run in parallel with the same result. Stops at
+/// `limits`, or after [`saturation_steps`] of each walk without improvement, so small networks take
+/// only a few milliseconds.
 fn improve(
     graph: &MoralGraph,
     mut best: Ordering,

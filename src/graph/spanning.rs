@@ -30,8 +30,9 @@ use crate::network::VariableId;
 ///
 /// # Complexity
 /// Nearly linear in the sum of the sizes of the cliques for the networks that occur, plus the
-/// limited time to shorten the critical path. In the worst case, O(s log k) for k cliques, where s
-/// is the sum of c_v^2 over all variables v and c_v is the number of cliques that contain v.
+/// limited time to shorten the critical path. In the worst case, O(s (w log w + log k)) for k
+/// cliques of at most w variables, where s is the sum of c_v^2 over all variables v and c_v is the
+/// number of cliques that contain v.
 #[must_use]
 pub fn build_junction_tree(graph: &MoralGraph, elimination: &Elimination) -> JunctionTree {
     let cliques = maximal_cliques(graph, elimination);

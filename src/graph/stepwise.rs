@@ -118,7 +118,8 @@ impl StepwiseElimination {
         true
     }
 
-    /// The neighbours of `variable` that are not eliminated, ascending.
+    /// The neighbours of `variable` that are not eliminated, ascending; none if `variable` is
+    /// eliminated itself.
     ///
     /// # Panics
     /// If the graph does not have this variable.

@@ -30,12 +30,14 @@ pub struct GraphTooLarge {
     /// Number of variables.
     pub variables: usize,
     /// Number of edges of the moral graph and of fill edges that were counted before the limit was
-    /// reached. If the moral graph itself is too large, half the number of ordered pairs of
-    /// variables in the factors, which counts an edge once for each factor that contains it.
+    /// reached. If the graph was too large to count its edges, an estimate: half the sum of the
+    /// squares of the factors' numbers of variables. It counts an edge once for each factor that
+    /// contains it.
     pub edges: u64,
     /// Upper bound on the memory for these variables and edges, in bytes; with the memory of the
-    /// network, if it is large. The whole graph may take more, because it may have edges that were
-    /// not counted.
+    /// network, if the network is large. The whole graph may take more, because it may have edges
+    /// that were not counted. If `edges` is an estimate, only the lists of neighbours are counted
+    /// for the graph.
     pub bytes: u64,
     /// Maximum memory, in bytes.
     pub limit: u64,
@@ -43,7 +45,7 @@ pub struct GraphTooLarge {
 
 impl GraphTooLarge {
     /// Checks that building a graph of `variables` variables fits into `limit` bytes. `pairs` is
-    /// the number of ordered pairs of variables in its families.
+    /// the sum of the squares of its families' sizes.
     ///
     /// # Errors
     /// The number of bytes needed and the limit, if it does not fit.

@@ -79,7 +79,8 @@ pub struct TriangulationOptions {
     /// Orders that [`Triangulation::Auto`] uses instead of searching. Only with seed 0; another
     /// seed, or `None` here, forces a search.
     pub known: Option<Arc<KnownOrders>>,
-    /// Maximum memory for the graph, its fill edges and its cliques, in bytes.
+    /// Maximum memory for the graph, its fill edges and its cliques, in bytes. An order in
+    /// [`known`](Self::known) is used without this limit.
     pub max_bytes: u64,
 }
 
@@ -112,8 +113,8 @@ impl Default for TriangulationOptions {
 ///
 /// # Errors
 /// [`TriangulationError::TooLarge`] if this needs more than
-/// [`max_bytes`](TriangulationOptions::max_bytes), or [`TriangulationError::Cancelled`] once
-/// `cancel` is set.
+/// [`max_bytes`](TriangulationOptions::max_bytes) and no known order is used, or
+/// [`TriangulationError::Cancelled`] once `cancel` is set.
 pub fn triangulate(
     graph: &MoralGraph,
     options: &TriangulationOptions,

@@ -1,6 +1,6 @@
 //! From products of tables to loops: what an engine needs to know before it touches a number.
 //!
-//! Every message of a propagation is computed by a *contraction*: a product of tables that is
+//! Every message of a propagation can be computed by a *contraction*: a product of tables that is
 //! summed onto one or more *outputs*, each a subset of the variables of the product. A contraction
 //! of engine `cpu` without tables of cliques is lowered in four steps, and none of them needs a
 //! probability:
@@ -17,8 +17,8 @@
 //! into rows, one for each entry of the output. The *run* of a row is the sum that gives this
 //! entry.
 //!
-//! `program` holds the contractions of a whole propagation. It depends on which variables have
-//! findings, so engines keep it until that changes.
+//! `program` holds the contractions of a whole propagation. It depends on which variables are
+//! observed and which have likelihoods, so engines keep it until that changes.
 //!
 //! `optimisations` lists what engine `cpu` does for speed, so that each can be switched off.
 //!

@@ -23,9 +23,10 @@ const MAX_TILE: usize = 2048;
 /// cost of a tile equals the cost of about a hundred entries.
 const MIN_TILE: usize = 128;
 
-/// Minimum number of products per chunk, approximately; a contraction with less than twice as many
-/// is not divided. This many products take about a tenth of a millisecond, ten times as long as
-/// waking a thread. If it is wrong, only speed and memory change (and last bits of results).
+/// A further loop is divided into chunks only while each chunk has more multiplications and
+/// additions than this; a contraction with less than twice as many is not divided. This many take
+/// about a tenth of a millisecond, ten times as long as waking a thread. If it is wrong, only speed
+/// and memory change (and last bits of results).
 const MIN_CHUNK: usize = 1 << 17;
 
 /// No further loop is divided into chunks once there are this many chunks. More chunks balance
@@ -98,7 +99,8 @@ pub struct Output {
     /// Number of consecutive entries that belong to one chunk; all entries if each chunk writes a
     /// copy.
     pub run: usize,
-    /// By run: the chunk that it belongs to. Empty if each chunk writes a copy.
+    /// By run: the chunk that it belongs to. Empty if each chunk writes a copy, and if the
+    /// contraction is not divided.
     pub run_chunks: Vec<u32>,
     /// By loop: the distance between consecutive states, in runs of the same chunk.
     pub run_strides: Vec<usize>,
@@ -266,7 +268,8 @@ fn first_in_tile(axes: AxisSet, states: &[usize], optimisations: Optimisations) 
 }
 
 /// The axes of the loops that make chunks, outermost first; empty if the contraction is small, or
-/// if the chunks would need too many copies of outputs. Only `outer` axes have loops.
+/// if the chunks would need too many copies of outputs or write runs that are too short. Only
+/// `outer` axes have loops.
 fn chunk_axes(contraction: &Contraction<'_>, outer: AxisSet) -> Vec<usize> {
     let &Contraction { states, axes, inputs, outputs } = contraction;
     let entries = axes.entries(states);
@@ -330,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn each_run_of_a_divided_output_belongs_to_the_chunk_of_its_states() {
+    fn every_chunk_writes_equally_many_runs_of_a_divided_output() {
         let states = [3, 4, 2, 5, 6, 7, 8];
         let axes = AxisSet::first(7);
         let outputs = [set(&[0, 1, 3, 4, 5, 6])];

@@ -21,7 +21,7 @@ pub enum Optimisation {
     FactoredTables,
     /// Variables that are in the same tables are merged into one, so that inner loops are longer.
     MergedVariables,
-    /// Rows and tiles that a message or a finding makes zero are skipped.
+    /// Rows of a table that a message or a finding makes zero are skipped.
     SkippedZeros,
     /// Messages that are one everywhere are not computed.
     MessagesOfOne,
@@ -58,7 +58,7 @@ pub enum Optimisation {
     HoistedInputs,
     /// Loops over short rows of a tile are compiled for their length.
     ConstantRows,
-    /// On the way down, the products of a row stay in registers while they are added to all tables
+    /// In distribute, the products of a row stay in registers while they are added to all tables
     /// that the row meets.
     FusedSums,
     /// Factors are kept in the order of their cliques from one propagation to the next.

@@ -10,8 +10,9 @@ use crate::propagation::{CompiledNetwork, Phase};
 
 /// The contractions of a propagation through a junction tree without tables.
 ///
-/// The program depends on which variables have findings, but not on the findings themselves. Equal
-/// contractions share their step: a network with many small cliques has few different ones.
+/// The program depends on which variables are observed and which have likelihoods, but not on the
+/// observed states and the weights. Equal contractions share their step: a network with many small
+/// cliques has few different ones.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// The cliques that are contracted.
@@ -113,8 +114,8 @@ impl Program {
     }
 
     /// Maximum number of entries of all tables that exist at the same time: all factors, one
-    /// message per separator, and the outputs and scratch memory of the step that needs most.
-    /// Saturating.
+    /// message per separator, and the outputs and scratch memory of the step of collect or
+    /// distribute that needs most. Saturating.
     #[must_use]
     pub fn peak_entries(&self) -> usize {
         let sum = |sizes: &mut dyn Iterator<Item = usize>| sizes.fold(0, usize::saturating_add);

@@ -146,7 +146,7 @@ impl RowNest {
 
 /// The axes of an intermediate table from which `output` is summed, so that the rows of a
 /// contraction over `axes` occupy a GPU: those of `output` and the fastest others, until the table
-/// has at least `wanted` entries, or at most `entries_per_row` entries are summed for a row. If the
+/// has at least `wanted` entries, or about `entries_per_row` entries are summed for a row. If the
 /// output itself is large enough, the result is `output`.
 #[must_use]
 pub fn widened(

@@ -8,22 +8,24 @@
 use super::{AxisSet, Contraction, LoopNest, Optimisation, Optimisations};
 
 /// A group may have at most one entry for this many entries of the contraction, so that making it
-/// costs little compared with reading it. Derived, not measured: with ten groups, making them all
-/// costs at most a sixth of one pass. If it is wrong, only speed and memory change (and last bits
-/// of results).
+/// costs little compared with reading it. Derived, not measured: the tables of ten groups have at
+/// most a sixth as many entries as the contraction. If it is wrong, only speed and memory change
+/// (and last bits of results).
 const MAX_GROUP_SHARE: usize = 64;
 
 /// A group may have this many entries however small the contraction is: 4 KiB, an eighth of a
-/// first-level cache. If it is wrong, only the speed of small cliques changes.
+/// first-level cache. If it is wrong, only the speed of small cliques changes (and last bits of
+/// results).
 const MIN_GROUP_LIMIT: usize = 512;
 
 /// No group has more entries than this, which is 2 MiB: it is read again and again and should stay
-/// in a second-level cache. If it is wrong, only speed and memory change.
+/// in a second-level cache. If it is wrong, only speed and memory change (and last bits of
+/// results).
 const MAX_GROUP: usize = 1 << 18;
 
-/// Maximum number of tables that are multiplied without rescaling. Their entries are at most one,
-/// so a product of this many is in the range of f64 if each is at least 1e-18. If it is larger,
-/// products may underflow; if it is smaller, more passes are made.
+/// Maximum number of tables of a group that are multiplied without rescaling. The largest entry of
+/// each table is near one, so a product of this many is in the range of f64 if every entry is at
+/// least 1e-18. If it is larger, products underflow sooner; if it is smaller, more passes are made.
 const MAX_FACTORS: usize = 16;
 
 /// Tables that are multiplied with one another, or outputs that are summed from one table.
@@ -94,8 +96,8 @@ impl Step {
         nests.chain([&self.nest]).map(LoopNest::work).sum()
     }
 
-    /// Number of entries of the groups' tables and of the copies of outputs. The memory of inputs
-    /// and outputs is not counted.
+    /// Number of entries of the groups' tables and of the copies of outputs that
+    /// [`nest`](Self::nest) needs. The memory of inputs and outputs is not counted.
     #[must_use]
     pub fn scratch_entries(&self) -> usize {
         let groups =

@@ -13,8 +13,8 @@ const MAX_ROUNDING: f64 = 0.05;
 
 /// A row whose sum differs from one by more than this causes a warning when it is normalised.
 ///
-/// Normalising such a row can change posteriors by more than the accuracy of 1e-9 to which engines
-/// are tested, so results may differ from the results of a program that does not normalise.
+/// Normalising such a row can change posteriors by more than the error that engines in double
+/// precision may have, so results may differ from the results of a program that does not normalise.
 pub const ROUNDING_TOLERANCE: f64 = 1e-9;
 
 /// Why a row of a conditional probability table is rejected.

@@ -78,8 +78,8 @@ pub struct Limits {
     pub normal: i32,
     /// The smallest number.
     pub smallest: i32,
-    /// A sum of numbers up to this does not overflow, unless it has more than 2^8 (`f32`) or 2^64
-    /// (`f64`) summands.
+    /// A sum of numbers up to this overflows only if it has about 2^8 (`f32`) or 2^64 (`f64`)
+    /// summands, or more.
     pub large: i32,
 }
 

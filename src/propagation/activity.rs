@@ -53,7 +53,8 @@ pub struct ActivityTiming {
 ///
 /// A worker takes part from the end of its [`Activity::Start`], but not before collect, until the
 /// end of distribute. It waits in every part of this time that none of its `messages` and
-/// `activities` cover. Workers whose start is not among the activities are left out.
+/// `activities` cover. A message also covers its own [`wait`](MessageTiming::wait) before it
+/// starts. Workers whose start is not among the activities are left out.
 pub(super) fn waits(
     stages: &[StageTiming],
     messages: &[MessageTiming],

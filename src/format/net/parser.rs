@@ -33,7 +33,8 @@ pub(super) fn begins_with_block(text: &str) -> bool {
 /// Reads the classes of a file. Everything outside a class forms a class without a name.
 ///
 /// # Errors
-/// The first mistake in the text.
+/// The first mistake in the text, but not a wrong number in `data`: see
+/// [`PotentialData::Malformed`].
 pub(super) fn parse(source: SourceText<'_>) -> Result<Vec<Class<'_>>, FormatError> {
     let mut parser = Parser { source, tokens: Tokens::new(source, &DIALECT), instances: 0 };
     let mut classes: Vec<Class<'_>> = Vec::new();

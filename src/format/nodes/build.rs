@@ -354,7 +354,8 @@ fn check_states(source: SourceText<'_>, node: &Node<'_>) -> Result<(), FormatErr
 }
 
 /// Reorders a table of a node with this many `states`: the node varies slowest in `numbers`, and
-/// fastest in the result. An incomplete table is returned unchanged; the caller refuses it.
+/// fastest in the result. Numbers that do not fill whole rows are returned unchanged; the caller
+/// refuses them.
 fn by_row(numbers: &[Number], states: usize) -> Vec<Number> {
     if !numbers.len().is_multiple_of(states) {
         return numbers.to_vec();

@@ -13,9 +13,10 @@ pub(in crate::format) struct Distribution<'s> {
     pub child: Word<'s>,
     pub parents: Vec<Word<'s>>,
     pub definition: Definition<'s>,
-    /// The byte offset of the block.
+    /// The byte offset of the block, or of the child's name in it.
     pub block_at: usize,
-    /// The byte offset of the definition in the block.
+    /// The byte offset for errors about the definition: of its table, or else of the block or of
+    /// the child's name.
     pub offset: usize,
     /// The annotation of the block. Only its attributes are used.
     pub note: Annotation,

@@ -104,7 +104,7 @@ impl LabelledTable<'_, '_> {
         Ok(table)
     }
 
-    /// The numbers of `row`, of which there must be as many as states.
+    /// The numbers of `row`. There must be one for each state.
     fn numbers(&self, row: &LabelledRow) -> Result<&[f64], FormatError> {
         let numbers = &self.given.numbers[row.numbers.clone()];
         let states = self.node.states.len();

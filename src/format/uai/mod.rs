@@ -18,8 +18,8 @@
 //! * A comment starts with `#` and ends with the line. A line that begins with the word `c` is a
 //!   comment too (the format of the UAI 2016 evaluation).
 //! * Several functions of a Markov network may have the same variables. A function of no variable
-//!   is a constant. Very rarely a function becomes two factors, and two functions of a file that is
-//!   written: see [`Network::markov`](crate::network::Network::markov).
+//!   is a constant. Very rarely a function becomes two factors, which are written as two functions:
+//!   see [`Network::markov`](crate::network::Network::markov).
 
 mod read;
 mod write;

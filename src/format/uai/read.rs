@@ -256,8 +256,8 @@ impl<'s> Iterator for Words<'s> {
                 || self.offset == 0 || matches!(bytes[self.offset - 1], b'\n' | b'\r');
             let ends_word = || bytes.get(self.offset + 1).is_none_or(u8::is_ascii_whitespace);
             if byte == b'#' || (byte == b'c' && begins_line() && ends_word()) {
-                self.offset +=
-                    bytes[self.offset..].iter().take_while(|byte| **byte != b'\n').count();
+                let in_line = |byte: &&u8| !matches!(**byte, b'\n' | b'\r');
+                self.offset += bytes[self.offset..].iter().take_while(in_line).count();
             } else if byte.is_ascii_whitespace() {
                 self.offset += 1;
             } else {

@@ -13,10 +13,12 @@ use crate::network::{Annotation, Network, VariableId};
 /// draws the node: our reader uses only the centre.
 const HALF_SIZE: [f64; 2] = [38.0, 18.0];
 
-/// The content of an XDSL file with `network`. Every name and label can be written: see [`encode`].
+/// The content of an XDSL file with `network`. Every name and label can be written as an id: see
+/// [`encode`].
 ///
 /// # Errors
-/// If a title, comment or attribute contains characters that XML cannot represent.
+/// If a title, comment or attribute contains characters that XML cannot represent, or a name does
+/// that is written in place of a missing title.
 pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     let mut text =
         String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<smile version=\"1.0\"");

@@ -68,10 +68,11 @@ pub(in crate::format) fn root_name(text: &str) -> Option<&str> {
     }
 }
 
-/// Reads the root element of a document.
+/// Reads the root element of a document. Ignores what comes after this element.
 ///
 /// # Errors
-/// If the document is not well-formed XML, or has no root element.
+/// If there is no root element, if this element or the text before it is malformed, if it contains
+/// an unknown entity, or if it exceeds one of the limits above.
 pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, FormatError> {
     let mut reader = Reader::from_str(source.text);
     reader.config_mut().allow_dangling_amp = true;

@@ -12,7 +12,8 @@ use crate::network::{Annotation, Network, VariableId};
 ///
 /// # Errors
 /// If a variable has no name, or a text contains characters that XML cannot represent. Also if a
-/// text other than a title or comment begins or ends with white space, which readers of XML ignore.
+/// text other than a title or comment begins or ends with white space, which readers of XMLBIF
+/// ignore.
 pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     text.push_str("<BIF VERSION=\"0.3\">\n<NETWORK>\n");

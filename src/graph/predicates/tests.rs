@@ -1,4 +1,4 @@
-//! Tests of the predicates, on small trees that satisfy or violate each of them.
+//! Tests of the predicates, on small graphs and trees that satisfy or violate them.
 
 use super::*;
 use crate::graph::{Separator, eliminate_in_order};
@@ -38,7 +38,7 @@ fn message(verdict: Verdict) -> String {
 }
 
 #[test]
-fn a_junction_tree_satisfies_all_predicates() {
+fn a_junction_tree_is_accepted() {
     let (graph, fill) = square();
     let tree = path(&[&[0, 1, 2], &[0, 2, 3], &[3, 4]], &[&[0, 2], &[3]]);
     assert_eq!(is_junction_tree(&graph, &fill, &tree), Ok(()));

@@ -93,6 +93,10 @@ fn weights(
     }
     for (weight, argument) in row.iter_mut().zip(arguments) {
         *weight = evaluation.number(argument)?;
+        if !weight.is_finite() || *weight < 0.0 {
+            let message = format!("expected a weight of at least 0, found {weight}");
+            return Err((argument.offset, message));
+        }
     }
     Ok(())
 }
@@ -309,7 +313,8 @@ fn truncated(
     };
     let (below, up_to) = (cdf(lower), cdf(upper));
     let whole = up_to - below;
-    if whole.is_nan() || whole <= 0.0 {
+    let is_range = lower <= upper;
+    if !is_range || whole.is_nan() || whole <= 0.0 {
         return Err((offset, format!("'{name}' has probability 0 between {lower} and {upper}")));
     }
     Ok(Box::new(move |x| ((cdf(x.clamp(lower, upper)) - below) / whole).clamp(0.0, 1.0)))

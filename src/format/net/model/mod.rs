@@ -277,6 +277,13 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
             outcome.map_err(|error| self.error(error))?;
             // The weights at each point are normalised before they are averaged.
             let sum = if row.varying.is_empty() { 1.0 } else { weights.iter().sum::<f64>() };
+            if sum == 0.0 {
+                let message = format!(
+                    "all states of '{}' have weight 0 at a point in the intervals of its parents",
+                    row.node
+                );
+                return Err(self.error((expression.offset, message)));
+            }
             mean.iter_mut().zip(&weights).for_each(|(mean, p)| *mean += p / sum / points.count);
             if !points.advance() {
                 return Ok(mean);

@@ -67,7 +67,7 @@ const NEGATION: u8 = 4;
 /// # Errors
 /// The first mistake in the text.
 pub(super) fn parse(raw: &str, base: usize) -> Result<Vec<Expression<'_>>, ErrorAt> {
-    let mut parser = Parser { text: raw, base, offset: 0 };
+    let mut parser = Parser { text: raw, base, offset: 0, height: 0 };
     parser.expect("(")?;
     let mut expressions = Vec::new();
     loop {
@@ -90,27 +90,27 @@ struct Parser<'s> {
     base: usize,
     /// The current offset in `text`.
     offset: usize,
+    /// The number of levels below the top of the last expression that was read.
+    height: usize,
 }
 
 impl<'s> Parser<'s> {
     /// Reads an expression at this `depth`, up to an operator whose precedence is below `minimum`,
-    /// or to anything else that is not an operator.
+    /// or to anything that is not an operator.
     fn expression(&mut self, minimum: u8, depth: usize) -> Result<Expression<'s>, ErrorAt> {
-        if depth > MAX_DEPTH {
-            let message = format!("an expression is more than {MAX_DEPTH} levels deep");
-            return Err((self.base + self.offset, message));
-        }
+        self.check_depth(depth)?;
         self.skip();
         let offset = self.base + self.offset;
         let mut left = if self.take("-") {
             let negative = self.expression(NEGATION, depth + 1)?;
+            self.height += 1;
             Expression { offset, kind: ExpressionKind::Negative(Box::new(negative)) }
         } else {
             self.operand(depth)?
         };
-        // Each operator adds a level: a long sum is a deep tree.
-        let mut operator_depth = depth;
+        // Each operator adds a level above its operands: a long sum is a deep tree.
         loop {
+            let left_height = self.height;
             self.skip();
             let rest = &self.text[self.offset..];
             let next = OPERATORS.iter().find(|(symbol, _, _)| rest.starts_with(symbol));
@@ -118,18 +118,29 @@ impl<'s> Parser<'s> {
             else {
                 return Ok(left);
             };
-            operator_depth += 1;
             self.offset += symbol.len();
             // Powers associate to the right, all other operators to the left.
             let minimum = if operator == Operator::Power { precedence } else { precedence + 1 };
-            let right = self.expression(minimum, operator_depth)?;
+            let right = self.expression(minimum, depth + 1)?;
+            self.height = 1 + left_height.max(self.height);
+            self.check_depth(depth + self.height)?;
             let kind = ExpressionKind::Binary(operator, Box::new(left), Box::new(right));
             left = Expression { offset, kind };
         }
     }
 
+    /// Checks that an expression with this many levels is not too deep.
+    fn check_depth(&self, levels: usize) -> Result<(), ErrorAt> {
+        if levels > MAX_DEPTH {
+            let message = format!("an expression is more than {MAX_DEPTH} levels deep");
+            return Err((self.base + self.offset, message));
+        }
+        Ok(())
+    }
+
     /// Reads a number, label, name, call, or expression in parentheses.
     fn operand(&mut self, depth: usize) -> Result<Expression<'s>, ErrorAt> {
+        self.height = 0;
         let offset = self.base + self.offset;
         let rest = &self.text[self.offset..];
         let kind = match rest.chars().next() {
@@ -163,10 +174,13 @@ impl<'s> Parser<'s> {
         if self.take(")") {
             return Ok(arguments);
         }
+        let mut height = 0;
         loop {
             arguments.push(self.expression(0, depth + 1)?);
+            height = height.max(self.height + 1);
             if !self.take(",") {
                 self.expect_list_end()?;
+                self.height = height;
                 return Ok(arguments);
             }
         }
@@ -235,7 +249,7 @@ impl<'s> Parser<'s> {
             let end = if trimmed.starts_with('%') || trimmed.starts_with("//") {
                 trimmed.find('\n')
             } else if trimmed.starts_with("/*") {
-                trimmed.find("*/").map(|end| end + 2)
+                trimmed[2..].find("*/").map(|end| end + 4)
             } else {
                 return;
             };

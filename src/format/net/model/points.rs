@@ -69,7 +69,7 @@ impl Points {
     }
 
     /// Sets the values of the varying parents to those of the current point. The values in an
-    /// interval are the middles of equal parts.
+    /// interval are the midpoints of equal parts.
     fn update_values(&mut self) {
         for &VaryingParent { parent, from, to, number } in &self.varying {
             let fraction = (number as f64 + 0.5) / self.samples as f64;

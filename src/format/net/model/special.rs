@@ -1,7 +1,7 @@
 //! Distribution functions of the gamma, beta and normal distributions.
 //!
-//! `statrs` computes the gamma and beta functions only on the support of these distributions. This
-//! module extends them to all real numbers and to infinity.
+//! `statrs` computes the incomplete gamma and beta functions only on the support of these
+//! distributions. This module extends the results to all real numbers and to infinity.
 
 use statrs::function::beta::beta_reg;
 use statrs::function::gamma::{gamma_lr, gamma_ur};
@@ -53,7 +53,7 @@ mod tests {
         assert_close(normal_cdf(0.0), 0.5);
         assert_close(normal_cdf(1.0), 0.841_344_746_068_542_9);
         assert_close(normal_cdf(-1.96), 0.024_997_895_148_220_435);
-        assert_close(normal_cdf(-8.0), 6.220_960_574_271_785e-16);
+        assert!((normal_cdf(-8.0) / 6.220_960_574_271_785e-16 - 1.0).abs() <= 1e-10);
         assert_close(normal_cdf(f64::INFINITY), 1.0);
         assert_eq!(normal_cdf(f64::NEG_INFINITY), 0.0);
         assert_close(normal_cdf(1.7) + normal_cdf(-1.7), 1.0);

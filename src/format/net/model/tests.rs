@@ -58,6 +58,7 @@ fn the_value_of_an_expression_is_the_state() {
         "-(2^2) + 10 - 4 - 1 = 1"
     );
     assert_eq!(from_expression("part", "mod (7, 4) * exp (log (1))"), [0.0, 0.0, 1.0]);
+    assert_eq!(from_expression("part", "1 /*/ + 9 */ + 1"), [0.0, 0.0, 1.0]);
 }
 
 #[test]
@@ -225,8 +226,24 @@ fn unsupported_and_wrong_expressions_are_refused_with_their_place() {
         (
             "part",
             "truncate (0, 1)",
-            "expected 'truncate' of a continuous distribution with \
-          one or two bounds",
+            "'truncate' needs a supported continuous distribution and one or two bounds",
+        ),
+        (
+            "part",
+            "truncate (0 / 0, Weibull (2, 1), 3)",
+            "'Weibull' has probability 0 between NaN and 3",
+        ),
+        (
+            "part",
+            "truncate (0, Normal (0, 1), 0 / 0)",
+            "'Normal' has probability 0 between 0 and NaN",
+        ),
+        ("l", "Distribution (0 / 0, 1)", "expected a weight of at least 0, found NaN"),
+        ("l", "Distribution (1, -3)", "expected a weight of at least 0, found -3"),
+        (
+            "l | part",
+            "Distribution (0, if (part > 1.5, 0, 1))",
+            "all states of 'l' have weight 0 at a point in the intervals of its parents",
         ),
         (
             "l",
@@ -243,7 +260,10 @@ fn unsupported_and_wrong_expressions_are_refused_with_their_place() {
         assert!(place.starts_with("a.net:10:"), "{error}");
     }
     let deep = format!("{}1{}", "(".repeat(1000), ")".repeat(1000));
-    for long in [deep, vec!["1"; 100_000].join("+"), "-".repeat(100_000)] {
+    // In each pair of parentheses few levels, in all many.
+    let sums = format!("{}1{}", "(".repeat(50), format!("{})", "+1".repeat(90)).repeat(50));
+    let calls = format!("{}1{}", "max (".repeat(50), format!("{})", "+1".repeat(90)).repeat(50));
+    for long in [deep, sums, calls, vec!["1"; 100_000].join("+"), "-".repeat(100_000)] {
         let model = format!("potential (n) {{ model_data = ({long}); }}");
         let error = read(&model).unwrap_err();
         assert!(error.contains("an expression is more than 100 levels deep"), "{error}");
