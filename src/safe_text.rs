@@ -17,7 +17,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// As [`visible`], but line ends stay as they are.
+/// As [`visible`], but `\n` stays as it is.
 #[must_use]
 pub fn visible_lines(text: &str) -> Cow<'_, str> {
     if !text.contains(|c: char| c != '\n' && is_disruptive(c)) {
@@ -26,17 +26,18 @@ pub fn visible_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.split('\n').map(visible).collect::<Vec<_>>().join("\n"))
 }
 
-/// `text`, which is JSON, made safe for a terminal. JSON allows the control characters U+007F to
-/// U+009F in strings, but a terminal would obey them, so each is replaced by its JSON escape.
+/// `text`, which is JSON, made safe for a terminal. JSON allows control characters from U+007F on,
+/// separators of lines and marks of the direction of writing in strings, but a terminal would obey
+/// them, so each is replaced by its JSON escape.
 #[must_use]
 pub fn json_for_terminal(text: &str) -> Cow<'_, str> {
-    let is_control = |c: char| matches!(c, '\u{7f}'..='\u{9f}');
-    if !text.contains(is_control) {
+    let is_unsafe = |c: char| c >= '\u{7f}' && is_disruptive(c);
+    if !text.contains(is_unsafe) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        if is_control(c) {
+        if is_unsafe(c) {
             shown.push_str(&format!("\\u{:04x}", u32::from(c)));
         } else {
             shown.push(c);

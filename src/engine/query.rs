@@ -40,13 +40,17 @@ pub fn query(network: &Arc<Network>, evidence: &Evidence) -> Result<Posteriors, 
 /// Observed variables make a junction tree smaller if they are known when the network is compiled.
 /// So the network is compiled without the variables that all cases observe, unless the whole
 /// network is forecast to answer all cases sooner. If neither fits into the memory limit, each case
-/// gets a junction tree of its own. The numbers of runs in `compile` and `load`, the memory limit
-/// in `compile`, and `compile.observed` are ignored.
+/// gets a junction tree of its own. An engine without the capability `observed`, or with
+/// `load.form` set to tables, always loads the whole network. The numbers of runs in `compile` and
+/// `load`, the memory limit in `compile`, and `compile.observed` are ignored.
 ///
 /// # Errors
-/// If no case can be answered because the engine cannot load the network even without the observed
-/// variables, or once `cancel` is set. An error that concerns one case is an error only in its own
-/// answer.
+/// * No case can be answered, because the network is too large even without the observed variables.
+/// * The engine cannot load the tree that all cases share, for another reason.
+/// * A propagation in this tree fails for a reason other than impossible evidence.
+/// * `cancel` is set.
+///
+/// Any other error concerns one case and is the answer to this case.
 ///
 /// # Panics
 /// If a case names variables or states that `network` does not have.
@@ -75,7 +79,8 @@ pub struct CaseQuery<'a> {
     cancel: &'a CancelToken,
     /// Why the default engine replaced the engine, if it did.
     device_failure: Option<String>,
-    /// The network without the variables that all cases so far observe, if it could be loaded.
+    /// The network as it was last loaded: whole, or without some variables that the last cases
+    /// observe. `None` if it could not be loaded.
     prepared: Option<Prepared>,
     /// The last set of variables without which the network was still too large, with the error.
     refused: Option<Refusal>,
@@ -94,8 +99,8 @@ type Refusal = (Vec<VariableId>, LoadError);
 
 impl<'a> CaseQuery<'a> {
     /// A query for cases of `network`, which `engine` answers. The number of runs in `load` is the
-    /// expected number of cases in all blocks; `compile.observed` and the number of runs in
-    /// `compile` are ignored. `cancel` stops the query.
+    /// expected number of cases in all blocks; `compile.observed`, and the number of runs and the
+    /// memory limit in `compile`, are ignored. `cancel` stops the query.
     #[must_use]
     pub fn new(
         engine: &'a dyn Engine,
@@ -117,20 +122,24 @@ impl<'a> CaseQuery<'a> {
         }
     }
 
-    /// Why the device of the engine failed, if it did. The default engine then answers the block of
-    /// cases in which this happened, and all later ones.
+    /// Why the device of the engine failed in a propagation, if it did. The default engine then
+    /// answers the block of cases in which this happened, and all later ones.
     #[must_use]
     pub fn device_failure(&self) -> Option<&str> {
         self.device_failure.as_deref()
     }
 
-    /// The posteriors of all variables given each of `cases`, in their order. If the GPU fails, the
-    /// default engine answers these cases and all later ones.
+    /// The posteriors of all variables given each of `cases`, in their order. If the GPU fails in a
+    /// propagation, the default engine answers these cases and all later ones.
     ///
     /// # Errors
-    /// If no case of the first block can be answered because the engine cannot load the network
-    /// even without the observed variables, or once the query was cancelled. An error that concerns
-    /// one case is an error only in its own answer.
+    /// * No case so far could be answered, because the network is too large even without the
+    ///   observed variables.
+    /// * The engine cannot load the tree that these cases share, for another reason.
+    /// * A propagation in this tree fails for a reason other than impossible evidence.
+    /// * The query was cancelled.
+    ///
+    /// Any other error concerns one case and is the answer to this case.
     ///
     /// # Panics
     /// If a case names variables or states that the network does not have.
@@ -183,8 +192,8 @@ impl<'a> CaseQuery<'a> {
     }
 
     /// Compiles and loads the network so that `cases` can be propagated, unless this is done
-    /// already. If it is too large even without the variables that all cases observe, returns these
-    /// variables and the error.
+    /// already. If it is too large even without the variables that all cases observe, returns the
+    /// variables that were left out when this was found, and the error.
     fn prepare(&mut self, cases: &[Evidence]) -> Result<Option<Refusal>, QueryError> {
         let admits = |(compiled, _): &Prepared| cases.iter().all(|case| compiled.admits(case));
         if self.prepared.as_ref().is_some_and(admits) {
@@ -192,7 +201,8 @@ impl<'a> CaseQuery<'a> {
         }
         let by_block = if self.can_leave_out() { observed_by_all(cases) } else { Vec::new() };
         let mut by_all = by_block.clone();
-        // A tree that suits the earlier blocks too is not rebuilt for every block.
+        // A tree that suits the earlier blocks too is tried first: it more likely suits the next
+        // block as well.
         if let Some((earlier, _)) = self.prepared.take() {
             by_all.retain(|variable| earlier.observed().contains(variable));
         }
@@ -246,7 +256,7 @@ impl<'a> CaseQuery<'a> {
     }
 
     /// Answers `case` with a junction tree of its own. `error` says why the network could not be
-    /// loaded without the variables `tried`, which all cases observe.
+    /// loaded without the variables `tried`.
     fn answer_by_itself(
         &self,
         case: &Evidence,

@@ -2,14 +2,14 @@
 //!
 //! Each variable has a bucket, which holds what is multiplied before the variable is summed out
 //! (see [`buckets`]). A first pass goes through the buckets in the order of elimination: each sends
-//! the result of its sum, a message, to the bucket that multiplies this message. A second pass
-//! goes through them in the opposite order: each sends a message back to every bucket from which it
-//! received one. Each bucket then gives the posterior of its variable.
+//! the result of its sum, a message, to the next bucket whose variable is in the message. A second
+//! pass goes through them in the opposite order: each sends a message back to every bucket from
+//! which it received one. Each bucket then gives the posterior of its variable.
 //!
 //! The engine uses the network, and neither its junction tree nor the passes of other engines. So
 //! an error in those does not affect it. Its numbers have an exponent of their own ([`Wide`]), so
 //! products neither underflow nor overflow. Nothing is divided. The product in a bucket is not
-//! stored: one loop over its entries adds each entry to all sums that the bucket needs.
+//! stored: one loop over its entries computes all sums that the bucket needs.
 //!
 //! The first pass is that of Dechter, Bucket elimination: a unifying framework for reasoning
 //! (1999); with the second, the method is the bucket-tree elimination of Kask, Dechter, Larrosa and
@@ -53,7 +53,10 @@ impl Engine for Reference {
         options: &LoadOptions,
     ) -> Result<Box<dyn Propagator>, LoadError> {
         let peak_bytes = super::admit(self, compiled, options)?;
-        Ok(Box::new(Loaded::new(Arc::clone(compiled.network()), peak_bytes)))
+        let load = || Loaded::new(Arc::clone(compiled.network()), peak_bytes);
+        let loaded = allocate::or_error(load)
+            .map_err(|error| LoadError::OutOfMemory { engine: self.name(), error })?;
+        Ok(Box::new(loaded))
     }
 }
 
@@ -79,7 +82,8 @@ impl Loaded {
         watch.check()?;
         let findings = watch.stage(Stage::Initialise, || self.findings(evidence));
         let up = watch.stage(Stage::Collect, || self.collect(&findings, watch))?;
-        // A bucket whose message has no variables sends a number, and P(e) is their product.
+        // A bucket whose message has no variables sends a number. P(e) is the product of these
+        // numbers.
         let numbers = self.buckets.iter().zip(&up).filter(|(bucket, _)| bucket.is_root());
         let p_evidence = numbers.fold(Wide::ONE, |product, (_, message)| product * message[0]);
         if p_evidence.is_zero() {
@@ -94,7 +98,7 @@ impl Loaded {
         }))
     }
 
-    /// The weights of the states of each observed variable, by
+    /// The weights of the states of each variable with a finding, by
     /// [`VariableId`](crate::network::VariableId); no weights for other variables.
     fn findings(&self, evidence: &Evidence) -> Vec<Vec<Wide>> {
         let mut findings = vec![Vec::new(); self.buckets.len()];
@@ -290,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_count_in_every_sum() {
+    fn a_constant_factor_counts_in_the_partition_function() {
         let id = VariableId::new;
         let pair = |name: &str| Variable::new(name, ["no", "yes"]);
         let factors =

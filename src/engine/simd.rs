@@ -47,9 +47,10 @@ impl Drop for Baseline {
 
 /// Defines a function that runs `$body`, compiled for the best vector instructions of the machine.
 ///
-/// The body has the same arguments and returns nothing. The body and every function that it calls
-/// must be `#[inline(always)]`, because only inlined code is compiled for the chosen instructions.
-/// The body may have one type parameter `T`; its bound is given in angle brackets.
+/// The body has the same arguments as the function, and both return nothing. The body and every
+/// function that it calls must be `#[inline(always)]`, because only inlined code is compiled for
+/// the chosen instructions. The body may have one type parameter `T`; its bound is given in angle
+/// brackets.
 ///
 /// ```ignore
 /// simd_dispatch!(

@@ -2,8 +2,8 @@
 //!
 //! The allocator keeps memory freed by a thread for that thread, and some of this memory stays
 //! unusable after the thread ends. With new threads for every load, the program would use more
-//! memory each time the engine is changed. Two engines never share a pool, so neither waits for the
-//! other.
+//! memory each time the engine is changed. Two propagators never share a pool, so neither waits for
+//! the other.
 
 use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! Tables as CSV (RFC 4180).
+//! Tables as CSV (RFC 4180, except that lines end with a line feed alone).
 
 use super::{Cell, Provenance, Record, Table};
 use crate::safe_text::csv_cell;

@@ -26,7 +26,8 @@ const LAUNCH_US: f64 = 8.7;
 ///
 /// In collect and in distribute, a level of the tree waits for the level before it. A level takes
 /// the time to read its tables once, at 4 bytes per entry, or the time of a hop if that is longer.
-/// The tables are read from the cache if all of them fit into it, otherwise from memory.
+/// The tables are read from the cache if all of them fit into it, otherwise from memory. An engine
+/// that skips zeros or does without clique tables reads less, so its time may be below the floor.
 pub(super) fn floor_us(tree: &JunctionTree) -> f64 {
     let mut level_bytes = vec![0.0; tree.depth() + 1];
     for clique in tree.clique_ids() {

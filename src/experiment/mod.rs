@@ -115,7 +115,8 @@ impl Experiment {
     /// Runs the experiment.
     ///
     /// # Errors
-    /// If it was cancelled, or an engine cannot run here and there is no recording to show instead.
+    /// If it was cancelled, if a triangulation needs too much memory, or if an engine cannot run
+    /// here and there is no recording to show instead.
     pub fn run(&self, setup: &Setup, progress: &Progress) -> Result<Record, ExperimentError> {
         let mut record = Record {
             format: record::FORMAT,

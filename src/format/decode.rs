@@ -12,8 +12,8 @@ use flate2::write::GzEncoder;
 use crate::allocate;
 use crate::format::OpenError;
 
-/// The maximum size of a file in bytes, compressed or not. The files of networks that can be solved
-/// are far smaller.
+/// The maximum size in bytes, compressed or not, of a file that is read at once. The files of
+/// networks that can be solved are far smaller.
 const MAX_BYTES: u64 = 1 << 30;
 
 /// The maximum unpacked size of a gzip file in bytes, unless [`MAX_RATIO`] allows more. Without a
@@ -35,7 +35,7 @@ pub(super) fn read_path(path: &Path) -> Result<Vec<u8>, OpenError> {
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(unreadable("this is a folder, expected a file".to_owned()));
     }
-    // A file that is too large is refused later. Its memory is never written.
+    // If the file is too large, `read_limited` reads one byte more than the maximum and refuses it.
     let size = file.metadata().map_or(0, |metadata| metadata.len()).min(MAX_BYTES);
     let mut bytes = Vec::new();
     allocate::reserve(&mut bytes, size as usize + 1);
@@ -45,7 +45,7 @@ pub(super) fn read_path(path: &Path) -> Result<Vec<u8>, OpenError> {
 /// Unpacks `bytes` if they begin with the two bytes that mark gzip.
 ///
 /// # Errors
-/// If the gzip data is damaged, or far too large when unpacked.
+/// If the gzip data is damaged, or too large when unpacked.
 pub(super) fn unpack_all(file: &str, bytes: Vec<u8>) -> Result<Vec<u8>, OpenError> {
     let limit = (bytes.len() as u64 * MAX_RATIO).clamp(MAX_UNPACKED, MAX_BYTES);
     unpack(file, bytes, limit)
@@ -152,7 +152,8 @@ impl<R: Read> Read for Unpacker<R> {
     }
 }
 
-/// Converts UTF-16 to UTF-8 as it is read, as [`utf16`] does for a whole text.
+/// Converts UTF-16 to UTF-8 as it is read, as [`utf16`] does for a whole text, but keeps byte order
+/// marks.
 struct FromUtf16<R> {
     source: R,
     /// Converts two bytes to a code unit.
@@ -233,8 +234,8 @@ const MARK: char = '\u{feff}';
 /// fill the last block.
 pub(super) const PADDING: [char; 2] = ['\u{1a}', '\0'];
 
-/// Decodes UTF-16. Unpaired surrogates become replacement characters; an odd last byte is ignored.
-/// `unit` converts two bytes to a code unit.
+/// Decodes UTF-16, and removes the byte order marks at the start. Unpaired surrogates become
+/// replacement characters; an odd last byte is ignored. `unit` converts two bytes to a code unit.
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Cow<'static, str> {
     let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
     let letters = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));

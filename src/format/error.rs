@@ -25,7 +25,8 @@ pub enum OpenError {
     Unreadable {
         /// The file.
         file: String,
-        /// Why: the message of the operating system or the decompressor, or that it is a folder.
+        /// Why: the message of the operating system or the decompressor, or that it is a folder, a
+        /// pipe or a device.
         reason: String,
     },
     /// There is neither a file nor a sample with this name.
@@ -80,13 +81,16 @@ pub enum Warning {
         /// [`ROUNDING_TOLERANCE`](crate::network::ROUNDING_TOLERANCE), after a table in percent was
         /// divided by 100.
         off: usize,
-        /// The number of rows that the file gives as numbers, except rows of zeros.
+        /// The number of rows that the file gives as numbers or, in NET, as expressions. Rows of
+        /// zeros do not count.
         rows: usize,
         /// The largest deviation of a sum from one.
         worst: f64,
-        /// The line of the row with the largest deviation, counted from one.
+        /// The line of the row with the largest deviation, counted from one. Some readers know only
+        /// where a table is; this is then the line of the table.
         line: usize,
-        /// The lines of the first rows that were off, counted from one; at most six.
+        /// The lines of the first rows that were off, counted from one; at most six. They are lines
+        /// of tables as described for `line`.
         lines: Vec<usize>,
     },
     /// The content of the file is in a format other than the one that its extension indicates.

@@ -111,7 +111,8 @@ impl Columns {
         let states = node.states.len();
         let columns = cardinalities.iter().sum::<usize>() + 1;
         let name = &node.name.text;
-        // Some files omit the leak. Its column then makes the last state certain: no effect.
+        // Some files omit the leak. Its column then makes the last state certain. In a noisy-MAX,
+        // such a leak has no effect.
         let complete = numbers.len() == columns * states;
         if !complete && numbers.len() != (columns - 1) * states {
             let message = format!(

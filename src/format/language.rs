@@ -60,7 +60,7 @@ pub(super) struct Features {
     pub positions: bool,
     /// Colours of variables.
     pub colours: bool,
-    /// Attributes of this format, word for word as they were read.
+    /// Attributes of this format, which this program stores without interpreting them.
     pub attributes: bool,
 }
 

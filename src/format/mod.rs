@@ -131,7 +131,8 @@ impl Format {
     ///
     /// If the content looks like the format of the extension, that format is chosen, else the
     /// first format in [`Self::ALL`] that the content looks like. If there is none, the extension
-    /// decides, and the reader of that format reports a mistake at the start of the content.
+    /// decides. The reader of that format then usually reports a mistake at the start of the
+    /// content.
     fn detect(file: &str, text: &str) -> Option<Self> {
         let by_extension = Self::by_extension(file);
         let looks_like = |format: &Self| (format.language().recognise)(text);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::graph::JunctionTree;
+use crate::graph::{CliqueId, JunctionTree};
 use crate::propagation::{MessageId, MessageTrace, Phase, Plan};
 
 /// For each message of a plan, the messages that must have arrived before it can be computed.
@@ -12,8 +12,12 @@ use crate::propagation::{MessageId, MessageTrace, Phase, Plan};
 /// children of the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependencies {
-    /// By message.
-    inputs: Vec<Vec<MessageId>>,
+    /// By clique: the messages from its children.
+    from_children: Vec<Vec<MessageId>>,
+    /// By clique: the message from its parent; `None` for the root.
+    from_parent: Vec<Option<MessageId>>,
+    /// By message: its phase and its sender.
+    senders: Vec<(Phase, CliqueId)>,
 }
 
 /// The messages on the longest chain of dependent messages.
@@ -38,14 +42,8 @@ impl Dependencies {
                 Phase::Distribute => from_parent[message.to.index()] = Some(id),
             }
         }
-        let inputs = plan.messages().iter().map(|message| {
-            let sender = message.from.index();
-            match (message.phase, from_parent[sender]) {
-                (Phase::Distribute, Some(input)) => vec![input],
-                _ => from_children[sender].clone(),
-            }
-        });
-        Self { inputs: inputs.collect() }
+        let senders = plan.messages().iter().map(|message| (message.phase, message.from));
+        Self { from_children, from_parent, senders: senders.collect() }
     }
 
     /// The messages that `message` needs, in the order of the plan.
@@ -54,7 +52,11 @@ impl Dependencies {
     /// If the plan has no such message.
     #[must_use]
     pub fn inputs(&self, message: MessageId) -> &[MessageId] {
-        &self.inputs[message.index()]
+        let (phase, sender) = self.senders[message.index()];
+        match (phase, &self.from_parent[sender.index()]) {
+            (Phase::Distribute, Some(input)) => std::slice::from_ref(input),
+            _ => &self.from_children[sender.index()],
+        }
     }
 
     /// The chain of dependent messages whose durations in `trace` have the largest sum.
@@ -63,7 +65,7 @@ impl Dependencies {
     /// O(n) for n messages.
     #[must_use]
     pub fn critical_path(&self, trace: &MessageTrace) -> CriticalPath {
-        let mut durations = vec![None; self.inputs.len()];
+        let mut durations = vec![None; self.senders.len()];
         for timing in &trace.messages {
             if let Some(duration) = durations.get_mut(timing.message.index()) {
                 *duration = Some(timing.duration);
@@ -71,9 +73,15 @@ impl Dependencies {
         }
         // The messages of a plan come after their inputs.
         let mut longest: Vec<(Duration, Option<MessageId>)> = Vec::new();
-        for (inputs, duration) in self.inputs.iter().zip(&durations) {
+        // All messages from the root have the same inputs.
+        let mut before_root = None;
+        for (id, duration) in (0..durations.len()).map(MessageId::new).zip(&durations) {
             let length = |input: &MessageId| longest[input.index()].0;
-            let before = inputs.iter().copied().max_by_key(length);
+            let last = || self.inputs(id).iter().copied().max_by_key(length);
+            let (phase, sender) = self.senders[id.index()];
+            let is_from_root =
+                phase == Phase::Distribute && self.from_parent[sender.index()].is_none();
+            let before = if is_from_root { *before_root.get_or_insert_with(last) } else { last() };
             let length = before.as_ref().map_or(Duration::ZERO, length);
             longest.push((length + duration.unwrap_or_default(), before));
         }
@@ -92,7 +100,7 @@ impl Dependencies {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::{Clique, CliqueId, Separator};
+    use crate::graph::{Clique, Separator};
     use crate::propagation::MessageTiming;
 
     /// Root 0 with children 1 and 2; 1 has the child 3. The plan is 3-1, 1-0, 2-0, 0-1, 1-3, 0-2.

@@ -101,8 +101,8 @@ impl Forecast {
     }
 
     /// Of the forms that fit into `limit`, the one that is forecast to take the least time for
-    /// loading and for `runs` propagations; `None` if none fits, or if the engine has only one
-    /// form.
+    /// loading and for `runs` propagations; `None` if none fits, or if there are no
+    /// [`forms`](Self::forms).
     #[must_use]
     pub fn fastest_form(&self, limit: MemoryLimit, runs: u32) -> Option<FormForecast> {
         let fitting = self.forms.iter().filter(|form| form.bytes <= limit.bytes());
@@ -124,7 +124,8 @@ impl Forecast {
     }
 
     /// Says that the network does not fit in spite of the evidence, as part of the message of
-    /// [`TooLarge`]; empty if no evidence was taken into account.
+    /// [`TooLarge`]; empty if no evidence was taken into account, or if the engine does not support
+    /// the network.
     fn in_spite_of_evidence(&self) -> &'static str {
         let is_refused_for_size = self.observed > 0 && self.unsupported.is_none();
         if is_refused_for_size { " even given the evidence" } else { "" }

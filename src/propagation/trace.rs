@@ -93,11 +93,11 @@ pub struct Savings {
     /// a reduced tree was used.
     pub entries_zero: u64,
     /// Entries of the tables that were used. For the form without tables, the entries that the
-    /// tables would have.
+    /// tables would have. Zero if the engine does not report them.
     #[serde(rename = "entries_left")]
     pub entries_used: u64,
-    /// How many of the used entries were computed for this evidence rather than reused, not
-    /// counting tables that are kept as products of smaller tables.
+    /// How many entries of a reduced tree were computed for this evidence rather than reused, not
+    /// counting tables that are kept as products of smaller tables. Zero if the full tree was used.
     #[serde(default, rename = "entries_made")]
     pub entries_rebuilt: u64,
 }

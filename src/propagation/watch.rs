@@ -48,7 +48,8 @@ pub struct TimingHint {
 /// An engine wraps each message in [`message`](Self::message) and each stage in
 /// [`stage`](Self::stage). Other threads can read the state at any time without stopping the
 /// engine, because the state consists of atomics and write-once cells, and of one list that is
-/// locked only to add to it or to copy it. One watch serves one propagation.
+/// locked only to add to it or to copy it. A timed watch serves one propagation; an untimed watch
+/// may serve several.
 #[derive(Debug)]
 pub struct Watch {
     cancel: CancelToken,

@@ -46,8 +46,8 @@ impl EngineChoice {
     }
 }
 
-/// Two choices are equal if loading either gives the same propagator. Engines are identified by
-/// name, and options that the engine ignores do not count.
+/// Two equal choices give the same propagator. Engines are identified by name, and the paper's
+/// options do not count if the engine ignores them.
 impl PartialEq for EngineChoice {
     fn eq(&self, other: &Self) -> bool {
         self.engine.name() == other.engine.name()

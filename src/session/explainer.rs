@@ -47,8 +47,8 @@ impl PartialEq for Question {
 pub struct Explanation {
     /// The tables of the message.
     pub detail: Arc<MessageDetail>,
-    /// The beliefs. `None` if the question did not ask for them, or if the messages passed show
-    /// that the evidence is impossible.
+    /// The beliefs. `None` if the question did not ask for them, if the messages passed show that
+    /// the evidence is impossible, or if numbers are out of range.
     pub beliefs: Option<Arc<Beliefs>>,
 }
 
@@ -114,7 +114,7 @@ impl Explainer {
     }
 
     /// Waits for the next answer, forever if no question is open. `None` if no question was ever
-    /// asked.
+    /// asked, or if no thread could be started.
     #[must_use]
     pub fn wait(&self) -> Option<Answer> {
         if self.not_started.is_some() {
@@ -160,7 +160,7 @@ fn answer_questions(tasks: &Mailbox<Task>, answers: &Sender<Answer>, wake: &dyn 
     }
 }
 
-/// Why a question is not answered with a message.
+/// Why there is no [`Explanation`] for a question.
 enum Interruption {
     Cancelled,
     Failed(String),

@@ -47,7 +47,7 @@ impl Session {
         self.control.submit(request);
     }
 
-    /// Stops what the worker is doing. The worker then waits for another request.
+    /// Stops the running step, if there is one. The worker then waits for another request.
     pub fn cancel(&self) {
         self.control.cancel();
     }
@@ -58,9 +58,7 @@ impl Session {
     /// [stopped](Self::stop_improving). Another `seed` makes it search differently.
     ///
     /// Each better tree is reported as [`Update::Improved`]; nothing is recompiled automatically.
-    ///
-    /// # Panics
-    /// If the operating system cannot start a thread.
+    /// If the operating system cannot start a thread, nothing is searched or reported.
     pub fn improve(
         &mut self,
         source_serial: u64,
@@ -87,10 +85,7 @@ impl Session {
 
     /// Runs `work`, which measures times, on a new thread called `name`. The search for a better
     /// junction tree pauses until `work` ends. `cancel` must be the token by which `work` can be
-    /// stopped.
-    ///
-    /// # Panics
-    /// If the operating system cannot start a thread.
+    /// stopped. If no thread can be started, the outcome of the job says so.
     pub fn start_measuring_job<T: Send + 'static>(
         &self,
         name: &str,
@@ -106,10 +101,7 @@ impl Session {
     }
 
     /// Runs `work` on a new thread called `name`. `cancel` must be the token by which `work` can be
-    /// stopped.
-    ///
-    /// # Panics
-    /// If the operating system cannot start a thread.
+    /// stopped. If no thread can be started, the outcome of the job says so.
     pub fn start_job<T: Send + 'static>(
         &self,
         name: &str,

@@ -113,9 +113,12 @@ impl Search {
         }
     }
 
-    /// Searches until nothing better is found. Pauses while anything is measured.
+    /// Searches until nothing better has been found for a long time. Pauses while anything is
+    /// measured.
     fn search(&self, timing: &TimingGate, seed: u64) -> Result<(), Cancelled> {
+        self.progress.paused.store(timing.is_measuring(), Ordering::Relaxed);
         let mut work = Some(timing.work(&self.token));
+        self.progress.paused.store(false, Ordering::Relaxed);
         let mut since = Instant::now();
         let tick = || {
             let now = Instant::now();

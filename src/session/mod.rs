@@ -12,8 +12,8 @@
 //! pauses while times are measured, and a [`Job`] runs anything else that takes long, such as an
 //! experiment.
 //!
-//! **Invariant:** the worker never dies. A panic in a step becomes an update, after which nothing
-//! is loaded.
+//! **Invariant:** the worker never dies. A panic in a step becomes an update. The worker then drops
+//! all its results, except that a panic while opening leaves them as they were.
 
 mod control;
 mod engine_choice;

@@ -9,8 +9,9 @@ use crate::session::EngineChoice;
 
 /// Everything that the window wants at the moment.
 ///
-/// The evidence and the cases are about the network that `source` gives. Until that network has
-/// been [opened](crate::session::Update::Opened), leave them empty; then send another request.
+/// The evidence and the cases are about the network that `source` gives. If `read` does not hold
+/// this network, leave them empty until it has been [opened](crate::session::Update::Opened), and
+/// then send another request.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Where to read the network.
@@ -35,8 +36,9 @@ pub struct Request {
     /// engine that was replaced by its fallback is then tried again.
     pub run_serial: u64,
     /// How many times to propagate when `run_serial` was increased; 0 counts as 1. The run with the
-    /// median time is [reported](crate::session::Update::Propagated), with the
-    /// [times](crate::session::Propagation::times) of all.
+    /// median time is [reported](crate::session::Update::Propagated). If there are several, the
+    /// [times](crate::session::Propagation::times) of all are reported with it. If the engine is
+    /// loaded again first, there is only one run.
     pub runs: usize,
 }
 
@@ -83,7 +85,8 @@ impl Step {
 
 impl Request {
     /// The first step that the differences between `self` and `other` affect; `None` if both want
-    /// the same.
+    /// the same. A new run counts as [`Step::Propagate`], even if it also tries again to load an
+    /// engine that was replaced or that refused the network.
     #[must_use]
     pub fn first_difference(&self, other: &Self) -> Option<Step> {
         if self.source_serial != other.source_serial || self.source != other.source {

@@ -26,9 +26,9 @@ pub(super) struct State {
     pub(super) prior: Option<Arc<Propagation>>,
     /// The evidence and the run serial of the last propagation.
     pub(super) propagated: Option<(Evidence, u64)>,
-    /// The last propagation, until its time without tracing has been measured.
+    /// The last propagation if a GPU computed it, until its time without tracing has been measured.
     pub(super) traced: Option<Arc<Propagation>>,
-    /// The requested cases that were answered since the engine was loaded.
+    /// The requested cases that were answered since the whole network was last loaded or refused.
     pub(super) answered: Vec<Evidence>,
 }
 

@@ -41,8 +41,8 @@ pub struct RunTimes {
     pub runs: usize,
     /// The shortest time.
     pub min: Duration,
-    /// The median: the time of the run in the middle when they are sorted by time; of the two
-    /// middle ones, the shorter.
+    /// The median: the time in the middle of the sorted times; if there are two in the middle, the
+    /// shorter.
     pub median: Duration,
     /// The longest time.
     pub max: Duration,
@@ -118,8 +118,8 @@ pub enum Update {
     /// example, the case is impossible, or the network is too large even without its observed
     /// variables.
     Answered(Evidence, Result<Arc<Posteriors>, QueryError>),
-    /// The search found a better junction tree. The collection holds only the elimination order of
-    /// this tree.
+    /// The search found a better junction tree. The [`KnownOrders`] hold only the elimination order
+    /// of this tree.
     Improved(Arc<KnownOrders>),
     /// The search for a better junction tree has ended without being stopped.
     ImprovementEnded,
@@ -138,7 +138,8 @@ pub enum Failure {
     /// The network cannot be read.
     #[error(transparent)]
     Open(Arc<OpenError>),
-    /// The engine cannot load the network.
+    /// The network cannot be compiled or loaded, for example because it needs more memory than the
+    /// limit.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// The evidence has probability zero.
@@ -151,7 +152,7 @@ pub enum Failure {
     /// The GPU failed, and there is no other engine to replace it.
     #[error("the GPU failed while propagating: {0}")]
     Device(String),
-    /// The machine has less memory than the engine needs, although the forecast allowed it.
+    /// The machine did not provide memory that the memory limit allowed, in any step.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
     /// A step panicked, which is a defect of the program; the message of the panic.

@@ -58,7 +58,7 @@ impl Worker {
         Self { control, timing, reporter, state, unfinished: None, source_serial: 0 }
     }
 
-    /// Does all requests, until the session is dropped.
+    /// Works on the latest request, until the session is dropped.
     pub fn run(mut self) {
         while let Some((request, step)) = self.next_work() {
             self.source_serial = request.source_serial;

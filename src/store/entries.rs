@@ -53,8 +53,9 @@ pub struct Store {
 impl Store {
     /// Opens the store in `folder`, which is created if necessary, and reads its entries in
     /// ascending order of their ids. [Added](Self::add) entries are therefore in the order in which
-    /// they were added, unless the clock was set back. Also removes the temporary files of
-    /// programs that were killed while they wrote to the folder.
+    /// they were added, unless the clock was set back. Entries that cannot be read or are
+    /// larger than 64 MiB are skipped. Also removes the temporary files of programs that were
+    /// killed while they wrote to the folder.
     ///
     /// # Errors
     /// If the folder cannot be created or read, or the operating system cannot start a thread.
@@ -112,8 +113,8 @@ impl Store {
     }
 
     /// Replaces the entry with what `merge` makes of its content, which is empty if there is no
-    /// such entry. `merge` is called on the background thread; no two programs merge the same entry
-    /// at the same time. Returns at once.
+    /// such entry. `merge` is called on the background thread. Where files can be locked, no two
+    /// programs merge the same entry at the same time. Returns at once.
     ///
     /// If the entry is changed again before `merge` is called, only the later change is made.
     pub fn merge(&self, id: &EntryId, merge: impl FnOnce(Vec<u8>) -> Vec<u8> + Send + 'static) {

@@ -7,9 +7,9 @@ use crate::graph::{self, Heuristic, MoralGraph, table_entries};
 use crate::network::{FactorId, Network, VariableId};
 use crate::potential::Scope;
 
-/// Bytes of a bucket apart from the entries of its tables. Its parts, with those of its messages and
-/// of its marginal, add up to about 600 bytes for a variable with one parent; the rest is for what
-/// the allocator adds. With a smaller number, networks of very many variables could take more
+/// Bytes of a bucket apart from the entries of its tables. Its parts, with those of its messages
+/// and of its marginal, add up to about 600 bytes for a variable with one parent; the rest is for
+/// what the allocator adds. With a smaller number, networks of very many variables could take more
 /// memory than the forecast says.
 const BYTES_PER_BUCKET: u64 = 1000;
 
@@ -41,7 +41,7 @@ pub(super) fn all(network: &Network) -> Vec<Bucket> {
     buckets
 }
 
-/// The peak of the memory of a network and its tables, in bytes.
+/// The peak of the memory that the engine takes in addition to the network and its tree, in bytes.
 ///
 /// Held at once at most: all factors, a finding on every variable, all messages of the first pass,
 /// the messages of the second, and the marginals.

@@ -73,7 +73,7 @@ impl Beliefs {
     }
 
     /// The belief about `variable` in the smallest clique that contains it, where its findings are
-    /// entered: a probability for each state.
+    /// entered: a probability for each state, or zeros if the evidence is impossible.
     ///
     /// # Panics
     /// If the network has no such variable.

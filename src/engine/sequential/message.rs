@@ -47,9 +47,9 @@ pub(super) fn normalise(new: &mut [f64]) -> Option<(i32, Bounds)> {
     Some((-scale, bounds.scaled::<f64>(scale)))
 }
 
-/// Divides `new` by `old`, and stores `new` in `old` and the ratio in `update`, scaled by a power
-/// of two to a largest entry in [1, 2). Overwrites `new`. Returns what [`normalise`] returns for
-/// the ratio.
+/// Divides `new` by `old`. Stores `new` in `old`, and the ratio in `update`; only the ratio is
+/// scaled by a power of two, to a largest entry in [1, 2). Overwrites `new`. Returns what
+/// [`normalise`] returns for the ratio, but with the bounds after rounding to `T`.
 pub(super) fn divide<T: Real>(
     new: &mut [f64],
     old: &mut [f64],

@@ -83,8 +83,8 @@ impl Engine for Sequential {
 }
 
 /// Bytes that the engine keeps for each clique, in addition to tables and index mappings. Measured
-/// on a chain of 100,000 binary variables; it only matters for networks of about as many. If it is
-/// too small, the engine may take more memory than the limit.
+/// on a chain of 100,000 binary variables; it only matters for networks of about that size. If it
+/// is too small, the engine may take more memory than the limit.
 const BYTES_PER_CLIQUE: u64 = 700;
 
 /// Size of all tables in bytes: the initial and the working table of each clique, the table and two

@@ -141,8 +141,8 @@ fn linear_ticks(low: f64, high: f64) -> Vec<Tick> {
 const VERY_SHORT: f64 = 0.4;
 
 /// Labelled ticks at powers of ten, and minor ticks at multiples of these powers. On a short axis,
-/// some of the multiples are labelled too. On a long axis, only every other power of ten is
-/// labelled. The lengths at which this changes affect only the number of labels.
+/// some or all of the multiples are labelled too. On a long axis, only every other power of ten is
+/// labelled. The lengths at which this changes affect only the ticks and their labels.
 fn log_ticks(low: f64, high: f64) -> Vec<Tick> {
     let decades = high - low;
     let labelled: &[f64] = if decades < VERY_SHORT {

@@ -72,9 +72,9 @@ pub fn place_labels(
 }
 
 /// Places the label of a reference line from `from` to `to`: to the right of a vertical line, or to
-/// its left if no place on the right is free; above any other line. It takes the free place closest
-/// to `to`. A place is free if it touches no dot and none of `labels`. If none is free, the label
-/// covers something. All positions are in pixels.
+/// its left if no place on the right is free; above any other line. The label takes the free place
+/// closest to `to`. A place is free if it is inside `area` and touches no dot and none of `labels`.
+/// If none is free, the label may cover something. All positions are in pixels.
 #[must_use]
 pub fn place_mark_label(
     (width, height): (f64, f64),
@@ -83,7 +83,8 @@ pub fn place_mark_label(
     labels: &[LabelBox],
     area: LabelBox,
 ) -> LabelBox {
-    /// Number of places along the line that are tried. With fewer, free places are missed.
+    /// Number of equal steps along the line; a place at each end of a step is tried. With fewer,
+    /// free places are missed.
     const PLACES: i32 = 24;
     let is_vertical = from.0 == to.0;
     // From the line to the upper left corner of the label.

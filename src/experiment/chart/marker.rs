@@ -1,4 +1,5 @@
-//! The symbols of dots. They tell the origin of numbers and the series of a panel without colour.
+//! The symbols of dots. They tell the origin of numbers and the series of a panel without colour,
+//! but exact and live numbers have the same symbols.
 
 use crate::experiment::Origin;
 
@@ -33,9 +34,9 @@ pub enum MarkerForm {
 }
 
 impl MarkerForm {
-    /// The corners of the outline for a symbol of radius 1 around the origin; y grows downward.
-    /// Empty for a circle. For crosses, plus signs and stars, the ends of their lines: each pair is
-    /// a line.
+    /// The corners of the outline for a symbol around the origin that looks about as large as a
+    /// circle of radius 1; y grows downward. Empty for a circle. For crosses, plus signs and stars,
+    /// the ends of their lines: each pair is a line.
     #[must_use]
     pub fn corners(self) -> &'static [(f32, f32)] {
         match self {
@@ -89,6 +90,7 @@ mod tests {
 
     #[test]
     fn the_first_series_of_each_origin_have_different_symbols() {
+        // Live numbers have the symbols of exact ones.
         let counts =
             [(Origin::Exact, 4), (Origin::Recorded, 4), (Origin::Predicted, 3), (Origin::Paper, 2)];
         let all: Vec<Marker> = counts

@@ -12,8 +12,8 @@
 //!
 //! An unknown name is an error, because ignoring a misspelt finding would give wrong posteriors.
 //! Only the columns of a table may have unknown names: tables also have columns of numbers and
-//! comments. Such columns are ignored with a warning; columns that only number the cases are
-//! ignored without one.
+//! comments. Such columns are ignored with a warning. Columns that number the cases, or that count
+//! each case once, are ignored without a warning.
 //!
 //! [`CaseReader`] reads one case after another and keeps only a part of the file in memory, so a
 //! file can have any length. [`read`] reads all cases of a short file, and [`CaseIndex`] reads any
@@ -166,7 +166,7 @@ pub fn read(
 /// Reads the cases in the file at `path`.
 ///
 /// # Errors
-/// As [`read`], and if the file cannot be read.
+/// As [`read`], and if the file cannot be read or is too large.
 pub fn read_file(path: &Path, network: &Network) -> Result<CaseFile, CaseError> {
     read_unpacked(&path.display().to_string(), decode::read_path(path)?, network)
 }

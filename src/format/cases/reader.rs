@@ -19,8 +19,8 @@ use crate::network::{Evidence, Network};
 /// case, and UAI evidence that does not have one case per line.
 const MAX_WHOLE: usize = 1 << 26;
 
-/// Size in bytes up to which a file of UAI evidence is read as a whole. The layout of a short file
-/// is then known for certain; the layout of a longer file is inferred from its first two lines.
+/// A file of UAI evidence with fewer bytes than this is always read as a whole. Its layout is then
+/// known for certain; the layout of a longer file is inferred from its first two lines.
 const SHORT: usize = 1 << 16;
 
 /// One case of a file.
@@ -28,8 +28,7 @@ const SHORT: usize = 1 << 16;
 pub struct ReadCase {
     /// The number of the case, counted from one.
     pub number: usize,
-    /// The line in which the case begins, counted from one; `None` in a format that needs the whole
-    /// file.
+    /// The line in which the case begins, counted from one; `None` if the file is read as a whole.
     pub line: Option<usize>,
     /// The name, if the case has one; only JSON has names.
     pub name: Option<String>,
@@ -44,7 +43,7 @@ pub(super) enum Layout {
     Json(Arrangement),
     /// UAI evidence with one case per line, after a line with the number of cases.
     UaiLines,
-    /// All cases, because the format needs the whole file.
+    /// All cases of a file that is read as a whole.
     Whole(Arc<[Evidence]>),
 }
 
@@ -52,8 +51,9 @@ pub(super) enum Layout {
 /// need the whole file: Hugin case, and UAI evidence without a line for each case.
 ///
 /// The iterator ends after an error, which means that the rest of the file cannot be read. A
-/// mistake in a single case is an error in its [`evidence`](ReadCase::evidence) only, unless the
-/// file consists of a single JSON object.
+/// mistake in a single case is an error in its [`evidence`](ReadCase::evidence) only. There are
+/// three exceptions: a file that is a single JSON object, a JSON array that ends inside the case,
+/// and a file that is read as a whole, in which any mistake is an error of [`new`](Self::new).
 ///
 /// The reader borrows or shares the network: `N` is `&Network` or `Arc<Network>`.
 pub struct CaseReader<N> {
@@ -104,7 +104,8 @@ impl<N: Deref<Target = Network>> CaseReader<N> {
     ///
     /// # Errors
     /// If `source` cannot be read, or the file does not begin as its format requires, for example
-    /// if no column of a table is a variable. In a format that needs the whole file, any mistake.
+    /// if no column of a table is a variable. If the file is read as a whole, also if it is too
+    /// large or has any mistake.
     pub fn new(
         file: &str,
         source: impl Read + Send + 'static,
@@ -164,7 +165,8 @@ impl<N: Deref<Target = Network>> CaseReader<N> {
     }
 
     /// The share of the file that was read, from 0 to 1; `None` if the length of the file is not
-    /// known. For a compressed file this is an estimate.
+    /// known. This is an estimate if the file is compressed or in UTF-16. It stays close to 0 if
+    /// the file is read as a whole.
     #[must_use]
     pub fn share_read(&self) -> Option<f64> {
         let (count, size) = &self.progress;

@@ -122,7 +122,7 @@ impl Table {
     /// Moves over the next row without reading its cells. `false` at the end of the table.
     ///
     /// # Errors
-    /// If reading fails, or a quote is not closed.
+    /// If reading fails. A mistake in the row, such as a quote that is not closed, is no error.
     pub fn skip_case(&self, input: &mut Input) -> Result<bool, CaseError> {
         let comment = comment(self.format);
         skip_to_row(input, comment)?;
@@ -150,8 +150,8 @@ fn skip_to_row(input: &mut Input, comment: Option<&str>) -> Result<Place, CaseEr
     }
 }
 
-/// Maximum size in bytes of a row that spans several lines. If a quote is still open after this
-/// many bytes, it was probably never closed, and the following lines are rows.
+/// Size in bytes from which a row with an open quote does not get further lines. The quote was
+/// probably never closed, and the following lines are rows.
 const MAX_MULTILINE_ROW: usize = 1 << 20;
 
 /// As [`peek_row`], and moves over the row.
@@ -168,7 +168,8 @@ fn row<T>(
 
 /// Calls `read` with the cells of the row at the beginning of `input`, or with what is wrong with
 /// them. Positions are relative to the beginning of the row. Also returns the length of the row in
-/// bytes. `None` at the end of the text. If a quote is not closed, the row ends with its line.
+/// bytes. `None` at the end of the text. If a quote is not closed, the row ends with its first
+/// line.
 fn peek_row<T>(
     input: &mut Input,
     separator: Separator,

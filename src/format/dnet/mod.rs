@@ -4,9 +4,9 @@
 //!
 //! * In tables the node varies fastest, then its last parent. Inner parentheses are optional.
 //! * `@imposs` marks an impossible entry, `@undef` an unknown one. A row of only such marks and
-//!   zeros becomes uniform, which changes no posterior if the row is indeed impossible. `#2` is the
-//!   third state: as an entry of a function, or as a row of probabilities in which that state is
-//!   certain.
+//!   zeros becomes uniform, which changes no posterior if the row is indeed impossible. In any
+//!   other row a mark counts as zero. `#2` is the third state: as an entry of a function, or as a
+//!   row of probabilities in which that state is certain.
 //! * The intervals given by `levels` are the states of a continuous node.
 //! * A node with neither a table nor an equation gets a uniform distribution, as in Netica. A node
 //!   with only an equation is refused, and so are links with a delay in time.

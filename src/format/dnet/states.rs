@@ -15,7 +15,8 @@ pub(super) enum Levels {
     None,
     /// One value for each state.
     Points(Vec<f64>),
-    /// The bounds of the intervals, one more than there are states, increasing or decreasing.
+    /// The bounds of the intervals, one more than there are states. They should increase or
+    /// decrease, but this is not checked.
     Bounds(Vec<f64>),
 }
 

@@ -23,7 +23,7 @@ pub(super) enum AttributeValue<'s> {
     Word(&'s str),
     /// A quoted text with escapes resolved. Several texts in a row are joined.
     Text(String),
-    /// A list in parentheses. Inner parentheses are ignored.
+    /// The words and quoted texts of a value that begins with `(`. All other tokens are ignored.
     List(Vec<ListItem<'s>>),
     /// Anything else.
     Other,
@@ -74,7 +74,7 @@ pub(super) struct PotentialBlock<'s> {
 #[derive(Debug)]
 pub(super) enum PotentialData {
     Numbers(Vec<Number>),
-    /// Something other than numbers. The error is reported only if the node is a chance node.
+    /// A word that is not a number. The error is reported only if the node is a chance node.
     Malformed(FormatError),
 }
 

@@ -96,11 +96,11 @@ fn full_name<'s>(block: &NodeBlock<'s>) -> Cow<'s, str> {
     text(&block.attributes, NAME).map_or_else(|| block.name.text.clone(), Cow::Owned)
 }
 
-/// The potentials by the name of their child.
+/// The potentials by the name of their child, or of their first child if they have several.
 ///
 /// # Errors
-/// If a potential is for an unknown node, or for a chance node and other nodes together, or a node
-/// has two potentials.
+/// If the first child of a potential is unknown, if it is a chance node but not the only child, or
+/// if two potentials have the same first child.
 fn potentials_by_child<'s>(
     source: SourceText<'s>,
     blocks: &[NodeBlock<'s>],
@@ -206,8 +206,8 @@ fn text(attributes: &[NetAttribute<'_>], name: &str) -> Option<String> {
     })
 }
 
-/// The annotation given by `attributes`. Attributes named in `excluded` are left out, because the
-/// reader uses them itself.
+/// The annotation given by `attributes`. Attributes named in `excluded` are left out: the reader
+/// uses them itself or has no use for them.
 fn annotation(attributes: &[NetAttribute<'_>], excluded: &[&str]) -> Annotation {
     let mut annotation = Annotation::default();
     for field in attributes {

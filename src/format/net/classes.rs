@@ -26,7 +26,8 @@ pub(super) struct Classes<'c, 's> {
     by_name: HashMap<&'c str, usize>,
     /// For each class, its nodes by name.
     nodes: Vec<HashMap<&'c str, &'c NodeBlock<'s>>>,
-    /// For each class, the meaning of its aliases: an instance, and a name in its class.
+    /// For each class, the meaning of its aliases: an instance, and a name in the class of that
+    /// instance.
     aliases: Vec<HashMap<&'c str, (&'c Instance<'s>, &'c str)>>,
     /// For each instance, by its number: for each bound input, the actual node.
     bindings: HashMap<usize, HashMap<&'c str, &'c Word<'s>>>,

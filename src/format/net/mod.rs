@@ -21,8 +21,8 @@
 //!   `false` or `true` if the node is boolean, else by its number. A repeated label gets a number
 //!   appended.
 //! * `label` is the title, `HR_Desc` the comment, and `position` the position. The y axis of Hugin
-//!   points up, ours points down. Other attributes of the network and of nodes are kept word for
-//!   word.
+//!   points up, ours points down. Other attributes of nodes are kept word for word. So are those of
+//!   the network, except `inputs`, `outputs` and `name`.
 //!
 //! When written, a name that is not an identifier of the language is replaced by one that is; the
 //! attribute `cliquescope_name` holds the full name, and restores it when read.

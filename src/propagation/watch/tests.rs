@@ -35,7 +35,7 @@ fn a_running_propagation_can_be_read() {
 }
 
 #[test]
-fn short_messages_are_timed_together_until_a_long_one_or_the_end_of_the_stage() {
+fn short_messages_are_timed_together_until_they_add_up_or_the_stage_ends() {
     let clique = || Clique { variables: vec![], entries: 1 };
     let separator = |child| Separator {
         variables: vec![],

@@ -134,7 +134,8 @@ impl Worker {
     ///
     /// # Errors
     /// If the case cannot be compiled or propagated, or the step is cancelled. If the case is
-    /// impossible, this is its answer and not an error.
+    /// impossible, this is its answer and not an error. If the case needs a tree of its own, so is
+    /// any failure to load or propagate it.
     pub(super) fn propagate_case(
         &mut self,
         request: &Request,

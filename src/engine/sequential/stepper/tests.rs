@@ -36,7 +36,7 @@ fn stepping_back_and_forth_shows_the_same_numbers() {
 }
 
 #[test]
-fn beliefs_are_the_normalised_tables_and_end_as_the_posteriors() {
+fn beliefs_do_not_depend_on_the_way_there_and_end_as_the_posteriors() {
     let (compiled, evidence) = asia();
     let network = compiled.network();
     let messages = compiled.plan().messages().len();

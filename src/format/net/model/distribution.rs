@@ -53,7 +53,8 @@ type Cumulative = Box<dyn Fn(f64) -> f64>;
 /// which is called at byte `offset` with `arguments`. `Distribution` gives weights instead.
 ///
 /// # Errors
-/// If the distribution is unknown or cannot be used here, or its arguments are wrong.
+/// If the distribution is unknown or cannot be used here, its arguments are wrong, or the file
+/// takes too many evaluation steps.
 pub(super) fn fill(
     evaluation: &mut Evaluation<'_, '_>,
     offset: usize,

@@ -94,7 +94,8 @@ impl<'e> Evaluation<'e, '_> {
     /// according to `expression`.
     ///
     /// # Errors
-    /// If the expression has a mistake, or its value is not a state of the node.
+    /// If the expression has a mistake, its value is not a state of the node, or the file takes too
+    /// many evaluation steps.
     pub fn fill(
         &mut self,
         expression: &Expression<'_>,
@@ -160,7 +161,8 @@ impl<'e> Evaluation<'e, '_> {
     /// The value of `expression`, which must be a number.
     ///
     /// # Errors
-    /// If the expression has a mistake, or its value is not a number.
+    /// If the expression has a mistake, its value is not a number, or the file takes too many
+    /// evaluation steps.
     pub fn number(&mut self, expression: &Expression<'_>) -> Result<f64, ErrorAt> {
         match self.value(expression)? {
             ExpressionValue::Number(value) => Ok(value),
@@ -173,7 +175,8 @@ impl<'e> Evaluation<'e, '_> {
     /// The value of `expression`, which must be a truth value.
     ///
     /// # Errors
-    /// If the expression has a mistake, or its value is not a truth value.
+    /// If the expression has a mistake, its value is not a truth value, or the file takes too many
+    /// evaluation steps.
     pub fn truth(&mut self, expression: &Expression<'_>) -> Result<bool, ErrorAt> {
         match self.value(expression)? {
             ExpressionValue::Bool(value) => Ok(value),

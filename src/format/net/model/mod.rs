@@ -3,8 +3,8 @@
 //! Source: *The HUGIN API Reference Manual*, chapter "Generating Tables". `model_nodes` lists some
 //! of the parents, and `model_data` has one expression for each of their configurations. In an
 //! expression, the name of a parent has the value of its state: `false` or `true` if the parent is
-//! boolean, a number if its states are numbers, else the label. The value of an expression is a
-//! state of the node or a distribution.
+//! boolean, a number if its states are numbers or intervals, else the label. The value of an
+//! expression is a state of the node or a distribution.
 //!
 //! If the states of a parent are intervals, an expression that uses the parent is evaluated at
 //! evenly spaced points of each interval, 25 or as many as `samples_per_interval` says, and the row
@@ -143,7 +143,7 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
         for block in blocks.iter().filter(|block| block.kind == NodeKind::Function) {
             let potential = potentials.get(&*block.name.text);
             let model = potential.and_then(|potential| attribute(potential, "model_data"));
-            // Mistakes in a function are reported only if a table uses it.
+            // A mistake in a function matters only if a table uses it: its name is then unknown.
             if let Some(model) = model
                 && let Ok(mut expressions) = parser::parse(model.raw, model.raw_at)
                 && expressions.len() == 1
@@ -160,9 +160,11 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
     /// last parent.
     ///
     /// # Errors
-    /// If a parent is unknown, states lack the values that an expression needs, an interval is
-    /// infinite, an expression is malformed or not supported, there are too few or too many
-    /// expressions, or the file takes too many evaluation steps or has too many table entries.
+    /// If a parent is unknown, states are missing or lack the values that an expression needs, an
+    /// interval is infinite, an expression is malformed or not supported, its value is not a state
+    /// of the node, there are too few or too many expressions, `model_nodes` names a node that is
+    /// no parent, `samples_per_interval` is out of range, or the file takes too many evaluation
+    /// steps or has too many table entries.
     pub fn table(
         &mut self,
         block: &NodeBlock<'s>,
@@ -177,7 +179,10 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
         let rows =
             limits::count_entries(self.source, entries, table_at, &cardinalities, child.count())?;
         let selectors = self.model_nodes(potential, &parents)?;
-        let expected: usize = selectors.iter().map(|&parent| cardinalities[parent]).product();
+        // A parent may be listed several times, so the product may exceed `usize`.
+        let expected = selectors
+            .iter()
+            .fold(1_usize, |product, &parent| product.saturating_mul(cardinalities[parent]));
         let expressions = self.expressions(block, model, expected)?;
         let samples = self.samples_per_interval(potential)?;
         // For each expression that has been used, its varying parents.
