@@ -76,7 +76,7 @@ fn probable(compiled: &Arc<CompiledNetwork>, step: usize, count: usize) -> Evide
 }
 
 #[test]
-fn short_messages_are_timed_in_groups_and_long_ones_alone() {
+fn messages_are_timed_in_groups_in_small_networks_and_alone_in_large_ones() {
     for (name, is_small) in
         [("asia", true), ("alarm", true), ("mildew", false), ("diabetes", false)]
     {

@@ -139,7 +139,7 @@ fn the_messages_fit_their_pane() {
             let pane = harness.get_by_label("Timeline").rect().left()
                 ..=harness.get_by_label("Details").rect().left();
             for column in ["Sort by Processed", "Sort by Duration", "Sort by Share"] {
-                // The table of cliques, at the right, has such headers too.
+                // The table of cliques, at the right, has a column 'Share' too.
                 let mut headers = harness.query_all_by_label(column).map(|header| header.rect());
                 let in_pane =
                     |header: Rect| pane.contains(&header.left()) && pane.contains(&header.right());

@@ -42,7 +42,7 @@ fn as_json(read: &CaseFile) -> String {
 }
 
 #[test]
-fn formats_are_recognised_by_extension_and_all_but_hugin_data_by_content() {
+fn formats_are_recognised_by_extension_and_five_of_them_also_by_content() {
     let netica_header = "// ~->[CASE-1]->~\n\n";
     for (text, file, format) in [
         ("{\"evidence\": {\"rain\": \"yes\"}}", "a.json", CaseFormat::Json),

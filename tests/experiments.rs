@@ -240,7 +240,7 @@ fn the_readme_the_notes_and_the_figure_give_the_same_share_of_launches_on_pigs()
 }
 
 #[test]
-fn no_series_joins_categories_and_every_series_of_dots_has_its_symbol() {
+fn no_series_joins_categories_and_every_series_of_dots_has_its_own_symbol() {
     let setup = Setup { prefer_recorded: true, ..setup(&["mildew", "pigs", "water"]) };
     for experiment in experiment::all() {
         let record = run(experiment, &setup);
@@ -270,7 +270,8 @@ fn interleaved_mapping_tables_take_fewer_transactions() {
     let transactions = |layout| numbers(&record, "layouts", &format!("{layout}_transactions"));
     for (naive, interleaved) in transactions("naive").iter().zip(transactions("interleaved")) {
         let (naive, interleaved) = (naive.unwrap(), interleaved.unwrap());
-        // A warp's 32 words lie in four transactions at best.
+        // The 32 words of a full warp lie in at least four transactions. A part of a
+        // warp needs fewer.
         assert!(naive > 4.0 * interleaved && (1.0..=5.0).contains(&interleaved));
     }
     assert_eq!(numbers(&record, "addresses", "interleaved_0")[31], Some(31.0));

@@ -113,7 +113,7 @@ fn an_engine_is_replaced_if_its_device_is_lost_during_a_propagation() {
     );
     assert_eq!(checked_propagation(&updates).engine, default_choice());
 
-    // With another network the engine is tried again.
+    // When a network is opened, even the same one, the engine is tried again.
     session.submit(Request { source_serial: 2, ..request(engine.choice(), &[]) });
     assert_eq!(checked_propagation(&updates_until_idle(&session)).engine, engine.choice());
 }

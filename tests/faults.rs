@@ -1,6 +1,5 @@
-//! Faults that a test cannot cause for real: engines that panic or lose their device, files that
-//! become pipes, damaged files of a crashed run. The program must say what happened, and lose
-//! nothing that the user made.
+//! Engines that panic or lose their device, and a file that becomes a pipe. The program must say
+//! what happened, and lose nothing that the user made.
 
 mod common;
 

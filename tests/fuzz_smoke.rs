@@ -1,7 +1,7 @@
 //! Runs every fuzz target on its seeds and on 3000 mutations of them, on the stable compiler and
 //! without libFuzzer.
 //!
-//! `cargo test --release --test fuzz_smoke` runs only this test. The mutations are the same in
+//! `cargo test --release --test fuzz_smoke` runs only these tests. The mutations are the same in
 //! every run. `fuzz/long.sh` runs other mutations for a given time. The seeds include files of
 //! a collection next to the repository, if there is one: see `fuzz/seeds.sh`.
 #![cfg(unix)]
@@ -40,8 +40,8 @@ fn files(folder: &Path) -> Seeds {
     paths.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
 }
 
-/// Runs the target called `name` on `bytes`. If the target panics, saves `bytes` to a new file and
-/// panics with the path of that file.
+/// Runs the target called `name` on `bytes`. If the target panics, saves `bytes` to a file named
+/// after their hash, in the folder for temporary files, and panics with the path of that file.
 fn run(name: &str, bytes: &[u8]) {
     if std::panic::catch_unwind(|| targets::run(name, bytes)).is_err() {
         let mut hasher = DefaultHasher::new();

@@ -1,4 +1,4 @@
-//! A network that is compiled without the observed variables answers as the whole network does.
+//! The tree given the evidence gives the same answers as the whole network.
 
 mod common;
 
@@ -18,7 +18,7 @@ use common::large::{hub_and_chain, limit_for_an_observed_hub};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Compiles without a search, so that the tree is always the same.
+/// Compiles without a search for a better tree.
 fn compiled(network: &Arc<Network>, observed: Vec<VariableId>) -> Arc<CompiledNetwork> {
     let options = CompileOptions { observed, ..compile_options() };
     Arc::new(compile(Arc::clone(network), &options, &CancelToken::new()).expect("not cancelled"))
@@ -226,7 +226,8 @@ fn a_network_that_fits_only_given_the_evidence_is_queried() {
     {
         assert_same(found.as_ref().expect("possible"), expected.as_ref().expect("possible"));
     }
-    // Cases that observe different variables are compiled one by one.
+    // These cases observe no variable in common and the whole network is too large, so each case
+    // gets a tree of its own.
     let mut with_more = second.clone();
     with_more.observe(&network, VariableId::new(5), 2);
     let mixed = answers(&network, &[first, other.clone(), with_more], limit).expect("two fit");

@@ -20,7 +20,7 @@ fn hovered(harness: &Harness<'_, Workbench>) -> Option<Item> {
     harness.state().model().hovered().cloned()
 }
 
-/// Moves the pointer across the window until `is_wanted` holds for the item under the pointer.
+/// Moves the pointer across the drawing until `is_wanted` holds for the item under the pointer.
 /// Returns the position of the pointer.
 fn hover_over(harness: &mut Harness<'_, Workbench>, is_wanted: fn(&Item) -> bool) -> Pos2 {
     for y in (90..600).step_by(14) {
@@ -84,7 +84,7 @@ fn a_click_requests_moral_and_fill_edges() {
 }
 
 #[test]
-fn enter_selects_the_next_matching_clique() {
+fn each_enter_in_the_search_field_selects_another_clique() {
     let mut harness = open("asia");
     let field = harness.get_by_label("Find in the junction tree");
     field.focus();
@@ -231,7 +231,7 @@ fn a_drag_on_a_bar_moves_the_picture_and_the_wheel_zooms_it() {
 }
 
 #[test]
-fn small_networks_open_next_to_their_junction_tree_and_share_hover_and_selection() {
+fn small_networks_open_next_to_their_junction_tree_and_share_the_hover() {
     let mut harness = open("asia");
     harness.get_by_label("Fit the network");
     harness.get_by_label("Fit the tree");
@@ -254,8 +254,10 @@ fn small_networks_open_next_to_their_junction_tree_and_share_hover_and_selection
 #[test]
 fn the_menu_of_a_variable_closes_when_another_network_is_opened() {
     let mut harness = open("asia");
-    let is_sixth = |item: &Item| matches!(item, Item::Variable(variable) if variable.index() >= 5);
-    let pos = hover_over(&mut harness, is_sixth);
+    // Cancer has five variables.
+    let is_not_in_cancer =
+        |item: &Item| matches!(item, Item::Variable(variable) if variable.index() >= 5);
+    let pos = hover_over(&mut harness, is_not_in_cancer);
     for pressed in [true, false] {
         let (button, modifiers) = (PointerButton::Secondary, Modifiers::NONE);
         harness.event(Event::PointerButton { pos, button, pressed, modifiers });

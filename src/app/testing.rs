@@ -94,9 +94,10 @@ pub(crate) fn model_with(network: &str, engine: &str, findings: &[(&str, &str)])
     model
 }
 
-/// Adds to `model` a recording of the open network on engine `gpu`. Each message takes 1 µs, in a
-/// block of its own that waited for 2 µs before. The first message starts at 10 µs, which is 8 µs
-/// after the end of initialisation; each of the others starts when the one before ends.
+/// Replaces the recordings of `model` by one of the open network on engine `gpu`. Each message
+/// takes 1 µs, in a block of its own that waited for 2 µs before. The first message starts at
+/// 10 µs, which is 8 µs after the end of initialisation; each of the others starts when the one
+/// before ends.
 pub(crate) fn record_on_gpu(model: &mut Model) -> &'static Recording {
     let microseconds = |index: usize| Duration::from_micros(index as u64);
     let document = model.document.as_mut().expect("an open network");

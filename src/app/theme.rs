@@ -63,11 +63,11 @@ pub fn track(is_dark: bool) -> Color32 {
     colour(if is_dark { palette::DARK_TRACK } else { palette::LIGHT_TRACK })
 }
 
-/// The colour of text on `background`: nearly black or white, whichever has the higher contrast.
+/// The colour of text on `background`: nearly black on a light background, white on a dark one.
 #[must_use]
 pub fn ink_on(background: Color32) -> Color32 {
-    /// The relative luminance of a background on which black text and white text have the same
-    /// contrast ratio, as WCAG 2.2 defines both terms.
+    /// The relative luminance of a background on which black text and white text have about the
+    /// same contrast ratio, as WCAG 2.2 defines both terms.
     const EQUAL_CONTRAST: f32 = 0.18;
     let [r, g, b, _] = egui::Rgba::from(background).to_array();
     let luminance = 0.2126 * r + 0.7152 * g + 0.0722 * b;

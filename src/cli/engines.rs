@@ -33,7 +33,7 @@ struct Record {
 impl Record {
     fn of(engine: &dyn Engine) -> Self {
         let reason = engine.availability().err();
-        let bound = |&precision| engine.info().capabilities.error_bound(precision);
+        let bound = |&precision| ErrorBound::of(precision);
         Self {
             engine: engine.name(),
             summary: engine.summary(),

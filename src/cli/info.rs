@@ -106,8 +106,8 @@ impl ForecastRecord {
         }
     }
 
-    /// The chosen form, the memory that the other forms would take, and why the engine cannot load
-    /// the network.
+    /// The chosen form, or why the engine cannot load the network; then the part of the memory that
+    /// is on the GPU, and the memory that the other forms would take.
     fn note(&self, limit: u64) -> String {
         let mut notes = Vec::new();
         match &self.obstacle {

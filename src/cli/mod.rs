@@ -2,7 +2,7 @@
 //!
 //! Exit codes: 0 for success, 1 if the command or one of its cases failed, 2 if the command line
 //! cannot be parsed, 3 if the machine had not enough memory or `--memory-limit` did not allow
-//! enough, 130 if a query was interrupted.
+//! enough for `info` or `query`, 130 if a query was interrupted.
 
 mod bench;
 mod convert;
@@ -53,8 +53,8 @@ enum Command {
     Record(record::Args),
 }
 
-/// The exit code of a command that failed because the machine had not enough memory, or the memory
-/// limit did not allow enough.
+/// The exit code of a command that failed because the machine had not enough memory, or that was
+/// [refused](refuse).
 const NO_MEMORY: u8 = 3;
 
 /// How a command ends: with an exit code, or with an error message and exit code 1, or

@@ -37,8 +37,9 @@ pub struct CompileArgs {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0..=u64::MAX))]
     seed: u64,
 
-    /// Maximum time for which auto searches if it knows no good junction tree. It stops earlier
-    /// once the search costs more time than a smaller tree is likely to save
+    /// Maximum time for which auto searches if it knows no good junction tree; it always tries each
+    /// heuristic once. It stops earlier once the search costs more time than a smaller tree is
+    /// likely to save
     #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds)]
     triangulation_budget: Duration,
 
@@ -280,10 +281,10 @@ pub fn cases(network: &Arc<Network>, file: &Path) -> Result<Vec<Evidence>, Strin
     Ok(cases)
 }
 
-/// The evidence of a case, or why the case or its file cannot be read.
+/// The evidence of a case.
 ///
 /// # Errors
-/// The first of these reasons.
+/// Why the case, or the rest of the file from this case on, cannot be read.
 pub fn evidence_of(case: Result<ReadCase, CaseError>) -> Result<Evidence, CaseError> {
     case.and_then(|case| case.evidence)
 }

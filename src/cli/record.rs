@@ -14,11 +14,11 @@ use super::output;
 
 /// Measure all engines on this machine, for display on machines without a GPU.
 ///
-/// Each engine that can time its messages and run on this machine propagates each network on the
-/// paper's junction tree and on the smallest known one, with and without timing each message.
-/// gpu-paper also runs with every block size and layout, and some engines also run on trees in
-/// which small separators are merged away. The file is named after the machine and written after
-/// each network. If a run is stopped, the file has the networks measured so far, and --resume
+/// Each engine that can time its messages and run on this machine propagates each network on a
+/// junction tree like the paper's and on the smallest known one, with and without timing each
+/// message. gpu-paper also runs with every block size and layout, and some engines also run on
+/// trees in which small separators are merged away. The file is named after the machine and written
+/// after each network. If a run is stopped, the file has the networks measured so far, and --resume
 /// continues from there.
 #[derive(clap::Args)]
 pub struct Args {
@@ -29,7 +29,8 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 
-    /// Propagations timed for each median; slow engines make fewer
+    /// Maximum number of propagations for each median; slow engines make fewer, and so do runs with
+    /// other block sizes or merged separators
     #[arg(long, value_name = "N", default_value_t = 60)]
     #[arg(value_parser = options::whole(1..=u32::MAX))]
     repeat: u32,
@@ -126,7 +127,7 @@ fn existing_recording(args: &Args, path: &Path) -> Result<Option<Recording>, Str
     }
 }
 
-/// Prints what will be measured and how long it takes.
+/// Prints what will be measured and about how long it takes.
 fn announce(recorder: &Recorder, path: &Path) {
     let measured = recorder.recording().names();
     if !measured.is_empty() {

@@ -40,10 +40,10 @@
 //!    nothing else has to be done.
 //! 2. Otherwise the message may have an error.
 //! 3. All entries below a level are *raised* to the level, which is 2^60 times the bound of the
-//!    error. Then every entry of the message is far above the error, and messages computed from it
-//!    do not lose digits to underflow in turn. If the level would be far above all entries, the
-//!    message is out of range ([`Bounds::raised_level`]): raised less, an entry could be smaller
-//!    than the exact one, and nothing would count what is missing.
+//!    error, but at least 2^-300. Then every entry of the message is far above the error, and
+//!    messages computed from it do not lose digits to underflow in turn. If the level would be far
+//!    above all entries, the message is out of range ([`Bounds::raised_level`]): raised less, an
+//!    entry could be smaller than the exact one, and nothing would count what is missing.
 //! 4. Raising adds probability mass: at most the belief in the raised entries. The engine adds up
 //!    this belief over all messages, as a [`Loss`]. The errors of the beliefs themselves are added
 //!    too.
@@ -81,9 +81,9 @@ const MIN_RAISED: i32 = -300;
 /// more cases would be computed again.
 const MAX_RAISED: i32 = 100;
 
-/// The level is the error times two to the power of this, so that entries that are not raised have
-/// a relative error of at most 2^-60. With a larger number, more cases would be computed again;
-/// with a smaller one, entries that are not raised would have a larger error.
+/// The level is at least the error times two to the power of this, so that entries that are not
+/// raised have a relative error of at most 2^-60. With a larger number, more cases would be
+/// computed again; with a smaller one, entries that are not raised would have a larger error.
 const ABOVE_ERROR: i32 = 60;
 
 impl Default for Bounds {
@@ -130,8 +130,8 @@ impl Bounds {
         Self { min, max, error }.stored::<T>()
     }
 
-    /// A lower bound on every number other than zero, as an exponent; `None` if underflow may have
-    /// left numbers below [`min`](Self::min).
+    /// A lower bound on every number other than zero, as an exponent; `None` if there is an error,
+    /// because an exact number may then be smaller where the stored one is zero.
     pub fn known_min(self) -> Option<i32> {
         self.error.is_none().then_some(self.min)
     }
@@ -183,7 +183,7 @@ pub struct ProductBounds {
     min: i32,
     max: i32,
     count: usize,
-    /// The largest error of a table, relative to the table's own largest entry.
+    /// The largest error of a table, relative to the table's 2^`max`, or to one if that is larger.
     relative: Option<i32>,
 }
 

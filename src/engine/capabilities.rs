@@ -41,9 +41,6 @@ pub struct Capabilities {
     /// Whether the engine can load a network that was compiled without
     /// [observed](crate::propagation::CompiledNetwork::observed) variables.
     pub observed: bool,
-    /// Whether messages are rounded to the precision of the tables. Otherwise they are in double
-    /// precision.
-    pub rounds_messages: bool,
     /// The number types that the engine supports, the default first.
     pub precisions: &'static [Precision],
 }
@@ -108,7 +105,6 @@ pub static CPU: EngineInfo = EngineInfo {
         parallel: true,
         any_size: true,
         observed: true,
-        rounds_messages: false,
         precisions: DOUBLE_OR_SINGLE,
     },
 };
@@ -126,7 +122,6 @@ pub static SEQUENTIAL: EngineInfo = EngineInfo {
         parallel: false,
         any_size: false,
         observed: false,
-        rounds_messages: true,
         precisions: DOUBLE_OR_SINGLE,
     },
 };
@@ -145,7 +140,6 @@ pub static GPU: EngineInfo = EngineInfo {
         parallel: false,
         any_size: true,
         observed: true,
-        rounds_messages: true,
         precisions: SINGLE,
     },
 };
@@ -164,7 +158,6 @@ pub static GPU_PAPER: EngineInfo = EngineInfo {
         parallel: false,
         any_size: false,
         observed: false,
-        rounds_messages: true,
         precisions: SINGLE,
     },
 };
@@ -182,7 +175,6 @@ pub static REFERENCE: EngineInfo = EngineInfo {
         parallel: false,
         any_size: true,
         observed: true,
-        rounds_messages: false,
         precisions: DOUBLE,
     },
 };

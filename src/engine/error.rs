@@ -15,7 +15,7 @@ pub enum RunError {
     /// The evidence has probability zero.
     Impossible,
     /// The numbers of the propagation are out of the range of their type, and computing the case
-    /// again with numbers of any range would need more memory than the limit.
+    /// again with numbers of a wider range would need more memory than the limit, or too much time.
     OutOfRange,
     /// The GPU failed or is lost. The text tells the user what happened. The propagator cannot be
     /// used any more, but the network can be loaded again, into the same engine or another.
@@ -50,7 +50,7 @@ pub enum PropagationError {
     /// See [`RunError::OutOfRange`].
     #[error(
         "the probabilities differ by more than the number type can express, and computing with \
-         numbers of any range would need more memory than the limit"
+         numbers of a wider range would need more memory than the limit, or too much time"
     )]
     OutOfRange,
     /// The GPU failed or is lost.

@@ -9,11 +9,11 @@ use crate::network::{Evidence, Factor, FactorId, Network, VariableId};
 use crate::potential::{Odometer, Real, Scope};
 use crate::propagation::CompiledNetwork;
 
-/// A product is computed without a separate power of two if all its entries are between 2^-`this`
-/// and 2^`this`, which is in the range of single precision. Values of factors are below 2, so the
-/// upper limit holds for at most this many factors; the lower one follows from their smallest
-/// values. With a smaller limit, more products would take the slower path; with a larger one,
-/// entries could lose precision.
+/// A product is computed without a separate power of two if its factors show that all its nonzero
+/// entries are between 2^-`this` and 2^`this`, which is in the range of single precision. Values of
+/// factors are below 2, so the upper limit holds for at most this many factors; the lower one
+/// follows from their smallest values. With a smaller limit, more products would take the slower
+/// path; with a larger one, entries could lose precision.
 const MAX_DIRECT_EXPONENT: f64 = 96.0;
 
 /// The entries of `factor` for the observed states, as a table over `variables`, which are the
@@ -73,8 +73,8 @@ impl<'a> FactorProduct<'a> {
         cliques.map(|(scope, factors)| Self::new(network, scope, factors)).collect()
     }
 
-    /// Calls `put` with every entry in index order. The entries of the product are these numbers
-    /// multiplied by two to the power of the returned exponent.
+    /// Calls `put` with a number for each entry, in index order. The entries of the product are
+    /// these numbers multiplied by two to the power of the returned exponent.
     pub fn entries(&self, mut put: impl FnMut(f64)) -> i32 {
         let headroom_below: f64 =
             self.factors.iter().map(|(values, _)| -smallest_nonzero(values).log2()).sum();

@@ -56,6 +56,27 @@ pub(in crate::engine) fn networks() -> Vec<(Arc<CompiledNetwork>, Vec<Evidence>)
     with_cases.chain([unlikely()]).map(compiled).collect()
 }
 
+/// A chain and a star of 100,000 variables, each with two cases. Single precision holds all numbers
+/// of these networks exactly, so that no rounding adds up.
+#[cfg(feature = "cuda")]
+pub(in crate::engine) fn long_networks() -> [(Arc<CompiledNetwork>, Vec<Evidence>); 2] {
+    const VARIABLES: usize = 100_000;
+    let parents: [fn(usize) -> usize; 2] = [|v| v - 1, |_| 0];
+    parents.map(|parent| {
+        let id = VariableId::new;
+        let variables = (0..VARIABLES).map(|v| Variable::new(format!("X{v}"), ["no", "yes"]));
+        let coin = Cpt::new(id(0), vec![], vec![0.5, 0.5]);
+        let others = (1..VARIABLES)
+            .map(|v| Cpt::new(id(v), vec![id(parent(v))], vec![0.75, 0.25, 0.375, 0.625]));
+        let cpts = std::iter::once(coin).chain(others).collect();
+        let network = Arc::new(Network::new("long", variables.collect(), cpts).unwrap());
+        let mut last = Evidence::none();
+        last.observe(&network, id(VARIABLES - 1), 1);
+        let compiled = compile(network, &CompileOptions::default(), &CancelToken::new()).unwrap();
+        (Arc::new(compiled), vec![Evidence::none(), last])
+    })
+}
+
 /// `count` random cases, each with a fifth of the variables observed.
 #[cfg(feature = "cuda")]
 pub(in crate::engine) fn random_cases(compiled: &CompiledNetwork, count: usize) -> Vec<Evidence> {

@@ -38,9 +38,9 @@ pub trait Engine: Send + Sync {
     }
 
     /// What [`load`](Self::load) would allocate for `compiled`, and what a propagation without
-    /// findings would add. The forecast itself allocates no tables of numbers, but engine `cpu`
-    /// takes about as long as for a propagation, and at least a byte for each table entry, to find
-    /// out which entries are zero.
+    /// findings would add. The forecast itself allocates no tables of numbers. To find out which
+    /// entries are zero, engine `cpu` may take about as long as for a propagation, and at least a
+    /// byte for each table entry.
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast;
 
     /// Loads `compiled`: allocates and fills the tables that the engine keeps.
@@ -65,8 +65,8 @@ pub trait Propagator: Send {
     ///
     /// # Errors
     /// [`RunError::Impossible`] if the evidence has probability zero, [`RunError::Cancelled`] once
-    /// `watch` is cancelled, [`RunError::OutOfRange`] if numbers are out of range and there is too
-    /// little memory to compute the case again, [`RunError::Device`] if the GPU failed,
+    /// `watch` is cancelled, [`RunError::OutOfRange`] if numbers are out of range and computing the
+    /// case again would need too much memory or time, [`RunError::Device`] if the GPU failed,
     /// [`RunError::OutOfMemory`] if the machine has less memory than the forecast.
     ///
     /// # Panics

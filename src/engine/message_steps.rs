@@ -103,8 +103,9 @@ impl Progress {
     ///
     /// # Complexity
     /// In [`Order::Entries`]: at most one addition for each of the sender's entries before the new
-    /// position; for a short move forward, one addition for each step of the move. In
-    /// [`Order::Threads`]: the additions of one thread, and a copy of the table of the separator.
+    /// position, after writing all sums once; for a short move forward among the additions, only
+    /// one addition for each step of the move. In [`Order::Threads`]: the additions of one thread,
+    /// and writing all sums once.
     pub fn seek(&mut self, message: &MessageDetail, done: usize) {
         let target = done.min(steps(message));
         match self.order {

@@ -86,8 +86,8 @@ pub fn launch_time() -> Option<Duration> {
     None
 }
 
-/// Number of multiprocessors of this machine's GPU; `None` if there is no GPU, or if the driver
-/// reports an error.
+/// Number of multiprocessors of this machine's GPU; `None` if there is no GPU, if this build has no
+/// engine for GPUs, or if the driver reports an error.
 #[must_use]
 pub fn multiprocessors() -> Option<u32> {
     #[cfg(feature = "cuda")]

@@ -19,7 +19,7 @@ pub struct LoadOptions {
     /// Maximum number of threads of the CPU. An engine without the
     /// [`parallel`](crate::engine::Capabilities::parallel) capability passes messages on one thread
     /// or on the GPU, but may use more threads to prepare the cases of a batch and to read the
-    /// results of the batch.
+    /// results of the batch. Engine `gpu` forecasts and loads on all cores, whatever this number.
     pub threads: usize,
     /// Maximum memory to allocate.
     pub memory: MemoryLimit,

@@ -85,7 +85,7 @@ impl Loaded {
         // A bucket whose message has no variables sends a number. P(e) is the product of these
         // numbers.
         let numbers = self.buckets.iter().zip(&up).filter(|(bucket, _)| bucket.is_root());
-        let p_evidence = numbers.fold(Wide::ONE, |product, (_, message)| product * message[0]);
+        let p_evidence = numbers.fold(self.without_buckets(), |p, (_, message)| p * message[0]);
         if p_evidence.is_zero() {
             return Err(RunError::Impossible);
         }
@@ -96,6 +96,13 @@ impl Loaded {
                 Wide::write_proportional(&marginals[variable.index()], states);
             })
         }))
+    }
+
+    /// The product of all factors if there is no bucket, because the network has no variables;
+    /// otherwise one.
+    fn without_buckets(&self) -> Wide {
+        let factors = if self.buckets.is_empty() { &*self.factors } else { &[] };
+        factors.iter().fold(Wide::ONE, |product, constant| product * constant[0])
     }
 
     /// The weights of the states of each variable with a finding, by
@@ -305,6 +312,17 @@ mod tests {
         assert!((posteriors.ln_p_evidence() - 4_f64.ln()).abs() < 1e-15);
         assert_eq!(posteriors.of(id(0)), [0.5, 0.5]);
         assert_eq!(posteriors.of(id(1)), [0.25, 0.75]);
+    }
+
+    #[test]
+    fn a_network_may_consist_of_constants() {
+        let of = |value| {
+            let factor = Factor::new(vec![], vec![value]);
+            Network::markov("constant", vec![], vec![factor]).unwrap()
+        };
+        let posteriors = run(&of(0.5), &Evidence::none()).unwrap();
+        assert!((posteriors.ln_p_evidence() - 0.5_f64.ln()).abs() < 1e-15);
+        assert_eq!(run(&of(0.0), &Evidence::none()), Err(RunError::Impossible));
     }
 
     #[test]

@@ -114,8 +114,8 @@ pub struct RecordedRun {
     pub launch_us: Option<f64>,
     /// Peak memory of the engine, in bytes.
     pub peak_bytes: u64,
-    /// Trace of one propagation. That propagation took longer than the timed ones, because tracing
-    /// costs time.
+    /// Trace of one propagation. It usually took longer than the timed ones, because tracing costs
+    /// time.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "packed::trace")]
     pub trace: Option<MessageTrace>,
 }
@@ -128,7 +128,7 @@ impl RecordedRun {
     }
 
     /// The share of the time that is launch overhead, from 0 to 1; `None` if the overhead was not
-    /// measured. Every figure, pane and text that gives such a share takes it from here.
+    /// measured.
     #[must_use]
     pub fn overhead_share(&self) -> Option<f64> {
         Some((self.overhead_us? / self.propagate_us.median).min(1.0))
@@ -241,8 +241,8 @@ impl Recording {
 }
 
 impl RecordedNetwork {
-    /// Whether the messages have the same sizes as the messages of `compiled`. If so, the traces
-    /// fit the tree of `compiled`.
+    /// Whether the messages have the same sizes as the messages of `compiled`. If so, the runs are
+    /// taken to be on the same tree.
     #[must_use]
     pub fn matches(&self, compiled: &CompiledNetwork) -> bool {
         self.messages == MessageSizes::of(compiled.tree(), compiled.plan())

@@ -21,7 +21,7 @@ pub struct ExperimentRequest {
     pub engine: String,
     /// Name of the engine to compare with.
     pub baseline: String,
-    /// Propagations to time for each measurement.
+    /// Propagations to time for each measurement; fewer if they take too long.
     pub repeat: u32,
     /// Threads that engines may use.
     pub threads: usize,

@@ -33,7 +33,8 @@ pub struct Setup {
     pub engine: String,
     /// Name of the engine to compare with.
     pub baseline: String,
-    /// Propagations to time for each measurement, after a warm-up.
+    /// Propagations to time for each measurement, after a warm-up; fewer if they take too
+    /// long.
     pub repeat: u32,
     /// Threads that an engine may use.
     pub threads: usize,
@@ -74,7 +75,7 @@ impl Setup {
             threads: provenance.machine.threads,
             memory: MemoryLimit::half_of_available(),
             paper: PaperOptions::default(),
-            // It is tried anyway, so no limit is added.
+            // This limit is tried anyway, so none is added.
             threshold: MERGE_THRESHOLDS[0],
             prefer_recorded: false,
             provenance,

@@ -99,7 +99,7 @@ impl TimeSource {
     /// measuring fails, returns `None` and adds the reason to `record` as a note.
     ///
     /// # Errors
-    /// Once the experiment is cancelled.
+    /// Once the experiment is cancelled, if this machine measures. Recorded runs cause no error.
     pub fn time(
         self,
         setup: &Setup,

@@ -21,8 +21,9 @@ pub enum MergeRule {
     /// Small separators are removed until no further one fits the size limits; separators whose
     /// removal adds fewer entries go first.
     All,
-    /// The separators whose removal saves time by equation 6 of the paper, where a message costs as
-    /// much as [`MESSAGE_ENTRIES`] entries; separators that save more go first.
+    /// Within the same size limits, only separators whose removal saves time by equation 6 of the
+    /// paper are removed, where a message costs as much as [`MESSAGE_ENTRIES`] entries; separators
+    /// that save more go first.
     Paying,
 }
 

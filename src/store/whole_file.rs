@@ -6,7 +6,6 @@
 //! a temporary file without a lock is left over. The only exception is a file that was created but
 //! not locked yet: its program notices if it was removed, and creates another.
 
-use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -17,8 +16,9 @@ use tempfile::NamedTempFile;
 /// of it, because the files of other programs must not be removed.
 const SUFFIX: &str = ".cliquescope.part";
 
-/// Maximum number of temporary files that are created for one file. Another program must remove
-/// each of them in the moment before it is locked, so two are hardly ever needed.
+/// Maximum number of temporary files that are created for one file. A second one is needed only if
+/// another program removes the first in the moment before it is locked, so this limit is hardly
+/// ever reached.
 const MAX_ATTEMPTS: usize = 10;
 
 /// Replaces the content of the file at `path` with `bytes`, or creates the file, as [`NewFile`]
@@ -77,11 +77,13 @@ impl NewFile {
                 return Ok(Self { destination: Destination::Direct(file) });
             }
         }
-        let prefix = temporary_prefix(&target)?;
+        if target.file_name().is_none() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
         let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
         remove_leftovers(folder);
-        let file = create_locked(folder, &prefix)?;
+        let file = create_locked(folder)?;
         let permissions = old.map(|old| old.permissions());
         Ok(Self { destination: Destination::Temporary { file, target, permissions } })
     }
@@ -155,17 +157,18 @@ fn remove_leftover(path: &Path) -> io::Result<()> {
     if !fs::symlink_metadata(path)?.is_file() {
         return Ok(());
     }
-    let file = File::open(path)?;
+    // Some file systems lock only a file that is open for writing.
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
     // The lock is held until the file is removed, so that no program locks it in between.
     file.try_lock()?;
     fs::remove_file(path)
 }
 
-/// Creates a temporary file in `folder` whose name begins with `prefix`, and locks it. Where files
-/// cannot be locked, it is not locked, and leftovers stay.
-fn create_locked(folder: &Path, prefix: &OsStr) -> io::Result<NamedTempFile> {
+/// Creates a temporary file in `folder`, and locks it. Where files cannot be locked, it is not
+/// locked, and leftovers stay.
+fn create_locked(folder: &Path) -> io::Result<NamedTempFile> {
     for _ in 0..MAX_ATTEMPTS {
-        let file = create_temporary(folder, prefix)?;
+        let file = create_temporary(folder)?;
         let is_taken = matches!(file.as_file().try_lock(), Err(TryLockError::WouldBlock));
         if !is_taken && file.path().exists() {
             return Ok(file);
@@ -174,19 +177,10 @@ fn create_locked(folder: &Path, prefix: &OsStr) -> io::Result<NamedTempFile> {
     Err(io::Error::other("another program removes temporary files"))
 }
 
-/// How the names of temporary files for `target` begin.
-fn temporary_prefix(target: &Path) -> io::Result<OsString> {
-    let mut prefix = OsString::from(".");
-    prefix.push(target.file_name().ok_or(io::ErrorKind::InvalidInput)?);
-    prefix.push(".");
-    Ok(prefix)
-}
-
-/// Creates a hidden file in `folder` whose name begins with `prefix`. Dropping the file removes it,
-/// unless it was persisted.
-fn create_temporary(folder: &Path, prefix: &OsStr) -> io::Result<NamedTempFile> {
+/// Creates a hidden file in `folder`. Dropping the file removes it, unless it was persisted.
+fn create_temporary(folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(prefix).suffix(SUFFIX);
+    builder.prefix(".").suffix(SUFFIX);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -235,6 +229,14 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"one\ntwo\nthree\n");
         drop(NewFile::create(&path).unwrap());
         assert_eq!(names(folder.path()), ["a.csv"]);
+    }
+
+    #[test]
+    fn a_name_may_be_as_long_as_the_file_system_allows() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("n".repeat(255));
+        write_atomically(&path, b"content").unwrap();
+        assert_eq!(fs::read(path).unwrap(), b"content");
     }
 
     #[test]

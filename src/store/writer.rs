@@ -44,7 +44,7 @@ pub(super) struct Writer {
 #[derive(Default)]
 struct Shared {
     changes: Mailbox<Changes>,
-    /// The error of the latest failed write, until it is taken.
+    /// The error of the latest failed change, until it is taken.
     error: Mutex<Option<String>>,
 }
 
@@ -52,7 +52,7 @@ impl Writer {
     /// Starts the thread. It pauses for `interval` after each round of writing.
     ///
     /// # Errors
-    /// If the operating system cannot start a thread.
+    /// If there is not enough memory for a thread, or the operating system cannot start one.
     pub fn start(interval: Duration) -> io::Result<Self> {
         let shared = Arc::<Shared>::default();
         let thread_shared = Arc::clone(&shared);
@@ -69,7 +69,7 @@ impl Writer {
         });
     }
 
-    /// Takes the error of the latest failed write; `None` if no write has failed since the last
+    /// Takes the error of the latest failed change; `None` if no change has failed since the last
     /// call.
     pub fn take_error(&self) -> Option<String> {
         self.shared.error.lock().unwrap_or_else(PoisonError::into_inner).take()

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::source::SourceFile;
 
-/// Top-level modules that any module may import and that import no other module.
+/// Top-level modules that any module may import and that import only each other.
 const LEAVES: [&str; 9] = [
     "allocate",
     "cancel",
@@ -83,7 +83,7 @@ struct ImportGraph {
 }
 
 impl ImportGraph {
-    /// The graph of `files`. Files that name all files of their folder import nothing in it.
+    /// The graph of `files`. In it, `mod.rs`, `lib.rs` and `main.rs` have no edges.
     fn of(files: &[SourceFile]) -> Self {
         // Each module's path and the index of its file.
         let modules: BTreeMap<Vec<&str>, usize> = files
@@ -141,9 +141,10 @@ fn module_path(path: &str) -> Vec<&str> {
     parts
 }
 
-/// The index of the file that defines the item at `path`; `None` if no file of the crate does.
-/// `modules` gives the file of each module, `reexports` the items that each file re-exports.
-/// Follows at most eight re-exports; `depth` is the number of those already followed.
+/// The index of the file of the longest module path that `path` begins with, after following
+/// re-exports; `None` if `path` begins with no module of the crate. `modules` gives the file of
+/// each module, `reexports` the items that each file re-exports. Follows at most eight re-exports;
+/// `depth` is the number of those already followed.
 fn resolve(
     path: &[String],
     modules: &BTreeMap<Vec<&str>, usize>,
@@ -263,7 +264,8 @@ fn expand(tree: &str) -> Vec<String> {
 }
 
 /// Converts `path`, which occurs in `module`, to an absolute path from the crate's root. A path
-/// into another crate becomes a path below `module`, which matches no file.
+/// into another crate becomes a path below `module`, so it seems to be an import of `module` itself
+/// and is ignored.
 fn absolute(path: &str, module: &[&str]) -> Vec<String> {
     let mut base: Vec<&str> = module.to_vec();
     let mut parts = path.split("::").peekable();

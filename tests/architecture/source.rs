@@ -12,7 +12,8 @@ pub struct SourceFile {
     pub code: String,
 }
 
-/// All files of `src` except those that contain only unit tests, sorted by path.
+/// All files of `src`, sorted by path, except `tests.rs`, `fixtures.rs` and `testing.rs`, which are
+/// only for unit tests.
 pub fn source_files() -> &'static [SourceFile] {
     static FILES: LazyLock<Vec<SourceFile>> = LazyLock::new(|| {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -37,7 +38,7 @@ fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether the file at `path` is compiled only for unit tests, judged by its name.
+/// Whether the name of the file at `path` says that it is only for unit tests.
 fn is_for_tests(path: &Path) -> bool {
     let stem = path.file_stem().and_then(|stem| stem.to_str());
     matches!(stem, Some("tests" | "fixtures" | "testing"))

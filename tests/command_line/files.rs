@@ -88,7 +88,7 @@ fn names_from_files_cannot_control_the_terminal() {
     ] {
         let (_, out, err) = run(arguments);
         assert!(is_safe(&out) && is_safe(&err), "{arguments:?}: {out:?} {err:?}");
-        // Such a line would begin with the part of the name after its line end.
+        // If the line end in the name were printed, the line after it would begin with `b`.
         assert!(out.lines().chain(err.lines()).all(|line| !line.starts_with('b')), "{out} {err}");
     }
     let (_, out, _) = run(&["query", path]);

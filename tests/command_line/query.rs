@@ -6,7 +6,7 @@ use crate::common::large::hub_and_chain_text;
 use crate::{cliquescope, file, is_close, json, keys, run};
 
 #[test]
-fn query_prints_posteriors_and_ln_p_of_the_evidence_in_file_order() {
+fn query_prints_ln_p_of_the_evidence_and_posteriors_in_file_order() {
     let answer = json(&["query", "asia", "--evidence", "smoke=no", "--json"]);
     assert_eq!(keys(&answer), ["network", "engine", "precision", "cases"]);
     assert_eq!(answer["network"], "asia");

@@ -16,8 +16,8 @@ const STATES: usize = 8;
 /// A Markov network in UAI's format: a chain of variables, and a hub with many states that shares a
 /// factor with each of them. Variable `x0` is the hub.
 ///
-/// Whatever the junction tree, the hub is in nearly every clique and separator. Without the hub,
-/// the largest clique has 64 entries.
+/// Whatever the junction tree, the hub is in every clique and separator. Without the hub, the
+/// largest clique has 64 entries.
 pub fn hub_and_chain() -> NetworkSource {
     let bytes = Arc::from(hub_and_chain_text().into_bytes());
     NetworkSource::Bytes { name: "hub.uai".to_owned(), bytes }

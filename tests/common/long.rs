@@ -69,7 +69,7 @@ impl LongRun {
     /// Prints the report.
     ///
     /// # Panics
-    /// If anything failed, or the memory has grown.
+    /// If anything failed, or the memory has grown by more than [`MEMORY_SLACK`] says.
     pub fn finish(self) {
         let last = resident_bytes();
         let mib = |bytes: Option<u64>| match bytes {

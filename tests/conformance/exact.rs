@@ -1,7 +1,7 @@
 //! Posteriors by definition, without underflow.
 //!
-//! All numbers are non-negative and have an exponent of their own. So each product and each sum is
-//! right within a few units of the last place of f64, whatever the magnitudes.
+//! All numbers are non-negative and have an exponent of their own. So each multiplication and each
+//! addition is right within a few units of the last place of f64, whatever the magnitudes.
 
 use cliquescope::network::{Evidence, Network, VariableId};
 

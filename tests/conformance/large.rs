@@ -71,7 +71,7 @@ pub fn a_chain_of_100_000_variables(subject: &Subject) {
         return;
     }
     let compiled = CHAIN.get_or_init(|| large(|v| v - 1));
-    // The stationary distribution p = 0.25 (1 - p) + 0.625 p. The ends are independent.
+    // The stationary distribution p = 0.25 (1 - p) + 0.625 p. The ends are nearly independent.
     check(subject, compiled, 0.4, 0.5);
 }
 

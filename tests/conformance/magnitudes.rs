@@ -17,8 +17,8 @@ use crate::exact::Exact;
 use crate::fixtures::{compiled, network, observed, rng};
 use crate::subject::{Subject, propagate};
 
-/// Random numbers from 10^-`decades` to one with a uniformly distributed logarithm. Instead, a
-/// number is zero with probability `zeros`.
+/// Random numbers from 10^-`decades` to one with a uniformly distributed logarithm. With
+/// probability `zeros`, a number is zero instead.
 #[derive(Clone, Copy)]
 struct Spread {
     decades: f64,
@@ -34,8 +34,8 @@ impl Spread {
     }
 }
 
-/// A random network of 3 to 6 variables with 2 or 3 states. Every row of a table has one state that
-/// is nearly certain; the probabilities of the others are spread.
+/// A random network of 3 to 6 variables with 2 or 3 states. In every row of a table, one state has
+/// weight one, and `spread` gives the weights of the others; then the row is normalised.
 fn random_network(rng: &mut Pcg64Mcg, spread: Spread) -> Arc<Network> {
     let count = rng.random_range(3..=6);
     let states: Vec<usize> = (0..count).map(|_| rng.random_range(2..=3)).collect();
@@ -59,7 +59,7 @@ fn random_network(rng: &mut Pcg64Mcg, spread: Spread) -> Arc<Network> {
 }
 
 /// A random Markov network of 3 to 6 variables with 2 or 3 states, and 3 to 7 factors of 1 to 3
-/// variables. The values of the factors are spread.
+/// variables. One value of each factor is one; `spread` gives the others.
 fn random_markov_network(rng: &mut Pcg64Mcg, spread: Spread) -> Arc<Network> {
     let count = rng.random_range(3..=6);
     let states: Vec<usize> = (0..count).map(|_| rng.random_range(2..=3)).collect();
@@ -126,7 +126,8 @@ fn possible(answer: Result<Posteriors, PropagationError>) -> Option<Posteriors> 
     }
 }
 
-/// Checks each case alone, one after another in the same propagator, and all of them in a batch.
+/// Checks the cases one after another in the same propagator, each in a new propagator, and all of
+/// them in a batch.
 fn check_cases(
     subject: &Subject,
     compiled: &Arc<CompiledNetwork>,
@@ -211,8 +212,9 @@ pub fn entries_down_to_1e_300_among_zeros(subject: &Subject) {
     }
 }
 
-/// In the only clique of the variables C and D, the product of all entries with d1 is too small for
-/// double precision. Given the clique of A and D, d1 is nevertheless certain.
+/// In the clique of C and D, the nonzero products of the factors are too small for double
+/// precision: 1e-342 for d0 and 1e-511 for d1. The factor of A and D nevertheless makes d1 nearly
+/// certain.
 pub fn products_too_small_for_double_precision(subject: &Subject) {
     let names = ["A", "B", "C", "D"].into_iter().zip([3_usize, 3, 2, 2]);
     let variables = names.map(|(name, states)| {
@@ -249,8 +251,8 @@ pub fn sums_below_the_normal_numbers(subject: &Subject) {
     check_cases(subject, &compiled(Arc::clone(&network)), &cases, "one network");
 }
 
-/// The message from D to the clique of A, B and D is a quotient of numbers whose range a double
-/// does not hold, because the likelihoods of D oppose the values of the factors.
+/// The message through the separator D to the clique of A, B and D is a quotient of numbers outside
+/// the range of doubles, because the likelihood of D opposes the values of the factors.
 pub fn quotients_below_the_smallest_number(subject: &Subject) {
     let states = [("A", 2), ("B", 3), ("C", 3), ("D", 3), ("E", 2)];
     let variables = states.map(|(name, states)| {
@@ -277,8 +279,8 @@ pub fn quotients_below_the_smallest_number(subject: &Subject) {
     check_cases(subject, &compiled(network), &[evidence], "one network");
 }
 
-/// The message of B and C has an error in single precision that is small before the likelihoods of
-/// C, and large after them.
+/// In single precision, the message from the clique of B and C has an error that is small before it
+/// is multiplied by the likelihood of C, and large afterwards.
 pub fn likelihoods_that_favour_what_underflowed(subject: &Subject) {
     let states = [("A", 3), ("B", 2), ("C", 3)];
     let variables = states.map(|(name, states)| {
@@ -299,7 +301,8 @@ pub fn likelihoods_that_favour_what_underflowed(subject: &Subject) {
     check_cases(subject, &compiled(network), &[evidence], "one network");
 }
 
-/// Some values of a factor are 10^600 times others, but another factor makes them impossible.
+/// The large values of a factor are about 10^600 times the others, but another factor excludes the
+/// large ones.
 pub fn values_of_a_factor_that_no_double_holds_together(subject: &Subject) {
     let variables = ["A", "B"].map(|name| Variable::new(name, ["0".to_owned(), "1".to_owned()]));
     let id = VariableId::new;
@@ -316,7 +319,8 @@ pub fn values_of_a_factor_that_no_double_holds_together(subject: &Subject) {
     subject.assert_close(network, answer.of(id(1)), &[0.0, 1.0], "B");
 }
 
-/// The weights of a likelihood differ by a factor of 10^408, and a zero excludes the larger one.
+/// The weights of a likelihood differ by a factor of at least 10^408. If it is a likelihood of A, a
+/// zero excludes the larger one.
 pub fn weights_that_no_double_holds_together(subject: &Subject) {
     let variables = ["A", "B"].map(|name| Variable::new(name, ["0".to_owned(), "1".to_owned()]));
     let id = VariableId::new;
@@ -371,7 +375,7 @@ pub fn hundreds_of_features_for_and_against_a_class(subject: &Subject) {
     }
 }
 
-/// One case among many has the same answer as alone.
+/// Each of many cases has the right answer, also the only case with even odds.
 pub fn a_case_among_many_has_its_own_answer(subject: &Subject) {
     for odds in [99.0, 1e4] {
         let (compiled, evidence) = for_and_against(60, odds);
@@ -396,8 +400,9 @@ pub fn a_case_among_many_has_its_own_answer(subject: &Subject) {
     }
 }
 
-/// In a network of moderate size and without small entries, all that makes two classes probable
-/// underflows in single precision, and a third class is left that is far less probable.
+/// A network of moderate size and without small entries. In single precision, the weights of the
+/// two probable classes can underflow, so that only a third class is left, which is far less
+/// probable.
 pub fn moderate_entries_that_underflow_together(subject: &Subject) {
     let rows = |given: [f64; 3]| given.map(|p| [p, 1.0 - p]).concat();
     let tables = [rows([1e-3, 0.9, 0.0226]), rows([0.9, 1e-3, 0.0226])];
@@ -415,8 +420,9 @@ pub fn moderate_entries_that_underflow_together(subject: &Subject) {
     check_cases(subject, &compiled(Arc::clone(&network)), &cases, "60 features");
 }
 
-/// A chain in which every variable but the last is observed, in a state of probability `unlikely`.
-pub fn a_chain_of_10_000_observations(subject: &Subject) {
+/// A chain in which every variable but the last is observed. Given the variable before it, each
+/// observed state has probability `unlikely`.
+pub fn a_chain_of_10_000_variables(subject: &Subject) {
     const NAME: &str = "a chain of 10,000 variables";
     if subject.is_exempt(NAME) {
         return;

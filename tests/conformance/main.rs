@@ -82,7 +82,7 @@ macro_rules! cases {
                 quotients_below_the_smallest_number, likelihoods_that_favour_what_underflowed,
                 hundreds_of_features_for_and_against_a_class,
                 moderate_entries_that_underflow_together,
-                a_case_among_many_has_its_own_answer, a_chain_of_10_000_observations;
+                a_case_among_many_has_its_own_answer, a_chain_of_10_000_variables;
             search: a_few_networks_with_numbers_of_all_magnitudes;
             goldens: asia, cancer, child, insurance, alarm, water, mildew, barley, pigs, diabetes,
                 munin2, munin3, munin4;

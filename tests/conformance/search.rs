@@ -1,9 +1,11 @@
 //! A random search for wrong answers: small networks with numbers of all magnitudes, given random
-//! evidence. Engines are compared with sums over all configurations of the numbers as they were
-//! drawn, before any of them was scaled.
+//! evidence. Answers are compared with sums over all configurations. The sums are computed from the
+//! numbers as they were drawn, before the network scales them.
 //!
-//! A failure prints the network in UAI format and the case as JSON. Saved as two files, they repeat
-//! it: `cliquescope query NETWORK.uai --evidence-file CASE.json`.
+//! A failure prints the subject, the network in UAI format and the case as JSON. To repeat it, save
+//! the network and the case as two files and choose the subject's engine and precision:
+//! `cliquescope query NETWORK.uai --evidence-file CASE.json --engine ENGINE --precision PRECISION`.
+//! This cannot repeat a failure that needs a batch or the cases before.
 
 use std::borrow::Borrow;
 use std::fmt::{self, Display, Formatter};
@@ -61,7 +63,7 @@ fn choose<T: Copy>(rng: &mut Pcg64Mcg, choices: &[T]) -> T {
 /// in a UAI file.
 struct Drawn {
     is_bayesian: bool,
-    /// By variable.
+    /// The number of states of each variable.
     states: Vec<usize>,
     /// The scope and the values of each factor. In a Bayesian network, factor v is the table of
     /// variable v, which comes last in its scope.
@@ -99,7 +101,7 @@ impl Drawn {
             }
             let rows: usize = scope.iter().map(|&parent| states[parent]).product();
             scope.push(v);
-            // In some tables, one state of each row is nearly certain.
+            // In some tables, one state of each row has weight one, the largest weight.
             let has_certain = rng.random_bool(0.7);
             let mut row = || {
                 let mut row = spread.draw_some(rng, states[v]);
@@ -285,7 +287,7 @@ fn check_network<S: Borrow<Subject>>(
         return 0;
     }
     let compiled = compiled(drawn.network());
-    // Engines choose other ways for many cases.
+    // Engines may use another algorithm for many cases.
     let count = choose(&mut rng, &[1, 3, 40, 127]).min(max_cases);
     let case = |_| {
         let evidence = drawn.evidence(&mut rng, compiled.network());

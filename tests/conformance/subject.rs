@@ -99,7 +99,7 @@ impl Subject {
 
     /// The bound that the engine states for the error of its answers.
     fn error_bound(&self) -> ErrorBound {
-        self.engine().info().capabilities.error_bound(self.precision)
+        ErrorBound::of(self.precision)
     }
 
     /// Checks that posteriors of `network` are within the engine's bound.

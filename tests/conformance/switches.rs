@@ -89,7 +89,7 @@ fn savings(name: &str, without: Option<Optimisation>) -> [Savings; 2] {
 }
 
 #[test]
-fn an_optimisation_that_is_switched_off_saves_nothing() {
+fn switching_off_sparsity_or_kept_messages_reduces_the_savings() {
     let [full, changed] = savings("water", None);
     assert!(full.entries_zero > 0 && changed.messages_skipped > 0, "{full:?} {changed:?}");
     let without = |optimisation| savings("water", Some(optimisation));

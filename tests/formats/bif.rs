@@ -275,7 +275,7 @@ fn deviations_written_by_other_programs_are_accepted() {
 }
 
 #[test]
-fn rows_rounded_to_two_digits_are_accepted_and_probability_bounds_are_not() {
+fn rows_rounded_to_two_digits_are_accepted_and_lower_bounds_are_refused() {
     let rounded =
         with_block("probability ( b | a ) {\n(no) 0.33 0.33 0.33;\n(yes) 0.34 0.34 0.33;\n}");
     let read = read("t.bif", &rounded);
@@ -286,6 +286,7 @@ fn rows_rounded_to_two_digits_are_accepted_and_probability_bounds_are_not() {
     );
     let third = values(&read.network, "b")[..3].to_vec();
     assert!(third.iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-15), "{third:?}");
+    // The numbers of a credal network are lower bounds of probabilities, and sum to less than 1.
     let credal = with_block("probability ( b | a ) {\n(no) 0.3 0.3 0.3;\n(yes) 0.2 0.3 0.5;\n}");
     assert_eq!(
         refused("t.bif", &credal),

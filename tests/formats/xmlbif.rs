@@ -132,7 +132,7 @@ fn mistakes_are_reported_with_their_position() {
 }
 
 #[test]
-fn cycles_and_unbounded_tables_are_refused() {
+fn cycles_and_huge_tables_are_refused() {
     let variable = |name: &str| {
         format!("<VARIABLE><NAME>{name}</NAME><OUTCOME>f</OUTCOME><OUTCOME>t</OUTCOME></VARIABLE>")
     };

@@ -35,13 +35,13 @@ impl LongCaseFile {
         self.index.as_ref().map_or_else(|| self.found.load(Ordering::Relaxed), |index| index.len())
     }
 
-    /// The case at `index`, counted from zero, if it has been read.
+    /// The case at `index`, counted from zero, if it is among the cases that were read last.
     #[must_use]
     pub fn case(&self, index: usize) -> Option<&ReadCase> {
         self.cases.get(index.checked_sub(self.first)?)
     }
 
-    /// Whether all cases in `range` have been read.
+    /// Whether all cases in `range` are among the cases that were read last.
     #[must_use]
     pub fn has(&self, range: &Range<usize>) -> bool {
         (self.first..=self.first + self.cases.len()).contains(&range.start)

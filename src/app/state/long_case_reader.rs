@@ -1,5 +1,5 @@
 //! Finds and reads the cases of a file that has more cases than the list can hold. Jobs of the
-//! session do this; only the cases on screen are in memory.
+//! session do this; only the cases that were read last are in memory.
 
 use std::ops::Range;
 use std::path::Path;
@@ -48,7 +48,7 @@ type PageJob = DocumentJob<Result<Vec<ReadCase>, CaseError>>;
 pub(crate) struct LongCaseReader {
     /// The job that finds the cases; `None` once it has ended.
     finding: Option<DocumentJob<Result<Option<Found>, CaseError>>>,
-    /// Whether to enter the first case once it is found.
+    /// Whether to enter the first case once all cases are found.
     enters_first: bool,
     /// The cases that a job is reading, and the job.
     reading: Option<(Range<usize>, PageJob)>,
@@ -57,7 +57,7 @@ pub(crate) struct LongCaseReader {
 }
 
 impl LongCaseReader {
-    /// As [`open`](Self::open), and enters the evidence of the first case once it is found.
+    /// As [`open`](Self::open), and enters the evidence of the first case once all cases are found.
     pub(crate) fn open_and_enter_first(&mut self, core: &mut Core, path: &Path) {
         self.open(core, path);
         self.enters_first = true;
@@ -122,7 +122,8 @@ impl LongCaseReader {
         self.reading = Some((range, DocumentJob { serial: document.serial, job }));
     }
 
-    /// Enters the evidence of the case at `index`, which must have been read.
+    /// Enters the evidence of the case at `index`. Does nothing if the case is not among those that
+    /// were read last, or if it has a mistake.
     pub(crate) fn enter(core: &mut Core, history: &mut History, index: usize) {
         let Some(document) = &core.model.document else { return };
         let case = document.long_case_file.as_ref().and_then(|file| file.case(index));
@@ -130,7 +131,8 @@ impl LongCaseReader {
         evidence::change(core, history, |evidence| *evidence = new);
     }
 
-    /// Adds the case at `index`, which must have been read, to the list.
+    /// Adds the case at `index` to the list. Does nothing if the case is not among those that were
+    /// read last.
     pub(crate) fn add(core: &mut Core, store: &mut CaseStore, index: usize) {
         let Some(document) = &core.model.document else { return };
         let Some(file) = &document.long_case_file else { return };
@@ -181,8 +183,8 @@ impl LongCaseReader {
         }
     }
 
-    /// Receives the cases that were found. If the list can hold them, adds them to the list and
-    /// closes the file.
+    /// Receives the cases that were found. If there are at most [`MAX_CASES`], adds to the list as
+    /// many as still fit, and closes the file.
     fn receive_found(
         &self,
         core: &mut Core,

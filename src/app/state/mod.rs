@@ -1,4 +1,4 @@
-//! What the window knows and does, without drawing anything: one file per feature.
+//! What the window knows and does: one file or folder per feature. Only `notices` draws anything.
 //!
 //! Most features have state, an enum of commands, and a function or method that applies a command.
 //! State that panes may read is in the [`Model`](model::Model); state that every feature may use is

@@ -40,7 +40,7 @@ pub struct MeasuredOverhead {
 pub enum BeliefStatus {
     /// Posteriors given the current evidence.
     Current,
-    /// Posteriors given other evidence, or computed by another engine.
+    /// Posteriors given other evidence, or computed by another engine or with other engine options.
     Stale,
     /// Beliefs in the middle of a propagation.
     SoFar,
@@ -155,8 +155,8 @@ impl Model {
         self.compiled().filter(|compiled| compiled.observed().is_empty())
     }
 
-    /// The beliefs so far, while the user steps through the messages. `None` once all messages are
-    /// passed, and before the beliefs are computed.
+    /// The beliefs so far, while the user steps along the plan. `None` in slow motion, once all
+    /// messages are passed, and before the beliefs are computed.
     #[must_use]
     pub fn beliefs_so_far(&self) -> Option<&Arc<Beliefs>> {
         self.stepping.as_ref()?.messages_passed()?;
@@ -166,8 +166,9 @@ impl Model {
         Some(beliefs).filter(|beliefs| is_current && !beliefs.is_final())
     }
 
-    /// The probability of each state of `variable`: the belief so far while the user steps through
-    /// the messages, otherwise the posterior. `None` before the first propagation.
+    /// The probability of each state of `variable`: from the
+    /// [beliefs so far](Self::beliefs_so_far) if there are any, otherwise the posterior. `None` if
+    /// there is neither.
     #[must_use]
     pub fn belief(&self, variable: VariableId) -> Option<&[f64]> {
         match self.beliefs_so_far() {

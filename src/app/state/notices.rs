@@ -28,7 +28,7 @@ const MIN_TIME: f64 = 3.5;
 /// Seconds to read a character: people read about 15 characters per second.
 const TIME_PER_CHARACTER: f64 = 1.0 / 15.0;
 
-/// Seconds for which notices stay after the pointer has left them.
+/// Minimum number of seconds for which notices stay after the pointer has left them.
 const TIME_AFTER_HOVER: f64 = 1.5;
 
 /// Maximum number of notices on screen. When there are more, the oldest disappear.
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_notice_is_read_aloud_inside_the_window_until_it_was_read_or_closed() {
+    fn notices_are_inside_the_window_and_announced_until_they_are_read_or_closed() {
         let mut notices = Notices::default();
         let long = "The file has a mistake. ".repeat(10);
         notices.error(&long);

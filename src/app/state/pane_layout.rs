@@ -5,7 +5,7 @@ use egui_tiles::{Container, LinearDir, Tile, TileId, Tiles, Tree};
 use crate::app::state::pane::Pane;
 
 /// Maximum number of variables of a network that is shown next to its junction tree. In half of the
-/// width, the bars of larger networks would be too small to read and to click.
+/// width, the posteriors of a larger network would be too small to read and to click.
 const MAX_SIDE_BY_SIDE: usize = 20;
 
 /// Where the network is in the initial layout.
@@ -78,8 +78,9 @@ pub fn initial_layout(arrangement: Arrangement) -> Tree<Pane> {
     Tree::new("workspace", root, tiles)
 }
 
-/// Changes an initial layout to `arrangement`. Panes in front stay in front, and columns and rows
-/// that the user resized keep their sizes. Does nothing if the user moved a pane.
+/// Changes an initial layout to `arrangement`. Panes in front stay in front. If the user resized
+/// the columns, or the rows of the middle column, they keep their sizes. Does nothing if the user
+/// moved a pane.
 pub fn arrange(layout: &mut Tree<Pane>, arrangement: Arrangement) {
     let old = initial_layout(arrangement.other());
     if shape(layout) != shape(&old) {

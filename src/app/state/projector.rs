@@ -2,7 +2,7 @@
 //!
 //! In a window that is too narrow for three columns of large text, the panes of the right column
 //! become tabs of the left column, and the timeline takes more of the height. The layout that the
-//! user arranged stays as it is and returns with the menu bar.
+//! user arranged returns with the menu bar or in a wider window; only the tabs in front may differ.
 
 use eframe::egui::{Context, ViewportCommand};
 use egui_tiles::{Container, LinearDir, Tile, TileId, Tiles, Tree};

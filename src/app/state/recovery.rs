@@ -168,9 +168,10 @@ impl Recovery {
     }
 
     /// Call this when the opening with this serial number has succeeded. If this opening restored
-    /// the first offer, discards the offer.
+    /// the first offer, discards the offer. If it replaced the opening that was to restore the
+    /// offer, makes the offer again.
     pub(crate) fn opened(&mut self, serial: u64) {
-        if self.restoring.take_if(|restoring| *restoring == serial).is_some() {
+        if self.restoring.take().is_some_and(|restoring| restoring == serial) {
             self.discard();
         }
     }

@@ -51,8 +51,8 @@ pub enum StepCommand {
     Begin,
     /// Play slow motion from its beginning.
     SlowMotion,
-    /// Play the recorded runs of both engines on a GPU side by side in slow motion, each on a time
-    /// scale of its own.
+    /// Play two recorded runs, one of engine `gpu-paper` and one of engine `gpu`, side by side in
+    /// slow motion, each on a time scale of its own.
     RecordedRuns,
     /// Go to the previous message; in slow motion, back by a hundredth of the trace.
     Back,
@@ -98,7 +98,8 @@ impl Stepping {
     }
 
     /// The time without messages that slow motion passes faster, in nanoseconds since the start of
-    /// the propagation. `None` if there is a message now, or if the time is short anyway.
+    /// the propagation. `None` along the plan, if there is a message now, or if the time is short
+    /// anyway.
     #[must_use]
     pub fn skipped(&self, document: Option<&Document>) -> Option<Range<f64>> {
         let gap = document?.time_without_messages(self.slow_motion_time()?);

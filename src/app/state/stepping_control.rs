@@ -66,8 +66,8 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: StepCommand) 
 }
 
 /// Chooses the runs that slow motion plays after `command`: for
-/// [`RecordedRuns`](StepCommand::RecordedRuns) two recorded runs on a GPU. Returns `false` if there
-/// are no such recordings.
+/// [`RecordedRuns`](StepCommand::RecordedRuns) two recorded runs on a GPU. Returns `false` if
+/// `command` needs these runs and they were not recorded.
 fn choose_runs(core: &mut Core, command: StepCommand) -> bool {
     let Some(document) = core.document() else { return true };
     match command {

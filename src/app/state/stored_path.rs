@@ -1,4 +1,5 @@
-//! Paths in stored files. A path that is not UTF-8 is stored as its bytes, so that no path is lost.
+//! Paths in stored files. A path that is not UTF-8 is stored as its bytes, so that no path is lost
+//! on Unix. On other systems, such a path is read back with replacement characters.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};

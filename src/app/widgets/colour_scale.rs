@@ -64,12 +64,12 @@ impl ColourScale {
         self.high
     }
 
-    /// The position of `value` on the scale, from 0 (smallest) to 1 (largest). If all values are
-    /// equal, it is 0 if they are zero, and 1 otherwise.
+    /// The position of `value` on the scale, from 0 (smallest) to 1 (largest). If both ends are
+    /// equal, the position of this end is 0 if the end is zero, and 1 otherwise.
     #[must_use]
     pub fn share(&self, value: f64) -> f32 {
         if self.high <= self.low {
-            return if self.high == 0.0 { 0.0 } else { 1.0 };
+            return if self.high == 0.0 || value < self.low { 0.0 } else { 1.0 };
         }
         let share = if self.is_log {
             (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()

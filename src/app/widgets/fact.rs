@@ -33,8 +33,7 @@ impl<'a> Fact<'a> {
         Self { colour: Some(colour), ..self }
     }
 
-    /// The same fact, with a square of `colour` before the name, which says what this colour stands
-    /// for.
+    /// The same fact, with a square of `colour` before the name, as in a legend.
     #[must_use]
     pub fn with_swatch(self, colour: Color32) -> Self {
         Self { swatch: Some(colour), ..self }

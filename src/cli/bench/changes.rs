@@ -39,7 +39,7 @@ pub struct SlowestChange {
     pub kind: ChangeKind,
     /// Time of its propagation, in milliseconds.
     pub ms: f64,
-    /// What its propagation reused, in the fastest repetition.
+    /// What its propagation skipped, in the fastest repetition.
     pub savings: Savings,
 }
 
@@ -70,12 +70,13 @@ impl ChangeKind {
 /// propagation after each change. The whole sequence is timed `repeat` times.
 ///
 /// The changes are drawn once, with `count` as the seed. A finding on a further variable is drawn
-/// from the posterior of that variable, so it is possible; an impossible exchange is drawn again.
-/// The fastest repetition of each change counts, so that other activity of the machine is not
-/// mistaken for a slow change.
+/// from the posterior of that variable, so it is possible. If an exchange turns
+/// out impossible, another change is drawn instead. The fastest repetition of each change counts,
+/// so that other activity of the machine is not mistaken for a slow change.
 ///
 /// # Errors
-/// A message for the user if a propagation fails, for example because `evidence` is impossible.
+/// A message for the user if `network` has no variables, or if a propagation fails, for example
+/// because `evidence` is impossible.
 pub fn run(
     propagator: &mut dyn Propagator,
     network: &Network,

@@ -14,8 +14,8 @@ use serde::Serialize;
 use super::changes::failure;
 use crate::cli::output::milliseconds;
 
-/// Number of cases of a batch that are also propagated one at a time, for comparison. More would
-/// make the comparison steadier and the command slower.
+/// Maximum number of cases of a batch that are also propagated one at a time, for comparison. More
+/// would make the comparison steadier and the command slower.
 const SINGLE_CASES: usize = 200;
 
 /// Quantiles of `times`, in milliseconds.
@@ -84,7 +84,7 @@ pub struct TimingCost {
     /// the median untimed time.
     pub share: f64,
     /// Time of the kernel alone without and with recording timestamps, in microseconds, for engines
-    /// that measure this. The rest of the cost is the copying of timestamps.
+    /// that measure this. Copying the timestamps afterwards is not part of the cost.
     pub kernel_us: Option<[f64; 2]>,
 }
 
@@ -110,7 +110,7 @@ pub fn timing_cost(
                 false => Watch::untimed(cancel),
             };
             time_once(propagator, compiled, evidence, &watch)?;
-            // The watch's own time excludes fetching the timestamps from a GPU afterwards.
+            // For engine gpu, the watch's own time excludes fetching the timestamps afterwards.
             let elapsed = watch.trace().elapsed;
             if is_timed { &mut timed } else { &mut untimed }.push(elapsed);
             messages = messages.max(watch.progress().0);
@@ -142,7 +142,8 @@ pub struct Batch {
     pub batch_ms: Quantiles,
     /// Cases per second, according to the median time.
     pub cases_per_second: f64,
-    /// Number of GPUs that computed the cases together; absent for an engine on the CPU.
+    /// Number of GPUs that computed the cases together, 0 if the cases were propagated one at a
+    /// time; absent for an engine on the CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpus: Option<usize>,
     /// The result of propagating the first cases again, one at a time.
@@ -165,7 +166,8 @@ pub struct OneAtATime {
 /// cases one at a time; each of these propagations may reuse results of the one before.
 ///
 /// # Errors
-/// A message for the user if a block of cases cannot be read, or a propagation fails.
+/// A message for the user if a block of cases cannot be read, if a propagation fails, or if a case
+/// has another outcome in the batch than alone.
 pub fn batch<'c>(
     propagator: &mut dyn Propagator,
     blocks: impl Iterator<Item = Result<Cow<'c, [Evidence]>, String>>,

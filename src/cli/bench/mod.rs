@@ -31,12 +31,13 @@ use record::{BatchRecord, ChangesRecord, Memory, Record, RunInfo, TimedRecord};
 /// engine could reuse is dropped before each, except with --changes and where --batch propagates
 /// one case at a time. One extra propagation runs first, for warming up. If the network is too
 /// large for the engine, each case is propagated in a junction tree without its observed variables,
-/// except with --batch and --changes. load_ms is the time for reading the file, and compile_ms the
-/// time for building the junction tree and loading it into the engine, of which engine_load_ms is
-/// for loading. peak_bytes is the engine's peak memory. For engines on a GPU, host_bytes and
-/// device_bytes are its parts on the host and on the GPU, launch_us is the time of one kernel
-/// launch, overhead_us the time of all launches and copies with empty kernels, and execution_us the
-/// median time of a propagation minus overhead_us.
+/// except with --batch, --changes and --form tables; engines sequential and gpu-paper cannot do
+/// this. load_ms is the time for reading the file, and compile_ms the time for building the
+/// junction tree and loading it into the engine, of which engine_load_ms is for loading. peak_bytes
+/// is the engine's peak memory. For engines on a GPU, host_bytes and device_bytes are its parts on
+/// the host and on the GPU, launch_us is the time of one kernel launch, overhead_us the time of all
+/// launches and copies with empty kernels, and execution_us the median time of a propagation minus
+/// overhead_us.
 #[derive(clap::Args)]
 pub struct Args {
     /// Paths of files, or names of samples [default: all samples]
@@ -55,8 +56,8 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = options::whole(1..=u16::MAX))]
     threads: Option<u16>,
 
-    /// Form in which engine cpu holds the network, tables or table-free [default: the
-    /// form that is forecast to be faster]
+    /// Form in which engine cpu or gpu holds the network, tables or table-free [default: of the
+    /// forms that fit into memory, the one that is forecast to be faster]
     #[arg(long)]
     form: Option<Form>,
 

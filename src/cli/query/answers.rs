@@ -356,7 +356,7 @@ mod tests {
 
     use super::*;
 
-    /// The output in `format` for a case of Cancer and one that could not be read, without header.
+    /// The whole output in `format` for a case of Cancer and one that could not be read.
     fn output(format: OutputFormat) -> String {
         let network = format::sample("cancer").unwrap().open().network;
         let context = Context {

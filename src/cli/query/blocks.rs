@@ -16,8 +16,9 @@ const MAX_CASES: usize = 8192;
 /// [`MAX_CASES`]. The answers to a small first block come early.
 const FIRST_CASES: usize = 256;
 
-/// Maximum size in bytes of the evidence and the posteriors of a block. At most five blocks are in
-/// memory at the same time, and at most three of these have posteriors.
+/// Maximum estimated size in bytes of the evidence and the posteriors of a block, unless it has
+/// only one case. At most five blocks are in memory at the same time, and at most three of these
+/// have posteriors.
 const MAX_BYTES: usize = 12 << 20;
 
 /// A case without its evidence.
@@ -44,7 +45,7 @@ pub struct Block {
     pub failure: Option<String>,
     /// Whether this is the last block.
     pub is_last: bool,
-    /// The share of the file that was read with this block, from 0 to 1, if it is known.
+    /// The share of the file up to the end of this block, from 0 to 1, if it is known.
     pub share_read: Option<f64>,
 }
 
@@ -54,7 +55,8 @@ impl Block {
         Self { failure: Some(failure), is_last: true, ..Self::default() }
     }
 
-    /// Estimated number of cases in the whole file. This block must be the first.
+    /// Estimated number of cases in the whole file; `u32::MAX` if the share that was read is not
+    /// known. This block must be the first.
     pub fn expected_cases(&self) -> u32 {
         let count = self.rows.len();
         match self.share_read {
@@ -72,7 +74,7 @@ pub struct Blocks {
     reader: Option<CaseReader<Arc<Network>>>,
     /// Findings for all cases. They replace a case's own findings on the same variables.
     shared: Evidence,
-    /// Number of cases in the next block.
+    /// Maximum number of cases in the next block.
     size: usize,
     max_size: usize,
     has_ended: bool,
@@ -95,7 +97,7 @@ impl Blocks {
         Ok(Self { reader, shared, size, max_size, has_ended: false })
     }
 
-    /// The next block; `None` after the last one. Only the first and the last block can be empty.
+    /// The next block; `None` after the last one. Only the last block can be empty.
     pub fn next_block(&mut self) -> Option<Block> {
         if std::mem::replace(&mut self.has_ended, true) {
             return None;
@@ -134,7 +136,7 @@ impl Blocks {
         Some(block)
     }
 
-    /// The file, as the user named it; `None` without a file.
+    /// The file, as the user named it, or "standard input"; `None` without a file.
     pub fn file(&self) -> Option<&str> {
         self.reader.as_ref().map(CaseReader::file)
     }

@@ -74,8 +74,8 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = options::whole(1..=u16::MAX))]
     threads: Option<u16>,
 
-    /// Form in which engine cpu holds the network, tables or table-free [default: the
-    /// form that is forecast to be faster]
+    /// Form in which engine cpu or gpu holds the network, tables or table-free [default: of the
+    /// forms that fit into memory, the one that is forecast to be faster]
     #[arg(long)]
     form: Option<Form>,
 
@@ -224,14 +224,14 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 /// Sets `cancel` when the user presses Ctrl+C or closes the terminal, or the program is asked to
-/// end. The second time, the program ends at once.
+/// end. At the second Ctrl+C or request, the program ends at once.
 fn stop_on_signals(cancel: &CancelToken) {
-    let mut signals = vec![SIGINT, SIGTERM];
+    // When a terminal is closed, the shell and then the operating system send SIGHUP.
     #[cfg(unix)]
     if !is_hangup_ignored() {
-        signals.push(SIGHUP);
+        let _ = register(SIGHUP, cancel.flag());
     }
-    for signal in signals {
+    for signal in [SIGINT, SIGTERM] {
         let flag = cancel.flag();
         // The order matters: the first handler acts only if the second one has set the flag before.
         // If a handler cannot be set, the signal ends the program at once, as it does by default.
@@ -241,7 +241,7 @@ fn stop_on_signals(cancel: &CancelToken) {
 }
 
 /// Whether the program was started so that it goes on when the terminal is closed, as `nohup` does.
-/// Also where the operating system does not say so.
+/// Also true if this cannot be found out: only Linux has the file that says so.
 #[cfg(unix)]
 fn is_hangup_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -291,10 +291,13 @@ impl Work<'_> {
                 return ControlFlow::Break(None);
             }
             Ok(Err(error)) => {
-                self.is_too_large = matches!(
-                    &error,
-                    QueryError::Load(LoadError::TooLarge(_) | LoadError::GraphTooLarge(_))
-                );
+                self.is_too_large = match &error {
+                    QueryError::Load(LoadError::GraphTooLarge(_)) => true,
+                    QueryError::Load(LoadError::TooLarge(refusal)) => {
+                        refusal.forecast.unsupported.is_none()
+                    }
+                    _ => false,
+                };
                 self.failure = Some(error.to_string());
                 return ControlFlow::Break(None);
             }

@@ -23,7 +23,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// thread. It breaks to end the work, with the last block or without one. `write` gets each
 /// computed block and `writer` on a third thread, and breaks if it can write no more. Cancelling
 /// ends the work after the block that is being computed. Returns `writer` once all computed blocks
-/// were written.
+/// were written, or once `write` broke.
 ///
 /// If `read` waits for input when the work ends, its thread is left waiting.
 ///

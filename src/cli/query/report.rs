@@ -17,7 +17,7 @@ const INTERVAL: Duration = Duration::from_millis(200);
 
 /// Counts cases, lists those that failed, and shows the progress.
 pub struct Report {
-    /// The file of the cases, as the user named it.
+    /// The file of the cases, as the user named it, or "standard input"; `None` without a file.
     file: Option<String>,
     /// Number of cases so far.
     pub cases: usize,
@@ -46,12 +46,12 @@ impl Report {
         output::note(line);
     }
 
-    /// Prints warnings of the reader.
+    /// Prints warnings.
     pub fn warn(&mut self, warnings: &[String]) {
         warnings.iter().for_each(|warning| self.note(&format!("warning: {warning}")));
     }
 
-    /// Prints a warning if no case was counted.
+    /// Prints a warning if no case of the file was counted.
     pub fn warn_if_no_cases(&mut self) {
         if self.cases == 0
             && let Some(file) = &self.file

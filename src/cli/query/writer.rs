@@ -21,7 +21,8 @@ pub struct AnsweredBlock {
     pub answers: Vec<Result<Posteriors, QueryError>>,
 }
 
-/// Writes answers. A file gets its name when it is finished, and never has an incomplete answer.
+/// Writes answers. A regular file gets its name when it is finished, and never has an incomplete
+/// answer.
 pub struct AnswerWriter {
     formatter: Formatter,
     output: Output,
@@ -85,8 +86,9 @@ impl AnswerWriter {
     /// Writes what comes after the answers, and gives the file its name.
     ///
     /// # Errors
-    /// A message for the user if not all could be written. The file then has the answers to the
-    /// first [`cases`](Self::cases).
+    /// A message for the user if not all could be written, unless the reader of standard output has
+    /// gone. The file then has the answers to the first [`cases`](Self::cases); if there are none,
+    /// it may be as it was before.
     pub fn finish(&mut self) -> Result<(), String> {
         self.begin();
         self.text.push_str(self.formatter.footer());

@@ -21,8 +21,9 @@ use super::sparsity::{Configurations, Projection, possible_configurations};
 /// bits of results).
 const MAX_TERMS: usize = 1024;
 
-/// Upper bound on the bytes of the tree and its plan, per entry of the cliques' tables. A test of
-/// the runner checks it for Alarm. With a smaller one, a tree may take more memory than the limit.
+/// Assumed upper bound on the bytes of the tree and its plan, per entry of the cliques' tables. A
+/// test of the runner compares the plan of Alarm with it. If it is too small, a tree may take more
+/// memory than the limit.
 pub const BYTES_PER_ENTRY: u64 = 96;
 
 /// If a vertex has at most this many neighbours, all pairs of them are considered for joining.
@@ -74,8 +75,9 @@ pub struct Edge {
 }
 
 impl<'a> JoinTree<'a> {
-    /// The join tree of a compiled network. `None` if the network is impossible, if the tree and
-    /// its plan might take more than `bytes`, or if there are too many entries for 32-bit numbers.
+    /// The join tree of a compiled network. `None` if the network is impossible, if a potential
+    /// might underflow, if the tree and its plan might take more than `bytes`, or if there are too
+    /// many entries for 32-bit numbers.
     pub fn new(compiled: &'a CompiledNetwork, bytes: u64) -> Option<Self> {
         let (network, tree) = (compiled.network(), compiled.tree());
         let entries = compiled.statistics().total_clique_entries;
@@ -259,7 +261,8 @@ impl Builder<'_> {
 
     /// Puts a vertex between `vertex` and each neighbour for which the sums of the message to this
     /// neighbour would be longer than [`MAX_TERMS`] allows. The new vertex has the variables of the
-    /// message and as many others as it takes to keep the sums within this limit.
+    /// message and as many others as it takes to keep the sums of the message to the new vertex
+    /// within this limit. The sums from there to the neighbour may be longer.
     fn shorten_sums(&mut self, vertex: usize) {
         let all = self.tree.vertices[vertex].configurations.codes.len();
         let edges: Vec<usize> =

@@ -2,7 +2,7 @@
 //!
 //! An entry of a message is an array of [`CASES_PER_GROUP`] numbers, one per case. So every
 //! instruction works on whole vector registers, and the only indices are those of rows and terms.
-//! `kernels/batch.cu` does the same on a GPU, where each lane of a warp computes one case.
+//! `kernels/batch.cu` does the same on a GPU, where each lane of a warp computes two cases.
 
 use crate::engine::simd::simd_dispatch;
 use crate::potential::Real;

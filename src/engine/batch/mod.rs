@@ -1,8 +1,8 @@
 //! Many cases of one network at once, on the CPU and on the GPU.
 //!
-//! An engine that propagates one case leaves out the entries that the evidence of this case rules
-//! out. Here the same work is done for every case, and evidence is only a set of weights. So one
-//! vector instruction works on several cases: an entry of a message is a short array with one
+//! An engine that propagates one case can leave out the entries that the evidence of this case
+//! rules out. Here the same work is done for every case, and evidence is only a set of weights. So
+//! one vector instruction works on several cases: an entry of a message is a short array with one
 //! number per case. All indices are computed in advance. Entries that are impossible given any
 //! evidence are left out.
 //!

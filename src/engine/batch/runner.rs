@@ -226,7 +226,7 @@ mod tests {
         let (compiled, _) = networks().swap_remove(3);
         let runner = BatchRunner::<f64>::new(&compiled, 8, BYTES).unwrap();
         let (all, plan) = (runner.bytes(), runner.plan.bytes() as u64);
-        // A tree is refused if an upper bound on the bytes of its plan exceeds the limit.
+        // A tree is refused if an upper bound on its bytes and those of its plan exceeds the limit.
         let entries = compiled.statistics().total_clique_entries;
         assert!(plan < super::super::join_tree::BYTES_PER_ENTRY * entries);
         assert!(BatchRunner::<f64>::new(&compiled, 8, plan).is_none());

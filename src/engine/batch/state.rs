@@ -15,8 +15,8 @@ use super::plan::{Message, Operation, Plan};
 
 /// The first input of an operation is scaled so that its largest entry is near two to the power of
 /// this; the second, so that its largest entry is near one. In single precision, sums of products
-/// then do not overflow, and a product underflows only if it is at least 2^150 times smaller than
-/// the largest possible product.
+/// then do not overflow, and products rarely underflow. Some inputs are scaled only after the terms
+/// are summed, so a product can still underflow; [`GroupState::raise`] is for this case.
 const FIRST_INPUT_EXPONENT: i32 = 32;
 
 /// The assignment of messages to buffers. Another message takes over the buffer of a message that
@@ -257,7 +257,7 @@ impl<T: Real> GroupState<T> {
         for raised in self.raised.iter().filter(|raised| raised.case == case) {
             // The number of the message over the same edge in the other direction.
             let other = raised.message ^ 1;
-            // The entries of both messages and `log2_total` have different exponents.
+            // The entries must still be multiplied by this power; `log2_total` includes its own.
             let exponent = self.exponents[raised.message][case] + self.exponents[other][case];
             let largest = self.ranges[other][0][case].to_f64().log2();
             let mass = f64::from(raised.level) + (raised.entries as f64).log2() + largest;

@@ -1,7 +1,7 @@
 //! The propagator of engine `cpu`.
 //!
-//! A batch of cases goes to the batch runner if the runner is forecast to be faster. Otherwise its
-//! cases are propagated one by one, on several threads if there are any.
+//! A batch of cases goes to the batch runner if the runner is forecast to be faster. Otherwise each
+//! case is propagated by itself, several cases at a time if there are threads.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub struct Loaded<T> {
     /// The thread pool; `None` if the calling thread does all the work.
     threads: Option<Threads>,
     batch: Batch<T>,
-    /// The forecast memory of the full tree and of one propagation in it, in bytes.
+    /// The forecast memory of the network, of the full tree and of one propagation in it, in bytes.
     bytes: u64,
     /// Maximum memory of reduced trees and of the messages of further threads so far, in bytes.
     spare_peak: u64,
@@ -97,9 +97,9 @@ impl<T: Real> Loaded<T> {
             None => (FilledTree::build(&structure, inputs, true), State::default()),
         };
         let messages = Messages::new(&full_tree.tree, &messages);
-        // Trees without the observed variables have a structure too.
         let of_structure = compiled.structure_bytes(TABLES_BYTES_PER_CLIQUE);
         let bytes = bytes.saturating_add(of_structure);
+        // The structure is subtracted twice, because reduced trees have one too.
         let unused = limit.saturating_sub(bytes.saturating_add(of_structure));
         let of_full_tree = Footprint::new(&structure, T::PRECISION.bytes() as usize, None).bytes();
         let spare_bytes = (of_full_tree as u64).min(unused);
@@ -131,8 +131,8 @@ impl<T: Real> Loaded<T> {
     /// The cost of a runner is known only after it was made, so the first one is made if that is
     /// forecast to take no longer than propagating this and all earlier batches case by case. A
     /// runner that is forecast to be slower is dropped, and is made again when its known cost is
-    /// low enough. A batch of fewer than two groups is always propagated case by case, and leaves
-    /// the runner as it is.
+    /// low enough. A batch of fewer than two groups is always propagated case by case. It leaves
+    /// the runner as it is, and does not count as an earlier batch.
     ///
     /// The choice depends on the cases and on earlier batches, but on no measured time. So the same
     /// sequence of batches has the same answers, to the last bit, every time.

@@ -32,8 +32,8 @@ pub struct Products {
 }
 
 impl Products {
-    /// Adds a table of `entries` that is the product of `factors` factors. Each intermediate
-    /// product is made from the one before, so there are at most two at a time.
+    /// Adds a table of `entries` entries that is the product of `factors` factors. Each
+    /// intermediate product is made from the one before, so there are at most two at a time.
     pub fn add(&mut self, entries: usize, factors: usize) {
         let products = factors.div_ceil(MAX_FACTORS).saturating_sub(1).min(2);
         if let Some(smallest) = self.largest.iter_mut().min() {
@@ -84,8 +84,8 @@ impl Footprint {
     }
 
     /// An upper bound for the tree of `network`, which has zeros. They are removed from the tables.
-    /// At first, all tables are boolean and have all their entries, and the factors' supports are
-    /// held too.
+    /// At first, all tables are boolean and have all their entries, and the
+    /// [support](Network::support) of the network is held too.
     pub fn with_zeros(structure: &Structure, network: &Network, width: usize) -> Self {
         let Self { tables, others } = Self::new(structure, width, None);
         let removal = |layout: &Layout| {

@@ -53,10 +53,10 @@
 //! # Numbers
 //! The chosen precision is the precision of the cliques' tables. Factored tables, messages and sums
 //! are always in double precision, so single precision costs no accuracy beyond the rounding of the
-//! tables. Only the batch runner computes messages in the chosen precision. Posteriors in single
-//! precision are within 1e-5 of those in double precision, and are found up to twice as fast.
-//! Double precision is nevertheless the default, because people compare posteriors to nine digits,
-//! between engines and with other programs.
+//! tables. Only the batch runner computes messages in the chosen precision.
+//! [`ErrorBound`](super::ErrorBound) says how far posteriors in single precision may be off; they
+//! are found up to twice as fast. Double precision is nevertheless the default, because people
+//! compare posteriors to nine digits, between engines and with other programs.
 //!
 //! Messages that new findings do not [change](reuse::change) are kept between propagations. The
 //! answer then agrees within 1e-12, in double precision, with an answer that is computed from
@@ -188,7 +188,8 @@ const TABLE_ENTRY_NS: f64 = 0.3;
 /// Forecast time of a propagation without tables, in nanoseconds per product.
 const PRODUCT_NS: f64 = 0.4;
 
-/// As [`PRODUCT_NS`], per clique: planning its contractions.
+/// Forecast time of planning the contractions of a clique, in nanoseconds: a rough figure, like
+/// [`PRODUCT_NS`]. A propagation of other evidence may have to plan them again.
 const PLAN_CLIQUE_NS: f64 = 12_000.0;
 
 /// A propagator without tables of cliques that computes with [`Wide`] numbers.
@@ -202,7 +203,8 @@ pub(super) fn wide(
 ) -> Result<TableFree<Wide>, RunError> {
     let optimisations = Optimisations::default();
     let program = table_free::program(compiled, optimisations);
-    let bytes = table_free::bytes::<Wide>(&program);
+    let structure = compiled.structure_bytes(PROGRAM_BYTES_PER_CLIQUE);
+    let bytes = table_free::bytes::<Wide>(&program).saturating_add(structure);
     if bytes > memory.bytes() {
         return Err(RunError::OutOfRange);
     }
@@ -237,7 +239,7 @@ struct Forms {
     /// The form with tables comes first.
     forms: Vec<FormForecast>,
     /// The program of the form without tables, which was planned for the forecast; `None` if that
-    /// form is ruled out.
+    /// form was ruled out before planning.
     program: Option<Program>,
 }
 
@@ -311,8 +313,8 @@ impl Forms {
 /// is then an upper bound.
 const MAX_SEARCHED_ENTRIES: u64 = 1 << 27;
 
-/// An upper bound on the memory of the form with tables, in bytes. It is exact if no factor has a
-/// zero.
+/// An upper bound on the memory of the form with tables, in bytes. If no factor has a zero, it is
+/// the same as [`tables_bytes`].
 fn max_tables_bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
     let network = compiled.network();
     let optimisations = Optimisations::default();
@@ -330,7 +332,8 @@ fn max_tables_bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
 }
 
 /// The memory of the form with tables, in bytes: for loading and for propagation in the full tree.
-/// Finds out which entries are zero, but makes no table.
+/// Finds out with boolean tables which entries are zero, if there are at most
+/// [`MAX_SEARCHED_ENTRIES`]; otherwise this is [`max_tables_bytes`].
 fn tables_bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
     if compiled.statistics().total_clique_entries > MAX_SEARCHED_ENTRIES {
         return max_tables_bytes(compiled, precision);

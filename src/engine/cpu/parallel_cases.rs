@@ -34,7 +34,8 @@ pub fn propagate<T: Real>(
 ) -> Result<BatchAnswers, Cancelled> {
     type Numbered = Vec<(usize, Result<Posteriors, RunError>)>;
     let reduced_tree_bytes = shared.reduced_tree_bytes(thread_states.len());
-    // At least four runs per thread, if there are enough cases, keep all threads busy to the end.
+    // With enough cases there are about four runs per thread, or more, so that all threads are busy
+    // to the end.
     let max_length = cases.len().div_ceil(4 * thread_states.len()).min(MAX_RUN);
     let runs = runs(cases, max_length);
     let build_shares = build_shares(cases);

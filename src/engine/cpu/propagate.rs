@@ -107,7 +107,7 @@ impl<T: Real> Shared<T> {
         let ThreadState { full_tree_state: state, chooser } = &mut *thread_state;
         let mut full = FullTree { structure: &self.structure, filled: &self.full_tree, state };
         let best = chooser.find_best(network, &mut full, evidence);
-        // All the rest is done in the pool, so that the caller waits only once, and for one thread.
+        // All the rest is done in the pool, so that the caller waits for a waking thread only once.
         let Some(threads) = context.threads.filter(|_| best.0 >= MIN_PARALLEL_NS) else {
             let context = ExecutionContext { threads: None, ..context };
             return self.propagate_best(thread_state, evidence, best, context, (watch, from));
@@ -121,7 +121,7 @@ impl<T: Real> Shared<T> {
 
     /// As [`propagate`](Self::propagate), where `best` is what
     /// [`find_best`](StrategyChooser::find_best) has just returned. The propagation began at
-    /// `from`. If there are threads, this is one of them.
+    /// `from`. If `context` has threads, one of them must make the call.
     fn propagate_best(
         &self,
         thread_state: &mut ThreadState<T>,

@@ -4,8 +4,9 @@ use rayon::ThreadPool;
 
 use crate::engine::cpu::context::MIN_PARALLEL_ENTRIES;
 
-/// Minimum cost of the items that a thread takes at a time, in table entries: about ten
-/// microseconds of work. If it is wrong, only speed changes.
+/// Items that cost at least twice this, in table entries, are divided between two threads, unless
+/// one of them would get less than half of this. About ten microseconds of work. If it is wrong,
+/// only speed changes.
 const MIN_TAKEN: usize = 16_384;
 
 /// Calls `work` with consecutive parts of `items`, which together are all items. `cost` is the cost

@@ -66,8 +66,8 @@ pub fn dot3<T: Entry>(values: &[T], x: &[f64], y: &[f64]) -> f64 {
     sum_used_lanes(values.len(), lanes) + rest
 }
 
-/// The sum of the partial sums `lanes`, into which `length` values were added. With fewer values
-/// than lanes, no lane was used.
+/// The sum of the partial sums `lanes`, to which all chunks of `length` values were added, but not
+/// the remainder. With fewer values than lanes, no lane was used.
 #[inline(always)]
 fn sum_used_lanes(length: usize, lanes: [f64; LANES]) -> f64 {
     if length < LANES { 0.0 } else { sum_lanes(lanes) }

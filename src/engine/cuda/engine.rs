@@ -76,8 +76,8 @@ impl Forms {
 fn table_free(compiled: &CompiledNetwork) -> Result<(FormForecast, table_free::Prepared), String> {
     let (max_ns, entries) = (MAX_HOURS * 3.6e12, compiled.statistics().total_clique_entries);
     let too_slow = || format!("one propagation would take more than {MAX_HOURS} hours");
-    // Each entry takes part in at least one product of each pass. This is checked first, because
-    // the plan of larger contractions would itself be large.
+    // Each entry takes part in at least one product of each pass. This lower bound of the time is
+    // checked first, because the plan of such large contractions would itself be large.
     if 2.0 * table_free::PRODUCT_NS * entries as f64 > max_ns {
         return Err(too_slow());
     }

@@ -83,9 +83,9 @@ pub(super) mod tests {
         }
     }
 
-    /// Compiles all kernels with NVRTC, which must be in the folder `NVRTC_DIR` or in the Python
-    /// package `nvidia.cuda_nvrtc`. Without NVRTC the test is skipped, unless `REQUIRE_NVRTC=1` is
-    /// set.
+    /// Compiles all kernels with NVRTC 12.0, which must be in the folder that the environment
+    /// variable `NVRTC_DIR` names, or else in the Python package `nvidia.cuda_nvrtc`. Without
+    /// NVRTC 12.0 or `python3` the test is skipped, unless `REQUIRE_NVRTC=1` is set.
     #[test]
     fn compiling_the_kernels_reproduces_the_ptx() {
         /// Exit status of `build.py --check` without a compiler.

@@ -29,13 +29,14 @@ pub use engine::GpuEngine;
 pub use paper::GpuPaper;
 
 /// The time of one kernel launch on this machine's GPU, which is τ in section 3.4 of Zheng,
-/// Mengshoel and Chong; `None` if there is no GPU, or if the driver reports an error.
+/// Mengshoel and Chong; `None` if no GPU can be used, or if the driver reports an error.
 #[must_use]
 pub fn launch_time() -> Option<std::time::Duration> {
     device::device().ok()?.launch_time().ok()
 }
 
-/// The GPU that the engines use; `None` if there is no GPU, or if the driver reports an error.
+/// The first GPU, which the engines use (only batches use the others too); `None` if it cannot be
+/// used, or if the driver reports an error.
 #[must_use]
 pub fn gpu_info() -> Option<GpuInfo> {
     device::device().ok()?.info().ok()

@@ -135,7 +135,7 @@ mod tests {
         let mut small = Evidence::none();
         small.set_likelihood(network, variable, vec![1e-30, 1e-20]).expect("two weights");
         assert!(allows(&small, -80.0));
-        // A weight that is zero in single precision is no reason to call anything impossible.
+        // A weight that is zero in single precision could make a possible state impossible.
         small.set_likelihood(network, variable, vec![1e-60, 1e-20]).expect("two weights");
         assert!(!allows(&small, -50.0));
     }

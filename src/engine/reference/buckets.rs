@@ -67,9 +67,12 @@ fn for_each(network: &Network, mut visit: impl FnMut(Bucket)) {
     let bucket_of = |variables: &[VariableId]| variables.iter().map(|v| position[v.index()]).min();
     let mut factors = vec![Vec::new(); order.len()];
     for id in network.factor_ids() {
-        // A constant, which has no variables, may be in any bucket.
+        // A constant, which has no variables, may be in any bucket; without variables there is
+        // none.
         let at = bucket_of(network.factor(id).scope()).unwrap_or(0);
-        factors[at].push(id);
+        if let Some(factors) = factors.get_mut(at) {
+            factors.push(id);
+        }
     }
     // The children of each bucket that is not yet visited, with the variables of their messages.
     let mut children: Vec<Vec<(usize, Scope)>> = vec![Vec::new(); order.len()];

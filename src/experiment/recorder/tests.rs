@@ -101,7 +101,7 @@ fn networks_measured_before_an_interruption_are_kept_and_not_measured_again() {
 }
 
 #[test]
-fn a_recording_ends_if_it_cannot_be_saved_or_is_cancelled() {
+fn a_recording_ends_if_it_cannot_be_saved_and_does_not_begin_if_cancelled() {
     let progress = progress();
     let recorder =
         Recorder::new(setup(&["asia", "cancer"]), None, progress.cancel_token()).unwrap();

@@ -23,7 +23,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     answer,
 };
 
-/// The addresses of this many elements of each mapping table are shown.
+/// Maximum number of elements of each mapping table whose words are shown.
 const SHOWN_ELEMENTS: usize = 3;
 
 /// Compares the two layouts by the words that a warp reads, by the number of memory transactions,

@@ -71,9 +71,9 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         .map(|(tree, smallest)| [tree, smallest].map(|tree| floor_us(tree.compiled.tree())))
         .collect();
     record.note(format!(
-        "The floor is a lower bound: one launch with a copy back, and in each pass, for each level \
-         of the tree, the time to read its tables or to send a message to another block, whichever \
-         is longer. The constants of the floor were measured on an {FLOOR_GPU}."
+        "The floor is a lower bound: one launch with a copy back, and in collect and in distribute \
+         for each level of the tree the time to read its tables or to send a message to another \
+         block, whichever is longer. The constants of the floor were measured on an {FLOOR_GPU}."
     ));
     record.note(format!(
         "naive and interleaved: gpu-paper with {} threads per block. best: the fastest of both \
@@ -130,8 +130,8 @@ fn table(
     )
 }
 
-/// The times of a network by step, with the floor of the tree of each step; all in microseconds.
-/// The panel is in milliseconds.
+/// The panel of a network, in milliseconds: its times by step, and the floor of the tree of each
+/// step. `times` and the floors are in microseconds.
 fn panel(name: &str, times: &StepTimes, [floor, floor_auto]: [f64; 2], origin: Origin) -> Panel {
     let milliseconds = |us: f64| us / 1e3;
     let label = |us: f64| numbers::nanoseconds(us * 1e3);

@@ -124,8 +124,8 @@ fn difference(name: &str, ours: &TreeStatistics, printed: &PaperNetwork) -> Stri
 }
 
 /// For each tree, the times of all engines that run here. If some engines do not run here, the
-/// times of all engines in the first recording follow. If recordings are preferred, only these are
-/// returned.
+/// times of all engines in the first recording follow. If recordings are preferred, only the
+/// recorded times are returned.
 fn times(
     setup: &Setup,
     progress: &Progress,
@@ -182,7 +182,7 @@ fn paper_device(run: &RecordedRun) -> Option<Device> {
     (capabilities.algorithm == Algorithm::Hugin).then_some(capabilities.device)
 }
 
-/// The table of times, a row for each network and engine.
+/// The table of times, a row for each run.
 fn time_table(rows: &[EngineRun]) -> Table {
     let number = |of: &dyn Fn(&EngineRun) -> Option<f64>| rows.iter().map(of).collect::<Vec<_>>();
     let printed = |row: &EngineRun| paper::table_1(&row.network);

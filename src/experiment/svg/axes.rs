@@ -8,8 +8,8 @@ use super::{LEFT, text, text_width};
 use crate::experiment::chart::{Axis, Panel, Scale};
 use crate::palette::svg::{AXIS, HORIZONTAL_GRID, VERTICAL_GRID};
 
-/// Angle by which slanted names rise from left to right, in degrees. A larger angle makes the space
-/// below the axis higher.
+/// Angle by which slanted names rise from left to right, in degrees. If it changes, the factor in
+/// [`label_height`] must change too.
 const SLANT: f64 = 38.0;
 
 /// Draws the axes of `panel`.

@@ -82,7 +82,8 @@ pub(super) fn draw(body: &mut String, panel: &Panel, legend: &Legend, area: Area
     draw_marks(body, panel, &plot, labels);
 }
 
-/// Writes the values of bars at their ends. A value that is wider than its bar is written upward.
+/// Writes the values of bars at their ends. A value that is much wider than its bar is written
+/// upward.
 fn draw_bar_labels(body: &mut String, plot: &Plot) {
     let dots = plot.dots();
     for label in &plot.layout.bar_labels {
@@ -105,7 +106,7 @@ fn draw_bar_labels(body: &mut String, plot: &Plot) {
             let place = clear_of_dots(place, &dots, label.is_below);
             text(body, x, place.bottom - 1.0, "middle", &style, &label.text);
         } else {
-            // Turned text runs upward from its anchor; the baseline is at the right.
+            // Turned text runs upward; its baseline is at the right.
             let (x, y) =
                 (x + 0.35 * LABEL_FONT, if label.is_below { end + 3.0 } else { end - 3.0 });
             let anchor = if label.is_below { "end" } else { "start" };
@@ -118,8 +119,8 @@ fn draw_bar_labels(body: &mut String, plot: &Plot) {
 /// A white line around the letters of a label, which keeps the label readable over lines.
 const HALO: &str = "stroke='#fff' stroke-width='3' paint-order='stroke'";
 
-/// Draws the reference lines, each with its label. `labels` are the rectangles of all labels that
-/// are drawn already.
+/// Draws the reference lines, each with its label. `labels` are the rectangles of the labels of
+/// points, which are drawn already.
 fn draw_marks(body: &mut String, panel: &Panel, plot: &Plot, mut labels: Vec<LabelBox>) {
     let dots = plot.dots();
     for mark in &panel.marks {

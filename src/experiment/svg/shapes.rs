@@ -1,4 +1,5 @@
-//! Dots, lines and bars in SVG. Their form shows the origin of the numbers.
+//! Dots, lines and bars in SVG. Their form tells predicted numbers from others. Dots and lines also
+//! tell the numbers of the paper, and dots tell recorded numbers.
 
 use std::fmt::Write;
 

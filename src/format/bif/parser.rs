@@ -73,7 +73,8 @@ struct Parser<'s> {
 }
 
 impl<'s> Parser<'s> {
-    /// `NAME { PROPERTIES }`. Adds the properties to `note`, and returns the name.
+    /// `NAME { PROPERTIES }`. Adds the properties to `note`, and returns the name, which is empty
+    /// if the file gives none.
     fn network(&mut self, note: &mut Annotation) -> Result<&'s str, FormatError> {
         let (name, _) = match self.tokens.peek()?.0 {
             Token::OpenBrace => ("", 0),

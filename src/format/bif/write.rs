@@ -44,7 +44,7 @@ pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     Ok(text)
 }
 
-/// Writes the attributes of `annotation` called `kind` as properties.
+/// Writes the BIF attributes called `kind` of `annotation` as properties.
 fn properties(text: &mut String, annotation: &Annotation, kind: &str) {
     for property in annotation.attributes_of(LANGUAGE.name).filter(|field| field.name == kind) {
         let _ = writeln!(text, "  property {} ;", property.value);

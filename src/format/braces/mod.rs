@@ -1,5 +1,6 @@
 //! Blocks in braces, as Netica, MSBN and older versions of GeNIe write them. A block has fields,
-//! `name = value;`. A value is a word, a list in parentheses, or a nested block.
+//! `name = value;` or `name labels { ... };`. A value is a word, a list in parentheses, or a nested
+//! block.
 
 mod tree;
 

@@ -110,7 +110,8 @@ impl<'s> Parser<'s> {
         Self { source, tokens: Tokens::new(source, &DIALECT), list_entries: 0 }
     }
 
-    /// Reads a whole Netica or GeNIe file: `keyword name { ... }`.
+    /// Reads a whole Netica or GeNIe file: `keyword name { ... }`. The name may be missing, and is
+    /// then empty.
     ///
     /// # Errors
     /// The first mistake in the text.
@@ -232,7 +233,7 @@ impl<'s> Parser<'s> {
     /// Inner parentheses only group the entries and are ignored.
     ///
     /// # Errors
-    /// The first mistake in the list.
+    /// The first mistake in the list, or that the lists of the file have too many entries.
     pub fn list(&mut self, open_at: usize) -> Result<Vec<ListEntry<'s>>, FormatError> {
         let mut entries = Vec::new();
         let mut depth = 1_usize;

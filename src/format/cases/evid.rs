@@ -58,7 +58,8 @@ pub(super) fn read(source: SourceText<'_>, network: &Network) -> Result<Vec<Evid
 }
 
 /// Whether `lines`, the beginning of a file, have the number of cases on the first line and a
-/// complete case on the second. Such a file has one case per line and can be read line by line.
+/// complete case on the second. Such a file is taken to have one case per line, and is read line by
+/// line.
 pub(super) fn has_case_per_line(lines: &str) -> bool {
     let mut lines = lines.lines().filter(|line| !line.trim().is_empty());
     let mut numbers = || lines.next()?.split_whitespace().map(|word| word.parse().ok()).collect();

@@ -18,9 +18,11 @@ use crate::network::Network;
 /// larger one takes more time to find a case.
 const CASES_PER_MARK: usize = 256;
 
-/// Reads any cases of a file without keeping cases in memory. Cases are counted from zero.
+/// Reads any cases of a file without keeping cases in memory, unless the file is read as a
+/// whole, such as a Hugin case. Cases are counted from zero.
 ///
-/// The file stays open. If it is changed, no more cases can be read.
+/// The file stays open. If it is changed, no more cases can be read. If it was unpacked into a
+/// temporary file, its changes have no effect.
 pub struct CaseIndex {
     path: PathBuf,
     network: Arc<Network>,
@@ -42,9 +44,9 @@ impl fmt::Debug for CaseIndex {
 }
 
 impl CaseIndex {
-    /// Finds the cases in the file at `path`. Findings are not read. A file that is compressed or
-    /// in UTF-16 is unpacked into a temporary file. `report` is called now and then with the number
-    /// of cases found so far. `None` if `cancel` was set.
+    /// Finds the cases in the file at `path`. Findings are not read, unless the file is read as a
+    /// whole. A file that is compressed or in UTF-16 is unpacked into a temporary file. `report` is
+    /// called now and then with the number of cases found so far. `None` if `cancel` was set.
     ///
     /// # Errors
     /// If the file cannot be read or is malformed.
@@ -110,7 +112,8 @@ impl CaseIndex {
         self.len == 0
     }
 
-    /// Warnings about ignored columns, for the user.
+    /// Warnings about columns that are not variables, for the user. Counts of equal cases cause no
+    /// warning.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
@@ -119,7 +122,8 @@ impl CaseIndex {
     /// Reads the cases in `range`, as far as the file has them.
     ///
     /// # Errors
-    /// If the file was changed since it was opened, or cannot be read.
+    /// If the file was changed since it was opened or cannot be read, or if it is a single JSON
+    /// object with a mistake.
     pub fn read(&self, range: Range<usize>) -> Result<Vec<ReadCase>, CaseError> {
         let name = self.path.display().to_string();
         let fail = |message: String| CaseError::without_place(&name, message);

@@ -99,7 +99,10 @@ pub(super) fn read_name(text: &str) -> Option<String> {
     struct Named {
         name: Option<String>,
     }
-    serde_json::from_str(text).ok().and_then(|Named { name }| name)
+    // The library also reads such a value from an array.
+    let is_object = text.trim_start().starts_with('{');
+    let named = is_object.then(|| serde_json::from_str(text).ok()).flatten();
+    named.and_then(|Named { name }| name)
 }
 
 /// Reads one case.

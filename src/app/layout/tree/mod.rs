@@ -54,10 +54,12 @@ impl Gaps {
     /// The gaps in a tree of `n` vertices. With more than [`MAX_WITH_LABELS`] vertices, the gaps
     /// have no room for labels, so that the boxes come out larger.
     fn for_tree_of(n: usize) -> Self {
-        match n {
-            0..=MAX_WITH_LABELS => Self { levels: LEVEL_GAP, siblings: 10.0, lines: 16.0 },
-            ..=400 => Self { levels: 24.0, siblings: 8.0, lines: 14.0 },
-            _ => Self { levels: 18.0, siblings: 6.0, lines: 10.0 },
+        if n <= MAX_WITH_LABELS {
+            Self { levels: LEVEL_GAP, siblings: 10.0, lines: 16.0 }
+        } else if n <= 400 {
+            Self { levels: 24.0, siblings: 8.0, lines: 14.0 }
+        } else {
+            Self { levels: 18.0, siblings: 6.0, lines: 10.0 }
         }
     }
 }

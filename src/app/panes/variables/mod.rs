@@ -246,8 +246,28 @@ impl VariablesPane {
         current.or_else(|| {
             let first = listed.tops.partition_point(|&top| top < viewport.top());
             let variable = listed.variables.get(first).or_else(|| listed.variables.last());
-            variable.copied().map(Row::heading)
+            let heading = variable.copied().map(Row::heading);
+            heading
+                .filter(&is_visible)
+                .or_else(|| self.first_state_in_view(listed, viewport, first))
         })
+    }
+
+    /// The first state in view of the variable above the heading with index `below`, whose states
+    /// fill the view.
+    fn first_state_in_view(
+        &self,
+        listed: &Listed<'_>,
+        viewport: egui::Rect,
+        below: usize,
+    ) -> Option<Row> {
+        let index = below.checked_sub(1)?;
+        let variable = *listed.variables.get(index)?;
+        let above = viewport.top() - listed.tops[index] - HEADING_HEIGHT;
+        let state = (above / STATE_HEIGHT).ceil().max(0.0) as usize;
+        let last = listed.network[variable].cardinality() - 1;
+        let is_expanded = self.expanded.contains(&variable);
+        Some(Row { variable, state: is_expanded.then_some(state.min(last)) })
     }
 
     /// Moves the current row by the keys that were pressed, if the list has the focus, and scrolls
@@ -259,7 +279,12 @@ impl VariablesPane {
         viewport: egui::Rect,
     ) -> Option<VariableId> {
         let stop = self.tab_stop(listed, viewport)?;
-        if !ui.memory(|memory| memory.has_focus(stop.id(ui))) {
+        // After a move to a row out of view, no widget has the focus until that row is drawn.
+        let is_awaited = self.takes_focus && self.current == Some(stop);
+        let has_focus = ui.memory(|memory| {
+            memory.has_focus(stop.id(ui)) || (is_awaited && memory.focused().is_none())
+        });
+        if !has_focus {
             return None;
         }
         let (row, toggled) =

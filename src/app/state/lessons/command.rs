@@ -14,8 +14,8 @@ pub enum LessonCommand {
     OpenFile(PathBuf),
     /// Go to the next step, after doing the task of the current step if the task is not done yet.
     /// If there is more to see once the task is done, only do the task. At the last step, end the
-    /// lesson and return to the user's own work. Does nothing before the question of the current
-    /// step is answered.
+    /// lesson as [`Leave`](Self::Leave) does. Does nothing before the question of the current step
+    /// is answered.
     Next,
     /// Go to the previous step.
     Back,
@@ -26,8 +26,10 @@ pub enum LessonCommand {
     ShowAnswer,
     /// Do the task of the current step.
     DoIt,
-    /// Leave the lesson and return to the user's own work.
+    /// Leave the lesson and return to the user's own work. If no network was open when the lesson
+    /// started, the network of the lesson stays open.
     Leave,
-    /// Leave the lesson and keep its network open.
+    /// Leave the lesson and keep its network open. If this network is not open yet, return to the
+    /// user's own work.
     Stay,
 }

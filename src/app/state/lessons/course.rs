@@ -41,8 +41,8 @@ pub(in crate::app) struct UserWork {
     pub selected: Option<Item>,
     pub layout: Tree<Pane>,
     pub compute: ComputeOptions,
-    /// The settings when the lesson started. Only the engine, the triangulation and the memory
-    /// limit are restored.
+    /// The settings when the lesson started. Only the engine with its options, the triangulation
+    /// and the memory limit are restored.
     pub settings: Settings,
     /// Whether moral and fill edges were shown.
     pub fill_edges: bool,
@@ -116,8 +116,8 @@ impl Course {
         action.is_none_or(|action| progress::is_done(action, model))
     }
 
-    /// Stores the numbers that later steps compare with those of the current step. Call this when
-    /// the posteriors are up to date.
+    /// Stores the numbers of the current step for its column, if it has one, once its question is
+    /// answered and its task is done. Call this when the posteriors are up to date.
     pub fn keep_numbers(&mut self, model: &Model) {
         let document = model.document.as_ref();
         let is_open = document.is_some_and(|document| self.has_network_at(self.step + 1, document));
@@ -181,8 +181,8 @@ impl Course {
         progress::is_open(self.lesson.network_at(step), document)
     }
 
-    /// The network that is open when the step with index `step` starts, and the findings entered
-    /// before, each with the name of its variable.
+    /// The network that is open when the step with index `step` starts, and the findings that the
+    /// tasks of earlier steps enter in it, each with the name of its variable.
     pub fn network_and_findings_at(
         &self,
         step: usize,
@@ -223,9 +223,8 @@ impl Course {
                 ViewCommand::Select(Some(Item::Clique(largest))).into()
             }
             Action::SelectVariable(name) => {
-                let document = model.document.as_ref();
-                let found = document.and_then(|document| document.network().find(name));
-                ViewCommand::Select(found.map(Item::Variable)).into()
+                let found = model.document.as_ref()?.network().find(name)?;
+                ViewCommand::Select(Some(Item::Variable(found))).into()
             }
             Action::Eliminate(name) => {
                 let found = model.document.as_ref()?.network().find(name)?;

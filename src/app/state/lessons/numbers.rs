@@ -14,8 +14,8 @@
 //!   known elimination order;
 //! * `recorded_naive`, `recorded_interleaved`, `recorded_gpu`: the median times of recorded runs of
 //!   the open network on the open tree: of engine `gpu-paper` with either layout of the mapping
-//!   tables, and of the fastest other engine on a GPU;
-//! * `recorded_card`: the GPU of the first of these runs, and the day;
+//!   tables and the default block size, and of the fastest other engine on a GPU;
+//! * `recorded_card`: the GPU of the first recorded run of engine `gpu-paper`, and the day;
 //! * `interleaved_faster`: in how many recorded networks the interleaved layout is the faster one,
 //!   as in `2 of 8`;
 //! * a variable and a state, such as `lung=yes`: the posterior of that state.
@@ -155,7 +155,7 @@ fn of_recordings(name: &str, model: &Model) -> Option<String> {
 }
 
 /// In how many recorded networks engine `gpu-paper` is faster with the interleaved layout than with
-/// the naive one, on the trees of the paper. `None` if there is no such network.
+/// the naive one, on the trees of the paper. `None` if no network has recorded runs with both.
 fn interleaved_faster(recordings: &[Recording]) -> Option<String> {
     let networks = recordings.iter().flat_map(|recording| &recording.networks);
     let of_paper = networks.filter(|network| network.triangulation == PAPER_TREES.name());
@@ -231,11 +231,11 @@ mod tests {
     }
 
     #[test]
-    fn every_number_can_be_computed() {
+    fn all_numbers_except_those_of_recorded_runs_can_be_computed() {
         let mut model = model_with("asia", "sequential", &[]);
         model.recordings = Recording::shipped();
         model.elimination = HandElimination::begin(&model, &[]);
-        // Asia has no recorded runs: tests/teaching.rs shows those of Pigs.
+        // This model has no recorded runs. The lesson in tests/teaching/course.rs shows some.
         for (name, _) in NAMES.iter().filter(|(name, _)| !name.starts_with("recorded")) {
             assert!(value(name, &model).is_some(), "{name}");
         }

@@ -19,7 +19,8 @@ pub(super) fn title(name: &str) -> String {
     NetworkOrigin::File(name.into()).title()
 }
 
-/// Whether `document` is the network that a lesson calls `name`.
+/// Whether `document` has the title of the network that a lesson calls `name`. (A file of the same
+/// name in another folder counts as this network too.)
 pub(super) fn is_open(name: &str, document: &Document) -> bool {
     document.title() == title(name)
 }

@@ -71,8 +71,8 @@ pub struct LessonStep {
     /// The task of the user, if there is one.
     #[serde(default)]
     pub action: Option<Action>,
-    /// The heading of the column in which the lesson keeps the numbers of this step, once the task
-    /// is done.
+    /// The heading of the column in which the lesson keeps the numbers of this step, once the
+    /// question is answered and the task is done.
     #[serde(default)]
     pub column: Option<String>,
     /// The numbers to compare side by side, by their [names](super::numbers): a row for each, and a
@@ -149,12 +149,12 @@ pub enum Action {
     StepToEnd,
     /// Play in slow motion.
     SlowMotion,
-    /// Play the recorded runs of both engines on a GPU in slow motion.
+    /// Play recorded runs of engines `gpu-paper` and `gpu` in slow motion.
     RecordedRuns,
 }
 
 impl Action {
-    /// Whether the learner steps through the messages after this task.
+    /// Whether the user steps through the messages after this task.
     #[must_use]
     pub fn steps_through_messages(&self) -> bool {
         matches!(self, Self::StepThrough | Self::StepToEnd | Self::SlowMotion | Self::RecordedRuns)

@@ -26,7 +26,8 @@ const CAPITAL: f32 = 0.69;
 const GAP: f32 = 0.14;
 /// Space to the right of a sum sign.
 const AFTER_SIGN: f32 = 0.2;
-/// Maximum width of what is below a sum sign. Longer lists of variables get several lines.
+/// Maximum width of what is below a sum sign, in multiples of the font size of these small letters.
+/// Longer lists of variables get several lines.
 const BELOW_SIGN: f32 = 11.0;
 /// Indentation of all lines but the first.
 const INDENT: f32 = 1.2;
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sum_runs_over_is_centred_below_the_sign() {
+    fn what_a_sum_runs_over_is_below_the_sign_and_a_long_list_gets_several_lines() {
         let (places, width, size) =
             laid_out("sum_(lung, tub)", |block, size| (places(block), block.width, size));
         let [(sign, left, baseline, _), below @ ..] = &places[..] else { panic!("{places:?}") };

@@ -106,7 +106,8 @@ pub fn show_text(ui: &mut Ui, text: &str) {
 /// Checks the equations of a text for [`show_text`].
 ///
 /// # Errors
-/// The mistake in the first equation that cannot be parsed, or that has no closing dollar sign.
+/// If the last equation has no closing dollar sign. Otherwise, the mistake in the first equation
+/// that cannot be parsed.
 pub fn check_text(text: &str) -> Result<(), String> {
     if !text.matches('$').count().is_multiple_of(2) {
         return Err("a '$' begins an equation, and there is no '$' that ends it".to_owned());

@@ -34,7 +34,7 @@ impl Parser<'_> {
         let mut parts: Vec<Math> = Vec::new();
         while !self.rest.is_empty() && !self.rest.starts_with(')') {
             match self.part()? {
-                // Spaces separate the texts after which a line may end.
+                // A text ends at a space, because a line may end there.
                 Math::Text(text) => match parts.last_mut() {
                     Some(Math::Text(last)) if !last.ends_with(' ') => last.push_str(&text),
                     _ => parts.push(Math::Text(text)),
@@ -49,7 +49,8 @@ impl Parser<'_> {
         })
     }
 
-    /// Reads a sum sign, a fraction, a text in parentheses or a word, with its subscript.
+    /// Reads a sum sign with what the sum runs over, a fraction, a text in parentheses, or a word
+    /// with its subscript, if it has one.
     fn part(&mut self) -> Result<Math, String> {
         if self.take("sum_") {
             let over = Box::new(self.argument()?);
@@ -91,7 +92,7 @@ impl Parser<'_> {
         if self.take(")") { Ok(inner) } else { Err(self.expected("')'")) }
     }
 
-    /// Reads a text in quotes, letters and digits with an asterisk at the end, or one other
+    /// Reads a text in quotes; or letters and digits, which an asterisk may follow; or one other
     /// character.
     fn word(&mut self) -> Result<Math, String> {
         if self.take("\"") {

@@ -94,7 +94,7 @@ impl Camera {
 
     /// Zooms by `factor` around `anchor`, a point of the pane `rect`. The zoom stays in a
     /// range: from half the zoom of the fitted picture with these `bounds` (but at most
-    /// [`MAX_ZOOM`]), to [`MAX_ZOOM`] or the zoom of the fitted picture, whichever is larger.
+    /// `MAX_ZOOM`), to `MAX_ZOOM` or the zoom of the fitted picture, whichever is larger.
     pub fn zoom_at(&mut self, rect: Rect, anchor: Pos2, factor: f32, bounds: Rect) {
         let fitted = Self::fitting(bounds, rect.size()).zoom;
         let fixed = self.to_picture(rect, anchor);
@@ -102,7 +102,7 @@ impl Camera {
         self.centre = fixed - (anchor - rect.center()) / self.zoom;
     }
 
-    /// Brings `target` to the centre, and zooms in to `zoom` or [`MAX_ZOOM`], whichever is smaller,
+    /// Brings `target` to the centre, and zooms in to `zoom` or `MAX_ZOOM`, whichever is smaller,
     /// unless the zoom is already larger.
     pub fn centre_on(&mut self, target: Pos2, zoom: f32) {
         self.centre = target;

@@ -126,7 +126,8 @@ impl StatePart<'_> {
         let down = &mut self.down[..node.above.len()];
         let helpers = context.report.helpers(self.first, Phase::Distribute, context.forks);
         let CliqueState { up_bounds, entered_bounds, raised, .. } = self.cliques[0];
-        // `unmasked` is at most the largest entry of the message up over the smallest likelihood.
+        // `unmasked` is at most the largest entry of the message to the parent, divided by the
+        // smallest product of likelihoods.
         let largest_unmasked = up_bounds.max - entered_bounds.min;
         let known_min = match (unmasked, raised) {
             (None, _) => bounds.known_min(),
@@ -150,7 +151,7 @@ impl StatePart<'_> {
     /// Computes the first clique's beliefs at all ports below.
     ///
     /// # Errors
-    /// If the clique is the root and the evidence is impossible.
+    /// If the clique is the root, and the evidence is impossible or numbers are out of range.
     pub fn compute_beliefs<T: Entry>(
         &mut self,
         context: &PassContext<'_, T>,

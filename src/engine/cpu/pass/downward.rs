@@ -16,9 +16,10 @@ use crate::engine::cpu::tree::rows::{PortWords, SumWord, SumWords};
 use crate::engine::cpu::vector::add;
 use crate::potential::Entry;
 
-/// If the tables onto which rows are summed have at most this many entries together (512 KiB), a
-/// thread that works alone adds to them directly, because they stay in its cache. Otherwise it
-/// sums in parts, as several threads do. If it is wrong, only speed changes.
+/// If none of the tables onto which rows are summed is copied, and they have at most this many
+/// entries together (512 KiB), a thread that works alone adds to them directly, because they stay
+/// in its cache. Otherwise it sums in parts, as several threads do. If it is wrong, only speed
+/// changes.
 const MAX_DIRECT: usize = 1 << 16;
 
 thread_local! {

@@ -1,5 +1,5 @@
-//! The two ends of a separator. A clique and its parent list the entries of a message in different
-//! orders; these functions write messages from either order into the other.
+//! The two ends of a separator. A clique and its parent may list the entries of a message in
+//! different orders; these functions write messages from either order into the other.
 
 use rayon::iter::{IndexedParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;

@@ -10,8 +10,9 @@
 //! ```
 //!
 //! where `factor` is the product of all columns that are constant along the row. The loops are
-//! compiled separately for zero to four streams. With more streams, the product of the first four
-//! is written into a buffer, which is then multiplied by the others one at a time.
+//! compiled separately for zero to four streams. With more streams, the product is computed in a
+//! buffer: on the way up, the first four streams together and the others one at a time; on the way
+//! down, all one at a time.
 
 use crate::engine::cpu::pass::distribute::{Column, Columns, Onto, row_streams, stream};
 use crate::engine::cpu::pass::kernel::{FromParent, Inputs, RowBuffer, parent_columns};
@@ -245,8 +246,8 @@ fn add_products<const N: usize>(streams: [&[f64]; N], factor: f64, sums: &mut [f
 
 /// The sum over the first `length` positions of the products of `streams`.
 ///
-/// Position i is added to partial sum number i mod 2 [`LANES`]. Then the partial sums are added in
-/// a fixed order, and then the fewer than [`LANES`] positions at the end, one by one.
+/// Position i is added to partial sum number i mod (2 * [`LANES`]). Then the partial sums are added
+/// in a fixed order, and then the fewer than [`LANES`] positions at the end, one by one.
 #[inline(always)]
 fn sum_products<const N: usize>(streams: [&[f64]; N], length: usize) -> f64 {
     if N == 0 {

@@ -119,10 +119,10 @@ pub struct Sent {
     pub raised: Option<i32>,
 }
 
-/// If the product of all likelihoods at a separator may be below two to the power of this, raising
-/// counts as out of range: `unmasked`, which is scaled so that its product with the likelihoods is
-/// near one, might overflow. A lower limit would not prevent this; with a higher one, more cases
-/// would be computed again.
+/// If the product of all likelihoods that are entered at a clique may be below two to the power of
+/// this, raising counts as out of range: `unmasked`, which is scaled so that its product with the
+/// likelihoods is near one, might overflow. A lower limit would not prevent this; with a higher
+/// one, more cases would be computed again.
 const MIN_LIKELIHOODS: i32 = -600;
 
 /// Computes the message to the parent, `up`, from `unmasked`, which is rescaled and raised. `up` is
@@ -132,7 +132,8 @@ const MIN_LIKELIHOODS: i32 = -600;
 /// `unmasked` are larger, and so is the error: it is multiplied by the same power of two.
 ///
 /// `largest` is the largest entry of the message. `products` are the bounds of the products that
-/// were summed, including `mask`, and `likelihoods` the bounds of the likelihoods in `mask`.
+/// were summed, including `mask`, and `likelihoods` the bounds of the product of all likelihoods
+/// that are entered at the clique, in `mask` or as weights.
 ///
 /// # Errors
 /// If the message is zero everywhere, or out of range.
@@ -226,7 +227,7 @@ pub fn shares(entries: usize, helpers: Helpers<'_>) -> bool {
     helpers.forks && entries >= MIN_SHARED_ENTRIES
 }
 
-/// Brings `values` into range, as [`keep_in_range`] does, if the largest is `largest`.
+/// As [`keep_in_range`], on several threads if that pays off.
 fn rescale(values: &mut [f64], largest: f64, helpers: Helpers<'_>) -> Option<i32> {
     let scale = largest.scale_exponent()?;
     if NEAR_ONE.contains(&scale) || !shares(values.len(), helpers) {
@@ -309,7 +310,7 @@ pub fn receive(
         fill(0, down)
     };
     let mut bounds = message_bounds(down, None, largest, known_min, helpers);
-    // A quotient that is not known to be larger may have underflowed.
+    // A quotient may have underflowed, unless it is known to be zero or a normal number.
     if known_min.is_none_or(|min| min < f64::LIMITS.normal) {
         bounds.error = Some(f64::LIMITS.smallest);
     }

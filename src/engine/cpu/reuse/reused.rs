@@ -2,9 +2,9 @@
 //!
 //! If one variable becomes observed or unobserved, the reduced tree usually changes near this
 //! variable and stays the same elsewhere, because elimination orders follow local scores. A clique
-//! with the same variables, the same factors and the same states of the removed variables has the
-//! same table, to the last bit. If a whole subtree and the findings entered in it are the same, the
-//! message of the subtree to its parent is the same too.
+//! with the same variables in the same order, the same factors and the same states of the removed
+//! variables has the same table, to the last bit. If a whole subtree and the findings entered in it
+//! are the same, the message of the subtree to its parent is the same too.
 
 use crate::engine::cpu::context::TableInputs;
 use crate::engine::cpu::tables::factored::FactoringPlan;
@@ -72,7 +72,8 @@ impl ReusedCliques {
         Self { cliques, is_subtree_reused }
     }
 
-    /// Whether the table of `clique` is reused.
+    /// Whether the table of `clique` is reused. Also true if the table in the previous tree is
+    /// factored and the ports differ, although the table is then made again.
     pub fn has_table(&self, clique: usize) -> bool {
         self.cliques[clique].is_some()
     }
@@ -115,8 +116,8 @@ impl<T: Real> FilledTree<T> {
 
     /// Takes the table of a clique out of this tree, and also the node if the new clique has the
     /// same ports. The ranges of the clique's messages stay here, because the messages are still to
-    /// be copied. Returns `None` for a factored table without its node, because the rows of the
-    /// node point into the table.
+    /// be copied. Returns `None` for a factored table if the ports differ, because the rows of a
+    /// new node would have no words that point into the table.
     fn take(&mut self, reused: ReusedClique) -> Option<ReadyClique<T>> {
         let (node, table) = (&mut self.tree.nodes[reused.clique], &mut self.tables[reused.clique]);
         if table.factored.is_some() && !reused.has_same_ports {

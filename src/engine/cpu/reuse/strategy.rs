@@ -131,7 +131,7 @@ impl<T: Real> StrategyChooser<T> {
     /// `best` what [`find_best`](Self::find_best) has just returned.
     ///
     /// If no tree and no messages are kept from earlier propagations, the choice depends only on
-    /// the evidence and on the limits in `context`, not on the threads.
+    /// the evidence and on `context`, but not on its threads.
     pub fn prepare(
         &mut self,
         network: &Network,

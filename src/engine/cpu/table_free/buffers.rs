@@ -38,13 +38,19 @@ impl<T: Number> Buffers<T> {
         Self { free: Vec::new(), held: 0, max_held, keeps }
     }
 
+    /// Call this before each propagation, when no tables are in use. Tables that an earlier
+    /// propagation did not put back, because it failed, no longer count.
+    pub fn begin(&mut self) {
+        self.held = self.free.iter().map(Vec::capacity).sum();
+    }
+
     /// A table of `entries` zeros. With `forks`, threads of the caller's pool share the work.
     pub fn zeros(&mut self, entries: usize, forks: bool) -> Vec<T> {
         if entries < MIN_ENTRIES {
             return vec![T::ZERO; entries];
         }
         let index = self.free.partition_point(|table| table.capacity() < entries);
-        // A much larger table is left for those that need it.
+        // A much larger piece of memory is left for tables that need it.
         if self.free.get(index).is_some_and(|table| table.capacity() <= entries + entries / 2) {
             let mut table = self.free.remove(index);
             // Whatever the length was, all entries are overwritten here.

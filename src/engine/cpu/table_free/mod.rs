@@ -70,7 +70,8 @@ impl<T: Number> TableFree<T> {
     ) -> Self {
         let threads = (threads > 1).then(|| Threads::new(threads)).flatten();
         let keeps = optimisations.has(Optimisation::PooledMemory);
-        let others = compiled.structure_bytes(PROGRAM_BYTES_PER_CLIQUE) + WORKSPACE_BYTES;
+        let others = compiled.structure_bytes(PROGRAM_BYTES_PER_CLIQUE);
+        let others = others.saturating_add(WORKSPACE_BYTES);
         let buffers = Buffers::new(bytes.saturating_sub(others), keeps);
         let evidence = compiled.least_evidence();
         let least = (evidence, program);
@@ -120,6 +121,7 @@ impl<T: Number> TableFree<T> {
             factors.iter_mut().for_each(|factor| factor.is_restricted = true);
         }
         let resources = Resources { forks: threads.is_some(), cancel: watch.cancel_token() };
+        buffers.begin();
         let mut pass = Pass::new(network, program, evidence, factors, buffers, resources, watch);
         let mut pass_over_tree = || -> Result<(), RunError> {
             watch.stage_with_clock(Stage::Initialise, &mut clock, |_| pass.restrict())?;

@@ -13,7 +13,8 @@ use crate::engine::cpu::vector::{self, Range, keep_in_range, range};
 use crate::engine::wide::Wide;
 use crate::potential;
 
-/// `f64`, or [`Wide`] for products that are out of its range.
+/// `f64`, or [`Wide`] for products that are out of the range of `f64`. [`Wide`] numbers are never
+/// out of range, so their tables are not scaled or raised, and all bounds are [`Bounds::ONE`].
 pub trait Number:
     Copy
     + Default
@@ -47,8 +48,10 @@ pub trait Number:
     fn sum(values: &[Self]) -> Self;
 
     /// Multiplies `table` by a power of two so that its largest entry is near one, and returns the
-    /// exponent of the power with the bounds of the result; `None` if no entry is positive and
-    /// finite. With `forks`, threads of the caller's pool share the work.
+    /// exponent of the power with the bounds of the result; `None` if the largest entry is zero or
+    /// not finite. With `forks`, threads of the caller's pool share the work.
+    ///
+    /// [`Wide`] numbers are only normalised, and the exponent is zero.
     ///
     /// The bounds do not say whether anything underflowed before.
     fn rescale(table: &mut [Self], forks: bool) -> Option<(i32, Bounds)>;
@@ -63,7 +66,7 @@ pub trait Number:
     /// Writes numbers proportional to `values` into `states`.
     fn write_proportional(values: &[Self], states: &mut [f64]);
 
-    /// The number as f64, which holds it only approximately.
+    /// The number as f64. A [`Wide`] number out of its range may become zero or infinite.
     fn to_f64(self) -> f64;
 }
 

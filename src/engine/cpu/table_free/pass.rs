@@ -33,8 +33,8 @@ pub struct Pass<'a, T> {
     buffers: &'a mut Buffers<T>,
     resources: Resources<'a>,
     watch: &'a Watch,
-    /// By clique: until its parent was reached on the way down, its message to the parent;
-    /// afterwards the message from the parent. Empty if the message is one everywhere.
+    /// By clique: until its parent was reached on the way down, its message to the parent; empty if
+    /// that is one everywhere. Afterwards the message from the parent, until the clique is done.
     messages: Vec<Vec<T>>,
     /// By clique: the bounds of its message.
     bounds: Vec<Bounds>,
@@ -86,7 +86,8 @@ impl<'a, T: Number> Pass<'a, T> {
     /// variable, and had none in the last run.
     ///
     /// # Errors
-    /// [`RunError::Impossible`] if all entries of a factor contradict the observations.
+    /// [`RunError::Impossible`] if a factor is zero for all states that agree with the
+    /// observations.
     pub fn restrict(&mut self) -> Result<(), RunError> {
         for clique in self.program.tree.iter() {
             for (operand, axes) in &clique.operands {

@@ -225,7 +225,8 @@ fn sum_few<T: Number>(entries: &[T]) -> T {
 }
 
 /// Adds `factor` times the sum of all rows of `tile` to `table`. If the compiler knows their length
-/// `ROW`, several rows are added at a time, in partial sums of their own.
+/// `ROW`, the rows are summed first. Rows of up to four entries are summed four at a time, in
+/// partial sums of their own.
 #[inline(always)]
 fn add_rows<T: Number, const ROW: usize>(table: &mut [T], tile: &[T], factor: T) {
     if ROW > 4 {

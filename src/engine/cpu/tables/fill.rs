@@ -56,7 +56,7 @@ pub struct TableBuilder {
 impl TableBuilder {
     /// Fills `table`, in the order of `layout`, with the product of `factors`. If `sparse` rows are
     /// given, the table has only the entries of these rows. If `forks`, several threads fill a
-    /// large table.
+    /// large full table.
     ///
     /// Returns the exponent of the power of two by which the table must be multiplied. As stored,
     /// the largest entry of a full table is near one, unless the product is zero.

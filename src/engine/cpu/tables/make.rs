@@ -65,7 +65,8 @@ pub fn make_tables<T: Entry>(
 }
 
 /// The largest entry of a table is below two to the power of this, because of
-/// [`NEAR_ONE`](crate::engine::cpu::vector::NEAR_ONE).
+/// [`NEAR_ONE`](crate::engine::cpu::vector::NEAR_ONE). In a factored table, this bounds only each
+/// group, but values of factors are at most about one, so the product is far smaller.
 const MAX_EXPONENT: i32 = 17;
 
 /// The bounds of a table of type `T` that holds the product of `factors` divided by two to the

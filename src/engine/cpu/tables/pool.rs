@@ -24,7 +24,7 @@ pub struct ReusePool<T> {
 impl<T: Entry> ReusePool<T> {
     /// Minimum capacity of pooled memory, in entries, because the allocator is as fast for smaller
     /// tables. A table may also get memory for this many entries more than [`max_pooled`] says. If
-    /// the constant is wrong, only speed changes.
+    /// the constant is wrong, only speed and memory change.
     const MIN_ENTRIES: usize = 512;
 
     /// An empty pool. Its limit is zero until [`set_max_entries`](Self::set_max_entries) is called.

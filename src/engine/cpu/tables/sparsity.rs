@@ -194,8 +194,8 @@ fn find_sparsity(
             cliques.map(|clique| SparseSize::find(boolean, &state, clique)).collect()
         }
     };
-    // One thread allocates all memory. With an allocation per thread, the peak would depend on
-    // which thread's allocator keeps what.
+    // One thread allocates all memory. If each thread allocated, the peak would depend on what the
+    // allocator keeps for each thread.
     let new = |(size, node): (&Option<SparseSize>, &Node)| {
         size.as_ref().map(|size| SparseTable::with_capacity(size, node.stride))
     };

@@ -14,7 +14,8 @@ pub struct CliqueTable<T> {
     pub exponent: i32,
     /// The smaller tables that replace `values` if the table is factored.
     pub factored: Option<FactoredTable>,
-    /// The bounds of the entries that are stored.
+    /// The bounds of the entries; for a factored table, of the entries it would have if it were
+    /// multiplied out.
     pub bounds: Bounds,
 }
 

@@ -2,9 +2,10 @@
 //!
 //! The rows of a part are consecutive. A table onto which rows are summed is either *divided*, if
 //! no two parts meet the same entry of it, or *copied*: then each part has a copy of its own, and
-//! the copies are added in the order of the parts. Divided tables cost nothing, so as few tables
-//! as possible are copied. [`Layout`](super::layout::Layout) orders the variables so that distant
-//! rows meet different entries of the largest tables.
+//! the copies are added in the order of the parts. Divided tables cost nothing. Copies cost time
+//! and memory, so tables are copied, the smallest first, only as long as there are too few parts.
+//! [`Layout`](super::layout::Layout) orders the variables so that distant rows meet different
+//! entries of the largest tables.
 //!
 //! The division depends on the rows alone, so the number of threads changes no bit of a sum.
 
@@ -119,7 +120,8 @@ impl Division {
             if divided == 0 || best.len() >= enough.max(2) {
                 break;
             }
-            // Of many tables, half are tried next, so that few divisions are tried.
+            // If many tables are divided, only half of them are in the next try, so that there are
+            // few tries.
             divided = if divided <= 6 { divided - 1 } else { divided / 2 };
         }
         if best.len() < 2 {

@@ -12,9 +12,9 @@ use crate::engine::simd::simd_dispatch;
 use crate::potential::Axis;
 
 /// A *round* is one pass through all states of an axis. It has stride times cardinality entries. If
-/// a round has at most this many entries, [`EntryMap::add_marginal`] first adds all rounds to one
-/// another, entry by entry, and then sums the entries of each state. If the maximum is wrong, only
-/// speed changes (and last bits of results).
+/// all entries are held and a round has at most this many, [`EntryMap::add_marginal`] first adds
+/// all rounds to one another, entry by entry, and then sums the entries of each state. If the
+/// maximum is wrong, only speed changes (and last bits of results).
 const MAX_ROUND: usize = 256;
 
 /// The position in a compressed table of each entry of the full table.

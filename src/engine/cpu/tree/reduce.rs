@@ -16,10 +16,10 @@ use crate::graph::{CliqueTree, Heuristic, MoralGraph, clique_tree};
 use crate::lowering::{Optimisation, Optimisations};
 use crate::network::{FactorId, Network, VariableId};
 
-/// The heuristics to try, in order, except that the heuristic of a previous tree comes first. A
-/// later tree replaces an earlier one only if it is smaller, and only if it is more than a quarter
-/// smaller when cliques of a previous tree can be reused. In a large network, at most two
-/// heuristics are tried.
+/// The heuristics to try, in order, except that the heuristic of a previous tree comes first. The
+/// tree of a later heuristic replaces the tree found so far only if it is smaller. If there is a
+/// previous tree, whose cliques may be reused, it must be more than a quarter smaller. In a large
+/// network, at most two heuristics are tried.
 const HEURISTICS: [Heuristic; 3] =
     [Heuristic::MinWeight, Heuristic::WeightedMinFill, Heuristic::MinFill];
 

@@ -144,7 +144,8 @@ pub fn write_rows(layout: &Layout, has_parent: bool, groups: &[GroupPort], words
             *word = (first + if is_vector { start } else { 0 }) as u32;
         }
     }
-    // Each word of the rows of a variable's next state is a constant more than for the state before.
+    // Each word of the rows of a variable's next state is a constant more than for the state
+    // before.
     let (mut rows, mut entries) = (rows_per_run, run);
     let mut steps = Vec::new();
     let outer = layout.outer.variables().iter().zip(layout.outer.cardinalities());
@@ -167,7 +168,8 @@ pub fn write_rows(layout: &Layout, has_parent: bool, groups: &[GroupPort], words
     }
 }
 
-/// Writes `before` into `after`, and adds `steps` to it again and again.
+/// Writes the words of `before` into `after`, each increased by its step. `steps` is repeated along
+/// the words.
 fn add_steps(before: &[u32], steps: &[u32], after: &mut [u32]) {
     let chunks = before.chunks(steps.len()).zip(after.chunks_mut(steps.len()));
     for (before, after) in chunks {
@@ -204,7 +206,7 @@ mod tests {
             let layout = Layout::new(&network, &order, &ports, Optimisations::default());
             let scope = Scope::of(&network, some());
             let is_vector = layout.inner.variables().iter().any(|v| scope.contains(*v));
-            // The words of a factor group need not be in the order of the clique.
+            // The slow variables of a factor group need not be in the order of the clique.
             let slow = scope.variables().iter().copied();
             let slow = slow.filter(|v| layout.outer.contains(*v));
             let fast = layout.inner.variables().iter().copied().filter(|_| is_vector);

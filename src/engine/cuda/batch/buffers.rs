@@ -150,7 +150,7 @@ impl Buffers {
         self.states() + 2
     }
 
-    /// Size of all lists in bytes.
+    /// Size of the lists that the kernels read, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.items)
             + size_of_val(&*self.rows)
@@ -161,9 +161,10 @@ impl Buffers {
     }
 
     /// Packs the evidence of a case into `words`, and returns the exponent of the power of two to
-    /// multiply P(e) by, to undo the scaling of weights; `None` if a weight is too small for single
-    /// precision. `is_soft`: whether some case of the launch has a likelihood. If so, the evidence
-    /// of all cases of the launch must be packed as weights.
+    /// multiply P(e) by, to undo the scaling of weights; `None` if a weight is so small, compared
+    /// with the largest of its finding, that it may underflow in single precision. `is_soft`:
+    /// whether some case of the launch has a likelihood. If so, the evidence of all cases of the
+    /// launch must be packed as weights.
     pub fn pack(&self, case: &Evidence, is_soft: bool, words: &mut [u32]) -> Option<i64> {
         words.fill(if is_soft { 1.0_f32.to_bits() } else { 0 });
         let (mut exponent, mut has_tiny) = (0, false);

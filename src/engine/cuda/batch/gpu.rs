@@ -49,7 +49,7 @@ pub struct Gpu {
     sets: [BufferSet; BUFFER_SETS],
     /// Maximum number of cases of a launch, a multiple of [`GROUP`].
     capacity: usize,
-    /// Size of all buffers in bytes.
+    /// Size of all buffers on the GPU in bytes.
     bytes: u64,
 }
 

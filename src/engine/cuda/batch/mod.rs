@@ -22,8 +22,9 @@
 //! small either, and the kernel knows its largest entry. For each message, the kernel multiplies
 //! what was added to the message by the largest entry of the other one. The sum of these products
 //! over all messages bounds what was added to P(e). It also bounds what was added to the
-//! unnormalised posterior of each variable, of which P(e) is the sum. If the sum exceeds the
-//! [tolerance](crate::engine::bounds::tolerance) times P(e), the case is out of range.
+//! unnormalised posterior of each variable, of which P(e) is the sum. Normalising can double the
+//! error. So if twice the sum exceeds the [tolerance](crate::engine::bounds::tolerance) times P(e),
+//! the case is out of range.
 //!
 //! How improbable the evidence is does not matter. What matters is how far its parts contradict
 //! each other: by how much the largest entries of the two messages of an edge, multiplied, exceed
@@ -93,8 +94,8 @@ pub(super) struct BatchPropagator {
     buffers: Buffers,
     /// The GPUs in use.
     gpus: Vec<GpuState>,
-    /// Maximum memory on each GPU on which the network is not loaded yet, in bytes; `None` if there
-    /// is no such GPU.
+    /// Maximum memory on each of the other GPUs, in bytes, until the network is loaded there;
+    /// `None` afterwards, or if there are no other GPUs.
     further: Option<u64>,
     /// What the GPU that failed last reported.
     failure: Option<RunError>,
@@ -286,7 +287,8 @@ const MIN_SUM: f64 = 1e-36;
 /// [`Buffers::pack`] returned for the case.
 ///
 /// # Errors
-/// [`RunError::OutOfRange`] if underflow may have changed the answer.
+/// [`RunError::OutOfRange`] if underflow may have changed the answer, or if the evidence is
+/// impossible: a P(e) of zero may be an underflow.
 fn answer(buffers: &Buffers, words: &[f32], exponent: Option<i64>) -> Result<Posteriors, RunError> {
     let (states, last) = words.split_at(buffers.states());
     let &[power, added] = last else { unreachable!("two words after the posteriors") };

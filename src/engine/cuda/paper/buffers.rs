@@ -9,8 +9,9 @@ use crate::network::{Evidence, VariableId};
 use crate::potential::{IndexMapping, Real, Scope};
 use crate::propagation::{CompiledNetwork, Home, Phase};
 
-/// A clique table is scaled by a power of two so that its largest entry is near two to this power.
-/// Shared with `kernels/paper/message.cu`, which says why nothing overflows.
+/// The product of a clique's factors is scaled by a power of two so that its largest entry is near
+/// two to this power, and so is the table of the receiver of each message. Shared with
+/// `kernels/paper/message.cu`, which says why nothing overflows.
 pub(super) const PEAK: i32 = 96;
 
 /// Separator entries below this become zero. Otherwise their ratios to other entries could
@@ -196,8 +197,8 @@ impl Buffers {
     }
 
     /// Where finding number `number` begins in packed evidence, as an index of words. Before the
-    /// findings come the exponents of all cliques and the numbers of their first findings. The
-    /// weights follow the last finding.
+    /// findings come the exponents of all cliques and the numbers of their first findings. There is
+    /// space for one finding per variable; the weights follow this space.
     fn finding_start(&self, number: usize) -> usize {
         2 * self.cliques + 1 + 3 * number
     }

@@ -196,13 +196,14 @@ impl<E: Executor> PaperPropagator<E> {
     }
 }
 
-/// The bound on the probability mass that underflow removes. A number is rounded to zero only if it
-/// is below 2^-126 of the largest number of the same table.
+/// The bound on the probability mass that underflow removes. An entry is rounded to zero only if it
+/// is below 2^-126 of the product of the largest numbers that are multiplied.
 fn mass_bound(compiled: &CompiledNetwork) -> MassBound {
     let tree = compiled.tree();
-    // An entry of a clique takes part in a product for each message and each posterior, and while
-    // the table is made, in one for each factor and finding. Each product counts twice, because
-    // the largest entry of a table is scaled only to near a power of two.
+    // At least the number of products in which an entry of a clique takes part: one for the factors
+    // of the clique, which are rounded once, one for each finding, and one for each message to the
+    // clique. Each product counts twice, because the largest entry of a table is scaled only to
+    // near a power of two.
     let products = tree.clique_ids().map(|clique| {
         let sums = tree.children(clique).len() + 2 * tree[clique].variables.len() + 2;
         2.0 * tree[clique].entries as f64 * sums as f64
@@ -240,7 +241,8 @@ mod tests {
     use super::*;
     use crate::engine::cuda::device::tests::has_gpu;
     use crate::engine::cuda::fixtures::{
-        assert_agrees_with_sequential, assert_agrees_with_twin, load_options, networks,
+        assert_agrees_with_sequential, assert_agrees_with_twin, load_options, long_networks,
+        networks,
     };
     use crate::engine::{MappingLayout, PaperOptions};
     use crate::potential::{MappingTables, Scope};
@@ -264,6 +266,14 @@ mod tests {
             for options in OPTIONS {
                 assert_agrees_with_sequential(&compiled, &cases, &mut twin(&compiled, options));
             }
+        }
+    }
+
+    #[test]
+    fn the_twin_propagates_100_000_variables() {
+        for (compiled, cases) in long_networks() {
+            let mut twin = twin(&compiled, PaperOptions::default());
+            assert_agrees_with_sequential(&compiled, &cases, &mut twin);
         }
     }
 

@@ -37,7 +37,7 @@ impl Twin {
         }
     }
 
-    /// Does what one block of `initialise` does.
+    /// Does what one block of `initialise` does for its chunk.
     fn initialise_chunk(&mut self, buffers: &Buffers, evidence: &[u32], chunk: Chunk) {
         let start = &evidence[buffers.cliques..];
         let findings = &start[buffers.cliques + 1..];

@@ -222,9 +222,8 @@ impl Gpu {
     }
 }
 
-/// Copies the records of all lists to a new buffer on the GPU, in pieces, so that the host never
-/// holds a second copy of all records. While the GPU copies a piece, the host prepares the
-/// next one.
+/// Copies the records of all lists to a new buffer on the GPU, in pieces, so that the host holds a
+/// second copy of at most two pieces. While the GPU copies a piece, the host prepares the next one.
 fn upload_records(
     device: &Device,
     stream: &Arc<CudaStream>,

@@ -18,7 +18,8 @@
 //!
 //! Zeros that are exact are raised too, so only the results of the ordinary run are returned. Both
 //! runs must know all entries that are not zero. So table entries that are not zero are at least
-//! the smallest normal number, and evidence with much smaller weights is out of range.
+//! the smallest normal number. Evidence is out of range if a weight, other than zero, is below two
+//! to the power of [`TINY_WEIGHT`] times the largest weight of its finding.
 
 use super::operations::Operations;
 #[cfg(test)]
@@ -92,13 +93,13 @@ pub(super) fn raise(header: &RecordHeader) -> f32 {
 #[derive(Clone, Copy)]
 pub(super) struct Unnormalised<'a> {
     pub p_evidence: Word,
-    /// The words of [`WorkItems::posterior_words`].
+    /// The first [`WorkItems::posterior_words`] words of all messages.
     pub posteriors: &'a [Word],
 }
 
 /// Checks that underflow has not changed the results of a run by more than the
-/// [tolerance](crate::engine::bounds::tolerance). `lower` and `upper` are the results of the ordinary
-/// and of the raised run.
+/// [tolerance](crate::engine::bounds::tolerance). `lower` and `upper` are the results of the
+/// ordinary and of the raised run.
 ///
 /// # Errors
 /// [`RunError::OutOfRange`] if it may have.
@@ -182,8 +183,8 @@ mod tests {
     fn products_that_matter_are_noticed_if_they_underflow() {
         // Each of the first two classes is improbable given one half of the features, so its
         // product may underflow in single precision. If both products were taken for zero, only the
-        // third class would be left, whose posterior is 1e-4. There are at most 53 factors, and no
-        // entry is below 1e-5.
+        // third class would be left, whose true posterior is 5e-5. There are at most 53 factors,
+        // and no entry is below 3e-6.
         let (mut wrong, mut noticed) = (0, 0);
         for (half, decades) in
             [12, 20, 25, 26].into_iter().flat_map(|n| (44..66).map(move |d| (n, d)))

@@ -29,14 +29,17 @@ struct Sizes {
     messages: u64,
     /// Number of words of all reports.
     result_words: u64,
+    /// Number of words of all unnormalised posteriors.
+    posterior_words: u64,
 }
 
 impl Memory {
-    /// An upper bound for a network with these operations, in which no entry may be zero.
+    /// An upper bound for a network with these operations, which holds even if no entry is zero.
     pub fn forecast(compiled: &CompiledNetwork, operations: &Operations) -> Self {
         let states = StateLayout::new(compiled);
         // There is at most one report per variable. A report has a word per state and padding, and
-        // its record also has a header and a list: at most 64 words more.
+        // its record also has a header and a list: at most 64 words more. This is more than the
+        // padding of an unnormalised posterior.
         let variables = compiled.network().variables().len() as u64;
         let result_words = states.states() as u64 + 64 * variables;
         let mut sizes = Sizes {
@@ -44,6 +47,7 @@ impl Memory {
             items: variables,
             messages: 0,
             result_words,
+            posterior_words: result_words,
         };
         for operation in &operations.all {
             let size = estimate_size(operation, compiled.network(), Granularity::FINEST);
@@ -63,6 +67,7 @@ impl Memory {
             items: items.len() as u64,
             messages: items.messages as u64,
             result_words: items.result_words as u64,
+            posterior_words: items.posterior_words as u64,
         };
         Self::new(network, &program.operations, &program.states, &sizes)
     }
@@ -74,7 +79,7 @@ impl Memory {
         states: &StateLayout,
         sizes: &Sizes,
     ) -> Self {
-        let &Sizes { record_words, items, messages, result_words } = sizes;
+        let &Sizes { record_words, items, messages, result_words, posterior_words } = sizes;
         let evidence_words = states.evidence_words() as u64;
         // Each work item has three timestamps of 8 bytes. Each block has three words: the two of
         // its record start, and its first timestamp.
@@ -98,11 +103,11 @@ impl Memory {
         parts.sort_unstable_by(|a, b| b.cmp(a));
         let parts: u64 = parts.iter().take(rayon::current_num_threads()).sum();
         let records = 4 * record_words + size_of::<Vec<u32>>() as u64 * items;
-        // The unnormalised posteriors of two runs have as many words as the reports, with less
-        // padding.
-        let pinned = 4 * (evidence_words + result_words) + 2 * 8 * result_words;
+        // The unnormalised posteriors of two runs are kept.
+        let pinned = 4 * (evidence_words + result_words) + 2 * 8 * posterior_words;
         // Two pieces of the records are in pinned memory. A piece has up to twice the minimum
-        // length.
+        // length. It may be longer if the records of one block are longer than the minimum; the
+        // excess is not counted.
         let pieces = 2 * 4 * record_words.min(2 * PIECE_WORDS as u64);
         Self { host: tables + rows + parts + records + pinned + pieces, device }
     }

@@ -94,8 +94,8 @@ impl Prepared {
         }
     }
 
-    /// Loads the network onto the GPU; `None` if its messages or work items have more entries than
-    /// the records can number.
+    /// Loads the network onto the GPU; `None` if it has more message entries, states or words of
+    /// records than the records can number.
     ///
     /// # Errors
     /// If the driver reports an error, for example because memory is short.
@@ -146,7 +146,7 @@ fn unsupported(compiled: &CompiledNetwork) -> Option<String> {
     // Upper bounds on the binary logarithms of the largest sum and of the reciprocal of the
     // smallest product.
     let largest_sum: f64 =
-        compiled.tree().cliques().iter().map(|clique| (clique.entries as f64).log2()).sum();
+        compiled.tree().cliques().iter().map(|clique| 1.0 + (clique.entries as f64).log2()).sum();
     let smallest_product: f64 =
         network.factors().map(|factor| -smallest_nonzero(factor.values()).log2()).sum();
     let power = largest_sum.max(smallest_product);
@@ -186,7 +186,7 @@ struct Timestamps {
     /// When the block began the work item.
     began: u64,
     /// When the block had copied all inputs to shared memory; equal to `began` if the evidence
-    /// excludes all rows.
+    /// excludes a state that all rows have in common.
     ready: u64,
     /// When the block completed the work item.
     end: u64,

@@ -14,7 +14,7 @@ use crate::engine::{
 };
 use crate::graph::SeparatorId;
 use crate::network::{Evidence, Finding};
-use crate::propagation::{CompiledNetwork, Phase, Posteriors, Stage, Watch};
+use crate::propagation::{CompiledNetwork, Form, Phase, Posteriors, Stage, Watch};
 
 /// Number of reports that the host polls at the same time: the reports that are expected next.
 /// Tuned on the paper's networks; it affects only speed.
@@ -63,7 +63,7 @@ impl<E: Executor> Propagator for PersistentPropagator<E> {
             Ok(found) if !self.bound.allows(evidence, &found) => {
                 self.compare_with_raised(evidence).map(|()| found)
             }
-            // A number of zero may be an underflow.
+            // A P(e) of zero may be an underflow.
             Err(RunError::Impossible) => Err(RunError::OutOfRange),
             answer => answer,
         };
@@ -88,6 +88,10 @@ impl<E: Executor> Propagator for PersistentPropagator<E> {
             }
         }
         one_at_a_time(cases, watch, |case, watch| self.run(case, watch))
+    }
+
+    fn form(&self) -> Option<Form> {
+        Some(Form::Tables)
     }
 
     fn peak_bytes(&self) -> u64 {
@@ -151,7 +155,8 @@ impl<E: Executor> PersistentPropagator<E> {
     /// called before the lock is released under which the last run was started.
     ///
     /// # Errors
-    /// [`RunError::OutOfRange`] if underflow may have changed the results of the last run.
+    /// [`RunError::OutOfRange`] if underflow may have changed the results of the last run;
+    /// [`RunError::Device`] if the driver reports an error.
     fn compare_with_raised(&mut self, evidence: &Evidence) -> Result<(), RunError> {
         if self.program.has_tiny_entries || self.bound.has_tiny_weight(evidence) {
             return Err(RunError::OutOfRange);

@@ -33,7 +33,8 @@ struct Simulation<'a> {
     consumers: Vec<Vec<usize>>,
     /// For each task the number of its inputs that still have work items to start.
     pending: Vec<usize>,
-    /// For each task the time that [`remaining_times`] returns. The longest is the most urgent.
+    /// For each task the time that [`remaining_times`] returns. The task with the longest time is
+    /// the most urgent.
     remaining: Vec<u64>,
     /// For each task the time at which its inputs are complete, as far as this is known.
     inputs_complete: Vec<u64>,

@@ -8,8 +8,8 @@ use crate::engine::Engine;
 use crate::engine::cuda::GpuEngine;
 use crate::engine::cuda::device::tests::has_gpu;
 use crate::engine::cuda::fixtures::{
-    assert_agrees_with_sequential, assert_agrees_with_twin, assert_near, load_options, networks,
-    random_cases,
+    assert_agrees_with_sequential, assert_agrees_with_twin, assert_near, load_options,
+    long_networks, networks, random_cases,
 };
 use crate::engine::cuda::kernel_source::assert_constants;
 use crate::engine::cuda::underflow::MassBound;
@@ -41,7 +41,7 @@ pub(super) fn twin(compiled: &Arc<CompiledNetwork>, blocks: usize) -> Persistent
     PersistentPropagator::new(Arc::clone(compiled), program, exponent, executor, memory, options)
 }
 
-/// A twin that does not judge whether single precision is enough for an answer.
+/// A twin for which no P(e) above zero is too small for single precision.
 fn accepting_twin(compiled: &Arc<CompiledNetwork>, blocks: usize) -> PersistentPropagator<Twin> {
     let mut twin = twin(compiled, blocks);
     twin.bound = MassBound::allowing_all();
@@ -58,6 +58,14 @@ fn the_twin_agrees_with_the_sequential_engine() {
                 &mut accepting_twin(&compiled, blocks),
             );
         }
+    }
+}
+
+#[test]
+fn the_twin_propagates_100_000_variables() {
+    for (compiled, cases) in long_networks() {
+        let mut twin = accepting_twin(&compiled, BLOCKS_OF_AN_H200);
+        assert_agrees_with_sequential(&compiled, &cases, &mut twin);
     }
 }
 
@@ -82,7 +90,7 @@ fn the_twin_agrees_with_the_sequential_engine_on_the_papers_networks() {
 }
 
 #[test]
-fn a_large_network_has_records_with_every_flag() {
+fn a_large_network_has_continued_records_classes_and_operations_without_a_table() {
     let (program, _) = program(&sample("barley"));
     for flag in [work_items::CONTINUED, work_items::NO_TABLE, work_items::BY_CLASS] {
         let records = &program.items.records;

@@ -37,7 +37,7 @@ struct Staged {
     values: Vec<f32>,
     /// The exponent of the power of two to multiply the sums by.
     power: i32,
-    /// Whether the evidence excludes all rows.
+    /// Whether the evidence excludes a state that all rows have in common.
     is_excluded: bool,
 }
 
@@ -137,7 +137,7 @@ impl Twin {
         let mut values = vec![f32::NAN; 2 + STAGING];
         values[0] = 1.0;
         values[1 + STAGING] = 0.0;
-        // The largest exponent of each factor.
+        // The largest exponent of each message.
         let mut largest = vec![None; header.messages.into()];
         let mut words = vec![None; 32 * chunks];
         if !is_excluded {
@@ -150,7 +150,7 @@ impl Twin {
                     largest[f] = largest[f].max(word.exponent());
                 }
                 let first_of_chunk = sources[at / 32 * 32];
-                assert_eq!(f, (first_of_chunk >> SOURCE_BITS) as usize, "a chunk has one factor");
+                assert_eq!(f, (first_of_chunk >> SOURCE_BITS) as usize, "a chunk has one message");
             }
             for (at, word) in words.iter().enumerate() {
                 let largest = largest[(sources[at] >> SOURCE_BITS) as usize].unwrap_or(0);
@@ -227,7 +227,7 @@ impl Twin {
                 };
                 let is_p_evidence = header.has(P_EVIDENCE);
                 self.store_result(is_p_evidence, row_words[row] as usize, word);
-                assert!(staged.is_excluded || sum >= 0.0, "a number: {sum}");
+                assert!(staged.is_excluded || sum >= 0.0, "negative or not a number: {sum}");
             }
         }
     }

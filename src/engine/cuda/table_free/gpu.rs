@@ -13,8 +13,8 @@ use crate::engine::cuda::device::{Device, grid, upload, upload_records};
 use crate::engine::cuda::kernels;
 
 /// `kernels/table_free.cu` has a version of kernel `contract` for each number of varying inputs up
-/// to this: the inputs that contain a variable of the inner run. The number ends the version's
-/// name.
+/// to this. An input varies if it contains a variable of the inner run. The number ends the
+/// version's name.
 const MAX_VARYING: usize = 8;
 
 /// Maximum number of blocks of a kernel in which every thread takes one entry after another. It is

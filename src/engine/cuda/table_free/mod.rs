@@ -6,9 +6,10 @@
 //! [`propagator`] restricts the factors to the evidence and reads the results, and [`gpu`] launches
 //! `kernels/table_free.cu`. In tests, [`twin`] does the same as the kernels on the CPU.
 //!
-//! Numbers are in single precision, scaled by powers of two that the kernels choose. Posteriors and
-//! P(e) are summed in double precision. If [`scale`] finds that single precision may not be enough
-//! for a case, the case is out of range, and engine `cpu` computes it again in double precision.
+//! Numbers are in single precision. The host scales factors and likelihoods by powers of two, and
+//! the kernels scale all other tables. Posteriors and P(e) are summed in double precision. If
+//! [`scale`] finds that single precision may not be enough for a case, the case is out of range,
+//! and engine `cpu` computes it again in double precision.
 
 mod gpu;
 mod plan;
@@ -42,15 +43,16 @@ const LAUNCH_NS: f64 = 3_000.0;
 pub(super) const TOO_MANY_TABLES: &str =
     "a clique has more factors and messages, or more entries, than the kernels can number";
 
-/// The program of a network for the evidence that every case has, and its plan.
+/// The program of a network for some evidence, and its plan.
 pub(super) struct Prepared {
     program: Program,
     plan: Plan,
 }
 
 impl Prepared {
-    /// What `compiled` needs for this form; `None` if a clique has more large tables, or more
-    /// entries, than the kernels can number.
+    /// The program and plan of `compiled` for its
+    /// [least evidence](CompiledNetwork::least_evidence); `None` if a contraction has more inputs,
+    /// or more entries, than the kernels support.
     pub fn new(compiled: &CompiledNetwork) -> Option<Self> {
         let program = Program::new(compiled, &compiled.least_evidence(), Optimisations::default());
         let plan = Plan::new(&program)?;
@@ -62,8 +64,8 @@ impl Prepared {
         let operands = self.plan.operand_entries;
         FormForecast {
             form: Form::TableFree,
-            // The host holds all operands in single precision and, one after another, in double
-            // precision.
+            // The host holds all operands in single precision, and one operand at a time in double
+            // precision. As an upper bound, all are counted in both.
             bytes: self.plan.bytes() + 12 * operands,
             device_bytes: self.plan.bytes(),
             load_ns: 0.0,
@@ -114,8 +116,8 @@ trait Executor: Send {
     /// Removes all marks, and returns for each mark the time since the first mark.
     fn take_marks(&mut self) -> Result<Vec<Duration>, RunError>;
 
-    /// The time of as many launches of an empty kernel as `plan` has launches, and of the copies of
-    /// a propagation; `None` in the twin, and if the driver fails.
+    /// The time of as many launches of an empty kernel as `plan` has launches, and of copying the
+    /// results; `None` in the twin, and if the driver fails.
     fn empty_run(&mut self, plan: &Plan) -> Option<Duration>;
 }
 

@@ -14,7 +14,7 @@ pub const ROWS_PER_THREAD: usize = 8;
 pub const MAX_INPUTS: usize = 64;
 
 /// Maximum number of run offsets of all inputs of a contraction together, which are in shared
-/// memory. Inner runs are so short that this suffices.
+/// memory. Inner runs are kept so short that this suffices.
 pub const MAX_RUN_OFFSETS: usize = 4096;
 
 /// A contraction. `kernels/table_free.cu` describes the lists that it refers to.

@@ -6,7 +6,8 @@ use crate::cancel::CancelToken;
 use crate::engine::cuda::GpuEngine;
 use crate::engine::cuda::device::tests::has_gpu;
 use crate::engine::cuda::fixtures::{
-    assert_agrees_with_sequential, assert_agrees_with_twin, load_options, networks, random_cases,
+    assert_agrees_with_sequential, assert_agrees_with_twin, load_options, long_networks, networks,
+    random_cases,
 };
 use crate::engine::fixtures::markov;
 use crate::engine::{Engine, LoadOptions, Propagator, by_name, recomputing};
@@ -30,6 +31,13 @@ fn answering_twin(compiled: &Arc<CompiledNetwork>) -> Box<dyn Propagator> {
 fn the_twin_agrees_with_the_sequential_engine() {
     for (compiled, cases) in networks() {
         assert_agrees_with_sequential(&compiled, &cases, &mut *answering_twin(&compiled));
+    }
+}
+
+#[test]
+fn the_twin_propagates_100_000_variables() {
+    for (compiled, cases) in long_networks() {
+        assert_agrees_with_sequential(&compiled, &cases, &mut twin(&compiled));
     }
 }
 

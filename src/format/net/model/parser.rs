@@ -248,8 +248,8 @@ impl<'s> Parser<'s> {
             self.offset += rest.len() - trimmed.len();
             let end = if trimmed.starts_with('%') || trimmed.starts_with("//") {
                 trimmed.find('\n')
-            } else if trimmed.starts_with("/*") {
-                trimmed[2..].find("*/").map(|end| end + 4)
+            } else if let Some(comment) = trimmed.strip_prefix("/*") {
+                comment.find("*/").map(|end| end + 4)
             } else {
                 return;
             };

@@ -15,16 +15,16 @@ use crate::potential::{Odometer, Scope, write_mapping};
 const MIN_RUN: usize = 24;
 
 /// Maximum number of entries of a run, unless the run needs another variable to reach [`MIN_RUN`].
-/// The runs of a sparse table have no maximum.
+/// The runs of sparse tables and of factor groups have no maximum.
 pub const MAX_RUN: usize = 1024;
 
-/// Maximum number of entries of a factor that is copied into the order of runs, so that the copy
-/// stays in the L2 cache. If it is wrong, only speed changes.
+/// Maximum number of entries of the copy of a factor in the order of runs, so that the copy stays
+/// in the L2 cache. If it is wrong, only speed changes.
 const MAX_COPIED: usize = 1 << 14;
 
 impl TableBuilder {
-    /// Finds how the runs of a table read each of `factors`. Replaces the starts of the factors
-    /// before.
+    /// Finds how the runs of a table read each of `factors`. Replaces the starts that the previous
+    /// call found.
     pub(super) fn factor_runs<'a>(
         &mut self,
         inputs: TableInputs<'_>,
@@ -75,8 +75,9 @@ impl TableBuilder {
     }
 }
 
-/// The `values` of a factor with scope `family` in another order: for each entry of `slow`, the
-/// variables of the factor that are constant along a run, the values at the `offsets`.
+/// The `values` of a factor with scope `family`, in the order of runs. `slow` are the variables of
+/// the factor that are constant along a run. For each combination of their states, the result has
+/// the values at the `offsets`.
 fn in_order_of_runs(values: &[f64], family: &Scope, slow: &Scope, offsets: &[u32]) -> Vec<f64> {
     let mut copy = allocate::with_capacity(slow.entries() * offsets.len());
     for start in Odometer::new(slow, family).take(slow.entries()) {

@@ -61,7 +61,7 @@ impl SparseTable {
         }
     }
 
-    /// Bytes of the rows, and of the list of entries that can be nonzero.
+    /// Bytes of the rows, and of the flags of their entries.
     pub fn bytes(&self) -> usize {
         let Self { words, starts, possible, .. } = self;
         size_of_val::<[u32]>(words) + size_of_val::<[u32]>(starts) + possible.len()
@@ -100,8 +100,9 @@ impl SparseTable {
 }
 
 /// Calls `each` for every run of entries of `clique` that are nonzero after the boolean propagation
-/// in `state`. The arguments are the words of the full row, a flag for each of its entries (1 if
-/// the entry can be nonzero), and the range of the run in the row.
+/// in `state`. A run may have gaps of up to [`MAX_GAP`] zeros. The arguments are the words of the
+/// full row, a flag for each of its entries (1 if the entry can be nonzero), and the range of the
+/// run in the row.
 fn for_nonzero_runs(
     boolean: &FilledTree<u8>,
     state: &State,

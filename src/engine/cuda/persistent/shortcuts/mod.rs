@@ -186,7 +186,8 @@ impl<'a> ShortcutSearch<'a> {
         found
     }
 
-    /// The shortcut of `operation` past `skipped` to `input`, if it saves enough time.
+    /// The shortcut of `operation` past `skipped` to `input`, if it saves enough time and is not
+    /// too large.
     fn evaluate(
         &mut self,
         operation: usize,
@@ -241,8 +242,8 @@ fn sorted(all: Vec<Operation>, originals: usize) -> (Vec<Operation>, Vec<usize>)
 }
 
 /// The numbers of the first `wanted` operations and of all operations that these need, each after
-/// its inputs. An input can have a higher number than its reader, because shortcuts are added at
-/// the end.
+/// its inputs. An input can have a higher number than its reader, because the messages for
+/// shortcuts are added at the end.
 fn inputs_first(all: &[Operation], wanted: usize) -> Vec<usize> {
     let mut order = Vec::with_capacity(all.len());
     let mut is_listed = vec![false; all.len()];

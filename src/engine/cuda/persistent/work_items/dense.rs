@@ -77,9 +77,9 @@ impl WorkItemBuilder<'_> {
     /// `None` if tiles do not pay off.
     ///
     /// Two groups of row variables are formed, each of neighbouring variables that are in the same
-    /// factors. Group b ends with the last variable of the row index, and group a ends where group
-    /// b begins. A tile covers consecutive combinations of states of each group, and one
-    /// combination of states of all other row variables.
+    /// factors. Group b ends with the last row variable, and group a ends where group b begins. A
+    /// tile covers consecutive combinations of states of each group, and one combination of states
+    /// of all other row variables.
     fn tiles(&self, entries: &RowEntries) -> Option<Tiles> {
         let (target, _) = self.target_entries(self.sparsity.rows.len() * entries.entries.len());
         let membership = |variable: VariableId| -> Vec<bool> {
@@ -295,8 +295,8 @@ impl DensePlan<'_> {
     }
 }
 
-/// The sources `by_part`, which are ordered by part and have `entries` entries for each, ordered by
-/// entry; `None` if the order is the same.
+/// Sorts sources by entry; `None` if this does not change their order. `by_part`: the sources by
+/// part, `entries` for each part.
 fn by_entry(by_part: &[u32], entries: usize) -> Option<Vec<u32>> {
     if entries == 1 || entries == by_part.len() {
         return None;

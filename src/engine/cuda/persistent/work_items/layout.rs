@@ -3,8 +3,8 @@
 use super::{HEADER_WORDS, NO_SOURCE, SOURCE_BITS, THREADS, WARP};
 
 /// How the threads of a block share the rows of a record. The rows are computed in passes of
-/// `threads / lanes` rows. Each row is computed by `lanes` neighbouring threads, which sum up to
-/// `steps` entries each.
+/// `threads / lanes` rows. Each row is computed by `lanes` neighbouring threads, each of which sums
+/// at most `steps` entries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     /// Number of entries of the longest row.
@@ -20,7 +20,8 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The layout of `rows` rows of up to `entries` entries, with about `steps` entries per thread.
+    /// The layout of `rows` rows of up to `entries` entries. A thread sums at most `steps` entries
+    /// of a row, or more if a row is too long for a warp; it sums fewer if others would idle.
     pub(super) fn new(entries: usize, rows: usize, steps: usize) -> Self {
         let entries = entries.max(1);
         let mut lanes = entries.div_ceil(steps).next_power_of_two().min(WARP);
@@ -37,8 +38,8 @@ impl Layout {
         self.threads / self.lanes
     }
 
-    /// For the first `entries` entries of row number `row` of the record, the index in the stream
-    /// of the first word, if each thread has `width` words per step.
+    /// For each of the first `entries` entries of row number `row` of the record: the index in the
+    /// stream of the entry's first word. Each thread has `width` words per step.
     pub(super) fn stream_words(
         self,
         row: usize,

@@ -15,7 +15,7 @@ pub(super) struct DenseForm {
     item_entries: usize,
     /// Target number of entries of a record.
     record_entries: usize,
-    /// The approximate number of entries of a row that one thread sums.
+    /// Target for the number of entries of a row that one thread sums; see [`Layout::new`].
     steps: usize,
     /// Number of pairs of factors.
     pairs: usize,

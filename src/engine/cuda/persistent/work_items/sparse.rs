@@ -17,7 +17,7 @@ const ZERO: u32 = 4 * (1 + STAGING as u32);
 /// because several entries of a row can read the same entry of the factor.
 struct SparseFactor<'a> {
     parts: &'a FactorParts,
-    /// For each entry of a row the number of the entry of the part.
+    /// For each entry of a row the number of the entry of the part that it reads.
     numbers: Vec<u32>,
     /// For each number the distance of the factor's entry from the offset of the part.
     offsets: Vec<u32>,
@@ -72,8 +72,9 @@ impl<'a> SparseFactor<'a> {
         Self { parts, numbers, offsets, is_one_to_one }
     }
 
-    /// Calls `visit` with each word of the bits of the entries of the part that are read by the
-    /// products in `products`, and with the position of the word. A word may be visited repeatedly.
+    /// Calls `visit` with bits of the entries of the part that the products in `products` read:
+    /// with the position of a word, and with some bits of this word. A word may be visited
+    /// repeatedly; all its visits together have all its bits.
     fn for_each_word(&self, products: &[u64], mut visit: impl FnMut(usize, u64)) {
         for (n, &word) in products.iter().enumerate() {
             if self.is_one_to_one {
@@ -132,7 +133,7 @@ impl WorkItemBuilder<'_> {
     }
 
     /// Divides all rows into work items. `target`: the target number of products of a work item.
-    /// `steps`: the approximate number of products of a row per thread.
+    /// `steps`: the target number of products of a row per thread; see [`Layout::new`].
     fn sparse_plan(
         &self,
         factors: &[SparseFactor<'_>],

@@ -14,7 +14,7 @@ use crate::network::VariableId;
 
 // If one of these two constants is wrong, only speed and memory change (and last bits of results).
 
-/// A block gets more than one row per thread once there are this many blocks. An H200 runs about
+/// A thread gets more than one row only if at least this many blocks remain. An H200 runs about
 /// 800 blocks at the same time.
 const WANTED_BLOCKS: usize = 1024;
 
