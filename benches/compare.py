@@ -3,10 +3,10 @@
 
     benches/compare.py BEFORE AFTER [--networks NETWORK ...] [--rounds N] [options of bench]
 
-BEFORE and AFTER are two binaries. In each round both run `cliquescope bench NETWORK` once on every
-network. The order alternates from round to round, so that a change in the machine's speed affects
-both builds alike. A run gives the median time of its propagations; with --cases, the mean of the
-medians of all cases.
+BEFORE and AFTER are two binaries. The networks are measured one after another, each in N rounds. In
+a round, each binary runs `cliquescope bench NETWORK` once. The order alternates from round to
+round, so that a change in the machine's speed affects both builds alike. A run gives the median
+time of its propagations; with --cases, the mean of the medians of all cases.
 
 The table has one row per network:
 

@@ -1,9 +1,9 @@
-//! CPU time of one frame of the window, without rasterising: laying out the window, and turning its
+//! Time of one frame of the window, without rasterising: laying out the window, and turning its
 //! shapes into triangles.
 //!
 //! `cargo bench --bench window`. A window at rest draws no frames; `at_rest` is the time of a frame
-//! that something outside the program requested. `triangles` is the part of a frame at rest that
-//! the toolkit takes to gather all triangles.
+//! that something outside the program requested. `triangles_at_rest` is the part of a frame at rest
+//! that the toolkit takes to gather all triangles.
 #![allow(missing_docs, reason = "divan makes public items of its own")]
 
 use std::fmt::Write as _;

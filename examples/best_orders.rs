@@ -5,7 +5,7 @@
 //!         FIRST LAST STEPS [NETWORK...]
 //!
 //! runs the local search of `triangulate` once with each seed from FIRST to LAST, for at most STEPS
-//! steps. FIRST is at least 1, because seed 0 returns the known order instead of searching. Without
+//! steps. FIRST 0 counts as 1, because seed 0 returns the known order instead of searching. Without
 //! NETWORK, it searches orders for all networks. The result depends only on the arguments and the
 //! file, not on the machine.
 

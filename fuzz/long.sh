@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # fuzz/long.sh MINUTES [SEED]: runs all random tests for about MINUTES in all, one part after
 # another. Each part prints a line with what it did. The exit code is 1 if any part found something.
-# Building the program comes first and does not count.
+# Building the program and the last two parts, which take the same time in every run, do not count.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -ge 1 ] || { sed -n 's/^# //p' "$0" | head -3; exit 2; }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # fuzz/window.sh SECONDS SEED PROGRAM: random clicks, keys, scrolls and sizes in the real window, on
 # a virtual display. The seed decides the events, but what is on screen when they arrive depends on
-# the speed of the machine. Prints what it did. The exit code is 1 if the program crashed, panicked
-# or did not end.
+# the speed of the machine. Prints what it did. The exit code is not 0 if the program crashed,
+# panicked or did not end.
 set -euo pipefail
 if [ -z "${IN_VIRTUAL_DISPLAY:-}" ]; then
     export IN_VIRTUAL_DISPLAY=1

@@ -35,16 +35,16 @@ impl CancelToken {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether [`cancel`](Self::cancel) was called.
+    /// Whether the flag is set, by [`cancel`](Self::cancel) or through [`flag`](Self::flag).
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Returns an error, for use with `?`, if [`cancel`](Self::cancel) was called.
+    /// Returns an error, for use with `?`, if the flag is set.
     ///
     /// # Errors
-    /// [`Cancelled`] after [`cancel`](Self::cancel) was called.
+    /// [`Cancelled`] if [`is_cancelled`](Self::is_cancelled).
     ///
     /// # Panics
     /// If memory has run out, as [`allocate::check`] does.

@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 /// Exit code of a command that has not enough memory.
 const NO_MEMORY: i32 = 3;
 
-/// Largest limit that is tried, in MiB. The commands need much less.
+/// All limits that are tried are below this, in MiB. The commands need much less.
 const LARGEST: u64 = 2048;
 
 /// Distance between limits, in MiB.
@@ -30,11 +30,11 @@ fn run_within(mib: u64, arguments: &[&str]) -> Output {
     command.output().expect("there is a shell")
 }
 
-/// The smallest limit in MiB with which the program starts. With less, the operating system ends
-/// it before its first instruction. `None`, with the reason, if limits cannot be tested here.
+/// The smallest even limit in MiB with which `--version` succeeds. With less, the operating system
+/// cannot start the program. If limits cannot be tested here, prints why and returns `None`.
 fn smallest_limit() -> Option<u64> {
     if !cfg!(target_os = "linux") {
-        eprintln!("SKIPPED: only Linux limits the address space of a process");
+        eprintln!("SKIPPED: this test limits the address space only on Linux");
         return None;
     }
     let starts = |&mib: &u64| run_within(mib, &["--version"]).status.success();
@@ -60,8 +60,8 @@ fn agree(found: &[u8], expected: &[u8]) -> bool {
     found.len() == expected.len() && found.iter().zip(&expected).all(is_near)
 }
 
-/// Runs the command with growing limits, until it answers twice. Its answers must agree with that
-/// of a run without a limit. Returns how often there was not enough memory.
+/// Runs the command with growing limits, until it answers twice. Its answers must agree with the
+/// answer of a run without a limit. Returns how often there was not enough memory.
 fn failures(smallest: u64, arguments: &[&str]) -> u32 {
     let expected = program(arguments).output().expect("the program starts");
     assert!(expected.status.success(), "{arguments:?}: {expected:?}");

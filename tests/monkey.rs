@@ -1,6 +1,7 @@
 //! A monkey test of the window: sends it random clicks, drags, keys and scrolls, resizes it at
 //! random, and opens random files. The window runs in the process of the test, without a display.
-//! The same seed gives the same events, but the threads of the window may answer at other times.
+//! The same seed gives the same random numbers. What they hit also depends on what the window
+//! shows: on when its threads answer, and on what earlier windows stored.
 //! `fuzz/long.sh` runs the test for a given time.
 #![cfg(feature = "app")]
 
@@ -163,7 +164,7 @@ impl<'a> Monkey<'a> {
         }
         let key = Key::ALL[self.random.random_range(0..Key::ALL.len())];
         let modifiers = match self.random.random_range(0..4) {
-            // These open a dialog of the system.
+            // Command+O and Command+S open a dialog of the system.
             0 if matches!(key, Key::O | Key::S) => return,
             0 => Modifiers::COMMAND,
             1 => Modifiers::SHIFT,
@@ -182,7 +183,7 @@ impl<'a> Monkey<'a> {
         self.harness.state_mut().run_command(&ctx, command);
     }
 
-    /// Opens a file, which may be damaged, or reloads the open network.
+    /// Opens a file, which may be damaged. Sometimes also reloads the open network.
     fn open_file(&mut self) {
         let name = FILES[self.random.random_range(0..FILES.len())];
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
@@ -257,8 +258,7 @@ fn random_events_for_the_given_time() {
     let folder = working_folder();
     let mut seed = run.seed;
     while run.has_time_left() {
-        let cause =
-            format!("seed {seed}: LONG_SECONDS=1 LONG_SEED={seed} sends the same events again");
+        let cause = format!("seed {seed}: LONG_SECONDS=1 LONG_SEED={seed} starts with this seed");
         run.catch(&cause, || episode(seed, EVENTS, folder.path()));
         run.count(EVENTS as u64);
         seed = seed.wrapping_add(1);

@@ -189,7 +189,7 @@ fn an_output_file_is_replaced_only_if_this_is_asked_for() {
 }
 
 #[test]
-fn a_query_that_cannot_answer_leaves_the_output_file_alone() {
+fn a_query_that_cannot_answer_creates_no_output_file() {
     let (folder, path) = file("cases.csv", "lungs\nno\n");
     let output = folder.path().join("answers.csv");
     let (cases, name) = (path.to_str().unwrap(), output.to_str().unwrap());
@@ -216,8 +216,8 @@ fn a_pipe_that_is_closed_early_ends_the_query_without_an_error() {
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
 }
 
-/// Whether this program and its children ignore the signal HUP. Where the operating system does not
-/// say so, `query` does not handle this signal.
+/// Whether this program and its children ignore the signal HUP. Like `query`, assumes that they do
+/// if the operating system does not say.
 #[cfg(unix)]
 fn is_hangup_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Evidence, cases and results survive a crash of the window.
+//! Evidence survives a crash of the window. Cases and results are restored in the next run.
 #![cfg(feature = "app")]
 
 mod common;

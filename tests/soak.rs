@@ -177,7 +177,7 @@ impl Soak {
             self.session.submit(self.request.clone());
             let checked = number % check_every == 0;
             match self.random.random_range(0..20) {
-                // The next change interrupts this one.
+                // The next request interrupts this one.
                 0..3 if !checked => continue,
                 3 if !checked => self.cancel_running_step(),
                 _ => {}

@@ -5,7 +5,7 @@ pyAgrum always does the inference. It reads BIF, NET, XMLBIF and DSL itself. Thi
 rest with readers of its own: BIF and NET files that pyAgrum rejects (names that begin with a digit,
 decisions, variables with one state, escaped quotes); DNET, which pyAgrum does not support; and XDSL
 and UAI, where pyAgrum lets the first parent vary fastest, but SMILE and the definition of UAI let
-the last parent vary fastest.
+the last parent vary fastest. Neither reads DSC, so these files count as unchecked.
 
 Decision nodes become chance nodes with uniform distributions, utility and function nodes are
 dropped, and instances become copies of their class. Rows of zeros become uniform. If inference runs

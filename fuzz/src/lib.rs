@@ -1,7 +1,8 @@
 //! The fuzz targets. They check that a reader never panics, and returns valid networks and evidence
 //! or an error with a message. A mistake in a network file must have a line and a column.
 //!
-//! `tests/fuzz_smoke.rs` of the program includes this file, so every test run covers the targets.
+//! `tests/fuzz_smoke.rs` of the program includes this file, so every test run on Unix covers the
+//! targets.
 
 use cliquescope::format::cases::{self, CaseFormat};
 use cliquescope::format::{OpenError, open_bytes};

@@ -4,18 +4,18 @@
 //! program may have taken it meanwhile, or the operating system may limit the process. The standard
 //! library ends the program if an allocation fails. There are two ways around this:
 //!
-//! * Tables of any size that depends on cliques or separators are allocated with the functions of
-//!   this module, [`zeros`] and others, which notice the failure.
+//! * Tables whose size depends on cliques or separators are allocated with the functions of this
+//!   module, [`zeros`] and others, which notice the failure.
 //! * For all other allocations, the allocator of the program keeps a reserve, [`WithReserve`]. If
 //!   the machine has no memory, the reserve provides it, and work that calls [`check`] ends soon
 //!   afterwards. Work that can be cancelled calls it wherever it checks for cancellation.
 //!
-//! In both cases the stack is unwound to [`or_error`] or a similar function, where an engine, a step
-//! of the session or a command begins. This frees what was allocated, and `or_error` returns an
-//! error. Unwinding costs nothing while memory lasts, and passes through the threads of rayon.
+//! In both cases the stack is unwound to [`or_error`] or a similar function, where an engine, a
+//! step of the session or a command begins. This frees what was allocated, and `or_error` returns
+//! an error. Unwinding costs nothing while memory lasts, and passes through the threads of rayon.
 //!
-//! All threads are started with [`start_thread`] or [`thread_pool`], because a thread without memory
-//! for itself would end the program.
+//! All threads are started with [`start_thread`] or [`thread_pool`], because a thread without
+//! memory for itself would end the program.
 //!
 //! What this cannot help: libraries in other languages (the drivers of a GPU and of the display,
 //! the C library) allocate by themselves, and may end the program if that fails. So may the
@@ -53,7 +53,7 @@ fn reason(bytes: u64) -> String {
 }
 
 /// Whether the reserve was used since this was last cleared: by a [`catch`] that begins inside no
-/// other, or by one that caught an error.
+/// other on its thread, or by one that caught an error.
 static IS_EXHAUSTED: AtomicBool = AtomicBool::new(false);
 
 /// Whether the reserve was ever used.
@@ -119,11 +119,11 @@ pub fn reserve<T>(values: &mut Vec<T>, entries: usize) {
     noticing_failure(|| values.try_reserve(entries)).unwrap_or_else(|_| give_up::<T>(entries));
 }
 
-/// Ends the current work if the reserve of memory is in use. Work that allocates without limit
-/// calls this regularly: checking for cancellation does, and readers of files do.
+/// Ends the current work if the reserve of memory was used. Work that allocates without limit calls
+/// this regularly: every check for cancellation calls it, and so do the readers of files.
 ///
 /// # Panics
-/// If the reserve is in use, in a way that [`or_error`] recognises.
+/// If the reserve was used. [`or_error`] recognises the panic.
 #[inline]
 pub fn check() {
     if IS_EXHAUSTED.load(Ordering::Relaxed) {

@@ -157,8 +157,8 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for WithReserve<A> {
             self.allocate(new_layout)
         };
         if !moved.is_null() {
-            // SAFETY: both blocks have as many bytes, and they do not overlap. The old one is valid
-            // until it is freed here.
+            // SAFETY: both blocks have at least the number of bytes that is copied, and they do not
+            // overlap. The old one is valid until it is freed here.
             unsafe {
                 moved.copy_from_nonoverlapping(memory, size.min(layout.size()));
                 self.dealloc(memory, layout);

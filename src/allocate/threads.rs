@@ -22,7 +22,8 @@ static STARTING: Mutex<()> = Mutex::new(());
 ///
 /// The standard library ends the program if a thread has a stack but finds no memory for the stack
 /// of its signal handlers. So this function asks the operating system for enough memory first. It
-/// does not ask the allocator, because the allocator may keep free memory for itself.
+/// does not ask the allocator, which may have kept free memory and then succeeds even if the
+/// operating system has none left.
 ///
 /// # Errors
 /// If there is not enough memory, or if the operating system cannot start a thread.

@@ -5,9 +5,9 @@
 //! workbench applies the commands, which may send the session a new request.
 //!
 //! Imports go one way: workbench -> shell -> panes -> widgets and layout. Workbench, shell and
-//! panes also import [`state`], which imports none of them; panes take only data and commands from
-//! it. All of these but `state` may import [`theme`]. Tests also import `testing`, and tests of the
-//! shell run a whole workbench.
+//! panes also import [`state`], which imports none of these three; panes take only data and
+//! commands from it. `state` may import widgets, and all may import [`theme`]. Tests also import
+//! `testing`, and tests of the shell run a whole workbench.
 //!
 //! **Invariants:** a pane never changes the model and never computes a posterior; nothing here
 //! waits for the session.
@@ -256,8 +256,8 @@ impl eframe::App for Window {
         self.workbench.end();
     }
 
-    /// The [`Settings`] hold everything that is stored. egui's memory, such as scroll positions, is
-    /// not stored.
+    /// egui's memory, such as scroll positions, is not stored. The choices that later runs take
+    /// over are in the [`Settings`].
     fn persist_egui_memory(&self) -> bool {
         false
     }

@@ -71,7 +71,7 @@ fn numbers_that_are_not_probabilities_are_refused() {
 }
 
 #[test]
-fn the_smallest_numbers_are_read_exactly() {
+fn the_smallest_numbers_are_read_as_the_nearest_double() {
     for tiny in ["1e-320", "4.9e-324", "0.0", "-0.0", "1e-999"] {
         in_each(&[node("a", &[], &["1", tiny])], |format, result| {
             let read = result.unwrap_or_else(|error| panic!("{}: {error}", format.name()));

@@ -70,7 +70,7 @@ fn checked(graph: &MoralGraph, method: Triangulation, seed: u64, what: &str) -> 
     tree
 }
 
-/// A graph of `variables` variables with `families` random families of up to four.
+/// A graph of `variables` variables with `families` random families of up to four variables.
 fn random_graph(random: &mut Pcg64Mcg, variables: usize, families: usize) -> MoralGraph {
     let cardinalities = (0..variables).map(|_| random.random_range(1..=5)).collect();
     let families: Vec<Vec<VariableId>> = (0..families)

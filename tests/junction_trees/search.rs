@@ -15,7 +15,7 @@ use rand_pcg::Pcg64Mcg;
 use crate::{ids, options, total};
 
 #[test]
-fn the_number_of_threads_does_not_change_the_tree() {
+fn the_size_of_the_thread_pool_of_the_caller_does_not_change_the_tree() {
     let graph = MoralGraph::of_network(&open("barley").unwrap().network);
     for seed in 1..3 {
         let options = TriangulationOptions { steps: 30_000, ..options(Triangulation::Auto, seed) };
@@ -48,8 +48,8 @@ fn a_search_for_more_propagations_finds_a_smaller_tree() {
     assert!(total(1000) < total(0));
 }
 
-/// The smallest table has more than 2^64 entries, and most have more than the search can tell
-/// apart.
+/// The largest table has at least 2^112 entries. A walk of the search counts a table as at most
+/// 2^90 entries.
 #[test]
 fn a_search_of_trees_too_large_for_64_bits_is_never_worse_than_the_heuristics() {
     let edges = (0..36).flat_map(|v| {

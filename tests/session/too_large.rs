@@ -79,7 +79,7 @@ fn a_network_that_is_too_large_runs_once_the_evidence_makes_it_small() {
     assert_eq!(propagation.posteriors, expected);
 
     // The same tree serves another state of the hub, and more findings. A case that needs another
-    // tree gets a tree of its own.
+    // tree gets a tree of its own; here, that tree is too large.
     let cases: Arc<[Evidence]> =
         [evidence_of(&network, &[("x0", "9")]), evidence_of(&network, &[("x3", "1")])].into();
     session.submit(Request { cases, ..given(&[("x0", "8"), ("x3", "1")]) });
@@ -108,7 +108,8 @@ fn an_engine_that_needs_the_whole_tree_is_replaced_while_the_evidence_makes_it_s
     let session = Session::start(|| {});
     let sequential = engine_choice(engine::by_name("sequential").expect("an engine of this name"));
     let network = hub_and_chain().open().expect("it can be read").network;
-    // The second set of findings observes other variables, so it is compiled anew.
+    // The second set of findings observes other variables, so the network is compiled
+    // anew.
     for (turn, findings) in
         [[("x0", "7"), ("x1", "1")], [("x0", "8"), ("x2", "1")]].iter().enumerate()
     {

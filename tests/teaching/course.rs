@@ -134,7 +134,7 @@ fn a_question_is_answered_before_the_answer_is_shown() {
     harness.get_by_label_contains("Not quite: It falls.");
     harness.get_by_label("✔ It falls.");
     harness.get_by_label("✖ It rises.");
-    // The answer shows both numbers side by side.
+    // The answer shows the three numbers side by side.
     harness.get_by_label("X-ray and Asia");
     for number in ["5.5%", "48.9%", "37.1%"] {
         assert!(harness.query_all_by_label(number).next().is_some(), "{number}");

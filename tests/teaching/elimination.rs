@@ -37,7 +37,7 @@ fn an_elimination_order_is_chosen_by_clicks_and_taken_back() {
 }
 
 #[test]
-fn a_variable_under_the_pointer_is_forgotten_when_a_smaller_network_is_opened() {
+fn opening_a_smaller_network_with_the_pointer_on_a_variable_does_no_harm() {
     let mut harness = open("child");
     let ctx = harness.ctx.clone();
     let elimination = cliquescope::app::state::pane::Pane::Elimination;

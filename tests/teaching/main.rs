@@ -27,7 +27,8 @@ fn start_lesson(harness: &mut Harness<'static, Workbench>, lesson: usize) {
     settle(harness);
 }
 
-/// Presses the key for the next step until step `number` of `count` is shown.
+/// Presses the key for the next step until step `number` of `count` is shown. Shows the answers of
+/// questions on the way.
 fn go_to_step(harness: &mut Harness<'static, Workbench>, number: usize, count: usize) {
     let wanted = format!("Step {number} of {count}");
     for _ in 0..3 * count {

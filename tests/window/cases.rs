@@ -142,7 +142,7 @@ fn the_cases_of_a_long_file_are_read_as_they_are_shown() {
     harness.get_by_label("Add case 3 of the file").click();
     harness.run_steps(3);
     harness.get_by_label("Recall many 3");
-    // Cases far away are read on request, and the range that was requested last is shown. The pane
+    // Cases far away are read on request, and the range that was requested last is kept. The pane
     // of cases is hidden meanwhile, because it requests the cases on screen.
     harness.state_mut().run_command(&ctx, ViewCommand::ToggleMaximised(Pane::Network));
     harness.run_steps(2);

@@ -112,7 +112,7 @@ fn an_error_is_shown_in_full_until_it_is_dismissed() {
     harness.get_by_label("Dismiss").click();
     harness.run_steps(3);
     assert!(harness.query_by_label_contains("expected").is_none());
-    // The error is also shown while the network that stays open is still being compiled.
+    // An error that comes while the open network is still being compiled is still shown after that.
     harness.state_mut().open(NetworkSource::Named("munin4".to_owned()), Vec::new());
     wait_for(&mut harness, |workbench| {
         workbench.model().document.as_ref().is_some_and(|document| document.title() == "munin4")

@@ -46,8 +46,8 @@ fn an_experiment_is_run_exported_and_opened_again() {
     for extension in ["svg", "csv"] {
         assert!(folder.path().join(format!("fig4-1.{extension}")).is_file());
     }
-    // A second export replaces its own files. If a file of that name has other content, the export
-    // writes all files under new names.
+    // Exporting the result again writes the same files. If one of them has other content by then,
+    // the export writes all files under new names.
     let files = || std::fs::read_dir(folder.path()).expect("a folder for a test").count();
     let written = files();
     let csv = folder.path().join("fig4-1.csv");

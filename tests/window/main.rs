@@ -21,7 +21,7 @@ fn posterior(harness: &Harness<'_, Workbench>, variable: &str, state: &str) -> f
     document.result.as_ref().expect("posteriors").posteriors.of(id)[state]
 }
 
-/// The open network.
+/// The open document.
 fn document<'a>(harness: &'a Harness<'_, Workbench>) -> &'a Document {
     harness.state().model().document.as_ref().expect("a network is open")
 }

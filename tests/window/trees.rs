@@ -58,7 +58,7 @@ fn a_network_that_is_too_large_is_propagated_once_its_evidence_makes_it_small() 
 }
 
 #[test]
-fn a_file_and_its_elimination_order_are_stored_in_the_settings() {
+fn the_path_and_the_elimination_order_of_a_file_are_stored_in_the_settings() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let path = folder.path().join("square.bif");
     let variable = |name| format!("variable {name} {{ type discrete [ 2 ] {{ y, n }}; }}\n");
@@ -73,7 +73,7 @@ fn a_file_and_its_elimination_order_are_stored_in_the_settings() {
     let mut harness = open(&path);
     let settings = harness.state_mut().settings();
     assert_eq!(settings.orders.len(), 1, "the order was stored");
-    assert_eq!(settings.recent.len(), 1, "the file was stored");
+    assert_eq!(settings.recent.len(), 1, "the path was stored");
     harness.get_by_label_contains("d = y").click();
     settle(&mut harness);
     assert_eq!(evidence_count(&harness), 1);

@@ -5,7 +5,7 @@ use eframe::egui::{Pos2, Rect, Vec2, pos2};
 use crate::app::layout::{border, bounds};
 
 /// Percentage of vertices that must have a position in the file for the positions to be used. With
-/// fewer, too much of the picture would be rows without an order. Chosen by eye.
+/// fewer, too many vertices would be in the rows below the others. Chosen by eye.
 const MIN_POSITIONED_PERCENT: usize = 90;
 
 /// Minimum gap between boxes, in points.

@@ -81,7 +81,7 @@ pub fn all() -> Vec<Action> {
     actions
 }
 
-/// Actions that open or save files, and the action that quits.
+/// Actions about files and cases, and the action that quits.
 fn files() -> Vec<Action> {
     let choose = WindowCommand::ChooseFile;
     vec![
@@ -98,7 +98,7 @@ fn files() -> Vec<Action> {
     ]
 }
 
-/// Actions that change the evidence.
+/// Actions that undo or redo a change, or clear the evidence.
 fn editing() -> Vec<Action> {
     vec![
         action("Undo", ctrl(Key::Z), HistoryCommand::Undo),

@@ -19,7 +19,7 @@ fn network_extensions() -> Vec<&'static str> {
     extensions.copied().chain(["gz"]).collect()
 }
 
-/// The extensions of all evidence files.
+/// The extensions of all evidence files that are not compressed.
 fn case_extensions() -> Vec<&'static str> {
     CaseFormat::ALL.iter().flat_map(|format| format.extensions()).copied().collect()
 }

@@ -4,9 +4,9 @@ use eframe::egui::{Context, Event, Id, Key, LayerId, Order, Stroke, StrokeKind};
 
 use crate::app::theme::Palette;
 
-/// Draws the ring, from the first use of a key that moves the focus until the next click: Tab, or
-/// E, which goes to the states of a variable. Without the ring, most widgets hardly change when
-/// they get the focus.
+/// Draws the ring, from the first use of a key that moves the focus until the next click: Tab, an
+/// arrow key, or E, which goes to the states of a variable. Without the ring, most widgets hardly
+/// change when they get the focus.
 pub(crate) fn show(ctx: &Context) {
     let id = Id::new("focus by keyboard");
     let was_moved = ctx.data(|data| data.get_temp(id).unwrap_or(false));

@@ -4,8 +4,8 @@ use eframe::egui;
 
 use crate::app::shell::actions;
 
-/// Height in points that the title and the margins of the list need. In a low window, the rest of
-/// the list scrolls.
+/// Height in points that the title and the margins of the list need. If the list does not fit into
+/// the rest of the window, it scrolls.
 const TITLE_ROOM: f32 = 80.0;
 
 /// Draws the list while `open` is true. Sets `open` to false when the user closes the list.
@@ -40,7 +40,7 @@ pub(crate) fn show(ctx: &egui::Context, open: &mut bool) {
             row("Page Up, Page Down", "in a lesson: previous step, next step");
             row("Shift+drag", "sum over a range of the timeline");
             row("W, S, A, D", "over the timeline: zoom in, zoom out, earlier, later");
-            row("comma, full stop", "over the timeline: neighbouring message of the row");
+            row("comma, full stop", "over the timeline: neighbouring message in the same line");
         });
     });
 }

@@ -15,7 +15,7 @@ use crate::app::theme::Palette;
 use crate::app::widgets::scroll_to_focus::scroll_to_focus;
 use crate::app::widgets::{equation, targets};
 
-/// Initial height of the strip in points: room for the longest text in a window of 1280 points.
+/// Initial height of the strip in points: room for the longest text in a window 1280 points wide.
 const HEIGHT: f32 = 158.0;
 /// Minimum height of the strip in points: room for the buttons.
 const MIN_HEIGHT: f32 = 104.0;
@@ -23,7 +23,7 @@ const MIN_HEIGHT: f32 = 104.0;
 const BUTTONS_WIDTH: f32 = 196.0;
 /// Maximum width of the text in points. In wider lines the eye loses its place.
 const MAX_TEXT_WIDTH: f32 = 760.0;
-/// Share of the width left of the buttons that the compared numbers take.
+/// The compared numbers take this share of the width to the left of the buttons.
 const COMPARISON_SHARE: f32 = 0.36;
 /// Distance of the frame's outer edge from its target in points: at most half of the space between
 /// widgets, so that the frame does not lie over a neighbour of the target.
@@ -86,8 +86,8 @@ fn text(ui: &mut Ui, course: &Course, model: &Model, commands: &mut Commands) {
     }
 }
 
-/// Draws the question of the current step. Once it is answered, marks the right option and the one
-/// that the user chose, and says why if the task is done too.
+/// Draws the question of the current step. Once it is answered and the task is done, marks the
+/// right option and the one that the user chose, and says why the answer is right.
 fn ask(ui: &mut Ui, question: &Question, course: &Course, model: &Model, commands: &mut Commands) {
     ui.strong(course.filled_in(&question.ask, model));
     let is_open = course.open_question().is_some();
@@ -147,8 +147,8 @@ fn compare(ui: &mut Ui, comparison: &Comparison) {
     });
 }
 
-/// Draws the buttons that change or end the step. The button for the next step is highlighted once
-/// the task is done.
+/// Draws the buttons that change the step or end the lesson. The button for the next step is
+/// highlighted once the question is answered and the task is done.
 fn buttons(ui: &mut Ui, course: &Course, model: &Model, commands: &mut Commands) {
     let is_done = course.is_done(model);
     let is_open = course.open_question().is_some();

@@ -147,7 +147,8 @@ fn times_fact(ui: &mut Ui, times: RunTimes) {
     fact(ui, "propagation", format!("{median} ({min} to {max}, {runs} runs)"), &hover);
 }
 
-/// Draws the chosen engine, or the engine that replaces it and why.
+/// Draws the chosen engine, or the engine that replaces it and why. If a recorded run is shown and
+/// no engine is replaced, draws instead what computed the posteriors and what measured the times.
 fn engine_fact(ui: &mut Ui, model: &Model, document: &Document) {
     let chosen = model.compute.engine;
     match &document.fallback {
@@ -185,8 +186,8 @@ fn engine_fact(ui: &mut Ui, model: &Model, document: &Document) {
     }
 }
 
-/// Draws the probability of the evidence of `result`, or for a Markov network the partition
-/// function.
+/// Draws the probability of the evidence of `result` and its logarithm, or for a Markov network the
+/// logarithm of the partition function.
 fn evidence_facts(ui: &mut Ui, document: &Document, result: &Propagation) {
     let ln = result.posteriors.ln_p_evidence();
     // Rounding can give a tiny negative number, which would read "-0.000000".

@@ -35,8 +35,8 @@ pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     targets::mark(&response.response, "stepping");
 }
 
-/// Draws the choice between stepping message by message and slow motion, which needs measured
-/// times, of this machine or of recorded runs.
+/// Draws the choice between stepping message by message, slow motion, and slow motion of two
+/// recorded runs. Slow motion needs measured times, of this machine or of a recorded run.
 fn mode_choice(
     ui: &mut Ui,
     mode: SteppingMode,

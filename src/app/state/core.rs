@@ -34,7 +34,8 @@ impl Core {
     }
 
     /// Makes `document` the open document, and returns the earlier one. Forgets what was selected,
-    /// under the pointer, or edited, because it belongs to the earlier document.
+    /// under the pointer, edited, or asked for by a lesson, because it belongs to the earlier
+    /// document.
     pub(crate) fn replace_document(&mut self, document: Document) -> Option<Document> {
         let model = &mut self.model;
         (model.selection, model.hover) = (Highlight::default(), Highlight::default());

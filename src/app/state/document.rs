@@ -119,7 +119,8 @@ impl Document {
 
     /// This document without its tree and its results, which the session can compute again. It
     /// keeps what the user made: the evidence, the cases with their answers, and the kept run. It
-    /// keeps the file of cases only if all its cases were found, because the search ends.
+    /// keeps the file of cases only if all its cases were found, because an unfinished search for
+    /// cases is lost.
     #[must_use]
     pub fn without_results(&self) -> Self {
         let (source, read) = (self.source.clone(), Arc::clone(&self.read));
@@ -251,8 +252,8 @@ impl Document {
         }
     }
 
-    /// The times of all runs, if the propagation whose trace is [drawn](Self::trace) is the median
-    /// of several on this machine.
+    /// The minimum, median and maximum time of the runs, if the propagation whose trace is
+    /// [drawn](Self::trace) is the median of several on this machine.
     #[must_use]
     pub fn run_times(&self) -> Option<RunTimes> {
         let result = self.result.as_ref().filter(|_| self.shown.is_none())?;

@@ -280,8 +280,8 @@ fn file_stem(name: &str) -> String {
 /// has other content: if there is such a file, all new files get the same number in their names.
 ///
 /// # Errors
-/// If the folder cannot be created, or a file cannot be read or written; the error is a message for
-/// the user.
+/// If the folder cannot be created, if a file cannot be read or written, or if a pipe or a device
+/// has the name of one of the files; the error is a message for the user.
 fn export(result: &NamedResult, folder: &Path) -> Result<Vec<PathBuf>, String> {
     let to_message = |path: &Path| {
         let path = path.display().to_string();

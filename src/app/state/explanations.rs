@@ -20,9 +20,9 @@ impl Explanations {
         Self { explainer, question: None }
     }
 
-    /// Asks for the numbers of `message` and, while the user steps through the messages, for the
-    /// beliefs so far. Does nothing if neither is wanted, or if the last question already asked for
-    /// all that is wanted.
+    /// Asks for the numbers of `message` and, while the user steps along the plan, for the beliefs
+    /// so far. Does nothing if neither is wanted, or if the last question already asked for all
+    /// that is wanted.
     pub(crate) fn ask(&mut self, model: &Model, message: Option<MessageId>) {
         let Some((document, compiled)) = model.document.as_ref().zip(model.compiled()) else {
             return;
@@ -30,7 +30,7 @@ impl Explanations {
         let beliefs_after = model.stepping.as_ref().and_then(Stepping::messages_passed);
         let last = compiled.plan().messages().len().checked_sub(1);
         // Every question is about a message. If no pane shows one, this is the next message to be
-        // passed.
+        // passed, or the last message if all are passed.
         let next = beliefs_after.zip(last).map(|(passed, last)| MessageId::new(passed.min(last)));
         let Some(message) = message.or(next) else { return };
         // The tables of an engine on the CPU leave less memory for the explainer. An engine on a

@@ -19,7 +19,7 @@ pub enum FilePurpose {
     OpenCases,
     /// Save all listed cases.
     SaveCases,
-    /// Write the result with this number, of an experiment, into a folder.
+    /// Write the files of the experiment result with this number into a folder.
     ExportResult(u64),
     /// Open the result of an experiment.
     OpenResult,

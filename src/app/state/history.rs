@@ -49,7 +49,7 @@ pub enum ReplacedValue {
 }
 
 impl ReplacedValue {
-    /// Number of values of all factors of the network; `None` if this is another value.
+    /// Number of values of all factors of the network; `None` for evidence and cases.
     fn network_values(&self) -> Option<usize> {
         let Self::Network { document, .. } = self else { return None };
         Some(document.network().factors().map(|factor| factor.values().len()).sum())
@@ -248,7 +248,7 @@ mod tests {
         }
         let serials = undone(later);
         assert_eq!(serials.iter().flatten().count(), MAX_NETWORKS);
-        assert_eq!(serials.last(), Some(&None), "the change after the oldest network is kept");
+        assert_eq!(serials.last(), Some(&None), "the change after the dropped networks is kept");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Text in one line, shortened in the middle if it does not fit.
+//! Text in one line, shortened in the middle or at the end if it does not fit.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -188,7 +188,7 @@ pub fn percent(p: f64, decimals: usize) -> String {
     let unit = 10_f64.powi(-i32::try_from(decimals).unwrap_or(0));
     if p > 0.0 && hundred < unit / 2.0 {
         format!("<{unit:.decimals$}%")
-    } else if p < 1.0 && hundred > 100.0 - unit / 2.0 {
+    } else if p < 1.0 && hundred >= 100.0 - unit / 2.0 {
         format!(">{:.decimals$}%", 100.0 - unit)
     } else {
         format!("{hundred:.decimals$}%")
@@ -285,6 +285,7 @@ mod tests {
     #[test]
     fn only_certain_and_impossible_states_have_100_and_0_percent() {
         assert_eq!(percent(0.5, 1), "50.0%");
+        assert_eq!(percent(0.9995, 1), ">99.9%");
         assert_eq!((percent(0.0, 1), percent(1.0, 1)), ("0.0%".to_owned(), "100.0%".to_owned()));
         assert_eq!((percent(1e-9, 1), percent(1e-9, 2)), ("<0.1%".to_owned(), "<0.01%".to_owned()));
         assert_eq!(

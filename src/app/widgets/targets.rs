@@ -31,15 +31,17 @@ fn insert(ctx: &egui::Context, rect: Rect, name: &'static str) {
     });
 }
 
-/// The rectangle of target `name`. `None` if it was drawn neither in this frame nor in the one
-/// before.
+/// The rectangle of target `name`, as far as it is in view. `None` if it was drawn neither in this
+/// frame nor in the one before, or if it was out of view. For [`STATE`], the row in the network
+/// takes the place of a row that is not in view.
 #[must_use]
 pub fn find(ctx: &egui::Context, name: &str) -> Option<Rect> {
     let found = marked(ctx, name);
     if name == STATE { found.or_else(|| marked(ctx, STATE_IN_NETWORK)) } else { found }
 }
 
-/// The rectangle marked as target `name` in this frame or in the one before.
+/// The part in view of what was marked as target `name` in this frame or in the one before; `None`
+/// if there is none.
 fn marked(ctx: &egui::Context, name: &str) -> Option<Rect> {
     let frame = ctx.cumulative_frame_nr();
     ctx.data_mut(|data| {

@@ -57,7 +57,8 @@ impl Workbench {
         }
     }
 
-    /// Takes note of what the user did for the current step. Call this once a frame.
+    /// Updates which state the current step asks the user to observe, and stores the numbers of the
+    /// step for its column. Call this once a frame.
     pub(super) fn follow_lesson(&mut self) {
         let is_settled = self.is_settled();
         let model = &mut self.core.model;
@@ -113,8 +114,9 @@ impl Workbench {
         self.core.model.maximised = pane.filter(|_| maximise);
     }
 
-    /// Opens the network and enters the evidence with which the step with index `step` ended.
-    /// Otherwise the step would show numbers of a later step.
+    /// Opens the network and enters the evidence with which the step with index `step` ended, so
+    /// that the step does not show numbers of a later one. Ends stepping through messages, unless
+    /// this step or an earlier one begins it.
     fn restore_step(&mut self, ctx: &egui::Context, step: usize) {
         let Some(course) = &self.course else { return };
         let (source, findings) = course.network_and_findings_at(step + 1);
@@ -138,9 +140,9 @@ impl Workbench {
         }
     }
 
-    /// Does the task of the current step if it is not done, and goes to the next step, unless there
-    /// is more to see in this one. After the last step, the lesson ends. Does nothing before the
-    /// question of the step is answered.
+    /// Goes to the next step. If the task of the current step is not done, does it first, and stays
+    /// in the step if it has more to show once its task is done. After the last step, the lesson
+    /// ends. Does nothing before the question of the step is answered.
     fn next_step(&mut self, ctx: &egui::Context) {
         let Some(course) = self.course.as_ref().filter(|course| course.open_question().is_none())
         else {

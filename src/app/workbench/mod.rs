@@ -330,7 +330,7 @@ impl Workbench {
         }
     }
 
-    /// Autosaves the work if it changed, and reports errors of earlier writes.
+    /// Autosaves the work if it changed, and reports errors of earlier writes and removals.
     fn save(&mut self) {
         // During a lesson, the autosave still holds the user's own work, which was set aside.
         if self.course.is_none() {

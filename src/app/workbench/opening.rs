@@ -99,8 +99,8 @@ impl Workbench {
         previous
     }
 
-    /// Leaves the lesson, if the user is taking one that does not use the network in `source`.
-    /// Otherwise the next step of the lesson would replace this network.
+    /// Leaves the lesson, if the user is taking one that does not use the network in `source`. If
+    /// the lesson continued, its next step would replace this network.
     fn leave_other_lesson(&mut self, source: &NetworkSource) {
         if self.course.as_ref().is_some_and(|course| !course.uses(source)) {
             self.say_that_the_lesson_ends("it does not use this network");

@@ -86,7 +86,7 @@ mod tests {
         workbench.history.record_network(&earlier);
         let compiled = earlier.compiled.as_ref().expect("a compiled network");
         let (graph, order) = (compiled.moral_graph(), compiled.elimination_order());
-        // Less than every order that is known.
+        // Recorded as better than every known order: with one entry in total.
         assert!(workbench.core.model.settings.orders.insert(graph, &order, 1));
         assert_ne!(workbench.core.requests.orders.entries(graph), Some(1));
         workbench.apply_to_history(HistoryCommand::Undo);

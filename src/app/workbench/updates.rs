@@ -19,7 +19,7 @@ use crate::session::{EngineChoice, Failure, Propagation, Step, Update};
 const MAX_FAILURE: usize = 4000;
 
 impl Workbench {
-    /// Receives everything that the threads of the session reported since the last frame.
+    /// Receives everything that other threads reported since the last frame.
     pub(super) fn receive_updates(&mut self) {
         self.explanations.receive(&mut self.core.model);
         self.experiments.receive(&mut self.core.model.experiments);
@@ -137,8 +137,8 @@ impl Workbench {
     }
 
     /// Adds the launch overhead of `result` to the model, in place of an earlier one of the same
-    /// network, engine and triangulation. Does nothing if `result` has evidence, or if its engine
-    /// launches no kernels.
+    /// network, engine and triangulation. Does nothing if `result` has evidence, or if no launch
+    /// overhead was measured, for example because the engine launches no kernels.
     fn store_overhead(&mut self, result: &Propagation) {
         let model = &mut self.core.model;
         let Some(document) = &model.document else { return };

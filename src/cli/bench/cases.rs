@@ -69,7 +69,8 @@ impl CaseArgs {
     /// The cases of `file` in blocks, so that its length does not matter.
     ///
     /// # Errors
-    /// If the file cannot be read. A mistake in a case is the error of its block.
+    /// If the file cannot be opened, or its header has a mistake. A mistake in a case, or an error
+    /// while reading it, is the error of its block.
     pub fn blocks(
         network: &Arc<Network>,
         file: &Path,

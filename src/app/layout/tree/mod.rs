@@ -1,7 +1,7 @@
 //! Drawings of rooted trees: in levels from the top or from the left, or packed into rectangles.
 //!
 //! A tree has one drawing, whatever the shape of the pane: a drawing that changed with its pane
-//! would be hard to recognise. It is made for a pane that is 1.6 times as wide as high.
+//! would be hard to recognise. Drawings are made for a pane that is 1.6 times as wide as high.
 
 mod contour;
 mod levels;
@@ -19,8 +19,8 @@ const ASPECT: f32 = 1.6;
 /// Height of that pane in points, in a window of 1280x800.
 const PANE_HEIGHT: f32 = 420.0;
 
-/// Zoom at which the text in boxes is easy to read. An arrangement that allows a larger zoom is not
-/// preferred to a more regular one.
+/// Zoom at which the text in boxes is easy to read. A larger zoom counts as this one, so it is no
+/// reason to prefer a less regular arrangement.
 const READABLE_ZOOM: f32 = 1.2;
 
 /// Width of a drawing, as a multiple of its height, below which it counts as a column. In a pane
@@ -31,8 +31,8 @@ const MIN_ASPECT: f32 = 1.0;
 /// has labels in a window of 1280x800, where its zoom is 0.28.
 const LEVEL_GAP: f32 = 44.0;
 
-/// Maximum number of vertices of a tree that is drawn with room for the labels of its lines. In a
-/// larger tree, labels would be too small to read when the whole tree is in view.
+/// Maximum number of vertices of a tree whose packed drawing has room for the labels of its lines.
+/// In a larger tree, labels would be too small to read when the whole tree is in view.
 pub const MAX_WITH_LABELS: usize = 100;
 
 /// Factor by which top-down is preferred to left-to-right, and left-to-right to packed, when the

@@ -19,9 +19,9 @@ const NAME_WIDTH: f32 = 84.0;
 const STATE_WIDTH: f32 = 58.0;
 /// Range of the width of a case's column, in points.
 const CASE_WIDTHS: std::ops::RangeInclusive<f32> = 66.0..=130.0;
-/// Minimum difference of two probabilities that is shown as a number: half a unit of the last digit
-/// shown, which is 0.01 percentage points. A smaller difference would read `+0.00` or `-0.00` and
-/// is shown as `=`.
+/// Minimum difference of two probabilities that is shown as a number: 0.005 percentage points, half
+/// a unit of the last digit shown. A smaller difference would read `+0.00` or `-0.00` and is shown
+/// as `=`.
 const MIN_DIFFERENCE: f64 = 5e-5;
 
 /// What the columns are compared with.

@@ -16,8 +16,8 @@ use crate::numbers::counted;
 /// The view state of the file.
 #[derive(Default)]
 pub(super) struct LongFileView {
-    /// The number of the case that the user last scrolled to, counted from one; 0 before the first
-    /// time.
+    /// The number in the field that scrolls to a case, counted from one; 0 before the field is
+    /// first drawn.
     number: usize,
 }
 

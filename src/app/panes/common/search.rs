@@ -22,9 +22,10 @@ impl Search {
         self.found.as_ref()
     }
 
-    /// Draws the search field called `name`. `find` returns the items whose names contain a text in
-    /// lower case. When the user presses Enter, returns the next item found, and after the last one
-    /// the first; with Shift, the one before, and before the first one the last.
+    /// Draws the search field called `name`. `find` is passed the text in lower case, and
+    /// returns the items that match it. When the user presses Enter, returns the next item found,
+    /// and after the last one the first; with Shift, the one before, and before the first one the
+    /// last.
     pub fn show(
         &mut self,
         ui: &mut Ui,
@@ -55,7 +56,8 @@ impl Search {
     }
 }
 
-/// The item after `last`, or before it; if there is none, the first or the last item.
+/// The first item found after `last` or, if there is none, the first item found. If
+/// `backwards`, the last one before `last` or, if there is none, the last one.
 fn next(found: &FixedBitSet, last: Option<usize>, backwards: bool) -> Option<usize> {
     if backwards {
         let before = found.ones().rev().find(|&item| last.is_none_or(|last| item < last));

@@ -1,4 +1,4 @@
-//! Entering evidence by the states of a variable, in every pane that shows them.
+//! Entering evidence by the states of a variable, in the network pane and in the list of variables.
 
 use std::sync::Arc;
 
@@ -37,8 +37,9 @@ impl ClickAction {
     }
 
     /// The command for a click on `state` with this action. Excluding or including a state replaces
-    /// likelihoods that were entered: all states that are still possible get weight one. If no
-    /// state or every state would be possible, the command retracts the finding instead.
+    /// likelihoods that were entered: all states that are still possible get weight one, and if
+    /// only one is left, it is observed. If no state or every state would be possible, the command
+    /// retracts the finding instead.
     fn command(self, document: &Document, variable: VariableId, state: usize) -> EvidenceCommand {
         if self == Self::Toggle {
             return EvidenceCommand::Toggle(variable, state);

@@ -42,7 +42,7 @@ fn assigned_tables(ui: &mut Ui, scene: &DetailsScene<'_>, id: CliqueId, links: &
         network.factor_ids().filter(|&factor| scene.compiled.factor_home(factor) == id).collect();
     section(ui, &format!("Tables multiplied in ({})", assigned.len()));
     if assigned.is_empty() {
-        ui.weak("none: all entries of the clique are 1 initially");
+        ui.weak("none: without findings, all entries of the clique are 1 initially");
     }
     for &factor in &assigned {
         ui.horizontal_wrapped(|ui| {

@@ -46,7 +46,7 @@ pub(super) fn separators(
     list(ui, &mut rows, compiled.statistics().total_separator_entries, "Separators", links);
 }
 
-/// Draws the messages `ids`, longest first.
+/// Draws the messages `ids`: how many there are, and those that were timed, longest first.
 pub(super) fn messages(
     ui: &mut Ui,
     scene: &DetailsScene<'_>,

@@ -73,8 +73,8 @@ fn evidence(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Com
     });
 }
 
-/// Draws the table of the states of variable `id` with their posteriors and priors. A click on a
-/// state observes it.
+/// Draws the table of the states of variable `id` with their posteriors, or the beliefs so far, and
+/// their priors. A click on a state observes it or, if it is observed, retracts the finding.
 fn states(
     ui: &mut Ui,
     model: &Model,
@@ -87,7 +87,7 @@ fn states(
     let posterior = model.belief(id);
     let prior = document.prior.as_ref().map(|prior| prior.posteriors.of(id));
     let finding = document.evidence.get(id);
-    let stale = document.is_stale();
+    let stale = model.belief_status() == BeliefStatus::Stale;
     let probability =
         |table: Option<&[f64]>, state: usize| table.and_then(|table| table.get(state).copied());
     // In a narrow pane the bar shrinks, not the numbers.
@@ -127,8 +127,8 @@ fn states(
     });
 }
 
-/// Lists the cliques that contain variable `id`, and says which of them have its CPT and its
-/// posterior.
+/// Lists the cliques that contain variable `id`, and says which of them has its CPT, and from which
+/// clique or separator its posterior is read.
 fn cliques(ui: &mut Ui, compiled: &CompiledNetwork, id: VariableId, links: &mut Links<'_>) {
     let tree = compiled.tree();
     let holds = |clique: &CliqueId| tree[*clique].variables.binary_search(&id).is_ok();

@@ -36,7 +36,8 @@ pub struct EliminationPane {
     shown: Option<PictureKey>,
     /// The last value of [`Model::fit_serial`] that was seen.
     fit_serial: u64,
-    /// The variable that the pointer was over in the last frame, in the picture or in the list.
+    /// The variable that was pointed at in the last frame: under the pointer in the picture or
+    /// in the list, or with the keyboard focus in the list.
     pointed: Option<VariableId>,
 }
 

@@ -39,7 +39,8 @@ pub(super) struct PictureKey {
 }
 
 impl PictureKey {
-    /// The key of the current frame. `pointed` is the variable under the pointer.
+    /// The key of the current frame. `pointed` is the variable under the pointer or, in the list,
+    /// with the keyboard focus.
     pub fn new(elimination: &HandElimination, pointed: Option<VariableId>) -> Self {
         let order = elimination.done.steps().iter().map(|step| step.variable).collect();
         Self { serial: elimination.serial, order, pointed }
@@ -58,7 +59,7 @@ pub(super) enum Edge {
     Moral(VariableId, VariableId),
     /// A fill edge that an elimination added.
     Fill(VariableId, VariableId),
-    /// A fill edge that eliminating the variable under the pointer would add.
+    /// A fill edge that eliminating the variable pointed at would add.
     Preview(VariableId, VariableId),
 }
 
@@ -88,8 +89,8 @@ pub(super) fn edges(
     edges
 }
 
-/// The boxes and lines. Boxes are at `places`, or in layers for a pane `aspect` times as wide as it
-/// is high.
+/// The boxes and lines. Boxes are at `places` or, without places, arranged for a pane `aspect`
+/// times as wide as it is high.
 pub(super) fn picture(
     network: &Network,
     elimination: &HandElimination,
@@ -128,8 +129,9 @@ pub(super) fn picture(
     (network.ids().map(node).collect(), lines)
 }
 
-/// The centres of the boxes, in layers or as a tree. Causes are above their effects. In a Markov
-/// network, variables are above their neighbours that come later in the file.
+/// The centres of the boxes, in layers or as a tree. In layers, causes are above their effects or
+/// to the left of them. In a Markov network, the first of two neighbours in the file is taken as
+/// the cause.
 fn in_layers(
     network: &Network,
     elimination: &HandElimination,
@@ -150,7 +152,7 @@ fn in_layers(
 /// The colours of boxes and lines.
 pub(super) struct PictureStyle<'a> {
     elimination: &'a HandElimination,
-    /// The variable under the pointer.
+    /// The variable under the pointer or, in the list, with the keyboard focus.
     pointed: Option<VariableId>,
     /// The variables that eliminating `pointed` would connect.
     neighbours: Vec<VariableId>,

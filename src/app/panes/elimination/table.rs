@@ -10,7 +10,7 @@ use crate::network::{Network, VariableId};
 use crate::numbers::{counted, share, thousands};
 
 /// Draws the costs, the list of variables that remain, and the order so far. A click on a variable
-/// eliminates it. Returns the variable under the pointer.
+/// eliminates it. Returns the variable under the pointer or with the keyboard focus.
 pub(super) fn show(
     ui: &mut Ui,
     network: &Network,
@@ -95,7 +95,7 @@ pub(super) fn effect(network: &Network, step: &EliminationStep) -> String {
     format!("{added}; table of {} entries over {size}{clique}", thousands(step.entries))
 }
 
-/// Draws the variables that remain. Returns the one under the pointer.
+/// Draws the variables that remain. Returns the one under the pointer or with the keyboard focus.
 fn remaining(
     ui: &mut Ui,
     network: &Network,

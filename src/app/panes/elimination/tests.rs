@@ -21,7 +21,7 @@ fn pane(network: &str, eliminated: &[&str]) -> Harness<'static, Bench> {
     harness
 }
 
-/// The eliminations that the pane asked for.
+/// The commands about the elimination that the pane pushed.
 fn pushed(harness: &Harness<'_, Bench>) -> Vec<EliminationCommand> {
     let commands = harness.state().pushed.iter();
     let elimination = commands.filter_map(|command| match command {
@@ -66,7 +66,7 @@ fn a_good_order_is_as_good_as_the_best_known_one() {
 }
 
 #[test]
-fn among_orders_with_equally_many_entries_the_best_one_has_the_smallest_maximum_table() {
+fn the_best_known_order_has_the_total_and_the_largest_table_of_the_compiled_tree() {
     let model = model("child");
     let elimination = HandElimination::begin(&model, &[&KnownOrders::shipped()]).unwrap();
     let tree = model.compiled().unwrap().statistics();

@@ -40,7 +40,8 @@ impl Parameters {
             repeat: DEFAULT_REPEAT,
             threads: model.compute.engine.threads,
             paper: PaperOptions::default(),
-            // One of the limits that are tried anyway, so none is added unless the user changes it.
+            // One of the `MERGE_THRESHOLDS`, which are tried anyway: no further threshold is added
+            // unless the user changes this one.
             threshold: 32,
         }
     }
@@ -156,13 +157,16 @@ impl Parameters {
                 && crate::format::sample(&document.title()).is_none()
             {
                 ui.toggle_value(&mut self.open, document.title());
+            } else {
+                // A sample is chosen through its own button.
+                self.open = false;
             }
         });
     }
 }
 
-/// Draws a choice of engines, which are marked as recorded if they cannot run on this machine: for
-/// those the experiment shows a recording.
+/// Draws a choice of engines, which are marked as recorded if they cannot run on this machine. If
+/// such an engine is chosen, the experiment shows a recording of all its engines.
 fn engine_choice(ui: &mut Ui, title: &str, name: &mut String) {
     let label = |engine: &dyn engine::Engine| match engine.availability() {
         Ok(()) => engine.name().to_owned(),

@@ -218,7 +218,7 @@ fn count_axis(log_counts: bool) -> AxisHints<'static> {
 }
 
 /// Grid lines of the axis of counts: at multiples of 1, 2 or 5 times a power of ten, with at most
-/// `steps` steps between them, or at the powers of ten on a logarithmic axis.
+/// `steps` intervals between them, or at the powers of ten on a logarithmic axis.
 fn count_marks((low, high): (f64, f64), log_counts: bool, steps: f64) -> Vec<GridMark> {
     if log_counts {
         let decades = 0..=high.floor().max(0.0) as i32;

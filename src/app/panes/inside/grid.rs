@@ -21,7 +21,7 @@ const BAR_WIDTH: f32 = 9.0;
 pub struct Scroll {
     /// The row at the top edge. The fraction is the part of this row that is scrolled out of view.
     first: f64,
-    /// The value of `follow` in the last frame.
+    /// The row that [`Grid::show`] was asked to follow in the last frame.
     followed: Option<usize>,
 }
 
@@ -37,13 +37,13 @@ pub struct VisibleRows {
 }
 
 impl VisibleRows {
-    /// The vertical centre of a row, if it is visible.
+    /// The vertical centre of a row; `None` if the centre is out of view.
     pub fn y_of(&self, row: usize) -> Option<f32> {
         let y = self.rect.top() + (row as f64 - self.first) as f32 * ROW_HEIGHT + 0.5 * ROW_HEIGHT;
         (row < self.count && self.rect.y_range().contains(y)).then_some(y)
     }
 
-    /// The rows that are at least partly visible.
+    /// The rows that are at least partly visible, and often the one after them.
     pub fn range(&self) -> std::ops::Range<usize> {
         let from = self.first.floor() as usize;
         let count = (self.rect.height() / ROW_HEIGHT).ceil() as usize + 1;

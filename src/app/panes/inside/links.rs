@@ -14,8 +14,8 @@ const MAX_ROWS: usize = 64;
 
 impl MessageScene<'_> {
     /// Draws lines between entries that belong together, as in Figure 2 of the paper: for the
-    /// separator entry of the current step or, without a current step, for all entries if they are
-    /// few.
+    /// separator entry of the current step or, without a current step, for all visible entries if
+    /// they are few.
     pub fn links(&self, ui: &Ui, player: &StepPlayer, visible: &[VisibleRows]) {
         let [sender, separator, receiver] = visible else { return };
         let current = player.current(self.detail);

@@ -144,8 +144,8 @@ impl<'a> MessageScene<'a> {
         let current = player.current(detail);
         let row = move |j: usize| {
             let divided = player.progress().has_divided(detail, j);
-            // A sum in another order may differ from the sum of the engine in the last digits, so a
-            // complete sum is replaced by the sum of the engine.
+            // A sum in another order may differ from the sum of the engine in the last digits. From
+            // the division on, the sum of the engine is shown.
             let sum = if divided { detail.after[j] } else { player.progress().sum(j) };
             let ratio = if divided { scientific(detail.ratio(j)) } else { "…".to_owned() };
             let before = scientific(detail.before[j]);

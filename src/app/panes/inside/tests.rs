@@ -46,7 +46,7 @@ fn detail(harness: &Harness<'_, Bench>) -> Arc<MessageDetail> {
 }
 
 #[test]
-fn all_entries_are_listed_and_each_sender_entry_names_its_separator_entry() {
+fn all_entries_of_both_cliques_are_listed_and_sender_entries_name_their_separator_entry() {
     let harness = pane(1);
     let detail = detail(&harness);
     for entry in 0..detail.sender_values.len() {

@@ -18,7 +18,7 @@ const MAX_LISTED: usize = 12;
 /// left out.
 const MAX_STATE_CHARACTERS: usize = 44;
 
-/// Size of the letters of all but the first lines, in points.
+/// Size of the letters in the lists of the card, in points.
 const SMALL_TEXT: f32 = 12.0;
 
 /// Draws the card of a clique or a separator, and nothing for other items.

@@ -16,7 +16,7 @@ pub enum Measure {
     /// The number of entries of its table.
     #[default]
     Entries,
-    /// The time of the messages that it received in the last propagation.
+    /// The time of the messages that it received in the last propagation or in a recorded run.
     Time,
     /// That time, divided by the number of entries.
     TimePerEntry,
@@ -42,10 +42,13 @@ impl Measure {
     pub fn description(self) -> &'static str {
         match self {
             Self::Entries => "Number of entries of the clique's table",
-            Self::Time => "Time of the messages that the clique received in the last propagation",
+            Self::Time => {
+                "Time of the messages that the clique received in the last propagation or in a \
+                 recorded run"
+            }
             Self::TimePerEntry => {
-                "Time of the messages that the clique received in the last propagation, divided by \
-                 the number of entries of its table"
+                "Time of the messages that the clique received in the last propagation or in a \
+                 recorded run, divided by the number of entries of its table"
             }
             Self::Zeros => {
                 "Share of the entries of the clique's table that are zero because a table of the \
@@ -117,10 +120,15 @@ impl Colouring {
         &self.scale
     }
 
-    /// Computes the values again if something has changed. Each frame counts the zeros of some more
-    /// cliques, and requests another frame until all are counted.
+    /// Computes the values again if something has changed. If the colours show the share of zeros,
+    /// each frame counts the zeros of some more cliques, and requests another frame until all are
+    /// counted.
     pub fn update(&mut self, ui: &Ui, document: &Document, compiled: &CompiledNetwork) {
         let address = std::ptr::from_ref(compiled) as usize;
+        // Another network may later be at the address of a network that was dropped.
+        if self.key.as_ref().is_some_and(|key| key.compiled != address) {
+            self.zeros = Zeros::default();
+        }
         if self.measure == Measure::Zeros && self.zeros.count(compiled, address) {
             ui.ctx().request_repaint();
         }

@@ -41,7 +41,8 @@ const MIN_HEIGHT_WITH_LEGEND: f32 = 240.0;
 
 /// Tooltip of the label "Given the evidence".
 const GIVEN_EVIDENCE_TOOLTIP: &str = "The whole network is too large to be propagated. This is the \
-    junction tree without the observed variables: each of these is a clique of its own.";
+    junction tree of the network without the edges of the observed variables, so that each of \
+    these is a clique of its own.";
 
 /// The picture of the junction tree and its view state.
 pub struct JunctionTreePane {

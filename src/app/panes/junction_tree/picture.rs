@@ -18,8 +18,8 @@ use crate::propagation::CompiledNetwork;
 /// trees, boxes are nearly square, so that they are larger when the whole tree is in view.
 const MAX_WIDE_BOXES: usize = 60;
 
-/// Maximum number of cliques for which the largest box may have three times the area of the
-/// smallest. In larger trees, it may have twice the area.
+/// Maximum number of cliques for which the area of each box is multiplied by 1 to 3, depending on
+/// the size of its table. In larger trees, it is multiplied by 1 to 2.
 const MAX_LARGE_BOXES: usize = 400;
 
 /// Number of cliques that are always labelled. More labels would hide more of the picture.
@@ -62,7 +62,7 @@ pub fn picture(compiled: &CompiledNetwork, by_area: bool) -> (Vec<PlacedNode>, V
 }
 
 /// Where lines share the place of their label, keeps only the first label, and none if the labels
-/// differ: they would be drawn above each other.
+/// differ, because labels at the same place would hide each other.
 pub(super) fn label_common_lines_once(edges: &mut [PlacedEdge]) {
     let mut first_at: HashMap<[u32; 2], usize> = HashMap::new();
     let mut clearing = Vec::new();

@@ -15,7 +15,7 @@ use crate::propagation::{CompileOptions, CompiledNetwork, compile};
 const PANES: [Vec2; 2] = [Vec2::new(668.0, 420.0), Vec2::new(1200.0, 640.0)];
 
 #[test]
-fn the_tree_of_every_sample_fills_half_of_its_pane_and_its_boxes_can_be_seen() {
+fn the_tree_of_every_sample_takes_half_the_width_of_its_pane_and_its_boxes_can_be_seen() {
     let samples = [
         "alarm",
         "asia",
@@ -89,7 +89,7 @@ fn labels_on_a_common_line_are_drawn_once_if_they_agree_and_not_at_all_otherwise
 }
 
 #[test]
-fn the_labels_of_a_star_do_not_lie_above_each_other() {
+fn no_two_labels_of_a_star_are_at_the_same_place() {
     const FEATURES: usize = 100;
     let variables: Vec<Variable> =
         (0..=FEATURES).map(|index| Variable::new(format!("v{index}"), ["no", "yes"])).collect();

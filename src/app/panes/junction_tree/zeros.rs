@@ -1,15 +1,15 @@
-//! Counts the entries of clique tables that are zero whatever the evidence.
+//! Counts the entries of clique tables at which a factor is zero, whatever the evidence.
 
 use crate::graph::Clique;
 use crate::network::{Factor, VariableId};
 use crate::propagation::CompiledNetwork;
 
-/// Maximum number of entries that are examined to count the zeros of one table. So many take about
-/// a tenth of a second.
+/// Maximum number of entries that are examined to count the zeros of one table. This many take
+/// about a tenth of a second, or longer with many factors.
 const MAX_ENTRIES: usize = 1 << 22;
 
-/// After this many entries, counting stops until the next frame. With more, frames take visibly
-/// longer; with fewer, the whole tree takes longer.
+/// After this many entries, each counted once for each factor, counting stops until the next frame.
+/// With more, frames take visibly longer; with fewer, the whole tree takes longer.
 const ENTRIES_PER_FRAME: usize = 1 << 19;
 
 /// The share of zeros of each clique, as far as they have been counted.
@@ -56,7 +56,7 @@ impl Zeros {
 
 /// The share of entries of the clique's table that are zero because one of `factors` whose scope
 /// the clique contains is zero; `None` if more than [`MAX_ENTRIES`] would have to be examined. Also
-/// returns the number of entries examined.
+/// returns the entries examined, each counted once for each factor inside the clique.
 fn share_of_zeros(
     compiled: &CompiledNetwork,
     factors: &[&Factor],

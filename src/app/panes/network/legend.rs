@@ -10,7 +10,8 @@ use crate::network::VariableId;
 /// Height of the legend in points.
 pub const HEIGHT: f32 = 20.0;
 
-/// Draws a sample of each kind of line with its name. A network without arcs is a Markov network.
+/// Draws a sample of each kind of line with its name. `has_arcs` is false for Markov networks,
+/// whose edges come from factors.
 pub fn show(ui: &mut Ui, has_arcs: bool) {
     let id = VariableId::new(0);
     let moral = if has_arcs {

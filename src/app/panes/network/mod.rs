@@ -45,9 +45,9 @@ pub struct NetworkPane {
     fit_serial: u64,
     /// The selection in the last frame; a newly selected variable is brought into view.
     last_selected: Option<Item>,
-    /// The variable whose menu was opened last, after the serial number of its document.
+    /// The variable whose menu was opened last, with the serial number of its document.
     menu_variable: Option<(u64, VariableId)>,
-    /// Whether the user wants layers although the file gives positions.
+    /// Whether the user wants layers or a tree although the file gives positions.
     prefer_layers: bool,
 }
 
@@ -204,7 +204,7 @@ impl NetworkPane {
                 let mut use_file = !self.prefer_layers;
                 ui.checkbox(&mut use_file, "Layout of the file").on_hover_text(
                     "Use the positions that the file gives. Otherwise variables are drawn in \
-                     layers, causes above their effects.",
+                     layers or as a tree.",
                 );
                 self.prefer_layers = !use_file;
             }

@@ -131,12 +131,12 @@ pub struct NetworkStyle<'a> {
     is_crowded: bool,
 }
 
-/// How far the charts of variables that do not belong to the selection fade, from 0 to 1. With
-/// more, their numbers are hard to read; with less, the selection does not stand out.
+/// How far the charts of dimmed variables fade, from 0 to 1. With more, their numbers are hard to
+/// read; with less, the other variables do not stand out.
 const CHART_FADING: f32 = 0.45;
 
-/// Maximum number of arcs that do not fade when zoomed out. With more arcs, the lines would hide
-/// the boxes.
+/// Maximum number of arcs of a network whose arcs do not fade when zoomed out. With more arcs, the
+/// lines would hide the boxes.
 const MAX_UNFADED_ARCS: usize = 200;
 
 impl<'a> NetworkStyle<'a> {

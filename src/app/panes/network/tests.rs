@@ -40,7 +40,7 @@ fn variables_are_drawn_at_the_positions_of_the_file_or_in_layers() {
     assert!(centre[2].y > centre[1].y && (centre[2].x - centre[1].x).abs() < 1e-3, "{centre:?}");
     assert_eq!((lines[0].from, lines[0].to, lines[0].path.len()), (0, 1, 2));
     assert_eq!((&*nodes[0].text.title, &*nodes[0].text.brief[0]), ("a · The first", "a"));
-    assert_eq!(nodes[1].text.title, "b", "a title equal to the name is not repeated");
+    assert_eq!(nodes[1].text.title, "b", "a title that differs only in case is not repeated");
     let far = PLACED.replace("200 0 276 36", "1e300 0 1e300 36");
     let far = format::open_bytes("a.xdsl", far).unwrap().network;
     assert_eq!(file_positions(&far)[0], None);

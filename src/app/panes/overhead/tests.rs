@@ -74,9 +74,9 @@ fn the_bar_of_pigs_shows_the_share_of_figure_7_unless_another_tree_is_chosen() {
         .unwrap()
         .run(&setup, &Progress::new(crate::cancel::CancelToken::new()))
         .unwrap();
-    let printed = figure.figures[0].panels[1].series[0].points[0].y;
-    assert_eq!(share(methods[0]), printed);
-    assert!(share(methods[1]) < 0.7 * printed, "the other tree has another share");
+    let in_figure = figure.figures[0].panels[1].series[0].points[0].y;
+    assert_eq!(share(methods[0]), in_figure);
+    assert!(share(methods[1]) < 0.7 * in_figure, "the other tree has another share");
 }
 
 #[test]

@@ -68,7 +68,7 @@ impl View {
     }
 
     /// Moved only far enough to bring the time from `start` to `end` into view with a margin. If
-    /// this time is longer than the view, `start` comes into view.
+    /// this time and the margin are longer than the view, `start` comes into view.
     #[must_use]
     pub fn revealing(self, start: f64, end: f64, total: f64) -> Self {
         if start < self.start {

@@ -39,7 +39,7 @@ fn other_card(ui: &mut Ui, scene: &TimelineScene<'_>, slice: Slice) {
         SliceKind::Wait(Cause::Message(_)) => {
             "The next message here needs this message, which was still being computed."
         }
-        SliceKind::Wait(Cause::Work(_)) => "Another row does this work while all others wait.",
+        SliceKind::Wait(Cause::Work(_)) => "Another row does this work.",
         SliceKind::Wait(Cause::NoMore(_)) => "No further message of this phase is computed here.",
         SliceKind::Wait(Cause::PickUp) => {
             "All inputs of the next message were available, but it was not yet picked up."

@@ -225,7 +225,7 @@ fn summary(ui: &mut Ui, alignment: &Alignment) {
     });
 }
 
-/// Draws the messages of both runs, those with the largest difference first.
+/// Draws the messages that both runs computed, those with the largest difference first.
 fn messages_table(
     ui: &mut Ui,
     comparison: &RunComparison,

@@ -19,7 +19,7 @@ pub(super) const SCROLL_BAR: f32 = 12.0;
 const ROW_HEIGHT: f32 = 20.0;
 /// Height in points of each track of a row with several tracks.
 const TRACK_HEIGHT: f32 = 13.0;
-/// Minimum height in points of the area of the rows that scroll, however many rows are pinned.
+/// Height in points that pinned rows leave for the rows that scroll, if the chart is high enough.
 const MIN_SCROLLED: f32 = 40.0;
 
 /// The geometry of the timeline in one frame.
@@ -57,7 +57,7 @@ fn row_height(row: &TimelineRow) -> f32 {
 
 impl Geometry {
     /// The geometry of a timeline in `rect`. `is_pinned` says which rows are pinned. The other rows
-    /// are scrolled by `scroll` points, but not so far that the last row leaves the lower edge.
+    /// are scrolled by `scroll` points, but not further than to the end of the last row.
     pub fn new(
         rect: Rect,
         rows: &[TimelineRow],
@@ -79,7 +79,7 @@ impl Geometry {
             let rows = rows.filter(move |(_, is_pinned)| **is_pinned == pinned);
             rows.map(|(height, _)| height).sum::<f32>()
         };
-        let room = (chart.bottom() - stages.bottom() - 6.0 - MIN_SCROLLED).max(0.0);
+        let room = (chart.bottom() - stages.bottom() - 8.0 - MIN_SCROLLED).max(0.0);
         let pinned = below(stages.bottom() + 4.0, sum(true).min(room));
         let gap = if pinned.height() > 0.0 { 4.0 } else { 0.0 };
         let scrolled = below(pinned.bottom() + gap, f32::INFINITY);

@@ -25,7 +25,7 @@ const KEYS: &str = "Wheel, or W and S: zoom at the pointer\nDrag, or A and D: pa
     Wheel over the names: scroll the rows\nShift+drag: sum over a range\n\
     F: fit the selection or the range; again, or double click: show everything\n\
     Left and right: previous and next message\n\
-    Comma and full stop: previous and next message of the same row\n\
+    Comma and full stop: previous and next message in the same line of a row\n\
     Click a name: pin the row\nEsc: clear the selection and the range";
 
 /// Minimum height in points, without the lines above the timeline, at which the table of sums or of
@@ -114,7 +114,8 @@ fn slowest(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
 }
 
 impl TimelinePane {
-    /// Draws what can be chosen: the rows, the critical path and the panel.
+    /// Draws what can be chosen: the number of runs to measure, the rows, the critical path, the
+    /// comparison and the panel. Enlarges the pane if what was opened now has no room.
     pub(super) fn options(
         &mut self,
         ui: &mut Ui,

@@ -48,7 +48,8 @@ impl TimelinePane {
             self.is_marking = shift && response.drag_started_by(PointerButton::Primary);
             if self.is_marking {
                 let from = ui.input(|input| input.pointer.press_origin());
-                self.range = from.map(|pos| (geometry.time_at(pos.x), geometry.time_at(pos.x)));
+                let from = from.map(|pos| geometry.time_at(pos.x).clamp(0.0, scene.total));
+                self.range = from.map(|time| (time, time));
             }
         }
         if self.is_marking {
@@ -70,7 +71,8 @@ impl TimelinePane {
         }
     }
 
-    /// Moves the end of the range to the pointer. At the end of the drag, opens the table of sums.
+    /// Moves the end of the range to the pointer. At the end of the drag, opens the panel with the
+    /// table of sums, unless the panel is open.
     fn mark_range(
         &mut self,
         response: &Response,
@@ -172,9 +174,10 @@ impl TimelinePane {
         }
         let view = self.view.unwrap_or_else(|| View::all(scene.total));
         let left = rect.left() + super::geometry::GUTTER;
-        let at = response.hover_pos().map_or(0.5, |pos| {
-            f64::from((pos.x - left) / (rect.right() - left).max(1.0)).clamp(0.0, 1.0)
-        });
+        let right = rect.right() - super::geometry::SCROLL_BAR;
+        let at = response
+            .hover_pos()
+            .map_or(0.5, |pos| f64::from((pos.x - left) / (right - left).max(1.0)).clamp(0.0, 1.0));
         let view = view.zoomed(at, KEY_ZOOM.powf(zoom), scene.total);
         let view = view.moved(pan * KEY_PAN * view.span(), scene.total);
         self.set_view(view, scene.total);
@@ -224,7 +227,8 @@ fn next_in_trace(scene: &TimelineScene<'_>, step: i64) -> Option<MessageId> {
 }
 
 /// The message `step` messages after the selected one in its track; the first message of the trace
-/// if no message is selected. `None` beyond the first or the last message of the track.
+/// if no message of the trace is selected. `None` beyond the first or the last message of the
+/// track.
 fn next_in_row(scene: &TimelineScene<'_>, step: i64) -> Option<MessageId> {
     let selected = scene.selected_message().and_then(|id| scene.layout.place(id));
     let Some(place) = selected else { return Some(scene.trace.messages.first()?.message) };

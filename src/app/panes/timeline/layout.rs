@@ -22,7 +22,7 @@ pub struct RunKind {
     /// Number of multiprocessors of the GPU, if it is known.
     pub multiprocessors: Option<u32>,
     /// For an engine that launches a kernel for each message: the time in nanoseconds that the
-    /// launch of an empty kernel takes.
+    /// launch of an empty kernel takes. `None` for other engines, and if this time is not known.
     pub launch: Option<f64>,
 }
 

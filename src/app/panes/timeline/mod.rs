@@ -50,8 +50,8 @@ use slices::Slice;
 
 /// Minimum and maximum width in points of the panel of sums next to the chart.
 const PANEL_WIDTHS: Rangef = Rangef { min: 330.0, max: 440.0 };
-/// Minimum width in points of the chart next to the panel of sums. In a narrower pane, the panel is
-/// below the chart.
+/// Minimum width in points of the chart next to the panel of sums. If there is less room, the panel
+/// is below the chart.
 const MIN_CHART_WIDTH: f32 = 310.0;
 /// Distance in points from the pointer within which a slice too short to point at is found.
 const POINTER_TOLERANCE: f32 = 3.0;
@@ -114,7 +114,8 @@ struct TimelineScene<'a> {
     layout: &'a TimelineLayout,
     kind: RunKind,
     grouping: Grouping,
-    /// Nanoseconds from the start of the propagation to its end, or to now while it runs.
+    /// Nanoseconds from the start of the propagation to its end, or to now while it runs. In a
+    /// comparison: the duration of the longer run.
     total: f64,
     /// Duration of the propagation when messages are not timed, if that was measured.
     untraced: Option<Duration>,
@@ -132,7 +133,7 @@ struct TimelineScene<'a> {
 }
 
 impl TimelineScene<'_> {
-    /// The selected message, if a single one is selected.
+    /// The selected message, if a single one is selected and the run is on the current tree.
     fn selected_message(&self) -> Option<MessageId> {
         match self.model.selected() {
             Some(Item::Message(message)) if self.is_current => Some(*message),
@@ -205,7 +206,7 @@ impl TimelinePane {
 
     /// For another document, resets the view state except the panel and whether the critical path
     /// is highlighted. For another engine or recording, whose run takes a different time, resets
-    /// `view` and `range`.
+    /// `view` and `range`, but not `slow_motion_view`.
     fn reset_for_another_run(&mut self, model: &Model) {
         if let Some(document) = &model.document
             && self.document != document.serial

@@ -74,7 +74,7 @@ fn table(
     commands: &mut Commands,
 ) {
     if sums.is_empty() {
-        ui.weak("Nothing was done in this time.");
+        ui.weak("There is nothing to sum in this time.");
         return;
     }
     let all: f64 = sums.iter().map(|sum| sum.total).sum();
@@ -88,11 +88,7 @@ fn table(
         .column(Column::exact(42.0))
         .column(Column::exact(table::MARGIN));
     let table = table.header(table::ROW_HEIGHT, |mut row| {
-        let share = if by == GroupBy::Kind {
-            "Share of the time of all rows"
-        } else {
-            "Share of the sum of all lines"
-        };
+        let share = "Share of the sum of all lines";
         let hints = [
             "",
             "Number of bars that are at least partly in the time named above",

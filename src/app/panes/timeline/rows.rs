@@ -24,8 +24,8 @@ pub enum Grouping {
 pub struct TimelineRow {
     /// What the row shows, such as `thread 3`.
     pub name: String,
-    /// Slices that do not overlap, in order of time. There is more than one list if a worker did
-    /// several things at the same time.
+    /// The tracks, each a list of slices that do not overlap, in order of time. There is more than
+    /// one track if several things were done in this row at the same time.
     pub tracks: Vec<Vec<Slice>>,
     /// The share of the propagation in which nothing was done here; `None` for packed rows, which
     /// belong to no worker.
@@ -55,8 +55,8 @@ fn spans_by(
     groups
 }
 
-/// As few rows as possible, without waits. A row is named by the number of messages that are
-/// computed in parallel when it is used.
+/// As few rows as possible, without waits. A row is named by its number, counted from 1: whenever a
+/// message of this row begins, at least this many messages are computed in parallel.
 #[must_use]
 pub fn packed(trace: &MessageTrace, plan: &Plan) -> Vec<TimelineRow> {
     let spans = spans_by(trace, plan, |_| 0).remove(&0).unwrap_or_default();
@@ -177,8 +177,8 @@ fn pack(
     tracks
 }
 
-/// The stages of `trace` in order, followed by the stretches of time between them. On a GPU these
-/// are launches and copies.
+/// The stages of `trace` in order, followed by the stretches of time before, between and after
+/// them. On a GPU, these stretches are launches and copies.
 #[must_use]
 pub fn stages(trace: &MessageTrace, on_gpu: bool) -> Vec<Slice> {
     let stage = |stage: &StageTiming| {

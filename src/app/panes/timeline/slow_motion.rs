@@ -95,7 +95,8 @@ pub(super) fn show(
     }
 }
 
-/// Says that each of `traces` has a time scale of its own, and how much they differ.
+/// Says that each of `traces` has a time scale of its own, and how many times as long the first is
+/// as the second.
 fn own_scales(ui: &mut Ui, traces: &[(String, &MessageTrace)]) {
     let seconds = |index: usize| traces.get(index).map(|(_, trace)| trace.elapsed.as_secs_f64());
     let Some((longer, shorter)) = seconds(0).zip(seconds(1)) else { return };

@@ -1,6 +1,5 @@
-//! Sums over a range of time, as in Perfetto: how often and how long each kind of slice, row or
-//! clique occurs in the range. A slice that lies only partly in the range counts with the part
-//! inside.
+//! Sums over a range of time, as in Perfetto: the number and the total time of the slices of each
+//! kind, row or clique. A slice that lies only partly in the range counts with the part inside.
 
 use std::collections::HashMap;
 

@@ -14,8 +14,8 @@ use crate::app::widgets::state_bar::{NUMBER_WIDTH, percent, small_font};
 
 /// Share of the width for the name of a collapsed variable.
 const NAME_SHARE: f32 = 0.52;
-/// Width in points above which a summary names the most probable state. The probability at its
-/// right does not count.
+/// Width in points, not counting the probability at the right, above which a summary names the most
+/// probable state.
 const MIN_MODE_WIDTH: f32 = 120.0;
 
 impl VariableRow<'_> {

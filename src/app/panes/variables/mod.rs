@@ -235,7 +235,7 @@ impl VariablesPane {
     }
 
     /// The row that the Tab key stops at: the current row if it is in view, or else the first
-    /// heading in view.
+    /// heading in view. If no heading is in view either, the first state in view.
     fn tab_stop(&self, listed: &Listed<'_>, viewport: egui::Rect) -> Option<Row> {
         let is_listed = |row: &Row| row.state.is_none() || self.expanded.contains(&row.variable);
         let is_visible = |row: &Row| {
@@ -253,8 +253,8 @@ impl VariablesPane {
         })
     }
 
-    /// The first state in view of the variable above the heading with index `below`, whose states
-    /// fill the view.
+    /// The first row in view if no heading is: a state of the variable before the one with index
+    /// `below`. The heading of this variable if it is collapsed.
     fn first_state_in_view(
         &self,
         listed: &Listed<'_>,

@@ -32,8 +32,8 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Reads the lesson in the file at `path`.
 ///
 /// # Errors
-/// If the file cannot be read, is not JSON, or has a mistake that can be found without reading its
-/// networks. The message says where.
+/// If the file cannot be read, is a pipe or a device, is larger than 1 MiB, is not JSON, or has a
+/// mistake that can be found without reading its networks. The message says where.
 pub fn read(path: &Path) -> Result<Lesson, String> {
     let place = path.display();
     crate::format::check_not_special(path).map_err(|error| error.to_string())?;
@@ -61,14 +61,15 @@ pub fn is_lesson(path: &Path) -> bool {
         return false;
     }
     let text = std::fs::read_to_string(path).unwrap_or_default();
-    let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    let text = text.trim_start_matches('\u{feff}');
+    let value: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
     value.get("steps").is_some_and(serde_json::Value::is_array)
 }
 
 /// Reads the JSON `text` of a lesson. `file` is the name of the file in messages.
 ///
 /// # Errors
-/// A message for the user, with line and column, if the text is not JSON of this form.
+/// A message for the user, with line and column, if the text is not the JSON of a [`Lesson`].
 pub(super) fn parse(text: &str, file: &str) -> Result<Lesson, String> {
     serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
         // serde_json ends its messages with the place; here it comes first.
@@ -176,8 +177,8 @@ pub(super) fn problem(step: &LessonStep, network: &Network) -> Option<String> {
     })
 }
 
-/// All mistakes in the steps of `lesson` that are taken with `network`, which the lesson calls
-/// `name`.
+/// The first mistake in each step of `lesson` that is taken with `network`, which the lesson calls
+/// `name`. Steps without mistakes are skipped.
 pub(super) fn problems(lesson: &Lesson, name: &str, network: &Network) -> Vec<String> {
     let steps = lesson.steps.iter().enumerate();
     let taken = steps.filter(|(index, _)| lesson.network_at(*index) == name);

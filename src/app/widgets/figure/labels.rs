@@ -71,7 +71,8 @@ fn corner(label: LabelBox) -> Pos2 {
     egui::pos2(label.left as f32, label.top as f32)
 }
 
-/// Writes the values of bars at their ends; upward if there is too little room between the bars.
+/// Writes the values of bars, and the totals of stacked bars, at their ends; upward if a text is
+/// too wide for its bar.
 pub(super) fn show_bar_labels(
     ui: &Ui,
     rect: Rect,

@@ -72,8 +72,9 @@ fn show_sample(ui: &mut Ui, entry: &LegendEntry) {
     draw_marker(ui, painter, rect.center(), DOT_RADIUS, entry.marker, colour);
 }
 
-/// Draws the symbol of a dot. A dot of [`DOT_RADIUS`] with an inside has a margin in the background
-/// colour, so that it can be told from bars and other dots below it.
+/// Draws the symbol of a dot. A filled symbol of at least [`DOT_RADIUS`] that does not consist of
+/// lines has an outline in the background colour, so that it can be told from bars and other dots
+/// below it.
 pub(super) fn draw_marker(
     ui: &Ui,
     painter: &Painter,

@@ -31,9 +31,9 @@ pub fn show(ui: &mut Ui, id: Id, figure: &Figure) {
     let legend = Legend::of(&figure.panels);
     show_legend(ui, &legend);
     let needed = figure.panels.iter().map(width_for_names).fold(MIN_WIDTH, f32::max);
-    let fitting = (ui.available_width() / needed).floor().max(1.0) as usize;
-    let across = figure.across.clamp(1, fitting).min(figure.panels.len().max(1));
     let gap = ui.spacing().item_spacing.x;
+    let fitting = ((ui.available_width() + gap) / (needed + gap)).floor().max(1.0) as usize;
+    let across = figure.across.clamp(1, fitting).min(figure.panels.len().max(1));
     let width = (ui.available_width() - gap * (across - 1) as f32) / across as f32;
     let height = (width * 0.62).clamp(MIN_HEIGHT, MAX_HEIGHT);
     for (row, panels) in figure.panels.chunks(across).enumerate() {

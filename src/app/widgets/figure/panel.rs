@@ -39,7 +39,8 @@ pub struct PanelView<'a> {
     pub highlighted: &'a [HighlightedPoint],
 }
 
-/// Width of the vertical axis with its labels, in points.
+/// Width of the vertical axis with its labels, in points, estimated: egui_plot makes the axis as
+/// wide as its labels.
 pub(super) const AXIS_WIDTH: f32 = 60.0;
 
 /// Distances between numbers on a horizontal axis, in points: at the minimum, the numbers start to
@@ -116,7 +117,7 @@ impl PanelView<'_> {
         (point, response)
     }
 
-    /// The text for screen readers, with the values of bars.
+    /// The text for screen readers, with the values of bars and the totals of stacked bars.
     fn description(&self, layout: &PanelLayout) -> String {
         let Panel { title, x, y, series, .. } = self.panel;
         let names = series.iter().map(|s| label_with_origin(&s.label, s.origin));

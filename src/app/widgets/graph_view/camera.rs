@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_picture_is_magnified_until_it_takes_up_at_least_half_of_the_pane() {
+    fn a_small_picture_is_magnified_to_half_of_the_width_or_most_of_the_height_of_the_pane() {
         for size in [vec2(10.0, 6.0), vec2(300.0, 20.0), vec2(30.0, 40.0)] {
             let camera =
                 Camera::fitting(Rect::from_min_size(Pos2::ZERO, size), vec2(1200.0, 620.0));

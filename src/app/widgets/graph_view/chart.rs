@@ -22,7 +22,7 @@ pub const CHART_MARGIN: f32 = 6.0;
 pub const CHART_BOTTOM: f32 = 5.0;
 /// Width of the numbers in picture coordinates: room for `>99.9%`.
 pub const NUMBER_WIDTH: f32 = 36.0;
-/// Text size of a row in picture coordinates; in lower rows, text is smaller.
+/// Text size of a row in picture coordinates; text is smaller in rows with too little height.
 const TEXT_SIZE: f32 = 10.0;
 
 /// A bar chart in a node.
@@ -32,7 +32,7 @@ pub struct Chart {
     pub bars: Vec<StateBar>,
     /// The colours of the rows.
     pub colours: BarColours,
-    /// Width of the names of states, in picture coordinates.
+    /// Width of the names of states with the mark of a finding, in picture coordinates.
     pub label_width: f32,
 }
 
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_do_not_lie_over_the_bars_however_small_the_picture() {
+    fn numbers_do_not_lie_over_the_bars_whether_the_picture_is_small_or_large() {
         let chart = Chart {
             bars: vec![StateBar { probability: Some(1.0), ..StateBar::default() }; 2],
             colours: BarColours {

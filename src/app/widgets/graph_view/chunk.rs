@@ -49,7 +49,8 @@ impl ShapeTessellator {
     }
 }
 
-/// The triangles and the text of up to [`CHUNK_SIZE`] items.
+/// The triangles and the text of up to [`CHUNK_SIZE`] items, or of all edges that are drawn above
+/// the others.
 pub struct Chunk {
     mesh: Arc<Mesh>,
     /// Text and labels, drawn after all triangles. The toolkit may rearrange its texture of glyphs

@@ -144,7 +144,7 @@ impl<K: PartialEq> GraphCanvas<K> {
     }
 }
 
-/// Whether the primary button was pressed in `area` and is still down.
+/// Whether a button of the pointer was pressed in `area` and is still down.
 fn is_pressed_in(ui: &Ui, response: &Response, area: Rect) -> bool {
     response.is_pointer_button_down_on()
         && ui.input(|input| input.pointer.press_origin()).is_some_and(|point| area.contains(point))

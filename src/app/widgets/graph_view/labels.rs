@@ -26,7 +26,8 @@ const RINGS: usize = 12;
 
 /// Paints the first brief text of each of `nodes`, most important first, if the node is in view and
 /// shows no text itself. Labels cover neither each other, nor any of `nodes`, nor what is in
-/// `uncovered`. A label is left out only if the pane has no such place for it.
+/// `uncovered`. A label is left out if all places that are tried for it are taken or out of the
+/// pane.
 pub(super) fn paint<'n>(
     painter: &Painter,
     view: &View<'_>,
@@ -95,7 +96,7 @@ mod tests {
     use eframe::egui::pos2;
 
     #[test]
-    fn labels_are_next_to_their_node_and_do_not_cover_each_other() {
+    fn labels_are_in_the_pane_and_cover_neither_their_node_nor_each_other() {
         let pane = Rect::from_min_max(pos2(0.0, 0.0), pos2(400.0, 300.0));
         let node = Rect::from_center_size(pos2(200.0, 150.0), vec2(8.0, 6.0));
         let mut taken = vec![node];

@@ -26,7 +26,8 @@ const FRAME: f32 = 4.0;
 /// too much of the picture.
 const MIN_PANE: Vec2 = vec2(160.0, 120.0);
 
-/// Where the map is on the screen; `None` while the whole picture is in view.
+/// Where the map is on the screen; `None` while the whole picture is in view, or if the pane is too
+/// small for a map.
 pub(super) fn area(pane: Rect, bounds: Rect, camera: &Camera) -> Option<Rect> {
     let visible = visible_part(pane, camera);
     let is_small = pane.width() < MIN_PANE.x || pane.height() < MIN_PANE.y;

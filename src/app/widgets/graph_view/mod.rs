@@ -8,11 +8,12 @@
 //!
 //! * **Drawing only what changed.** Turning shapes into triangles takes most of the time of a
 //!   frame. The triangles of a few dozen neighbouring items are kept in a chunk, which is made
-//!   again only when the style of one of its items or the zoom changes. Dragging the picture moves
-//!   the triangles. A window in which nothing happens is not redrawn at all.
+//!   again when the style of one of its items or the zoom changes. Dragging the picture moves the
+//!   triangles; chunks without the items that come into view are made again. A window in which
+//!   nothing happens is not redrawn at all.
 //! * **The camera.** The plain mouse wheel zooms at the pointer, a fitted picture stays fitted
 //!   while its pane is resized, and a picture cannot be dragged out of view. While part of the
-//!   picture is out of view, a small map shows which.
+//!   picture is out of view, a small map shows which part is in view.
 //! * **Hit testing.** What is under the pointer is known in every frame, and thin or tiny shapes
 //!   can be hit.
 //! * **Motion.** The camera glides to where it is sent, and nodes glide to their new places when

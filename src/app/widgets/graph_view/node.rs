@@ -233,7 +233,8 @@ impl Node {
         }
     }
 
-    /// The first brief text that fits the box, as large as the box allows.
+    /// The first brief text that fits the box, as large as the box allows up to a limit. A text
+    /// that may be cut has the minimum size and is shortened to fit.
     pub(super) fn brief(&self, painter: &Painter, rect: Rect) -> Option<Shape> {
         let NodeText { brief, may_cut, .. } = &*self.text;
         let ink = self.style.ink;

@@ -22,9 +22,9 @@ use fold::Folds;
 /// take longer.
 const MAX_PACKINGS: usize = 48;
 
-/// Maximum number of candidate packings of a whole tree, apart from those of vertices where a
-/// folded path may start. It limits the time that a tree of a hundred thousand vertices takes, by
-/// leaving fewer candidates to each subtree.
+/// Maximum number of candidate packings of a whole tree, apart from those of cells, and of vertices
+/// where a folded path may start. It limits the time that a tree of more than 8,000 vertices takes,
+/// by leaving fewer candidates to each subtree.
 const MAX_TOTAL_PACKINGS: usize = 400_000;
 
 /// How the subtrees of the children are arranged around the root of a subtree. If a form is
@@ -39,8 +39,8 @@ enum Form {
     /// `length` long. Lines reach the children from above.
     Shelves { turned: bool, limit: f32, length: f32 },
     /// The heavy path is folded into rows about `length` long, alternately from left to right and
-    /// from right to left. The other children of the vertices on the path are below it, together at
-    /// most `limit` high with their parent.
+    /// from right to left. The other children of each vertex of the path are below the vertex;
+    /// together with it they are at most `limit` high.
     Fold { limit: f32, length: f32 },
 }
 
@@ -168,7 +168,7 @@ impl<'a> Packer<'a> {
     }
 
     /// Packings in which the subtrees of `children` are in stacks or shelves next to `vertex`.
-    /// `without_heavy` says whether the heavy child is not among `children`.
+    /// `without_heavy` says whether the heavy child is missing from `children`.
     fn next_to(&self, vertex: usize, children: &[usize], without_heavy: bool) -> Vec<Packing> {
         if children.is_empty() {
             return vec![Packing { without_heavy, ..Packing::leaf(self.sizes[vertex]) }];
@@ -182,7 +182,8 @@ impl<'a> Packer<'a> {
         found
     }
 
-    /// The subtrees next to `vertex`, whose subtree has this packing.
+    /// The parts of this packing of the subtree of `vertex`: the subtrees next to `vertex` or, in a
+    /// fold, the cells of the heavy path, the first of which is the cell of `vertex`.
     fn blocks(&self, vertex: usize, packing: &Packing) -> Vec<Block> {
         let children = if packing.without_heavy {
             &self.other_children(vertex)

@@ -176,7 +176,7 @@ impl Drawing<'_> {
     }
 
     /// Outlines the selected and the hovered messages among `seen`, and the slice under the
-    /// pointer.
+    /// pointer. Outlines nothing if the run is not on the current tree.
     fn outlines(&self, painter: &Painter, seen: &[Slice], y_range: Rangef, pointed: Option<Slice>) {
         let model = self.scene.model;
         if !self.scene.is_current {
@@ -207,8 +207,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Outlines a slice. A slice too short for an outline gets a line with an arrowhead on
-    /// top.
+    /// Outlines a slice. A slice too short for an outline gets a line with an arrowhead on top.
     fn outline(&self, painter: &Painter, slice: Slice, y_range: Rangef, colour: Color32) {
         let (from, to) = (self.geometry.x(slice.start), self.geometry.x(slice.end));
         if to - from >= 4.0 {

@@ -24,8 +24,8 @@ const READABLE_ZOOM: f32 = 0.9;
 const MOVE_TIME: f64 = 0.35;
 
 /// Width and height of the region for which items are drawn, as a multiple of the width and height
-/// of the pane, which is in its middle. With more, drawing takes longer; with less, more items must
-/// be drawn when the picture has been dragged a shorter distance.
+/// of the pane, which is in its middle. With more, drawing takes longer; with less, items are drawn
+/// again after the picture has been dragged a shorter distance.
 const DRAWN_REGION: f32 = 2.0;
 
 /// A picture of a graph.
@@ -123,8 +123,9 @@ impl<K: PartialEq> GraphCanvas<K> {
         }
     }
 
-    /// Replaces the graph. The camera stays where it is. Nodes for which `origins` has a position
-    /// move from there to their places.
+    /// Replaces the graph. The camera stays where it is, unless the whole picture is shown: then it
+    /// glides to show all of the new one. Nodes for which `origins` has a position move from there
+    /// to their places.
     ///
     /// # Panics
     /// If an edge refers to a node that does not exist.
@@ -189,7 +190,7 @@ impl<K: PartialEq> GraphCanvas<K> {
         self.fitted = true;
     }
 
-    /// As [`fit`](Self::fit), but in the next frame rather than by gliding there.
+    /// As [`fit`](Self::fit), but the camera jumps in the next frame rather than gliding.
     pub fn fit_at_once(&mut self) {
         self.fitted = true;
         self.jumps = true;

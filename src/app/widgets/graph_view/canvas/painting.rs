@@ -12,8 +12,8 @@ use crate::app::widgets::graph_view::labels::{self, LabelColours};
 use crate::app::widgets::graph_view::minimap::{self, MapColours};
 use crate::app::widgets::graph_view::{Node, edges_of, nodes_of};
 
-/// Minimum width of the outline of a highlighted node, in points. Nodes are highlighted if they are
-/// selected, hovered or found, and variables also if they have evidence. The root has a ring.
+/// Minimum width of the outline of a highlighted node, in points, for example of one that is
+/// selected or hovered. A root, which has a ring, is highlighted whatever its outline.
 const HIGHLIGHT_WIDTH: f32 = 2.0;
 
 /// Maximum number of highlighted nodes that labels do not cover. If more are highlighted, labels
