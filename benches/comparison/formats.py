@@ -5,7 +5,8 @@ pyAgrum always does the inference. It reads BIF, NET, XMLBIF and DSL itself. Thi
 rest with readers of its own: BIF and NET files that pyAgrum rejects (names that begin with a digit,
 decisions, variables with one state, escaped quotes); DNET, which pyAgrum does not support; and XDSL
 and UAI, where pyAgrum lets the first parent vary fastest, but SMILE and the definition of UAI let
-the last parent vary fastest. Neither reads DSC, so these files count as unchecked.
+the last parent vary fastest. Neither pyAgrum nor this script reads DSC, so these files count as
+unchecked.
 
 Decision nodes become chance nodes with uniform distributions, utility and function nodes are
 dropped, and instances become copies of their class. Rows of zeros become uniform. If inference runs
@@ -48,7 +49,7 @@ def main():
                    "--tolerance", str(options.tolerance), path]
         try:
             checked = subprocess.run(command, capture_output=True, text=True, timeout=120)
-            died = f"unchecked pyAgrum died: {checked.stderr.strip()[-200:]}"
+            died = f"unchecked no verdict: {checked.stderr.strip()[-200:]}"
             line = checked.stdout.strip() or died
         except subprocess.TimeoutExpired:
             line = "unchecked pyAgrum takes more than two minutes"

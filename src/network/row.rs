@@ -59,7 +59,7 @@ pub fn normalise_row(row: &mut [f64]) -> Result<f64, RowError> {
     }
     let deviation = (sum - 1.0).abs();
     if deviation > ROW_TOLERANCE {
-        let within = rounding_tolerance(row);
+        let within = allowed_deviation(row);
         // Most decimal fractions are not exact in binary, so a sum at the limit may seem beyond it.
         if deviation > within + ROUNDING_TOLERANCE {
             return Err(RowError::WrongSum { sum, within });
@@ -117,7 +117,7 @@ impl Scale {
 
 /// Maximum difference between the sum of `row` and one if its numbers were rounded, as
 /// [`normalise_row`] describes; between [`ROW_TOLERANCE`] and [`MAX_ROUNDING`].
-fn rounding_tolerance(row: &[f64]) -> f64 {
+fn allowed_deviation(row: &[f64]) -> f64 {
     let fits = |unit: &&f64| {
         let is_whole = |p: &f64| (p / **unit - (p / **unit).round()).abs() < 1e-6;
         row.iter().all(is_whole)

@@ -16,7 +16,7 @@ use crate::app::state::requests::Requests;
 pub(crate) struct Core {
     /// What the panes draw.
     pub(crate) model: Model,
-    /// Where the panes are as the user arranged them.
+    /// The layout as the user arranged it.
     pub(crate) layout: Tree<Pane>,
     /// The layout that is drawn instead while the view for projectors is on and the window is
     /// narrow.
@@ -33,9 +33,9 @@ impl Core {
         self.model.document.as_mut()
     }
 
-    /// Makes `document` the open document, and returns the earlier one. Forgets what was selected,
-    /// under the pointer, edited, or asked for by a lesson, because it belongs to the earlier
-    /// document.
+    /// Makes `document` the open document, and returns the earlier one. Forgets the selection,
+    /// what is under the pointer, the open likelihood sliders and what the lesson points at,
+    /// because they belong to the earlier document.
     pub(crate) fn replace_document(&mut self, document: Document) -> Option<Document> {
         let model = &mut self.model;
         (model.selection, model.hover) = (Highlight::default(), Highlight::default());

@@ -173,8 +173,8 @@ impl<T: Real> Shared<T> {
             state.posteriors(network, &filled.tree, evidence, ln_p_evidence)
         });
         if !loss.is_none() {
-            // A loss that does not matter given this evidence may matter given the next, so these
-            // messages are not kept.
+            // What underflow took from messages does not matter given this evidence, but it may
+            // given the next. So these messages are not kept.
             state.forget();
         }
         Ok(posteriors)

@@ -208,7 +208,8 @@ mod tests {
     use super::super::{parse, typesetter};
     use super::*;
 
-    /// What `check` returns for the layout of `equation` in one line and the font size.
+    /// Lays `equation` out in one line, and returns what `check` returns for this block and the
+    /// font size.
     fn laid_out<T>(equation: &str, check: impl Fn(&Block, f32) -> T) -> T {
         let math = parse(equation).unwrap();
         let result = std::cell::RefCell::new(None);
