@@ -26,8 +26,8 @@ pub fn duration(duration: Duration) -> String {
     nanoseconds(duration.as_nanos() as f64)
 }
 
-/// As [`duration`], for a number of nanoseconds that may be fractional. A fraction is shown only
-/// below 10 ns, with two decimals.
+/// As [`duration`], for a number of nanoseconds that may be fractional. A fraction of a nanosecond
+/// is shown only below 10 ns, with two decimals.
 #[must_use]
 pub fn nanoseconds(nanoseconds: f64) -> String {
     let (value, unit) = match nanoseconds {
@@ -41,8 +41,8 @@ pub fn nanoseconds(nanoseconds: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// A number with four decimals; in scientific notation if its absolute value is at least 10,000, or
-/// below 0.001 but not zero.
+/// A number with four decimals; in scientific notation, with three, if its absolute value is at
+/// least 10,000, or below 0.001 but not zero.
 #[must_use]
 pub fn scientific(number: f64) -> String {
     if number == 0.0 || (1e-3..1e4).contains(&number.abs()) {

@@ -1,4 +1,4 @@
-//! All colours of the program and what they mean, as plain sRGB values.
+//! The colours of the program and what they mean, as plain sRGB values.
 //!
 //! [`DARK`] is for the window's dark theme, [`LIGHT`] for its light theme and for SVG files. Every
 //! meaning in this table has a colour of its own, the same in every pane and figure:
@@ -21,9 +21,9 @@
 //! recommends them for figures. The other hues follow Tol's schemes "muted" and "bright" (2021).
 //! Tests simulate colour-blind vision.
 //!
-//! No meaning is shown by colour alone: observed states have a dot, the direction of a message has
-//! an arrow or a word, beliefs so far are outlined, and the origin of a number has a marker and a
-//! word.
+//! Where there is room, no meaning is shown by colour alone: observed states have a dot, the
+//! direction of a message has an arrow or a word, beliefs so far are outlined, and legends name the
+//! origin of all numbers that are not exact.
 
 /// Red, green and blue, in sRGB.
 pub type Rgb = [u8; 3];
@@ -31,17 +31,18 @@ pub type Rgb = [u8; 3];
 /// Colours with a meaning in the window and in figures, in the type of the toolkit that draws them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Palette<C = Rgb> {
-    /// Evidence: observed states and variables.
+    /// Evidence: findings, and variables that have one.
     pub evidence: C,
     /// The bar of a posterior probability.
     pub posterior: C,
-    /// The mark of a prior probability on the bar of the posterior.
+    /// The mark of a prior probability on the bar of the posterior; the bars of differences between
+    /// posteriors.
     pub prior: C,
     /// Messages toward the root.
     pub collect: C,
     /// Messages away from the root.
     pub distribute: C,
-    /// Stages before and after the messages.
+    /// Other work, such as the stages before and after the messages.
     pub stage: C,
     /// Waiting, for a message or for other work.
     pub wait: C,
@@ -51,7 +52,7 @@ pub struct Palette<C = Rgb> {
     pub execution: C,
     /// Outline of the selected item.
     pub selected: C,
-    /// Outline of the item under the pointer.
+    /// Outline of the item under the pointer, and a thinner one around neighbouring variables.
     pub hovered: C,
     /// Moral edges.
     pub moral: C,
@@ -61,7 +62,7 @@ pub struct Palette<C = Rgb> {
     pub active: C,
     /// Edges and other lines that show no value.
     pub line: C,
-    /// An error.
+    /// An error; findings that contradict each other.
     pub error: C,
     /// A warning, and numbers that were recorded on another machine.
     pub warning: C,
@@ -207,8 +208,8 @@ pub const LIGHT_TEXT: Rgb = [30; 3];
 /// The part of a bar that its value does not fill, in the dark theme.
 pub const DARK_TRACK: Rgb = [10; 3];
 
-/// The part of a bar that its value does not fill, in the light theme. Projectors show everything
-/// lighter than this as white.
+/// The part of a bar that its value does not fill, in the light theme. Many projectors show lighter
+/// greys as white.
 pub const LIGHT_TRACK: Rgb = [215; 3];
 
 /// Outline of buttons and text fields in the light theme, where their fill alone is too weak.
@@ -221,8 +222,7 @@ pub const TEXT_ON_LIGHT_COLOUR: Rgb = [16, 20, 24];
 pub const TEXT_ON_DARK_COLOUR: Rgb = [255; 3];
 
 /// Entries of a separator table in the step-by-step view: entry `j` has colour `j` modulo 7, so
-/// that neighbours differ. Okabe and Ito's colours without black, darkened where text on them would
-/// be hard to read.
+/// that neighbours differ. Okabe and Ito's colours without black, with a darker yellow.
 pub const SEPARATOR_ENTRIES: [Rgb; 7] = [
     [0x00, 0x72, 0xb2],
     [0xe6, 0x9f, 0x00],
@@ -245,9 +245,10 @@ pub mod svg {
     pub const BACKGROUND: &str = "#fff";
     /// Text.
     pub const TEXT: &str = "#222";
-    /// Axes, their labels, and the labels of points.
+    /// Axes and their labels, and the labels of points and bars.
     pub const AXIS: &str = "#444";
-    /// Less important text, and reference lines at values that the paper does not print.
+    /// Less important text, lines from labels to their points, and reference lines at values that
+    /// the paper does not print.
     pub const WEAK: &str = "#555";
     /// Horizontal grid lines.
     pub const HORIZONTAL_GRID: &str = "#e6e6e6";

@@ -1,8 +1,8 @@
-//! A machine that has less memory than the forecast assumes: the n-th allocation and all later ones
-//! fail, for many n, while a network is read, compiled, loaded and propagated. Each failure must be
-//! an error that says what happened, and the program must continue. The allocations are made in a
-//! child process, because the standard library aborts the process if an allocation fails that the
-//! program does not handle.
+//! A machine that has less memory than the limit allows: the n-th allocation and all later ones
+//! fail, for many n, while a network is read, compiled, loaded and propagated. The work must end
+//! with the right answers or with an error that says what happened, and the program must continue.
+//! The allocations are made in a child process, because the standard library aborts the process if
+//! an allocation fails that the program does not handle.
 #![allow(unsafe_code, reason = "an allocator is unsafe to implement")]
 
 #[allow(dead_code, reason = "not all helpers are needed here")]
@@ -117,12 +117,12 @@ impl Scenario {
 
     /// Reads the network, and propagates the evidence and the cases. The first error is returned.
     fn run(&self) -> Result<Vec<Posteriors>, String> {
-        let run = || self.run_in_memory();
+        let run = || self.run_or_unwind();
         allocate::or_error(run).unwrap_or_else(|error| Err(error.to_string()))
     }
 
     /// As [`run`](Self::run), but unwinds if memory runs out where nothing returns an error.
-    fn run_in_memory(&self) -> Result<Vec<Posteriors>, String> {
+    fn run_or_unwind(&self) -> Result<Vec<Posteriors>, String> {
         let network = cliquescope::format::open(self.network).expect("a sample opens").network;
         let compiled = compile(network, &CompileOptions::default(), &CancelToken::new());
         let compiled = Arc::new(compiled.expect("it is not cancelled"));
@@ -173,7 +173,7 @@ fn scenarios() -> Vec<(&'static str, Scenario)> {
 #[test]
 #[ignore = "run by the other test, in a child process"]
 fn in_the_child_process_every_failed_allocation_is_an_error() {
-    only_unfinished_work_fails();
+    use_reserve_after_the_last_check();
     for (name, scenario) in scenarios() {
         let expected = scenario.run().expect("there is memory");
         let (mut failures, mut allowed) = (0, 0);
@@ -209,8 +209,9 @@ fn in_the_child_process_every_failed_allocation_is_an_error() {
 /// Uses the reserve after the last check of the work.
 ///
 /// # Panics
-/// If memory that others could not use any more counts as a failure, or if other memory does not.
-fn only_unfinished_work_fails() {
+/// If `effect_or_error` then returns an error, `attempt` returns a result or counts as a failure,
+/// or `or_error` returns no error.
+fn use_reserve_after_the_last_check() {
     let work = || drop(black_box(Vec::<u8>::with_capacity(1000)));
     assert!(!allocate::has_used_reserve());
     assert_eq!(with_few_allocations(0, || allocate::effect_or_error(work)), (Ok(()), true));
@@ -224,7 +225,7 @@ fn only_unfinished_work_fails() {
 /// A session in which allocations fail.
 struct SessionWithoutMemory {
     session: Session,
-    /// The serial of the last request.
+    /// The serial number of the last request.
     serial: u64,
 }
 
@@ -236,10 +237,10 @@ impl SessionWithoutMemory {
         session::updates_until_idle(&self.session)
     }
 
-    /// Opens a network while allocations after the first `allowed` fail. The step in which one
-    /// fails must say so, and must not have reported its result. The session must do the next
-    /// request as if nothing had happened. Returns the step that failed, and whether an allocation
-    /// failed.
+    /// Opens a network while allocations after the first `allowed` fail. If a step fails, its error
+    /// must say that memory is missing, and it must not have reported its result. Otherwise the
+    /// network must have been propagated. Then the session must propagate another network. Returns
+    /// the step that failed, and whether an allocation failed.
     fn open(&mut self, allowed: usize) -> (Option<Step>, bool) {
         println!("session: {allowed} allocations");
         let (updates, has_failed) = with_few_allocations(allowed, || self.updates("insurance"));
@@ -261,7 +262,8 @@ impl SessionWithoutMemory {
                 None
             }
         };
-        // The failure may have been noticed by the window's thread, after the last step.
+        // The reserve may have been used after the last step. This call clears the flag that says
+        // so.
         let _ = allocate::or_error(|| ());
         let updates = self.updates("asia");
         assert!(session::last_propagation(&updates).is_some(), "memory is there again");
@@ -273,7 +275,8 @@ impl SessionWithoutMemory {
 fn session_without_memory() {
     let mut session = SessionWithoutMemory { session: Session::start(|| {}), serial: 0 };
     let (mut allowed, mut failures) = (0, 0);
-    // Numbers of allocations between which another step fails.
+    // Where the step that fails changes: the earlier step, the last number of allocations with
+    // which it failed, and the next number that was tried.
     let mut ends = Vec::new();
     let mut last = (Some(Step::Open), 0);
     loop {

@@ -33,7 +33,8 @@ fn program(arguments: &[&str]) -> Command {
 /// bytes.
 fn run(arguments: &[&str]) -> (Option<i32>, String, u64) {
     let mut command = program(arguments);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a start");
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
     let mut errors = String::new();
     let mut stderr = child.stderr.take().expect("it is piped");
     stderr.read_to_string(&mut errors).expect("errors are UTF-8");
@@ -112,7 +113,7 @@ fn a_batch_takes_the_memory_that_the_engine_says() {
             let end = child.wait4().expect("it ends");
             assert!(end.status.success(), "{network} {precision}");
             let engine = records[0]["peak_bytes"].as_u64().expect("a batch has a peak");
-            // Each case is answered in the batch and by itself.
+            // The answers of the warm-up are kept until the timed run has given its own.
             let answers = 2 * CASES * states * 8;
             let expected = engine + Forecast::PROCESS_BYTES + answers;
             let ratio = end.rusage.maxrss as f64 / expected as f64;
@@ -190,8 +191,8 @@ fn a_query_of_a_long_network_takes_the_memory_that_was_forecast() {
     assert!(wrong.is_empty(), "peak / (forecast + constant): {wrong:?}");
 }
 
-/// Maximum peak memory of a command that is refused, divided by the sum of the limit and
-/// [`Forecast::PROCESS_BYTES`].
+/// Maximum peak memory of a command with a tight memory limit, whether or not it is refused,
+/// divided by the sum of the limit and [`Forecast::PROCESS_BYTES`].
 const REFUSED_RATIO: f64 = 1.3;
 
 #[test]

@@ -66,7 +66,8 @@ impl fmt::Display for ImpossibleEvidence {
 ///
 /// The method is divide and conquer after Junker, QUICKXPLAIN: Preferred explanations and
 /// relaxations for over-constrained problems (AAAI 2004). Findings are tried in variable order, so
-/// all engines name the same conflict.
+/// all engines name the same conflict, unless they have a tree given evidence: which propagations
+/// in a tree of its own are run then depends on the memory that the engine takes.
 ///
 /// # Errors
 /// If a propagation is cancelled, or fails for another reason than impossible evidence.
@@ -107,13 +108,14 @@ pub(super) fn explain(
     Ok(ImpossibleEvidence::new(network, evidence, conflict))
 }
 
-/// A propagation that is run to find a conflict may take this much memory, in bytes, or as much as
-/// the propagation whose evidence was impossible, if that took more. Like the next constant, it
-/// affects only whether a conflict is minimal.
+/// A propagation in a tree of its own may take this much memory, in bytes, or as much as the
+/// propagator that found the evidence impossible, if that takes more. A smaller limit, like a
+/// smaller [`MAX_NS`], saves time or memory, but more conflicts are not minimal.
 const MIN_MEMORY_LIMIT: u64 = 256 << 20;
 
-/// A propagation that is forecast to take longer than this on one thread, in nanoseconds, is not
-/// run to find a conflict. A conflict may take dozens of propagations.
+/// A propagation in a tree of its own is not run if loading this tree and propagating are forecast
+/// to take longer than this on one thread, in nanoseconds. A conflict may take dozens of
+/// propagations.
 const MAX_NS: f64 = 2e8;
 
 /// Propagates `evidence`, which does not suit the tree of `propagator`, in a tree of its own. If

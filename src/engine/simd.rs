@@ -25,7 +25,7 @@ pub(super) struct Baseline(());
 static BASELINES: AtomicUsize = AtomicUsize::new(0);
 
 impl Baseline {
-    /// A new value, unless `vectors` may be used.
+    /// A new value if `vectors` is false; `None` if vector instructions may be used.
     pub fn unless(vectors: bool) -> Option<Self> {
         (!vectors).then(|| {
             BASELINES.fetch_add(1, Ordering::Relaxed);

@@ -67,8 +67,8 @@ impl Wide {
         self.mantissa.scale(shift as i32)
     }
 
-    /// Writes numbers proportional to `values` into `states`. The largest is near one, unless all
-    /// are zero.
+    /// Writes numbers proportional to `values` into `states`. If `values` are normalised, the
+    /// largest number is in [1, 2), unless all are zero.
     pub fn write_proportional(values: &[Self], states: &mut [f64]) {
         let exponents = values.iter().filter(|value| !value.is_zero()).map(|value| value.exponent);
         let largest = exponents.max().unwrap_or(0);

@@ -51,9 +51,9 @@ pub struct Experiment {
     pub title: &'static str,
     /// The question, in a few sentences.
     pub question: &'static str,
-    /// The paper's equations that it tests, each with its number, in the notation of the window's
-    /// equations (a small part of AsciiMath): `a_b` is a subscript, `sum_(a)` a sum over `a`, and
-    /// `frac(a)(b)` a fraction.
+    /// The paper's equations that it tests: the number of each, or its section if it has no number,
+    /// and the equation in the notation of the window's equations (a small part of AsciiMath):
+    /// `a_b` is a subscript, `sum_(a)` a sum over `a`, and `frac(a)(b)` a fraction.
     pub equations: &'static [(&'static str, &'static str)],
     /// Settings that affect the result, in addition to the networks and the triangulation.
     pub parameters: &'static [Parameter],

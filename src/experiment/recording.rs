@@ -106,7 +106,8 @@ pub struct RecordedRun {
     pub paper: Option<PaperOptions>,
     /// Time of a propagation from entering evidence to reading all posteriors, in microseconds.
     pub propagate_us: Quantiles,
-    /// Launch overhead of a propagation, in microseconds; `None` for engines without kernels.
+    /// Launch overhead of a propagation, in microseconds; `None` for engines without kernels, or if
+    /// the driver reported an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead_us: Option<f64>,
     /// Time of one launch of an empty kernel, in microseconds.

@@ -17,7 +17,7 @@ pub struct Table {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Column {
-    /// Heading, with the unit at the end, such as `propagate_us`.
+    /// Heading. If it names a unit, the unit comes last, as in `median_us`.
     pub name: String,
     /// Where the numbers come from; `None` for text, and if the origin differs from row to row.
     #[serde(default, skip_serializing_if = "Option::is_none")]

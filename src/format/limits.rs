@@ -7,12 +7,12 @@ use crate::numbers::counted;
 /// Maximum number of entries in all tables of a file together: 1 GiB of `f64`.
 const MAX_ENTRIES: usize = 1 << 27;
 
-/// Maximum number of entries, 32 MiB of `f64`, in a file that does not write its entries out: a
-/// default row or a noisy-OR represents any number of rows.
+/// Number of entries that every file may have, however short: 32 MiB of `f64`. Entries need not be
+/// written out: a default row or a noisy-OR represents any number of rows.
 const MAX_UNWRITTEN_ENTRIES: usize = 1 << 22;
 
-/// Maximum number of states in a file that does not write its states out: it gives only their
-/// number, or nodes inherit them.
+/// Number of states that every file may have, however short. States need not be written out: a file
+/// may give only their number, or nodes may inherit them.
 const MAX_UNWRITTEN_STATES: usize = 1 << 18;
 
 /// Maximum number of entries in all tables of `source` together. An entry that is written out takes
@@ -58,10 +58,11 @@ pub(super) fn count_entries(
 }
 
 /// Adds `more`, the number of states of the node at byte `offset`, to `states`, the number of
-/// states in the file so far.
+/// states in the file so far. `net/unfold.rs` also counts each node, instance and binding as a
+/// state.
 ///
 /// # Errors
-/// If the file has too many states.
+/// If the sum exceeds both [`MAX_UNWRITTEN_STATES`] and half the number of bytes in the file.
 pub(super) fn count_states(
     source: SourceText<'_>,
     states: &mut usize,

@@ -7,7 +7,8 @@
 //!
 //! Exchanging a vertex with its parent (a rotation) changes only their two clusters, because the
 //! graph after eliminating both is the same. Rotations reach the tree of every order. Each visits
-//! only the children of the two vertices, with a few operations on bit sets over all vertices.
+//! only the children of the two vertices and of the parent's parent, with a few operations on bit
+//! sets over all vertices.
 
 use crate::graph::MoralGraph;
 use crate::network::VariableId;
@@ -126,7 +127,7 @@ impl EliminationTree {
     }
 
     /// Sum of the sizes of the tables of the maximal clusters, where a table of s entries counts as
-    /// s to the power of `exponent` / [`WHOLE`]. The unit is arbitrary.
+    /// s to the power of `exponent` / [`WHOLE`]. The sum has [`ENTRY_PLACES`] binary places.
     pub fn total(&self) -> u128 {
         self.total
     }

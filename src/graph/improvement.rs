@@ -1,4 +1,4 @@
-//! Improves an elimination order without a time limit, in the background.
+//! Improves an elimination order without a time limit, for the session's search in the background.
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
@@ -60,7 +60,7 @@ pub fn improve_order(
     let n = core.graph.len() as u64;
     let give_up_after = 20 * saturation_steps(n);
     let mut steps_since_best = 0;
-    // The number of steps of each walk in the first round. It doubles after each round.
+    // Number of steps of the next walk. It doubles each time all schedules have had a walk.
     let mut length = (100 * n + 3 * n * n).clamp(20_000, LONGEST_WALK / 32);
     loop {
         for schedule in SCHEDULES {

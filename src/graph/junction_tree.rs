@@ -25,7 +25,7 @@ pub struct Clique {
 /// The variables that two neighbouring cliques share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Separator {
-    /// Its variables, ascending; none if it joins two components of the network.
+    /// Its variables, ascending; none if it joins two components of the moral graph.
     pub variables: Vec<VariableId>,
     /// Entries of its table; 1 for an empty separator.
     pub entries: u64,
@@ -46,9 +46,9 @@ pub struct TreeLink {
 
 /// A rooted tree of cliques with the running intersection property.
 ///
-/// There is always exactly one tree: the components of a disconnected network are joined by empty
-/// separators, whose tables have a single entry. A network without variables has a tree with one
-/// empty clique.
+/// There is always exactly one tree: the components of a disconnected moral graph are joined by
+/// empty separators, whose tables have a single entry. A network without variables has a tree with
+/// one empty clique.
 ///
 /// Each separator is directly above exactly one clique, its child, so there is one separator fewer
 /// than cliques.

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn another_structure_has_another_order() {
+    fn an_order_is_not_found_for_another_structure() {
         let mut known = KnownOrders::default();
         let graph = cycle([3, 3, 2, 3]);
         insert(&mut known, &graph, [0, 1, 2, 3]);

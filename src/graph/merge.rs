@@ -214,7 +214,9 @@ mod tests {
         (graph, tree)
     }
 
-    fn unlimited() -> MergeLimits {
+    /// Limits to complete with a maximum size of removed separators; as they are, they allow no
+    /// merge.
+    fn no_other_limits() -> MergeLimits {
         MergeLimits { separator: 0, clique: u64::MAX, total: u64::MAX, message: None }
     }
 
@@ -268,7 +270,7 @@ mod tests {
     #[test]
     fn without_limits_one_clique_remains() {
         let (graph, tree) = tree_of("asia");
-        let limits = MergeLimits { separator: u64::MAX, ..unlimited() };
+        let limits = MergeLimits { separator: u64::MAX, ..no_other_limits() };
         let merged = merge_small_separators(&graph, &tree, limits);
         assert_eq!((merged.cliques().len(), merged.cliques()[0].entries), (1, 256));
     }
@@ -277,7 +279,7 @@ mod tests {
     fn small_separators_are_removed_and_large_ones_stay() {
         let (graph, tree) = tree_of("water");
         // Limits that allow all of the small separators to be removed.
-        let limits = MergeLimits { separator: 16, ..unlimited() };
+        let limits = MergeLimits { separator: 16, ..no_other_limits() };
         let merged = merge_small_separators(&graph, &tree, limits);
         let large = |tree: &JunctionTree| {
             let mut sizes: Vec<u64> = tree.separators().iter().map(|s| s.entries).collect();

@@ -10,8 +10,9 @@
 //! `elimination_tree` and `reduction` find better orders; `critical_path` and `centre` shape and
 //! root the tree; `clique_tree` builds a tree quickly for a single propagation; `merge` merges
 //! cliques over small separators; `stepwise` eliminates one variable at a time, in an order that a
-//! person chooses. Memory grows nearly linearly with the size of the tree. So does the time from a
-//! network to a tree, apart from the search and merging.
+//! person chooses. Memory grows nearly linearly with the number of variables, the squared sizes of
+//! the families and the number of edges of the triangulated graph. The functions on the path from a
+//! network to a tree state how their time grows.
 
 mod anneal;
 mod centre;

@@ -92,10 +92,10 @@ impl MoralGraph {
         Self::given_within(network, observed, u64::MAX).expect("memory is not limited")
     }
 
-    /// As [`given`](Self::given), with a memory limit of `max_bytes` bytes.
+    /// As [`given`](Self::given), with a limit of `max_bytes` bytes for the lists of neighbours.
     ///
     /// # Errors
-    /// If building the graph would take more memory.
+    /// If the lists may take more memory while the graph is built.
     ///
     /// # Panics
     /// If `network` does not have one of these variables.
@@ -147,7 +147,7 @@ impl MoralGraph {
     /// Whether `a` and `b` are neighbours. A variable is not its own neighbour.
     ///
     /// # Panics
-    /// If the graph does not have one of these variables.
+    /// If the graph does not have variable `a`.
     #[must_use]
     pub fn are_neighbours(&self, a: VariableId, b: VariableId) -> bool {
         self.neighbours(a).binary_search(&b).is_ok()

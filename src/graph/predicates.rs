@@ -189,7 +189,7 @@ pub fn families_are_covered<Family: IntoIterator<Item = VariableId>>(
     Ok(())
 }
 
-/// Each of `variables` is a clique of its own and in no other clique.
+/// Each of `variables` is in a clique, and no clique holds one of them with another variable.
 ///
 /// # Errors
 /// The first clique that holds such a variable with another one, or the first variable that is in

@@ -5,9 +5,9 @@
 //! vertex. If all variables have at least two states, a minimal triangulation exists among those
 //! with the smallest total: removing a superfluous edge, with ends of a and b states, splits a
 //! clique of s entries into two cliques of s/a + s/b <= s entries together. So simplicial vertices
-//! can be eliminated first, whether the largest table or the total is to be minimised. (This does
-//! not hold for vertices with one state: eliminating such a vertex first may give a maximal clique
-//! of its own, which a triangulation with more edges would have avoided.)
+//! can be eliminated first, whether the largest table or the total is to be minimised. (For the
+//! total, this does not hold for vertices with one state: eliminating such a vertex first may give
+//! a maximal clique of its own, which a triangulation with more edges would have avoided.)
 //!
 //! An almost simplicial vertex (all neighbours but one form a clique) can be eliminated first if a
 //! bound on the *largest* table allows it (Bodlaender, Koster and van den Eijkhof 2005,

@@ -101,8 +101,9 @@ impl Link {
 /// component.
 ///
 /// A new clique can only improve the links of cliques that share a variable with it. These are
-/// found through the cliques of each variable, so no pair of cliques is ever intersected. Variables
-/// over which the new clique cannot improve a link are [left out](Dominating).
+/// found through the cliques of each variable, so pairs of cliques without a common variable are
+/// never compared. Variables over which the new clique cannot improve a link are
+/// [left out](Dominating).
 fn span(cliques: &[Clique], holders: &[Vec<usize>], forest: &mut Forest) -> Vec<usize> {
     let mut best = vec![Link { size: 0, cost: 0, near: 0 }; cliques.len()];
     let mut is_inside = vec![false; cliques.len()];

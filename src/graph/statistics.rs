@@ -1,8 +1,9 @@
-//! The numbers of Table 1 of Zheng, Mengshoel and Chong.
+//! Size statistics of a junction tree.
 
 use crate::graph::JunctionTree;
 
-/// Size statistics of a junction tree, as in Table 1 of Zheng, Mengshoel and Chong.
+/// Size statistics of a junction tree: the sizes in Table 1 of Zheng, Mengshoel and Chong, the
+/// totals, and the depth.
 ///
 /// All sizes are numbers of table entries. A total that exceeds `u64` is [`u64::MAX`], and the mean
 /// is then too small. A tree with one clique has no separator; the numbers on separators are then

@@ -103,8 +103,8 @@ impl StepwiseElimination {
         Some(EliminationStep { variable, cluster, fill_edges, entries, is_maximal })
     }
 
-    /// Eliminates `variable`. Returns `false` if there is nothing to eliminate, as in
-    /// [`preview`](Self::preview).
+    /// Eliminates `variable`. Does nothing and returns `false` if it is eliminated already, or if
+    /// the graph does not have it.
     pub fn eliminate(&mut self, variable: VariableId) -> bool {
         let Some(step) = self.preview(variable) else { return false };
         for &(a, b) in &step.fill_edges {

@@ -19,8 +19,8 @@ const BYTES_PER_EDGE: u64 = 80;
 /// A graph whose triangulation needs more memory than is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "too large to triangulate: {} and at least {}, fill edges included, need at least {}, and the \
-     limit is {}",
+    "too large to triangulate: {} and at least {}, fill edges included, may need {}, and the limit \
+     is {}",
     counted(*.variables, "variable", "variables"),
     format!("{} edges", thousands(*.edges)),
     human_bytes(*.bytes),
@@ -44,11 +44,11 @@ pub struct GraphTooLarge {
 }
 
 impl GraphTooLarge {
-    /// Checks that building a graph of `variables` variables fits into `limit` bytes. `pairs` is
-    /// the sum of the squares of its families' sizes.
+    /// Checks that the lists of neighbours of a graph of `variables` variables fit into `limit`
+    /// bytes while the graph is built. `pairs` is the sum of the squares of its families' sizes.
     ///
     /// # Errors
-    /// The number of bytes needed and the limit, if it does not fit.
+    /// An upper bound on the bytes needed, and the limit, if the lists may not fit.
     pub(super) fn check_pairs(variables: usize, pairs: u64, limit: u64) -> Result<(), Self> {
         let bytes = pairs.saturating_mul(size_of::<VariableId>() as u64);
         if bytes <= limit {
@@ -61,7 +61,7 @@ impl GraphTooLarge {
     /// `limit` bytes.
     ///
     /// # Errors
-    /// The number of bytes needed and the limit, if it does not fit.
+    /// An upper bound on the bytes needed, and the limit, if the graph may not fit.
     pub(super) fn check(variables: usize, edges: u64, limit: u64) -> Result<(), Self> {
         let vertices = (variables as u64).saturating_mul(BYTES_PER_VERTEX);
         let bytes = edges

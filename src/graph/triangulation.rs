@@ -65,9 +65,8 @@ pub struct TriangulationOptions {
     pub seed: u64,
     /// How often [`Triangulation::Auto`] restarts each heuristic whose first run had a tie.
     pub restarts: usize,
-    /// Maximum number of steps of the local search with which [`Triangulation::Auto`] improves the
-    /// best order of the heuristics, on all threads together. The search ends earlier once it stops
-    /// finding improvements.
+    /// Maximum number of steps of all walks together with which [`Triangulation::Auto`] improves
+    /// the best order of the heuristics. The walks end earlier once they stop finding improvements.
     pub steps: u64,
     /// Number of propagations that are likely to follow. [`Triangulation::Auto`] stops once the
     /// search has taken longer than this many propagations of the best tree so far are expected to

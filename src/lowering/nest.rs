@@ -33,10 +33,10 @@ const MIN_CHUNK: usize = 1 << 17;
 /// threads better; fewer chunks need fewer copies of outputs.
 const MAX_CHUNKS: usize = 64;
 
-/// Minimum number of products per entry of all copies of outputs, so that adding up the copies
-/// costs little. If it is larger, there are fewer chunks, and threads may have no work. If it is
-/// wrong, only speed and memory change (and last bits of results).
-const MIN_PRODUCTS_PER_COPIED_ENTRY: usize = 16;
+/// Minimum number of multiplications and additions per entry of all copies of outputs, so that
+/// adding up the copies costs little. If it is larger, there are fewer chunks, and threads may have
+/// no work. If it is wrong, only speed and memory change (and last bits of results).
+const MIN_WORK_PER_COPIED_ENTRY: usize = 16;
 
 /// Minimum number of entries of the runs into which chunks divide an output, or an eighth of a
 /// small output. With shorter runs, chunks would write to the same lines of a cache. If it is
@@ -96,8 +96,8 @@ pub struct Input {
 pub struct Output {
     /// Number of entries.
     pub entries: usize,
-    /// Number of consecutive entries that belong to one chunk; all entries if each chunk writes a
-    /// copy.
+    /// Number of consecutive entries that belong to one chunk; all entries if
+    /// [`run_chunks`](Self::run_chunks) is empty.
     pub run: usize,
     /// By run: the chunk that it belongs to. Empty if each chunk writes a copy, and if the
     /// contraction is not divided.
@@ -165,7 +165,7 @@ impl LoopNest {
         self.loops[..self.chunk_loops].iter().product()
     }
 
-    /// Number of multiplications and additions of tile entries.
+    /// Number of multiplications and additions.
     #[must_use]
     pub fn work(&self) -> f64 {
         let mut visits = 1.0;
@@ -253,9 +253,9 @@ impl Output {
 fn first_in_tile(axes: AxisSet, states: &[usize], optimisations: Optimisations) -> usize {
     let mut first = AxisSet::MAX_AXES;
     let mut entries = 1_usize;
-    let is_larger_than_row = optimisations.has(Optimisation::Tiles);
+    let may_have_several_axes = optimisations.has(Optimisation::Tiles);
     for axis in axes.iter().rev() {
-        if !is_larger_than_row && first < AxisSet::MAX_AXES {
+        if !may_have_several_axes && first < AxisSet::MAX_AXES {
             break;
         }
         if entries >= MIN_TILE && entries.saturating_mul(states[axis]) > MAX_TILE {
@@ -296,7 +296,7 @@ fn chunk_axes(contraction: &Contraction<'_>, outer: AxisSet) -> Vec<usize> {
         let candidates = outer.iter().filter(|axis| !chosen.contains(axis));
         let candidates = candidates.filter(|&axis| has_long_runs(axis));
         let best = candidates.min_by_key(|&axis| copied(axis));
-        let Some(axis) = best.filter(|&axis| copied(axis) <= work / MIN_PRODUCTS_PER_COPIED_ENTRY)
+        let Some(axis) = best.filter(|&axis| copied(axis) <= work / MIN_WORK_PER_COPIED_ENTRY)
         else {
             break;
         };

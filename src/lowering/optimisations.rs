@@ -61,7 +61,8 @@ pub enum Optimisation {
     /// In distribute, the products of a row stay in registers while they are added to all tables
     /// that the row meets.
     FusedSums,
-    /// Factors are kept in the order of their cliques from one propagation to the next.
+    /// In a propagation without tables, factors without observed variables are kept, in the index
+    /// order of their cliques, from one propagation to the next.
     KeptFactors,
 }
 

@@ -1,9 +1,9 @@
 //! A contraction onto a single output as rows and runs, for engines on a GPU.
 //!
 //! Each entry of the output is a *row*. The product of the inputs is summed over the other axes,
-//! the *run* of the row. The fastest axes of the output make a *tile* of rows, which a few blocks
-//! of threads compute, and the other axes are digits of the tile's number. The fastest axes of the
-//! run make the *inner run*, and the others are digits of the number of a *step*.
+//! the *run* of the row. The fastest axes of the output make a *tile* of rows, which one or more
+//! blocks of threads compute, and the other axes are digits of the tile's number. The fastest axes
+//! of the run make the *inner run*, and the others are digits of the number of a *step*.
 //!
 //! The position of an entry in the table of an input is the sum of four offsets: those of the tile,
 //! of the row in the tile, of the step, and of the place in the inner run. The offsets of tiles
@@ -73,8 +73,9 @@ pub struct RowInput {
 }
 
 impl RowNest {
-    /// Lowers `contraction`. `None` if it has not exactly one output, exceeds `limits`, or has 2^32
-    /// or more tiles or steps.
+    /// Lowers `contraction`. `None` if it does not have exactly one output, has more inputs than
+    /// `limits` allow, or has 2^32 or more tiles or steps. The limit on run offsets only shortens
+    /// the inner run.
     #[must_use]
     pub fn new(contraction: &Contraction<'_>, limits: RowLimits) -> Option<Self> {
         let &Contraction { states, axes, inputs, outputs } = contraction;

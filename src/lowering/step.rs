@@ -7,10 +7,10 @@
 
 use super::{AxisSet, Contraction, LoopNest, Optimisation, Optimisations};
 
-/// A group may have at most one entry for this many entries of the contraction, so that making it
-/// costs little compared with reading it. Derived, not measured: the tables of ten groups have at
-/// most a sixth as many entries as the contraction. If it is wrong, only speed and memory change
-/// (and last bits of results).
+/// A group of several tables may have at most one entry for this many entries of the contraction,
+/// so that making it costs little compared with reading it. Derived, not measured: the tables of
+/// ten such groups have at most a sixth as many entries as the contraction. If it is wrong, only
+/// speed and memory change (and last bits of results).
 const MAX_GROUP_SHARE: usize = 64;
 
 /// A group may have this many entries however small the contraction is: 4 KiB, an eighth of a
@@ -18,9 +18,9 @@ const MAX_GROUP_SHARE: usize = 64;
 /// results).
 const MIN_GROUP_LIMIT: usize = 512;
 
-/// No group has more entries than this, which is 2 MiB: it is read again and again and should stay
-/// in a second-level cache. If it is wrong, only speed and memory change (and last bits of
-/// results).
+/// No group of several tables has more entries than this, which is 2 MiB: it is read again and
+/// again and should stay in a second-level cache. If it is wrong, only speed and memory change (and
+/// last bits of results).
 const MAX_GROUP: usize = 1 << 18;
 
 /// Maximum number of tables of a group that are multiplied without rescaling. The largest entry of

@@ -105,7 +105,7 @@ impl Evidence {
     pub fn observe(&mut self, network: &Network, variable: VariableId, state: usize) {
         assert!(
             state < network[variable].cardinality(),
-            "state {state} of {}",
+            "variable '{}' has no state {state}",
             network[variable].name()
         );
         self.findings.insert(variable, Finding::Observed(state));
@@ -181,8 +181,8 @@ impl Evidence {
         self.findings.remove(&variable)
     }
 
-    /// Enters a finding from other evidence on the same network, replacing any earlier finding. The
-    /// finding is not checked.
+    /// Enters `finding` on `variable`, replacing any earlier finding. Does not check that it is a
+    /// valid finding on this variable.
     pub fn insert(&mut self, variable: VariableId, finding: Finding) {
         self.findings.insert(variable, finding);
     }

@@ -44,7 +44,8 @@ pub enum RowError {
 /// most 0.05. So `0.33 0.33 0.33` is accepted as three thirds. `0.3 0.3 0.3` is rejected, because
 /// bounds of a credal set and typing errors look like this.
 ///
-/// Percentages and counts are rejected too. [`Scale::of`] recognises them from the whole table.
+/// Percentages and counts are not recognised here. [`Scale::of`] recognises them from the whole
+/// table.
 ///
 /// # Errors
 /// If an entry is negative or not finite, if all entries are zero, or if the sum differs from one

@@ -1,5 +1,5 @@
-//! Checks of the names, tables and factors of a [`Network`](crate::network::Network). Cycles are
-//! found when the variables are sorted.
+//! Checks of the names, tables and factors of a [`Network`](crate::network::Network). The module
+//! `topology` finds directed cycles.
 
 use std::collections::HashMap;
 

@@ -3,7 +3,8 @@
 use crate::id::define_id;
 
 define_id! {
-    /// Identifies a variable of one [`Network`](crate::network::Network): its position in the file.
+    /// Identifies a variable of one [`Network`](crate::network::Network): its position in
+    /// [`variables`](crate::network::Network::variables).
     VariableId
 }
 
@@ -26,7 +27,7 @@ impl Variable {
         Self { name: name.into(), states: states.into_iter().map(Into::into).collect() }
     }
 
-    /// The name, as written in the file.
+    /// The name; unique in a [`Network`](crate::network::Network).
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name

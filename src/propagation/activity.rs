@@ -13,9 +13,9 @@ pub enum Activity {
     /// The product of all tables and messages at the root, and its sums onto the separators below.
     /// In distribute, the work at any other clique counts as the message from its parent.
     Root,
-    /// A part of the product at the root, which another worker computes with help.
+    /// Helping the worker that computes the product at the root.
     HelpRoot,
-    /// A part of this message, which another worker computes with help.
+    /// Helping the worker that computes this message.
     Help(MessageId),
     /// The worker waits for other workers.
     Wait,

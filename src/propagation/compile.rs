@@ -26,11 +26,10 @@ pub struct CompileOptions {
     pub observed: Vec<VariableId>,
 }
 
-/// The smallest table that contains a variable. The variable's posterior is read from it.
+/// The smallest table that contains a variable. Engines may read the variable's posterior from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Home {
-    /// A clique's table, if this table is smaller than the table of every separator that contains
-    /// the variable.
+    /// A clique's table, if no separator contains the variable.
     Clique(CliqueId),
     /// A separator's table.
     Separator(SeparatorId),
@@ -57,8 +56,8 @@ pub struct CompiledNetwork {
 }
 
 /// Number of bytes of a network and its tree that do not count against a memory limit. The networks
-/// that the program ships take less, so their forecasts are those of an engine alone. If it is
-/// larger, a program may exceed its limit by more.
+/// that the program ships take less, so their forecasts are those of an engine alone. If this
+/// number is larger, the program may exceed the limit by more.
 const UNCOUNTED_BYTES: u64 = 8 << 20;
 
 /// Bytes of a compiled network for each variable: its place in the moral graph, the elimination
@@ -273,7 +272,7 @@ impl CompiledNetwork {
     }
 
     /// The elimination order from which [`compile`] built this tree. For a tree that was
-    /// [given](Self::with_tree), an order that gives the same cliques.
+    /// [given](Self::with_tree), an order whose fill edges lie within the cliques of the tree.
     #[must_use]
     pub fn elimination_order(&self) -> Cow<'_, [VariableId]> {
         match &self.order {
@@ -320,7 +319,7 @@ impl CompiledNetwork {
         self.factor_homes[factor.index()]
     }
 
-    /// The table from which the posterior of `variable` is read.
+    /// The smallest table that contains `variable`, from which engines may read its posterior.
     #[must_use]
     pub fn variable_home(&self, variable: VariableId) -> Home {
         self.variable_homes[variable.index()]

@@ -8,8 +8,8 @@ use crate::propagation::{MessageId, MessageTrace, Phase, Plan};
 /// For each message of a plan, the messages that must have arrived before it can be computed.
 ///
 /// A message toward the root needs the messages from all children of its sender. A message away
-/// from the root needs the message into its sender or, if the root sends it, the messages from all
-/// children of the root.
+/// from the root needs the message from the parent of its sender or, if the root sends it, the
+/// messages from all children of the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependencies {
     /// By clique: the messages from its children.

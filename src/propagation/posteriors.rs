@@ -20,9 +20,9 @@ impl Posteriors {
     /// fill a slice with one number for each state; the numbers are normalised here, unless all are
     /// zero.
     ///
-    /// `ln_p_evidence` is the natural logarithm of the product of all factors and findings, summed
-    /// over all configurations. [`Network::ln_scale`], the logarithm of the scale taken out of the
-    /// factors, is added here.
+    /// `ln_p_evidence` is the natural logarithm of the sum, over all configurations, of the product
+    /// of all factors and findings. [`Network::ln_scale`], the logarithm of the scale taken out of
+    /// the factors, is added here.
     pub fn new(
         network: &Network,
         ln_p_evidence: f64,
@@ -107,8 +107,8 @@ impl Posteriors {
     /// Natural logarithm of the probability of the evidence, or of Z(e) in a Markov network. In a
     /// Bayesian network without evidence it is zero, up to rounding.
     ///
-    /// With likelihood findings, it is the logarithm of the prior times the likelihoods, summed
-    /// over all configurations.
+    /// With likelihood findings, it is the logarithm of the sum, over all configurations, of the
+    /// joint probability times the likelihoods.
     #[must_use]
     pub fn ln_p_evidence(&self) -> f64 {
         self.ln_p_evidence

@@ -46,7 +46,8 @@ impl Span {
         self.start.store(start, Ordering::Release);
     }
 
-    /// Records that the message has ended, `end` nanoseconds after the start of the propagation.
+    /// Records that the message or stage has ended, `end` nanoseconds after the start of the
+    /// propagation.
     #[inline]
     pub fn end(&self, end: u64) {
         self.end.store(end, Ordering::Release);

@@ -11,11 +11,11 @@ use crate::session::{Request, Step};
 #[derive(Default)]
 pub(super) struct Control {
     requests: Mailbox<Request>,
-    activity: Mutex<Activity>,
+    status: Mutex<Status>,
 }
 
 #[derive(Default)]
-struct Activity {
+struct Status {
     /// The latest request, whether or not the worker has taken it.
     latest: Option<Request>,
     /// The running step, with the token that interrupts it.
@@ -31,35 +31,35 @@ impl Control {
     /// or an earlier one. A request that wants the same as the latest one is ignored: what failed
     /// would fail again.
     pub fn submit(&self, request: Request) {
-        let mut activity = self.activity();
-        let difference = match &activity.latest {
+        let mut status = self.status();
+        let difference = match &status.latest {
             Some(latest) => request.first_difference(latest),
             None => Some(Step::Open),
         };
         let Some(changed) = difference else { return };
-        if let Some((step, token)) = &activity.running
+        if let Some((step, token)) = &status.running
             && changed <= *step
         {
             token.cancel();
         }
-        activity.latest = Some(request.clone());
+        status.latest = Some(request.clone());
         self.requests.put(request);
     }
 
     /// Interrupts the running step on behalf of the user.
     pub fn cancel(&self) {
-        let mut activity = self.activity();
-        if let Some((_, token)) = &activity.running {
+        let mut status = self.status();
+        if let Some((_, token)) = &status.running {
             token.cancel();
-            activity.cancelled_by_user = true;
+            status.cancelled_by_user = true;
         }
     }
 
     /// Ends the worker, interrupting the running step.
     pub fn close(&self) {
-        let mut activity = self.activity();
-        activity.closed = true;
-        if let Some((_, token)) = &activity.running {
+        let mut status = self.status();
+        status.closed = true;
+        if let Some((_, token)) = &status.running {
             token.cancel();
         }
         self.requests.close_and_discard();
@@ -83,21 +83,21 @@ impl Control {
     ) -> Option<(Request, Option<(Step, CancelToken)>)> {
         // The lock is held until the step counts as running, so that a request that arrives later
         // can interrupt it.
-        let mut activity = self.activity();
-        if activity.closed {
+        let mut status = self.status();
+        if status.closed {
             return None;
         }
         let request = self.requests.try_take().unwrap_or(request);
-        activity.cancelled_by_user = false;
-        activity.running = next_step(&request).map(|step| (step, CancelToken::new()));
-        Some((request, activity.running.clone()))
+        status.cancelled_by_user = false;
+        status.running = next_step(&request).map(|step| (step, CancelToken::new()));
+        Some((request, status.running.clone()))
     }
 
     /// Ends the running step. Returns whether the user cancelled it.
     pub fn end_step(&self) -> bool {
-        let mut activity = self.activity();
-        activity.running = None;
-        activity.cancelled_by_user
+        let mut status = self.status();
+        status.running = None;
+        status.cancelled_by_user
     }
 
     /// Drops the waiting request if it wants the same as `request`, which the worker has given up.
@@ -106,8 +106,8 @@ impl Control {
         self.requests.update(|slot| _ = slot.take_if(wants_the_same));
     }
 
-    fn activity(&self) -> MutexGuard<'_, Activity> {
-        // A panic while the lock is held cannot leave an activity half changed.
-        self.activity.lock().unwrap_or_else(PoisonError::into_inner)
+    fn status(&self) -> MutexGuard<'_, Status> {
+        // A panic while the lock is held cannot leave a status half changed.
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,7 +10,8 @@ pub struct EngineChoice {
     pub engine: &'static dyn Engine,
     /// Number type of its tables.
     pub precision: Precision,
-    /// Maximum number of threads that the engine uses.
+    /// Maximum number of threads of the CPU; [`LoadOptions`](engine::LoadOptions::threads) has
+    /// exceptions.
     pub threads: usize,
     /// Block size and layout of the mapping tables. See
     /// [`takes_paper_options`](Self::takes_paper_options).
@@ -46,8 +47,8 @@ impl EngineChoice {
     }
 }
 
-/// Two equal choices give the same propagator. Engines are identified by name, and the paper's
-/// options do not count if the engine ignores them.
+/// Choices are equal if they load a network in the same way. Engines are identified by name, and
+/// the paper's options do not count if the engine ignores them.
 impl PartialEq for EngineChoice {
     fn eq(&self, other: &Self) -> bool {
         self.engine.name() == other.engine.name()

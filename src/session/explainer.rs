@@ -1,5 +1,5 @@
-//! A thread that computes the tables of one message, and what the cliques believe at some point of
-//! the propagation, for display.
+//! A thread that computes, for display, the tables of one message and the beliefs of the cliques at
+//! some point of the propagation.
 //!
 //! The thread has its own tables and never uses the worker's engine, so the worker can propagate
 //! new evidence while the explainer copies large tables.

@@ -30,15 +30,14 @@ impl Session {
     /// every [`waker`](Self::waker).
     ///
     /// # Panics
-    /// If the operating system cannot start a thread.
+    /// If no thread can be started.
     #[must_use]
     pub fn start(wake: impl Fn() + Send + 'static) -> Self {
         let (control, timing) = (Arc::<Control>::default(), Arc::<TimingGate>::default());
         let (sender, updates) = channel();
         let reporter = Reporter::new(sender, wake);
         let worker = Worker::new(Arc::clone(&control), Arc::clone(&timing), reporter.clone());
-        start_thread("session", move || worker.run())
-            .expect("the operating system starts a thread");
+        start_thread("session", move || worker.run()).expect("a thread can be started");
         Self { control, timing, updates, reporter, improver: None }
     }
 
@@ -47,7 +46,8 @@ impl Session {
         self.control.submit(request);
     }
 
-    /// Stops the running step, if there is one. The worker then waits for another request.
+    /// Stops the running step, if there is one. The worker then does nothing more for the request
+    /// of this step.
     pub fn cancel(&self) {
         self.control.cancel();
     }
@@ -58,7 +58,7 @@ impl Session {
     /// [stopped](Self::stop_improving). Another `seed` makes it search differently.
     ///
     /// Each better tree is reported as [`Update::Improved`]; nothing is recompiled automatically.
-    /// If the operating system cannot start a thread, nothing is searched or reported.
+    /// If no thread can be started, nothing is searched or reported.
     pub fn improve(
         &mut self,
         source_serial: u64,
@@ -77,8 +77,7 @@ impl Session {
         progress
     }
 
-    /// Stops the search for a better junction tree. An update that the search has just sent may
-    /// still arrive.
+    /// Stops the search for a better junction tree. Updates from the search may still arrive.
     pub fn stop_improving(&mut self) {
         self.improver = None;
     }
@@ -118,7 +117,7 @@ impl Session {
     }
 
     /// The updates since the last call, oldest first, each with the
-    /// [`source_serial`](Request::source_serial) of its request.
+    /// [`source_serial`](Request::source_serial) of the network that it is about.
     pub fn updates(&self) -> impl Iterator<Item = (u64, Update)> + '_ {
         self.updates.try_iter()
     }

@@ -68,7 +68,7 @@ pub(super) struct Improver {
 }
 
 impl Improver {
-    /// Starts a search from the elimination order of `compiled`.
+    /// Starts a search from an elimination order of the tree of `compiled`.
     pub fn start(
         source_serial: u64,
         compiled: Arc<CompiledNetwork>,

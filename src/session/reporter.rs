@@ -24,7 +24,7 @@ impl Reporter {
         self.wake();
     }
 
-    /// Wakes the window, which then reads shared state.
+    /// Wakes the window, so that it reads updates and the state that it shares with jobs.
     pub fn wake(&self) {
         let wake = self.wake.lock().unwrap_or_else(PoisonError::into_inner);
         (*wake)();

@@ -62,7 +62,8 @@ pub fn many_single_state_variables(subject: &Subject) {
 }
 
 /// State 0 of the cause is still possible, although hundreds of effects make it very improbable.
-/// The weights of the two states differ by a factor of 1e315, beyond the range of f32.
+/// The weights of the two states differ by a factor of 1e315 in the first network and of 1e339 in
+/// the second, more than the largest number of f64.
 pub fn a_cause_contradicted_by_all_its_effects(subject: &Subject) {
     let network = cause_and_effects([0.5, 0.5], &[[0.1, 0.9]; 330]);
     let compiled = compiled(Arc::clone(&network));
@@ -139,7 +140,8 @@ pub fn likelihoods_near_the_limits_of_f64(subject: &Subject) {
     }
 }
 
-/// A chain far deeper than a thread's stack could follow by recursion, with a finding at its end.
+/// A chain of 4,000 variables, or of 60 if the engine is exempt from [`LONG_CHAIN`], with a finding
+/// at its end.
 pub fn a_long_chain(subject: &Subject) {
     const STATES: usize = 10;
     let length = if subject.is_exempt(LONG_CHAIN) { 60 } else { 4_000 };

@@ -1,6 +1,6 @@
-//! Random mutations of the fixtures. A network that is read is valid, and every format that can
-//! hold the network writes and reads it back. `fuzz_smoke.rs` and the fuzz targets in `fuzz/` do
-//! the same over more files.
+//! Random mutations of the fixtures. A network that is read is valid. Every format that can hold
+//! the network or the cases that were read writes them and reads them back. `tests/fuzz_smoke.rs`
+//! and the fuzz targets in `fuzz/` do the same over more files, but do not write networks.
 
 use std::fs;
 use std::path::Path;

@@ -16,13 +16,14 @@ use crate::session::{Request, Session};
 pub(crate) struct Opening {
     /// Where the network is read from.
     pub(crate) source: NetworkSource,
-    /// Unique among all openings of this run. The document gets the same serial number.
+    /// Unique among all openings since the program was started. The document gets the same serial
+    /// number.
     pub(crate) serial: u64,
     /// Findings to enter once the network is open, each with the name of its variable.
     pub(crate) evidence: Vec<(String, NamedFinding)>,
 }
 
-/// The session and the last request to it.
+/// The session, and the parts of requests that are kept from one request to the next.
 pub(crate) struct Requests {
     /// The session.
     pub(crate) session: Session,
@@ -34,11 +35,12 @@ pub(crate) struct Requests {
     /// The known elimination orders that are part of each request. An order that is found later is
     /// not added at once, because the session compiles the network again when the orders change.
     pub(crate) orders: Arc<KnownOrders>,
-    /// Serial number of the newest opening.
+    /// The serial number that was given out last: to an opening, or to a document that undo put
+    /// back. Zero before the first.
     source_serial: u64,
     /// Number of times that the user asked for a propagation.
     run_serial: u64,
-    /// Number of propagations in the run that the user asked for last.
+    /// Number of propagations that the user asked for last.
     runs: usize,
     /// Number of searches for a better tree that were started, which is also the seed of the newest
     /// one.
@@ -90,13 +92,14 @@ impl Requests {
         self.orders = Arc::new(known);
     }
 
-    /// The serial number of a new opening.
+    /// A new serial number, for an opening or for a document that undo puts back.
     pub(crate) fn next_serial(&mut self) -> u64 {
         self.source_serial += 1;
         self.source_serial
     }
 
-    /// Makes the next request propagate `runs` times even if nothing changed.
+    /// Makes the next request propagate even if nothing changed: `runs` times, or once if the
+    /// engine is loaded first.
     pub(crate) fn propagate_again(&mut self, runs: usize) {
         self.run_serial += 1;
         self.runs = runs;

@@ -11,16 +11,17 @@
 //! Every table has an exponent e: the table represents its entries times 2^e. Separators are scaled
 //! to a largest entry in [1, 2). A clique's table is rescaled when its largest entry has moved far
 //! from 2^`PEAK`, a constant of [`tables`]. Thus the largest entry of a table neither overflows nor
-//! underflows, however many findings are entered, even in single precision. Scaling by powers of
-//! two is exact.
+//! underflows, however many findings are entered, even in single precision. Scaling by a power of
+//! two is exact for all entries that do not underflow.
 //!
 //! # Limits
 //! A table has a single exponent, so entries far below its largest may underflow. Every table comes
 //! with [bounds](super::bounds::Bounds), which say when this may happen and how much is lost. Small
 //! entries of the next separator are then raised as [`bounds`](super::bounds) describes, and if too
 //! much of the belief rests on what was lost, the case is computed again with numbers of a wider
-//! range. That happens only if some findings favour one state by a factor of about 1e67 in single
-//! precision, or 1e300 in double precision, and other findings favour another state as strongly.
+//! range. That takes extreme numbers: for example, some factors or findings favour one state by a
+//! ratio of about 1e67 in single precision, or 1e300 in double precision, and others favour
+//! another state as strongly.
 
 mod beliefs;
 mod message;
@@ -83,8 +84,8 @@ impl Engine for Sequential {
 }
 
 /// Bytes that the engine keeps for each clique, in addition to tables and index mappings. Measured
-/// on a chain of 100,000 binary variables; it only matters for networks of about that size. If it
-/// is too small, the engine may take more memory than the limit.
+/// on a chain of 100,000 binary variables; it only matters for networks of about that size or
+/// larger. If the number is too small, the engine may take more memory than the limit.
 const BYTES_PER_CLIQUE: u64 = 700;
 
 /// Size of all tables in bytes: the initial and the working table of each clique, the table and two

@@ -30,7 +30,7 @@ pub struct Stepper {
     loaded: Loaded<f64>,
     evidence: Evidence,
     /// Messages passed so far. `None` if the tables must be initialised first: before the first
-    /// move, after the evidence changed, and after the evidence was found impossible.
+    /// move, after the evidence changed, and after a move failed other than by being cancelled.
     position: Option<usize>,
     /// For each of the last messages that were passed, the tables that the message changed.
     undo: VecDeque<Undo>,

@@ -45,7 +45,8 @@ pub fn hatch_lines([left, top, right, bottom]: [f64; 4], distance: f64) -> Vec<[
 pub struct BarLabel {
     /// The value as text.
     pub text: String,
-    /// The last bar of the stack that is not empty, at whose end the text belongs.
+    /// The last bar of the stack that is not empty, or the first bar if all are empty. The text
+    /// belongs at its end.
     pub point: PointRef,
     /// Whether the stack hangs below zero, so that the text belongs below its end.
     pub is_below: bool,

@@ -10,7 +10,7 @@ use crate::numbers;
 pub struct Figure {
     /// What the figure shows.
     pub title: String,
-    /// Number of panels in a row.
+    /// Number of panels in a row; fewer in a narrow window.
     pub across: usize,
     /// The panels, row by row.
     pub panels: Vec<Panel>,

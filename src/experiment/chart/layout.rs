@@ -3,12 +3,13 @@
 use super::bars;
 use super::{AxisRange, BarLabel, BarLayout, MarkPosition, Panel, Scale};
 
-/// Free space above the highest bar for its value, as a share of its height.
+/// Free space for a value beyond the end of its bar, as a share of the value at this end. On a
+/// logarithmic axis, the margin of the axis serves instead.
 const HEADROOM: f64 = 0.12;
 /// As [`HEADROOM`], if there are so many bars that values are written upward.
 const UPRIGHT_HEADROOM: f64 = 0.22;
-/// Number of bars side by side above which their values are expected to be written upward. With a
-/// wrong number, values at the upper edge are cut off or there is unused space.
+/// Number of bar labels in a panel above which they are expected to be written upward. With a wrong
+/// number, labels at the upper edge may be cut off, or there is unused space.
 const MANY_BARS: usize = 12;
 
 /// A point of a panel.
@@ -83,8 +84,9 @@ impl<'a> PanelLayout<'a> {
         self.dots.iter().filter(move |dot| dot.point.series == series)
     }
 
-    /// The axis coordinates of the two points at which a mark at `position` meets the edges of the
-    /// panel. `None` if the mark has no position on these axes, or does not cross the panel.
+    /// The axis coordinates of the two ends, at the edges of the panel, of the panel's mark at
+    /// `position`. `None` if the mark has no position on these axes, or if it is a slope that does
+    /// not cross the panel.
     #[must_use]
     pub fn mark(&self, position: MarkPosition) -> Option<[(f64, f64); 2]> {
         let (x, y) = (&self.x, &self.y);

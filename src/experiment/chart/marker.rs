@@ -68,8 +68,9 @@ impl MarkerForm {
 }
 
 impl Origin {
-    /// The symbol of dots of this origin, for the series number `series` among those of this origin
-    /// in a legend. With more series than symbols, the symbols repeat.
+    /// The symbol of the dots of a series of this origin. `series` is its number, from zero, among
+    /// the series of this origin in a legend that have dots. With more series than symbols, the
+    /// symbols repeat.
     #[must_use]
     pub fn marker(self, series: usize) -> Marker {
         use MarkerForm::{Circle, Cross, Diamond, Plus, Square, Star, Triangle, TriangleDown};

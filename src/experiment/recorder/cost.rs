@@ -5,7 +5,7 @@ use crate::engine::{Algorithm, Capabilities, Device, EngineInfo};
 use crate::experiment::measure::Effort;
 use crate::graph::TreeStatistics;
 
-/// What the duration of a run depends on, besides the tree.
+/// What the duration of a run depends on, besides the tree and the [`RecordingSetup`].
 pub(super) struct RunKind {
     /// The engine.
     pub engine: &'static EngineInfo,
@@ -34,7 +34,8 @@ pub(super) fn effort(setup: &RecordingSetup, kind: &RunKind) -> Effort {
 }
 
 /// Approximate duration of a run in seconds, on a machine like the one of the shipped recordings.
-/// The constants were fitted to these recordings and serve only this forecast.
+/// The constants for propagations and launch overhead were fitted to these recordings, which do not
+/// hold loading times. All constants serve only this forecast.
 pub(super) fn seconds(setup: &RecordingSetup, tree: &TreeStatistics, kind: &RunKind) -> f64 {
     let entries = tree.total_clique_entries as f64;
     let messages = 2.0 * tree.cliques.saturating_sub(1) as f64;

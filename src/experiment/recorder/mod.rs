@@ -1,4 +1,4 @@
-//! Measures all times that experiments show, as a recording.
+//! Makes a recording: measures times that experiments can show instead of measuring them.
 
 mod cost;
 mod resume;

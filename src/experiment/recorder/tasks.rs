@@ -29,9 +29,9 @@ pub(super) struct Run {
     pub is_sweep: bool,
 }
 
-/// The trees of a network, with their runs: the tree by weighted min-fill, the smallest known tree,
-/// and the first tree with small separators merged away. A merged tree that equals an earlier tree
-/// is left out.
+/// The trees of a network, with their runs: the tree by weighted min-fill, the tree by
+/// [`Triangulation::Auto`], and copies of the first tree with small separators merged away, one for
+/// each rule and threshold. A merged tree that equals an earlier tree is left out.
 ///
 /// # Errors
 /// If a tree cannot be built, or once `cancel` is set.
@@ -116,7 +116,7 @@ fn runs_on_merged_tree(setup: &RecordingSetup) -> Vec<Run> {
 }
 
 impl Run {
-    /// What the duration of the run depends on, besides the tree.
+    /// What the duration of the run depends on, besides the tree and the [`RecordingSetup`].
     pub fn kind(&self) -> RunKind {
         let Self { is_traced, is_sweep, .. } = *self;
         // Runs with other block sizes follow a run with the default size and reuse its loaded

@@ -25,7 +25,8 @@ fn a_recording_has_every_tree_and_every_engine_that_traces_messages() {
     let recorder = Recorder::new(setup(&["insurance"]), None, progress.cancel_token()).unwrap();
     let (name, trees) = recorder.remaining().next().unwrap();
     assert!(name == "insurance" && recorder.forecast() > Duration::ZERO);
-    // The two unmerged trees and at least one merged tree; equal trees are recorded once.
+    // The two unmerged trees and at least one merged tree. At least one other merged tree equals
+    // an earlier tree and is left out.
     assert!((3..2 + 2 * MERGE_THRESHOLDS.len()).contains(&trees), "{trees}");
     let recording = recorder.run(&progress, |_| Ok(())).unwrap();
     assert_eq!(recording.networks.len(), trees);

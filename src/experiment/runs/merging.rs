@@ -241,7 +241,7 @@ fn times_panel(
         let predicted = curve().filter_map(|row| {
             Some((threshold(row), fit?.predict(row.work.messages, entries(row, engine)) / 1e3))
         });
-        // A single point is the original tree alone.
+        // A single point makes no line. Usually it is the original tree, which has a mark.
         let measured: Vec<_> = measured.collect();
         if measured.len() > 1 {
             series.push(Series::new(name, origin, Shape::Line, measured));

@@ -16,7 +16,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     title: "Equations 4 to 6: predicted and measured time",
     question: "Is the time a constant for each message plus a constant for each entry, as equation \
                6 says? What changes if the model runs no more threads at once than the GPU can? \
-               And why does Pigs violate the lower bound of the speedup?",
+               And why can the speedup be below its lower bound?",
     equations: &[
         (
             "(4)",

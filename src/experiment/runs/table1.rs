@@ -117,7 +117,7 @@ fn difference(name: &str, ours: &TreeStatistics, printed: &PaperNetwork) -> Stri
     } else {
         format!(
             "{name}: {}. The paper does not name its triangulation; where several variables are \
-             equally good to eliminate next, each choice gives another tree.",
+             equally good to eliminate next, different choices may give different trees.",
             differing.join(", ")
         )
     }
@@ -241,8 +241,8 @@ fn figure(trees: &[NamedTree], rows: &[EngineRun]) -> Figure {
     let printed = |of: fn(&PaperNetwork) -> f64| {
         trees.iter().map(move |tree| paper::table_1(&tree.name).map(of))
     };
-    series.push(dots("CPU of 2011", Origin::Paper, printed(|p| p.cpu_ms)));
-    series.push(dots("GPU of 2011", Origin::Paper, printed(|p| p.gpu_ms)));
+    series.push(dots("Core 2 Quad", Origin::Paper, printed(|p| p.cpu_ms)));
+    series.push(dots("GeForce GTX 460", Origin::Paper, printed(|p| p.gpu_ms)));
     series.retain(|series| !series.points.is_empty());
     Figure {
         title: "Time of a propagation".to_owned(),

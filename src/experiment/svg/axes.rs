@@ -43,8 +43,8 @@ fn vertical_ticks(body: &mut String, plot: &Plot) {
     }
 }
 
-/// Grid lines and labels of the horizontal axis. Categories have no grid lines. Long names are
-/// slanted. If short names do not all fit, only every n-th name is written.
+/// Grid lines and labels of the horizontal axis. Categories have no grid lines. If one name is
+/// long, all names are slanted. If short names do not all fit, only every n-th name is written.
 fn horizontal_ticks(body: &mut String, panel: &Panel, plot: &Plot) {
     let area = plot.area;
     let bottom = area.y + area.height;

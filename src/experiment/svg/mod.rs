@@ -69,7 +69,7 @@ impl Record {
 /// Writes text at a point. `anchor` is the value of the SVG attribute `text-anchor`; `attributes`
 /// are further attributes.
 fn text(body: &mut String, x: f64, y: f64, anchor: &str, attributes: &str, text: &str) {
-    // XML cannot hold control characters.
+    // XML cannot hold most control characters.
     let text = visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let _ = writeln!(
         body,

@@ -141,7 +141,8 @@ fn draw_marks(body: &mut String, panel: &Panel, plot: &Plot, mut labels: Vec<Lab
     }
 }
 
-/// Writes the labels of points next to them. Returns the rectangles of the labels.
+/// Writes the labels of points: next to the point or, with a line to it, farther away. A label
+/// without room is left out. Returns the rectangles of the labels.
 fn draw_labels(body: &mut String, panel: &Panel, plot: &Plot) -> Vec<LabelBox> {
     let dots = plot.dots();
     let (mut labels, mut points) = (Vec::new(), Vec::new());

@@ -93,7 +93,8 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// `variable NAME { type discrete [ N ] { STATES }; }`
+    /// `NAME { type discrete [ N ] { STATES }; }`, after the keyword `variable`. There may be
+    /// properties before and after the type.
     fn variable(&mut self) -> Result<Node<'s>, FormatError> {
         let (name, name_at) = self.name("the variable's name")?;
         self.tokens.expect(Token::OpenBrace)?;
@@ -153,7 +154,7 @@ impl<'s> Parser<'s> {
         Ok(states)
     }
 
-    /// `probability ( CHILD | PARENTS ) { ENTRIES }`
+    /// `( CHILD | PARENTS ) { ENTRIES }`, after the keyword `probability`.
     fn probability(&mut self) -> Result<Distribution<'s>, FormatError> {
         self.tokens.expect(Token::OpenParenthesis)?;
         let (child, child_at) = self.name("the name of a variable")?;

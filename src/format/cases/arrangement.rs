@@ -17,10 +17,12 @@ pub(super) enum Arrangement {
 }
 
 impl Arrangement {
-    /// The arrangement of the JSON text in `input`; moves over the bracket that opens an array.
+    /// The arrangement of the JSON text in `input`; moves over white space at its beginning, and
+    /// over the bracket that opens an array.
     ///
     /// # Errors
-    /// If the text is empty, begins with neither an object nor an array, or cannot be read.
+    /// If the input cannot be read. In the format JSON, also if the text is empty or begins with
+    /// neither an object nor an array.
     pub fn open(input: &mut Input, format: CaseFormat) -> Result<Self, CaseError> {
         let expected = "expected a case (an object) or an array of cases";
         match input.skip_white_space()? {
@@ -45,7 +47,8 @@ impl Arrangement {
     /// `None` after the last case.
     ///
     /// # Errors
-    /// If there is no case where one is expected, or the input cannot be read.
+    /// If the text does not continue as the arrangement requires, for example without a comma
+    /// between two cases, or the input cannot be read.
     pub fn find_case(
         self,
         input: &mut Input,
@@ -84,7 +87,7 @@ impl Arrangement {
 pub(super) struct CaseExtent {
     /// Its length in bytes.
     pub length: usize,
-    /// Whether it is complete: the text does not end inside it.
+    /// Whether it is complete: the text does not end inside it. A line always counts as complete.
     pub is_complete: bool,
 }
 
@@ -94,8 +97,8 @@ const TRAILING: &str = "trailing characters";
 /// The message for a text that ends too early.
 pub(super) const INCOMPLETE: &str = "the file ends before the JSON is complete";
 
-/// Whether the text at the beginning of `input` is an object that is followed by another one on a
-/// later line. Only the part of the text in memory is examined.
+/// Whether the text in `input` begins with a JSON value that is followed by an object on a later
+/// line. Only the part of the text in memory is examined.
 pub(super) fn is_lines(input: &Input) -> bool {
     let bytes = input.rest();
     let mut scanner = Scanner::default();

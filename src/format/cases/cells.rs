@@ -168,7 +168,8 @@ impl<'t> Rows<'t> {
         line.trim().is_empty() || self.comment.is_some_and(|comment| line.starts_with(comment))
     }
 
-    /// Skips white space, but neither a line feed nor a [`Separator::Character`].
+    /// Skips white space, but no line feed. With [`Separator::Character`], skips only spaces and
+    /// tabs, but not that character.
     fn skip_blanks(&mut self) {
         let blank = |c: char| match self.separator {
             Separator::Character(separator) => (c == ' ' || c == '\t') && c != separator,

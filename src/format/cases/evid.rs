@@ -85,7 +85,8 @@ pub(super) fn read_line(
     case(source, network, numbers.get(1..).unwrap_or_default())
 }
 
-/// The error for a case that has too many or too few numbers.
+/// The error for `numbers` that are not a number of findings and two numbers for each: of a case,
+/// or of a whole file that has none of the three layouts.
 fn wrong_count(source: SourceText<'_>, numbers: &[PlacedInteger]) -> FormatError {
     let (first, offset) = numbers[0];
     let message = format!(

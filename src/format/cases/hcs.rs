@@ -71,7 +71,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The name of a variable, with or without quotes.
+    /// Reads the name of a variable, which may be in quotes.
     fn name(&mut self) -> Result<String, FormatError> {
         self.word(|c| c == ':' || c.is_whitespace())
     }
@@ -93,7 +93,7 @@ impl Reader<'_> {
         Ok(self.offset)
     }
 
-    /// A value: weights in parentheses, or a word or quoted text.
+    /// Reads a value: weights with their parentheses, a word, or a quoted text without its quotes.
     fn value(&mut self) -> Result<String, FormatError> {
         let rest = &self.source.text[self.offset..];
         if rest.starts_with('(') {

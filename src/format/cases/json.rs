@@ -24,8 +24,8 @@ pub(super) type NamedCase = (Option<String>, Evidence);
 /// Reads the case in `source`, an object.
 ///
 /// # Errors
-/// If the text is not JSON, has an unknown or repeated key, names a variable or state that
-/// `network` does not have, or gives weights that are not a likelihood.
+/// If the text is not JSON, has an unknown or repeated key or a value of the wrong type, names a
+/// variable or state that `network` does not have, or gives weights that are not a likelihood.
 pub(super) fn read_case(
     source: SourceText<'_>,
     network: &Network,
@@ -92,14 +92,14 @@ fn case_value(network: &Network, case: &Evidence, name: Option<&String>) -> Valu
     Value::Object(value)
 }
 
-/// The name in `text`, an object that is a case with a mistake; `None` if it has no name, or is no
-/// object.
+/// The name in `text`, a case with a mistake; `None` if it has no name that can be read, for
+/// example because the text is not JSON.
 pub(super) fn read_name(text: &str) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Named {
         name: Option<String>,
     }
-    // The library also reads such a value from an array.
+    // Without this check, serde would also read `Named` from an array.
     let is_object = text.trim_start().starts_with('{');
     let named = is_object.then(|| serde_json::from_str(text).ok()).flatten();
     named.and_then(|Named { name }| name)

@@ -78,7 +78,7 @@ pub(super) struct Position {
 }
 
 impl Position {
-    /// The offset in bytes from the beginning of the file.
+    /// The offset in bytes from the beginning of the file, once unpacked and decoded.
     pub fn offset(&self) -> u64 {
         self.place.offset
     }
@@ -195,7 +195,8 @@ impl<N: Deref<Target = Network>> CaseReader<N> {
     }
 
     /// Reads the next case; `None` after the last one. A mistake in the case is an error of its
-    /// evidence, unless it makes the rest of the file unreadable.
+    /// evidence, unless it makes the rest of the file unreadable or the file is a single JSON
+    /// object.
     fn read_case(&mut self) -> Result<Option<ReadCase>, CaseError> {
         let network = &*self.network;
         let number = self.number + 1;
@@ -329,7 +330,8 @@ fn layout(
     })
 }
 
-/// The next case of a file that is not a table.
+/// Finds the next case of a file that is not a table, and moves to its beginning. `number` is the
+/// number of cases before it. `None` after the last case.
 fn find_case(
     layout: &Layout,
     input: &mut Input,

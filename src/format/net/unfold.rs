@@ -38,7 +38,7 @@ pub(super) fn unfold<'s>(
     Ok(unfolder.unfolded.nodes)
 }
 
-/// Copies the nodes of all instances.
+/// Copies the nodes of the network and of all its instances.
 struct Unfolder<'k, 'c, 's> {
     classes: &'k Classes<'c, 's>,
     built: &'c [Vec<Node<'s>>],
@@ -48,7 +48,7 @@ struct Unfolder<'k, 'c, 's> {
 }
 
 impl<'c, 's> Unfolder<'_, 'c, 's> {
-    /// Copies the nodes of `scope`, and then the nodes of the instances in it.
+    /// Copies the nodes of `scope` except bound inputs, and then the nodes of the instances in it.
     fn copy_scope(&mut self, scope: &InstanceScope<'_, 'c, 's>) -> Result<(), FormatError> {
         self.check_bindings(scope)?;
         for node in &self.built[scope.index] {
@@ -211,7 +211,8 @@ impl<'s> Unfolded<'s> {
         self.text += words.map(owned).sum::<usize>() + title;
         if self.text > MAX_TEXT {
             let message = format!(
-                "the names and labels in instances have more than the maximum of {MAX_TEXT} bytes"
+                "the names, labels and titles of all nodes have more than the maximum of \
+                 {MAX_TEXT} bytes"
             );
             return Err(source.error(node.name.offset, message));
         }

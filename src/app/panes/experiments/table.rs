@@ -17,8 +17,8 @@ pub(super) fn show(ui: &mut Ui, number_of_result: u64, table: &Table) {
         ScrollArea::horizontal().show(ui, |ui| {
             let mut builder = TableBuilder::new(ui).striped(true).vscroll(false).auto_shrink(true);
             for column in &table.columns {
-                // Without a minimum, a table that is first laid out out of view shrinks its columns
-                // to the headings.
+                // Without a minimum, a table that is out of view when it is first laid out shrinks
+                // its columns to the headings.
                 let width = width(column);
                 let column = Column::initial(width).at_least(width).resizable(true).clip(true);
                 builder = builder.column(column);
@@ -52,7 +52,7 @@ pub(super) fn show(ui: &mut Ui, number_of_result: u64, table: &Table) {
     });
 }
 
-/// The unit for a column of times; `None` for other columns.
+/// The unit in which a column of times in microseconds is shown; `None` for other columns.
 fn time_unit(column: &crate::experiment::Column) -> Option<TimeUnit> {
     match &column.cells {
         Cells::Number(cells) if column.name.ends_with(TIME_SUFFIX) => {

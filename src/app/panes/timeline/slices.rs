@@ -3,12 +3,14 @@
 use crate::app::widgets::naming;
 use crate::propagation::{CompiledNetwork, MessageId, Phase, Stage};
 
-/// Work of a worker other than computing its own messages.
+/// What a worker does other than computing its own messages; in the row of stages, a stage or the
+/// time before, between or after the stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Everything before the first stage.
     Before,
-    /// A stage without messages: initialisation, or reading the posteriors.
+    /// A stage. In the row of a thread, only a stage without messages: initialisation, or reading
+    /// the posteriors.
     Stage(Stage),
     /// A thread is requested and wakes up.
     StartThread,
@@ -150,7 +152,7 @@ impl Slice {
             SliceKind::Wait(Cause::Message(_)) => "waiting for a message",
             SliceKind::Wait(Cause::Work(Work::AtRoot)) => "waiting for the root",
             SliceKind::Wait(Cause::Work(Work::Stage(_))) => "waiting for another stage",
-            SliceKind::Wait(Cause::Work(_)) => "waiting between the stages",
+            SliceKind::Wait(Cause::Work(_)) => "waiting outside the stages",
             SliceKind::Wait(Cause::NoMore(Phase::Collect)) => "nothing more to collect",
             SliceKind::Wait(Cause::NoMore(Phase::Distribute)) => "nothing more to distribute",
             SliceKind::Wait(Cause::PickUp) => "picking up the next message",
@@ -176,8 +178,8 @@ impl Slice {
         }
     }
 
-    /// The text on the slice if the [label](Self::label) does not fit: it begins with the sender of
-    /// the message, if the slice belongs to one.
+    /// The text on the slice if the [label](Self::label) does not fit. For a part or the launch of
+    /// a message, it begins with the sender of the message; for other slices, it is the label.
     #[must_use]
     pub fn short_label(&self, compiled: &CompiledNetwork) -> String {
         match self.kind {

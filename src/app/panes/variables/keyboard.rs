@@ -35,7 +35,8 @@ pub(super) struct Listed<'a> {
     pub(super) network: &'a Network,
     /// The variables, in ascending order.
     pub(super) variables: &'a [VariableId],
-    /// The upper edge of each variable, and the lower edge of the last one, in points.
+    /// The upper edge of each variable, and the lower edge of the last one, in points from the top
+    /// of the list.
     pub(super) tops: Vec<f32>,
 }
 

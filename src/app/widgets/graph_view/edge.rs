@@ -231,8 +231,8 @@ fn distance_to_segment(point: Pos2, from: Pos2, to: Pos2) -> f32 {
     (towards - along * share).length()
 }
 
-/// Adds a filled arrowhead with its tip at `end` of `path`, and shortens the path so that it ends
-/// inside the arrowhead: a wide line would cover the tip.
+/// Adds a filled arrowhead with its tip at `end` of `path`. If the segment there is longer than the
+/// arrowhead, shortens it to end inside the arrowhead: a wide line would cover the tip.
 fn arrowhead(path: &mut [Pos2], end: PathEnd, stroke: Stroke, zoom: f32, shapes: &mut Vec<Shape>) {
     let pair = match end {
         PathEnd::Start => path.first_chunk_mut::<2>().map(|[tip, tail]| (tail, tip)),

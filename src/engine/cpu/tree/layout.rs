@@ -3,8 +3,8 @@
 //! A clique's table has a *port* for each table that it exchanges numbers with: the separator to
 //! its parent, the separator to each child, and the table of its private variables, which are in no
 //! other clique. Variables that are in the same ports change every index in the same way, so they
-//! are merged into one group, and a pass over the table needs one nested loop per group instead of
-//! one per variable. The largest group is the innermost loop. Along this loop, the index into a
+//! are merged into one group, whose variables are next to each other in the index order. The
+//! largest group is the innermost loop of a pass over the table. Along this loop, the index into a
 //! port's table either stays the same or steps by one, so the compiler can use vector instructions
 //! whatever the numbers of states.
 //!
@@ -52,10 +52,10 @@ impl Layout {
     /// The layout of a clique of `variables`. Each of `ports` is a subset of these variables; the
     /// port to the parent must come first, if there is one.
     ///
-    /// The groups in the first port are slower than the others. Among the groups in the first port,
-    /// those that are in the largest tables are the slowest. Distant rows then meet different
-    /// entries of the separator above and of the largest separators below, as
-    /// [`division`](super::division) needs.
+    /// The largest group is the fastest. Of the other groups, those in the first port are slower
+    /// than the rest, and among these, those that are in the largest tables are the slowest.
+    /// Distant rows then meet different entries of the separator above and of the largest
+    /// separators below, as [`division`](super::division) needs.
     pub fn new(
         network: &Network,
         variables: &[VariableId],
@@ -114,8 +114,8 @@ impl Layout {
     }
 
     /// Number of rows of the largest blocks with at most `max_entries` entries, where a block has
-    /// all states of the fastest variables and one state of each of the others. A single row may
-    /// have more entries.
+    /// all states of the fastest variables and one state of each of the others. If even one run
+    /// along the fastest group has more entries, a block is a single row.
     pub fn rows_per_block(&self, max_entries: usize) -> usize {
         let mut entries = self.run_entries();
         if entries > max_entries {

@@ -51,16 +51,17 @@ pub struct Node {
     pub above: Range<usize>,
     /// The table of the same separator in the region below, in the order of the parent.
     pub in_parent: Range<usize>,
-    /// For each entry of [`above`](Self::above), the entry of [`in_parent`](Self::in_parent) with
-    /// the same states. `None` means that every entry has the same position in both.
+    /// For each entry of [`above`](Self::above), the position in [`in_parent`](Self::in_parent) of
+    /// the entry with the same states, or of the last entry, a dummy, if these states are left out
+    /// there. `None` means that every entry has the same position in both.
     pub permutation: Option<Box<[u32]>>,
     /// The inverse of the permutation, for a separator so large that threads share its messages and
-    /// whose two tables hold the same entries.
+    /// whose two tables hold all entries.
     pub inverse: Option<Box<[u32]>>,
     /// The tables of the ports toward children and then of the private variables, in the region
-    /// below. Offsets in rows count from its start.
+    /// below. Offsets in rows that point into these tables count from its start.
     pub below: Range<usize>,
-    /// The ranges of these tables, counted from the start of `below`, as the offsets in rows are.
+    /// The ranges of these tables, counted from the start of `below` like those offsets.
     pub tables: Vec<Range<usize>>,
     /// The table of the private variables, in the region below; `None` if there are no private
     /// variables.
@@ -102,8 +103,8 @@ impl Node {
         (ROW_HEAD + usize::from(self.parent.is_some()) + child) as u32
     }
 
-    /// The range of the smallest table at a port below, from the start of `below` on; `None` if the
-    /// clique has no port below.
+    /// The range of the smallest of [`tables`](Self::tables), counted in the same way; `None` if
+    /// the clique has none.
     pub fn smallest_table(&self) -> Option<Range<usize>> {
         self.tables.iter().min_by_key(|table| table.len()).cloned()
     }

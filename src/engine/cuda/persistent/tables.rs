@@ -22,13 +22,14 @@ pub(super) struct PotentialTable {
     pub has_tiny_entries: bool,
 }
 
-/// If the smallest values of a potential's factors have a product below two to the power of this,
-/// an entry might underflow even in double precision.
+/// If the smallest nonzero values of a potential's factors have a product below two to the power of
+/// this, an entry might underflow even in double precision.
 const MIN_POTENTIAL: i32 = -900;
 
 /// The tables of all potentials. Entries that are not zero are at least the smallest normal number
-/// of single precision, so that zeros are exact. Also returns the exponent of the power of two to
-/// multiply the product of all potentials by, to undo their scaling.
+/// of single precision, so rounding to single precision makes none of them zero. Also returns the
+/// exponent of the power of two to multiply the product of all potentials by, to undo their
+/// scaling.
 ///
 /// Potentials are scaled to a largest entry in [1, 2). The tables are also multiplied by
 /// 2^[`PEAK`], which the kernel undoes itself.

@@ -54,7 +54,8 @@ fn beliefs_do_not_depend_on_the_way_there_and_end_as_the_posteriors() {
             }
         }
     }
-    // Before the first message, smoking is still equally likely, and the X-ray is observed.
+    // Before the first message, both states of smoke are still equally likely, and the X-ray is
+    // observed.
     let belief = |position: usize, variable: &str, state: &str| {
         let id = network.find(variable).unwrap();
         after(position).of(id)[network[id].state_index(state).unwrap()]
@@ -81,7 +82,8 @@ fn message_details_count_as_memory_and_undo_uses_the_rest() {
     let tables = Sequential.forecast(&compiled, Precision::F64).bytes;
     let needed = tables + detail_bytes(&compiled);
     // The largest message of Asia goes between two cliques of eight entries over a separator of
-    // four entries. Two message details are counted, with eight bytes per entry.
+    // four entries. A message detail holds both tables of the cliques, and the separator's table
+    // before and after the message. Two details are counted, with eight bytes per entry.
     assert_eq!(detail_bytes(&compiled), 2 * 8 * (8 + 8 + 2 * 4));
     let stepper_within =
         |bytes| Stepper::new(&compiled, evidence.clone(), MemoryLimit::from_bytes(bytes));
