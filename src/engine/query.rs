@@ -176,6 +176,7 @@ impl<'a> CaseQuery<'a> {
             self.has_answered = true;
             return Ok(answers.into_iter().map(answer).collect());
         }
+        // Never `None` here: `prepare` loads the network or returns a refusal.
         let Some((tried, error)) = refused else { return Err(Cancelled.into()) };
         let mut answers = Vec::with_capacity(cases.len());
         for case in cases {

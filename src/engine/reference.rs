@@ -260,6 +260,8 @@ fn zeros(scope: &Scope) -> Vec<Wide> {
     zeros
 }
 
+/// Brings the mantissas of `values` back to [1, 2); see [`Wide::normalised`]. The numbers stay the
+/// same: their sum does not become one.
 fn normalise(values: &mut [Wide]) {
     values.iter_mut().for_each(|value| *value = value.normalised());
 }

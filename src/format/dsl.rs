@@ -74,8 +74,9 @@ fn node<'s>(
     Ok(Node { name, role, states, parents, definition, offset, note })
 }
 
-/// The role of the node called `name` according to its type `kind`, its definition in `body`, and
-/// the byte offset of the definition. `field` is the field of the node.
+/// Determines the role of the node called `name` from its type `kind`, and reads its definition
+/// from `body`. Returns both with the byte offset of the definition. `field` is the field of the
+/// node.
 fn definition<'s>(
     source: SourceText<'s>,
     field: &Field<'s>,

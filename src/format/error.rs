@@ -89,8 +89,8 @@ pub enum Warning {
         /// The line of the row with the largest deviation, counted from one. Some readers know only
         /// where a table is; this is then the line of the table.
         line: usize,
-        /// The lines of the first rows that were off, counted from one; at most six. They are lines
-        /// of tables as described for `line`.
+        /// The lines of the first rows that were off, counted from one; at most six. As with
+        /// `line`, some readers give the lines of tables instead.
         lines: Vec<usize>,
     },
     /// The content of the file is in a format other than the one that its extension indicates.
@@ -244,7 +244,7 @@ fn list_lines(lines: &[usize], total: usize) -> String {
 
 /// The first of `names`, separated by commas, and how many more there are.
 fn list_names(names: &[String]) -> String {
-    /// Maximum number of names in a warning. With more, the warning gets longer.
+    /// Maximum number of names that a warning lists. It only limits the length of the warning.
     const SHOWN: usize = 6;
     let shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
     match names.len().checked_sub(SHOWN) {

@@ -31,8 +31,9 @@ pub struct Shared<T> {
     pub optimisations: Optimisations,
 }
 
-/// What the propagations on one thread write: messages and a cached reduced tree. Each propagation
-/// reuses what the one before it left here.
+/// What a sequence of propagations writes: messages and a cached reduced tree. Each propagation
+/// reuses what the one before it left here. In a parallel batch, each thread has a state of its
+/// own; the threads of a single propagation share one state.
 pub struct ThreadState<T> {
     /// The messages in the full tree.
     pub full_tree_state: State,

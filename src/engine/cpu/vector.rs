@@ -127,8 +127,8 @@ impl Range {
 /// The range of `values`.
 #[inline(always)]
 pub fn range(values: &[f64]) -> Range {
-    let (mut largest, mut smallest) = ([0.0; EXTREMES], [f64::INFINITY; EXTREMES]);
-    for chunk in values.chunks(EXTREMES) {
+    let (mut largest, mut smallest) = ([0.0; EXTREME_LANES], [f64::INFINITY; EXTREME_LANES]);
+    for chunk in values.chunks(EXTREME_LANES) {
         for (lane, &value) in chunk.iter().enumerate() {
             largest[lane] = larger(largest[lane], value);
             smallest[lane] = smaller_nonzero(smallest[lane], value);
@@ -140,9 +140,9 @@ pub fn range(values: &[f64]) -> Range {
     }
 }
 
-/// Number of lanes in which the largest or the smallest of many numbers is looked for. The result
-/// does not depend on it; with fewer, each comparison waits for the one before.
-const EXTREMES: usize = 8;
+/// Number of lanes in which the largest or the smallest of many numbers is looked for. With fewer
+/// lanes, comparisons wait for one another more often. The result does not depend on the number.
+const EXTREME_LANES: usize = 8;
 
 /// The largest of `values`, each multiplied by its entry of `mask` if there is one; at least zero.
 #[inline(always)]
@@ -174,9 +174,9 @@ fn fold_lanes(
     mask: Option<&[f64]>,
     start: f64,
     combine: impl Fn(f64, f64) -> f64,
-) -> [f64; EXTREMES] {
-    let mut lanes = [start; EXTREMES];
-    let chunks = values.chunks_exact(EXTREMES);
+) -> [f64; EXTREME_LANES] {
+    let mut lanes = [start; EXTREME_LANES];
+    let chunks = values.chunks_exact(EXTREME_LANES);
     let rest = chunks.remainder();
     match mask {
         None => {
@@ -186,7 +186,7 @@ fn fold_lanes(
             lanes.iter_mut().zip(rest).for_each(|(lane, &v)| *lane = combine(*lane, v));
         }
         Some(mask) => {
-            let masks = mask.chunks_exact(EXTREMES);
+            let masks = mask.chunks_exact(EXTREME_LANES);
             let rest = rest.iter().zip(masks.remainder());
             for (chunk, mask) in chunks.zip(masks) {
                 let terms = chunk.iter().zip(mask);

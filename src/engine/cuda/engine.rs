@@ -119,7 +119,7 @@ impl Engine for GpuEngine {
                     Some(propagator) => propagator,
                     None => {
                         let reason = "the form with tables cannot number so many entries of \
-                                      messages and work items";
+                                      messages, states or words of records";
                         let forecast = Forecast::unsupported(
                             engine,
                             options.precision,

@@ -67,8 +67,8 @@ fn for_each(network: &Network, mut visit: impl FnMut(Bucket)) {
     let bucket_of = |variables: &[VariableId]| variables.iter().map(|v| position[v.index()]).min();
     let mut factors = vec![Vec::new(); order.len()];
     for id in network.factor_ids() {
-        // A constant, which has no variables, may be in any bucket; without variables there is
-        // none.
+        // A constant has no variables and may be in any bucket. A network without variables has no
+        // bucket.
         let at = bucket_of(network.factor(id).scope()).unwrap_or(0);
         if let Some(factors) = factors.get_mut(at) {
             factors.push(id);

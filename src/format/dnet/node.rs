@@ -10,8 +10,8 @@ use crate::format::nodes::{Definition, Labels, Node, Number, Role, UNDEFINED, Wo
 use crate::format::source::SourceText;
 use crate::network::Annotation;
 
-/// Maximum number of table entries in rows that a file gives by a single word, such as `#2`. A
-/// short file could otherwise demand any amount of memory.
+/// Maximum number of table entries, in a whole file, of rows that are given by a single word, such
+/// as `#2`. A short file could otherwise demand any amount of memory.
 const MAX_EXPANDED: usize = 1 << 21;
 
 /// A node without its table. The length of the table is unknown until the states of all nodes are

@@ -276,7 +276,8 @@ impl<'s> Reader<'s> {
         Ok(Distribution { child, parents, definition, block_at, offset: block_at, note })
     }
 
-    /// The rows up to the end of the block of `child`, or its whole table.
+    /// The rows up to the end of the block of `child`, or its whole table if the block has a single
+    /// list of numbers without states of parents.
     fn rows(&mut self, child: &Word<'s>) -> Result<Definition<'s>, FormatError> {
         let mut rows = LabelledRows::default();
         let mut table: Option<(Vec<Number>, usize)> = None;

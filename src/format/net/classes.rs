@@ -1,4 +1,4 @@
-//! The classes of a file, and the nodes that names refer to in them.
+//! The classes of a file, and the lookup of nodes by name in them.
 //!
 //! Source: *The HUGIN API Reference Manual*, chapters "Object-Oriented Belief Networks and LIMIDs"
 //! and "The NET language". `instance I : C (input = actual; alias = output) { ... }` copies each

@@ -10,7 +10,7 @@
 //! where mask(s) is the product of the findings that are entered at S. Findings on C's private
 //! variables are *weights*, which are multiplied like a message from one more child. On the way
 //! down, C receives down(s): the parent's belief over S divided by the message of C without the
-//! mask. One pass over psi then gives the beliefs over the separators of all children:
+//! mask. One pass over psi then gives the belief over the separator S_j to each child j:
 //!
 //! ```text
 //! belief(s_j) = sum over x in C that agree with s_j of psi(x) * down(x) * product over i of m_i(x)

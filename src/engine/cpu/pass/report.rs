@@ -15,8 +15,8 @@ const MIN_TIMED: u32 = 2_500;
 const MIN_AVERAGE_TIMED_ALONE: u64 = 400;
 
 /// Forecast time of a message without its table entries, in nanoseconds. Like the next constant, a
-/// rough figure for one core of a desktop machine, which only decides which messages are timed
-/// together.
+/// rough figure for one core of a desktop machine. The forecasts only decide which messages are
+/// timed together, and how these messages share the measured time.
 const CLIQUE_NS: u64 = 100;
 
 /// Forecast time of ten table entries, in nanoseconds.

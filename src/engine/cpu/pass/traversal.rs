@@ -3,7 +3,7 @@
 //! On one thread, collect goes through the cliques in reverse preorder, and distribute in preorder.
 //! On any number of threads, a clique sends its message to its parent after all its children have
 //! sent theirs, and sends messages to its children after it received the message from its parent.
-//! Both skip messages that are not stale.
+//! Collect and distribute skip messages that are not stale.
 //!
 //! Cliques are numbered in preorder, so the cliques of a subtree are consecutive, and so are their
 //! tables in each region. The messages of a subtree are therefore slices of the [`State`], and

@@ -1,4 +1,4 @@
-//! Runs loop nests.
+//! Runs loop nests. The file `lowering/nest.rs` explains their levels, tiles, chunks and runs.
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::slice::{ParallelSlice, ParallelSliceMut};

@@ -44,7 +44,8 @@ pub struct Pass<'a, T> {
     /// By clique: the exponent of the power of two that its message to the parent must be
     /// multiplied by.
     exponents: Vec<i64>,
-    /// By variable: its posterior, not normalised.
+    /// By variable: its posterior, not normalised; empty if the variable is observed or has a
+    /// single state.
     posteriors: Vec<Vec<T>>,
     /// ln P(e), once distribute has passed the root.
     pub ln_p_evidence: f64,

@@ -21,7 +21,7 @@ simd_dispatch!(
 );
 
 simd_dispatch!(
-    /// Adds `factor` times the sums of the entries of `tile` to their entries of `table`.
+    /// Adds each entry of `tile`, times `factor`, to its entry of `table`.
     pub add_sums<Number>, add_sums_of_blocks,
     (table: &mut [T], tile: &[T], factor: T, pattern: &Pattern)
 );
@@ -225,8 +225,8 @@ fn sum_few<T: Number>(entries: &[T]) -> T {
 }
 
 /// Adds `factor` times the sum of all rows of `tile` to `table`. If the compiler knows their length
-/// `ROW`, the rows are summed first. Rows of up to four entries are summed four at a time, in
-/// partial sums of their own.
+/// `ROW`, the rows are summed first. Rows of up to four entries are added in turn to four partial
+/// sums, which are then added up.
 #[inline(always)]
 fn add_rows<T: Number, const ROW: usize>(table: &mut [T], tile: &[T], factor: T) {
     if ROW > 4 {

@@ -74,8 +74,8 @@ impl TableBuilder {
         self.product_in_runs(inputs, (&outer, &inner), factors, sparse, table, forks)
     }
 
-    /// As [`product`](Self::product), for a table with the slow variables `outer` and with runs
-    /// along the variables `inner`.
+    /// As [`product`](Self::product), for a table with the variables `scopes`: first the outer
+    /// variables, then the inner variables, which are those along a run.
     pub fn product_in_runs(
         &mut self,
         inputs: TableInputs<'_>,

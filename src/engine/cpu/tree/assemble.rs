@@ -96,7 +96,8 @@ impl Structure {
     /// The node of `clique`, with tables that begin at `above` and `below` in the regions of these
     /// names. A new node has memory for its rows but no rows; its factor groups are also returned.
     ///
-    /// `in_parent` has the clique's range, and gets the ranges of the children.
+    /// `in_parent` has, by clique, the range of the separator's table in the region below. The
+    /// range of `clique` must be there; the ranges of its children are written.
     fn node(
         &self,
         clique: usize,

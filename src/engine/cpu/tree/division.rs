@@ -120,8 +120,8 @@ impl Division {
             if divided == 0 || best.len() >= enough.max(2) {
                 break;
             }
-            // If many tables are divided, only half of them are in the next try, so that there are
-            // few tries.
+            // If many tables are divided, the next try divides only half of them, so that there
+            // are few tries.
             divided = if divided <= 6 { divided - 1 } else { divided / 2 };
         }
         if best.len() < 2 {

@@ -168,7 +168,7 @@ impl EntryStates {
 }
 
 simd_dispatch!(
-    /// Sets the entries of `table` to zero for which `states` has another state than `state`.
+    /// Sets to zero the entries of `table` whose state in `states` is not `state`.
     retain_state, retain_state_entries, (states: &[u8], state: u8, table: &mut [f64])
 );
 

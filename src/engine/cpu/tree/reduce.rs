@@ -17,9 +17,9 @@ use crate::lowering::{Optimisation, Optimisations};
 use crate::network::{FactorId, Network, VariableId};
 
 /// The heuristics to try, in order, except that the heuristic of a previous tree comes first. The
-/// tree of a later heuristic replaces the tree found so far only if it is smaller. If there is a
-/// previous tree, whose cliques may be reused, it must be more than a quarter smaller. In a large
-/// network, at most two heuristics are tried.
+/// tree of a later heuristic replaces the tree found so far only if it is smaller, or, if there is
+/// a previous tree whose cliques may be reused, more than a quarter smaller. In a large network, at
+/// most two heuristics are tried.
 const HEURISTICS: [Heuristic; 3] =
     [Heuristic::MinWeight, Heuristic::WeightedMinFill, Heuristic::MinFill];
 

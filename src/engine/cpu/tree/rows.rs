@@ -144,8 +144,8 @@ pub fn write_rows(layout: &Layout, has_parent: bool, groups: &[GroupPort], words
             *word = (first + if is_vector { start } else { 0 }) as u32;
         }
     }
-    // Each word of the rows of a variable's next state is a constant more than for the state
-    // before.
+    // The rows of a variable's next state are the rows of the state before, with a constant added
+    // to each word: its step.
     let (mut rows, mut entries) = (rows_per_run, run);
     let mut steps = Vec::new();
     let outer = layout.outer.variables().iter().zip(layout.outer.cardinalities());

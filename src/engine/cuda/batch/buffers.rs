@@ -51,8 +51,8 @@ pub struct WorkItem {
     pub second: u32,
     /// Number of the message that is the second factor.
     pub second_message: u32,
-    /// The binary logarithm, rounded up, of this product: the number of terms of a row times its
-    /// largest constant, or one if all are less; the largest over all rows of the message.
+    /// The binary logarithm, rounded up, of the number of terms of a row times its largest constant
+    /// (at least one); the maximum over all rows of the message.
     pub log_terms: u32,
     /// The binary logarithm, rounded up, of the number of rows of the message.
     pub log_rows: u32,
@@ -71,8 +71,8 @@ pub const TWO_FACTORS: u32 = 3;
 /// describes the words of each element.
 pub struct Buffers {
     pub items: Vec<WorkItem>,
-    /// For each launch its range of work items.
-    pub levels: Vec<Range<usize>>,
+    /// For each launch its range of work items. There is one launch per level of the plan.
+    pub launches: Vec<Range<usize>>,
     pub rows: Vec<[u32; 4]>,
     pub singles: Vec<[u32; 2]>,
     pub pairs: Vec<[u32; 4]>,
@@ -97,7 +97,7 @@ pub struct Buffers {
 impl Buffers {
     /// The buffers for `plan`, a plan for `network`.
     pub fn new(network: &Network, plan: Plan<f32>) -> Self {
-        let (items, levels) = work_items(&plan);
+        let (items, launches) = work_items(&plan);
         let mut offsets = vec![0];
         let (mut variables, mut reads) = (Vec::new(), Vec::new());
         for ends in &plan.variables {
@@ -109,7 +109,7 @@ impl Buffers {
         }
         Self {
             items,
-            levels,
+            launches,
             rows: plan.rows.iter().map(|r| [r.first, r.end, r.entry, r.factor]).collect(),
             singles: plan.singles.iter().map(|t| [t.value.to_bits(), t.entry]).collect(),
             pairs: plan
@@ -189,7 +189,7 @@ impl Buffers {
 /// The work items of all operations, and the range of work items of each launch.
 fn work_items(plan: &Plan<f32>) -> (Vec<WorkItem>, Vec<Range<usize>>) {
     let mut items = Vec::new();
-    let mut levels = Vec::with_capacity(plan.levels.len());
+    let mut launches = Vec::with_capacity(plan.levels.len());
     for level in &plan.levels {
         let first = items.len();
         for operation in &plan.operations[level.clone()] {
@@ -219,9 +219,9 @@ fn work_items(plan: &Plan<f32>) -> (Vec<WorkItem>, Vec<Range<usize>>) {
                 });
             }
         }
-        levels.push(first..items.len());
+        launches.push(first..items.len());
     }
-    (items, levels)
+    (items, launches)
 }
 
 /// [`WorkItem::log_terms`] and [`WorkItem::log_rows`] of all work items of an operation.

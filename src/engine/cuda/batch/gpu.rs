@@ -149,9 +149,9 @@ impl Gpu {
         // SAFETY: kernels/batch.cu declares these arguments, and the buffers hold this many groups
         // of cases.
         unsafe { launch.launch(grid((count.div_ceil(4), groups), 128))? };
-        for level in &buffers.levels {
-            let items = self.items.slice(level.start * ITEM_WORDS..level.end * ITEM_WORDS);
-            let count = level.len() as u32;
+        for items in &buffers.launches {
+            let count = items.len() as u32;
+            let items = self.items.slice(items.start * ITEM_WORDS..items.end * ITEM_WORDS);
             let mut launch = stream.launch_builder(&self.propagate);
             launch.arg(&items).arg(&count).arg(&self.rows).arg(&self.singles).arg(&self.pairs);
             launch.arg(&mut self.messages).arg(&entries);

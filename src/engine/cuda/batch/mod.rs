@@ -11,11 +11,11 @@
 //!
 //! A product of single precision may underflow: numbers below 2^-126 lose digits or become zero,
 //! which is an error of at most 2^-150. So the kernel *raises* each row that multiplies entries of
-//! messages: it adds at least what the row can have lost. That is known, because the factors are
-//! scaled: it is 2^-150 times the largest numbers of the other factors, for each product. All
-//! numbers are non-negative, so no entry of any message is too small, nor is P(e), apart from
-//! rounding. Rows of constants alone have no products; a network in which one of these constants is
-//! too small for single precision has no batches here.
+//! messages: it adds at least what the row can have lost. Each product loses at most 2^-150, times
+//! the largest numbers by which it is still multiplied; these are known, because the factors are
+//! scaled. All numbers are non-negative, so no entry of any message is too small, nor is P(e),
+//! apart from rounding. Rows of constants alone have no products; a network in which one of these
+//! constants is too small for single precision has no batches here.
 //!
 //! An amount that raising adds to an entry of a message increases P(e) by at most the amount times
 //! the entry of the message in the other direction over the same edge. The other message is not too
@@ -280,7 +280,8 @@ fn buffers(compiled: &CompiledNetwork, bytes: u64) -> Option<Buffers> {
     is_supported.then(|| Buffers::new(compiled.network(), plan))
 }
 
-/// Minimum sum of the numbers of a variable. In a smaller sum, numbers may have lost digits.
+/// Minimum sum of a variable's unnormalised posterior. With a smaller sum, its entries may have
+/// lost digits in single precision.
 const MIN_SUM: f64 = 1e-36;
 
 /// The posteriors of a case, computed from the words of its result. `exponent`: what

@@ -93,10 +93,10 @@ impl Executor for Twin {
                 levels: vec![[i32::MAX; GROUP]; buffers.messages],
             };
             group.enter_findings(buffers, packed, is_soft);
-            for level in &buffers.levels {
+            for items in &buffers.launches {
                 // The blocks of a launch may run in any order. The twin runs the work items from
                 // last to first, to find dependencies between them.
-                for item in buffers.items[level.clone()].iter().rev() {
+                for item in buffers.items[items.clone()].iter().rev() {
                     group.propagate(buffers, item);
                 }
             }

@@ -9,13 +9,14 @@ use crate::network::{Evidence, VariableId};
 use crate::potential::{IndexMapping, Real, Scope};
 use crate::propagation::{CompiledNetwork, Home, Phase};
 
-/// The product of a clique's factors is scaled by a power of two so that its largest entry is near
-/// two to this power, and so is the table of the receiver of each message. Shared with
+/// The product of a clique's factors is stored times two to this power. If the product might be out
+/// of range, its largest entry is first scaled to near one. The table of the receiver of each
+/// message is scaled so that its largest entry is near two to this power. Shared with
 /// `kernels/paper/message.cu`, which says why nothing overflows.
 pub(super) const PEAK: i32 = 96;
 
-/// Separator entries below this become zero. Otherwise their ratios to other entries could
-/// overflow. Shared with `kernels/paper/message.cu`.
+/// Separator entries below this become zero. Otherwise a division by such an entry could overflow.
+/// Shared with `kernels/paper/message.cu`.
 #[cfg(test)]
 pub(super) const NEGLIGIBLE: f64 = 1e-300;
 

@@ -200,13 +200,13 @@ impl<E: Executor> PaperPropagator<E> {
 /// is below 2^-126 of the product of the largest numbers that are multiplied.
 fn mass_bound(compiled: &CompiledNetwork) -> MassBound {
     let tree = compiled.tree();
-    // At least the number of products in which an entry of a clique takes part: one for the factors
-    // of the clique, which are rounded once, one for each finding, and one for each message to the
-    // clique. Each product counts twice, because the largest entry of a table is scaled only to
-    // near a power of two.
+    // An upper bound on the number of products that compute the tables. An entry of a clique takes
+    // part in one product for the factors of the clique, which are rounded once, one for each
+    // finding, and one for each message to the clique. Each product counts twice, because the
+    // largest entry of a table is scaled only to near a power of two.
     let products = tree.clique_ids().map(|clique| {
-        let sums = tree.children(clique).len() + 2 * tree[clique].variables.len() + 2;
-        2.0 * tree[clique].entries as f64 * sums as f64
+        let per_entry = tree.children(clique).len() + 2 * tree[clique].variables.len() + 2;
+        2.0 * tree[clique].entries as f64 * per_entry as f64
     });
     MassBound::new(compiled.network(), products.sum(), f32::LIMITS.normal, TINY_WEIGHT)
 }

@@ -84,6 +84,7 @@ fn print_costs(items: &WorkItems, timestamps: &[Timestamps], operations: usize) 
         let inputs = input_items(items, operation[item]);
         let last_input = inputs.map(|input| timestamps[input].end).max().unwrap_or(0);
         let complete = last_input.min(times.ready);
+        // Each of the four warps of a block stages every fourth chunk, a word per thread and chunk.
         let words = RecordHeader::of(&items.records[item]).message_chunks.div_ceil(4);
         let group = groups.entry((words, complete > times.began)).or_default();
         let waited = complete.saturating_sub(times.began);

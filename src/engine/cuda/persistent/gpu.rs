@@ -204,8 +204,8 @@ impl Gpu {
         Ok(())
     }
 
-    /// Copies the first `words` words of all messages to `unnormalised[run]`, after all work
-    /// enqueued so far.
+    /// Copies the first `words` words of the buffer `messages` to `unnormalised[run]`, after all
+    /// work enqueued so far.
     fn keep_posteriors(&mut self, run: usize, words: usize) -> Result<(), DriverError> {
         if words == 0 {
             return Ok(());

@@ -16,10 +16,11 @@
 //! result is at most (1 + s) times the ordinary one, the right result is therefore between (1 -
 //! s/2) and (1 + s) times the ordinary one.
 //!
-//! Zeros that are exact are raised too, so only the results of the ordinary run are returned. Both
-//! runs must know all entries that are not zero. So table entries that are not zero are at least
-//! the smallest normal number. Evidence is out of range if a weight, other than zero, is below two
-//! to the power of [`TINY_WEIGHT`] times the largest weight of its finding.
+//! Zeros that are exact are raised too, so only the results of the ordinary run are returned. If a
+//! nonzero entry of a table, or a nonzero weight, became zero before the runs, both runs would
+//! agree on a wrong result. So table entries that are not zero are at least the smallest normal
+//! number. Evidence is out of range if a weight, other than zero, is below two to the power of
+//! [`TINY_WEIGHT`] times the largest weight of its finding.
 
 use super::operations::Operations;
 #[cfg(test)]
@@ -36,11 +37,11 @@ use crate::network::Network;
 use crate::potential::Real;
 use crate::potential::{Entry, Precision};
 
-/// In a raised run, two to the power of this is a factor of what is added: four for four times the
-/// error, and four because the error is a sum of three parts, each at most the largest. For each
-/// entry of a row, these are:
-/// * At most 6 messages are staged. There, numbers below 2^-126 become zero. The largest is above
-///   2^`headroom`.
+/// A raised run adds two to the power of this times a bound on the largest part of the error: four
+/// times because it adds four times the error, and again four times because the error is the sum of
+/// three parts. For each entry of a row, these parts are:
+/// * At most 6 messages are staged. There, numbers below 2^-126 become zero. The largest number of
+///   each message is at least 2^`headroom`.
 /// * There are at most 8 products. Their errors are at most 2^-150, half the smallest number. The
 ///   largest partial product is above 2^-3, because only weights, of at most three findings, are
 ///   scaled to less than one. So the error is at most 2^-144 times the largest product. The error
@@ -51,20 +52,20 @@ use crate::potential::{Entry, Precision};
 #[cfg(test)]
 pub(super) const RAISE: i32 = 4;
 
-/// The error of products is at most the largest product times the smallest normal number, 2^-126,
-/// times two to the power of minus this: 2^-144, see [`RAISE`]. The kernel has the same constant.
+/// The error of products is at most 2^(-126 - `PRODUCT_HEADROOM`) = 2^-144 times the largest
+/// product; see [`RAISE`]. The kernel has the same constant.
 #[cfg(test)]
 pub(super) const PRODUCT_HEADROOM: i32 = 18;
 
-/// Underflow takes at most two to the power of this from an entry of a row, as a share of the
-/// largest product: see [`RAISE`], with a headroom of at least 14.
+/// Underflow takes from an entry of a row at most two to the power of this times the largest
+/// product: the sum of the parts that [`RAISE`] lists, with a headroom of at least 14.
 const LARGEST_SHARE: i32 = f32::LIMITS.normal - 10;
 
-/// Products of three weights above two to the power of this, next to a largest weight near one, do
-/// not underflow.
+/// A product of three weights does not underflow if each is at least two to the power of this times
+/// the largest weight of its finding.
 pub(super) const TINY_WEIGHT: i32 = -40;
 
-/// The bound that P(e) alone gives for these operations.
+/// The bound for these operations. If P(e) is far above it, no raised run is needed.
 pub(super) fn mass_bound(network: &Network, operations: &Operations) -> MassBound {
     let products = operations
         .all
@@ -93,7 +94,7 @@ pub(super) fn raise(header: &RecordHeader) -> f32 {
 #[derive(Clone, Copy)]
 pub(super) struct Unnormalised<'a> {
     pub p_evidence: Word,
-    /// The first [`WorkItems::posterior_words`] words of all messages.
+    /// The first [`WorkItems::posterior_words`] words of the buffer of all messages.
     pub posteriors: &'a [Word],
 }
 

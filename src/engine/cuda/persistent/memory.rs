@@ -38,8 +38,9 @@ impl Memory {
     pub fn forecast(compiled: &CompiledNetwork, operations: &Operations) -> Self {
         let states = StateLayout::new(compiled);
         // There is at most one report per variable. A report has a word per state and padding, and
-        // its record also has a header and a list: at most 64 words more. This is more than the
-        // padding of an unnormalised posterior.
+        // its record also has a header and a list: at most 64 words more. These 64 words also cover
+        // the padding of an unnormalised posterior. As a margin, a record is counted with two words
+        // per state.
         let variables = compiled.network().variables().len() as u64;
         let result_words = states.states() as u64 + 64 * variables;
         let mut sizes = Sizes {

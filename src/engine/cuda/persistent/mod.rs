@@ -3,11 +3,11 @@
 //! Preparing a network: [`operations`] writes a propagation as sums of products that depend on one
 //! another, and [`shortcuts`] shortens the critical path through these operations. [`tables`]
 //! computes the potentials that the operations read, [`sparsity`] finds what is zero for all
-//! evidence, and [`work_items`] cuts the operations into work items. Sparsity and work items are
-//! found from the [`parts`] of factors that rows share, not product by product. [`schedule`]
-//! divides the work items among the blocks, guided by their estimated [`costs`]. The tables, the
-//! sparsity and the work items are computed on the threads of rayon, with the same result for any
-//! number of threads. [`memory`] forecasts and counts the memory.
+//! evidence, and [`work_items`] cuts the operations into work items. Many rows read the same
+//! [`parts`] of factors, so what depends only on a part is computed once for all of them.
+//! [`schedule`] divides the work items among the blocks, guided by their estimated [`costs`]. The
+//! tables, the sparsity and the work items are computed on the threads of rayon, with the same
+//! result for any number of threads. [`memory`] forecasts and counts the memory.
 //!
 //! Propagating: [`state_layout`] packs evidence, [`gpu`] launches the kernel, and [`propagator`]
 //! reads the results in the format of [`words`]. If P(e) leaves open whether underflow has changed
@@ -61,7 +61,7 @@ const LOAD_ENTRY_NS: f64 = 20.0;
 /// Forecast time of a propagation in nanoseconds per table entry, on an H200.
 const TABLE_ENTRY_NS: f64 = 0.005;
 
-/// Forecast time of a propagation through tables without entries in nanoseconds, on an H200.
+/// Forecast time of a propagation in nanoseconds, on an H200, apart from the time per table entry.
 const RUN_NS: f64 = 20_000.0;
 
 /// The operations of a network that this form supports.
@@ -94,8 +94,8 @@ impl Prepared {
         }
     }
 
-    /// Loads the network onto the GPU; `None` if it has more message entries, states or words of
-    /// records than the records can number.
+    /// Loads the network onto the GPU; `None` if it has too many message entries, states or words
+    /// of records, see [`WorkItems::new`].
     ///
     /// # Errors
     /// If the driver reports an error, for example because memory is short.
@@ -168,8 +168,8 @@ fn operations(compiled: &CompiledNetwork) -> Operations {
 
 impl Program {
     /// The program of a network, and the exponent of the power of two to multiply P(e) by, to undo
-    /// the scaling of potentials. `None` if there are more message entries, states or words of
-    /// records than the records can number.
+    /// the scaling of potentials. `None` if there are too many message entries, states or words of
+    /// records, see [`WorkItems::new`].
     fn new(compiled: &CompiledNetwork, operations: Operations) -> Option<(Self, i64)> {
         let network = compiled.network();
         let (tables, exponent) = tables::fill(network, &operations.potentials);

@@ -20,8 +20,9 @@ const MAX_FINDINGS: usize = 2;
 // The kernel multiplies at most four pairs of factors, which are 8 factors.
 const _: () = assert!(MAX_CHILDREN + 1 + MAX_FINDINGS <= 8);
 
-/// Maximum number of findings at a vertex that multiplies only findings. With a larger value there
-/// are fewer vertices, but products underflow sooner.
+/// Maximum number of findings at a vertex that multiplies only findings. With a smaller value there
+/// are more vertices. It must not be larger: [`interval`](super::interval) takes for granted that
+/// no product has more than three findings.
 const MAX_FINDINGS_ALONE: usize = 3;
 
 /// The product of the network's factors that are assigned to one clique. A clique without factors

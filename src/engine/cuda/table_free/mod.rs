@@ -1,10 +1,11 @@
 //! The form of engine `gpu` without tables of cliques, for junction trees of any size.
 //!
-//! As in engine `cpu`, the table of a clique is never stored: [`lowering`](crate::lowering) plans
-//! the contractions of a propagation, and the GPU computes each in a few launches. [`planner`]
-//! turns the contractions into a [`plan`]: launches, and the [`records`] that they read.
-//! [`propagator`] restricts the factors to the evidence and reads the results, and [`gpu`] launches
-//! `kernels/table_free.cu`. In tests, [`twin`] does the same as the kernels on the CPU.
+//! As in the table-free form of engine `cpu`, the table of a clique is never stored:
+//! [`lowering`](crate::lowering) plans the contractions of a propagation, and the GPU computes each
+//! in a few launches. [`planner`] turns the contractions into a [`plan`]: launches, and the
+//! [`records`] that they read. [`propagator`] restricts the factors to the evidence and reads the
+//! results, and [`gpu`] launches `kernels/table_free.cu`. In tests, [`twin`] does the same as the
+//! kernels on the CPU.
 //!
 //! Numbers are in single precision. The host scales factors and likelihoods by powers of two, and
 //! the kernels scale all other tables. Posteriors and P(e) are summed in double precision. If

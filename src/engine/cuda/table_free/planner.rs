@@ -127,7 +127,8 @@ impl Planner<'_> {
         Some(())
     }
 
-    /// Plans the messages of clique `number` to its children, and the readings of posteriors there.
+    /// Plans the contraction of clique `number` away from the root: the messages to its children,
+    /// the readings of posteriors and, at the root, the reading of P(e).
     fn distribute(&mut self, number: usize) -> Option<()> {
         let clique = &self.program.tree[number];
         let (before, first) = (self.free, self.plan.launches.len());
@@ -251,7 +252,7 @@ impl Planner<'_> {
                 _ => {
                     let table = self.table(group.entries as u64);
                     let product = Input { axes: group.axes, table };
-                    self.rows(clique, &factors, group.axes, group.axes, table)?;
+                    self.contract_rows(clique, &factors, group.axes, group.axes, table)?;
                     Some(product)
                 }
             };
@@ -270,10 +271,10 @@ impl Planner<'_> {
         let axes = AxisSet::first(clique.states.len());
         let wide = widened(axes, output, &clique.states, WANTED_ROWS, ENTRIES_PER_ROW);
         if wide == output {
-            return self.rows(clique, inputs, axes, output, result);
+            return self.contract_rows(clique, inputs, axes, output, result);
         }
         let table = self.table(wide.entries(&clique.states) as u64);
-        self.rows(clique, inputs, axes, wide, table)?;
+        self.contract_rows(clique, inputs, axes, wide, table)?;
         self.sum_rows(clique, Input { axes: wide, table }, output, result)
     }
 
@@ -287,7 +288,7 @@ impl Planner<'_> {
     ) -> Option<()> {
         let entries = input.axes.entries(&clique.states) / output.entries(&clique.states);
         if entries < THREADS as usize {
-            self.rows(clique, &[input], input.axes, output, result)
+            self.contract_rows(clique, &[input], input.axes, output, result)
         } else {
             self.sum_rows(clique, input, output, result)
         }

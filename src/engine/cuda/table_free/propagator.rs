@@ -14,10 +14,10 @@ use crate::network::{Evidence, Finding, Network, VariableId};
 use crate::propagation::{CompiledNetwork, Form, Phase, Posteriors, Savings, Stage, Watch};
 use crate::statistics::median_duration;
 
-/// After launches of this much [work](super::plan::CliqueLaunches::work), the host waits for the
-/// GPU. A propagation that is cancelled ends when this work is done, which takes some 20 ms on an
-/// H200, or the work of a single larger clique. With a smaller number, the GPU would idle more
-/// often.
+/// Maximum number of products that are enqueued before the host waits for the GPU, counted as
+/// [`CliqueLaunches::work`](super::plan::CliqueLaunches::work); a single clique may have more. They
+/// take some 20 ms on an H200. A cancelled propagation ends only after the work that is already
+/// enqueued. With a smaller number, the GPU would idle more often.
 const MAX_ENQUEUED: u64 = 1 << 33;
 
 /// A compiled network on the GPU, without tables of cliques.

@@ -82,17 +82,17 @@ fn distributions_have_the_probabilities_of_their_definitions() {
     );
     let normal = [0.308_537_538_726, 0.382_924_922_548, 0.308_537_538_726];
     assert_close(&from_expression("line", "Normal (0.5, 1)"), &normal);
-    let weibull = 1.0 - (-1.0_f64).exp();
-    assert_close(&from_expression("line", "Weibull (2, 1)"), &[0.0, weibull, 1.0 - weibull]);
-    assert_close(&from_expression("line", "Gamma (1, 1)"), &[0.0, weibull, 1.0 - weibull]);
+    let below_1 = 1.0 - (-1.0_f64).exp();
+    assert_close(&from_expression("line", "Weibull (2, 1)"), &[0.0, below_1, 1.0 - below_1]);
+    assert_close(&from_expression("line", "Gamma (1, 1)"), &[0.0, below_1, 1.0 - below_1]);
     assert_close(&from_expression("line", "LogNormal (0, 4)"), &[0.0, 0.5, 0.5]);
     assert_close(&from_expression("part", "Beta (2, 1, 0, 4)"), &[0.0625, 0.1875, 0.75]);
     assert_close(&from_expression("part", "Uniform (0, 4)"), &[0.25, 0.25, 0.5]);
     assert_close(&from_expression("part", "truncate (1, Uniform (0, 4), 3)"), &[0.0, 0.5, 0.5]);
-    let half = 0.5 * (1.0 - 0.135_335_283_237);
+    let below_2 = 1.0 - 0.135_335_283_237;
     assert_close(
         &from_expression("part | b", "if (b, truncate (Gamma (1, 1), 2), 3)")[3..],
-        &[weibull / (2.0 * half), 1.0 - weibull / (2.0 * half), 0.0],
+        &[below_1 / below_2, 1.0 - below_1 / below_2, 0.0],
     );
 }
 
@@ -260,7 +260,7 @@ fn unsupported_and_wrong_expressions_are_refused_with_their_place() {
         assert!(place.starts_with("a.net:10:"), "{error}");
     }
     let deep = format!("{}1{}", "(".repeat(1000), ")".repeat(1000));
-    // In each pair of parentheses few levels, in all many.
+    // Each pair of parentheses alone has fewer levels than the maximum, all together have more.
     let sums = format!("{}1{}", "(".repeat(50), format!("{})", "+1".repeat(90)).repeat(50));
     let calls = format!("{}1{}", "max (".repeat(50), format!("{})", "+1".repeat(90)).repeat(50));
     for long in [deep, sums, calls, vec!["1"; 100_000].join("+"), "-".repeat(100_000)] {

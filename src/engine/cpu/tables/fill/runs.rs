@@ -62,8 +62,8 @@ impl TableBuilder {
             let slow = Scope::of(network, slow);
             let copied = slow.entries() * inner.entries();
             if copied <= MAX_COPIED && slow.entries() < outer.entries() {
-                let slow_variables = slow.variables().iter().chain(inner.variables()).copied();
-                order = Cow::Owned(Scope::of(network, slow_variables));
+                let slow_and_inner = slow.variables().iter().chain(inner.variables()).copied();
+                order = Cow::Owned(Scope::of(network, slow_and_inner));
                 RunSource::Run(Cow::Owned(in_order_of_runs(values, family, &slow, offsets)))
             } else {
                 RunSource::Scattered(values, offsets.as_slice().into())

@@ -28,8 +28,8 @@ pub struct SparseSize {
 }
 
 impl SparseSize {
-    /// The size of the table of `clique` after the boolean propagation in `state`; `None` if
-    /// leaving out the other entries does not pay off.
+    /// The size of the table of `clique` without the entries that are zero after the boolean
+    /// propagation in `state`; `None` if leaving these out does not pay off.
     pub fn find(boolean: &FilledTree<u8>, state: &State, clique: usize) -> Option<Self> {
         let node = &boolean.tree.nodes[clique];
         let max_cost = MAX_COST_SHARE * cost(node.row_count(), node.entries);

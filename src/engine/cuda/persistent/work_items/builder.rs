@@ -251,7 +251,8 @@ impl WorkItemBuilder<'_> {
     }
 
     /// States that all `rows` have in common, at most [`COMMON_STATES`]. States are numbered over
-    /// all variables. If the evidence excludes one of the common states, all rows are zero.
+    /// all variables. If the evidence excludes one of the common states, the work item writes
+    /// zeros: here or in a later operation, its rows are multiplied by a weight of zero.
     pub(super) fn common_states(&self, rows: &[u32]) -> Vec<u16> {
         let mut common = Vec::new();
         for &variable in self.operation.rows.variables() {

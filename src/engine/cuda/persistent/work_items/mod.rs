@@ -60,7 +60,7 @@ pub(super) const NO_SOURCE: u32 = (1 << SOURCE_BITS) - 1;
 const MIN_ROWS_PER_CLASS: usize = 4;
 
 /// Each message begins at a multiple of this many words of 8 bytes: a sector of the GPU's L2 cache.
-/// This affects only speed.
+/// This affects only speed and memory; `Memory::forecast` counts 4 words of padding per message.
 const MESSAGE_ALIGNMENT: usize = 4;
 
 /// Number of lanes of a warp, which is the maximum number of threads that share a row.

@@ -63,8 +63,8 @@ impl<'a> SparseFactor<'a> {
     fn new(parts: &'a FactorParts) -> Self {
         let (offsets, numbers) = distinct(parts.entries.iter().copied());
         let is_one_to_one = offsets.len() == numbers.len();
-        // If all are distinct, each entry keeps its own number, so that words of bits can be used
-        // as they are.
+        // If no two entries of a row read the same entry of the factor, each keeps its own number,
+        // so that words of bits can be used as they are.
         if is_one_to_one {
             let (offsets, numbers) = (parts.entries.clone(), (0..numbers.len() as u32).collect());
             return Self { parts, numbers, offsets, is_one_to_one };
@@ -72,9 +72,9 @@ impl<'a> SparseFactor<'a> {
         Self { parts, numbers, offsets, is_one_to_one }
     }
 
-    /// Calls `visit` with bits of the entries of the part that the products in `products` read:
-    /// with the position of a word, and with some bits of this word. A word may be visited
-    /// repeatedly; all its visits together have all its bits.
+    /// Finds the numbers of the part's entries that `products` read, as bits of words. `products`
+    /// has a bit for each entry of a row. Calls `visit` with the index of a word and some of its
+    /// bits. It may visit a word several times; together, the visits give all bits of the word.
     fn for_each_word(&self, products: &[u64], mut visit: impl FnMut(usize, u64)) {
         for (n, &word) in products.iter().enumerate() {
             if self.is_one_to_one {
@@ -244,7 +244,7 @@ impl WorkItemBuilder<'_> {
             let bits = &mut bits[part as usize * words..];
             factor.for_each_word(&products, |n, word| bits[n] |= word);
         }
-        // The index of each entry that is read, and where its position belongs.
+        // The index of each entry that is read, and the place of its position in `positions`.
         let mut read: Vec<(u32, usize)> = Vec::new();
         for (n, &part) in parts.iter().enumerate() {
             let offset = factor.parts.part_offset(part as usize);

@@ -12,7 +12,8 @@ use crate::engine::cuda::table_free::records::{
 use crate::lowering::{AxisSet, Contraction, LoweredClique, RowLimits, RowNest};
 use crate::network::VariableId;
 
-// If one of these two constants is wrong, only speed and memory change (and last bits of results).
+// If one of the first two constants is wrong, only speed and memory change (and last bits of
+// results).
 
 /// A thread gets more than one row only if at least this many blocks remain. An H200 runs about
 /// 800 blocks at the same time.
@@ -27,7 +28,7 @@ const BOUND: i32 = 126;
 
 impl Planner<'_> {
     /// Plans a contraction over `axes` in which a thread computes each row.
-    pub(super) fn rows(
+    pub(super) fn contract_rows(
         &mut self,
         clique: &LoweredClique,
         inputs: &[Input],
