@@ -1,4 +1,5 @@
-//! Time of triangulating and of building the junction tree, for the networks that take longest.
+//! Time of triangulating and of building the junction tree, for the shipped networks with the most
+//! variables.
 
 use cliquescope::cancel::CancelToken;
 use cliquescope::format::open;

@@ -4,7 +4,6 @@
 //! `cargo bench --bench window`. A window at rest draws no frames; `at_rest` is the time of a frame
 //! that something outside the program requested. `triangles_at_rest` is the part of a frame at rest
 //! that the toolkit takes to gather all triangles.
-#![allow(missing_docs, reason = "divan makes public items of its own")]
 
 use std::fmt::Write as _;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # fuzz/long.sh MINUTES [SEED]: runs all random tests for about MINUTES in all, one part after
-# another. Each part prints a line with what it did. The exit code is 1 if any part found something.
-# Building the program and the last two parts, which take the same time in every run, do not count.
+# another. The exit code is 1 if any part found something. Each part except the last two prints what
+# it did. Building and these two parts, which take the same time in every run, do not count.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -ge 1 ] || { sed -n 's/^# //p' "$0" | head -3; exit 2; }
@@ -15,7 +15,7 @@ echo '== building'
 cargo build --release --quiet --bin cliquescope
 cargo test --release --quiet --no-run
 
-# part SHARE FILE TEST: runs an ignored test of tests/FILE.rs for SHARE percent of the time.
+# part SHARE FILE TEST: runs an ignored test of the test program FILE for SHARE percent of the time.
 part() {
     LONG_SECONDS=$((minutes * 60 * $1 / 100)) cargo test --release --quiet --test "$2" -- \
         --ignored --exact "$3" --nocapture || failed=1

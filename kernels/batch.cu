@@ -43,8 +43,9 @@
 //            entry of the second factor, unused
 // messages   float[group][entries][case]
 // entries    number of entries of all messages of one case
-// largest    unsigned[group][message_count][case]: float bits of the largest entry of each message;
-//            zero before the first launch
+// largest    unsigned[group][message_count][case]: float bits of the largest entry of each message,
+//            or of one for a message from a variable, whose weights are at most one; zero before
+//            the first launch
 // exponents  int[group][message_count][case]: a message must be multiplied by two to this power
 // levels     int[group][message_count][case]: raising has added at most two to this power to all
 //            entries of the message together; NOT_RAISED if the message is not raised

@@ -1,6 +1,6 @@
 // Access to memory that blocks and the host share: messages, records and results. From compute
-// capability 8.0 on, accesses carry hints for the L2 cache, and records are copied in the
-// background. On older GPUs, the same functions use neither.
+// capability 8.0 on, accesses to messages and records carry hints for the L2 cache, and records are
+// copied in the background. On older GPUs, the same functions use neither.
 //
 // Words of messages and results are read and written with relaxed order: each holds its number and
 // the sign that it is new, so the order of different words does not matter.

@@ -144,8 +144,8 @@ static const unsigned WARPS = THREADS / 32;
 static const unsigned STAGING_PER_THREAD = 6;
 static const unsigned STAGING = STAGING_PER_THREAD * THREADS;
 
-// Maximum number of messages that an operation multiplies. It is 2^(32 - SOURCE_BITS), because in a
-// source the number of the message has 32 - SOURCE_BITS bits.
+// Number of messages that a source can tell apart: 2^(32 - SOURCE_BITS), because in a source the
+// number of the message has 32 - SOURCE_BITS bits. An operation multiplies at most 6 messages.
 static const unsigned MAX_FACTORS = 8;
 
 // Bits of the epoch in a word of a message, below its power of two. Shared.
@@ -168,9 +168,9 @@ static const unsigned FULL_MASK = 0xffffffffu;
 // beyond these never lets a block skip a work item. This affects only speed.
 static const unsigned EVIDENCE_BIT_WORDS = 512;
 
-// If each thread of a warp has at most this many words, the warp polls all missing words while it
-// waits. With more words it polls a single word, to leave memory bandwidth to blocks that compute.
-// Tuned on the paper's networks, on an H200; it affects only speed.
+// Code compiled for at most this many words per thread (see MEDIUM) polls all missing words of a
+// warp while it waits. Other code polls a single word, to leave memory bandwidth to blocks that
+// compute. Tuned on the paper's networks, on an H200; it affects only speed.
 static const unsigned POLL_ALL_MAX = 2;
 
 // Code that stages messages is compiled for three maximum numbers of words per thread: 1, this and

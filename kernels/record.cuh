@@ -7,9 +7,9 @@
 //            first the chunks that load entries of messages, then the chunks that load weights of
 //            findings. The low SOURCE_BITS bits of a source are an index: of an entry in the array
 //            of all messages, or of a weight in the evidence. The bits above are the number of the
-//            message among the factors. All 32 sources of a chunk belong to one message. A source
-//            of an entry that is never computed, or that pads a message, has the index NO_SOURCE;
-//            its word becomes zero.
+//            message among the factors, the same in all 32 sources of a chunk; they are zero for
+//            findings, and in a report. A source of an entry that is never computed, or of padding,
+//            has the index NO_SOURCE; its word becomes zero.
 //   list     only if dense: for each entry of a row, and each pair of factors, two addresses.
 //   rows     for each row of all passes, the index of its result in the array of all messages (~0:
 //            the row is not computed). Then, only if dense, for each pair and each row two

@@ -14,7 +14,7 @@
 // cliques     float[], all clique tables
 // separators  double[], all separator tables
 // records     Marginal[grid]; the last one has a single state: the sum of a whole table, for P(e)
-// exponent    int[1], the exponent of the power of two by which this sum was scaled
+// exponent    int[1], the exponent of the power of two by which this sum must be multiplied
 // out         double[states of all marginals + 1]; the last element is `exponent`
 
 // Shared with src/engine/cuda/paper/records.rs.

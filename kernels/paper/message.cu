@@ -37,7 +37,8 @@
 //                      message reads the slots of its two cliques and writes its own slot, which is
 //                      the slot of the receiver from then on. The host sets `largest` to zero at
 //                      the start of each propagation
-// separator_exponents  int[messages]: such an exponent of the separator table after each message
+// separator_exponents  int[messages]: after each message, the exponent of the power of two by which
+//                      the separator table is to be multiplied
 
 #include "numbers.cuh"
 
