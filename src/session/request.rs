@@ -19,13 +19,16 @@ pub struct Request {
     /// The network, if it has been read before. It is then opened without reading `source` and
     /// without an [`Update::Opened`](crate::session::Update::Opened).
     pub read: Option<Arc<ReadNetwork>>,
-    /// Increased whenever the source is to be read again, even if it is the same file.
+    /// Increased whenever `source` is to be read: when it has changed, or to read the same file
+    /// again. Only this number tells the worker that it must open a network.
     pub source_serial: u64,
-    /// How to compile the network.
+    /// How to compile the network. The worker replaces [`CompileOptions::observed`] and the memory
+    /// limit of the triangulation by its own values.
     pub compile: CompileOptions,
     /// The engine to propagate with, and its options.
     pub engine: EngineChoice,
-    /// Memory that the engine may use; `None` is half of the memory available when it loads.
+    /// Memory limit for compiling and for the engine; `None` is half of the memory available at the
+    /// time.
     pub memory: Option<MemoryLimit>,
     /// The evidence to propagate.
     pub evidence: Evidence,

@@ -1,7 +1,7 @@
 //! Networks at which the worker of a session panics, for tests.
 //!
-//! To test a panic of an engine, a test passes an engine that panics. The other steps always run
-//! the same code, so the worker itself panics at the step that the name of the network says.
+//! An engine that panics can test only the steps that use an engine. To test a panic in any step,
+//! the name of the network says at which step the worker itself panics.
 
 use std::sync::Arc;
 

@@ -152,7 +152,7 @@ pub enum Failure {
     /// The GPU failed, and there is no other engine to replace it.
     #[error("the GPU failed while propagating: {0}")]
     Device(String),
-    /// The machine did not provide memory that the memory limit allowed, in any step.
+    /// The machine did not provide memory that the memory limit allowed. Can happen in any step.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
     /// A step panicked, which is a defect of the program; the message of the panic.

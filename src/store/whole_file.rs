@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-/// End of the names of temporary files. They begin with a dot. The name of this program is a part
-/// of it, because the files of other programs must not be removed.
+/// The names of temporary files begin with a dot and end with this. It contains the name of this
+/// program, because the files of other programs must not be removed.
 const SUFFIX: &str = ".cliquescope.part";
 
 /// Maximum number of temporary files that are created for one file. A second one is needed only if

@@ -60,7 +60,7 @@ pub fn top_level_imports(file: &SourceFile) -> BTreeSet<&str> {
 pub fn cycles(files: &[SourceFile]) -> Vec<Vec<&str>> {
     let graph = ImportGraph::of(files);
     let count = files.len();
-    // One depth-first search from each file is fast enough for some hundred files.
+    // One depth-first search from each file is fast enough for several hundred files.
     let reachable: Vec<Vec<bool>> = (0..count).map(|from| graph.reachable(from)).collect();
     let mut seen = vec![false; count];
     let mut cycles = Vec::new();
@@ -141,10 +141,10 @@ fn module_path(path: &str) -> Vec<&str> {
     parts
 }
 
-/// The index of the file of the longest module path that `path` begins with, after following
-/// re-exports; `None` if `path` begins with no module of the crate. `modules` gives the file of
-/// each module, `reexports` the items that each file re-exports. Follows at most eight re-exports;
-/// `depth` is the number of those already followed.
+/// Finds the longest prefix of `path` that is a module, follows re-exports from there, and returns
+/// the index of the file where they end; `None` if no prefix is a module of the crate. `modules`
+/// gives the file of each module, `reexports` the items that each file re-exports. Follows at most
+/// eight re-exports; `depth` is the number of those already followed.
 fn resolve(
     path: &[String],
     modules: &BTreeMap<Vec<&str>, usize>,

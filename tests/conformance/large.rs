@@ -71,7 +71,8 @@ pub fn a_chain_of_100_000_variables(subject: &Subject) {
         return;
     }
     let compiled = CHAIN.get_or_init(|| large(|v| v - 1));
-    // The stationary distribution p = 0.25 (1 - p) + 0.625 p. The ends are nearly independent.
+    // In the stationary distribution, state 1 has probability p = 0.25 (1 - p) + 0.625 p, so p is
+    // 0.4. The ends are nearly independent.
     check(subject, compiled, 0.4, 0.5);
 }
 

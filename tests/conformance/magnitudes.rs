@@ -107,7 +107,8 @@ pub fn check(
     context: impl Display + Copy,
 ) {
     let Some(found) = found else {
-        assert!(exact.is_impossible(), "{context}: {:e} is not impossible", exact.ln_p_evidence());
+        let ln = exact.ln_p_evidence();
+        assert!(exact.is_impossible(), "{context}: called impossible, but ln P(e) is {ln:e}");
         return;
     };
     assert!(!exact.is_impossible(), "{context}: a zero makes the evidence impossible");
@@ -375,7 +376,7 @@ pub fn hundreds_of_features_for_and_against_a_class(subject: &Subject) {
     }
 }
 
-/// Each of many cases has the right answer, also the only case with even odds.
+/// Each of many cases has the right answer, including the only case with even odds.
 pub fn a_case_among_many_has_its_own_answer(subject: &Subject) {
     for odds in [99.0, 1e4] {
         let (compiled, evidence) = for_and_against(60, odds);

@@ -61,8 +61,8 @@ impl Worker {
     }
 
     /// Propagates as often as requested, computing every message each time, and reports the run
-    /// with the median time. The runs are not reported one by one, because the window would draw
-    /// them, which takes time of the processors that propagate.
+    /// with the median time. The runs are not reported one by one, because drawing them in the
+    /// window would slow down the runs after them.
     fn propagate_repeatedly(
         &mut self,
         request: &Request,
@@ -134,8 +134,8 @@ impl Worker {
     ///
     /// # Errors
     /// If the case cannot be compiled or propagated, or the step is cancelled. If the case is
-    /// impossible, this is its answer and not an error. If the case needs a tree of its own, so is
-    /// any failure to load or propagate it.
+    /// impossible, this is its answer and not an error. If the case needs a tree of its own, a
+    /// failure to load or propagate this tree is also an answer.
     pub(super) fn propagate_case(
         &mut self,
         request: &Request,
