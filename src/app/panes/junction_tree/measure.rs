@@ -5,10 +5,13 @@ use std::sync::Arc;
 use eframe::egui::Ui;
 
 use super::zeros::Zeros;
+use crate::app::panes::common::Identity;
 use crate::app::state::document::Document;
+use crate::app::state::recordings::RecordedRunRef;
 use crate::app::widgets::colour_scale::ColourScale;
 use crate::numbers;
 use crate::propagation::CompiledNetwork;
+use crate::session::Propagation;
 
 /// A number that each clique has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,9 +92,9 @@ struct Key {
     is_dark: bool,
     /// Address of the compiled network, which the pane keeps alive.
     compiled: usize,
-    /// Address of the trace, and its duration in nanoseconds: a new trace may be at the address of
-    /// an old one.
-    trace: Option<(usize, u128)>,
+    /// What the times of messages are read from.
+    result: Option<Identity<Propagation>>,
+    shown: [Option<RecordedRunRef>; 2],
     /// Number of cliques whose zeros have been counted.
     counted: usize,
 }
@@ -132,14 +135,13 @@ impl Colouring {
         if self.measure == Measure::Zeros && self.zeros.count(compiled, address) {
             ui.ctx().request_repaint();
         }
-        let trace = document.finished_trace();
         let key = Key {
             measure: self.measure,
             is_log: self.is_log,
             is_dark: ui.visuals().dark_mode,
             compiled: address,
-            trace: trace
-                .map(|trace| (std::ptr::from_ref(trace) as usize, trace.elapsed.as_nanos())),
+            result: document.result.as_ref().map(Identity::of),
+            shown: [document.shown, document.second_shown],
             counted: self.zeros.counted(),
         };
         if self.key.as_ref() == Some(&key) {

@@ -7,15 +7,13 @@ mod style;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
 use eframe::egui::{self, RectAlign, Response, Sense, Stroke, StrokeKind, Tooltip, Ui, Vec2};
 use fixedbitset::FixedBitSet;
 
 use crate::app::layout::from_file;
 use crate::app::panes::common::{
-    Search, StateRow, bars_label, empty_state, fit_button, toolbar_summary, variable_menu,
-    zoom_buttons,
+    Identity, Search, StateRow, bars_label, empty_state, fit_button, toolbar_summary,
+    variable_menu, zoom_buttons,
 };
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::document::Document;
@@ -26,6 +24,7 @@ use crate::app::widgets::graph_view::{GraphCanvas, Target};
 use crate::app::widgets::{naming, targets};
 use crate::network::{Network, VariableId};
 use crate::numbers::{counted, thousands};
+use crate::propagation::CompiledNetwork;
 
 use picture::{Edge, file_positions, picture};
 use style::{Charts, NetworkKey, NetworkStyle};
@@ -56,8 +55,8 @@ pub struct NetworkPane {
 struct LayoutKey {
     /// Serial number of the document.
     serial: u64,
-    /// Address of the compiled network if its moral and fill edges are shown.
-    triangulated: Option<usize>,
+    /// The compiled network if its moral and fill edges are shown.
+    triangulated: Option<Identity<CompiledNetwork>>,
     /// Whether the variables are at the positions that the file gives.
     from_file: bool,
 }
@@ -221,7 +220,7 @@ impl NetworkPane {
         let compiled = document.compiled.as_ref().filter(|_| model.fill_edges);
         let wanted = LayoutKey {
             serial: document.serial,
-            triangulated: compiled.map(|compiled| Arc::as_ptr(compiled) as usize),
+            triangulated: compiled.map(Identity::of),
             from_file: !self.prefer_layers
                 && from_file::has_enough_positions(&file_positions(document.network())),
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use eframe::egui::{Color32, Stroke, Ui};
 use fixedbitset::FixedBitSet;
 
-use crate::app::panes::common::StateRow;
+use crate::app::panes::common::{Identity, StateRow};
 use crate::app::panes::network::picture::{Edge, label_width};
 use crate::app::state::document::Document;
 use crate::app::state::highlight::{Highlight, Item};
@@ -15,6 +15,7 @@ use crate::app::widgets::graph_view::chart::Chart;
 use crate::app::widgets::graph_view::edge::{EdgeStyle, Line, PathEnd};
 use crate::app::widgets::graph_view::node::NodeStyle;
 use crate::app::widgets::state_bar::BarColours;
+use crate::engine::Beliefs;
 use crate::network::{Evidence, VariableId};
 use crate::session::Propagation;
 
@@ -33,12 +34,12 @@ pub struct NetworkKey {
 struct ChartKey {
     /// Serial number of the document.
     serial: u64,
-    /// Address of the newest posteriors, which the document keeps alive.
-    result: Option<usize>,
-    /// Address of the priors.
-    prior: Option<usize>,
-    /// Address of the beliefs so far.
-    so_far: Option<usize>,
+    /// The newest propagation.
+    result: Option<Identity<Propagation>>,
+    /// The propagation without evidence.
+    prior: Option<Identity<Propagation>>,
+    /// The beliefs so far.
+    so_far: Option<Identity<Beliefs>>,
     status: BeliefStatus,
     evidence: Evidence,
     /// Whether the theme is dark; `None` in [`NetworkKey`], since the canvas compares the theme
@@ -49,12 +50,11 @@ struct ChartKey {
 impl ChartKey {
     /// The key of the current frame.
     fn new(model: &Model, document: &Document, dark: Option<bool>) -> Self {
-        let address = |result: &Arc<Propagation>| Arc::as_ptr(result) as usize;
         Self {
             serial: document.serial,
-            result: document.result.as_ref().map(address),
-            prior: document.prior.as_ref().map(address),
-            so_far: model.beliefs_so_far().map(|beliefs| Arc::as_ptr(beliefs) as usize),
+            result: document.result.as_ref().map(Identity::of),
+            prior: document.prior.as_ref().map(Identity::of),
+            so_far: model.beliefs_so_far().map(Identity::of),
             status: model.belief_status(),
             evidence: document.evidence.clone(),
             dark,

@@ -1,0 +1,41 @@
+//! Which shared value a cached drawing was computed from.
+
+use std::sync::{Arc, Weak};
+
+/// Identifies the value of an `Arc` without keeping the value alive. Two are equal if they identify
+/// the same value. Unlike an address, an identity never becomes that of a later value.
+#[derive(Clone, Debug)]
+pub(in crate::app::panes) struct Identity<T>(Weak<T>);
+
+impl<T> Identity<T> {
+    /// The identity of this value.
+    pub fn of(value: &Arc<T>) -> Self {
+        Self(Arc::downgrade(value))
+    }
+}
+
+impl<T> PartialEq for Identity<T> {
+    fn eq(&self, other: &Self) -> bool {
+        // A weak reference keeps the memory of the value, so no other value gets its address.
+        self.0.ptr_eq(&other.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_in_the_place_of_a_dropped_one_has_another_identity() {
+        // Memory that was freed is usually given out again at once: a key made of addresses took
+        // the second value for the first.
+        let mut earlier = Vec::new();
+        for number in 0..100 {
+            let value = Arc::new([number; 8]);
+            let identity = Identity::of(&value);
+            assert!(identity == Identity::of(&Arc::clone(&value)));
+            assert!(!earlier.contains(&identity), "value {number}");
+            earlier.push(identity);
+        }
+    }
+}
