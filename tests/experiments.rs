@@ -86,6 +86,23 @@ fn elements(svg: &str) -> Vec<String> {
     names
 }
 
+/// Checks that the titles and the credits of an SVG document end before its right edge, where a
+/// character of Helvetica is 0.56 times as wide as the font size on average.
+fn assert_lines_fit(svg: &str, name: &str) {
+    let attribute = |line: &str, name: &str| -> f64 {
+        let (_, value) = line.split_once(&format!(" {name}='")).expect("the attribute");
+        value.split('\'').next().unwrap().parse().unwrap()
+    };
+    let width = attribute(svg, "width");
+    let lines: Vec<&str> = svg.lines().filter(|line| line.starts_with("<text x='16.0'")).collect();
+    assert!(lines.len() >= 3, "{name}: a title, credits and the title of a figure");
+    for line in lines {
+        let text = line.split(['<', '>']).nth(2).unwrap();
+        let length = 0.56 * attribute(line, "font-size") * text.chars().count() as f64;
+        assert!(attribute(line, "x") + length <= width, "{name}: {width} pixels for '{text}'");
+    }
+}
+
 /// Checks that JSON and CSV are read back unchanged and that the SVG has at least one shape for
 /// each point.
 fn assert_exports_everything(record: &Record) {
@@ -108,7 +125,9 @@ fn assert_exports_everything(record: &Record) {
             }
         }
     }
-    let names = elements(&record.svg());
+    let svg = record.svg();
+    assert_lines_fit(&svg, name);
+    let names = elements(&svg);
     assert_eq!(names[0], "svg");
     let drawn = ["rect", "circle", "path", "polyline"];
     let points = record.figures.iter().flat_map(|figure| &figure.panels);

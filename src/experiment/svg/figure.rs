@@ -3,7 +3,7 @@
 use super::axes::label_height;
 use super::legend;
 use super::panel::{self, Area};
-use super::{LEFT, MARGIN, text};
+use super::{LEFT, MARGIN, text, text_width};
 use crate::experiment::chart::{Figure, Legend, Panel};
 
 /// Space above a panel's axes, for its title, in pixels.
@@ -44,7 +44,8 @@ impl<'a> FigureLayout<'a> {
     /// Width of the drawing, in pixels.
     pub fn width(&self) -> f64 {
         let columns = self.across.min(self.figure.panels.len().max(1)) as f64;
-        columns * (LEFT + self.panel_size.0 + MARGIN) - MARGIN
+        let panels = columns * (LEFT + self.panel_size.0 + MARGIN) - MARGIN;
+        panels.max(text_width(&self.figure.title, 13.0))
     }
 
     /// Height of the drawing with its title and legend, in pixels.

@@ -29,14 +29,15 @@ impl Record {
     pub fn svg(&self) -> String {
         let figures: Vec<FigureLayout> = self.figures.iter().map(FigureLayout::new).collect();
         let widths = figures.iter().map(|figure| figure.width() + 2.0 * MARGIN);
-        let width = widths.fold(MIN_WIDTH, f64::max);
+        let title_width = text_width(&self.title, 16.0) + 2.0 * MARGIN;
+        let width = widths.fold(MIN_WIDTH.max(title_width), f64::max);
         let mut body = String::new();
         let mut y = MARGIN;
         let bold = "font-size='16' font-weight='bold'";
         text(&mut body, MARGIN, y + 14.0, "start", bold, &self.title);
         y += 22.0;
-        // A character at font size 11 is about 6.2 pixels wide.
-        for line in wrapped(&self.credit_line(), (width / 6.2) as usize).lines() {
+        let columns = (width - 2.0 * MARGIN) / text_width("x", 11.0);
+        for line in wrapped(&self.credit_line(), columns as usize).lines() {
             let style = format!("font-size='11' fill='{}'", svg::WEAK);
             text(&mut body, MARGIN, y + 12.0, "start", &style, line);
             y += 15.0;
