@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::app::state::document::Document;
+use crate::app::state::run_kind::RunKind;
 use crate::propagation::{CompiledNetwork, MessageTrace};
 
 /// A run that is kept to be compared with later runs of the same network, on the same tree or on
@@ -11,6 +12,8 @@ use crate::propagation::{CompiledNetwork, MessageTrace};
 pub struct KeptRun {
     /// The engine and the tree, such as `cpu f64, min-fill`.
     pub title: String,
+    /// How it was computed.
+    pub kind: RunKind,
     /// When each message was computed.
     pub trace: MessageTrace,
     /// The compiled network, whose plan has the messages.
@@ -25,7 +28,8 @@ impl KeptRun {
             return None;
         }
         let compiled = Arc::clone(document.compiled.as_ref()?);
+        let (title, kind) = (document.run_title(), RunKind::of(document));
         let trace = document.trace()?.clone();
-        Some(Arc::new(Self { title: document.run_title(), trace, compiled }))
+        Some(Arc::new(Self { title, kind, trace, compiled }))
     }
 }

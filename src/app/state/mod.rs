@@ -37,6 +37,7 @@ pub(crate) mod projector;
 pub mod recordings;
 pub(crate) mod recovery;
 pub(crate) mod requests;
+pub mod run_kind;
 pub mod settings;
 pub(crate) mod settings_file;
 pub mod stepping;

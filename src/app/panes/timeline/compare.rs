@@ -12,7 +12,7 @@ use egui_extras::{Column, TableBuilder};
 use super::alignment::{Alignment, Change, Pair};
 use super::axis::View;
 use super::geometry::Geometry;
-use super::layout::{RunKind, TimelineLayout};
+use super::layout::TimelineLayout;
 use super::rows::Grouping;
 use super::slices::Slice;
 use super::{TimelinePane, TimelineScene, draw, slice_at};
@@ -22,6 +22,7 @@ use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
 use crate::app::state::kept_run::KeptRun;
 use crate::app::state::model::Model;
+use crate::app::state::run_kind::RunKind;
 use crate::app::widgets::naming;
 use crate::app::widgets::table::{self, cell, number};
 use crate::numbers;
@@ -37,7 +38,8 @@ const TITLE_HEIGHT: f32 = 18.0;
 pub(super) struct RunComparison {
     kept: Arc<KeptRun>,
     current: FinishedRun,
-    layouts: [TimelineLayout; 2],
+    kinds: [RunKind; 2],
+    pub(super) layouts: [TimelineLayout; 2],
     alignment: Alignment,
     /// By message of the current run: how its time compares with the kept run; `None` if the kept
     /// run has no such message.
@@ -53,22 +55,25 @@ struct RunPlace {
 }
 
 impl RunComparison {
-    /// Lays out both runs. `trace` and `compiled` are of the `current` run.
+    /// Lays out both runs. `kind`, `trace` and `compiled` are of the `current` run.
     fn new(
         kept: &Arc<KeptRun>,
         current: FinishedRun,
+        kind: RunKind,
         trace: &MessageTrace,
         compiled: &CompiledNetwork,
     ) -> Self {
-        let kind = RunKind::default();
-        let layout = |trace, compiled| TimelineLayout::new(trace, compiled, kind, Grouping::Packed);
+        let kinds = [kept.kind, kind];
+        let layout =
+            |trace, compiled, kind| TimelineLayout::new(trace, compiled, kind, Grouping::Packed);
         let alignment = Alignment::new((&kept.compiled, &kept.trace), (compiled, trace));
         let mut changes = vec![None; compiled.plan().messages().len()];
         for pair in &alignment.pairs {
             changes[pair.second.index()] = Some(pair.change());
         }
-        let layouts = [layout(&kept.trace, &*kept.compiled), layout(trace, compiled)];
-        Self { kept: Arc::clone(kept), current, layouts, alignment, changes }
+        let layouts =
+            [layout(&kept.trace, &*kept.compiled, kept.kind), layout(trace, compiled, kind)];
+        Self { kept: Arc::clone(kept), current, kinds, layouts, alignment, changes }
     }
 }
 
@@ -91,7 +96,7 @@ impl TimelinePane {
         };
         let comparison = match self.comparison.take().filter(is_current) {
             Some(comparison) => comparison,
-            None => RunComparison::new(kept, current, trace, compiled),
+            None => RunComparison::new(kept, current, RunKind::of(document), trace, compiled),
         };
         summary(ui, &comparison.alignment);
         let (_, whole) = ui.allocate_space(ui.available_size());
@@ -110,7 +115,7 @@ impl TimelinePane {
                 compiled: compiled_of_run,
                 trace,
                 layout: &comparison.layouts[index],
-                kind: RunKind::default(),
+                kind: comparison.kinds[index],
                 grouping: Grouping::Packed,
                 total,
                 untraced: None,

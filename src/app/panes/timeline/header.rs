@@ -9,7 +9,7 @@ use super::panel::PanelView;
 use super::rows::Grouping;
 use super::slices::{SliceKind, Work};
 use super::sums::GroupBy;
-use super::{TimelinePane, TimelineScene};
+use super::{TimelinePane, TimelineScene, layout};
 use crate::app::panes::common::item_link;
 use crate::app::state::command::{Commands, EngineCommand, ViewCommand};
 use crate::app::state::highlight::Item;
@@ -162,7 +162,7 @@ impl TimelinePane {
 
     /// Draws the choice of how messages are grouped into rows, if there is one.
     fn grouping_buttons(&mut self, ui: &mut Ui, scene: &TimelineScene<'_>) {
-        let groupings = scene.kind.groupings();
+        let groupings = layout::groupings(scene.kind);
         if groupings.len() < 2 {
             return;
         }

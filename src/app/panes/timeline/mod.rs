@@ -34,6 +34,7 @@ use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
 use crate::app::state::recordings::RecordedRunRef;
+use crate::app::state::run_kind::RunKind;
 use crate::app::state::stepping::SteppingMode;
 use crate::app::widgets::naming;
 use crate::numbers;
@@ -43,7 +44,7 @@ use alignment::Change;
 use axis::View;
 use compare::RunComparison;
 use geometry::{GUTTER, Geometry};
-use layout::{RunKind, TimelineLayout};
+use layout::TimelineLayout;
 use panel::PanelView;
 use rows::Grouping;
 use slices::Slice;
@@ -166,7 +167,7 @@ impl TimelinePane {
             ui.ctx().request_repaint_after(LIVE_INTERVAL);
         }
         let kind = RunKind::of(document);
-        let groupings = kind.groupings();
+        let groupings = layout::groupings(kind);
         let grouping = self.grouping.filter(|wanted| groupings.contains(wanted));
         let grouping = grouping.unwrap_or(groupings[0]);
         let layout = self.layout(document, compiled, trace, kind, grouping);

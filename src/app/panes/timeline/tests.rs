@@ -329,8 +329,10 @@ fn a_kept_run_is_compared_with_another_message_by_message() {
     let mut model = model("asia");
     record_on_gpu(&mut model);
     let messages = model.compiled().unwrap().plan().messages().len();
-    let mut pane = TimelinePane::default();
-    let mut harness = drive_model(model, move |ui, model, commands| pane.show(ui, model, commands));
+    let pane = std::cell::RefCell::new(TimelinePane::default());
+    let mut harness = drive_model(model, |ui, model, commands| {
+        pane.borrow_mut().show(ui, model, commands);
+    });
     harness.run();
     assert!(harness.query_by_label("Compare").is_none(), "no run is kept");
     harness.get_by_label("Keep this run").click();
@@ -347,6 +349,10 @@ fn a_kept_run_is_compared_with_another_message_by_message() {
     let (slower, faster) = ("⏶ ", "⏷ ");
     label_containing(&harness, slower);
     label_containing(&harness, faster);
+    let launches = pane.borrow().comparison.as_ref().unwrap().layouts.each_ref().map(|layout| {
+        layout.stages.iter().filter(|slice| slice.kind_name() == "launch and copy").count()
+    });
+    assert!(launches[0] == 0 && launches[1] > 0, "only a GPU launches: {launches:?}");
     harness.get_by_label("Compare").click();
     harness.run();
     label_containing(&harness, "Message timeline");

@@ -30,6 +30,8 @@ pub struct GapNamer<'a> {
     sections: Vec<Section>,
     /// By message: when it ended, in nanoseconds; `None` if it was not computed.
     ends: Vec<Option<f64>>,
+    /// The worker that runs the stages.
+    stage_worker: u32,
     /// The worker that does the work at the root.
     root_worker: u32,
 }
@@ -55,10 +57,15 @@ impl<'a> GapNamer<'a> {
         let collected = of(Phase::Collect).map(|timing| timing.start + timing.duration).max();
         let root = collected.zip(first.map(|timing| timing.start));
         let root = root.map(|(from, to)| (from.as_nanos() as f64, to.as_nanos() as f64));
-        let is_root = |timing: &&ActivityTiming| timing.activity == Activity::Root;
-        let recorded = trace.activities.iter().find(is_root).map(|timing| timing.worker);
-        let root_worker = recorded.or(first.map(|timing| timing.worker)).unwrap_or(0);
-        Self { dependencies, sections: sections(trace, root), ends, root_worker }
+        let worker_of = |activity: Activity| {
+            let is_wanted = |timing: &&ActivityTiming| timing.activity == activity;
+            trace.activities.iter().find(is_wanted).map(|timing| timing.worker)
+        };
+        // Only the thread that runs the stages records its start.
+        let stage_worker = worker_of(Activity::Start).unwrap_or(0);
+        let first = first.map(|timing| timing.worker);
+        let root_worker = worker_of(Activity::Root).or(first).unwrap_or(stage_worker);
+        Self { dependencies, sections: sections(trace, root), ends, stage_worker, root_worker }
     }
 
     /// The slices that fill the gaps between `busy`, the slices in which `worker` does something,
@@ -88,7 +95,8 @@ impl<'a> GapNamer<'a> {
             }
             match section.kind {
                 SectionKind::Work(work) => {
-                    let busy_worker = if work == Work::AtRoot { self.root_worker } else { 0 };
+                    let busy_worker =
+                        if work == Work::AtRoot { self.root_worker } else { self.stage_worker };
                     into.push(if worker == busy_worker {
                         Slice::work(work, from, to)
                     } else {
@@ -208,11 +216,16 @@ mod tests {
 
     /// The compiled network, the trace, and the gaps of both threads.
     fn gaps_of_both() -> (CompiledNetwork, MessageTrace, [Vec<Slice>; 2]) {
-        let model = model("asia");
-        let compiled = (**model.compiled().unwrap()).clone();
+        let compiled = (**model("asia").compiled().unwrap()).clone();
         let trace = trace(&compiled);
+        let gaps = gaps_in(&trace, &compiled);
+        (compiled, trace, gaps)
+    }
+
+    /// The gaps of both threads in `trace`.
+    fn gaps_in(trace: &MessageTrace, compiled: &CompiledNetwork) -> [Vec<Slice>; 2] {
         let dependencies = Dependencies::new(compiled.tree(), compiled.plan());
-        let namer = GapNamer::new(&trace, &compiled, &dependencies);
+        let namer = GapNamer::new(trace, compiled, &dependencies);
         let busy = |worker| {
             let own = trace.messages.iter().filter(|timing| timing.worker == worker);
             own.map(|timing| Slice {
@@ -223,8 +236,7 @@ mod tests {
             })
             .collect::<Vec<_>>()
         };
-        let gaps = [0, 1].map(|worker| namer.gaps(worker, &busy(worker)));
-        (compiled, trace, gaps)
+        [0, 1].map(|worker| namer.gaps(worker, &busy(worker)))
     }
 
     #[test]
@@ -256,6 +268,21 @@ mod tests {
         let root = first.iter().find(|slice| slice.kind == SliceKind::Work(Work::AtRoot)).unwrap();
         let half = trace.messages.len() as f64 / 2.0;
         assert_eq!((root.start, root.end), (20.0 + 10.0 * half, 120.0 + 10.0 * half));
+    }
+
+    #[test]
+    fn the_thread_that_recorded_its_start_does_the_stages() {
+        let (compiled, mut trace, _) = gaps_of_both();
+        let (start, duration) = (at(2), at(2));
+        trace.activities =
+            vec![ActivityTiming { activity: Activity::Start, worker: 1, start, duration }];
+        let [first, second] = gaps_in(&trace, &compiled);
+        for stage in [Stage::Initialise, Stage::Read] {
+            let work = Work::Stage(stage);
+            let kinds = |gaps: &[Slice]| gaps.iter().map(|slice| slice.kind).collect::<Vec<_>>();
+            assert!(kinds(&second).contains(&SliceKind::Work(work)), "{second:?}");
+            assert!(kinds(&first).contains(&SliceKind::Wait(Cause::Work(work))), "{first:?}");
+        }
     }
 
     #[test]

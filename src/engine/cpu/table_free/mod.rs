@@ -123,33 +123,33 @@ impl<T: Number> TableFree<T> {
         let resources = Resources { forks: threads.is_some(), cancel: watch.cancel_token() };
         buffers.begin();
         let mut pass = Pass::new(network, program, evidence, factors, buffers, resources, watch);
-        let mut pass_over_tree = || -> Result<(), RunError> {
+        let mut pass_and_read = || -> Result<Posteriors, RunError> {
             watch.stage_with_clock(Stage::Initialise, &mut clock, |_| pass.restrict())?;
             watch.stage_with_clock(Stage::Collect, &mut clock, |_| pass.collect())?;
-            watch.stage_with_clock(Stage::Distribute, &mut clock, |_| pass.distribute())
+            watch.stage_with_clock(Stage::Distribute, &mut clock, |_| pass.distribute())?;
+            pass.loss.check(Precision::F64)?;
+            let is_certain = evidence.is_empty() && network.is_bayesian();
+            let ln_p_evidence = if is_certain { 0.0 } else { pass.ln_p_evidence };
+            watch.note_savings(pass.savings());
+            Ok(watch.stage_with_clock(Stage::Read, &mut clock, |_| {
+                Posteriors::new(network, ln_p_evidence, |variable, states| {
+                    match evidence.observed(variable) {
+                        Some(state) => states[state] = 1.0,
+                        None => pass.write_posterior(variable, states),
+                    }
+                })
+            }))
         };
         match threads {
             Some(threads) => {
                 let asked = watch.worker_clock();
                 threads.install(|| {
                     watch.note_activity(Activity::Start, worker(), asked);
-                    pass_over_tree()
+                    pass_and_read()
                 })
             }
-            None => pass_over_tree(),
-        }?;
-        pass.loss.check(Precision::F64)?;
-        let is_certain = evidence.is_empty() && network.is_bayesian();
-        let ln_p_evidence = if is_certain { 0.0 } else { pass.ln_p_evidence };
-        watch.note_savings(pass.savings());
-        Ok(watch.stage_with_clock(Stage::Read, &mut clock, |_| {
-            Posteriors::new(network, ln_p_evidence, |variable, states| {
-                match evidence.observed(variable) {
-                    Some(state) => states[state] = 1.0,
-                    None => pass.write_posterior(variable, states),
-                }
-            })
-        }))
+            None => pass_and_read(),
+        }
     }
 }
 
