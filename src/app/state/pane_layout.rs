@@ -79,8 +79,8 @@ pub fn initial_layout(arrangement: Arrangement) -> Tree<Pane> {
 }
 
 /// Changes an initial layout to `arrangement`. Panes in front stay in front. If the user resized
-/// the columns, or the rows of the middle column, they keep their sizes. Does nothing if the user
-/// moved a pane.
+/// the columns, or the rows of a column, they keep their sizes. Does nothing if the user moved a
+/// pane.
 pub fn arrange(layout: &mut Tree<Pane>, arrangement: Arrangement) {
     let old = initial_layout(arrangement.other());
     if shape(layout) != shape(&old) {
@@ -91,7 +91,7 @@ pub fn arrange(layout: &mut Tree<Pane>, arrangement: Arrangement) {
         let shares = shares_of(layout, container);
         Some(shares).filter(|shares| *shares != shares_of(&old, container))
     };
-    for container in [Tree::root, middle_column] {
+    for container in [Tree::root, middle_column, right_column] {
         if let Some(shares) = was_resized(container) {
             set_shares(&mut new, container, &shares);
         }
@@ -135,8 +135,18 @@ fn shape(layout: &Tree<Pane>) -> Option<Shape> {
 
 /// The column in the middle of an initial layout.
 fn middle_column(layout: &Tree<Pane>) -> Option<TileId> {
+    column(layout, 1)
+}
+
+/// The column on the right of an initial layout.
+fn right_column(layout: &Tree<Pane>) -> Option<TileId> {
+    column(layout, 2)
+}
+
+/// The column of an initial layout with this index, from the left.
+fn column(layout: &Tree<Pane>, index: usize) -> Option<TileId> {
     match layout.tiles.get(layout.root()?)? {
-        Tile::Container(Container::Linear(linear)) => linear.children.get(1).copied(),
+        Tile::Container(Container::Linear(linear)) => linear.children.get(index).copied(),
         _ => None,
     }
 }
@@ -224,11 +234,15 @@ mod tests {
         let mut layout = initial_layout(Tabs);
         show_pane(&mut layout, Pane::Messages);
         set_shares(&mut layout, Tree::root, &[1.0, 3.0, 1.0]);
+        set_shares(&mut layout, middle_column, &[1.0, 2.0]);
+        set_shares(&mut layout, right_column, &[3.0, 1.0]);
         arrange(&mut layout, SideBySide);
         assert_eq!(shape(&layout), shape(&initial_layout(SideBySide)));
         assert!(is_visible(&layout, Pane::Network) && is_visible(&layout, Pane::JunctionTree));
         assert!(is_visible(&layout, Pane::Messages), "the tab in front stays in front");
         assert_eq!(shares_of(&layout, Tree::root), [1.0, 3.0, 1.0], "as the user sized them");
+        assert_eq!(shares_of(&layout, middle_column), [1.0, 2.0]);
+        assert_eq!(shares_of(&layout, right_column), [3.0, 1.0]);
         arrange(&mut layout, Tabs);
         assert_eq!(shape(&layout), shape(&initial_layout(Tabs)));
 
