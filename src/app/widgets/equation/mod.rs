@@ -55,10 +55,11 @@ impl Math {
         }
     }
 
-    /// As [`spoken`](Self::spoken), in parentheses if it has several parts.
+    /// As [`spoken`](Self::spoken), in parentheses if it has several parts or is a fraction.
     fn in_parentheses(&self) -> String {
         match self {
-            Self::Row(parts) if parts.len() > 1 => format!("({})", self.spoken()),
+            Self::Row(parts) if parts.len() == 1 => parts[0].in_parentheses(),
+            Self::Row(_) | Self::Fraction(..) => format!("({})", self.spoken()),
             _ => self.spoken(),
         }
     }
@@ -149,6 +150,10 @@ mod tests {
         harness.get_by_label("φ*(either) = sum over lung, tub of ψ_C1(either, lung, tub)");
         let ratio = parse("frac(|φ_S| + 1)(n)").unwrap();
         assert_eq!(ratio.spoken(), "(|φ_S| + 1) / n");
+        let nested = parse("frac(a)(frac(b)(c))").unwrap();
+        assert_eq!(nested.spoken(), "a / (b / c)");
+        let nested = parse("frac(frac(a)(b))(c)").unwrap();
+        assert_eq!(nested.spoken(), "(a / b) / c");
     }
 
     #[test]
