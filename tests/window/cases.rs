@@ -114,6 +114,35 @@ fn cases_are_answered_while_visible_and_can_be_saved_and_loaded() {
 }
 
 #[test]
+fn a_file_without_cases_is_reported_and_the_file_of_the_network_is_never_replaced() {
+    let folder = tempfile::tempdir().expect("a folder for a test");
+    let (own, empty) = (folder.path().join("own.bif"), folder.path().join("empty.csv"));
+    let text = "variable a { type discrete [ 2 ] { x, y }; } probability ( a ) { table 0.5 0.5; }";
+    std::fs::write(&own, text).expect("a writable folder");
+    std::fs::write(&empty, "a\n").expect("a writable folder");
+    let mut harness = open(&own.display().to_string());
+    let ctx = harness.ctx.clone();
+    for command in
+        [CaseFileCommand::OpenCases(empty.clone()), CaseFileCommand::LoadEvidence(empty.clone())]
+    {
+        harness.state_mut().run_command(&ctx, command);
+        harness.run_steps(3);
+        let notices = harness.query_all_by_label_contains("The file has no cases").count();
+        assert!(notices > 0);
+    }
+    // Even while it is missing, because another program may be about to write it again.
+    for is_missing in [false, true] {
+        if is_missing {
+            std::fs::remove_file(&own).expect("the file of the network");
+        }
+        harness.state_mut().run_command(&ctx, CaseFileCommand::SaveEvidence(own.clone()));
+        harness.run_steps(3);
+        assert!(harness.query_all_by_label_contains("is the open network").count() > 0);
+        assert_eq!(std::fs::read_to_string(&own).ok().as_deref(), (!is_missing).then_some(text));
+    }
+}
+
+#[test]
 fn the_cases_of_a_long_file_are_read_as_they_are_shown() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let path = folder.path().join("many.csv");

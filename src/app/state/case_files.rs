@@ -106,12 +106,12 @@ const SHORT_BYTES: u64 = 1 << 16;
 
 /// What was read from a file that may be short.
 enum ShortFile {
-    /// All its cases without mistakes, and their names.
+    /// At least one case: all cases without mistakes, and their names.
     Cases(Vec<(String, Evidence)>),
     /// Nothing: the file is compressed or too long to be read while the window waits, or is not a
     /// regular file, or has more cases than the list can hold.
     TooLong,
-    /// Nothing, because of an error that the user was shown.
+    /// Nothing, because there is no case without mistakes. The user was told why.
     Failed,
 }
 
@@ -140,7 +140,11 @@ fn read_short(core: &mut Core, path: &Path) -> ShortFile {
         Ok(None) => ShortFile::TooLong,
         Ok(Some((cases, warnings))) => {
             warnings.iter().for_each(|warning| core.notices.warning(warning));
-            ShortFile::Cases(long_case_reader::without_mistakes(core, path, &cases))
+            if cases.is_empty() {
+                core.notices.warning(long_case_reader::NO_CASES);
+            }
+            let named = long_case_reader::without_mistakes(core, path, &cases);
+            if named.is_empty() { ShortFile::Failed } else { ShortFile::Cases(named) }
         }
     }
 }
@@ -191,5 +195,8 @@ fn write(core: &mut Core, path: &Path, evidence: &[Evidence], names: &[String]) 
 /// Whether `document` was read from the file at `path`.
 fn is_file_of(document: &Document, path: &Path) -> bool {
     let NetworkOrigin::File(own) = &document.read.origin else { return false };
-    matches!((own.canonicalize(), path.canonicalize()), (Ok(own), Ok(path)) if own == path)
+    // A file that has disappeared since it was read has no canonical path.
+    let absolute = |path: &Path| std::path::absolute(path).ok();
+    absolute(own) == absolute(path)
+        || matches!((own.canonicalize(), path.canonicalize()), (Ok(own), Ok(path)) if own == path)
 }

@@ -27,6 +27,9 @@ const MARGIN: usize = 50;
 /// slower; with more, the count on screen lags behind.
 const CASES_PER_FRAME: usize = 1 << 16;
 
+/// What the user is told about a file without cases.
+pub(crate) const NO_CASES: &str = "The file has no cases";
+
 /// What a job finds in a file.
 struct Found {
     index: CaseIndex,
@@ -212,7 +215,7 @@ impl LongCaseReader {
         core.show_pane(Pane::Cases);
         let first = first.into_iter().next().map(|case| case.evidence);
         match (self.enters_first, first) {
-            (_, None) => core.notices.warning("The file has no cases"),
+            (_, None) => core.notices.warning(NO_CASES),
             (true, Some(Ok(first))) => {
                 let count = counted(count, "case", "cases");
                 core.notices.info(&format!("The first of {count} was entered"));
