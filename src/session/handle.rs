@@ -58,7 +58,7 @@ impl Session {
     /// [stopped](Self::stop_improving). Another `seed` makes it search differently.
     ///
     /// Each better tree is reported as [`Update::Improved`]; nothing is recompiled automatically.
-    /// If no thread can be started, nothing is searched or reported.
+    /// If no thread can be started, the search ends at once, with an error.
     pub fn improve(
         &mut self,
         source_serial: u64,

@@ -86,7 +86,9 @@ impl Improver {
         });
         let search =
             Search { compiled, token: cancel.clone(), progress: Arc::clone(&progress), reporter };
+        let if_not_started = search.clone();
         let job = Job::start("improver", cancel, move || search.run(&timing, seed), || {});
+        if_not_started.end_if_failed(&job);
         Self { progress, _job: job }
     }
 
@@ -96,6 +98,7 @@ impl Improver {
     }
 }
 
+#[derive(Clone)]
 struct Search {
     compiled: Arc<CompiledNetwork>,
     token: CancelToken,
@@ -109,8 +112,20 @@ impl Search {
         let result = catch_panic(|| self.search(timing, seed));
         self.progress.ended.store(true, Ordering::Relaxed);
         if !matches!(result, Ok(Err(Cancelled))) {
-            self.reporter.report(self.progress.source_serial, Update::ImprovementEnded);
+            self.report_end(Ok(()));
         }
+    }
+
+    /// Ends the search if `job` could not start the thread that would do it.
+    fn end_if_failed(&self, job: &Job<()>) {
+        if let Some(Err(reason)) = job.take_outcome() {
+            self.progress.ended.store(true, Ordering::Relaxed);
+            self.report_end(Err(reason));
+        }
+    }
+
+    fn report_end(&self, end: Result<(), String>) {
+        self.reporter.report(self.progress.source_serial, Update::ImprovementEnded(end));
     }
 
     /// Searches until nothing better has been found for a long time. Pauses while anything is
@@ -152,5 +167,38 @@ impl Search {
             let orders = Arc::new(KnownOrders::of(graph, order, entries));
             self.reporter.report(self.progress.source_serial, Update::Improved(orders));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+    use crate::format::{NetworkSource, ReadNetwork};
+    use crate::propagation::{CompileOptions, compile};
+
+    #[test]
+    fn a_search_whose_job_failed_has_ended_and_says_why() {
+        let cancel = CancelToken::new();
+        let ReadNetwork { network, .. } = NetworkSource::Named("asia".to_owned()).open().unwrap();
+        let compiled = Arc::new(compile(network, &CompileOptions::default(), &cancel).unwrap());
+        let (sender, updates) = channel();
+        let (source_serial, best) = (7, AtomicU64::new(0));
+        let (searched, paused, ended) = (AtomicU64::new(0), AtomicBool::new(false), false.into());
+        let progress =
+            Arc::new(ImprovementProgress { source_serial, best, searched, paused, ended });
+        let reporter = Reporter::new(sender, || {});
+        let search = Search { compiled, token: cancel.clone(), progress, reporter };
+        let (woken, wakes) = channel();
+        let work = || panic!("no thread");
+        let job = Job::start("test", cancel, work, move || woken.send(()).unwrap());
+        wakes.recv().unwrap();
+        search.end_if_failed(&job);
+        assert!(search.progress.has_ended());
+        let (serial, update) = updates.try_recv().unwrap();
+        assert_eq!(serial, 7);
+        let Update::ImprovementEnded(Err(reason)) = update else { panic!("{update:?}") };
+        assert_eq!(reason, "no thread");
     }
 }

@@ -121,8 +121,9 @@ pub enum Update {
     /// The search found a better junction tree. The [`KnownOrders`] hold only the elimination order
     /// of this tree.
     Improved(Arc<KnownOrders>),
-    /// The search for a better junction tree has ended without being stopped.
-    ImprovementEnded,
+    /// The search for a better junction tree has ended without being stopped. An error says why it
+    /// never began.
+    ImprovementEnded(Result<(), String>),
     /// [`Session::cancel`](crate::session::Session::cancel) was called during this step, which was
     /// interrupted or has finished. The steps after it are not done.
     Cancelled(Step),

@@ -200,7 +200,7 @@ fn the_background_search_finds_a_tree_that_the_worker_then_compiles() {
     let orders = loop {
         match session.wait() {
             (1, Update::Improved(orders)) => break orders,
-            (1, Update::ImprovementEnded) => panic!("the search found no better tree"),
+            (1, Update::ImprovementEnded(_)) => panic!("the search found no better tree"),
             _ => {}
         }
     };

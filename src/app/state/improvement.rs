@@ -94,8 +94,12 @@ pub(crate) fn receive(core: &mut Core, orders: &KnownOrders) {
     }
 }
 
-/// Receives the end of the search: uses the best tree and tells the user.
-pub(crate) fn receive_end(core: &mut Core) {
+/// Receives the end of the search: uses the best tree and tells the user. An error of `end` says why
+/// the search never began.
+pub(crate) fn receive_end(core: &mut Core, end: Result<(), String>) {
+    if let Err(reason) = end {
+        return core.notices.error(&format!("Cannot search for a better junction tree: {reason}"));
+    }
     use_best_tree(core, 1.0);
     if let (Some(improvement), Some(compiled)) = (&core.model.improvement, core.model.compiled()) {
         let (current, best) = (compiled.statistics().total_clique_entries, improvement.best());

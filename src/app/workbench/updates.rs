@@ -49,7 +49,7 @@ impl Workbench {
             Update::Failed(step, failure) => self.failed(step, failure),
             Update::Idle => self.idle(),
             Update::Improved(orders) => improvement::receive(&mut self.core, &orders),
-            Update::ImprovementEnded => improvement::receive_end(&mut self.core),
+            Update::ImprovementEnded(end) => improvement::receive_end(&mut self.core, end),
             update => self.receive_result(update),
         }
     }
