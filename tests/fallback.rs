@@ -119,6 +119,32 @@ fn an_engine_is_replaced_if_its_device_is_lost_during_a_propagation() {
 }
 
 #[test]
+fn several_runs_are_done_although_the_engine_is_replaced_first() {
+    let repeated = |engine: EngineChoice, findings: &[(&str, &str)]| Request {
+        run_serial: 1,
+        runs: 5,
+        ..request(engine, findings)
+    };
+    for failure in [FailureMode::Unavailable, FailureMode::DeviceLostAtRun(4)] {
+        for findings in [&[][..], &XRAY] {
+            let engine = FailingEngine::new("gpu-like", failure).choice();
+            let session = Session::start(|| {});
+            session.submit(request(engine, findings));
+            assert_eq!(checked_propagation(&updates_until_idle(&session)).times, None);
+            session.submit(repeated(engine, findings));
+            let updates = updates_until_idle(&session);
+            assert_eq!(fallback_reasons(&updates).len(), 1, "{failure:?}");
+            let propagation = checked_propagation(&updates);
+            assert_eq!(propagation.engine, default_choice());
+            assert_eq!(propagation.times.map(|times| times.runs), Some(5), "{failure:?}");
+            // Another network is propagated once.
+            session.submit(Request { source_serial: 2, ..repeated(engine, findings) });
+            assert_eq!(checked_propagation(&updates_until_idle(&session)).times, None);
+        }
+    }
+}
+
+#[test]
 fn the_fallback_engine_has_no_fallback() {
     let session = Session::start(|| {});
     let lost = FailingEngine::new(default_choice().engine.name(), FailureMode::DeviceLost);

@@ -40,8 +40,7 @@ pub struct Request {
     pub run_serial: u64,
     /// How many times to propagate when `run_serial` was increased; 0 counts as 1. The run with the
     /// median time is [reported](crate::session::Update::Propagated). If there are several, the
-    /// [times](crate::session::Propagation::times) of all are reported with it. If the engine is
-    /// loaded again first, there is only one run.
+    /// [times](crate::session::Propagation::times) of all are reported with it.
     pub runs: usize,
 }
 

@@ -26,6 +26,8 @@ pub(super) struct State {
     pub(super) prior: Option<Arc<Propagation>>,
     /// The evidence and the run serial of the last propagation.
     pub(super) propagated: Option<(Evidence, u64)>,
+    /// The run serial of the last propagation of the network, even if its result was dropped.
+    pub(super) last_run: Option<u64>,
     /// The last propagation if a GPU computed it, until its time without tracing has been measured.
     pub(super) traced: Option<Arc<Propagation>>,
     /// The requested cases that were answered since the whole network was last loaded or refused.
@@ -122,6 +124,16 @@ impl State {
         })
     }
 
+    /// Whether `request` asks for another run than the last one, and for more than one propagation.
+    pub(super) fn asks_for_several_runs(&self, request: &Request) -> bool {
+        request.runs > 1 && self.is_another_run(request)
+    }
+
+    /// Whether `request` asks for another run than the last one of the network.
+    pub(super) fn is_another_run(&self, request: &Request) -> bool {
+        self.last_run.is_some_and(|serial| serial != request.run_serial)
+    }
+
     /// The first case of `request` that was not answered.
     pub(super) fn first_unanswered<'a>(&self, request: &'a Request) -> Option<&'a Evidence> {
         request.cases.iter().find(|case| !self.answered.contains(case))
@@ -131,6 +143,7 @@ impl State {
     pub(super) fn forget_from(&mut self, step: Step) {
         if step <= Step::Open {
             self.opened = None;
+            self.last_run = None;
         }
         if step <= Step::Compile {
             self.compiled = None;

@@ -14,7 +14,8 @@ use crate::session::worker::{Interruption, Worker};
 use crate::session::{Failure, Propagation, Request, RunTimes, Step, Update};
 
 impl Worker {
-    /// Propagates without evidence. If the request has none, this is also its result.
+    /// Propagates without evidence. If the request has none and asks for one propagation, this is
+    /// also its result.
     ///
     /// # Errors
     /// If the propagation fails, or the step is cancelled.
@@ -29,7 +30,7 @@ impl Worker {
         };
         self.state.prior = Some(Arc::clone(&prior));
         self.report(Update::Prior(Arc::clone(&prior)));
-        if request.evidence.is_empty() {
+        if request.evidence.is_empty() && !self.state.asks_for_several_runs(request) {
             self.store_and_report(request, prior);
         }
         Ok(())
@@ -44,12 +45,12 @@ impl Worker {
         request: &Request,
         token: &CancelToken,
     ) -> Result<(), Interruption> {
-        let earlier_run = self.state.propagated.as_ref().map(|(_, run_serial)| *run_serial);
-        let is_another_run = earlier_run.is_some_and(|serial| serial != request.run_serial);
-        if is_another_run && request.runs > 1 {
+        if self.state.asks_for_several_runs(request) {
             return self.propagate_repeatedly(request, token);
         }
-        if is_another_run && let Some(loaded) = &mut self.state.loaded {
+        if self.state.is_another_run(request)
+            && let Some(loaded) = &mut self.state.loaded
+        {
             // The user asks for another run in order to see every message computed.
             loaded.propagator.forget();
         }
@@ -94,6 +95,7 @@ impl Worker {
         let device = propagation.engine.engine.info().capabilities.device;
         self.state.traced = (device == Device::Gpu).then(|| Arc::clone(&propagation));
         self.state.propagated = Some((request.evidence.clone(), request.run_serial));
+        self.state.last_run = Some(request.run_serial);
         self.report(Update::Propagated(propagation));
     }
 
