@@ -55,6 +55,23 @@ fn arrow_keys_step_through_the_messages_and_escape_ends_stepping() {
 }
 
 #[test]
+fn arrow_keys_that_step_leave_the_focus_where_it_is() {
+    let mut harness = open("asia");
+    harness.get_by_label("Step through").click();
+    harness.run_steps(3);
+    harness.key_press(Key::E);
+    harness.run_steps(3);
+    let focused = |harness: &Harness<'_, Workbench>| harness.ctx.memory(|memory| memory.focused());
+    let state = focused(&harness);
+    assert!(state.is_some(), "E moves the focus to a state");
+    for (key, message) in [(Key::ArrowRight, 1), (Key::ArrowRight, 2), (Key::ArrowLeft, 1)] {
+        harness.key_press(key);
+        harness.run_steps(3);
+        assert_eq!((selected(&harness), focused(&harness)), (Some(message), state));
+    }
+}
+
+#[test]
 fn escape_leaves_a_text_field_before_it_ends_stepping() {
     let mut harness = open("asia");
     harness.get_by_label("Step through").click();

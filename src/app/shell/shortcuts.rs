@@ -1,6 +1,6 @@
 //! Keyboard shortcuts.
 
-use eframe::egui::{self, Key, KeyboardShortcut, Modifiers};
+use eframe::egui::{self, FocusDirection, Key, KeyboardShortcut, Modifiers};
 
 use crate::app::shell::actions;
 use crate::app::state::command::{Command, Commands, HistoryCommand, LessonCommand, StepCommand};
@@ -52,6 +52,8 @@ pub(crate) fn read_stepping(ctx: &egui::Context, stepping: &Stepping, commands: 
     for (key, command) in keys {
         if ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key)) {
             commands.push(command);
+            // An arrow key would also move the focus to the nearest widget in its direction.
+            ctx.memory_mut(|memory| memory.move_focus(FocusDirection::None));
         }
     }
 }
