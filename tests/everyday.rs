@@ -11,7 +11,7 @@ use cliquescope::graph::Triangulation;
 use common::window::{open, settle};
 use eframe::egui::{Key, Modifiers, Rect, Vec2};
 use egui_kittest::Harness;
-use egui_kittest::kittest::{NodeT as _, Queryable};
+use egui_kittest::kittest::{AccessKitNode, By, NodeT as _, Queryable};
 
 fn maximised(harness: &Harness<'_, Workbench>) -> Option<Pane> {
     harness.state().model().maximised
@@ -189,6 +189,24 @@ fn arrow_keys_move_in_the_list_of_variables_and_one_tab_leaves_it() {
     assert_eq!(press(&mut harness, &[down, down, Key::Space]), [Some(1), Some(0)]);
     press(&mut harness, &[Key::Tab]);
     assert!(harness.get_by_label("Clear all").is_focused(), "what comes after the list");
+}
+
+#[test]
+fn every_stop_of_the_tab_key_has_a_name() {
+    let mut harness = open("asia");
+    let is_named = |node: &AccessKitNode<'_>| node.label().or(node.value()).is_some();
+    let mut nameless = Vec::new();
+    for _ in 0..120 {
+        harness.key_press(Key::Tab);
+        harness.run_steps(2);
+        let focused = harness.ctx.memory(|memory| memory.focused());
+        let named = By::new().predicate(|node| node.is_focused() && is_named(node));
+        if harness.query_all(named).next().is_none() {
+            nameless.extend(focused.and_then(|id| harness.ctx.read_response(id)));
+        }
+    }
+    let places: Vec<Rect> = nameless.iter().map(|response| response.rect).collect();
+    assert!(places.is_empty(), "{places:?}");
 }
 
 #[test]

@@ -1,8 +1,23 @@
 //! The ring around the widget that has the keyboard focus.
 
-use eframe::egui::{Context, Event, Id, Key, LayerId, Order, Stroke, StrokeKind};
+use eframe::egui::{Context, Event, Id, InputState, Key, LayerId, Order, Stroke, StrokeKind};
 
 use crate::app::theme::Palette;
+
+/// Whether a key was pressed with which the toolkit moves the focus.
+pub(crate) fn moves_focus(input: &InputState) -> bool {
+    let moves = |event: &Event| match event {
+        Event::Key { key, pressed: true, .. } => is_focus_key(*key),
+        _ => false,
+    };
+    input.raw.events.iter().any(moves)
+}
+
+/// Whether the toolkit moves the focus with `key`.
+fn is_focus_key(key: Key) -> bool {
+    use Key::{ArrowDown, ArrowLeft, ArrowRight, ArrowUp, Tab};
+    matches!(key, Tab | ArrowUp | ArrowDown | ArrowLeft | ArrowRight)
+}
 
 /// Draws the ring, from the first use of a key that moves the focus until the next click: Tab, an
 /// arrow key, or E, which goes to the states of a variable. Without the ring, most widgets hardly
@@ -12,11 +27,7 @@ pub(crate) fn show(ctx: &Context) {
     let was_moved = ctx.data(|data| data.get_temp(id).unwrap_or(false));
     // The letter E moves the focus only if no text field has it. By now, its event is consumed.
     let is_typing = ctx.text_edit_focused();
-    let moves_focus = |key: &Key| match key {
-        Key::Tab | Key::ArrowUp | Key::ArrowDown | Key::ArrowLeft | Key::ArrowRight => true,
-        Key::E => !is_typing,
-        _ => false,
-    };
+    let moves_focus = |key: &Key| is_focus_key(*key) || (*key == Key::E && !is_typing);
     let is_moved = ctx.input(|input| {
         input.raw.events.iter().fold(was_moved, |moved, event| match event {
             Event::Key { key, pressed: true, .. } if moves_focus(key) => true,

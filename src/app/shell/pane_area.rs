@@ -6,6 +6,7 @@ use eframe::egui::{
 use egui_tiles::{Behavior, SimplificationOptions, Tile, TileId, Tiles, Tree, UiResponse};
 
 use crate::app::panes::Panes;
+use crate::app::shell::focus_ring;
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::model::Model;
 use crate::app::state::pane::Pane;
@@ -27,7 +28,10 @@ pub fn show(
 ) {
     match model.maximised {
         Some(pane) => maximised(ui, pane, panes, model, commands),
-        None => layout.ui(&mut PaneArea { panes, model, commands }, ui),
+        None => {
+            let moves_focus = ui.input(focus_ring::moves_focus);
+            layout.ui(&mut PaneArea { panes, model, commands, moves_focus }, ui);
+        }
     }
 }
 
@@ -72,6 +76,8 @@ struct PaneArea<'a> {
     panes: &'a mut Panes,
     model: &'a Model,
     commands: &'a mut Commands,
+    /// Whether a key that moves the focus was pressed in this frame.
+    moves_focus: bool,
 }
 
 impl Behavior<Pane> for PaneArea<'_> {
@@ -97,6 +103,16 @@ impl Behavior<Pane> for PaneArea<'_> {
 
     fn tab_title_for_pane(&mut self, pane: &Pane) -> WidgetText {
         pane.title().into()
+    }
+
+    // The background of tabs and the gaps between panes are for the pointer. The toolkit would also
+    // let them take the focus, with which they do nothing.
+    fn is_tile_draggable(&self, tiles: &Tiles<Pane>, tile: TileId) -> bool {
+        !self.moves_focus || matches!(tiles.get(tile), Some(Tile::Pane(_)))
+    }
+
+    fn is_container_resizable(&self, _: &Tiles<Pane>, _: TileId) -> bool {
+        !self.moves_focus
     }
 
     fn simplification_options(&self) -> SimplificationOptions {

@@ -249,7 +249,8 @@ impl<K: PartialEq> GraphCanvas<K> {
         edge_style: impl FnMut(usize) -> EdgeStyle,
     ) -> Response {
         let rect = ui.available_rect_before_wrap();
-        let (response, painter) = ui.allocate_painter(rect.size(), Sense::click_and_drag());
+        // The keyboard can do nothing here, so the picture is no stop of the Tab key.
+        let (response, painter) = ui.allocate_painter(rect.size(), Sense::CLICK | Sense::DRAG);
         self.response_id = Some(response.id);
         let settings = RenderSettings {
             zoom: self.camera.zoom(),
