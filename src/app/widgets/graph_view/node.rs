@@ -43,6 +43,11 @@ const SMALL_ZOOM: f32 = 0.15;
 /// Height of a line of text as a multiple of the font size.
 const LINE_HEIGHT: f32 = 1.25;
 
+/// Minimum height of a box with brief text, as a multiple of the font size and the number of lines.
+/// Digits and capital letters take up three quarters of the font size. In a lower box, text would
+/// touch the outline.
+const MIN_ROOM: f32 = 0.95;
+
 /// The text of a node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeText {
@@ -246,7 +251,7 @@ impl Node {
             let is_cut = *may_cut && index + 1 == brief.len();
             // Names have the same size in all boxes, and numbers are as large as their box allows.
             let size = font_size(wanted.min(if is_cut { MIN_TEXT_SIZE } else { 14.0 }));
-            if size * lines * 1.1 > rect.height() || (size > wanted * 1.4 && !is_cut) {
+            if size * lines * MIN_ROOM > rect.height() || (size > wanted * 1.4 && !is_cut) {
                 continue;
             }
             let width = rect.width() - 2.0;
@@ -267,5 +272,5 @@ impl Node {
 
 /// Whether a box on the screen is large enough for some text.
 pub(super) fn can_hold_text(rect: Rect) -> bool {
-    rect.height() >= 1.1 * MIN_TEXT_SIZE && rect.width() >= 1.4 * MIN_TEXT_SIZE
+    rect.height() >= MIN_ROOM * MIN_TEXT_SIZE && rect.width() >= 1.4 * MIN_TEXT_SIZE
 }

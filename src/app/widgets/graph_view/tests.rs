@@ -52,6 +52,24 @@ fn fixture() -> Harness<'static, Fixture> {
     harness
 }
 
+#[test]
+fn a_low_box_has_its_number() {
+    // The smallest box of Child at the scale of a projector, in a window of 1280 by 800 pixels.
+    let low = Rect::from_min_size(Pos2::ZERO, vec2(22.0, 10.0));
+    let brief = ["C3 4", "C3\n4", "C3"].map(str::to_owned).to_vec();
+    let text = NodeText { brief, ..NodeText::default() };
+    let style = NodeStyle::default();
+    let node = super::Node { centre: Pos2::ZERO, size: low.size(), text: Arc::new(text), style };
+    let harness = Harness::new_ui(|ui| {
+        assert!(super::node::can_hold_text(low));
+        let Some(egui::Shape::Text(shape)) = node.brief(ui.painter(), low) else {
+            panic!("no text")
+        };
+        assert!(shape.galley.text().starts_with("C3"));
+    });
+    drop(harness);
+}
+
 /// Where `point` of the picture is on the screen.
 fn screen(harness: &Harness<'_, Fixture>, point: Pos2) -> Pos2 {
     let canvas = &harness.state().canvas;
