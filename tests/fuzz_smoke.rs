@@ -96,7 +96,7 @@ fn every_target_has_a_program_for_libfuzzer() {
     }
 }
 
-/// Number of mutations of each target in turn.
+/// Number of mutations for one target before the next target has its turn.
 const ROUND: usize = 200;
 
 #[test]

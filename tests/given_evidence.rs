@@ -116,7 +116,7 @@ fn the_tree_given_the_evidence_answers_as_the_whole_tree() {
         let network = random_network(&mut rng, round % 2 == 0);
         let evidence = random_evidence(&mut rng, &network);
         let whole = compiled(&network, Vec::new());
-        // Some of the observed variables may remain in the tree.
+        // The tree may be compiled for only some of the observed variables.
         let mut observed = evidence.observed_variables();
         if round % 3 == 0 {
             observed.retain(|_| rng.random_bool(0.5));

@@ -1,5 +1,5 @@
 //! Commands on a machine with little memory: the shell limits the address space of the program.
-//! With every limit with which the program starts, a command must answer rightly, or say that there
+//! With every limit that lets the program start, a command must answer correctly, or say that there
 //! is not enough memory and end with exit code 3. It must not be ended by a signal, and must not
 //! damage a file.
 

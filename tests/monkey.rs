@@ -29,8 +29,8 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use tempfile::TempDir;
 
-/// Number of events in a window. Then the window is closed, and another one is opened on what the
-/// first one stored, as in the next run of the program.
+/// Number of events in each window of the long run. Then the window is closed, and another one is
+/// opened on what the first one stored, as in the next run of the program.
 const EVENTS: usize = 150;
 
 /// After this many events, the window must become idle, and its posteriors must be valid.

@@ -232,7 +232,7 @@ fn an_interrupted_query_leaves_whole_rows() {
     let folder = tempfile::tempdir().unwrap();
     for (to_file, signal) in [(false, "INT"), (true, "INT"), (true, "TERM"), (true, "HUP")] {
         if signal == "HUP" && is_hangup_ignored() {
-            eprintln!("SKIPPED: the signal HUP is ignored here, as nohup does");
+            eprintln!("SKIPPED: the signal HUP is ignored here, as under nohup");
             continue;
         }
         let output = folder.path().join(format!("{signal}.jsonl"));
@@ -255,26 +255,26 @@ fn an_interrupted_query_leaves_whole_rows() {
             input
         });
         let mut answers = BufReader::new(child.stdout.take().unwrap());
-        let mut first = String::new();
+        let mut printed = String::new();
         if to_file {
             // The temporary file has content once the query answers.
             let has_content = |entry: std::io::Result<std::fs::DirEntry>| {
                 entry.and_then(|entry| entry.metadata()).is_ok_and(|metadata| metadata.len() > 0)
             };
-            let is_other = |entry: &std::io::Result<std::fs::DirEntry>| {
+            let is_output = |entry: &std::io::Result<std::fs::DirEntry>| {
                 entry
                     .as_ref()
                     .is_ok_and(|entry| entry.path().extension().is_some_and(|e| e == "jsonl"))
             };
             let temporary = || {
                 let entries = std::fs::read_dir(folder.path()).unwrap();
-                entries.filter(|entry| !is_other(entry)).any(has_content)
+                entries.filter(|entry| !is_output(entry)).any(has_content)
             };
             while !temporary() {
                 std::thread::sleep(std::time::Duration::from_millis(5));
             }
         } else {
-            answers.read_line(&mut first).unwrap();
+            answers.read_line(&mut printed).unwrap();
         }
         let kill =
             || Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap();
@@ -283,11 +283,11 @@ fn an_interrupted_query_leaves_whole_rows() {
             // When a terminal is closed, the signal may come twice. The query may have ended.
             kill();
         }
-        answers.read_to_string(&mut first).unwrap();
+        answers.read_to_string(&mut printed).unwrap();
         let finished = child.wait_with_output().unwrap();
         drop(feeding.join().unwrap());
         assert_eq!(finished.status.code(), Some(130));
-        let text = if to_file { std::fs::read_to_string(&output).unwrap() } else { first };
+        let text = if to_file { std::fs::read_to_string(&output).unwrap() } else { printed };
         assert!(text.ends_with('\n'));
         let answers = lines(&text);
         let err = String::from_utf8(finished.stderr).unwrap();

@@ -3,9 +3,10 @@
 //! numbers as they were drawn, before the network scales them.
 //!
 //! A failure prints the subject, the network in UAI format and the case as JSON. To repeat it, save
-//! the network and the case as two files and choose the subject's engine and precision:
-//! `cliquescope query NETWORK.uai --evidence-file CASE.json --engine ENGINE --precision PRECISION`.
-//! This cannot repeat a failure that needs a batch or the cases before.
+//! the network and the case as two files and choose the subject's engine, precision and form:
+//! `cliquescope query NETWORK.uai --evidence-file CASE.json --engine ENGINE --precision PRECISION
+//! --form FORM`. FORM is `tables` or `table-free`; leave out `--form` if the subject's form is
+//! `None`. This cannot repeat a failure that needs a batch or the cases before.
 
 use std::borrow::Borrow;
 use std::fmt::{self, Display, Formatter};
@@ -105,7 +106,7 @@ impl Drawn {
             let has_certain = rng.random_bool(0.7);
             let mut row = || {
                 let mut row = spread.draw_some(rng, states[v]);
-                // The sum of smaller numbers would have too few digits.
+                // A much smaller sum could be subnormal, and have too few digits.
                 if has_certain || row.iter().sum::<f64>() < 1e-290 {
                     row[rng.random_range(0..states[v])] = 1.0;
                 }

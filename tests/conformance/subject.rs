@@ -75,7 +75,8 @@ impl Subject {
         self.without.into_iter().fold(options, LoadOptions::without)
     }
 
-    /// The memory that the engine is forecast to need in its form, with plenty available.
+    /// The forecast memory in bytes, for the subject's form, or for the form that the engine
+    /// chooses.
     pub fn forecast_bytes(&self, compiled: &CompiledNetwork) -> u64 {
         let forecast = self.engine().forecast(compiled, self.precision);
         let options = self.load_options();

@@ -96,6 +96,7 @@ fn cycles_and_wrong_parents_are_refused() {
         let all = if table.len() == 2 { table.to_vec() } else { [table, table].concat() };
         let twice = [node("a", &[], &["1", "0"]), node("b", &["a", "a"], &all)];
         assert_refused_except(&except, &twice, &["a second time", "twice"]);
+        // In UAI `emit` writes an unknown parent as 99.
         let unknown = [node("a", &["x"], table)];
         assert_refused_except(
             &except,
@@ -117,7 +118,7 @@ fn missing_and_repeated_parts_are_refused() {
     let (uai, net) = (Format::Uai.name(), Format::Net.name());
     assert_refused_except(&[uai], &[fine.clone(), fine.clone()], &["second", "twice"]);
     let alike = Node { states: States::Labels(vec!["x".into(), "x".into()]), ..fine };
-    // The reader of NET numbers repeated labels.
+    // The reader of Hugin NET appends a number to a repeated label.
     assert_refused_except(&[uai, net], &[alike], &["second state", "twice"]);
     assert_refused(&[node("a", &[], &["1"])], &["expected", "sums"]);
     assert_refused(&[node("a", &[], &["1", "0", "0"])], &["expected", "sums"]);

@@ -41,8 +41,8 @@ fn long_chains_large_stars_and_many_isolated_variables_compile_by_every_method()
 #[test]
 fn a_long_chain_with_a_variable_in_all_cliques_compiles() {
     const VARIABLES: usize = 50_000;
-    // Takes minutes if the time grows with the square of the length. Along the chain, the tables
-    // of the cliques have 12, 8 and 16 entries in turn.
+    // Takes minutes if the time grows with the square of the length. The tables of the cliques have
+    // 8, 12 or 16 entries.
     let states = (0..VARIABLES).map(|v| 2 + v % 2 * (v % 3)).collect();
     let families: Vec<Vec<VariableId>> = (2..VARIABLES).map(|v| ids(&[0, v - 1, v])).collect();
     let graph = MoralGraph::new(states, &families);

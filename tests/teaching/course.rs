@@ -204,7 +204,7 @@ fn the_lesson_about_the_gpu_plays_recorded_runs_on_scales_of_their_own() {
     assert_eq!(document.stretch(paper), 1.0);
     let ratio = paper.elapsed.as_secs_f64() / fastest.elapsed.as_secs_f64();
     assert!((document.stretch(fastest) / ratio - 1.0).abs() < 1e-3);
-    // Stepping along the plan is about this machine again.
+    // Stepping message by message does not show the recorded runs any more.
     harness.get_by_label("Message by message").click();
     settle(&mut harness);
     let document = harness.state().model().document.as_ref().expect("a network is open");

@@ -110,7 +110,7 @@ fn a_step_says_which_network_of_the_lesson_it_needs_and_back_keeps_the_findings(
     let empty = ("asia".to_owned(), Vec::new());
     assert_eq!(press_undo(&mut harness, Modifiers::SHIFT), empty);
 
-    // The changes made before the lesson come before those made in it.
+    // Undo now takes back the changes of the lesson first, then those made before it.
     harness.get_by_label("Keep this open").click();
     settle(&mut harness);
     assert_eq!(press_undo(&mut harness, Modifiers::NONE), ("child".to_owned(), finding));

@@ -101,8 +101,8 @@ fn ring_with_a_poor_order(folder: &Path) -> (String, KnownOrders) {
     let path = path.to_str().expect("a UTF-8 path").to_owned();
     let network = cliquescope::format::open(&path).expect("it was just written").network;
     let graph = MoralGraph::of_network(&network);
-    // Eliminating variables with few states first adds fill edges between variables with many
-    // states.
+    // The fill edges of this order join `b` with `a` and with `c`, the variables with the most
+    // states. A better order joins `r` with `c` and with `d`.
     let order = ["e", "r", "d", "b", "a", "c"].map(|name| network.find(name).unwrap());
     let poor = eliminate_in_order(&graph, &order, &CancelToken::new()).unwrap();
     let mut known = KnownOrders::default();
