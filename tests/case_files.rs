@@ -69,6 +69,23 @@ fn a_table_is_the_same_however_its_bytes_arrive() {
 }
 
 #[test]
+fn a_character_that_two_reads_share_does_not_turn_the_file_into_latin1() {
+    let network = asia();
+    // With one of the paddings, the part of the file that the reader looks at first ends within an
+    // 'é', wherever that is.
+    for padding in ["", "x"] {
+        let text = format!("smoke,é{padding}\n{}", "yes,éééééé\n".repeat(20_000));
+        for count in [1000, 1001, usize::MAX] {
+            let source = Trickle { bytes: Cursor::new(text.clone().into()), count };
+            let mut reader = CaseReader::new("a.csv", source, &*network).unwrap();
+            assert_eq!(reader.by_ref().filter(|case| case.is_ok()).count(), 20_000);
+            let warnings = reader.take_warnings();
+            assert!(warnings[0].contains(&format!("'é{padding}'")), "{warnings:?}");
+        }
+    }
+}
+
+#[test]
 fn a_quoted_cell_may_span_lines_of_several_parts() {
     let network = asia();
     let note = "line\n".repeat(50_000);

@@ -37,8 +37,8 @@ impl Arrangement {
                 Ok(Self::Array)
             }
             Some(_) => {
-                let found = input.text(1).into_owned();
-                Err(input.error(0, format!("{expected}, found '{found}'")))
+                let message = format!("{expected}, found '{}'", input.first_character());
+                Err(input.error(0, message))
             }
         }
     }
@@ -124,7 +124,7 @@ fn find_value(input: &mut Input) -> Result<CaseExtent, CaseError> {
     }
     Err(match input.rest().first() {
         None => input.error(0, INCOMPLETE),
-        Some(&byte) => input.error(0, format!("expected a case, found '{}'", char::from(byte))),
+        Some(_) => input.error(0, format!("expected a case, found '{}'", input.first_character())),
     })
 }
 

@@ -178,7 +178,8 @@ impl Input {
         }
     }
 
-    /// The first `length` bytes of [`rest`](Self::rest) as text.
+    /// The first `length` bytes of [`rest`](Self::rest) as text. They must not end within a
+    /// character.
     pub fn text(&self, length: usize) -> Cow<'_, str> {
         let bytes = &self.rest()[..length];
         match std::str::from_utf8(bytes) {
@@ -188,6 +189,22 @@ impl Input {
                 Cow::Owned(bytes.iter().copied().map(char::from).collect())
             }
         }
+    }
+
+    /// [`rest`](Self::rest) as text, without a last character of which only a part is in memory.
+    pub fn rest_text(&self) -> Cow<'_, str> {
+        let rest = self.rest();
+        let length = match std::str::from_utf8(rest) {
+            // `error_len` is `None` only if the bytes end within a character.
+            Err(error) if !self.is_complete && error.error_len().is_none() => error.valid_up_to(),
+            _ => rest.len(),
+        };
+        self.text(length)
+    }
+
+    /// The first character of [`rest`](Self::rest), which must not be empty, for error messages.
+    pub fn first_character(&self) -> char {
+        self.rest_text().chars().next().unwrap_or(char::REPLACEMENT_CHARACTER)
     }
 
     /// The number of bytes of `text`, the beginning of what [`text`](Self::text) returned.

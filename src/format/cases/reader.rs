@@ -288,7 +288,7 @@ impl<R: Read> Read for Counted<R> {
 
 /// The format of the file whose beginning is in `input`.
 fn detect(input: &Input) -> CaseFormat {
-    let format = CaseFormat::detect(input.file(), &input.text(input.rest().len()));
+    let format = CaseFormat::detect(input.file(), &input.rest_text());
     let has_extension = CaseFormat::by_extension(input.file()).is_some();
     if format == CaseFormat::Json && !has_extension && arrangement::is_lines(input) {
         CaseFormat::JsonLines
@@ -309,9 +309,7 @@ fn layout(
             Layout::Table(Table::open(input, format, network, warnings)?)
         }
         CaseFormat::Json | CaseFormat::JsonLines => Layout::Json(Arrangement::open(input, format)?),
-        CaseFormat::Uai
-            if !input.is_complete() && evid::has_case_per_line(&input.text(input.rest().len())) =>
-        {
+        CaseFormat::Uai if !input.is_complete() && evid::has_case_per_line(&input.rest_text()) => {
             input.skip_white_space()?;
             let line = input.line_end(0)?;
             input.skip(line);
@@ -319,7 +317,7 @@ fn layout(
         }
         CaseFormat::Uai | CaseFormat::HuginCase => {
             input.fill_all(MAX_WHOLE)?;
-            let text = input.text(input.rest().len());
+            let text = input.rest_text();
             let source = SourceText { file: input.file(), text: &text };
             let cases = match format {
                 CaseFormat::Uai => evid::read(source, network)?,
