@@ -11,7 +11,8 @@ use crate::format;
 use crate::network::{Cpt, Network, Variable, VariableId};
 use crate::propagation::{CompileOptions, CompiledNetwork, compile};
 
-/// Sizes of the pane in a window of 1280x800 and of 1920x1080, without toolbar and legend.
+/// Sizes of the pane in points, in a window of 1280x800 and in one of 1920x1080, without toolbar
+/// and legend.
 const PANES: [Vec2; 2] = [Vec2::new(668.0, 420.0), Vec2::new(1200.0, 640.0)];
 
 #[test]

@@ -54,9 +54,10 @@ impl Zeros {
     }
 }
 
-/// The share of entries of the clique's table that are zero because one of `factors` whose scope
-/// the clique contains is zero; `None` if more than [`MAX_ENTRIES`] would have to be examined. Also
-/// returns the entries examined, each counted once for each factor inside the clique.
+/// The share of the entries of the clique's table at which one of the `factors` inside the clique
+/// is zero; `None` if more than [`MAX_ENTRIES`] would have to be examined. A factor is inside the
+/// clique if the clique contains its scope. Also returns the number of entries examined, each
+/// counted once for each of these factors.
 fn share_of_zeros(
     compiled: &CompiledNetwork,
     factors: &[&Factor],

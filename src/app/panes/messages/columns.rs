@@ -23,7 +23,7 @@ const HEADERS: [Header<SortBy>; 12] = [
     Header::number(
         SortBy::Processed,
         "Processed",
-        "Table entries that the engine went through, without those that are always zero; - if the \
+        "Table entries that the engine went through, without the zeros that it skipped; - if the \
          engine does not count them",
     ),
     Header::number(SortBy::Start, "Start", "Since the start of the propagation").smallest_first(),
@@ -43,7 +43,7 @@ const HEADERS: [Header<SortBy>; 12] = [
         "Per processed",
         "Time per entry that the engine went through",
     ),
-    Header::number(SortBy::Share, "Share", "Share of the sum over all messages"),
+    Header::number(SortBy::Share, "Share", "Share of the total time of all messages"),
 ];
 
 /// The columns that a narrow pane leaves out, the first of them first. Each can be computed from

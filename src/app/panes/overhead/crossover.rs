@@ -60,7 +60,7 @@ fn medians(messages: &[(f64, f64)]) -> BTreeMap<i64, f64> {
 mod tests {
     use super::*;
 
-    /// Messages with the time `overhead`, and `per_entry` for each table entry.
+    /// Messages of many sizes. Each takes `overhead`, and `per_entry` more for each table entry.
     fn line(overhead: f64, per_entry: f64) -> Vec<(f64, f64)> {
         (0..60)
             .map(|i| 10_f64.powf(f64::from(i) / 10.0))

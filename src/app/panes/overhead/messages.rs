@@ -85,6 +85,8 @@ impl Run {
         }
     }
 
+    /// As [`name`](Self::name), but without `(recorded)`: the legend and the tooltip of a point say
+    /// where the run comes from.
     fn label(&self) -> String {
         match self {
             Self::Here(_) => self.name(),

@@ -115,7 +115,7 @@ fn slowest(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
 
 impl TimelinePane {
     /// Draws what can be chosen: the number of runs to measure, the rows, the critical path, the
-    /// comparison and the panel. Enlarges the pane if what was opened now has no room.
+    /// comparison and the panel. Enlarges the pane if there is no room for what was just opened.
     pub(super) fn options(
         &mut self,
         ui: &mut Ui,
@@ -129,8 +129,8 @@ impl TimelinePane {
             self.grouping_buttons(ui, scene);
             let path = &scene.layout.critical_path;
             let consequence = if scene.kind.on_gpu && scene.kind.launch.is_none() {
-                "On this engine, a message begins before the messages that it needs have ended, so \
-                 all messages together can take less."
+                "On this engine, a message can begin before the messages that it needs have ended, \
+                 so all messages together can take less."
             } else {
                 "With these durations, no number of threads makes the messages take less."
             };
@@ -171,8 +171,9 @@ impl TimelinePane {
             let (title, hint) = match grouping {
                 Grouping::ByMultiprocessor(_) => (
                     "multiprocessors",
-                    "One row per multiprocessor. Blocks are handed out in turn: with n \
-                     multiprocessors, block b runs on number b modulo n.",
+                    "One row per multiprocessor, as if blocks were handed out in turn: with n \
+                     multiprocessors, block b counts as running on number b modulo n. CUDA does \
+                     not say where a block runs.",
                 ),
                 Grouping::Packed => (
                     "packed",

@@ -166,6 +166,7 @@ impl TimelinePane {
     ) {
         let (zoom, pan) = ui.input(|input| {
             let pressed = |key| input.num_presses(key) as f64;
+            // 1 if no modifier key is pressed, otherwise 0.
             let free = f64::from(u8::from(input.modifiers.is_none()));
             (free * (pressed(Key::W) - pressed(Key::S)), free * (pressed(Key::D) - pressed(Key::A)))
         });

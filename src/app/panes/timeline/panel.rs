@@ -197,7 +197,7 @@ fn show_bin(
     let is_collect = |id: &&_| scene.compiled.plan()[**id].phase == Phase::Collect;
     let collects = bin.messages.iter().filter(is_collect).count();
     let text = format!(
-        "{} that took {} to {}, {collects} of them collect",
+        "{} that took {} to {}, {collects} of them in collect",
         numbers::counted(bin.messages.len(), "message", "messages"),
         numbers::nanoseconds(bin.from.round()),
         numbers::nanoseconds(bin.to.round())
