@@ -118,8 +118,8 @@ fn work(ui: &mut Ui, scene: &DetailsScene<'_>, id: MessageId) {
     facts(ui, "message work", lines);
     ui.weak(
         "Touched is counted as in the paper: all entries of both cliques. Processed is what the \
-         engine went through: cpu reads the table of only one of the two cliques, without the \
-         entries that are always zero.",
+         engine went through: cpu reads the table of at most one of the two cliques, without \
+         the entries that are always zero.",
     );
     if let Some(recorded) = scene.document.shown {
         ui.weak(format!("{}, {}", recorded.engine(), recorded.credit()));

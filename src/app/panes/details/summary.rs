@@ -61,7 +61,7 @@ pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, links: &mut Links<'_>)
     ui.weak("Click a variable, clique, separator or message in any pane to see its details here.");
 }
 
-/// Draws what is known about the network without a junction tree.
+/// Draws the facts about the network that need no junction tree.
 pub(super) fn show_network(ui: &mut Ui, document: &Document) {
     let network = document.network();
     title(ui, &document.title(), "network");

@@ -105,7 +105,7 @@ pub(super) fn picture(
     let centres: Vec<Pos2> = match places {
         Some(places) => network.ids().map(|id| places[&id]).collect(),
         None => {
-            in_layers(network, elimination, &network.ids().map(size).collect::<Vec<_>>(), aspect)
+            placement(network, elimination, &network.ids().map(size).collect::<Vec<_>>(), aspect)
         }
     };
     let node = |id: VariableId| {
@@ -132,7 +132,7 @@ pub(super) fn picture(
 /// The centres of the boxes, in layers or as a tree. In layers, causes are above their effects or
 /// to the left of them. In a Markov network, the first of two neighbours in the file is taken as
 /// the cause.
-fn in_layers(
+fn placement(
     network: &Network,
     elimination: &HandElimination,
     sizes: &[Vec2],
@@ -192,7 +192,7 @@ impl<'a> PictureStyle<'a> {
             Stroke::new(1.0, fade(self.palette.line))
         };
         let (fill, ink) = (fade(self.fill), fade(self.ink));
-        // Where boxes are too small for names, the fill of buttons would be too close to the
+        // At a zoom at which boxes are too small for names, `fill` would be too close to the
         // background.
         let small_fill = Some(fade(self.palette.line));
         NodeStyle { fill, small_fill, ink, outline, ..NodeStyle::default() }

@@ -19,8 +19,8 @@ use crate::numbers;
 use parameters::Parameters;
 use results::Results;
 
-/// Room in points to the right of figures, for the half of the last number of an axis that is
-/// outside of its panel.
+/// Room to the right of figures, in points: half of the last number of a horizontal axis is outside
+/// of its panel.
 const FIGURE_MARGIN: f32 = 18.0;
 
 /// Time between two repaints while an experiment runs.

@@ -18,9 +18,9 @@ use kind::TableKind;
 /// Width of the pane, in points, above which the two histograms are side by side.
 const SIDE_BY_SIDE_WIDTH: f32 = 640.0;
 
-/// Width and height in points: in a pane that is wider and lower, the two histograms are side by
-/// side too, because one below the other would not fit.
-const BELOW_EACH_OTHER: Vec2 = vec2(360.0, 280.0);
+/// In a pane that is wider and lower than this, in points, the two histograms are side by side too,
+/// because one below the other would not fit.
+const LOW_PANE: Vec2 = vec2(360.0, 280.0);
 
 /// The two histograms and their view state.
 #[derive(Debug, Default)]
@@ -61,7 +61,7 @@ impl HistogramPane {
         let separators = chart(TableKind::Separators, &histograms.separators);
         let cliques = chart(TableKind::Cliques, &histograms.cliques);
         let (width, height) = (ui.available_width(), ui.available_height());
-        let is_low = height < BELOW_EACH_OTHER.y && width > BELOW_EACH_OTHER.x;
+        let is_low = height < LOW_PANE.y && width > LOW_PANE.x;
         if width > SIDE_BY_SIDE_WIDTH || is_low {
             ui.columns_const(|[left, right]: &mut [Ui; 2]| {
                 separators.show(left, commands, height);

@@ -187,7 +187,7 @@ fn header(ui: &mut Ui, compiled: &CompiledNetwork, scene: &MessageScene<'_>) {
         ui.label(format!("{}, {}", naming::message_ends(compiled, id), message.phase.name()));
         ui.separator();
         if scene.detail.exponent != 0 {
-            ui.weak(format!("multiply all numbers by 2^{}", scene.detail.exponent));
+            ui.weak(format!("multiply all table entries by 2^{}", scene.detail.exponent));
             ui.separator();
         }
         let equations = fitting_equations(ui, compiled, id);
@@ -205,8 +205,8 @@ fn header(ui: &mut Ui, compiled: &CompiledNetwork, scene: &MessageScene<'_>) {
     });
 }
 
-/// The equations of message `id` with as many names of variables as fit next to each other, or
-/// without names.
+/// The equations of message `id` with as many names of variables as leave room for both in one
+/// line, or without names.
 fn fitting_equations(ui: &Ui, compiled: &CompiledNetwork, id: MessageId) -> Equations {
     /// Limits for the names of one table, in characters, from the most to the fewest names.
     const LIMITS: [usize; 4] = [MAX_NAME_CHARACTERS, 60, 30, 16];

@@ -1,7 +1,7 @@
 //! One message as three tables: sender, separator and receiver.
 //!
-//! As in the paper, j is the index of a separator entry, ψ the table of a clique, φ the separator's
-//! table before the message and φ* the table after it.
+//! As in the paper, j is the index of a separator entry, φ the separator's table before the message
+//! and φ* the table after it. ψ is the table of a clique.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::propagation::CompiledNetwork;
 /// Width of a letter in a table in points, estimated. If it is too small, indices are cut off.
 const LETTER_WIDTH: f32 = 7.0;
 
-/// Space at the left and right of the letters of a column of indices together, in points.
+/// Space to the left and right of the text in a column of indices, in total, in points.
 const INDEX_PADDING: f32 = 12.0;
 
 /// Width of a column of numbers in points, for numbers as [`scientific`] writes them. Longer text
@@ -90,8 +90,8 @@ impl<'a> MessageScene<'a> {
             ),
             None if player.progress().done() == 0 => "Nothing is done yet.".to_owned(),
             None => format!(
-                "All done: {}, {}, {}. Entries of one separator entry, and of one thread, share a \
-                 colour.",
+                "All done: {}, {}, {}. Entries that belong to the same separator entry, and so to \
+                 the same thread, share a colour.",
                 counted(detail.sender_values.len(), "entry added", "entries added"),
                 counted(detail.before.len(), "ratio", "ratios"),
                 counted(detail.receiver_values.len(), "entry multiplied", "entries multiplied"),

@@ -39,7 +39,7 @@ fn pane<'a>(index: usize) -> Harness<'a, Bench> {
     harness
 }
 
-/// The explanation that the pane shows.
+/// The tables of the message that the pane shows.
 fn detail(harness: &Harness<'_, Bench>) -> Arc<MessageDetail> {
     let (_, answer) = harness.state().model.explained.as_ref().unwrap();
     Arc::clone(&answer.as_ref().unwrap().detail)

@@ -92,8 +92,9 @@ struct Key {
     is_dark: bool,
     /// Address of the compiled network, which the pane keeps alive.
     compiled: usize,
-    /// What the times of messages are read from.
+    /// The newest propagation, from which the times of messages may be read.
     result: Option<Identity<Propagation>>,
+    /// The recorded runs that are shown, from which the times may be read instead.
     shown: [Option<RecordedRunRef>; 2],
     /// Number of cliques whose zeros have been counted.
     counted: usize,
@@ -128,7 +129,7 @@ impl Colouring {
     /// counted.
     pub fn update(&mut self, ui: &Ui, document: &Document, compiled: &CompiledNetwork) {
         let address = std::ptr::from_ref(compiled) as usize;
-        // Another network may later be at the address of a network that was dropped.
+        // `zeros` knows a network only by its address, which a later network may have too.
         if self.key.as_ref().is_some_and(|key| key.compiled != address) {
             self.zeros = Zeros::default();
         }
