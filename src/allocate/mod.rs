@@ -17,10 +17,10 @@
 //! All threads are started with [`start_thread`] or [`thread_pool`], because a thread without
 //! memory for itself would end the program.
 //!
-//! What this cannot help: libraries in other languages (the drivers of a GPU and of the display,
-//! the C library) allocate by themselves, and may end the program if that fails. So may the
-//! operating system: by default, Linux promises more memory than it has, and ends a program when
-//! the memory is written or if a stack cannot grow.
+//! This cannot prevent every such end. Libraries in other languages (the drivers of a GPU and of
+//! the display, the C library) allocate by themselves, and may end the program if that fails. So
+//! may the operating system: by default, Linux promises more memory than it has, and ends a program
+//! when the memory is written or if a stack cannot grow.
 
 mod reserve;
 mod threads;
@@ -52,8 +52,8 @@ fn reason(bytes: u64) -> String {
     reason
 }
 
-/// Whether the reserve was used since this was last cleared: by a [`catch`] that begins inside no
-/// other on its thread, or by one that caught an error.
+/// Whether the reserve was used since this flag was last cleared. A [`catch`] clears it at its
+/// start if it is not inside another one on its thread, and whenever it catches an error.
 static IS_EXHAUSTED: AtomicBool = AtomicBool::new(false);
 
 /// Whether the reserve was ever used.

@@ -17,8 +17,8 @@ use super::{bounds, fit_scale, layered};
 /// Chosen by eye.
 const MIN_TREE_GAIN: f32 = 1.35;
 
-/// Layers from top to bottom that fill the pane are replaced by layers from left to right only if
-/// the boxes are then at least this many times as wide. Chosen by eye.
+/// Layers from top to bottom that can be stretched to fill the pane are replaced by layers from
+/// left to right only if the boxes are then at least this many times as wide. Chosen by eye.
 const MIN_RIGHTWARD_GAIN: f32 = 1.15;
 
 /// Maximum factor by which the distances within the layers grow to fill the pane. With a larger

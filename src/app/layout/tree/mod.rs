@@ -81,7 +81,7 @@ pub struct TreeShape {
     children: Vec<Vec<usize>>,
     /// Number of edges between each vertex and the root.
     depth: Vec<usize>,
-    /// All vertices, parents before children.
+    /// The vertices that can be reached from the root, in order of depth.
     order: Vec<usize>,
 }
 

@@ -31,9 +31,11 @@ pub(super) use toolbar_summary::toolbar_summary;
 pub(super) use traced_messages::{TracedMessages, choose_messages};
 pub(super) use zoom_buttons::{fit_button, zoom_buttons};
 
-/// The entries processed for a message that the engine did not compute from a table: it is one
-/// everywhere, or only says which states of the separator were observed.
-pub(super) const NOT_COMPUTED: &str = "none, because it is known without a table";
+/// Stands for the number of entries processed if the engine did not compute the message from a
+/// table: the message is one everywhere, only says which states of the separator were observed, or
+/// is unchanged since an earlier run.
+pub(super) const NOT_COMPUTED: &str =
+    "none: it is known without a table, or unchanged since an earlier run";
 
 /// Time between redraws of a pane that shows a running propagation: about 30 frames a second.
 pub(super) const LIVE_INTERVAL: Duration = Duration::from_millis(33);
