@@ -146,6 +146,7 @@ fn a_strict_query_stops_at_the_first_failure() {
     let (code, out, err) = query(&arguments);
     assert_eq!((code, lines(&out).len()), (1, 1));
     assert!(err.contains("case 2: variable 'lung'") && !err.contains("case 3"), "{err}");
+    assert!(err.contains("error: 1 of 2 cases have no answer\n"), "{err}");
     assert!(err.ends_with("; the answer to the first case was written\n"), "{err}");
     let (_folder, path) = file("cases.csv", "lung\nmaybe\nno\n");
     let arguments = ["--evidence-file", path.to_str().unwrap(), "--strict", "--json"];

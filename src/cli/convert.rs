@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use cliquescope::format::{self, Format};
+use cliquescope::propagation::MemoryLimit;
 use cliquescope::store::write_atomically;
 
 use super::Outcome;
@@ -47,9 +48,9 @@ pub fn run(args: &Args) -> Outcome {
         format!("{name}: unknown extension; use one of {}, or --to", written_extensions())
     })?;
     if path.exists() && !args.force {
-        return Err(format!("{name} already exists; use --force to replace it"));
+        return Err(format!("{name} already exists; use --force to replace it").into());
     }
-    let read = options::open(&args.input)?;
+    let read = options::open(&args.input, MemoryLimit::half_of_available())?;
     let written =
         format::write(&read.network, format).map_err(|error| format!("{name}: {error}"))?;
     for lost in &written.lost {

@@ -16,9 +16,9 @@ use cliquescope::numbers;
 use cliquescope::propagation::MemoryLimit;
 use cliquescope::store::{make_folder, write_atomically};
 
-use super::Outcome;
 use super::options::{self, PaperArgs};
 use super::output;
+use super::{Failure, Outcome};
 
 /// Run one of the paper's experiments: a table, a figure or a formula
 ///
@@ -140,7 +140,7 @@ pub fn run(args: &Args) -> Outcome {
             }
         }
         let setup = setup(args, experiment, &mut opened)?;
-        let record = experiment.run(&setup, &progress()).map_err(|error| error.to_string())?;
+        let record = experiment.run(&setup, &progress())?;
         write(&args.out, &record)?;
         for note in record.recorded.iter().chain(&record.notes) {
             output::note(&format!("  {note}"));
@@ -176,19 +176,20 @@ fn setup(
     args: &Args,
     experiment: &Experiment,
     opened: &mut Vec<(OsString, Subject)>,
-) -> Result<Setup, String> {
+) -> Result<Setup, Failure> {
     let default = experiment.networks.iter().map(OsString::from);
     let names = if args.networks.is_empty() { default.collect() } else { args.networks.clone() };
+    let memory = args.memory_limit.unwrap_or_else(MemoryLimit::half_of_available);
     let mut subject = |name: &OsString| {
         if let Some((_, subject)) = opened.iter().find(|(known, _)| known == name) {
             return Ok(subject.clone());
         }
-        let read = options::open(name)?;
+        let read = options::open(name, memory)?;
         let subject = Subject { name: read.origin.title(), network: read.network };
         opened.push((name.clone(), subject.clone()));
         Ok(subject)
     };
-    let networks = names.iter().map(&mut subject).collect::<Result<_, String>>()?;
+    let networks = names.iter().map(&mut subject).collect::<Result<_, Failure>>()?;
     let mut setup = Setup::new(networks);
     setup.engine = args.engine.clone().unwrap_or(setup.engine);
     setup.baseline = args.baseline.clone().unwrap_or(setup.baseline);
@@ -198,7 +199,7 @@ fn setup(
     setup.paper = args.paper.options();
     setup.prefer_recorded = args.recorded;
     setup.threshold = args.threshold.unwrap_or(setup.threshold);
-    setup.memory = args.memory_limit.unwrap_or(setup.memory);
+    setup.memory = memory;
     Ok(setup)
 }
 

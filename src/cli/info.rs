@@ -3,21 +3,19 @@
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use cliquescope::cancel::CancelToken;
 use cliquescope::engine::{self, Engine, LoadOptions};
 use cliquescope::graph::TreeStatistics;
 use cliquescope::network::Variable;
 use cliquescope::numbers::{human_bytes, thousands};
 use cliquescope::potential::Precision;
-use cliquescope::propagation::{CompiledNetwork, Forecast, Form, MemoryLimit, compile};
+use cliquescope::propagation::{CompiledNetwork, Forecast, Form, MemoryLimit};
 use cliquescope::safe_text::visible;
 use serde::Serialize;
 
 use super::options::{self, CompileArgs};
 use super::output::{self, Align, Table, milliseconds};
-use super::{Outcome, refuse};
+use super::{Failure, Outcome};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -131,17 +129,14 @@ const FORECAST_BYTES_PER_CLIQUE: u64 = 5500;
 
 /// Describes a network and its junction tree.
 pub fn run(args: &Args) -> Outcome {
-    let read = options::open(&args.network)?;
-    let (options, limit) = (args.compile.options(options::COMPILE_RUNS)?, args.compile.memory());
-    let compiled = match compile(Arc::clone(&read.network), &options, &CancelToken::new()) {
-        Ok(compiled) => compiled,
-        Err(error) => return Ok(refuse(&error.to_string())),
-    };
+    let limit = args.compile.memory();
+    let read = options::open(&args.network, limit)?;
+    let compiled = args.compile.compile(&read.network, options::COMPILE_RUNS)?;
     let needed = compiled.structure_bytes(FORECAST_BYTES_PER_CLIQUE);
     if needed > limit.bytes() {
         let (needed, limit) = (human_bytes(needed), human_bytes(limit.bytes()));
         let cliques = thousands(compiled.statistics().cliques as u64);
-        return Ok(refuse(&format!(
+        return Err(Failure::refusal(format!(
             "too large to forecast the memory of the engines: {needed} for the network and \
              {cliques} cliques, and the limit is {limit}"
         )));

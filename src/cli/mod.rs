@@ -2,7 +2,7 @@
 //!
 //! Exit codes: 0 for success, 1 if the command or one of its cases failed, 2 if the command line
 //! cannot be parsed, 3 if the machine had not enough memory or `--memory-limit` did not allow
-//! enough for `info` or `query`, 130 if a query was interrupted.
+//! enough, 130 if a query was interrupted.
 
 mod bench;
 mod convert;
@@ -16,12 +16,15 @@ mod record;
 mod window;
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 use cliquescope::allocate;
+use cliquescope::engine::LoadError;
+use cliquescope::experiment::ExperimentError;
 
 /// See, set and time exact inference in Bayesian networks.
 ///
@@ -53,13 +56,46 @@ enum Command {
     Record(record::Args),
 }
 
-/// The exit code of a command that failed because the machine had not enough memory, or that was
-/// [refused](refuse).
+/// The exit code of a command that failed because the machine had not enough memory, or because the
+/// memory limit did not allow enough.
 const NO_MEMORY: u8 = 3;
 
-/// How a command ends: with an exit code, or with an error message and exit code 1, or
-/// [`NO_MEMORY`] if memory ran out.
-type Outcome = Result<ExitCode, String>;
+/// How a command ends: with an exit code or a failure.
+type Outcome = Result<ExitCode, Failure>;
+
+/// Why a command failed.
+struct Failure {
+    /// For the user.
+    message: String,
+    /// Whether the memory limit does not allow enough. The exit code is then [`NO_MEMORY`].
+    is_refusal: bool,
+}
+
+impl Failure {
+    /// The memory limit does not allow enough, as `message` says.
+    fn refusal(message: impl Display) -> Self {
+        Self { message: message.to_string(), is_refusal: true }
+    }
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self { message, is_refusal: false }
+    }
+}
+
+impl From<ExperimentError> for Failure {
+    fn from(error: ExperimentError) -> Self {
+        let is_refusal = matches!(error, ExperimentError::TooLarge(_));
+        Self { message: error.to_string(), is_refusal }
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        Self { message: error.to_string(), is_refusal: error.exceeds_limit() }
+    }
+}
 
 /// Runs the program as the command line says.
 pub fn main() -> ExitCode {
@@ -85,24 +121,18 @@ fn end_at_once(code: ExitCode) -> ! {
     signal_hook::low_level::exit(number.unwrap_or(NO_MEMORY).into())
 }
 
-/// Ends a command whose network needs more memory than the limit, as `message` says.
-fn refuse(message: &str) -> ExitCode {
-    output::note(&format!("error: {message}"));
-    ExitCode::from(NO_MEMORY)
-}
-
 /// Does what the command line says.
 fn execute(cli: Cli) -> ExitCode {
     let outcome = match &cli.command {
         Some(command) => allocate::effect_or_error(|| run(command))
-            .unwrap_or_else(|error| Err(error.to_string())),
+            .unwrap_or_else(|error| Err(error.to_string().into())),
         // A step of the window that finds no memory must not end the window. So the steps catch
         // that themselves.
         None => window::run(cli.window),
     };
-    let code = outcome.unwrap_or_else(|message| {
-        output::note(&format!("error: {message}"));
-        ExitCode::FAILURE
+    let code = outcome.unwrap_or_else(|failure| {
+        output::note(&format!("error: {}", failure.message));
+        if failure.is_refusal { ExitCode::from(NO_MEMORY) } else { ExitCode::FAILURE }
     });
     let is_for_memory = code == ExitCode::FAILURE && allocate::has_failed();
     if is_for_memory { ExitCode::from(NO_MEMORY) } else { code }

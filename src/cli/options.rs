@@ -14,10 +14,11 @@ use cliquescope::format::cases::{CaseError, CaseReader, ReadCase};
 use cliquescope::format::{self, ReadNetwork};
 use cliquescope::graph::{Triangulation, TriangulationOptions};
 use cliquescope::network::{Evidence, Network, Variable};
+use cliquescope::numbers::human_bytes;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, compile};
 
-use super::output;
+use super::{Failure, output};
 
 /// The number of propagations that `info` and `bench` expect when they search for a tree. With a
 /// larger number they would search longer, in a large network for up to the whole budget, before
@@ -63,7 +64,7 @@ impl CompileArgs {
         &self,
         network: &Arc<Network>,
         runs: u32,
-    ) -> Result<Arc<CompiledNetwork>, String> {
+    ) -> Result<Arc<CompiledNetwork>, Failure> {
         compile_with(network, &self.options(runs)?)
     }
 
@@ -76,7 +77,7 @@ impl CompileArgs {
         network: &Arc<Network>,
         evidence: &Evidence,
         runs: u32,
-    ) -> Result<Arc<CompiledNetwork>, String> {
+    ) -> Result<Arc<CompiledNetwork>, Failure> {
         let observed = evidence.observed_variables();
         compile_with(network, &CompileOptions { observed, ..self.options(runs)? })
     }
@@ -115,10 +116,9 @@ impl CompileArgs {
 fn compile_with(
     network: &Arc<Network>,
     options: &CompileOptions,
-) -> Result<Arc<CompiledNetwork>, String> {
-    compile(Arc::clone(network), options, &CancelToken::new())
-        .map(Arc::new)
-        .map_err(|error| error.to_string())
+) -> Result<Arc<CompiledNetwork>, Failure> {
+    let compiled = compile(Arc::clone(network), options, &CancelToken::new());
+    compiled.map(Arc::new).map_err(Failure::refusal)
 }
 
 /// Options of engine gpu-paper.
@@ -194,12 +194,23 @@ pub fn threads(requested: Option<u16>) -> usize {
     requested.min(limit)
 }
 
-/// Opens a network and prints the reader's warnings.
+/// Opens a network and prints the reader's warnings. The memory limit is `memory`.
 ///
 /// # Errors
-/// A message for the user if the network cannot be read.
-pub fn open(spec: impl AsRef<Path>) -> Result<ReadNetwork, String> {
-    let read = format::open(spec).map_err(|error| error.to_string())?;
+/// A message for the user if the network cannot be read, or if its file is longer than the limit.
+pub fn open(spec: impl AsRef<Path>, memory: MemoryLimit) -> Result<ReadNetwork, Failure> {
+    let path = spec.as_ref();
+    // The text of a file takes more memory than anything else that is known before it is read.
+    if let Ok(file) = path.metadata()
+        && file.is_file()
+        && file.len() > memory.bytes()
+    {
+        let (size, limit) = (human_bytes(file.len()), human_bytes(memory.bytes()));
+        let path = path.display();
+        let message = format!("{path}: too large to read: {size}, and the memory limit is {limit}");
+        return Err(Failure::refusal(message));
+    }
+    let read = format::open(path).map_err(|error| error.to_string())?;
     for warning in &read.warnings {
         output::note(&format!("warning: {warning}"));
     }

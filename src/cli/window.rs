@@ -88,7 +88,7 @@ fn open(args: Args, evidence: Vec<(String, String)>) -> Outcome {
         memory: args.memory_limit,
     };
     let outcome = cliquescope::app::run(launch).map(|()| std::process::ExitCode::SUCCESS);
-    outcome.map_err(|message| without_source_path(&message))
+    outcome.map_err(|message| without_source_path(&message).into())
 }
 
 /// The network that the user named.
@@ -125,7 +125,8 @@ fn open(args: Args, _: Vec<(String, String)>) -> Outcome {
     );
     Err("this program was built without the window; \
          'cliquescope --help' lists its commands"
-        .to_owned())
+        .to_owned()
+        .into())
 }
 
 /// Checks that the requested engine can run and supports the requested precision, rather than open

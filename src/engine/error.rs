@@ -146,6 +146,16 @@ fn supported_by(engine: &str) -> String {
 }
 
 impl LoadError {
+    /// Whether the network needs more memory than the limit.
+    #[must_use]
+    pub fn exceeds_limit(&self) -> bool {
+        match self {
+            Self::TooLarge(refusal) => refusal.forecast.unsupported.is_none(),
+            Self::GraphTooLarge(_) => true,
+            _ => false,
+        }
+    }
+
     /// Whether the cause is the engine or the engine's device rather than the request, so that
     /// another engine may load the network.
     #[must_use]

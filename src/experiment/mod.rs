@@ -42,6 +42,7 @@ pub use table::{Cell, Cells, Column, Table};
 pub use trees::{MERGE_THRESHOLDS, MESSAGE_ENTRIES, MergeRule, merged};
 
 use crate::cancel::Cancelled;
+use crate::graph::GraphTooLarge;
 
 /// A question about networks and engines, and how to answer it.
 pub struct Experiment {
@@ -94,6 +95,9 @@ pub enum ExperimentError {
     /// The experiment was cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
+    /// The graph of a network needs more memory than the limit.
+    #[error(transparent)]
+    TooLarge(#[from] GraphTooLarge),
     /// The experiment or recording could not be completed, with the reason for the user.
     #[error("{0}")]
     Failed(String),

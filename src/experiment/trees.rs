@@ -8,7 +8,7 @@ use crate::graph::{
     MergeLimits, Triangulation, TriangulationError, TriangulationOptions, merge_small_separators,
 };
 use crate::network::Network;
-use crate::propagation::{CompileOptions, CompiledNetwork, compile};
+use crate::propagation::{CompileOptions, CompiledNetwork, MemoryLimit, compile};
 
 /// The limits that experiment `merging` tries, in entries: separators of at most this size are
 /// merged away.
@@ -33,23 +33,26 @@ pub enum MergeRule {
 /// larger value makes [`MergeRule::Paying`] merge more.
 pub const MESSAGE_ENTRIES: f64 = 10.0;
 
-/// Compiles `network` with the tree that `triangulation` makes.
+/// Compiles `network` with the tree that `triangulation` makes within `memory`.
 ///
 /// # Errors
-/// If the triangulation needs too much memory, or once `cancel` is set.
+/// If the triangulation needs more memory, or once `cancel` is set.
 pub(super) fn compile_tree(
     network: &Arc<Network>,
     triangulation: Triangulation,
+    memory: MemoryLimit,
     cancel: &CancelToken,
 ) -> Result<Arc<CompiledNetwork>, ExperimentError> {
-    let triangulation = TriangulationOptions { method: triangulation, ..Default::default() };
+    let triangulation = TriangulationOptions {
+        method: triangulation,
+        max_bytes: memory.bytes(),
+        ..Default::default()
+    };
     let options = CompileOptions { triangulation, ..CompileOptions::default() };
     match compile(Arc::clone(network), &options, cancel) {
         Ok(compiled) => Ok(Arc::new(compiled)),
         Err(TriangulationError::Cancelled(cancelled)) => Err(cancelled.into()),
-        Err(TriangulationError::TooLarge(refusal)) => {
-            Err(ExperimentError::Failed(refusal.to_string()))
-        }
+        Err(TriangulationError::TooLarge(refusal)) => Err(refusal.into()),
     }
 }
 
@@ -83,10 +86,11 @@ impl NamedTree {
         progress: &Progress,
     ) -> Result<Vec<Self>, ExperimentError> {
         let compile = |subject: &Subject| {
+            let (memory, cancel) = (setup.memory, progress.cancel_token());
             Ok(Self {
                 name: subject.name.clone(),
                 label: tree_name(triangulation, None),
-                compiled: compile_tree(&subject.network, triangulation, progress.cancel_token())?,
+                compiled: compile_tree(&subject.network, triangulation, memory, cancel)?,
             })
         };
         setup.networks.iter().map(compile).collect()

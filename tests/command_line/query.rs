@@ -128,7 +128,7 @@ fn a_network_that_is_small_given_the_evidence_is_queried_and_timed() {
     assert!(err.starts_with(&format!("error: {cases}:3: case 2: {error}")), "{err}");
     let bench = ["bench", path, "--evidence-file", cases, "--repeat", "1", "--json"];
     let (code, out, _) = run(&[&bench, &limit[..]].concat());
-    assert_eq!(code, 1);
+    assert_eq!(code, 3);
     let records: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&records[0]["left_out"], &records[0]["form"]), (&1.into(), &"table-free".into()));
     assert_eq!(records[1]["case"], 1);
@@ -188,4 +188,26 @@ fn a_long_chain_is_answered_and_a_small_memory_limit_refuses_it() {
     let (code, _, err) = run(&["query", path, "--memory-limit", "10MB"]);
     assert_eq!(code, 3);
     assert!(err.contains("too large to triangulate: 100,000 variables"), "{err}");
+}
+
+#[test]
+fn all_commands_end_with_the_same_code_if_the_memory_limit_is_too_low() {
+    let (folder, path) = file("chain.uai", chain(100_000));
+    let (path, out) = (path.to_str().unwrap(), folder.path().to_str().unwrap());
+    for (limit, message) in
+        [("1MB", "too large to read: 3.79 MiB"), ("10MB", "too large to triangulate:")]
+    {
+        for command in ["info", "query", "bench"] {
+            let (code, _, err) = run(&[command, path, "--memory-limit", limit]);
+            assert_eq!(code, 3, "{command}: {err}");
+            assert!(err.contains(message), "{command}: {err}");
+        }
+        let experiment = ["experiment", "model", "--out", out, "--networks", path];
+        let (code, _, err) = run(&[&experiment[..], &["--memory-limit", limit]].concat());
+        assert_eq!(code, 3, "{err}");
+        assert!(err.contains(message), "{err}");
+    }
+    let (code, _, err) = run(&["bench", "child", "--memory-limit", "2048"]);
+    assert_eq!(code, 3);
+    assert!(err.contains("too large for engine cpu in f64: "), "{err}");
 }

@@ -13,7 +13,7 @@ use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
 use super::changes::failure;
-use crate::cli::{options, output};
+use crate::cli::{Failure, options, output};
 
 #[derive(clap::Args)]
 pub struct CaseArgs {
@@ -99,7 +99,7 @@ impl CaseArgs {
         &self,
         compiled: &Arc<CompiledNetwork>,
         memory: MemoryLimit,
-    ) -> Result<(Vec<Evidence>, Option<DrawParameters>), String> {
+    ) -> Result<(Vec<Evidence>, Option<DrawParameters>), Failure> {
         let network = compiled.network();
         let Some(observed) = self.observed else {
             let cases = match &self.evidence_file {
@@ -120,7 +120,10 @@ impl CaseArgs {
                 ..LoadOptions::default()
             };
             let loaded = engine::default_engine().load(compiled, &loading);
-            let mut loaded = loaded.map_err(|error| format!("no case can be drawn: {error}"))?;
+            let mut loaded = loaded.map_err(|error| {
+                let Failure { message, is_refusal } = error.into();
+                Failure { message: format!("no case can be drawn: {message}"), is_refusal }
+            })?;
             let draw = |_| engine::draw(&mut *loaded, network, variables, &mut rng);
             let drawn: Result<_, RunError> = (0..self.cases).map(draw).collect();
             drawn.map_err(|error| match error {

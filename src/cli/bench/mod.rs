@@ -18,10 +18,10 @@ use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, Form};
 
-use super::Outcome;
 use super::info::FormRecord;
 use super::options::{self, CompileArgs, PaperArgs, WithoutArgs};
 use super::output::{self, milliseconds};
+use super::{Failure, NO_MEMORY, Outcome};
 use cases::CaseArgs;
 use record::{BatchRecord, ChangesRecord, Memory, Record, RunInfo, TimedRecord};
 
@@ -114,8 +114,15 @@ pub fn run(args: &Args) -> Outcome {
     } else {
         output::print(&record::as_text(&records))?;
     }
-    let failed = records.iter().any(|record| matches!(record, Record::Failed { .. }));
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let is_failed = |record: &Record| matches!(record, Record::Failed { .. });
+    let is_refused = |record: &Record| matches!(record, Record::Failed { is_refusal: true, .. });
+    Ok(if records.iter().any(is_refused) {
+        ExitCode::from(NO_MEMORY)
+    } else if records.iter().any(is_failed) {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 /// A network, ready for any engine, and the cases to propagate.
@@ -130,9 +137,9 @@ struct Prepared {
 }
 
 /// Opens and compiles the network `spec`, and reads or draws its cases.
-fn prepare(args: &Args, spec: &OsStr) -> Result<Prepared, String> {
+fn prepare(args: &Args, spec: &OsStr) -> Result<Prepared, Failure> {
     let started = Instant::now();
-    let read = options::open(spec)?;
+    let read = options::open(spec, args.compile.memory())?;
     let load = started.elapsed();
     let compiled = args.compile.compile(&read.network, options::COMPILE_RUNS)?;
     let (cases, drawn) = match args.cases.file() {
@@ -177,7 +184,7 @@ fn bench_engine(
         Err(LoadError::TooLarge(_)) if can_bench_given_evidence(args, engine, cases) => {
             return bench_given_evidence(args, prepared, engine, &options, records);
         }
-        Err(error) => return fail(records, title, Some(engine.name()), None, error.to_string()),
+        Err(error) => return fail(records, title, Some(engine.name()), None, error),
     };
     let label = format!("{title}: {} {}", engine.name(), options.precision);
     let compiled = Arc::clone(compiled);
@@ -234,10 +241,10 @@ fn bench_given_evidence(
             .compile_given(prepared.compiled.network(), evidence, options::COMPILE_RUNS)
             .and_then(|compiled| {
                 let started = Instant::now();
-                let loaded = engine.load(&compiled, options).map_err(|error| error.to_string())?;
+                let loaded = engine.load(&compiled, options)?;
                 let mut bench =
                     EngineBench::new(args, prepared, engine, options, compiled, loaded, started);
-                bench.propagations(case)
+                Ok(bench.propagations(case)?)
             });
         match record {
             Ok(record) => records.push(record),
@@ -353,15 +360,16 @@ impl<'a> EngineBench<'a> {
     }
 }
 
-/// Prints `error`, and records that `network` failed: with `engine` and in the case with index
+/// Prints `failure`, and records that `network` failed: with `engine` and in the case with index
 /// `case`, if these are known.
 fn fail(
     records: &mut Vec<Record>,
     network: &str,
     engine: Option<&'static str>,
     case: Option<usize>,
-    error: String,
+    failure: impl Into<Failure>,
 ) {
+    let Failure { message: error, is_refusal } = failure.into();
     output::note(&format!("error: {network}: {error}"));
-    records.push(Record::Failed { network: network.to_owned(), engine, case, error });
+    records.push(Record::Failed { network: network.to_owned(), engine, case, error, is_refusal });
 }

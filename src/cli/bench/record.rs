@@ -27,6 +27,9 @@ pub enum Record {
         #[serde(skip_serializing_if = "Option::is_none")]
         case: Option<usize>,
         error: String,
+        /// Whether the memory limit does not allow enough.
+        #[serde(skip)]
+        is_refusal: bool,
     },
 }
 

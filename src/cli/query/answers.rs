@@ -344,7 +344,11 @@ fn probability(ln: f64) -> String {
     let p = ln.exp();
     if p == 0.0 || p.is_subnormal() || p.is_infinite() {
         let log10 = ln / std::f64::consts::LN_10;
-        return format!("{:.5}e{}", 10_f64.powf(log10 - log10.floor()), log10.floor());
+        let (mantissa, exponent) = (10_f64.powf(log10 - log10.floor()), log10.floor());
+        // Nine and a fraction may be rounded to ten.
+        let (mantissa, exponent) =
+            if mantissa < 9.999_995 { (mantissa, exponent) } else { (1.0, exponent + 1.0) };
+        return format!("{mantissa:.5}e{exponent}");
     }
     if (1e-4..1e6).contains(&p) { format!("{p:.9}") } else { format!("{p:.5e}") }
 }
@@ -428,5 +432,9 @@ mod tests {
         assert_eq!(probability(-20.0), "2.06115e-9");
         assert_eq!(probability(-1000.0), "5.07596e-435");
         assert_eq!(probability(1000.0), "1.97007e434");
+        for rounded_up in [-435.000_000_1, 434.999_999_9] {
+            let text = probability(rounded_up * std::f64::consts::LN_10);
+            assert_eq!(text, format!("1.00000e{}", rounded_up.round()));
+        }
     }
 }

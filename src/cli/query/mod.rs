@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use cliquescope::allocate;
 use cliquescope::cancel::CancelToken;
-use cliquescope::engine::{self, CaseQuery, LoadError, LoadOptions, PropagationError, QueryError};
+use cliquescope::engine::{self, CaseQuery, LoadOptions, PropagationError, QueryError};
 use cliquescope::numbers::thousands;
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{Form, Posteriors};
@@ -28,7 +28,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown};
 
 use super::options::{self, CompileArgs, PaperArgs, WithoutArgs};
-use super::{Outcome, refuse};
+use super::{Failure, Outcome};
 use answers::{Context, Formatter};
 use blocks::{Block, Blocks, Row};
 use output_format::OutputFormat;
@@ -146,7 +146,7 @@ pub fn run(args: &Args) -> Outcome {
     let precision = options::precision(engine, args.precision);
     let format = args.output_format()?;
     args.check_output()?;
-    let read = options::open(&args.network)?;
+    let read = options::open(&args.network, args.compile.memory())?;
     let network = &read.network;
     let shared = options::evidence(network, &args.evidence)?;
     let mut blocks = Blocks::open(args.evidence_file.as_deref(), network, shared)?;
@@ -181,7 +181,7 @@ pub fn run(args: &Args) -> Outcome {
         engine: engine.name(),
         is_strict,
         failure: None,
-        is_too_large: false,
+        is_refusal: false,
         report: &mut report,
     };
     let mut first = Some(first);
@@ -200,7 +200,7 @@ pub fn run(args: &Args) -> Outcome {
     if let Some(failure) = &failure
         && writer.cases == 0
     {
-        return if work.is_too_large { Ok(refuse(failure)) } else { Err(failure.clone()) };
+        return Err(Failure { message: failure.clone(), is_refusal: work.is_refusal });
     }
     let written = writer.finish();
     report.finish();
@@ -214,10 +214,10 @@ pub fn run(args: &Args) -> Outcome {
     };
     if cancel.is_cancelled() {
         report.note(&format!("interrupted: {what_was_written}"));
-        return written.map(|()| ExitCode::from(INTERRUPTED));
+        return Ok(written.map(|()| ExitCode::from(INTERRUPTED))?);
     }
     match written.err().or(failure) {
-        Some(failure) => Err(format!("{failure}; {what_was_written}")),
+        Some(failure) => Err(format!("{failure}; {what_was_written}").into()),
         None if report.failed > 0 => Ok(ExitCode::FAILURE),
         None => Ok(ExitCode::SUCCESS),
     }
@@ -267,7 +267,7 @@ struct Work<'a> {
     /// Why the work ended early, if it did.
     failure: Option<String>,
     /// Whether this is because the network needs more memory than the limit.
-    is_too_large: bool,
+    is_refusal: bool,
     report: &'a mut Report,
 }
 
@@ -291,13 +291,8 @@ impl Work<'_> {
                 return ControlFlow::Break(None);
             }
             Ok(Err(error)) => {
-                self.is_too_large = match &error {
-                    QueryError::Load(LoadError::GraphTooLarge(_)) => true,
-                    QueryError::Load(LoadError::TooLarge(refusal)) => {
-                        refusal.forecast.unsupported.is_none()
-                    }
-                    _ => false,
-                };
+                self.is_refusal =
+                    matches!(&error, QueryError::Load(error) if error.exceeds_limit());
                 self.failure = Some(error.to_string());
                 return ControlFlow::Break(None);
             }
@@ -324,6 +319,8 @@ impl Work<'_> {
                 break;
             }
         }
+        // With --strict, the case that failed is the last.
+        let cases = stop_at.map_or(block.rows.len(), |failed| failed + 1);
         if let Some(end) = stop_at {
             block.rows.truncate(end);
             block.evidence.truncate(answered);
@@ -332,7 +329,7 @@ impl Work<'_> {
         let is_recomputed =
             |answer: &&Result<Posteriors, _>| answer.as_ref().is_ok_and(Posteriors::is_recomputed);
         self.report.recomputed += answers.iter().filter(is_recomputed).count();
-        self.report.advance(block.rows.len(), block.share_read);
+        self.report.advance(cases, block.share_read);
         self.failure = match stop_at {
             Some(_) => Some("stopped at the first failure, as --strict demands".to_owned()),
             None => block.failure.take(),

@@ -47,8 +47,12 @@ pub(super) fn tree_tasks(
         tree,
         runs,
     };
-    let unmerged = compile_tree(&subject.network, weighted_min_fill, cancel)?;
-    let smallest = compile_tree(&subject.network, Triangulation::Auto, cancel)?;
+    let compile = |triangulation| {
+        let memory = MemoryLimit::half_of_available();
+        compile_tree(&subject.network, triangulation, memory, cancel)
+    };
+    let unmerged = compile(weighted_min_fill)?;
+    let smallest = compile(Triangulation::Auto)?;
     let mut tasks = vec![
         task(Arc::clone(&unmerged), tree_name(weighted_min_fill, None), runs(setup, true)),
         task(smallest, tree_name(Triangulation::Auto, None), runs(setup, false)),
