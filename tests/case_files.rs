@@ -240,6 +240,20 @@ fn cases_read_by_their_number_equal_the_cases_read_in_order() {
 }
 
 #[test]
+fn finding_the_cases_warns_about_all_ignored_columns() {
+    let rows = |last: usize| "no,x,1\n".repeat(600) + &format!("no,x,{last}\n");
+    let (_folder, once) =
+        index("a.csv", ("smoke,note,NumCases\n".to_owned() + &rows(1)).as_bytes());
+    assert_eq!((once.len(), once.warnings().len()), (601, 1));
+    let (_folder, twice) =
+        index("a.csv", ("smoke,note,NumCases\n".to_owned() + &rows(2)).as_bytes());
+    assert!(twice.warnings()[0].ends_with("column 'note' is not a variable and was ignored"));
+    assert!(twice.warnings()[1].contains("column 'NumCases' counts equal cases"));
+    assert_eq!((twice.len(), twice.warnings().len()), (601, 2));
+    assert_eq!(twice.read(599..601).unwrap().len(), 2);
+}
+
+#[test]
 fn no_case_of_a_changed_file_is_read() {
     let (folder, index) = index("a.csv", b"smoke\nyes\nno\n");
     assert_eq!(index.read(0..9).unwrap().len(), 2);

@@ -200,7 +200,7 @@ pub fn threads(requested: Option<u16>) -> usize {
 /// A message for the user if the network cannot be read, or if its file is longer than the limit.
 pub fn open(spec: impl AsRef<Path>, memory: MemoryLimit) -> Result<ReadNetwork, Failure> {
     let path = spec.as_ref();
-    // The text of a file takes more memory than anything else that is known before it is read.
+    // The whole text of a file is in memory while it is read.
     if let Ok(file) = path.metadata()
         && file.is_file()
         && file.len() > memory.bytes()

@@ -54,7 +54,7 @@ fn uai_keeps_everything_except_names() {
 
 #[test]
 fn bif_properties_are_unchanged() {
-    let text = "network \"a net\" { property version 1; }\n\
+    let text = "network \"a net\" { property version 1; property position = (1, 2); }\n\
                 variable a { type discrete [ 1 ] { x }; property \"position = (73, 165.5)\" ;\n\
                 property note \"with ; in it\"; }\n\
                 probability ( a ) { property it's // free; table 1; }\n";
@@ -65,14 +65,14 @@ fn bif_properties_are_unchanged() {
     assert_eq!(values, ["note \"with ; in it\"", "it's // free"]);
     assert_eq!(round_trip(&network, Format::Bif).annotations(), network.annotations());
     let written = format::write(&network, Format::Net).unwrap();
-    assert_eq!(written.lost, ["3 attributes that only BIF has"]);
+    assert_eq!(written.lost, ["4 attributes that only BIF has"]);
     let written = format::write(&network, Format::Uai).unwrap();
     assert_eq!(
         written.lost,
         [
             "the names of variables and states",
             "positions of 1 variable",
-            "3 attributes that only BIF has"
+            "4 attributes that only BIF has"
         ]
     );
 }

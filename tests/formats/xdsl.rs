@@ -1,5 +1,7 @@
 //! Reading XDSL, and how mistakes are reported.
 
+use cliquescope::format::{self, Format};
+
 use super::{assert_close, parents, read, refused, values, warnings};
 
 /// A file with the node `a`, which has two states, and `nodes`.
@@ -26,6 +28,16 @@ fn the_node_varies_fastest_and_the_first_parent_slowest() {
     assert_eq!(parents(&network, "c"), ["a", "b"]);
     let expected = [0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.4, 0.6, 0.5, 0.5, 0.6, 0.4];
     assert_close(values(&network, "c"), &expected);
+}
+
+#[test]
+fn ids_that_look_like_escapes_are_names_in_files_of_other_programs() {
+    let text = with("").replace("yes", "Gpu_20_mode").replace("Net1", "u__");
+    let network = read("t.xdsl", &text).network;
+    assert_eq!(network.variables()[0].states(), ["no", "Gpu_20_mode"]);
+    assert_eq!(network.name(), "u__");
+    let written = format::write(&network, Format::Xdsl).unwrap().text;
+    assert!(written.contains("id=\"Gpu_20_mode\"") && !written.contains("<!--"), "{written}");
 }
 
 #[test]

@@ -85,7 +85,8 @@ impl<'s> Parser<'s> {
             let (token, offset) = self.tokens.next()?;
             match keyword(token) {
                 Token::Word("property") => {
-                    properties::annotate(note, PROPERTY, self.property(offset)?)
+                    let property = self.property(offset)?;
+                    note.attributes.push(properties::attribute(PROPERTY, property));
                 }
                 Token::CloseBrace => return Ok(name),
                 _ => return Err(self.tokens.expected("'property' or '}'", token, offset)),
@@ -103,7 +104,7 @@ impl<'s> Parser<'s> {
             let (token, offset) = self.tokens.next()?;
             match keyword(token) {
                 Token::Word("property") => {
-                    properties::annotate(&mut note, PROPERTY, self.property(offset)?);
+                    properties::annotate(&mut note, self.property(offset)?);
                 }
                 Token::Word("type") => {
                     if states.replace(self.states()?).is_some() {
@@ -172,7 +173,8 @@ impl<'s> Parser<'s> {
             let (token, offset) = self.tokens.next()?;
             let labels = match keyword(token) {
                 Token::Word("property") => {
-                    properties::annotate(&mut note, TABLE_PROPERTY, self.property(offset)?);
+                    let property = self.property(offset)?;
+                    note.attributes.push(properties::attribute(TABLE_PROPERTY, property));
                     continue;
                 }
                 Token::CloseBrace => break,

@@ -10,16 +10,17 @@ pub(super) const PROPERTY: &str = "property";
 /// The attribute name for a property of a probability block.
 pub(super) const TABLE_PROPERTY: &str = "property of the table";
 
-/// Adds `property` to `annotation`, as a position or as an attribute called `name`.
-pub(super) fn annotate(annotation: &mut Annotation, name: &str, property: &str) {
+/// Adds a `property` of a variable to its `annotation`, as a position or as an attribute.
+pub(super) fn annotate(annotation: &mut Annotation, property: &str) {
     match position(property) {
-        Some(position) if name == PROPERTY => annotation.position = Some(position),
-        _ => annotation.attributes.push(Attribute {
-            format: LANGUAGE.name,
-            name: name.to_owned(),
-            value: property.to_owned(),
-        }),
+        Some(position) => annotation.position = Some(position),
+        None => annotation.attributes.push(attribute(PROPERTY, property)),
     }
+}
+
+/// The attribute called `name` for `property`.
+pub(super) fn attribute(name: &str, property: &str) -> Attribute {
+    Attribute { format: LANGUAGE.name, name: name.to_owned(), value: property.to_owned() }
 }
 
 /// The position in `position = (x, y)`, with or without quotes around it.

@@ -45,8 +45,9 @@ impl fmt::Debug for CaseIndex {
 
 impl CaseIndex {
     /// Finds the cases in the file at `path`. Findings are not read, unless the file is read as a
-    /// whole. A file that is compressed or in UTF-16 is unpacked into a temporary file. `report` is
-    /// called now and then with the number of cases found so far. `None` if `cancel` was set.
+    /// whole or has a column of counts. A file that is compressed or in UTF-16 is unpacked into a
+    /// temporary file. `report` is called now and then with the number of cases found so far.
+    /// `None` if `cancel` was set.
     ///
     /// # Errors
     /// If the file cannot be read or is malformed.
@@ -112,8 +113,7 @@ impl CaseIndex {
         self.len == 0
     }
 
-    /// Warnings about columns that are not variables, for the user. Counts of equal cases cause no
-    /// warning.
+    /// Warnings about ignored columns, for the user.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings

@@ -176,12 +176,16 @@ impl<N: Deref<Target = Network>> CaseReader<N> {
         Some(from_source * offset as f64 / decoded.max(1) as f64)
     }
 
-    /// Moves over the next case without reading its findings. `false` if there is none.
+    /// Moves over the next case without reading its findings, unless it may cause a warning.
+    /// `false` if there is none.
     ///
     /// # Errors
     /// If the rest of the file cannot be read.
     pub(super) fn skip_case(&mut self) -> Result<bool, CaseError> {
-        let is_skipped = match &self.layout {
+        let is_skipped = match &mut self.layout {
+            Layout::Table(table) if table.may_warn() => {
+                table.next_case(&mut self.input, &self.network, &mut self.warnings)?.is_some()
+            }
             Layout::Table(table) => table.skip_case(&mut self.input)?,
             Layout::Whole(cases) => self.number < cases.len(),
             layout => {

@@ -119,6 +119,12 @@ impl Table {
         Ok(case.map(|case| (place.line, case.map_err(absolute))))
     }
 
+    /// Whether reading a row may add a warning.
+    pub fn may_warn(&self) -> bool {
+        let is_count = |column: &ColumnKind| matches!(column, ColumnKind::Count(_));
+        !self.has_warned && self.columns.iter().any(is_count)
+    }
+
     /// Moves over the next row without reading its cells. `false` at the end of the table.
     ///
     /// # Errors

@@ -196,9 +196,17 @@ pub(super) fn missing(variable: &Variable) -> &'static str {
 }
 
 /// The label of a state, or `#` and its index if the label is empty.
-pub(super) fn label(variable: &Variable, state: usize) -> String {
+fn label(variable: &Variable, state: usize) -> String {
     let label = &variable.states()[state];
-    if label.is_empty() { format!("#{state}") } else { label.clone() }
+    if !label.is_empty() {
+        return label.clone();
+    }
+    let mut text = format!("#{state}");
+    // A label takes precedence over an index, but an index may have leading zeros.
+    while variable.state_index(&text).is_some() {
+        text.insert(1, '0');
+    }
+    text
 }
 
 #[cfg(test)]
@@ -280,13 +288,13 @@ mod tests {
 
     #[test]
     fn written_values_are_read_back() {
-        let labels = ["plain", "two words", "com,ma", "quo\"te", "", "1", "#1"];
+        let labels = ["plain", "two words", "com,ma", "quo\"te", "", "1", "#1", "#4", "#04"];
         let variable = Variable::new("v", labels);
         for state in 0..labels.len() {
             let finding = Finding::Observed(state);
             assert_eq!(read(&labels, &text(&variable, &finding)), Ok(Some(finding)));
         }
-        let weights = [0.1, 1e-300, 0.30000000000000004, 4.0, 5.0, 0.0, 7.0];
+        let weights = [0.1, 1e-300, 0.30000000000000004, 4.0, 5.0, 0.0, 7.0, 8.0, 9.0];
         let finding = Finding::Likelihood(weights.into());
         assert_eq!(read(&labels, &text(&variable, &finding)), Ok(Some(finding)));
     }

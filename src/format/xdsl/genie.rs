@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::id::decode;
+use super::id::Ids;
 use super::{EXTENSIONS, LANGUAGE};
 use crate::format::nodes::{Node, Role, number};
 use crate::format::source::SourceText;
@@ -15,6 +15,7 @@ use crate::network::{Annotation, Attribute};
 pub(super) fn annotate(
     source: SourceText<'_>,
     root: &Element<'_>,
+    ids: Ids,
     note: &mut Annotation,
     nodes: &mut [Node<'_>],
 ) {
@@ -27,6 +28,7 @@ pub(super) fn annotate(
                 .map(|end| extensions.offset + end),
         );
         if let Some((from, to)) = inside {
+            let from = source.text[..from].strip_suffix("<![CDATA[").map_or(from, str::len);
             note.attributes.push(Attribute {
                 format: LANGUAGE.name,
                 name: EXTENSIONS.to_owned(),
@@ -46,7 +48,7 @@ pub(super) fn annotate(
                 open.push(element);
             } else if element.is("node")
                 && let Some(id) = element.attribute("id")
-                && let Some(&index) = by_name.get(&decode(&id.value))
+                && let Some(&index) = by_name.get(&ids.decode(&id.value))
             {
                 let node = &mut nodes[index];
                 describe(&mut node.note, element);

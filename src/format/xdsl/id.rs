@@ -1,22 +1,69 @@
-//! Encodes names and labels as ids, and decodes ids. A character that an id cannot hold is written
-//! as `u_HEX_`, where HEX is its code point. The empty name is `u__`.
+//! Names and labels as ids.
+//!
+//! If all names and labels of a network can be ids, they are. Otherwise, a comment at the beginning
+//! of the file says that its ids are escaped: a character that an id cannot hold is written as
+//! `u_HEX_`, where HEX is its code point. The empty name is `u__`. Without the comment, ids are
+//! names, because an id of another program may look like an escape.
 
 use std::fmt::Write as _;
 
-/// The id that represents `name`.
-pub(super) fn encode(name: &str) -> String {
+use crate::network::{Network, Variable};
+
+/// The comment at the beginning of a file whose ids are escaped.
+pub(super) const COMMENT: &str = "<!-- Cliquescope: u_HEX_ in an id is a character -->";
+
+/// How the ids of a file represent names.
+#[derive(Clone, Copy)]
+pub(super) struct Ids {
+    /// Whether ids are escaped; otherwise they are the names.
+    pub are_escaped: bool,
+}
+
+impl Ids {
+    /// The ids of a file that begins with `prolog`, the text before its first element.
+    pub fn of_file(prolog: &str) -> Self {
+        Self { are_escaped: prolog.contains(COMMENT) }
+    }
+
+    /// The ids of a file in which `network` is written.
+    pub fn of_network(network: &Network) -> Self {
+        let is_plain = |variable: &Variable| {
+            is_id(variable.name()) && variable.states().iter().all(|state| is_id(state))
+        };
+        let are_plain = is_id(network.name()) && network.variables().iter().all(is_plain);
+        Self { are_escaped: !are_plain }
+    }
+
+    /// The id that represents `name`.
+    pub fn encode(self, name: &str) -> String {
+        if self.are_escaped { encode(name) } else { name.to_owned() }
+    }
+
+    /// The name that `id` represents.
+    pub fn decode(self, id: &str) -> String {
+        if self.are_escaped { decode(id) } else { id.to_owned() }
+    }
+}
+
+/// Whether `name` can be an id.
+fn is_id(name: &str) -> bool {
+    !name.is_empty() && name.char_indices().all(|(index, character)| fits(index, character))
+}
+
+/// Whether an id can hold `character` at this `index`.
+fn fits(index: usize, character: char) -> bool {
+    character.is_alphabetic() || index > 0 && (character == '_' || character.is_alphanumeric())
+}
+
+/// The escaped id that represents `name`.
+fn encode(name: &str) -> String {
     if name.is_empty() {
         return "u__".to_owned();
     }
     let mut id = String::with_capacity(name.len());
     for (index, character) in name.char_indices() {
-        let fits = if index == 0 {
-            character.is_alphabetic()
-        } else {
-            character == '_' || character.is_alphanumeric()
-        };
         // A `u` that looks like an escape must itself be escaped.
-        if fits && !(character == 'u' && escape(&name[index..]).is_some()) {
+        if fits(index, character) && !(character == 'u' && escape(&name[index..]).is_some()) {
             id.push(character);
         } else {
             write!(id, "u_{:X}_", u32::from(character)).expect("writing to a string cannot fail");
@@ -25,8 +72,8 @@ pub(super) fn encode(name: &str) -> String {
     id
 }
 
-/// The name that was encoded as `id`.
-pub(super) fn decode(id: &str) -> String {
+/// The name that was escaped as `id`.
+fn decode(id: &str) -> String {
     let mut name = String::with_capacity(id.len());
     let mut rest = id;
     while let Some(offset) = rest.find('u') {
@@ -82,8 +129,7 @@ mod tests {
         {
             let id = encode(name);
             assert_eq!(decode(&id), *name, "{id}");
-            assert!(id.chars().next().is_some_and(char::is_alphabetic), "{id}");
-            assert!(id.chars().all(|c| c == '_' || c.is_alphanumeric()), "{id}");
+            assert!(is_id(&id), "{id}");
         }
     }
 }

@@ -6,8 +6,8 @@
 //! into tables. Equations and dynamic networks are refused. Titles, comments, positions and colours
 //! are in the `genie` extension, which is written back unchanged if no node was left out.
 //!
-//! Ids consist of letters, digits and underscores and begin with a letter. A character that does
-//! not fit is written as `u_HEX_`, where HEX is its code point, and is decoded when read.
+//! Ids consist of letters, digits and underscores and begin with a letter. Names in which other
+//! characters occur are escaped: see [`id`].
 
 mod genie;
 mod id;

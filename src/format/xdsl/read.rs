@@ -1,7 +1,7 @@
 //! Reads XDSL.
 
 use super::genie;
-use super::id::decode;
+use super::id::Ids;
 use super::{LANGUAGE, ORDER};
 use crate::format::nodes::{self, Definition, IfMissing, Labels, Node, Number, Role, Word};
 use crate::format::source::SourceText;
@@ -26,40 +26,45 @@ pub(super) fn read(source: SourceText<'_>) -> Result<(Network, Vec<Warning>), Fo
     let list = root
         .element("nodes")
         .ok_or_else(|| source.error(root.offset, "expected <nodes> in <smile>"))?;
+    let ids = Ids::of_file(&source.text[..root.offset]);
     let mut found = Vec::new();
     for element in list.elements() {
-        found.push(node(source, element)?);
+        found.push(node(source, element, ids)?);
     }
     restore_order(&mut found);
-    let name = root.attribute("id").map_or_else(String::new, |id| decode(&id.value));
+    let name = root.attribute("id").map_or_else(String::new, |id| ids.decode(&id.value));
     let mut note = attributes(&root, &["id", "version"]);
-    genie::annotate(source, &root, &mut note, &mut found);
+    genie::annotate(source, &root, ids, &mut note, &mut found);
     note.title.take_if(|title| *title == name);
     nodes::network(source, &name, note, &found, IfMissing::Refuse)
 }
 
 /// The node that `element` describes.
-fn node<'t>(source: SourceText<'t>, element: &Element<'t>) -> Result<Node<'t>, FormatError> {
+fn node<'t>(
+    source: SourceText<'t>,
+    element: &Element<'t>,
+    ids: Ids,
+) -> Result<Node<'t>, FormatError> {
     let kind = element.name.to_ascii_lowercase();
     let name = element.attribute("id").ok_or_else(|| {
         source.error(element.offset, format!("expected id=\"...\" in this <{kind}>"))
     })?;
-    let name = Word { text: decode(&name.value).into(), offset: name.offset };
+    let name = Word { text: ids.decode(&name.value).into(), offset: name.offset };
     let mut states = Vec::new();
     for state in element.elements().filter(|part| part.is("state")) {
         let id = state
             .attribute("id")
             .ok_or_else(|| source.error(state.offset, "expected id=\"...\" in this <state>"))?;
-        states.push(Word { text: decode(&id.value).into(), offset: id.offset });
+        states.push(Word { text: ids.decode(&id.value).into(), offset: id.offset });
     }
     let role = match kind.as_str() {
         "decision" => Role::Decision,
         "utility" | "mau" => Role::LeftOut("utility"),
         _ => Role::Chance,
     };
-    let (definition, offset) = definition(source, element, &kind, &name, &states)?;
+    let (definition, offset) = definition(source, element, &kind, ids, &name, &states)?;
     let parents = element.element("parents").map_or_else(Vec::new, |list| {
-        list.words().map(|(word, offset)| Word { text: decode(word).into(), offset }).collect()
+        list.words().map(|(word, offset)| Word { text: ids.decode(word).into(), offset }).collect()
     });
     let mut note = attributes(element, &["id"]);
     for property in element.elements().filter(|part| part.is("property")) {
@@ -76,6 +81,7 @@ fn definition(
     source: SourceText<'_>,
     element: &Element<'_>,
     kind: &str,
+    ids: Ids,
     name: &Word<'_>,
     states: &[Word<'_>],
 ) -> Result<(Definition<'static>, usize), FormatError> {
@@ -87,7 +93,7 @@ fn definition(
         }
         "deterministic" | "truthtable" => {
             let list = required(source, element, "resultingstates", name)?;
-            Ok((Definition::Function(outcomes(source, list, name, states)?), list.offset))
+            Ok((Definition::Function(outcomes(source, list, ids, name, states)?), list.offset))
         }
         "noisymax" => {
             let (columns, offset) = required_numbers(source, element, "parameters", name)?;
@@ -176,12 +182,13 @@ fn optional_numbers(
 fn outcomes(
     source: SourceText<'_>,
     list: &Element<'_>,
+    ids: Ids,
     name: &Word<'_>,
     states: &[Word<'_>],
 ) -> Result<Vec<(Option<usize>, usize)>, FormatError> {
     let labels = Labels::new(&name.text, states);
     list.words()
-        .map(|(word, offset)| match labels.get(&decode(word)) {
+        .map(|(word, offset)| match labels.get(&ids.decode(word)) {
             Some(state) => Ok((Some(state), offset)),
             None => Err(labels.unknown(source, word, offset)),
         })

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::id::encode;
+use super::id::{COMMENT, Ids};
 use super::{EXTENSIONS, LANGUAGE, ORDER};
 use crate::format::write::push_numbers;
 use crate::format::xml::{self, escape};
@@ -14,15 +14,19 @@ use crate::network::{Annotation, Network, VariableId};
 const HALF_SIZE: [f64; 2] = [38.0, 18.0];
 
 /// The content of an XDSL file with `network`. Every name and label can be written as an id: see
-/// [`encode`].
+/// [`Ids`].
 ///
 /// # Errors
 /// If a title, comment or attribute contains characters that XML cannot represent, or a name does
 /// that is written in place of a missing title.
 pub(super) fn write(network: &Network) -> Result<String, WriteError> {
-    let mut text =
-        String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<smile version=\"1.0\"");
-    attribute(&mut text, "id", &encode(network.name()))?;
+    let ids = Ids::of_network(network);
+    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    if ids.are_escaped {
+        put(&mut text, format_args!("{COMMENT}\n"));
+    }
+    text.push_str("<smile version=\"1.0\"");
+    attribute(&mut text, "id", &ids.encode(network.name()))?;
     let own = &network.annotations().network;
     if !own.attributes_of(LANGUAGE.name).any(|attribute| attribute.name == "@numsamples") {
         text.push_str(" numsamples=\"1000\"");
@@ -32,13 +36,13 @@ pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     let order = network.topological_order();
     let reordered = order != network.ids().collect::<Vec<_>>();
     for variable in order {
-        node(&mut text, network, variable, reordered)?;
+        node(&mut text, network, ids, variable, reordered)?;
     }
     text.push_str("\t</nodes>\n\t<extensions>");
     let as_read = own.attributes_of(LANGUAGE.name).find(|attribute| attribute.name == EXTENSIONS);
     match as_read {
         Some(extensions) => text.push_str(&extensions.value),
-        None => genie(&mut text, network)?,
+        None => genie(&mut text, network, ids)?,
     }
     text.push_str("</extensions>\n</smile>\n");
     Ok(text)
@@ -49,23 +53,24 @@ pub(super) fn write(network: &Network) -> Result<String, WriteError> {
 fn node(
     text: &mut String,
     network: &Network,
+    ids: Ids,
     variable: VariableId,
     reordered: bool,
 ) -> Result<(), WriteError> {
     let annotation = network.annotations().of(variable);
     text.push_str("\t\t<cpt");
-    attribute(text, "id", &encode(network[variable].name()))?;
+    attribute(text, "id", &ids.encode(network[variable].name()))?;
     attributes(text, annotation)?;
     text.push_str(">\n");
     for state in network[variable].states() {
         text.push_str("\t\t\t<state");
-        attribute(text, "id", &encode(state))?;
+        attribute(text, "id", &ids.encode(state))?;
         text.push_str(" />\n");
     }
     let cpt = network.cpt(variable);
     if !cpt.parents().is_empty() {
         let parents: Vec<_> =
-            cpt.parents().iter().map(|&parent| encode(network[parent].name())).collect();
+            cpt.parents().iter().map(|&parent| ids.encode(network[parent].name())).collect();
         element(text, "\t\t\t", "parents", &parents.join(" "))?;
     }
     text.push_str("\t\t\t<probabilities>");
@@ -86,7 +91,7 @@ fn node(
 }
 
 /// Writes the extension from which GeNIe reads titles, comments, positions and colours.
-fn genie(text: &mut String, network: &Network) -> Result<(), WriteError> {
+fn genie(text: &mut String, network: &Network, ids: Ids) -> Result<(), WriteError> {
     text.push_str("\n\t\t<genie version=\"1.0\" app=\"Cliquescope\"");
     let own = &network.annotations().network;
     attribute(text, "name", own.title.as_deref().unwrap_or(network.name()))?;
@@ -98,7 +103,7 @@ fn genie(text: &mut String, network: &Network) -> Result<(), WriteError> {
         let Annotation { title, comment, position, colour, .. } =
             network.annotations().of(variable);
         text.push_str("\t\t\t<node");
-        attribute(text, "id", &encode(network[variable].name()))?;
+        attribute(text, "id", &ids.encode(network[variable].name()))?;
         text.push_str(">\n");
         element(text, "\t\t\t\t", "name", title.as_deref().unwrap_or(network[variable].name()))?;
         // The fill of a node whose colour the network does not state.

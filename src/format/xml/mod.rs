@@ -87,8 +87,7 @@ impl<'t> Element<'t> {
     }
 
     /// The words of the text directly inside this element, with their byte offsets. White space,
-    /// comments and child elements separate words. The offset of a word after an entity or inside
-    /// CDATA may be too small.
+    /// comments and child elements separate words.
     pub fn words(&self) -> impl Iterator<Item = (&str, usize)> {
         let texts = self.content.iter().filter_map(|part| match part {
             Content::Text(text, offset) => Some((text.as_ref(), *offset)),

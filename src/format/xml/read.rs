@@ -97,6 +97,7 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
             Err(error) => return Err(malformed(source, &reader, &open, &error)),
         };
         let end = position(reader.buffer_position());
+        let mut text_at = offset;
         let text = match event {
             Event::Start(tag) => {
                 if open.len() == MAX_DEPTH {
@@ -125,7 +126,8 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
             }
             Event::Text(_) => Cow::Borrowed(&source.text[offset..end]),
             Event::CData(_) => {
-                Cow::Borrowed(&source.text[offset + "<![CDATA[".len()..end - "]]>".len()])
+                text_at += "<![CDATA[".len();
+                Cow::Borrowed(&source.text[text_at..end - "]]>".len()])
             }
             Event::GeneralRef(reference) => reference_text(source, &reference, offset)?,
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {
@@ -142,10 +144,10 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
             }
         };
         match open.last_mut() {
-            Some(parent) => push_text(parent, text, offset, std::mem::take(&mut separated)),
+            Some(parent) => push_text(parent, text, text_at, std::mem::take(&mut separated)),
             None if text.trim().is_empty() => {}
             None => {
-                let offset = offset + (text.len() - text.trim_start().len());
+                let offset = text_at + (text.len() - text.trim_start().len());
                 return Err(source.error(offset, "expected an XML element, found text"));
             }
         }
@@ -161,12 +163,21 @@ fn attach<'t>(open: &mut [Element<'t>], element: Element<'t>) -> Option<Element<
 }
 
 /// Appends `text`, which is at byte `offset`, to the content of `parent`. The parser splits a word
-/// at an entity; this function joins the parts, unless a comment has `separated` them.
+/// at an entity; this function joins the parts of the word, unless a comment has `separated` them.
+/// The rest of `text` is a piece of its own, so that the offsets of its words are right.
 fn push_text<'t>(parent: &mut Element<'t>, text: Cow<'t, str>, offset: usize, separated: bool) {
     let continues = !separated && !text.starts_with(char::is_whitespace);
     match parent.content.last_mut() {
         Some(Content::Text(before, _)) if continues && !before.ends_with(char::is_whitespace) => {
-            before.to_mut().push_str(&text);
+            let end = text.find(char::is_whitespace).unwrap_or(text.len());
+            before.to_mut().push_str(&text[..end]);
+            let rest = match text {
+                Cow::Borrowed(text) => Cow::Borrowed(&text[end..]),
+                Cow::Owned(text) => Cow::Owned(text[end..].to_owned()),
+            };
+            if !rest.is_empty() {
+                parent.content.push(Content::Text(rest, offset + end));
+            }
         }
         _ => parent.content.push(Content::Text(text, offset)),
     }
@@ -267,14 +278,16 @@ mod tests {
     #[test]
     fn offsets_and_texts_are_kept() {
         let text = "<?xml version='1.0'?>\n<!DOCTYPE a [ <!ELEMENT a (#PCDATA)> ]>\n\
-                    <a x='1 &lt; 2'>one<!-- no --> t&amp;o <![CDATA[<3>]]> &#233;x<B/></a>";
+                    <a x='1 &lt; 2'>one<!-- no --> t&amp;o <![CDATA[<3>]]> &#233;x y<![CDATA[4 z]]><B/></a>";
         let root = read(text).unwrap();
         assert_eq!((root.name, Some(root.offset), root.end), ("a", text.find("<a"), text.len()));
         let x = root.attribute("X").unwrap();
         assert_eq!((x.value.as_ref(), &text[x.offset..x.offset + 1]), ("1 < 2", "1"));
         let words: Vec<_> =
             root.words().map(|(word, offset)| (word, &text[offset..offset + 1])).collect();
-        assert_eq!(words, [("one", "o"), ("t&o", "t"), ("<3>", "<"), ("\u{e9}x", "&")]);
+        let rest = [("y4", "y"), ("z", "z")];
+        assert_eq!(words[..4], [("one", "o"), ("t&o", "t"), ("<3>", "<"), ("\u{e9}x", "&")]);
+        assert_eq!(words[4..], rest);
         assert!(root.element("b").is_some());
         assert_eq!(root_name(text), Some("a"));
         assert_eq!(root_name("network x {}"), None);
