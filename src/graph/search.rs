@@ -52,12 +52,14 @@ pub(super) const SCHEDULES: [Schedule; 8] = [
 /// Affects only the quality of the tree.
 const FIRST_WALK_STEPS: u64 = 65_536;
 
-/// How many steps a search may take, and how many it has taken.
+/// How many steps a search may take, how many it has taken, and its threads.
 ///
 /// Time is counted in steps, at [`STEP_NANOSECONDS`] each, so that the result does not depend on
 /// the speed of the machine. The clock only cuts off a search that takes longer than its budget.
 struct Limits<'a> {
     options: &'a TriangulationOptions,
+    /// The threads that share the walks of a round; `None` to stay on the calling thread.
+    threads: Option<&'a ThreadPool>,
     started: Instant,
     /// Steps taken so far, by all walks and heuristics.
     steps: u64,
@@ -99,7 +101,17 @@ pub(super) fn search(
     options: &TriangulationOptions,
     cancel: &CancelToken,
 ) -> Result<Vec<VariableId>, TriangulationError> {
-    let mut limits = Limits { options, started: Instant::now(), steps: 0 };
+    search_on(THREADS.as_ref(), graph, options, cancel)
+}
+
+/// See [`search`]. The result does not depend on the number of `threads`.
+fn search_on(
+    threads: Option<&ThreadPool>,
+    graph: &MoralGraph,
+    options: &TriangulationOptions,
+    cancel: &CancelToken,
+) -> Result<Vec<VariableId>, TriangulationError> {
+    let mut limits = Limits { options, threads, started: Instant::now(), steps: 0 };
     let mut seeds = Pcg64Mcg::seed_from_u64(options.seed);
     let found = restart(graph, options, &mut seeds, &mut limits, cancel)?;
     if options.steps == 0 || limits.steps_left(found.entries as f64) == 0 {
@@ -232,7 +244,7 @@ fn round(
         let mut expired = || limits.expired();
         anneal(graph, &start.order, schedule, steps, &mut random, &mut expired, cancel)
     };
-    let found: Vec<_> = match &*THREADS {
+    let found: Vec<_> = match limits.threads {
         Some(threads) => threads.install(|| walks.par_iter().with_max_len(1).map(walk).collect()),
         None => walks.iter().map(walk).collect(),
     };
@@ -248,7 +260,10 @@ fn round(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::format;
 
     #[test]
     fn a_search_is_worth_the_time_of_the_propagations_that_follow() {
@@ -258,10 +273,32 @@ mod tests {
         assert_eq!(worthwhile_steps(100.0, 1), 0);
         assert_eq!(worthwhile_steps(f64::INFINITY, 1), u64::MAX);
         let options = TriangulationOptions { runs: 10, ..TriangulationOptions::default() };
-        let mut limits = Limits { options: &options, started: Instant::now(), steps: 70_000 };
+        let started = Instant::now();
+        let mut limits = Limits { options: &options, threads: None, started, steps: 70_000 };
         assert_eq!(limits.steps_left(1e6), 10_000);
         limits.steps = 90_000;
         assert_eq!(limits.steps_left(1e6), 0, "the search has already taken too long");
+    }
+
+    #[test]
+    fn the_number_of_threads_does_not_change_the_tree() {
+        let network = format::open("barley").expect("a sample").network;
+        let graph = MoralGraph::of_network(&network);
+        for seed in 1..3 {
+            let budget = Duration::from_secs(3600);
+            let of_seed = TriangulationOptions { seed, budget, ..TriangulationOptions::default() };
+            let [greedy, walks] =
+                [0, 30_000].map(|steps| TriangulationOptions { steps, ..of_seed.clone() });
+            let search = |threads: Option<&ThreadPool>, options: &TriangulationOptions| {
+                search_on(threads, &graph, options, &CancelToken::new()).expect("an order")
+            };
+            let alone = search(None, &walks);
+            for threads in [1, 2, 5] {
+                let pool = thread_pool(threads).expect("threads");
+                assert_eq!(search(Some(&pool), &walks), alone, "seed {seed}, {threads} threads");
+            }
+            assert_ne!(search(None, &greedy), alone, "seed {seed}: the walks find another order");
+        }
     }
 
     #[test]

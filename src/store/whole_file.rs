@@ -4,7 +4,9 @@
 //! this file behind; the next write to the same folder removes it. A running program holds a lock
 //! on its temporary file, which the operating system releases when the program ends in any way. So
 //! a temporary file without a lock is left over. The only exception is a file that was created but
-//! not locked yet: its program notices if it was removed, and creates another.
+//! not locked yet: its program notices if it was removed, and creates another. On a shared folder
+//! whose locks do not reach other machines, the file of a program that runs on another machine may
+//! be removed; that program then reports an error, and the old content stays.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};

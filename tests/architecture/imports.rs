@@ -40,18 +40,13 @@ pub fn allowed_imports() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
 }
 
 /// The top-level modules that `file` imports, without leaves.
-pub fn top_level_imports(file: &SourceFile) -> BTreeSet<&str> {
-    let mut imports = BTreeSet::new();
-    for root in ["crate::", "cliquescope::"] {
-        for (at, _) in file.code.match_indices(root) {
-            let rest = &file.code[at + root.len()..];
-            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-            imports.insert(&rest[..end]);
-        }
-    }
-    imports.retain(|import| !import.is_empty() && !LEAVES.contains(import));
+pub fn top_level_imports(file: &SourceFile) -> BTreeSet<String> {
+    let items = named_items(file).into_iter();
+    let mut imports: BTreeSet<String> =
+        items.filter_map(|item| item.path.into_iter().next()).collect();
+    imports.retain(|import| !LEAVES.contains(&import.as_str()));
     // An upper-case name is an item of the crate root, not a module.
-    imports.retain(|import| !import.starts_with(char::is_uppercase));
+    imports.retain(|import| import.starts_with(char::is_lowercase));
     imports
 }
 
@@ -175,7 +170,7 @@ struct NamedItem {
 }
 
 /// The items that `file` names: in its `use` declarations, and in the rest of its code by paths
-/// that begin with `crate`, `super` or `self`. The same item may occur several times.
+/// that begin with one of [`ROOTS`]. The same item may occur several times.
 fn named_items(file: &SourceFile) -> Vec<NamedItem> {
     let module = module_path(&file.path);
     let (declarations, other_code) = split_off_use_declarations(&file.code);
@@ -223,9 +218,13 @@ fn split_off_use_declarations(code: &str) -> (Vec<UseDeclaration<'_>>, String) {
     (declarations, other_code)
 }
 
-/// The paths in `code` that begin with `crate`, `super` or `self`.
+/// What the path of an item of this crate may begin with. The program names the library
+/// `cliquescope`.
+const ROOTS: [&str; 4] = ["crate::", "cliquescope::", "super::", "self::"];
+
+/// The paths in `code` that begin with one of [`ROOTS`].
 fn paths_in_code(code: &str) -> impl Iterator<Item = &str> {
-    ["crate::", "super::", "self::"].into_iter().flat_map(move |root| {
+    ROOTS.into_iter().flat_map(move |root| {
         // In `super::super::a` only the first match is the beginning of the path.
         let matches = code.match_indices(root).map(|(start, _)| start);
         let starts = matches.filter(|&start| !code[..start].ends_with("::"));
@@ -270,7 +269,7 @@ fn absolute(path: &str, module: &[&str]) -> Vec<String> {
     let mut base: Vec<&str> = module.to_vec();
     let mut parts = path.split("::").peekable();
     match parts.peek().copied().unwrap_or_default() {
-        "crate" => {
+        "crate" | "cliquescope" => {
             base.clear();
             parts.next();
         }
@@ -302,6 +301,16 @@ fn items_are_found_in_use_declarations_and_in_code() {
         named_items(&file).iter().map(|i| (i.path.join("::"), i.is_reexport)).collect();
     let expected = [("m::a::B", false), ("m::a::c", false), ("m::n::g::H", true), ("d::e", false)];
     assert_eq!(found, expected.map(|(path, is_reexport)| (path.to_owned(), is_reexport)));
+}
+
+#[test]
+fn top_level_imports_are_found_in_all_forms() {
+    let code = "use crate::{a, b::{C, d}};\nuse super::super::e::F;\nuse super::g;\n\
+                use cliquescope::{h, i::J};\nuse std::fmt;\nuse crate::{cancel, k as l};\n\
+                use crate::Top;\nfn f() { crate::m::n(); super::super::o::p(); }\n";
+    let file = SourceFile { path: "x/y.rs".to_owned(), code: code.to_owned() };
+    let found = top_level_imports(&file);
+    assert_eq!(found.into_iter().collect::<String>(), "abehikmox");
 }
 
 #[test]

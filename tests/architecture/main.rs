@@ -69,7 +69,7 @@ fn modules_import_only_what_the_table_allows() {
             panic!("src/{}: module '{module}' is not in the import table", file.path)
         });
         for import in imports::top_level_imports(file) {
-            if import != module && !allowed.contains(&import) {
+            if import != module && !allowed.contains(import.as_str()) {
                 offences.push(format!("src/{} imports {import}", file.path));
             }
         }

@@ -15,23 +15,6 @@ use rand_pcg::Pcg64Mcg;
 use crate::{ids, options, total};
 
 #[test]
-fn the_size_of_the_thread_pool_of_the_caller_does_not_change_the_tree() {
-    let graph = MoralGraph::of_network(&open("barley").unwrap().network);
-    for seed in 1..3 {
-        let options = TriangulationOptions { steps: 30_000, ..options(Triangulation::Auto, seed) };
-        let orders = [1, 2, 5].map(|threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| triangulate(&graph, &options, &CancelToken::new())).unwrap().order
-        });
-        assert_eq!(orders[0], orders[1], "seed {seed}");
-        assert_eq!(orders[0], orders[2], "seed {seed}");
-        let greedy = TriangulationOptions { steps: 0, ..options.clone() };
-        let greedy = triangulate(&graph, &greedy, &CancelToken::new()).unwrap();
-        assert_ne!(orders[0], greedy.order, "seed {seed}: the walks find another order");
-    }
-}
-
-#[test]
 fn a_search_for_more_propagations_finds_a_smaller_tree() {
     let graph = MoralGraph::of_network(&open("water").unwrap().network);
     let total = |runs| {
