@@ -301,8 +301,8 @@ impl Document {
         }
     }
 
-    /// The recorded runs of engine `gpu-paper` and of the fastest other engine on a GPU, if both
-    /// fit the current tree.
+    /// Two of the [recorded](Self::recorded) runs: the first run of engine `gpu-paper`, and the
+    /// fastest run of another engine on a GPU. `None` unless there are both.
     #[must_use]
     pub fn recorded_gpu_runs(&self) -> Option<[RecordedRunRef; 2]> {
         let on_gpu = || self.recorded.iter().filter(|recorded| recorded.on_gpu());

@@ -240,7 +240,7 @@ impl ExperimentRunner {
             Ok(Ok(record)) => self.add(experiments, Arc::new(record), None),
             Ok(Err(ExperimentError::Cancelled(_))) => {}
             Ok(Err(error)) => experiments.failure = Some(error.to_string()),
-            Err(panic) => experiments.failure = Some(format!("internal error: {panic}")),
+            Err(reason) => experiments.failure = Some(format!("internal error: {reason}")),
         }
     }
 

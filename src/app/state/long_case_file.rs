@@ -1,4 +1,4 @@
-//! An open file with more cases than the list of the Cases pane can hold.
+//! The file of cases that is open next to the list of the Cases pane.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};

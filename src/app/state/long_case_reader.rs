@@ -1,5 +1,6 @@
-//! Finds and reads the cases of a file that has more cases than the list can hold. Jobs of the
-//! session do this; only the cases that were read last are in memory.
+//! Finds and reads the cases of a file that may be too long to be read while the window waits. Jobs
+//! of the session do this. If the list can hold all cases, they are added to the list. Otherwise
+//! the file stays open, and only the cases that were read last are in memory.
 
 use std::ops::Range;
 use std::path::Path;
@@ -255,6 +256,6 @@ pub(crate) fn without_mistakes(
 fn flattened<T>(outcome: Result<Result<T, CaseError>, String>) -> Result<T, String> {
     match outcome {
         Ok(outcome) => outcome.map_err(|error| error.to_string()),
-        Err(panic) => Err(format!("internal error: {panic}")),
+        Err(reason) => Err(format!("internal error: {reason}")),
     }
 }

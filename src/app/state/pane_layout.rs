@@ -87,12 +87,12 @@ pub fn arrange(layout: &mut Tree<Pane>, arrangement: Arrangement) {
         return;
     }
     let mut new = initial_layout(arrangement);
-    let was_resized = |container: fn(&Tree<Pane>) -> Option<TileId>| {
+    let resized_shares = |container: fn(&Tree<Pane>) -> Option<TileId>| {
         let shares = shares_of(layout, container);
         Some(shares).filter(|shares| *shares != shares_of(&old, container))
     };
     for container in [Tree::root, middle_column, right_column] {
-        if let Some(shares) = was_resized(container) {
+        if let Some(shares) = resized_shares(container) {
             set_shares(&mut new, container, &shares);
         }
     }

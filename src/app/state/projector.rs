@@ -1,8 +1,9 @@
 //! The view for projectors: large, without menu bar and status line.
 //!
 //! In a window that is too narrow for three columns of large text, the panes of the right column
-//! become tabs of the left column, and the timeline takes more of the height. The layout that the
-//! user arranged returns with the menu bar or in a wider window; only the tabs in front may differ.
+//! become tabs of the left column, and the timeline takes more of the height. When the view is
+//! turned off or the window becomes wider, the layout that the user arranged returns; only the tabs
+//! in front may differ.
 
 use eframe::egui::{Context, ViewportCommand};
 use egui_tiles::{Container, LinearDir, Tile, TileId, Tiles, Tree};

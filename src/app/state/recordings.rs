@@ -1,4 +1,4 @@
-//! Recorded runs. They show runs of engines that this machine may not be able to run.
+//! Runs recorded on other machines, with engines that this machine may not be able to run.
 
 use crate::experiment::{RecordedNetwork, RecordedRun, Recording};
 use crate::propagation::{CompiledNetwork, MessageTrace};

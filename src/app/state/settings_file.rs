@@ -22,7 +22,8 @@ const NAME: &str = "settings";
 /// The settings file of a window.
 pub(crate) struct SettingsFile {
     store: Store,
-    /// The settings that this window last passed to the store, as JSON.
+    /// The settings that this window last passed to the store, as JSON; before that, those in the
+    /// file. As long as the settings equal these, nothing is written.
     passed_on: Map<String, Value>,
     /// The settings of this window when it last read or merged the file. Shared with the store's
     /// thread.

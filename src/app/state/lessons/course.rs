@@ -120,6 +120,7 @@ impl Course {
     /// answered and its task is done. Call this when the posteriors are up to date.
     pub fn keep_numbers(&mut self, model: &Model) {
         let document = model.document.as_ref();
+        // The task of the step may open another network.
         let is_open = document.is_some_and(|document| self.has_network_at(self.step + 1, document));
         if is_open && self.open_question().is_none() && self.is_done(model) {
             self.columns.update(&self.lesson, self.step, model);
@@ -136,6 +137,7 @@ impl Course {
     /// Why the current step cannot be taken with the open network, if it cannot, as a sentence.
     pub fn problem(&self, model: &Model) -> Option<String> {
         let document = model.document.as_ref()?;
+        // Before and after the task of the step, which may open another network.
         let steps = self.step..=self.step + 1;
         let mut names = steps.map(|step| self.lesson.network_at(step));
         if !names.any(|name| progress::is_open(name, document)) {

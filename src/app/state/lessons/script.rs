@@ -62,7 +62,7 @@ pub struct LessonStep {
     /// the step points at comes to the front.
     #[serde(default, deserialize_with = "pane_by_title")]
     pub show: Option<Pane>,
-    /// Whether the pane in front fills the window.
+    /// Whether the pane that the step brings to the front fills the window.
     #[serde(default)]
     pub maximise: bool,
     /// The question that the user answers before anything else.
