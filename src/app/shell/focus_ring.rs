@@ -19,13 +19,14 @@ fn is_focus_key(key: Key) -> bool {
     matches!(key, Tab | ArrowUp | ArrowDown | ArrowLeft | ArrowRight)
 }
 
-/// Draws the ring, from the first use of a key that moves the focus until the next click: Tab, an
-/// arrow key, or E, which goes to the states of a variable. Without the ring, most widgets hardly
+/// Draws the ring, from the first use of a key that moves the focus (Tab, an arrow key, or E, which
+/// goes to the states of a variable) until the next click. Without the ring, most widgets hardly
 /// change when they get the focus.
 pub(crate) fn show(ctx: &Context) {
     let id = Id::new("focus by keyboard");
     let was_moved = ctx.data(|data| data.get_temp(id).unwrap_or(false));
-    // The letter E moves the focus only if no text field has it. By now, its event is consumed.
+    // The letter E moves the focus only if no text field has it. Its event was consumed as a
+    // shortcut earlier in this frame, but the raw events still contain it.
     let is_typing = ctx.text_edit_focused();
     let moves_focus = |key: &Key| is_focus_key(*key) || (*key == Key::E && !is_typing);
     let is_moved = ctx.input(|input| {

@@ -105,8 +105,8 @@ impl Behavior<Pane> for PaneArea<'_> {
         pane.title().into()
     }
 
-    // The background of tabs and the gaps between panes are for the pointer. The toolkit would also
-    // let them take the focus, with which they do nothing.
+    // The background of tabs and the gaps between panes react only to the pointer, but the toolkit
+    // would also let them take the focus. It does not if they cannot be dragged.
     fn is_tile_draggable(&self, tiles: &Tiles<Pane>, tile: TileId) -> bool {
         !self.moves_focus || matches!(tiles.get(tile), Some(Tile::Pane(_)))
     }

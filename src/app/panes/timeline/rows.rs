@@ -11,8 +11,9 @@ use crate::propagation::{Activity, MessageId, MessageTrace, Plan, StageTiming};
 pub enum Grouping {
     /// One row per thread, or per block of a GPU.
     ByWorker,
-    /// One row per multiprocessor of a GPU with this many of them. Blocks are handed out in turn,
-    /// so block b runs on multiprocessor b modulo their number.
+    /// One row per multiprocessor of a GPU with this many of them, as if blocks were handed out in
+    /// turn: block b counts as running on multiprocessor b modulo their number. CUDA does not say
+    /// where a block runs.
     ByMultiprocessor(u32),
     /// As few rows as possible, whichever worker computed a message. The number of rows is then the
     /// largest number of messages computed in parallel. Waits are left out.

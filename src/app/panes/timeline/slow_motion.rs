@@ -67,13 +67,13 @@ pub(super) fn show(
         commands.push(StepCommand::Seek(view.at(share)));
     }
     let painter = ui.painter_at(rect);
-    let shared = if has_own_axes { 0.0 } else { AXIS_HEIGHT };
+    let common_axis_height = if has_own_axes { 0.0 } else { AXIS_HEIGHT };
     if !has_own_axes {
         Chart { painter: painter.clone(), rect, view, now: now.time }.axis(ui);
     }
-    let height = (rect.height() - shared) / traces.len().max(1) as f32;
+    let height = (rect.height() - common_axis_height) / traces.len().max(1) as f32;
     for (index, (name, trace)) in traces.iter().enumerate() {
-        let top = rect.top() + shared + index as f32 * height;
+        let top = rect.top() + common_axis_height + index as f32 * height;
         let mut band = Rect::from_min_size(pos2(rect.left(), top), Vec2::new(rect.width(), height));
         let stretch = document.stretch(trace);
         let chart = Chart {
@@ -128,12 +128,14 @@ fn update_view(
     view
 }
 
-/// The chart in one frame.
+/// The chart of one trace, or the common time axis of all traces, in one frame.
 struct Chart {
     painter: Painter,
     rect: Rect,
+    /// The part of the trace in view.
     view: View,
-    /// The current time, in nanoseconds since the start of the propagation.
+    /// The current time on the time axis of this trace, in nanoseconds since the start of the
+    /// propagation.
     now: f64,
 }
 

@@ -40,6 +40,7 @@ fn longest(harness: &Harness<'_, Bench>) -> (MessageId, Pos2) {
     let middle = (timing.start + timing.duration / 2).as_nanos() as f64;
     let (left, right) = (chart.left() + GUTTER, chart.right() - geometry::SCROLL_BAR);
     let x = left + view.share(middle) as f32 * (right - left);
+    // The middle of the first row is 52 points below the upper edge of the chart.
     (timing.message, Pos2::new(x, chart.top() + 52.0))
 }
 

@@ -30,7 +30,7 @@ pub struct GapNamer<'a> {
     sections: Vec<Section>,
     /// By message: when it ended, in nanoseconds; `None` if it was not computed.
     ends: Vec<Option<f64>>,
-    /// The worker that runs the stages.
+    /// The worker that initialises the tables and reads the posteriors.
     stage_worker: u32,
     /// The worker that does the work at the root.
     root_worker: u32,
@@ -61,7 +61,7 @@ impl<'a> GapNamer<'a> {
             let is_wanted = |timing: &&ActivityTiming| timing.activity == activity;
             trace.activities.iter().find(is_wanted).map(|timing| timing.worker)
         };
-        // Only the thread that runs the stages records its start.
+        // Only this worker records its start.
         let stage_worker = worker_of(Activity::Start).unwrap_or(0);
         let first = first.map(|timing| timing.worker);
         let root_worker = worker_of(Activity::Root).or(first).unwrap_or(stage_worker);

@@ -253,8 +253,8 @@ impl VariablesPane {
         })
     }
 
-    /// The first row in view if no heading is: a state of the variable before the one with index
-    /// `below`. The heading of this variable if it is collapsed.
+    /// The first row in view if no heading begins in view: a state of the variable before the one
+    /// with index `below`, or the heading of that variable if it is collapsed.
     fn first_state_in_view(
         &self,
         listed: &Listed<'_>,
