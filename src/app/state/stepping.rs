@@ -67,9 +67,9 @@ pub enum StepCommand {
     Seek(f64),
     /// Play if `true`, pause if `false`.
     Play(bool),
-    /// Play the plan at this many messages per second.
+    /// Set the pace along the plan, in messages per second.
     Pace(f64),
-    /// Play slow motion this many times slower than measured.
+    /// Set how many times slower than measured slow motion plays.
     Slowdown(f64),
     /// Stop stepping.
     End,

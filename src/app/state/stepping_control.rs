@@ -75,7 +75,7 @@ fn choose_runs(core: &mut Core, command: StepCommand) -> bool {
             let Some([paper, fastest]) = document.recorded_gpu_runs() else { return false };
             (document.shown, document.second_shown) = (Some(paper), Some(fastest));
         }
-        // The recording was shown only for slow motion.
+        // These commands stop showing the two recorded runs. This machine's run is shown again.
         StepCommand::Begin | StepCommand::SlowMotion | StepCommand::End
             if document.second_shown.take().is_some() =>
         {

@@ -42,7 +42,7 @@ pub enum ViewCommand {
     ShowRecording(Option<RecordedRunRef>),
     /// Keep the run whose trace is drawn, to compare it with others.
     KeepRun,
-    /// Compute the numbers of this message. Pushed in every frame in which a pane shows the
+    /// Compute the message detail of this message. Pushed in every frame in which a pane shows the
     /// message.
     Explain(MessageId),
     /// Show sliders for the likelihoods of this variable, or hide the sliders.

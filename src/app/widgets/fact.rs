@@ -5,10 +5,10 @@ use eframe::egui::{
     Align2, Color32, FontSelection, Label, Rect, Response, TextFormat, TextStyle, Ui, vec2,
 };
 
-/// Space between the name and the value, in points.
+/// Space between the coloured square, if any, the name and the value, in points.
 const GAP: f32 = 5.0;
 
-/// Side of a swatch in points.
+/// Side of the coloured square before a name, in points.
 const SWATCH: f32 = 10.0;
 
 /// A name with its value.

@@ -17,7 +17,7 @@ use crate::app::widgets::short_text::one_line;
 const FADED_OPACITY: f32 = 0.4;
 /// Opacity of the fill of an outlined bar.
 const OUTLINED_OPACITY: f32 = 0.35;
-/// Share of the width of a row in a list for the name of the state.
+/// Share of the width of a row in a list for the mark of a finding and the name of the state.
 const LABEL_SHARE: f32 = 0.38;
 /// Width in points of the number in a row of a list.
 pub const NUMBER_WIDTH: f32 = 58.0;

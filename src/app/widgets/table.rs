@@ -131,7 +131,7 @@ pub struct Row {
 impl Row {
     /// Draws the first cell with `add_contents`, and makes the whole row one widget that can be
     /// clicked and focused. Returns the response of this widget. The first column of the table must
-    /// not be clipped.
+    /// not be clipped, because the widget extends over all columns.
     pub fn first_cell(
         self,
         row: &mut TableRow<'_, '_>,

@@ -97,7 +97,8 @@ pub(super) fn show_bar_labels(
             let place = clear_of_dots(LabelBox { left, top, right, bottom }, &dots, label.is_below);
             painter.galley(corner(place), galley, ink);
         } else {
-            // Turned by a quarter, the text runs upward from its upper left corner.
+            // `corner` is the upper left corner of the text before it is turned. The turned text
+            // runs upward from there.
             let bottom = if label.is_below { end.y + length + 3.0 } else { end.y - 3.0 };
             let corner = egui::pos2(end.x - height / 2.0, bottom);
             let text = egui::epaint::TextShape::new(corner, galley, ink);

@@ -14,8 +14,8 @@ const SAMPLE: egui::Vec2 = egui::vec2(16.0, 11.0);
 /// Radius of dots in points.
 pub(super) const DOT_RADIUS: f32 = 4.0;
 
-/// Distance between the lines of hatched bars, in points. With less, the bar looks empty; with
-/// more, a narrow bar may get no line.
+/// Distance between the lines of hatched bars, in points. The lines have the colour of the
+/// background: with less distance, a bar looks empty. With more, a narrow bar may get no line.
 const HATCH_DISTANCE: f64 = 5.0;
 
 /// The colour of a series in the theme of `ui`.

@@ -33,7 +33,8 @@ impl NameLayout {
         Self { rows, max_letters: letters(rows) }
     }
 
-    /// Shortens the labels of `ticks` and moves them to their rows.
+    /// Shortens the labels of `ticks`, moves them to their rows, and sets the spacing of each tick
+    /// to the distance of the next name in the same row.
     pub fn apply(self, ticks: &mut [Tick]) {
         for (index, tick) in ticks.iter_mut().enumerate() {
             let name = shortened(&tick.label, self.max_letters as f32, |_| 1.0);

@@ -56,7 +56,7 @@ pub struct Chunk {
     /// Text and labels, drawn after all triangles. The toolkit may rearrange its texture of glyphs
     /// in any frame, so text is not turned into triangles here. A label is a [`Shape::Vec`].
     texts: Vec<Shape>,
-    /// [`View::origin`] when the chunk was made.
+    /// Where the origin of the picture was on the screen in the last call of `make` or `move_to`.
     origin: Vec2,
     /// Whether the chunk must be made again.
     pub is_stale: bool,
@@ -97,7 +97,7 @@ impl Chunk {
         (self.origin, self.is_stale) = (view.origin, false);
     }
 
-    /// Moves the chunk to where it is if the origin of the picture is at `origin`.
+    /// Moves the triangles and texts with the picture, whose origin is now at `origin` on screen.
     pub fn move_to(&mut self, origin: Vec2) {
         let delta = origin - self.origin;
         if delta == Vec2::ZERO {

@@ -1,4 +1,4 @@
-//! Moving the camera with the pointer, and finding what is under it.
+//! Moving the camera with the pointer, and finding what is under the pointer.
 
 use eframe::egui::{self, Pos2, Rect, Response, Ui, Vec2};
 
@@ -64,8 +64,8 @@ impl<K: PartialEq> GraphCanvas<K> {
             self.camera_goal = (goal != self.camera).then_some(goal);
         }
         let Some(goal) = self.camera_goal else { return };
-        // The pane has its final size from the second frame on, and the first picture does not
-        // glide in.
+        // The first picture does not glide in: the camera jumps in the first two frames, because
+        // the pane has its final size only from the second frame on.
         let jumps = self.jumps || ui.style().animation_time == 0.0;
         let seconds = ui.input(|input| input.stable_dt);
         if jumps || self.camera.glide(&goal, seconds, rect.size()) {

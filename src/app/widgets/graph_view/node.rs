@@ -246,7 +246,7 @@ impl Node {
         for (index, text) in brief.iter().enumerate() {
             let lines = text.lines().count().max(1) as f32;
             let longest = text.lines().map(|line| line.chars().count()).max().unwrap_or(1) as f32;
-            // Letters are about half as wide as they are high.
+            // The width of a letter is about 0.6 times the font size.
             let wanted = (rect.width() * 1.6 / longest).min(rect.height() * 0.75 / lines);
             let is_cut = *may_cut && index + 1 == brief.len();
             // Names have the same size in all boxes, and numbers are as large as their box allows.

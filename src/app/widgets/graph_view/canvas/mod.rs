@@ -24,8 +24,8 @@ const READABLE_ZOOM: f32 = 0.9;
 const MOVE_TIME: f64 = 0.35;
 
 /// Width and height of the region for which items are drawn, as a multiple of the width and height
-/// of the pane, which is in its middle. With more, drawing takes longer; with less, items are drawn
-/// again after the picture has been dragged a shorter distance.
+/// of the pane. The pane is in the middle of a new region. With more, drawing takes longer; with
+/// less, items are drawn again after the picture has been dragged a shorter distance.
 const DRAWN_REGION: f32 = 2.0;
 
 /// A picture of a graph.
@@ -38,7 +38,7 @@ pub struct GraphCanvas<K> {
     labelled: Vec<usize>,
     pub(super) bounds: Rect,
     pub(super) camera: Camera,
-    /// Where the camera glides; `None` once it is there.
+    /// Where the camera glides to; `None` once it is there.
     pub(super) camera_goal: Option<Camera>,
     /// Whether the whole picture is shown and follows the size of the pane.
     pub(super) fitted: bool,
@@ -249,7 +249,8 @@ impl<K: PartialEq> GraphCanvas<K> {
         edge_style: impl FnMut(usize) -> EdgeStyle,
     ) -> Response {
         let rect = ui.available_rect_before_wrap();
-        // The keyboard can do nothing here, so the picture is no stop of the Tab key.
+        // The keyboard can do nothing here, so the Tab key skips the picture: `Sense::FOCUSABLE` is
+        // missing.
         let (response, painter) = ui.allocate_painter(rect.size(), Sense::CLICK | Sense::DRAG);
         self.response_id = Some(response.id);
         let settings = RenderSettings {
@@ -309,7 +310,7 @@ impl<K: PartialEq> GraphCanvas<K> {
         Some(egui::emath::easing::cubic_out(share))
     }
 
-    /// Computes all styles, and marks the chunks whose items change.
+    /// Computes all styles, and marks chunks with changed items as stale.
     fn restyle(
         &mut self,
         mut node_style: impl FnMut(usize) -> NodeStyle,

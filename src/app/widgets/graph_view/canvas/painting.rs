@@ -12,12 +12,12 @@ use crate::app::widgets::graph_view::labels::{self, LabelColours};
 use crate::app::widgets::graph_view::minimap::{self, MapColours};
 use crate::app::widgets::graph_view::{Node, edges_of, nodes_of};
 
-/// Minimum width of the outline of a highlighted node, in points, for example of one that is
-/// selected or hovered. A root, which has a ring, is highlighted whatever its outline.
+/// Minimum width, in points, of the outline of a node that counts as highlighted, such as a
+/// selected or hovered one. The root of a tree, which has a ring, always counts as highlighted.
 const HIGHLIGHT_WIDTH: f32 = 2.0;
 
-/// Maximum number of highlighted nodes that labels do not cover. If more are highlighted, labels
-/// would find no place.
+/// Maximum number of highlighted nodes that labels avoid. Labels may cover the others: if they
+/// avoided many more nodes, they would find no place.
 const MAX_UNCOVERED: usize = 12;
 
 impl<K: PartialEq> GraphCanvas<K> {
@@ -28,7 +28,8 @@ impl<K: PartialEq> GraphCanvas<K> {
         (origin * pixels_per_point).round() / pixels_per_point
     }
 
-    /// Makes the stale chunks again, with at least the items in `region` of the picture.
+    /// Makes the stale chunks again, with at least the items in `region` of the picture. `progress`
+    /// is the result of `advance_motion`.
     pub(super) fn make_chunks(
         &mut self,
         ui: &Ui,
