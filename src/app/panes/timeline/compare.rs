@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use eframe::egui::{
-    Align, Align2, FontId, Layout, Rect, Response, RichText, Sense, Ui, UiBuilder, WidgetInfo,
-    WidgetType,
+    Align, FontId, Layout, Rect, Response, RichText, Sense, Ui, UiBuilder, WidgetInfo, WidgetType,
 };
 use egui_extras::{Column, TableBuilder};
 
@@ -24,6 +23,7 @@ use crate::app::state::kept_run::KeptRun;
 use crate::app::state::model::Model;
 use crate::app::state::run_kind::RunKind;
 use crate::app::widgets::naming;
+use crate::app::widgets::short_text::one_line;
 use crate::app::widgets::table::{self, cell, number};
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageTrace};
@@ -144,7 +144,9 @@ impl TimelinePane {
         let RunPlace { index, mut rect, title } = place;
         let text = format!("{title}  {}", numbers::duration(scene.trace.elapsed));
         let (ink, font) = (ui.visuals().strong_text_color(), FontId::proportional(12.0));
-        ui.painter().text(rect.left_top(), Align2::LEFT_TOP, &text, font, ink);
+        // A longer title would cover the table of messages.
+        let galley = one_line(ui.painter(), &text, font, ink, rect.width());
+        ui.painter().galley(rect.left_top(), galley, ink);
         rect.min.y += TITLE_HEIGHT;
         ui.push_id(("compared run", index), |ui| {
             let response = ui.interact(rect, ui.id().with("chart"), Sense::click_and_drag());
@@ -158,11 +160,13 @@ impl TimelinePane {
             self.compare_scroll[index] = geometry.scroll_bar(ui);
             let pointed = response.hover_pos().and_then(|pos| slice_at(scene, &geometry, pos));
             draw::draw(ui, &geometry, scene, pointed, None);
+            let name = |row: Rect, name: &str| {
+                let across = rect.left()..=geometry.chart.left();
+                draw::row_name(ui, Rect::from_x_y_ranges(across, row.y_range()), name, None);
+            };
+            name(geometry.stages, "stages");
             for row in geometry.visible() {
-                let mut name = geometry.rows[row];
-                name.min.x = rect.left();
-                name.max.x = geometry.chart.left();
-                draw::row_name(ui, name, &rows[row].name, None);
+                name(geometry.rows[row], &rows[row].name);
             }
             self.move_view(ui, &response, (scene, &geometry), (index, view));
             if scene.is_current {

@@ -354,6 +354,17 @@ fn a_kept_run_is_compared_with_another_message_by_message() {
         layout.stages.iter().filter(|slice| slice.kind_name() == "launch and copy").count()
     });
     assert!(launches[0] == 0 && launches[1] > 0, "only a GPU launches: {launches:?}");
+    harness.set_size(egui::vec2(600.0, 400.0));
+    harness.run();
+    let table = harness.get_by_label("Message").rect().left();
+    let drawn = harness.output().shapes.iter().filter_map(|clipped| match &clipped.shape {
+        egui::Shape::Text(text) if text.galley.text().starts_with("now: gpu") => {
+            Some(text.visual_bounding_rect().right())
+        }
+        _ => None,
+    });
+    let ends: Vec<f32> = drawn.collect();
+    assert!(ends.len() == 1 && ends[0] < table, "the title ends before the table: {ends:?}");
     harness.get_by_label("Compare").click();
     harness.run();
     label_containing(&harness, "Message timeline");
