@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use eframe::egui::{Pos2, Vec2};
+use eframe::egui::{Pos2, Rect, Vec2};
 
 use crate::app::layout::{arch, directed, from_file};
 use crate::app::widgets::graph_view::chart::{CHART_BOTTOM, CHART_MARGIN, CHART_TOP, NUMBER_WIDTH};
@@ -37,6 +37,14 @@ const MAX_LABEL_WIDTH: f32 = 62.0;
 /// Height of the arch of a moral or fill edge, as a share of the length of the edge. With less, the
 /// boxes between two boxes of the same layer hide the edge that connects the two.
 const RISE: f32 = 0.12;
+
+/// Minimum gap between two boxes side by side, in picture coordinates, for an edge that runs through
+/// the gap alone.
+const MIN_GAP: f32 = 30.0;
+
+/// Distance in picture coordinates between boxes that are close to each other and the middle of the
+/// edge above or below them.
+const CLEARANCE: f32 = 12.0;
 
 /// What a line of the picture stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +120,9 @@ pub fn picture(
     if let Some(compiled) = compiled {
         for edge in edges_of_triangulation(network, compiled) {
             let (a, b) = edge.ends();
-            paths.push(arch(centres[a.index()], centres[b.index()], RISE));
+            let ends = [a.index(), b.index()];
+            let boxes = ends.map(|end| Rect::from_center_size(centres[end], sizes[end]));
+            paths.push(arch(boxes[0].center(), boxes[1].center(), rise_between(boxes)));
             edges.push(edge);
         }
     }
@@ -133,6 +143,20 @@ pub fn picture(
     };
     let nodes = network.ids().zip(sizes).zip(centres).map(placed_node).collect();
     Picture { nodes, lines, edges }
+}
+
+/// The rise of a moral or fill edge between two boxes. Between boxes side by side that are close to
+/// each other, the edge leaves the boxes at the top or at the bottom, because only a few of its dots
+/// would fit into the gap.
+fn rise_between([one, other]: [Rect; 2]) -> f32 {
+    let gap = (one.center() - other.center()).abs() - (one.size() + other.size()) / 2.0;
+    let length = one.center().distance(other.center());
+    let is_beside = gap.x > gap.y;
+    if gap.max_elem() > MIN_GAP || !is_beside || length == 0.0 {
+        return RISE;
+    }
+    let height = one.height().max(other.height()) / 2.0 + CLEARANCE;
+    (height / length).max(RISE)
 }
 
 /// The width of the names of the states in the chart of a variable, with room for the mark of a
