@@ -59,6 +59,8 @@ struct LayoutKey {
     triangulated: Option<Identity<CompiledNetwork>>,
     /// Whether the variables are at the positions that the file gives.
     from_file: bool,
+    /// Whether the view for projectors is on, in which panes have other shapes.
+    is_projected: bool,
 }
 
 impl NetworkPane {
@@ -223,6 +225,7 @@ impl NetworkPane {
             triangulated: compiled.map(Identity::of),
             from_file: !self.prefer_layers
                 && from_file::has_enough_positions(&file_positions(document.network())),
+            is_projected: model.projector.is_some(),
         };
         let is_new = self.shown.as_ref().is_none_or(|shown| {
             shown.serial != document.serial || shown.from_file != wanted.from_file

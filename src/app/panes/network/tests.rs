@@ -6,7 +6,7 @@ use egui_kittest::kittest::Queryable as _;
 
 use super::picture::Picture;
 use super::*;
-use crate::app::testing::{drive, label_containing};
+use crate::app::testing::{drive, label_containing, model};
 use crate::format;
 
 /// A network of three variables with positions, two of them with titles and colours.
@@ -74,6 +74,38 @@ fn layout_and_colours_of_the_file_are_used_and_its_layout_can_be_switched_off() 
     harness.get_by_label("Layout of the file").click();
     harness.run();
     assert!(pane.borrow().shown.as_ref().unwrap().from_file);
+}
+
+#[test]
+fn the_view_for_projectors_has_a_layout_for_the_shape_of_its_pane() {
+    let pane = RefCell::new(NetworkPane::default());
+    let mut harness = drive("child", |ui, model, commands| {
+        pane.borrow_mut().show(ui, model, commands);
+    });
+    harness.set_size(Vec2::new(380.0, 490.0));
+    harness.run();
+    let width = || pane.borrow().canvas.centres(0..20).values().map(|at| at.x).fold(0.0, f32::max);
+    let before = width();
+    harness.set_size(Vec2::new(295.0, 270.0));
+    harness.run();
+    assert_eq!(width(), before, "another size alone changes nothing");
+    harness.state_mut().model.projector = Some(1.0);
+    harness.run();
+    assert_ne!(width(), before);
+}
+
+#[test]
+fn a_fill_edge_between_neighbouring_boxes_leaves_them_at_the_top_or_bottom() {
+    let model = model("asia");
+    let compiled = model.compiled().unwrap();
+    let Picture { nodes, lines, edges } = picture(compiled.network(), Some(compiled), Some(0.8));
+    let fill = edges.iter().position(|edge| matches!(edge, Edge::Fill(..)));
+    let fill = fill.expect("Asia has a fill edge");
+    let line = &lines[fill];
+    let [from, to] = [&nodes[line.from], &nodes[line.to]];
+    assert!((from.centre.x - to.centre.x).abs() < from.size.x + 30.0, "neighbours");
+    let height = line.path.iter().map(|point| (point.y - from.centre.y).abs()).fold(0.0, f32::max);
+    assert!(height > from.size.y / 2.0 + 8.0, "{height} {line:?}");
 }
 
 #[test]
