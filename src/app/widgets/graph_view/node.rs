@@ -260,8 +260,11 @@ impl Node {
                 let corner = rect.center() - galley.size() / 2.0;
                 return (width > 2.0 * size).then(|| Shape::galley(corner, galley, ink));
             }
-            let galley = wrapped(painter, text, size, ink, width, lines as usize);
-            if !galley.elided {
+            // Letters may be wider than estimated.
+            let sizes = [size, MIN_TEXT_SIZE].into_iter();
+            let mut galleys =
+                sizes.map(|size| wrapped(painter, text, size, ink, width, lines as usize));
+            if let Some(galley) = galleys.find(|galley| !galley.elided) {
                 let top = rect.center().y - galley.size().y / 2.0;
                 return Some(Shape::galley(pos2(rect.center().x, top), galley, ink));
             }

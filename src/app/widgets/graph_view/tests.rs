@@ -53,19 +53,24 @@ fn fixture() -> Harness<'static, Fixture> {
 }
 
 #[test]
-fn a_low_box_has_its_number() {
-    // The smallest box of Child at the scale of a projector, in a window of 1280 by 800 pixels.
-    let low = Rect::from_min_size(Pos2::ZERO, vec2(22.0, 10.0));
-    let brief = ["C3 4", "C3\n4", "C3"].map(str::to_owned).to_vec();
-    let text = NodeText { brief, ..NodeText::default() };
-    let style = NodeStyle::default();
-    let node = super::Node { centre: Pos2::ZERO, size: low.size(), text: Arc::new(text), style };
+fn a_small_box_has_its_number() {
+    let texts = |number: &str| {
+        let brief = vec![format!("{number} 6"), format!("{number}\n6"), number.to_owned()];
+        Arc::new(NodeText { brief, ..NodeText::default() })
+    };
     let harness = Harness::new_ui(|ui| {
-        assert!(super::node::can_hold_text(low));
-        let Some(egui::Shape::Text(shape)) = node.brief(ui.painter(), low) else {
-            panic!("no text")
-        };
-        assert!(shape.galley.text().starts_with("C3"));
+        // At the scale of a projector, in a window of 1280 by 800 pixels: the smallest box of
+        // Child, and a box of a star of a hundred cliques.
+        for (number, size) in [("C3", vec2(22.0, 10.0)), ("C10", vec2(24.0, 18.0))] {
+            let rect = Rect::from_min_size(Pos2::ZERO, size);
+            let (text, style) = (texts(number), NodeStyle::default());
+            let node = super::Node { centre: Pos2::ZERO, size, text, style };
+            assert!(super::node::can_hold_text(rect));
+            let Some(egui::Shape::Text(shape)) = node.brief(ui.painter(), rect) else {
+                panic!("no text in the box of {number}")
+            };
+            assert!(shape.galley.text().starts_with(number));
+        }
     });
     drop(harness);
 }
