@@ -16,6 +16,9 @@
 // (first factor) or near one (second factor), and adds up the exponents. Sums are in the order of
 // the terms, so two runs are bit-equal.
 //
+// Terms are added in blocks, and the sums of blocks with a correction for rounding, so that long
+// sums are as accurate as short ones.
+//
 // Each row that has terms with factors is raised: it gets an addend that is at least what underflow
 // can have taken from the row. So no message is too small, and `bound_loss` bounds what has been
 // added to P(e). src/engine/cuda/batch/mod.rs has the argument.
@@ -59,6 +62,9 @@ static const int PEAK = 32;
 // A raised row gets what underflow can have taken from it, times two to the power of this. Shared
 // with src/engine/cuda/batch.
 static const int RAISE = 2;
+
+// Number of terms of a block. Shared with src/engine/batch.
+static const unsigned BLOCK = 16;
 
 // The level of messages that are not raised. Shared with src/engine/cuda/batch.
 static const int NOT_RAISED = -16777216;
@@ -174,21 +180,32 @@ template <unsigned V> __device__ void propagate(PARAMETERS)
     }
     for (unsigned r = item.first_row; r < item.end_row; ++r) {
         const uint4 row = rows[r];
-        Numbers<V> sum;
+        Numbers<V> sum, lost;
 #pragma unroll
         for (unsigned v = 0; v < V; ++v) {
-            sum.by_case[v] = 0.0f;
+            sum.by_case[v] = lost.by_case[v] = 0.0f;
         }
         if (item.kind == TWO_FACTORS) {
+            for (unsigned t = row.x; t < row.y;) {
+                const unsigned end = min(t + BLOCK, row.y);
+                Numbers<V> block = {};
 #pragma unroll 4
-            for (unsigned t = row.x; t < row.y; ++t) {
-                const uint4 term = pairs[t];
-                const float value = __uint_as_float(term.x);
-                const Numbers<V> x = load(first + static_cast<unsigned long long>(term.y) * GROUP);
-                const Numbers<V> y = load(second + static_cast<unsigned long long>(term.z) * GROUP);
+                for (; t < end; ++t) {
+                    const uint4 term = pairs[t];
+                    const float value = __uint_as_float(term.x);
+                    const Numbers<V> x =
+                        load(first + static_cast<unsigned long long>(term.y) * GROUP);
+                    const Numbers<V> y =
+                        load(second + static_cast<unsigned long long>(term.z) * GROUP);
+#pragma unroll
+                    for (unsigned v = 0; v < V; ++v) {
+                        block.by_case[v] +=
+                            value * (x.by_case[v] * scale.by_case[v]) * y.by_case[v];
+                    }
+                }
 #pragma unroll
                 for (unsigned v = 0; v < V; ++v) {
-                    sum.by_case[v] += value * (x.by_case[v] * scale.by_case[v]) * y.by_case[v];
+                    add_compensated(sum.by_case[v], lost.by_case[v], block.by_case[v]);
                 }
             }
 #pragma unroll
@@ -196,11 +213,19 @@ template <unsigned V> __device__ void propagate(PARAMETERS)
                 sum.by_case[v] *= second_scale.by_case[v];
             }
         } else if (item.kind == CONSTANT) {
-            for (unsigned t = row.x; t < row.y; ++t) {
-                const float value = __uint_as_float(singles[t].x);
+            for (unsigned t = row.x; t < row.y;) {
+                const unsigned end = min(t + BLOCK, row.y);
+                Numbers<V> block = {};
+                for (; t < end; ++t) {
+                    const float value = __uint_as_float(singles[t].x);
+#pragma unroll
+                    for (unsigned v = 0; v < V; ++v) {
+                        block.by_case[v] += value;
+                    }
+                }
 #pragma unroll
                 for (unsigned v = 0; v < V; ++v) {
-                    sum.by_case[v] += value;
+                    add_compensated(sum.by_case[v], lost.by_case[v], block.by_case[v]);
                 }
             }
         } else {
@@ -208,14 +233,23 @@ template <unsigned V> __device__ void propagate(PARAMETERS)
             if (item.kind == FACTOR_AND_ROW) {
                 y = load(second + static_cast<unsigned long long>(row.w) * GROUP);
             }
+            for (unsigned t = row.x; t < row.y;) {
+                const unsigned end = min(t + BLOCK, row.y);
+                Numbers<V> block = {};
 #pragma unroll 4
-            for (unsigned t = row.x; t < row.y; ++t) {
-                const uint2 term = singles[t];
-                const float value = __uint_as_float(term.x);
-                const Numbers<V> x = load(first + static_cast<unsigned long long>(term.y) * GROUP);
+                for (; t < end; ++t) {
+                    const uint2 term = singles[t];
+                    const float value = __uint_as_float(term.x);
+                    const Numbers<V> x =
+                        load(first + static_cast<unsigned long long>(term.y) * GROUP);
+#pragma unroll
+                    for (unsigned v = 0; v < V; ++v) {
+                        block.by_case[v] += value * x.by_case[v];
+                    }
+                }
 #pragma unroll
                 for (unsigned v = 0; v < V; ++v) {
-                    sum.by_case[v] += value * x.by_case[v];
+                    add_compensated(sum.by_case[v], lost.by_case[v], block.by_case[v]);
                 }
             }
 #pragma unroll

@@ -1,4 +1,5 @@
-// Powers of two, by which tables and messages are scaled. Scaling by a power of two is exact.
+// Powers of two, by which tables and messages are scaled, and sums without much rounding. Scaling by
+// a power of two is exact.
 #pragma once
 
 // The largest e for which 2^e is at most the non-negative float with these bits. Zero gives 0, so
@@ -22,4 +23,13 @@ __device__ inline double power_of_two(int e)
 __device__ inline float float_power_of_two(int e)
 {
     return __int_as_float((127 + e) << 23);
+}
+
+// Adds `term` to `sum`, where `lost` is minus what earlier additions rounded away (Kahan 1965).
+__device__ inline void add_compensated(float &sum, float &lost, float term)
+{
+    const float wanted = term - lost;
+    const float next = sum + wanted;
+    lost = (next - sum) - wanted;
+    sum = next;
 }

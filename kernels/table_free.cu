@@ -146,15 +146,6 @@ template <class Number> __device__ inline Number block_sum(Number value)
     return value;
 }
 
-// Adds `term` to `sum`, where `lost` is what earlier additions rounded away (Kahan 1965).
-__device__ inline void add_compensated(float &sum, float &lost, float term)
-{
-    const float wanted = term - lost;
-    const float next = sum + wanted;
-    lost = (next - sum) - wanted;
-    sum = next;
-}
-
 // Where a block reads the inputs of a contraction.
 struct Places {
     unsigned long long tile[MAX_INPUTS];  // by input: its first entry for the block's tile

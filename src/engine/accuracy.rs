@@ -12,9 +12,6 @@ use crate::potential::Precision;
 /// of each factor, and each of these numbers is rounded. In most networks the rounding errors have
 /// random signs, and little of this bound is used. But in a long chain of equal tables they all
 /// have the same sign, so no smaller bound holds for all networks.
-///
-/// Batches in single precision may exceed the bound if sums are long: they add up the terms of a
-/// sum in single precision, and of n terms each can lose up to n * 6e-8 of the sum.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct ErrorBound {
     /// The precision in which the engine computes.
@@ -39,7 +36,8 @@ const DOUBLE: f64 = 1e-13;
 const SINGLE: f64 = 6e-8;
 
 /// Roundings per factor to single precision: of the number itself, of a finding, and of a message
-/// and the product with it. Engine `cpu` rounds only the number itself, except in batches.
+/// and the product with it. Engine `cpu` rounds only the number itself, except in batches. Sums are
+/// in double precision or compensated, so that long ones add little to this.
 const ROUNDINGS: f64 = 4.0;
 
 impl ErrorBound {

@@ -1,7 +1,7 @@
 //! The number types of tables.
 
 use std::fmt;
-use std::ops::{AddAssign, Mul, MulAssign};
+use std::ops::{Add, AddAssign, Mul, MulAssign, Sub};
 use std::str::FromStr;
 
 use bytemuck::Zeroable;
@@ -99,7 +99,9 @@ impl Entry for u8 {
 }
 
 /// `f32` or `f64`.
-pub trait Real: Entry + AddAssign + MulAssign + Mul<Output = Self> {
+pub trait Real:
+    Entry + Add<Output = Self> + AddAssign + Mul<Output = Self> + MulAssign + Sub<Output = Self>
+{
     /// One.
     const ONE: Self;
     /// Which precision this is.

@@ -7,6 +7,7 @@ use cliquescope::network::{Evidence, Network, VariableId};
 use cliquescope::propagation::Watch;
 use rand::RngExt;
 
+use crate::brute_force;
 use crate::fixtures::{compiled, network, observed, random_row, rng};
 use crate::small::check_cases;
 use crate::subject::{Subject, propagate};
@@ -58,6 +59,55 @@ pub fn many_single_state_variables(subject: &Subject) {
             })
             .collect();
         check_cases(subject, &network, &cases);
+    }
+}
+
+/// Sums of many terms lose no digits, alone and in a batch. Equal terms are worst: in single
+/// precision, additions of equal terms one after another round in the same direction.
+pub fn variables_of_many_states(subject: &Subject) {
+    let mut rng = rng(60);
+    let mut random = |states: usize, rows: usize| -> Vec<f64> {
+        (0..rows).flat_map(|_| random_row(&mut rng, states)).collect()
+    };
+    let equal = |states: usize, rows: usize| vec![1.0 / states as f64; states * rows];
+    // Two causes and their effect.
+    let tables = [random(60, 1), random(61, 1), random(60, 60 * 61)];
+    let [cause, other, effect] = tables.each_ref().map(|table| &table[..]);
+    check_many_states(subject, &[(60, &[], cause), (61, &[], other), (60, &[0, 1], effect)]);
+    // A chain.
+    for tables in [
+        [random(1_000, 1), random(300, 1_000), random(3, 300)],
+        [equal(1_000, 1), equal(300, 1_000), equal(3, 300)],
+    ] {
+        let [first, second, third] = tables.each_ref().map(|table| &table[..]);
+        check_many_states(subject, &[(1_000, &[], first), (300, &[0], second), (3, &[1], third)]);
+    }
+}
+
+/// Compares a network with brute force: without evidence, with the last variable observed, and with
+/// a likelihood of the first.
+fn check_many_states(subject: &Subject, variables: &[(usize, &[usize], &[f64])]) {
+    let network = network(variables);
+    let mut likelihood = Evidence::none();
+    let weights: Vec<f64> = (0..variables[0].0).map(|state| 1.0 / (1 + state) as f64).collect();
+    likelihood.set_likelihood(&network, VariableId::new(0), weights).unwrap();
+    let observed = observed(&network, &[(variables.len() - 1, 1)]);
+    let cases = [Evidence::none(), observed, likelihood];
+    let truths = cases.each_ref().map(|case| brute_force::posteriors(&network, case).unwrap());
+    let compiled = compiled(Arc::clone(&network));
+    let mut propagator = subject.load(&compiled);
+    let alone = cases.iter().map(|case| propagate(&mut *propagator, &compiled, case).unwrap());
+    let alone: Vec<_> = alone.collect();
+    // As many cases as engine `cpu` needs to compute them together.
+    let count = if subject.engine().info().capabilities.batch { 600 } else { 3 };
+    let batch: Vec<Evidence> = cases.iter().cycle().take(count).cloned().collect();
+    let together = propagator.run_batch(&batch, &Watch::untimed(CancelToken::new())).unwrap();
+    let together = together.into_iter().map(|answer| answer.unwrap());
+    for (number, found) in alone.into_iter().chain(together).enumerate() {
+        let truth = &truths[number % cases.len()];
+        let context = format!("case {number}");
+        subject.assert_close(&network, found.values(), &truth.posteriors, &context);
+        subject.assert_close_ln(&network, found.ln_p_evidence(), truth.ln_p_evidence, &context);
     }
 }
 

@@ -71,8 +71,8 @@ macro_rules! cases {
             markov: a_grid, overlapping_and_empty_scopes,
                 products_of_many_factors_do_not_underflow, zero_everywhere, no_factors,
                 many_states_in_no_factor, a_bayesian_network_as_factors;
-            extremes: many_single_state_variables, a_cause_contradicted_by_all_its_effects,
-                effects_unlikely_under_every_cause,
+            extremes: many_single_state_variables, variables_of_many_states,
+                a_cause_contradicted_by_all_its_effects, effects_unlikely_under_every_cause,
                 likelihoods_near_the_limits_of_f64, a_long_chain;
             magnitudes: entries_down_to_1e_6, entries_down_to_1e_30, entries_down_to_1e_100,
                 entries_down_to_1e_300, entries_down_to_1e_300_among_zeros,

@@ -5,12 +5,20 @@
 //! `kernels/batch.cu` does the same on a GPU, where each lane of a warp computes two cases.
 
 use crate::engine::simd::simd_dispatch;
-use crate::potential::Real;
+use crate::potential::{Precision, Real};
 
 use super::plan::{Kind, Operation, Plan};
 
 /// Number of cases that are computed together. They fill an AVX-512 register in double precision.
 pub const CASES_PER_GROUP: usize = 8;
+
+/// In single precision, a sum of more terms than this is added up in blocks of as many terms, with a correction for
+/// rounding from block to block. Within a block there is none. Equal terms are worst: 16 of them
+/// cause an error of 4.5 roundings, and 32 cause 8.5, more than
+/// [`ErrorBound`](crate::engine::ErrorBound) allows for a factor. With a smaller number, long sums
+/// take more time; with this one, sums of hundreds of terms take 6 to 11% more instructions than
+/// without a correction. Shared with `kernels/batch.cu`.
+pub const BLOCK: usize = 16;
 
 /// A number for each case of a group.
 pub type PerCase<T> = [T; CASES_PER_GROUP];
@@ -38,8 +46,27 @@ simd_dispatch!(
 );
 
 #[inline(always)]
-#[allow(clippy::needless_range_loop)] // Loops over the cases of several arrays read best by case.
 fn compute_rows<T: Real>(
+    plan: &Plan<T>,
+    operation: &Operation,
+    scales: &Scales<T>,
+    inputs: [&[PerCase<T>]; 2],
+    result: &mut [PerCase<T>],
+    range: &mut [PerCase<T>; 2],
+) {
+    // Most operations have only short rows. They pay nothing for the correction of long sums. In
+    // double precision, no sum is long enough to need it.
+    if T::PRECISION == Precision::F32 && operation.longest > BLOCK {
+        compute_rows_of::<T, true>(plan, operation, scales, inputs, result, range);
+    } else {
+        compute_rows_of::<T, false>(plan, operation, scales, inputs, result, range);
+    }
+}
+
+/// Computes the rows of `operation`; `LONG` says whether a row has more terms than a [`BLOCK`].
+#[inline(always)]
+#[allow(clippy::needless_range_loop)] // Loops over the cases of several arrays read best by case.
+fn compute_rows_of<T: Real, const LONG: bool>(
     plan: &Plan<T>,
     operation: &Operation,
     scales: &Scales<T>,
@@ -63,22 +90,21 @@ fn compute_rows<T: Real>(
     match operation.kind {
         Kind::Constant => {
             for row in rows {
-                let mut sum = T::ZERO;
-                for term in &plan.singles[row.first as usize..row.end as usize] {
-                    sum += term.value;
-                }
+                let terms = &plan.singles[row.first as usize..row.end as usize];
+                let [sum] =
+                    add_up::<T, _, _, LONG>(terms, |term, sum: &mut [T; 1]| sum[0] += term.value);
                 write(row.entry, [sum; CASES_PER_GROUP]);
             }
         }
         Kind::One | Kind::OneAndRow => {
             for row in rows {
-                let mut sum = [T::ZERO; CASES_PER_GROUP];
-                for term in &plan.singles[row.first as usize..row.end as usize] {
+                let terms = &plan.singles[row.first as usize..row.end as usize];
+                let mut sum = add_up::<T, _, _, LONG>(terms, |term, sum: &mut PerCase<T>| {
                     let x = &first[term.entry as usize];
                     for case in 0..CASES_PER_GROUP {
                         sum[case] += term.value * x[case];
                     }
-                }
+                });
                 for case in 0..CASES_PER_GROUP {
                     sum[case] *= scales.first[case];
                 }
@@ -93,14 +119,14 @@ fn compute_rows<T: Real>(
         }
         Kind::Two => {
             for row in rows {
-                let mut sum = [T::ZERO; CASES_PER_GROUP];
-                for term in &plan.pairs[row.first as usize..row.end as usize] {
+                let terms = &plan.pairs[row.first as usize..row.end as usize];
+                let mut sum = add_up::<T, _, _, LONG>(terms, |term, sum: &mut PerCase<T>| {
                     let x = &first[term.entries[0] as usize];
                     let y = &second[term.entries[1] as usize];
                     for case in 0..CASES_PER_GROUP {
                         sum[case] += term.value * (x[case] * scales.first[case]) * y[case];
                     }
-                }
+                });
                 for case in 0..CASES_PER_GROUP {
                     sum[case] *= scales.second[case];
                 }
@@ -109,4 +135,35 @@ fn compute_rows<T: Real>(
         }
     }
     *range = [max, min];
+}
+
+/// The sum of `terms`, each of which `add` adds to a sum. If they may be `LONG`, more than one
+/// [`BLOCK`], blocks of terms are added up by compensated summation (Kahan, Further remarks on
+/// reducing truncation errors, 1965).
+#[inline(always)]
+pub fn add_up<T: Real, Term, const N: usize, const LONG: bool>(
+    terms: &[Term],
+    add: impl Fn(&Term, &mut [T; N]),
+) -> [T; N] {
+    let in_order = |terms: &[Term]| {
+        let mut sum = [T::ZERO; N];
+        terms.iter().for_each(|term| add(term, &mut sum));
+        sum
+    };
+    if !LONG || terms.len() <= BLOCK {
+        return in_order(terms);
+    }
+    let mut sum = [T::ZERO; N];
+    // Minus what earlier additions rounded away.
+    let mut lost = [T::ZERO; N];
+    for block in terms.chunks(BLOCK) {
+        let term = in_order(block);
+        for i in 0..N {
+            let wanted = term[i] - lost[i];
+            let next = sum[i] + wanted;
+            lost[i] = (next - sum[i]) - wanted;
+            sum[i] = next;
+        }
+    }
+    sum
 }

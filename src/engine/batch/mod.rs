@@ -54,6 +54,8 @@ mod state;
 #[cfg(feature = "cuda")]
 pub(super) use join_tree::JoinTree;
 pub(super) use kernel::CASES_PER_GROUP;
+#[cfg(all(test, feature = "cuda"))]
+pub(super) use kernel::{BLOCK, add_up};
 #[cfg(feature = "cuda")]
 pub(super) use order::Order;
 #[cfg(feature = "cuda")]

@@ -55,6 +55,8 @@ pub struct Operation {
     pub factors: Vec<Message>,
     /// Number of terms of all rows.
     pub terms: usize,
+    /// Number of terms of the longest row.
+    pub longest: usize,
     /// The smallest constant of all terms; at most one.
     pub smallest: f64,
 }
@@ -238,7 +240,7 @@ impl<T: Real> Plan<T> {
         let first_row = self.rows.len();
         let merges = source.may_repeat_terms(tree);
         let mut terms: Vec<Term> = Vec::new();
-        let (mut count, mut smallest) = (0, 1.0_f64);
+        let (mut count, mut longest, mut smallest) = (0, 0, 1.0_f64);
         for (_, row) in rows {
             terms.clear();
             terms.extend(configurations_of_row(row).iter().map(|&at| {
@@ -250,6 +252,7 @@ impl<T: Real> Plan<T> {
                 merge_equal(&mut terms);
             }
             count += terms.len();
+            longest = longest.max(terms.len());
             smallest = terms.iter().map(|term| term.value).fold(smallest, f64::min);
             self.add_row(source.kind, row, &terms);
         }
@@ -260,6 +263,7 @@ impl<T: Real> Plan<T> {
             result,
             factors: source.others.iter().map(incoming).collect(),
             terms: count,
+            longest,
             smallest,
         }
     }

@@ -260,6 +260,7 @@ fn pieces(plan: &Plan<f32>, rows: Range<usize>) -> impl Iterator<Item = Range<us
 mod tests {
     use super::super::twin::{NOT_RAISED, PEAK, RAISE};
     use super::*;
+    use crate::engine::batch::BLOCK;
     use crate::engine::cuda::kernel_source::{assert_constants, assert_layout, layout};
 
     #[test]
@@ -286,6 +287,7 @@ mod tests {
             &[
                 ("PEAK", f64::from(PEAK)),
                 ("RAISE", f64::from(RAISE)),
+                ("BLOCK", BLOCK as f64),
                 ("NOT_RAISED", f64::from(NOT_RAISED)),
                 ("CONSTANT", f64::from(CONSTANT)),
                 ("ONE_FACTOR", f64::from(ONE_FACTOR)),

@@ -3,6 +3,7 @@
 use super::buffers::{Buffers, CONSTANT, FACTOR_AND_ROW, ONE_FACTOR, TWO_FACTORS, WorkItem};
 use super::{BUFFER_SETS, Executor};
 use crate::engine::RunError;
+use crate::engine::batch::add_up;
 use crate::potential::Real;
 
 /// Number of cases in a group. The kernel may have a different number: results do not depend on it.
@@ -223,19 +224,22 @@ impl Group {
         let terms = row[0] as usize..row[1] as usize;
         std::array::from_fn(|case| {
             let load = |start: u32, entry: u32| self.messages[(start + entry) as usize][case];
-            let mut sum = 0.0;
             if item.kind == TWO_FACTORS {
-                for &[value, first, second, _] in &buffers.pairs[terms.clone()] {
-                    let value = f32::from_bits(value);
-                    let first = load(item.factor, first) * scale[case];
-                    sum += value * first * load(item.second, second);
-                }
+                let pairs = &buffers.pairs[terms.clone()];
+                let [sum] =
+                    add_up::<f32, _, 1, true>(pairs, |&[value, first, second, _], [sum]| {
+                        let first = load(item.factor, first) * scale[case];
+                        *sum += f32::from_bits(value) * first * load(item.second, second);
+                    });
                 return sum * second_scale[case];
             }
-            for &[value, entry] in &buffers.singles[terms.clone()] {
-                let factor = if item.kind == CONSTANT { 1.0 } else { load(item.factor, entry) };
-                sum += f32::from_bits(value) * factor;
-            }
+            let [mut sum] = add_up::<f32, _, 1, true>(
+                &buffers.singles[terms.clone()],
+                |&[value, entry], [sum]| {
+                    let factor = if item.kind == CONSTANT { 1.0 } else { load(item.factor, entry) };
+                    *sum += f32::from_bits(value) * factor;
+                },
+            );
             sum *= scale[case];
             if item.kind == FACTOR_AND_ROW {
                 sum *= load(item.second, row[3]) * second_scale[case];
