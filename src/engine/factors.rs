@@ -9,11 +9,11 @@ use crate::network::{Evidence, Factor, FactorId, Network, VariableId};
 use crate::potential::{Odometer, Real, Scope};
 use crate::propagation::CompiledNetwork;
 
-/// A product is computed without a separate power of two if its factors show that all its nonzero
-/// entries are between 2^-`this` and 2^`this`, which is in the range of single precision. Values of
-/// factors are below 2, so the upper limit holds for at most this many factors; the lower one
-/// follows from their smallest values. With a smaller limit, more products would take the slower
-/// path; with a larger one, entries could lose precision.
+/// A product is computed without a separate power of two if the smallest values of its factors show
+/// that all its nonzero entries are at least 2^-`this`, which is in the range of single precision.
+/// No entry is far above one, because no value of a factor is: the values of a Markov network's
+/// factors are [scaled](Factor::exponent). With a smaller limit, more products would take the
+/// slower path; with a larger one, entries could lose precision.
 const MAX_DIRECT_EXPONENT: f64 = 96.0;
 
 /// The entries of `factor` for the observed states, as a table over `variables`, which are the
@@ -78,7 +78,7 @@ impl<'a> FactorProduct<'a> {
     pub fn entries(&self, mut put: impl FnMut(f64)) -> i32 {
         let headroom_below: f64 =
             self.factors.iter().map(|(values, _)| -smallest_nonzero(values).log2()).sum();
-        if headroom_below.max(self.factors.len() as f64) <= MAX_DIRECT_EXPONENT {
+        if headroom_below <= MAX_DIRECT_EXPONENT {
             self.for_each_product(1.0, |product, value| product * value, put);
             return 0;
         }

@@ -63,3 +63,27 @@ pub(super) fn admit(
     forecast.check(options.memory)?;
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::cancel::CancelToken;
+    use crate::engine::{all, fixtures::markov};
+    use crate::propagation::{CompileOptions, compile};
+
+    #[test]
+    fn the_forecasts_of_all_engines_count_the_network_and_its_tree() {
+        let network = markov(&[2; 50_000], Vec::new());
+        let compiled = compile(network, &CompileOptions::default(), &CancelToken::new()).unwrap();
+        let structure = compiled.structure_bytes(0);
+        assert!(structure > 1 << 20);
+        for engine in all() {
+            for &precision in engine.precisions() {
+                let forecast = engine.forecast(&compiled, precision);
+                let forms = forecast.forms.iter().map(|form| (form.bytes, form.device_bytes));
+                for (bytes, on_gpu) in forms.chain([(forecast.bytes, forecast.device_bytes)]) {
+                    assert!(bytes >= structure + on_gpu, "{} {precision}", engine.name());
+                }
+            }
+        }
+    }
+}

@@ -44,7 +44,9 @@ impl Recomputing {
     /// memory.
     fn wider(&mut self) -> Result<&mut dyn Propagator, RunError> {
         if self.wider.is_none() {
-            let limit = self.options.memory.bytes().saturating_sub(self.propagator.peak_bytes());
+            // Both propagators count the network and its tree.
+            let own = self.propagator.peak_bytes().saturating_sub(self.compiled.structure_bytes(0));
+            let limit = self.options.memory.bytes().saturating_sub(own);
             let memory = MemoryLimit::from_bytes(limit);
             self.wider = Some(match self.options.precision {
                 Precision::F32 => {
@@ -113,5 +115,47 @@ impl Propagator for Recomputing {
 
     fn gpu(&mut self) -> Option<&mut dyn GpuPropagator> {
         self.propagator.gpu()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cancel::CancelToken;
+    use crate::engine::fixtures::{load_options, markov};
+    use crate::propagation::{CompileOptions, compile};
+
+    /// A propagator that takes this many bytes and answers no case.
+    struct Failing(u64);
+
+    impl Propagator for Failing {
+        fn run(&mut self, _: &Evidence, _: &Watch) -> Result<Posteriors, RunError> {
+            Err(RunError::OutOfRange)
+        }
+
+        fn peak_bytes(&self) -> u64 {
+            self.0
+        }
+    }
+
+    #[test]
+    fn both_propagators_together_count_the_network_once() {
+        let network = markov(&[2; 50_000], Vec::new());
+        let compiled = compile(network, &CompileOptions::default(), &CancelToken::new()).unwrap();
+        let structure = compiled.structure_bytes(0);
+        let compiled = Arc::new(compiled);
+        assert!(structure > 1 << 20);
+        let forecast = default_engine().forecast(&compiled, Precision::F64);
+        let table_free = forecast.forms.iter().find(|form| form.form == Form::TableFree);
+        let (tables, wider) = (1 << 20, table_free.expect("it has this form").bytes);
+        let answer = |memory: u64| {
+            let memory = MemoryLimit::from_bytes(memory);
+            let options = LoadOptions { memory, ..load_options(Precision::F32) };
+            let failing = Box::new(Failing(structure + tables));
+            let watch = Watch::untimed(CancelToken::new());
+            recomputing(failing, &compiled, &options).run(&Evidence::none(), &watch)
+        };
+        assert!(answer(tables + wider).expect("there is enough memory").is_recomputed());
+        assert_eq!(answer(tables + wider - 1).err(), Some(RunError::OutOfRange));
     }
 }

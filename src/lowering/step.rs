@@ -96,13 +96,18 @@ impl Step {
         nests.chain([&self.nest]).map(LoopNest::work).sum()
     }
 
-    /// Number of entries of the groups' tables and of the copies of outputs that
-    /// [`nest`](Self::nest) needs. The memory of inputs and outputs is not counted.
+    /// Maximum number of entries of the groups' tables, and of what else one of the nests needs:
+    /// copies of outputs, or the product of a group so far. The memory of inputs and outputs is not
+    /// counted.
     #[must_use]
     pub fn scratch_entries(&self) -> usize {
         let groups =
-            self.inputs.iter().chain(&self.outputs).filter(|group| !group.nests.is_empty());
-        groups.map(|group| group.entries).sum::<usize>() + self.nest.copied_entries()
+            || self.inputs.iter().chain(&self.outputs).filter(|group| !group.nests.is_empty());
+        let nests = groups().flat_map(|group| &group.nests).chain([&self.nest]);
+        let copied = nests.map(LoopNest::copied_entries).max().unwrap_or(0);
+        let products = self.inputs.iter().filter(|group| group.nests.len() > 1);
+        let product = products.map(|group| group.entries).max().unwrap_or(0);
+        groups().map(|group| group.entries).sum::<usize>() + copied.max(product)
     }
 }
 
@@ -173,6 +178,12 @@ mod tests {
         for group in &step.inputs {
             assert!(group.members.iter().all(|&n| group.axes.union(inputs[n]) == group.axes));
         }
+        // While the product of more than MAX_FACTORS members is made, two tables exist.
+        let is_in_steps = |group: &&Group| group.members.len() > MAX_FACTORS;
+        let product = step.inputs.iter().filter(is_in_steps).map(|group| group.entries).max();
+        let made = step.inputs.iter().chain(&step.outputs).filter(|g| !g.nests.is_empty());
+        let entries: usize = made.map(|group| group.entries).sum();
+        assert!(step.scratch_entries() >= entries + product.expect("a group of many members"));
         let each = f64::from(1 << 21);
         assert!(step.work() < 14.0 * each, "{} per entry", step.work() / each);
     }

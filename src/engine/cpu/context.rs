@@ -52,9 +52,12 @@ pub struct TableInputs<'a> {
 
 impl<'a> TableInputs<'a> {
     /// Inputs for finding out how the tables are made and which entries are zero, without making
-    /// the tables. All optimisations are applied, and one thread is used.
-    pub fn of_structure(network: &'a Network, observed: &'a [Option<usize>]) -> Self {
-        let optimisations = Optimisations::default();
+    /// the tables. One thread is used.
+    pub fn of_structure(
+        network: &'a Network,
+        observed: &'a [Option<usize>],
+        optimisations: Optimisations,
+    ) -> Self {
         Self { network, observed, smallest: &[], threads: None, optimisations }
     }
 }

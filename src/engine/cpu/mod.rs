@@ -82,7 +82,7 @@ use std::sync::Arc;
 use super::wide::Wide;
 use super::{CPU, Engine, EngineInfo, LoadError, LoadOptions, Propagator, RunError, recomputing};
 use crate::allocate;
-use crate::lowering::{Optimisations, Program};
+use crate::lowering::{Optimisation, Optimisations, Program};
 use crate::potential::Precision;
 use crate::propagation::{
     CompiledNetwork, Forecast, Form, FormForecast, MemoryLimit, MessageId, Phase,
@@ -132,7 +132,8 @@ impl Engine for Cpu {
         };
         let position = forms.forms.iter().position(may_be_better);
         if let Some(position) = position {
-            forms.forms[position].bytes = with_structure(compiled, precision, tables_bytes);
+            forms.forms[position].bytes =
+                with_structure(compiled, precision, optimisations, tables_bytes);
             forecast = forms.forecast(compiled, precision, options.form);
             form = forecast.fastest_form(memory, runs);
         }
@@ -221,17 +222,18 @@ const TABLES_BYTES_PER_CLIQUE: u64 = 2300;
 const PROGRAM_BYTES_PER_CLIQUE: u64 = 1200;
 
 /// Forecasts the memory of the form with tables, in bytes.
-type TablesBytes = fn(&CompiledNetwork, Precision) -> u64;
+type TablesBytes = fn(&CompiledNetwork, Precision, Optimisations) -> u64;
 
 /// The memory of the form with tables, and of the network and its tree, in bytes. `tables_bytes`
 /// forecasts that of the tables.
 fn with_structure(
     compiled: &CompiledNetwork,
     precision: Precision,
+    optimisations: Optimisations,
     tables_bytes: TablesBytes,
 ) -> u64 {
     let structure = compiled.structure_bytes(TABLES_BYTES_PER_CLIQUE);
-    tables_bytes(compiled, precision).saturating_add(structure)
+    tables_bytes(compiled, precision, optimisations).saturating_add(structure)
 }
 
 /// The forms in which the engine can hold a network.
@@ -260,7 +262,7 @@ impl Forms {
         if is_whole && statistics.max_clique_entries <= u64::from(u32::MAX) {
             forms.push(FormForecast {
                 form: Form::Tables,
-                bytes: with_structure(compiled, precision, tables_bytes),
+                bytes: with_structure(compiled, precision, optimisations, tables_bytes),
                 device_bytes: 0,
                 load_ns: LOAD_ENTRY_NS * entries,
                 run_ns: TABLE_ENTRY_NS * entries,
@@ -315,17 +317,20 @@ const MAX_SEARCHED_ENTRIES: u64 = 1 << 27;
 
 /// An upper bound on the memory of the form with tables, in bytes. If no factor has a zero, it is
 /// the same as [`tables_bytes`].
-fn max_tables_bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
+fn max_tables_bytes(
+    compiled: &CompiledNetwork,
+    precision: Precision,
+    optimisations: Optimisations,
+) -> u64 {
     let network = compiled.network();
-    let optimisations = Optimisations::default();
     let structure = Structure::new(network, shape(compiled).0, None, optimisations, None);
     let width = precision.bytes() as usize;
-    let has_zeros = network.factors().any(|factor| factor.values().contains(&0.0));
-    let footprint = if has_zeros {
+    let has_zeros = || network.factors().any(|factor| factor.values().contains(&0.0));
+    let footprint = if optimisations.has(Optimisation::Sparsity) && has_zeros() {
         Footprint::with_zeros(&structure, network, width)
     } else {
         let observed = vec![None; network.variables().len()];
-        let inputs = TableInputs::of_structure(network, &observed);
+        let inputs = TableInputs::of_structure(network, &observed, optimisations);
         Footprint::new(&structure, width, Some(inputs))
     };
     footprint.bytes() as u64
@@ -334,15 +339,18 @@ fn max_tables_bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
 /// The memory of the form with tables, in bytes: for loading and for propagation in the full tree.
 /// Finds out with boolean tables which entries are zero, if there are at most
 /// [`MAX_SEARCHED_ENTRIES`]; otherwise this is [`max_tables_bytes`].
-fn tables_bytes(compiled: &CompiledNetwork, precision: Precision) -> u64 {
+fn tables_bytes(
+    compiled: &CompiledNetwork,
+    precision: Precision,
+    optimisations: Optimisations,
+) -> u64 {
     if compiled.statistics().total_clique_entries > MAX_SEARCHED_ENTRIES {
-        return max_tables_bytes(compiled, precision);
+        return max_tables_bytes(compiled, precision, optimisations);
     }
     let network = compiled.network();
-    let optimisations = Optimisations::default();
     let structure = Structure::new(network, shape(compiled).0, None, optimisations, None);
     let observed = vec![None; network.variables().len()];
-    let inputs = TableInputs::of_structure(network, &observed);
+    let inputs = TableInputs::of_structure(network, &observed, optimisations);
     let plan = TreePlan::new(&structure, inputs);
     loading_bytes(&structure, plan.as_ref(), inputs, precision)
 }
@@ -394,4 +402,27 @@ fn shape(compiled: &CompiledNetwork) -> (Shape, Vec<Option<(MessageId, MessageId
     let (shape, order) = shape.with_bounded_fan_out();
     let messages = order.into_iter().map(|before| messages[before]).collect();
     (shape, messages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::fixtures::networks;
+
+    #[test]
+    fn a_forecast_allows_for_optimisations_that_are_switched_off() {
+        // The fourth network is Alarm.
+        let (compiled, _) = networks().swap_remove(3);
+        let forecasts = Optimisation::ALL.map(|optimisation| {
+            let optimisations = Optimisations::default().without(optimisation);
+            let loaded = Loaded::<f64>::new(Arc::clone(&compiled), 1, 1 << 30, optimisations);
+            let bytes = with_structure(&compiled, Precision::F64, optimisations, tables_bytes);
+            assert_eq!(bytes, loaded.peak_bytes(), "without {optimisation}");
+            let most = with_structure(&compiled, Precision::F64, optimisations, max_tables_bytes);
+            assert!(bytes <= most, "without {optimisation}");
+            bytes
+        });
+        let all = with_structure(&compiled, Precision::F64, Optimisations::default(), tables_bytes);
+        assert!(forecasts.iter().any(|&bytes| bytes > all), "{forecasts:?}");
+    }
 }

@@ -82,7 +82,7 @@ fn table_free(compiled: &CompiledNetwork) -> Result<(FormForecast, table_free::P
         return Err(too_slow());
     }
     let prepared = table_free::Prepared::new(compiled).ok_or_else(|| TOO_MANY_TABLES.to_owned())?;
-    let forecast = prepared.forecast();
+    let forecast = prepared.forecast(compiled);
     if forecast.run_ns > max_ns { Err(too_slow()) } else { Ok((forecast, prepared)) }
 }
 

@@ -323,7 +323,8 @@ impl<T: Real> Propagator for Loaded<T> {
     fn peak_bytes(&self) -> u64 {
         let mappings = self.mappings.iter().map(|edge| edge.parent.bytes() + edge.child.bytes());
         let message = std::mem::size_of_val(&*self.ratios) + std::mem::size_of_val(&*self.update);
-        self.initial.bytes()
+        self.compiled.structure_bytes(BYTES_PER_CLIQUE)
+            + self.initial.bytes()
             + self.cliques.bytes()
             + self.separators.bytes()
             + mappings.sum::<u64>()

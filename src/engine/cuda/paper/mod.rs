@@ -46,10 +46,11 @@ impl Engine for GpuPaper {
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
         let largest = compiled.statistics().max_clique_entries;
         let unsupported = crate::engine::too_many_entries("clique", largest, u32::MAX);
-        let bytes = || buffers::bytes(compiled);
+        let device_bytes = buffers::bytes(compiled);
+        let bytes = || device_bytes.saturating_add(compiled.structure_bytes(0));
         let forecast = crate::engine::forecast(self, compiled, precision, unsupported, bytes);
-        let device_bytes = if forecast.unsupported.is_some() { 0 } else { forecast.bytes };
-        Forecast { device_bytes, ..forecast }
+        let is_supported = forecast.unsupported.is_none();
+        Forecast { device_bytes: if is_supported { device_bytes } else { 0 }, ..forecast }
     }
 
     fn load(
@@ -136,7 +137,7 @@ impl<E: Executor> GpuPropagator for PaperPropagator<E> {
     }
 
     fn device_bytes(&self) -> u64 {
-        self.bytes
+        buffers::bytes(&self.compiled)
     }
 }
 

@@ -87,7 +87,7 @@ impl Prepared {
         let memory = Memory::forecast(compiled, &self.operations);
         FormForecast {
             form: Form::Tables,
-            bytes: memory.total(),
+            bytes: memory.total().saturating_add(compiled.structure_bytes(0)),
             device_bytes: memory.device,
             load_ns: LOAD_ENTRY_NS * entries,
             run_ns: RUN_NS + TABLE_ENTRY_NS * entries,

@@ -79,7 +79,7 @@ impl<E: Executor> Propagator for PersistentPropagator<E> {
     fn run_batch(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
         if cases.len() >= MIN_BATCH {
             let LoadOptions { threads, memory, .. } = self.options;
-            let bytes = memory.bytes().saturating_sub(self.memory.total());
+            let bytes = memory.bytes().saturating_sub(self.peak_bytes());
             if !std::mem::replace(&mut self.is_batch_loaded, true) {
                 self.batch = BatchPropagator::load(&self.compiled, threads, bytes);
             }
@@ -95,7 +95,8 @@ impl<E: Executor> Propagator for PersistentPropagator<E> {
     }
 
     fn peak_bytes(&self) -> u64 {
-        self.memory.total() + self.batch.as_ref().map_or(0, BatchPropagator::bytes)
+        let batch = self.batch.as_ref().map_or(0, BatchPropagator::bytes);
+        self.memory.total() + batch + self.compiled.structure_bytes(0)
     }
 
     fn threads(&self) -> usize {

@@ -181,6 +181,8 @@ impl Executor for Gpu {
     fn set_plan(&mut self, plan: &Plan) -> Result<(), RunError> {
         self.buffers = PlanBuffers::new(&self.stream, plan)?;
         if plan.entries > self.tables.len() as u64 {
+            // The old tables are freed first, so that both do not exist at the same time.
+            self.tables = self.stream.alloc_zeros(1)?;
             self.tables = allocate_tables(&self.stream, plan)?;
         }
         Ok(())

@@ -60,14 +60,14 @@ impl Prepared {
         Some(Self { program, plan })
     }
 
-    /// The forecast of this form.
-    pub fn forecast(&self) -> FormForecast {
+    /// The forecast of this form for `compiled`, which was prepared.
+    pub fn forecast(&self, compiled: &CompiledNetwork) -> FormForecast {
         let operands = self.plan.operand_entries;
         FormForecast {
             form: Form::TableFree,
             // The host holds all operands in single precision, and one operand at a time in double
             // precision. As an upper bound, all are counted in both.
-            bytes: self.plan.bytes() + 12 * operands,
+            bytes: self.plan.bytes() + 12 * operands + compiled.structure_bytes(0),
             device_bytes: self.plan.bytes(),
             load_ns: 0.0,
             run_ns: PRODUCT_NS * self.program.work() + LAUNCH_NS * self.plan.launches.len() as f64,
@@ -91,7 +91,7 @@ impl Prepared {
 
 /// Runs the launches of a plan on the GPU, or in tests on the CPU twin.
 trait Executor: Send {
-    /// Replaces the plan. The contents of all tables are lost.
+    /// Replaces the plan. The contents of all tables are lost. After an error, there is no plan.
     fn set_plan(&mut self, plan: &Plan) -> Result<(), RunError>;
 
     /// Copies the entries of all operands to the start of the buffer of all tables.

@@ -24,10 +24,11 @@ const MAX_ENQUEUED: u64 = 1 << 33;
 pub(super) struct TableFreePropagator<E> {
     compiled: Arc<CompiledNetwork>,
     executor: E,
-    /// The forecast memory.
+    /// The forecast memory of the largest plan so far.
     bytes: u64,
-    /// The evidence for which `prepared` was planned; see [`Program::serves`].
-    planned: Evidence,
+    /// The evidence for which `prepared` was planned; see [`Program::serves`]. `None` if the
+    /// executor may not have this plan.
+    planned: Option<Evidence>,
     pub(super) prepared: Prepared,
     /// The evidence whose operands are on the GPU, and their scales.
     entered: Option<(Evidence, Vec<Scale>)>,
@@ -42,22 +43,23 @@ impl<E: Executor> TableFreePropagator<E> {
         executor: E,
         bytes: u64,
     ) -> Self {
-        let planned = compiled.least_evidence();
+        let planned = Some(compiled.least_evidence());
         Self { compiled, executor, bytes, planned, prepared, entered: None }
     }
 
     /// Makes a plan for `evidence`, unless the present plan serves it.
     fn plan(&mut self, evidence: &Evidence) -> Result<(), RunError> {
-        if Program::serves(&self.planned, evidence) {
+        if self.planned.as_ref().is_some_and(|planned| Program::serves(planned, evidence)) {
             return Ok(());
         }
         let program = Program::new(&self.compiled, evidence, Optimisations::default());
         let too_many = || RunError::Device(TOO_MANY_TABLES.to_owned());
         let plan = Plan::new(&program).ok_or_else(too_many)?;
-        self.entered = None;
+        (self.entered, self.planned) = (None, None);
         self.executor.set_plan(&plan)?;
         self.prepared = Prepared { program, plan };
-        self.planned = evidence.clone();
+        self.bytes = self.bytes.max(self.prepared.forecast(&self.compiled).bytes);
+        self.planned = Some(evidence.clone());
         Ok(())
     }
 

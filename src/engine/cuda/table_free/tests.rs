@@ -85,6 +85,7 @@ fn two_runs_are_bit_equal_and_a_new_plan_replaces_the_old() {
     let mut evidence = Evidence::none();
     evidence.observe(network, network.ids().next().expect("a variable"), 0);
     twin.run(&evidence, &watch).expect("it is possible");
+    assert!(twin.peak_bytes() >= twin.prepared.plan.bytes(), "the new plan counts");
     let after = twin.run(&Evidence::none(), &watch).expect("it is possible");
     assert_eq!(before, after);
 }
