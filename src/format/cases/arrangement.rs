@@ -124,7 +124,7 @@ fn find_value(input: &mut Input) -> Result<CaseExtent, CaseError> {
     }
     Err(match input.rest().first() {
         None => input.error(0, INCOMPLETE),
-        Some(_) => input.error(0, format!("expected a case, found '{}'", input.first_character())),
+        Some(&byte) => input.error(0, format!("expected a case, found '{}'", char::from(byte))),
     })
 }
 

@@ -45,7 +45,10 @@ pub(super) fn read_case(
             Category::Eof => INCOMPLETE.to_owned(),
             _ => message.strip_suffix(&end).unwrap_or(&message).to_owned(),
         };
-        let (line, column) = (line.max(1), column.max(1));
+        // serde_json counts columns in bytes.
+        let start = source.text.lines().nth(line.max(1) - 1).unwrap_or("").bytes().take(column);
+        let column = start.filter(|byte| byte & 0xc0 != 0x80).count().max(1);
+        let line = line.max(1);
         FormatError { file: source.file.to_owned(), line, column, message }
     })
 }
@@ -155,6 +158,16 @@ impl<'de> Visitor<'de> for Case<'_> {
         let mut evidence: Evidence = observed.unwrap_or_default();
         for (variable, finding) in likelihood.unwrap_or_default().iter() {
             let finding = match (evidence.observed(variable), finding) {
+                (Some(state), Finding::Likelihood(weights)) if weights[state] == 0.0 => {
+                    let variable = &self.network[variable];
+                    // A likelihood of zeros could not be written and read again.
+                    return Err(A::Error::custom(format!(
+                        "impossible evidence: '{}' is observed in state '{}', for which its \
+                         likelihood is zero",
+                        variable.name(),
+                        variable.states()[state]
+                    )));
+                }
                 (Some(state), Finding::Likelihood(weights)) => {
                     let mut masked = vec![0.0; weights.len()];
                     masked[state] = weights[state];
@@ -305,6 +318,10 @@ mod tests {
             (r#"{"name": 7}"#, "expected a string"),
             (r#"{"likelihood": {"tub": [1]}}"#, "has 1 number, expected 2"),
             (r#"{"likelihood": {"tub": [0, 0]}}"#, "not all zero"),
+            (
+                r#"{"likelihood": {"tub": [1, 0]}, "evidence": {"tub": "no"}}"#,
+                "impossible evidence: 'tub' is observed in state 'no', for which its likelihood is",
+            ),
             (r#"{"likelihood": {"tub": 1}}"#, "expected a sequence"),
             (r#"{"evidence": {"tub": 0}}"#, "integer `0`, expected the label of a state"),
             (r#"{"evidence": []}"#, "expected an object of variables"),
@@ -315,6 +332,8 @@ mod tests {
             ("[{}", "the file ends before the JSON is complete"),
             ("[{}] 1", "e.json:1:6: trailing characters"),
             ("3", "expected a case (an object) or an array of cases"),
+            ("é", "e.json:1:1: expected a case (an object) or an array of cases, found 'é'"),
+            (r#"{"name": "éé", "evidence": {"smoke": "é"}}"#, "e.json:1:41: case 1: variable"),
             (" \n", "e.json: the file is empty, expected a case"),
             (
                 r#"{"evidence": {"tub"#,
