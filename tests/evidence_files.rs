@@ -229,6 +229,12 @@ fn errors_give_the_position_and_the_reason() {
             "2\n1 0 0\n1 0 2\n",
             "a.evid:3:5: case 2: variable 'rain' has no state 2, expected 0 to 1",
         ),
+        (
+            "a.evid",
+            "3\n1 0 1\n1 1\n1 0 0\n",
+            "a.evid:3:1: case 2: found 1 number after the number of findings, 1; expected two for \
+             each finding: the indices of the variable and the state",
+        ),
         ("a.evid", "2 0 1 0 1", "a.evid:1:7: variable 'rain' is given twice"),
         ("a.evid", "", "a.evid:1:1: the file is empty, expected the number of findings"),
         (

@@ -211,7 +211,9 @@ pub(super) fn quote_where_needed(
         && !text.contains(['"', '\n', '\r'])
         && comment.is_none_or(|comment| !text.contains(comment))
         && match separator {
-            Separator::Character(separator) => !text.contains(separator),
+            Separator::Character(separator) => {
+                !text.contains(separator) && !text.starts_with('{') && !text.starts_with("~{")
+            }
             Separator::Space => {
                 !text.contains(char::is_whitespace) && !text.starts_with(['(', '[', '{', '~'])
             }
@@ -287,7 +289,9 @@ mod tests {
 
     #[test]
     fn quoted_cells_are_read_back() {
-        for text in ["a", "", " a", "a b", "a,b", "a\"b", "a\nb", "{a", "(a", "//a", "a%b", "*"] {
+        for text in
+            ["a", "", " a", "a b", "a,b", "a\"b", "a\nb", "{a", "~{a", "(a", "//a", "a%b", "*"]
+        {
             for (separator, comment) in [
                 (Separator::Character(','), None),
                 (Separator::Character(','), Some("%")),
@@ -295,6 +299,10 @@ mod tests {
             ] {
                 let cell = quote_where_needed(text, separator, comment);
                 assert_eq!(rows(&cell, separator, comment), [[text]], "{cell}");
+                if let Separator::Character(character) = separator {
+                    let row = format!("{cell}{character}b}}");
+                    assert_eq!(rows(&row, separator, comment), [[text, "b}"]], "{row}");
+                }
             }
         }
     }

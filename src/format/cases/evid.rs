@@ -47,7 +47,15 @@ pub(super) fn read(source: SourceText<'_>, network: &Network) -> Result<Vec<Evid
     } else if let Some(cases) = split(&all[1..], first) {
         cases
     } else {
-        return Err(wrong_count(source, &all).into());
+        // If there are as many other lines as the first line says, each was meant to be a case.
+        let is_count = lines[0].len() == 1 && lines.len() - 1 == first;
+        let wrong = lines[1..].iter().position(|line| is_count && !is_complete(line));
+        return Err(match wrong {
+            Some(index) => {
+                CaseError::from(wrong_count(source, &lines[index + 1])).in_case(index + 1)
+            }
+            None => wrong_count(source, &all).into(),
+        });
     };
     let several = cases.len() > 1;
     let read = |(index, numbers): (usize, &&[PlacedInteger])| {
@@ -86,7 +94,7 @@ pub(super) fn read_line(
 }
 
 /// The error for `numbers` that are not a number of findings and two numbers for each: of a case,
-/// or of a whole file that has none of the three layouts.
+/// or of a whole file that has none of the three layouts and no line for each case.
 fn wrong_count(source: SourceText<'_>, numbers: &[PlacedInteger]) -> FormatError {
     let (first, offset) = numbers[0];
     let message = format!(
