@@ -52,6 +52,25 @@ pub fn scientific(number: f64) -> String {
     }
 }
 
+/// `number` times two to the power of `exponent`, as [`scientific`] writes it, also if the product
+/// is out of the range of double precision.
+#[must_use]
+pub fn scientific_scaled(number: f64, exponent: i64) -> String {
+    if number == 0.0 || exponent == 0 {
+        return scientific(number);
+    }
+    let logarithm = number.abs().log10() + exponent as f64 * std::f64::consts::LOG10_2;
+    let power = logarithm.floor();
+    let mantissa = 10f64.powf(logarithm - power).copysign(number);
+    if power.abs() < 200.0 {
+        return scientific(mantissa * 10f64.powf(power));
+    }
+    // The mantissa may be rounded up to 10.
+    let text = format!("{mantissa:.3e}");
+    let (digits, carry) = text.split_once('e').expect("this notation has an exponent");
+    format!("{digits}e{}", power + if carry == "0" { 0.0 } else { 1.0 })
+}
+
 /// `value` to at most three digits with an SI prefix: `336`, `1.2 k`, `4.37 M`.
 #[must_use]
 pub fn short(value: f64) -> String {
@@ -227,6 +246,17 @@ mod tests {
         assert_eq!(scientific(1.0), "1.0000");
         assert_eq!(scientific(0.0), "0.0000");
         assert_eq!(scientific(3.2e-45), "3.200e-45");
+    }
+
+    #[test]
+    fn numbers_out_of_the_range_of_double_precision_are_written() {
+        // 2^-4000 is 7.58608e-1205.
+        assert_eq!(scientific_scaled(1.0, -4000), "7.586e-1205");
+        assert_eq!(scientific_scaled(1.0, 4000), "1.318e1204");
+        assert_eq!(scientific_scaled(9.999_96 / 7.586_078_7, -4000), "1.000e-1204");
+        assert_eq!(scientific_scaled(0.0, -4000), "0.0000");
+        assert_eq!(scientific_scaled(3.0, -1), "1.5000");
+        assert_eq!(scientific_scaled(3.0, 0), "3.0000");
     }
 
     #[test]

@@ -16,10 +16,10 @@ use crate::propagation::{CompiledNetwork, MemoryLimit, MessageId, Phase};
 /// the propagation is repeated from its start. This affects only memory and speed.
 const MAX_UNDO_BYTES: usize = 64 << 20;
 
-/// If the exponent of the sender's table is below this, all numbers of the message are shown with a
-/// separate power of two. Without it they would be near the lower end of the range of double
-/// precision.
-const MIN_EXPONENT: i64 = -900;
+/// A table whose largest entry is at most two to the power of this, and at least one divided by
+/// that, is shown without an exponent. The product of an entry and a ratio of two others must be in
+/// the range of double precision, so three times this must be below 1022.
+const MAX_PLAIN_EXPONENT: i64 = 300;
 
 /// Steps through the propagation of engine `sequential` in double precision, and shows the tables
 /// that each message reads and writes.
@@ -251,50 +251,57 @@ impl Stepper {
         let (sender, receiver) =
             (scope(&tree[passed.from].variables), scope(&tree[passed.to].variables));
         let separator = scope(&tree[passed.separator].variables);
-        let shown_exponent = match cliques.exponents[from] {
-            exponent if exponent < MIN_EXPONENT => exponent,
-            _ => 0,
-        };
-        let scaled_copy = |values: &[f64], exponent: i64| -> Arc<[f64]> {
-            let factor =
-                1.0.scale(i32::try_from(exponent - shown_exponent).unwrap_or(i32::MIN / 2));
-            values.iter().map(|value| value * factor).collect()
-        };
-        let from_values = scaled_copy(cliques.table(from), cliques.exponents[from]);
+        let (sender_values, sender_exponent) =
+            shown_table(cliques.table(from), cliques.exponents[from]);
+        let (before, before_exponent) =
+            shown_table(separators.table(edge), separators.exponents[edge]);
+        let (receiver_values, receiver_exponent) =
+            shown_table(cliques.table(to), cliques.exponents[to]);
         let mapping = match passed.phase {
             Phase::Collect => &mappings[edge].child,
             Phase::Distribute => &mappings[edge].parent,
         };
         let mut sums = vec![0.0; separator.entries()];
-        message::marginalise(&from_values, mapping, &mut sums);
+        message::marginalise(&sender_values, mapping, &mut sums);
         Ok(MessageDetail {
             message,
-            exponent: shown_exponent,
             from: MappingTables::new(&sender, &separator),
             to: MappingTables::new(&receiver, &separator),
-            before: scaled_copy(separators.table(edge), separators.exponents[edge]),
             after: sums.into(),
-            sender_values: from_values,
-            receiver_values: scaled_copy(cliques.table(to), cliques.exponents[to]),
             sender,
             receiver,
             separator,
+            sender_values,
+            sender_exponent,
+            receiver_values,
+            receiver_exponent,
+            before,
+            before_exponent,
         })
     }
+}
+
+/// The entries of a table, which are `values` times two to the power of `exponent`, as numbers in
+/// the range of double precision and the exponent of the power of two to multiply these by.
+fn shown_table(values: &[f64], exponent: i64) -> (Arc<[f64]>, i64) {
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    let exponent_of_largest = exponent - i64::from(largest.scale_exponent().unwrap_or(0));
+    let shown =
+        if exponent_of_largest.abs() > MAX_PLAIN_EXPONENT { exponent_of_largest } else { 0 };
+    let scale = i32::try_from(exponent - shown).expect("the largest entry is in range");
+    (values.iter().map(|value| value.scale(scale)).collect(), shown)
 }
 
 /// The tables that one message reads and writes: Algorithm 1 of Zheng, Mengshoel and Chong with its
 /// numbers.
 ///
-/// Each table is in the index order of its scope. All entries of tables must be multiplied by two
-/// to the power of [`exponent`](Self::exponent). This exponent is zero unless the evidence is so
-/// improbable that entries might be out of range.
+/// Each table is in the index order of its scope. If the evidence is very improbable, entries may be
+/// out of the range of double precision. So each table has an exponent: the entries are the values
+/// times two to the power of the exponent. It is zero for tables whose entries are in range.
 #[derive(Clone, Debug)]
 pub struct MessageDetail {
     /// The message.
     pub message: MessageId,
-    /// The exponent of the power of two to multiply all entries of tables by.
-    pub exponent: i64,
     /// The scope of the sender.
     pub sender: Scope,
     /// The scope of the receiver.
@@ -307,17 +314,23 @@ pub struct MessageDetail {
     pub to: MappingTables,
     /// The sender's table, which the message does not change.
     pub sender_values: Arc<[f64]>,
+    /// The exponent of `sender_values` and of `after`.
+    pub sender_exponent: i64,
     /// The receiver's table before the message.
     pub receiver_values: Arc<[f64]>,
+    /// The exponent of `receiver_values`.
+    pub receiver_exponent: i64,
     /// The separator's table before the message, φ.
     pub before: Arc<[f64]>,
+    /// The exponent of `before`.
+    pub before_exponent: i64,
     /// The separator's table after the message, φ*.
     pub after: Arc<[f64]>,
 }
 
 impl MessageDetail {
     /// The number by which the receiver's entries that map to separator entry `j` are multiplied:
-    /// φ*/φ, with 0/0 = 0.
+    /// φ*/φ, with 0/0 = 0. Its exponent is [`ratio_exponent`](Self::ratio_exponent).
     ///
     /// # Panics
     /// If the separator has no entry `j`.
@@ -326,13 +339,26 @@ impl MessageDetail {
         ratio(self.after[j], self.before[j])
     }
 
-    /// Entry `entry` of the receiver's table after the message.
+    /// The exponent of all ratios.
+    #[must_use]
+    pub fn ratio_exponent(&self) -> i64 {
+        self.sender_exponent - self.before_exponent
+    }
+
+    /// Entry `entry` of the receiver's table after the message. Its exponent is
+    /// [`received_exponent`](Self::received_exponent).
     ///
     /// # Panics
     /// If the receiver has no entry `entry`.
     #[must_use]
     pub fn received(&self, entry: usize) -> f64 {
         self.receiver_values[entry] * self.ratio(self.to.place(entry).0)
+    }
+
+    /// The exponent of the receiver's table after the message.
+    #[must_use]
+    pub fn received_exponent(&self) -> i64 {
+        self.receiver_exponent + self.ratio_exponent()
     }
 }
 

@@ -186,10 +186,6 @@ fn header(ui: &mut Ui, compiled: &CompiledNetwork, scene: &MessageScene<'_>) {
         ui.strong(format!("Message {}", id.index()));
         ui.label(format!("{}, {}", naming::message_ends(compiled, id), message.phase.name()));
         ui.separator();
-        if scene.detail.exponent != 0 {
-            ui.weak(format!("multiply all table entries by 2^{}", scene.detail.exponent));
-            ui.separator();
-        }
         let equations = fitting_equations(ui, compiled, id);
         for math in [&equations.marginalise, &equations.scatter] {
             equation::show(ui, math).on_hover_ui(|ui| {

@@ -12,7 +12,7 @@ use crate::app::widgets::naming::{clique_id, separator_id};
 use crate::engine::MessageDetail;
 use crate::engine::message_steps::{Order, Step};
 use crate::network::Network;
-use crate::numbers::{counted, scientific};
+use crate::numbers::{counted, scientific_scaled as scientific};
 use crate::potential::Scope;
 use crate::propagation::CompiledNetwork;
 
@@ -25,6 +25,10 @@ const INDEX_PADDING: f32 = 12.0;
 /// Width of a column of numbers in points, for numbers as [`scientific`] writes them. Longer text
 /// is cut off.
 const NUMBER_WIDTH: f32 = 54.0;
+
+/// Width of a column of numbers in points if some are out of the range of double precision, for
+/// powers of ten with four digits.
+const WIDE_NUMBER_WIDTH: f32 = 76.0;
 
 /// The message that one frame of the pane shows.
 pub struct MessageScene<'a> {
@@ -68,25 +72,25 @@ impl<'a> MessageScene<'a> {
                 "{} adds entry {entry} of {from}, {} = {}, to φ*({}), which is now {}",
                 actor(j),
                 entry_text::assignment(network, &detail.sender, entry),
-                scientific(detail.sender_values[entry]),
+                scientific(detail.sender_values[entry], detail.sender_exponent),
                 separator_states(j),
-                scientific(player.progress().sum(j)),
+                scientific(player.progress().sum(j), detail.sender_exponent),
             ),
             Some(Step::Divide { j }) => format!(
                 "{} divides: φ*/φ for {} is {} / {} = {}",
                 actor(j),
                 separator_states(j),
-                scientific(detail.after[j]),
-                scientific(detail.before[j]),
-                scientific(detail.ratio(j)),
+                scientific(detail.after[j], detail.sender_exponent),
+                scientific(detail.before[j], detail.before_exponent),
+                scientific(detail.ratio(j), detail.ratio_exponent()),
             ),
             Some(Step::Multiply { j, entry, .. }) => format!(
                 "{} multiplies entry {entry} of {to}, {}: {} · {} = {}",
                 actor(j),
                 entry_text::assignment(network, &detail.receiver, entry),
-                scientific(detail.receiver_values[entry]),
-                scientific(detail.ratio(j)),
-                scientific(detail.received(entry)),
+                scientific(detail.receiver_values[entry], detail.receiver_exponent),
+                scientific(detail.ratio(j), detail.ratio_exponent()),
+                scientific(detail.received(entry), detail.received_exponent()),
             ),
             None if player.progress().done() == 0 => "Nothing is done yet.".to_owned(),
             None => format!(
@@ -111,7 +115,7 @@ impl<'a> MessageScene<'a> {
         let row = move |entry: usize| {
             let (j, _) = detail.from.place(entry);
             let states = entry_text::states(network, &detail.sender, entry);
-            let value = scientific(detail.sender_values[entry]);
+            let value = scientific(detail.sender_values[entry], detail.sender_exponent);
             GridRow {
                 label: format!(
                     "Sender entry {entry}: {} is {value}, goes to separator entry {j}",
@@ -130,7 +134,7 @@ impl<'a> MessageScene<'a> {
             columns: vec![
                 index_column("#", detail.sender_values.len()),
                 states_column(entry_text::names(network, &detail.sender)),
-                number_column("ψ"),
+                self.number_column("ψ"),
                 index_column("> j", detail.before.len()),
             ],
             count: detail.sender_values.len(),
@@ -147,17 +151,27 @@ impl<'a> MessageScene<'a> {
             // A sum in another order may differ from the sum of the engine in the last digits. From
             // the division on, the sum of the engine is shown.
             let sum = if divided { detail.after[j] } else { player.progress().sum(j) };
-            let ratio = if divided { scientific(detail.ratio(j)) } else { "…".to_owned() };
-            let before = scientific(detail.before[j]);
+            let ratio = if divided {
+                scientific(detail.ratio(j), detail.ratio_exponent())
+            } else {
+                "…".to_owned()
+            };
+            let before = scientific(detail.before[j], detail.before_exponent);
             let states = entry_text::states(network, &detail.separator, j);
             GridRow {
                 label: format!(
                     "Separator entry {j}: {}; before {before}, after {}",
                     entry_text::assignment(network, &detail.separator, j),
-                    scientific(sum)
+                    scientific(sum, detail.sender_exponent)
                 ),
                 // Without a column of ratios, the last cell is not drawn.
-                cells: vec![j.to_string(), states, before, scientific(sum), ratio],
+                cells: vec![
+                    j.to_string(),
+                    states,
+                    before,
+                    scientific(sum, detail.sender_exponent),
+                    ratio,
+                ],
                 colour: entry_colour(j),
                 done: divided,
                 current: current.is_some_and(|step| step.j() == j),
@@ -167,11 +181,11 @@ impl<'a> MessageScene<'a> {
         let mut columns = vec![
             index_column("j", detail.before.len()),
             states_column(entry_text::names(network, &detail.separator)),
-            number_column("φ before"),
-            number_column("φ* after"),
+            self.number_column("φ before"),
+            self.number_column("φ* after"),
         ];
         if self.wide {
-            columns.push(number_column("φ*/φ"));
+            columns.push(self.number_column("φ*/φ"));
         }
         Grid {
             name: "separator",
@@ -189,8 +203,12 @@ impl<'a> MessageScene<'a> {
         let row = move |entry: usize| {
             let (j, _) = detail.to.place(entry);
             let done = player.progress().has_multiplied(detail, entry);
-            let before = scientific(detail.receiver_values[entry]);
-            let after = if done { scientific(detail.received(entry)) } else { "…".to_owned() };
+            let before = scientific(detail.receiver_values[entry], detail.receiver_exponent);
+            let after = if done {
+                scientific(detail.received(entry), detail.received_exponent())
+            } else {
+                "…".to_owned()
+            };
             let states = entry_text::states(network, &detail.receiver, entry);
             let label = format!(
                 "Receiver entry {entry}: {}; before {before}, after {after}, \
@@ -213,8 +231,8 @@ impl<'a> MessageScene<'a> {
         let mut columns = vec![
             index_column("#", detail.receiver_values.len()),
             states_column(entry_text::names(network, &detail.receiver)),
-            number_column("ψ before"),
-            number_column("ψ after"),
+            self.number_column("ψ before"),
+            self.number_column("ψ after"),
         ];
         if self.wide {
             columns.insert(0, index_column("j >", detail.before.len()));
@@ -226,6 +244,15 @@ impl<'a> MessageScene<'a> {
             count: detail.receiver_values.len(),
             row: Box::new(row),
         }
+    }
+
+    /// A right-aligned column for the values of table entries.
+    fn number_column(&self, title: &str) -> GridColumn {
+        let detail = self.detail;
+        let exponents = [detail.sender_exponent, detail.before_exponent, detail.receiver_exponent];
+        let in_range = exponents == [0; 3];
+        let width = if in_range { NUMBER_WIDTH } else { WIDE_NUMBER_WIDTH };
+        GridColumn { title: title.to_owned(), width, right: true }
     }
 
     /// The number of threads and the work of each of them, as a phrase.
@@ -254,11 +281,6 @@ fn index_column(title: &str, count: usize) -> GridColumn {
         width: INDEX_PADDING + LETTER_WIDTH * letters,
         right: true,
     }
-}
-
-/// A right-aligned column for the values of table entries.
-fn number_column(title: &str) -> GridColumn {
-    GridColumn { title: title.to_owned(), width: NUMBER_WIDTH, right: true }
 }
 
 /// A column for states, as wide as the other columns leave room.

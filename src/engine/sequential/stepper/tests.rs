@@ -1,5 +1,6 @@
 use super::*;
 use crate::engine::LoadOptions;
+use crate::network::{Cpt, Network, Variable, VariableId};
 use crate::propagation::{CompileOptions, Home, Watch, compile};
 
 fn asia() -> (Arc<CompiledNetwork>, Evidence) {
@@ -100,20 +101,56 @@ fn message_details_count_as_memory_and_undo_uses_the_rest() {
     );
 }
 
-#[test]
-fn the_result_of_a_message_is_what_the_next_position_shows() {
-    let (compiled, evidence) = asia();
-    let mut stepper = stepper(&compiled, &evidence);
-    for id in compiled.plan().ids() {
+/// Checks that the result of each message of the propagation is the receiver's table after it.
+/// Returns the exponents that the results have.
+fn check_results(compiled: &Arc<CompiledNetwork>, evidence: &Evidence) -> Vec<i64> {
+    let mut stepper = stepper(compiled, evidence);
+    let check = |id: MessageId| {
         let detail = stepper.message(id, &CancelToken::new()).unwrap();
         stepper.seek(id.index() + 1, &CancelToken::new()).unwrap();
         let to = compiled.plan()[id].to.index();
-        let factor = 1.0.scale(i32::try_from(stepper.loaded.cliques.exponents[to]).unwrap());
-        for (entry, value) in stepper.loaded.cliques.table(to).iter().enumerate() {
-            let (found, expected) = (value * factor, detail.received(entry));
+        let cliques = &stepper.loaded.cliques;
+        let exponent = cliques.exponents[to] - detail.received_exponent();
+        for (entry, value) in cliques.table(to).iter().enumerate() {
+            let found = value.scale(i32::try_from(exponent).unwrap());
+            let expected = detail.received(entry);
             assert!((found - expected).abs() <= 1e-12 * expected, "{found} {expected}");
         }
+        detail.received_exponent()
+    };
+    compiled.plan().ids().map(check).collect()
+}
+
+#[test]
+fn the_result_of_a_message_is_what_the_next_position_shows() {
+    let (compiled, evidence) = asia();
+    assert!(check_results(&compiled, &evidence).iter().all(|exponent| *exponent == 0));
+}
+
+/// A variable with `count` children. Each child is in its first state with a probability of 0.001,
+/// or never if the parent is in its third state.
+fn star(count: usize) -> Arc<CompiledNetwork> {
+    let mut variables = vec![Variable::new("parent", ["a", "b", "c"])];
+    variables.extend((0..count).map(|child| Variable::new(format!("x{child}"), ["yes", "no"])));
+    let parent = VariableId::new(0);
+    let mut cpts = vec![Cpt::new(parent, vec![], vec![0.25, 0.25, 0.5])];
+    let rows = vec![0.001, 0.999, 0.001, 0.999, 0.0, 1.0];
+    let child = |child| Cpt::new(VariableId::new(child), vec![parent], rows.clone());
+    cpts.extend((1..=count).map(child));
+    let network = Arc::new(Network::new("star", variables, cpts).unwrap());
+    Arc::new(compile(network, &CompileOptions::default(), &CancelToken::new()).unwrap())
+}
+
+#[test]
+fn the_numbers_of_a_message_are_right_with_very_improbable_evidence() {
+    let compiled = star(400);
+    let mut evidence = Evidence::none();
+    for child in 1..=400 {
+        evidence.observe(compiled.network(), VariableId::new(child), 0);
     }
+    let exponents = check_results(&compiled, &evidence);
+    // P(e) is 0.001^400 / 2, which is 2^-3987.
+    assert!(exponents.contains(&0) && exponents.iter().any(|exponent| *exponent < -3900));
 }
 
 #[test]
