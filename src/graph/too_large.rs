@@ -19,10 +19,11 @@ const BYTES_PER_EDGE: u64 = 80;
 /// A graph whose triangulation needs more memory than is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "too large to triangulate: {} and at least {}, fill edges included, may need {}, and the limit \
-     is {}",
+    "too large to triangulate: {} and {} {} edges, fill edges {}, may need {}, and the limit is {}",
     counted(*.variables, "variable", "variables"),
-    format!("{} edges", thousands(*.edges)),
+    if *.is_estimate { "up to" } else { "at least" },
+    thousands(*.edges),
+    if *.is_estimate { "not counted" } else { "included" },
     human_bytes(*.bytes),
     human_bytes(*.limit)
 )]
@@ -32,8 +33,10 @@ pub struct GraphTooLarge {
     /// Number of edges of the moral graph and of fill edges that were counted before the limit was
     /// reached. If the graph was too large to count its edges, an estimate: half the sum of the
     /// squares of the factors' numbers of variables. It counts an edge once for each factor that
-    /// contains it.
+    /// contains it, and no fill edges.
     pub edges: u64,
+    /// Whether `edges` is the estimate.
+    pub is_estimate: bool,
     /// Upper bound on the memory for these variables and edges, in bytes; with the memory of the
     /// network, if the network is large. The whole graph may take more, because it may have edges
     /// that were not counted. If `edges` is an estimate, only the lists of neighbours are counted
@@ -54,7 +57,7 @@ impl GraphTooLarge {
         if bytes <= limit {
             return Ok(());
         }
-        Err(Self { variables, edges: pairs / 2, bytes, limit })
+        Err(Self { variables, edges: pairs / 2, is_estimate: true, bytes, limit })
     }
 
     /// Checks that a triangulated graph of `variables` variables and `edges` edges fits into
@@ -68,7 +71,10 @@ impl GraphTooLarge {
             .saturating_mul(BYTES_PER_EDGE)
             .saturating_add(vertices)
             .saturating_add(matrix_bytes(variables));
-        if bytes <= limit { Ok(()) } else { Err(Self { variables, edges, bytes, limit }) }
+        if bytes <= limit {
+            return Ok(());
+        }
+        Err(Self { variables, edges, is_estimate: false, bytes, limit })
     }
 }
 
@@ -81,4 +87,18 @@ pub enum TriangulationError {
     /// The triangulated graph needs more memory than is allowed.
     #[error(transparent)]
     TooLarge(#[from] GraphTooLarge),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_estimate_of_the_edges_is_no_lower_bound() {
+        let message = |error: GraphTooLarge| error.to_string();
+        let estimated = message(GraphTooLarge::check_pairs(100, 10_000_000, 1).unwrap_err());
+        assert!(estimated.contains("up to 5,000,000 edges, fill edges not counted"), "{estimated}");
+        let counted = message(GraphTooLarge::check(100, 4950, 1).unwrap_err());
+        assert!(counted.contains("at least 4,950 edges, fill edges included"), "{counted}");
+    }
 }

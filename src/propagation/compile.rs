@@ -132,9 +132,9 @@ fn eliminated(
         Ok((moral, elimination))
     };
     eliminate().map_err(|error| match error {
-        TriangulationError::TooLarge(GraphTooLarge { variables, edges, bytes, .. }) => {
-            let bytes = bytes.saturating_add(of_network);
-            GraphTooLarge { variables, edges, bytes, limit }.into()
+        TriangulationError::TooLarge(error) => {
+            let bytes = error.bytes.saturating_add(of_network);
+            GraphTooLarge { bytes, limit, ..error }.into()
         }
         error @ TriangulationError::Cancelled(_) => error,
     })
