@@ -4,7 +4,6 @@ use std::sync::mpsc::{Receiver, channel};
 
 use crate::allocate::start_thread;
 use crate::cancel::CancelToken;
-use crate::session::Failure;
 use crate::session::panics::catch_panic;
 
 /// The handle to work on a separate thread. Dropping the handle cancels the work and does not wait
@@ -26,10 +25,7 @@ impl<T: Send + 'static> Job<T> {
         let (sender, outcome) = channel();
         let if_not_started = sender.clone();
         let thread = start_thread(name, move || {
-            let outcome = catch_panic(work).map_err(|failure| match failure {
-                Failure::Panicked(message) => message,
-                failure => failure.to_string(),
-            });
+            let outcome = catch_panic(work).map_err(|failure| failure.to_string());
             // The receiver is gone if the job was dropped.
             let _ = sender.send(outcome);
             wake();
@@ -43,8 +39,8 @@ impl<T: Send + 'static> Job<T> {
 }
 
 impl<T> Job<T> {
-    /// What the work returned, or why it failed: the message of its panic, or that there was not
-    /// enough memory, or no thread. `None` while the work runs, and after the outcome was taken.
+    /// What the work returned, or why it failed, as text for the user: a panic as an internal error,
+    /// or that there was not enough memory, or no thread. `None` while the work runs, and after the outcome was taken.
     #[must_use]
     pub fn take_outcome(&self) -> Option<Result<T, String>> {
         self.outcome.try_recv().ok()
@@ -86,7 +82,16 @@ mod tests {
     fn a_panic_is_an_outcome() {
         let work = || -> u32 { panic!("a defect") };
         let job = Job::start("test", CancelToken::new(), work, || {});
-        assert_eq!(job.wait(), Some(Err("a defect".to_owned())));
+        assert_eq!(job.wait(), Some(Err("internal error: a defect".to_owned())));
+    }
+
+    #[test]
+    fn too_little_memory_is_not_an_internal_error() {
+        let work = || -> u32 { crate::allocate::fail() };
+        let job = Job::start("test", CancelToken::new(), work, || {});
+        let failure = job.wait().unwrap().unwrap_err();
+        assert!(failure.contains("not enough memory"), "{failure}");
+        assert!(!failure.contains("internal error"), "{failure}");
     }
 
     #[test]

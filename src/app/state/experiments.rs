@@ -240,7 +240,7 @@ impl ExperimentRunner {
             Ok(Ok(record)) => self.add(experiments, Arc::new(record), None),
             Ok(Err(ExperimentError::Cancelled(_))) => {}
             Ok(Err(error)) => experiments.failure = Some(error.to_string()),
-            Err(reason) => experiments.failure = Some(format!("internal error: {reason}")),
+            Err(failure) => experiments.failure = Some(failure),
         }
     }
 

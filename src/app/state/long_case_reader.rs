@@ -254,8 +254,5 @@ pub(crate) fn without_mistakes(
 
 /// The outcome of a job, with its errors as text.
 fn flattened<T>(outcome: Result<Result<T, CaseError>, String>) -> Result<T, String> {
-    match outcome {
-        Ok(outcome) => outcome.map_err(|error| error.to_string()),
-        Err(reason) => Err(format!("internal error: {reason}")),
-    }
+    outcome?.map_err(|error| error.to_string())
 }
