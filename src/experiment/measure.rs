@@ -138,7 +138,8 @@ impl Bench {
     fn times(&mut self, effort: Effort, cancel: &CancelToken) -> Result<Vec<f64>, ExperimentError> {
         let repeat = effort.repeat.max(1) as usize;
         let min_repeat = repeat.min(effort.min_repeat.max(1) as usize);
-        let mut times = Vec::with_capacity(repeat);
+        // `repeat` may be far more than the time limit allows.
+        let mut times = Vec::new();
         let start = Instant::now();
         while times.len() < min_repeat
             || (times.len() < repeat && start.elapsed() <= effort.time_limit)

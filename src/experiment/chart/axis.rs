@@ -166,7 +166,11 @@ fn log_ticks(low: f64, high: f64) -> Vec<Tick> {
                 continue;
             }
             let has_label = !is_minor && exponent % label_every == 0;
-            let label = if has_label { tick_label(value) } else { String::new() };
+            let label = match has_label {
+                true if exponent < -5 => format!("{factor}e{exponent}"),
+                true => tick_label(value),
+                false => String::new(),
+            };
             let spacing = if factor == 1.0 { 1.0 } else { 0.1 };
             ticks.push(Tick { coordinate, label, spacing, is_minor });
         }
@@ -212,6 +216,7 @@ mod tests {
         assert_eq!(log(0.8, 20_000.0), ["1", "10", "100", "1 k", "10 k"]);
         assert_eq!(log(1.9, 13.0), ["2", "3", "4", "5", "7", "10"]);
         assert_eq!(log(5.5, 9.5), ["6", "7", "8", "9"]);
+        assert_eq!(log(1e-8, 1e-4), ["1e-8", "1e-7", "1e-6", "0.00001", "0.0001"]);
         assert_eq!(log(0.001, 100.0), ["0.001", "0.01", "0.1", "1", "10", "100"]);
     }
 

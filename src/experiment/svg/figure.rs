@@ -50,10 +50,17 @@ impl<'a> FigureLayout<'a> {
 
     /// Height of the drawing with its title and legend, in pixels.
     pub fn height(&self) -> f64 {
-        let legend =
-            if self.shares_legend { legend::height(&self.legend, self.width()) } else { 0.0 };
+        let legend = match self.shares_legend {
+            true => legend::height(&self.legend, self.legend_width()),
+            false => 0.0,
+        };
         let rows = self.figure.panels.chunks(self.across).map(|row| self.row_height(row));
         TITLE + rows.sum::<f64>() + legend
+    }
+
+    /// Width of a legend below all panels, in pixels.
+    fn legend_width(&self) -> f64 {
+        self.width() - LEFT
     }
 
     /// Height of a row of panels with their axes, in pixels.
@@ -88,7 +95,7 @@ impl<'a> FigureLayout<'a> {
             y += self.row_height(row);
         }
         if self.shares_legend {
-            legend::draw(body, &self.legend, (MARGIN + LEFT, y), self.width() - LEFT);
+            legend::draw(body, &self.legend, (MARGIN + LEFT, y), self.legend_width());
         }
     }
 }
@@ -96,4 +103,35 @@ impl<'a> FigureLayout<'a> {
 /// Height of the labels below a panel's axes, in pixels.
 fn below(panel: &Panel) -> f64 {
     label_height(&panel.x) + if panel.x.label.is_empty() { 6.0 } else { 20.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{Axis, Origin, Series, Shape};
+
+    #[test]
+    fn a_figure_is_as_high_as_what_is_drawn_however_long_the_labels_are() {
+        for length in 1..80 {
+            let series = ["a", "b"].map(|label| {
+                Series::new(label.repeat(length), Origin::Live, Shape::Points, [(1.0, 1.0)])
+            });
+            let panel = Panel {
+                title: String::new(),
+                x: Axis::linear("x"),
+                y: Axis::linear("y"),
+                series: series.to_vec(),
+                marks: Vec::new(),
+            };
+            let figure = Figure { title: String::new(), across: 1, panels: vec![panel] };
+            let layout = FigureLayout::new(&figure);
+            let mut body = String::new();
+            layout.draw(&mut body, 0.0);
+            let texts =
+                body.lines().filter_map(|line| line.strip_prefix("<text ")?.split('\'').nth(3));
+            let lowest = texts.map(|y| y.parse::<f64>().unwrap()).fold(0.0, f64::max);
+            let height = layout.height();
+            assert!((height - 20.0..height).contains(&lowest), "{length}: {lowest} of {height}");
+        }
+    }
 }
