@@ -4,7 +4,7 @@
 //! program no longer runs was left by a crash. A running program holds a lock on a second file; the
 //! operating system releases the lock however the program ends.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -110,7 +110,9 @@ impl Abandoned {
 
 /// Whether it is certain that no running program holds the lock of `file`.
 fn is_abandoned(file: &Path) -> bool {
-    match File::open(lock_path(file)).map(|lock| lock.try_lock()) {
+    // Some file systems lock only a file that is open for writing.
+    let lock = OpenOptions::new().read(true).write(true).open(lock_path(file));
+    match lock.map(|lock| lock.try_lock()) {
         Ok(Ok(())) => true,
         // Either the program runs, or files cannot be locked here, so that it may be running.
         Ok(Err(TryLockError::WouldBlock | TryLockError::Error(_))) => false,
