@@ -96,6 +96,10 @@ def parse_arguments():
     arguments = parser.parse_args()
     if arguments.rounds < 1:
         parser.error("--rounds: expected a whole number from 1")
+    names = {name for task in arguments.tasks for name in TASKS[task][3].split()}
+    unknown = sorted(set(arguments.only or []) - names)
+    if unknown:
+        parser.error(f"--only: not measured by these tasks: {', '.join(unknown)}")
     return arguments
 
 

@@ -26,6 +26,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let seeds = first.parse::<u64>()?.max(1)..=last.parse()?;
     let steps = steps.parse()?;
+    let is_sample = |name: &&String| SAMPLES.iter().any(|sample| sample.name == **name);
+    if let Some(unknown) = networks.iter().find(|name| !is_sample(name)) {
+        return Err(format!("there is no sample '{unknown}'").into());
+    }
     for sample in SAMPLES {
         if !networks.is_empty() && !networks.iter().any(|name| name == sample.name) {
             continue;

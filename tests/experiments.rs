@@ -174,9 +174,7 @@ fn every_experiment_uses_the_recording_on_request() {
     for experiment in experiment::all() {
         let record = run(experiment, &recorded);
         assert_exports_everything(&record);
-        // Older recordings lack the rule that merges cliques only where merging pays.
-        let missing =
-            |note: &&String| note.contains("does not hold") && !note.contains("where it pays");
+        let missing = |note: &&String| note.contains("does not hold");
         assert_eq!(record.notes.iter().find(missing), None, "{}", experiment.name);
         assert_eq!(record.recorded.is_empty(), experiment.name == "fig4", "{}", experiment.name);
         // The record reports the recording's number of propagations, not the setup's.

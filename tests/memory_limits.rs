@@ -84,6 +84,7 @@ fn failures(smallest: u64, arguments: &[&str]) -> u32 {
             break;
         }
     }
+    assert_eq!(answers, 2, "{arguments:?}: no limit below {LARGEST} MiB was large enough");
     failures
 }
 
