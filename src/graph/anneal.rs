@@ -17,9 +17,10 @@ use crate::network::VariableId;
 /// How a walk begins. Its end is the same for all walks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Schedule {
-    /// The exponent of table sizes at the start, in units of 1 / [`WHOLE`]; at the end it is
-    /// [`WHOLE`]. With table sizes as they are, only the largest tables matter while the walk is
-    /// hot. A smaller exponent lets it arrange the smaller tables as well.
+    /// The exponent of the table sizes in the total that a walk reduces, at the start, in units of
+    /// 1 / [`WHOLE`]; at the end it is [`WHOLE`]. With the exponent [`WHOLE`], only the largest
+    /// tables matter at high temperatures. A smaller exponent lets the walk arrange the smaller
+    /// tables as well.
     pub exponent: u64,
     /// Growth of the total that is accepted with probability 1/e at the start, as a share of the
     /// current total. Above about 0.03, the walk forgets the order from which it starts.

@@ -1,8 +1,9 @@
 //! A graph from which vertices are removed and to which edges are added.
 //!
 //! Neighbours are kept in lists, which are short on average in any network that can be compiled. A
-//! bit matrix or, in a large graph, a hash map answers whether two vertices are neighbours, so that
-//! memory grows with the number of edges and not with the square of the number of vertices.
+//! bit matrix answers whether two vertices are neighbours. Its memory grows with the square of the
+//! number of vertices, so a large graph has a hash map instead, which grows with the number of
+//! edges.
 
 use std::collections::HashMap;
 

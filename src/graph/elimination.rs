@@ -34,8 +34,8 @@ pub struct Elimination {
     pub order: Vec<VariableId>,
     /// `clusters[i]`: the variable `order[i]` and its neighbours when it was eliminated, ascending.
     pub clusters: Vec<Vec<VariableId>>,
-    /// The edges that elimination added. The moral graph with these edges is chordal. The edges of
-    /// a variable that is eliminated earlier come first.
+    /// The edges that elimination added. The moral graph with these edges is chordal. The edges
+    /// are in the order in which the first of their two ends was eliminated.
     pub fill_edges: Vec<(VariableId, VariableId)>,
 }
 
@@ -110,7 +110,7 @@ pub fn eliminate_in_order(
 /// [`Elimination::clusters`].
 ///
 /// A cluster consists of the variable, of its neighbours that are eliminated later, and of the
-/// other variables of those earlier clusters in which this variable is eliminated next.
+/// remaining variables of those earlier clusters in which this variable is eliminated next.
 fn clusters(
     graph: &MoralGraph,
     order: &[VariableId],

@@ -12,9 +12,9 @@
 //!   `1`.
 //! * The last listed variable of a function varies fastest in both kinds of networks. pyAgrum 3.3.1
 //!   follows other orders: in a Markov network the first variable varies fastest, in a Bayesian
-//!   network the child and then the first parent. It therefore reads a table with several parents
-//!   differently. Files in which pyAgrum lists the child first are not Bayesian networks by the
-//!   definition of the format.
+//!   network the child and then the first parent. It therefore reads and writes some functions
+//!   differently: in a Markov network those of several variables, in a Bayesian network those with
+//!   several parents.
 //! * A comment starts with `#` and ends with the line. A line that begins with the word `c` is a
 //!   comment too (the format of the UAI 2016 evaluation).
 //! * Several functions of a Markov network may have the same variables. A function of no variable

@@ -17,8 +17,8 @@ const HALF_SIZE: [f64; 2] = [38.0, 18.0];
 /// [`Ids`].
 ///
 /// # Errors
-/// If a title, comment or attribute contains characters that XML cannot represent, or a name does
-/// that is written in place of a missing title.
+/// If XML cannot represent a title, a comment, an attribute, or a name that is written in place of
+/// a missing title.
 pub(super) fn write(network: &Network) -> Result<String, WriteError> {
     let ids = Ids::of_network(network);
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
