@@ -69,6 +69,10 @@ fn format_names() -> String {
     Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ")
 }
 
+/// Maximum number of lines that the message of a warning lists. It only limits the length of the
+/// message.
+pub(super) const SHOWN_LINES: usize = 6;
+
 /// A correction made while reading that the user should know about.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -89,8 +93,8 @@ pub enum Warning {
         /// The line of the row with the largest deviation, counted from one. Some readers know only
         /// where a table is; this is then the line of the table.
         line: usize,
-        /// The lines of the first rows that were off, counted from one; at most six. As with
-        /// `line`, some readers give the lines of tables instead.
+        /// The first lines with rows that were off, counted from one; at most seven, of which the
+        /// message lists six. As with `line`, some readers give the lines of tables instead.
         lines: Vec<usize>,
     },
     /// The content of the file is in a format other than the one that its extension indicates.
@@ -140,7 +144,8 @@ pub enum Warning {
         percent: bool,
         /// The nodes with these tables.
         nodes: Vec<String>,
-        /// The lines of the first of these tables, counted from one; at most six.
+        /// The first lines with such tables, counted from one; at most seven, of which the message
+        /// lists six.
         lines: Vec<usize>,
     },
     /// Rows of zeros were given a uniform distribution, because the parents cannot be in the states
@@ -179,7 +184,7 @@ impl std::fmt::Display for Warning {
                 f,
                 "{file}: rows that did not sum to 1 were normalised: {off} of {rows} ({}); the \
                  worst, on line {line}, was off by {worst:.2e}",
-                list_lines(lines, *off)
+                list_lines(lines)
             ),
             Self::TablesRescaled { file, percent, nodes, lines } => write!(
                 f,
@@ -190,7 +195,7 @@ impl std::fmt::Display for Warning {
                     "of counts were divided by the sums of their rows"
                 },
                 list_names(nodes),
-                list_lines(lines, nodes.len())
+                list_lines(lines)
             ),
             Self::TablesEstimated { file, nodes } => write!(
                 f,
@@ -233,12 +238,11 @@ impl std::fmt::Display for Warning {
     }
 }
 
-/// Formats `lines` as `line 3` or `lines 3, 5, ...`. They are the lines of the first of `total`
-/// rows or tables.
-fn list_lines(lines: &[usize], total: usize) -> String {
+/// Formats the first [`SHOWN_LINES`] of `lines`, as `line 3` or `lines 3, 5, ...`.
+fn list_lines(lines: &[usize]) -> String {
     let word = if lines.len() == 1 { "line" } else { "lines" };
-    let more = if total > lines.len() && lines.len() > 1 { ", ..." } else { "" };
-    let lines: Vec<_> = lines.iter().map(ToString::to_string).collect();
+    let more = if lines.len() > SHOWN_LINES { ", ..." } else { "" };
+    let lines: Vec<_> = lines.iter().take(SHOWN_LINES).map(ToString::to_string).collect();
     format!("{word} {}{more}", lines.join(", "))
 }
 

@@ -7,13 +7,15 @@
 //! [`zero_rows`](super::zero_rows). Any other row is refused.
 
 use crate::format::Warning;
+use crate::format::error::SHOWN_LINES;
 use crate::format::source::SourceText;
 use crate::network::{
     ROUNDING_TOLERANCE, ROW_TOLERANCE, RowError, Scale, VariableId, normalise_row,
 };
 
-/// Maximum number of lines that a warning lists.
-const LISTED: usize = 6;
+/// Maximum number of lines in a warning: one more than its message lists, which shows whether there
+/// are more.
+const MAX_LINES: usize = SHOWN_LINES + 1;
 
 /// Normalises the rows of a file one by one, and collects the corrections for the warnings.
 #[derive(Debug, Default)]
@@ -158,8 +160,7 @@ impl RowAudit {
         let mut warnings = Vec::new();
         for (percent, tables) in [(true, &self.percent), (false, &self.counts)] {
             if !tables.is_empty() {
-                let lines =
-                    tables.iter().take(LISTED).map(|&(_, offset)| source.line(offset)).collect();
+                let lines = first_lines(source, tables.iter().map(|&(_, offset)| offset).collect());
                 let nodes = tables.iter().map(|(child, _)| child.clone()).collect();
                 warnings.push(Warning::TablesRescaled { file: file(), percent, nodes, lines });
             }
@@ -168,13 +169,8 @@ impl RowAudit {
             let (rows, line) = (self.zeros.len(), source.line(first));
             warnings.push(Warning::ZeroRows { file: file(), rows, line });
         }
-        let mut off_at = self.off_at.clone();
-        off_at.sort_unstable();
-        off_at.dedup();
-        let mut lines: Vec<_> =
-            off_at.iter().take(LISTED).map(|&offset| source.line(offset)).collect();
-        lines.dedup();
         if self.off > 0 {
+            let lines = first_lines(source, self.off_at.clone());
             warnings.push(Warning::RowsNormalised {
                 file: file(),
                 off: self.off,
@@ -186,4 +182,24 @@ impl RowAudit {
         }
         warnings
     }
+}
+
+/// The first [`MAX_LINES`] of the lines with these byte `offsets`, each line once.
+fn first_lines(source: SourceText<'_>, mut offsets: Vec<usize>) -> Vec<usize> {
+    offsets.sort_unstable();
+    let mut lines = Vec::new();
+    // The offset of the line after the last one in `lines`.
+    let mut next_line = 0;
+    for offset in offsets {
+        if offset < next_line {
+            continue;
+        }
+        if lines.len() == MAX_LINES {
+            break;
+        }
+        lines.push(source.line(offset));
+        let rest = source.text.as_bytes().iter().skip(offset);
+        next_line = offset + 1 + rest.take_while(|&&byte| byte != b'\n').count();
+    }
+    lines
 }

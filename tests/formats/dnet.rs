@@ -192,3 +192,11 @@ fn mistakes_are_reported_with_their_position() {
 fn the_format_is_recognised_by_its_content() {
     assert_eq!(read("file", &with("")).network.variables().len(), 1);
 }
+
+#[test]
+fn the_length_of_a_function_is_checked_before_its_values() {
+    let text = "// ~->[DNET-1]->~\nbnet n {\nnode A { discrete = TRUE; levels = (1, 2); \
+                functable = (1, 3); };\n};\n";
+    let error = refused("t.dne", text);
+    assert!(error.contains("the function of 'A' has 2 values, expected 1"), "{error}");
+}

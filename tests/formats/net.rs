@@ -253,3 +253,44 @@ fn expressions_with_causes_and_intervals_become_tables() {
         ]
     );
 }
+
+#[test]
+fn thousands_of_equal_labels_and_names_are_numbered_in_a_moment() {
+    const COUNT: usize = 30_000;
+    let text = format!(
+        "net {{}} node a {{ states = ({}); }} potential (a) {{ data = ({}); }}",
+        "x ".repeat(COUNT),
+        "1 ".repeat(COUNT)
+    );
+    let network = read(&text).network;
+    let states = network.variables()[0].states();
+    assert_eq!((&*states[0], &*states[1], states.len()), ("x", "x #2", COUNT));
+    assert_eq!(states[COUNT - 1], format!("x #{COUNT}"));
+    // All of these names become the same identifier.
+    let name = |n: u32| char::from_u32(0x4e00 + n).unwrap();
+    let node = |n| format!("node \"{}\" {{ states = (n y); }}\n", name(n));
+    let text = format!("net {{}}\n{}", (0..20_000).map(node).collect::<String>());
+    let written = format::write(&read(&text).network, Format::Net).unwrap().text;
+    assert!(written.contains("node n___2\n") && written.contains("node n___20000\n"));
+}
+
+#[test]
+fn the_rows_of_a_written_table_are_nested_as_in_files_of_hugin() {
+    let text = two("node c { states = (n y); }
+        potential (a) { data = (0.5 0.5); }
+        potential (b | a) { data = (1 0 0 1); }
+        potential (c | a b) { data = (1 0 0 1 0.5 0.5 0.25 0.75); }");
+    let written = format::write(&read(&text).network, Format::Net).unwrap().text;
+    let data = written.split("data = ").skip(1).map(|rest| {
+        let numbers = rest.split_once(';').unwrap().0;
+        numbers
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .replace("( ", "(")
+            .replace(" )", ")")
+            .replace(") (", ")(")
+    });
+    let expected = ["(0.5 0.5)", "((1 0)(0 1))", "(((1 0)(0 1))((0.5 0.5)(0.25 0.75)))"];
+    assert_eq!(data.collect::<Vec<_>>(), expected);
+}

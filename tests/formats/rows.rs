@@ -46,6 +46,31 @@ fn percentages_may_be_rounded() {
 }
 
 #[test]
+fn a_warning_lists_each_line_once_and_says_whether_there_are_more() {
+    // Nodes with a row each, on the lines from 1 on.
+    let listed = |rows_per_line: &[usize]| {
+        let mut text = "net {}".to_owned();
+        for (line, &rows) in rows_per_line.iter().enumerate() {
+            for row in 0..rows {
+                text.push_str(&format!(
+                    " node v{line}_{row} {{ states = (n y); }} \
+                     potential (v{line}_{row}) {{ data = (0.5 0.501); }}"
+                ));
+            }
+            text.push('\n');
+        }
+        let warning = warnings(&read("t.net", &text)).remove(0);
+        let (_, lines) = warning.split_once(" of ").unwrap();
+        lines[..lines.find(')').unwrap()].to_owned()
+    };
+    assert_eq!(listed(&[3]), "3 (line 1");
+    assert_eq!(listed(&[2, 1]), "3 (lines 1, 2");
+    assert_eq!(listed(&[4, 4, 1]), "9 (lines 1, 2, 3");
+    assert_eq!(listed(&[1; 6]), "6 (lines 1, 2, 3, 4, 5, 6");
+    assert_eq!(listed(&[1; 7]), "7 (lines 1, 2, 3, 4, 5, 6, ...");
+}
+
+#[test]
 fn counts_are_divided_by_their_sums() {
     let text = "<?xml version=\"1.0\"?>\n<BIF VERSION=\"0.3\"><NETWORK><NAME>n</NAME>\n\
         <VARIABLE TYPE=\"nature\"><NAME>a</NAME><OUTCOME>n</OUTCOME><OUTCOME>y</OUTCOME>\

@@ -6,6 +6,7 @@ use super::NodeFields;
 use super::states::{Levels, states};
 use crate::format::FormatError;
 use crate::format::braces::{Field, FieldValue, ListEntry};
+use crate::format::limits;
 use crate::format::nodes::{Definition, Labels, Node, Number, Role, UNDEFINED, Word, number};
 use crate::format::source::SourceText;
 use crate::network::Annotation;
@@ -196,7 +197,9 @@ fn definition(
         (Some((entries, offset)), Some(_)) if !determined => {
             Ok((probabilities(source, node, &entries, rows, expanded)?, offset))
         }
-        (_, Some((entries, offset))) => Ok((outcomes(source, node, levels, &entries)?, offset)),
+        (_, Some((entries, offset))) => {
+            Ok((outcomes(source, node, levels, &entries, rows)?, offset))
+        }
         (None, None) => match fields.field("equation") {
             None => Ok((Definition::Missing, node.name.offset)),
             Some(equation) => {
@@ -267,14 +270,21 @@ fn probabilities(
     Ok(Definition::Table(numbers))
 }
 
-/// A function: the state for each configuration of the parents, given by label, index (`#2`) or
-/// value.
+/// A function: the state for each of the `rows` configurations of the parents, given by label,
+/// index (`#2`) or value.
 fn outcomes(
     source: SourceText<'_>,
     node: &Node<'_>,
     levels: &Levels,
     entries: &[&ListEntry<'_>],
+    rows: usize,
 ) -> Result<Definition<'static>, FormatError> {
+    let max_entries = limits::max_entries(source);
+    if entries.len() != rows || rows.saturating_mul(node.states.len()) > max_entries {
+        // A function of a wrong length or with so large a table is refused later. Looking up its
+        // values might take long.
+        return Ok(Definition::Function(vec![(None, node.offset); entries.len()]));
+    }
     let labels = Labels::new(&node.name.text, &node.states);
     let mut outcomes = Vec::with_capacity(entries.len());
     for &entry in entries {

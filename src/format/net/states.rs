@@ -1,7 +1,7 @@
 //! The labels of a node's states.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::blocks::{AttributeValue, ListItem, NetAttribute, NodeBlock};
 use super::quotes::unquote;
@@ -47,6 +47,8 @@ pub(super) fn labels<'s>(
     };
     let keep_empty = field(EMPTY_LABELS).is_some();
     let mut taken = HashSet::with_capacity(count);
+    // For each repeated label, the lowest number that it may get next.
+    let mut next_number: HashMap<Cow<'_, str>, usize> = HashMap::new();
     let mut labels = Vec::with_capacity(count);
     for index in 0..count {
         let item = given.and_then(|items| items.get(index));
@@ -58,12 +60,16 @@ pub(super) fn labels<'s>(
             Some(item) if keep_empty || !item.text.is_empty() => Cow::Borrowed(item.text),
             _ => Cow::Owned(default_label(&values, is_interval, subtype(node), index)),
         };
-        let plain = label.clone();
-        for number in 2.. {
-            if taken.insert(label.clone()) {
-                break;
+        if !taken.insert(label.clone()) {
+            let number = next_number.entry(label.clone()).or_insert(2);
+            let plain = label;
+            loop {
+                label = Cow::Owned(format!("{plain} #{number}"));
+                *number += 1;
+                if taken.insert(label.clone()) {
+                    break;
+                }
             }
-            label = Cow::Owned(format!("{plain} #{number}"));
         }
         labels.push(Word { text: label, offset });
     }

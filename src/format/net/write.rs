@@ -1,6 +1,6 @@
 //! Writes Hugin NET.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use super::quotes::quote;
@@ -72,20 +72,26 @@ fn names(network: &Network) -> Vec<String> {
     let own = network.variables().iter().map(|variable| variable.name());
     let mut taken: HashSet<String> =
         own.clone().filter(|name| is_identifier(name)).map(str::to_owned).collect();
+    // For each identifier that is taken, the lowest number that the next one may get.
+    let mut next_number: HashMap<String, usize> = HashMap::new();
     let words = own.map(|name| {
         if is_identifier(name) {
             return name.to_owned();
         }
         let plain: String =
             name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        let mut word = format!("n_{plain}");
-        for number in 2.. {
-            if taken.insert(word.clone()) {
-                break;
-            }
-            word = format!("n_{plain}_{number}");
+        let first = format!("n_{plain}");
+        if taken.insert(first.clone()) {
+            return first;
         }
-        word
+        let number = next_number.entry(first.clone()).or_insert(2);
+        loop {
+            let word = format!("{first}_{number}");
+            *number += 1;
+            if taken.insert(word.clone()) {
+                return word;
+            }
+        }
     });
     words.collect()
 }
@@ -120,10 +126,11 @@ fn potential(text: &mut String, network: &Network, cpt: &Cpt, names: &[String]) 
         let _ = write!(text, " {}", name(parent));
     }
     text.push_str(")\n{\n    data = (");
-    // Each parent has a pair of parentheses around all of its states: the pair opens before the row
-    // of the first state and closes after the row of the last.
+    // Each row has a pair of parentheses. Each parent has a pair around the rows of all its states;
+    // that of the first parent has been opened above.
     let states = network[cpt.child()].cardinality();
-    let sizes: Vec<usize> = cpt.parents().iter().rev().map(|&p| network[p].cardinality()).collect();
+    let parents = cpt.parents().iter().rev().map(|&parent| network[parent].cardinality());
+    let sizes: Vec<usize> = std::iter::once(1).chain(parents).take(cpt.parents().len()).collect();
     let rows = cpt.values().len() / states;
     for (row, values) in cpt.values().chunks(states).enumerate() {
         text.push_str(&"(".repeat(restarts(row, &sizes)));
@@ -138,8 +145,9 @@ fn potential(text: &mut String, network: &Network, cpt: &Cpt, names: &[String]) 
     text.push_str(");\n}\n");
 }
 
-/// The number of parents whose states start over at `row`. `sizes` has the number of states of each
-/// parent, the parent that varies fastest first.
+/// The number of pairs of parentheses that open before `row`; as many close after the row before.
+/// `sizes` has the size of each pair, from the innermost: the number of pairs directly inside it,
+/// or of rows for the innermost.
 fn restarts(mut row: usize, sizes: &[usize]) -> usize {
     let mut restarts = 0;
     for &size in sizes {

@@ -15,6 +15,14 @@ const MAX_DEPTH: usize = 32;
 /// seconds.
 const MAX_STEPS: usize = 1 << 25;
 
+/// Number of states whose weights are summed and averaged at a point in the time of an evaluation
+/// step, roughly.
+pub(super) const STATES_PER_STEP: usize = 16;
+
+/// Number of bytes of a label that are copied or compared in the time of an evaluation step,
+/// roughly.
+const BYTES_PER_STEP: usize = 1024;
+
 /// Maximum difference between a number and the value of the state that it matches, relative to that
 /// value if its magnitude exceeds 1.
 const VALUE_TOLERANCE: f64 = 1e-10;
@@ -44,7 +52,8 @@ pub(super) struct Evaluation<'e, 's> {
     pub point: &'e [f64],
     /// The expressions of the function nodes by name.
     pub functions: &'e HashMap<String, Expression<'s>>,
-    /// The evaluation steps of the file so far: one per subexpression, more for distributions.
+    /// The evaluation steps of the file so far: one per subexpression, more for distributions, long
+    /// labels and points with the weights of many states.
     pub steps: &'e mut usize,
     /// Number of function nodes that are being evaluated, each inside the one before.
     pub depth: usize,
@@ -113,6 +122,8 @@ impl<'e> Evaluation<'e, '_> {
         let value = self.value(expression)?;
         let state = match (self.row.child, &value) {
             (StateValues::Labels(labels), ExpressionValue::Text(text)) => {
+                let steps = (text.len() / BYTES_PER_STEP).saturating_mul(labels.len());
+                self.count(expression.offset, steps)?;
                 labels.iter().position(|l| l == text)
             }
             (StateValues::Boolean, ExpressionValue::Bool(value)) => Some(usize::from(*value)),
@@ -148,14 +159,18 @@ impl<'e> Evaluation<'e, '_> {
     fn value(&mut self, expression: &Expression<'_>) -> Result<ExpressionValue<'e>, ErrorAt> {
         let offset = expression.offset;
         self.count(offset, 1)?;
-        match &expression.kind {
-            ExpressionKind::Number(value) => Ok(ExpressionValue::Number(*value)),
-            ExpressionKind::Text(text) => Ok(ExpressionValue::Text(Cow::Owned(text.clone()))),
-            ExpressionKind::Name(name) => self.name(name, offset),
-            ExpressionKind::Negative(inner) => Ok(ExpressionValue::Number(-self.number(inner)?)),
-            ExpressionKind::Binary(operator, left, right) => self.binary(*operator, left, right),
-            ExpressionKind::Call(name, arguments) => self.call(name, arguments, offset),
+        let value = match &expression.kind {
+            ExpressionKind::Number(value) => ExpressionValue::Number(*value),
+            ExpressionKind::Text(text) => ExpressionValue::Text(Cow::Owned(text.clone())),
+            ExpressionKind::Name(name) => self.name(name, offset)?,
+            ExpressionKind::Negative(inner) => ExpressionValue::Number(-self.number(inner)?),
+            ExpressionKind::Binary(operator, left, right) => self.binary(*operator, left, right)?,
+            ExpressionKind::Call(name, arguments) => self.call(name, arguments, offset)?,
+        };
+        if let ExpressionValue::Text(text) = &value {
+            self.count(offset, text.len() / BYTES_PER_STEP)?;
         }
+        Ok(value)
     }
 
     /// The value of `expression`, which must be a number.

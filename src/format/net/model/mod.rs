@@ -270,6 +270,11 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
         let mut mean = vec![0.0; row.child.count()];
         let mut weights = vec![0.0; row.child.count()];
         loop {
+            if !row.varying.is_empty() {
+                let steps = row.child.count() / evaluate::STATES_PER_STEP;
+                evaluate::count(&mut self.usage.steps, expression.offset, steps)
+                    .map_err(|(offset, message)| self.source.error(offset, message))?;
+            }
             let mut evaluation = Evaluation {
                 row,
                 point: &points.values,

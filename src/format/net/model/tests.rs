@@ -302,6 +302,45 @@ fn nodes_without_states_are_refused_before_their_tables_are_made() {
 }
 
 #[test]
+fn many_states_and_long_labels_take_more_steps() {
+    // The table of `many` takes nearly all steps of a file, because computing a probability counts
+    // as 64 steps.
+    let words = |count: usize| (0..count).map(|n| format!(" {n}")).collect::<String>();
+    let labels = |count: usize| " \"\"".repeat(count);
+    let nodes = format!(
+        "node p {{ states = ({}); }}
+        node many {{ subtype = interval; state_values = ({}); states = ({}); }}
+        node two {{ states = (u v); }}
+        node one {{ subtype = interval; state_values = (0 1); states = (\"\"); }}
+        potential (many | p) {{ model_data = (Uniform (0, 1000)); }}\n",
+        words(520),
+        words(1001),
+        labels(1000)
+    );
+    let is_refused = |potential: String| match read(&format!("{nodes}{potential}")) {
+        Ok(_) => false,
+        Err(error) => {
+            assert!(error.ends_with("take too many steps"), "{error}");
+            true
+        }
+    };
+    let averaged = |samples: usize| {
+        format!(
+            "node wide {{ subtype = interval; state_values = ({}); states = ({}); }}
+            potential (wide | one) {{ samples_per_interval = {samples}; model_data = (one); }}",
+            words(1001),
+            labels(1000)
+        )
+    };
+    assert!(!is_refused(averaged(100)) && is_refused(averaged(6000)));
+    let compared = |bytes: usize| {
+        let label = "x".repeat(bytes);
+        format!("potential (two | p) {{ model_data = (if (p == \"{label}\", \"u\", \"v\")); }}")
+    };
+    assert!(!is_refused(compared(1000)) && is_refused(compared(1 << 20)));
+}
+
+#[test]
 fn functions_that_use_themselves_or_take_too_many_steps_are_refused() {
     let mut text = String::from("function g0 { } potential (g0) { model_data = (1); }\n");
     for g in 1..30 {
