@@ -267,6 +267,34 @@ fn a_message_processes_entries_only_if_it_is_computed_from_a_table() {
 }
 
 #[test]
+fn a_reduced_tree_for_other_states_stays_within_the_memory_limit() {
+    let compiled = sample("water");
+    let network = compiled.network();
+    let mut rng = Pcg64Mcg::seed_from_u64(2);
+    let first = Evidence::drawn(network, 12, &mut rng);
+    let changed = first.observed_variables()[0];
+    let state = first.observed(changed).expect("it is observed");
+    let mut second = first.clone();
+    second.observe(network, changed, (state + 1) % network[changed].cardinality());
+    // The peak in a run of each of `cases` within this limit.
+    let peak = |limit: u64, cases: &[&Evidence]| {
+        let memory = MemoryLimit::from_bytes(limit);
+        let form = Some(Form::Tables);
+        let options = LoadOptions { threads: 1, memory, form, ..LoadOptions::default() };
+        let engine = engine::by_name("cpu").expect("an engine of this name");
+        let mut propagator = engine.load(&compiled, &options).expect("it fits");
+        for case in cases {
+            let _ = propagator.run(case, &Watch::untimed(CancelToken::new()));
+        }
+        propagator.peak_bytes()
+    };
+    let (one, both) = (peak(4 << 30, &[&first]), peak(4 << 30, &[&first, &second]));
+    assert!(peak(4 << 30, &[]) < one && one < both, "both use reduced trees: {one}, {both}");
+    let limit = one.midpoint(both);
+    assert!((one..=limit).contains(&peak(limit, &[&first, &second])));
+}
+
+#[test]
 fn forgetting_earlier_results_changes_no_bit() {
     for name in ["alarm", "mildew", "pigs"] {
         let compiled = sample(name);

@@ -159,7 +159,13 @@ impl<T: Real> StrategyChooser<T> {
             self.rebuild(network, Some(reduced), evidence, context);
             best.1 = Strategy::RebuiltTree;
         } else if best.1 == Strategy::RebuiltTree {
-            self.rebuild(network, None, evidence, context);
+            // The rest of the cached tree would be in memory twice.
+            let is_too_large =
+                self.cached.as_ref().is_some_and(|CachedTree { reduced, .. }| {
+                    reduced.other_bytes + reduced.bytes() > context.reduced_tree_bytes
+                });
+            let reduced = if is_too_large { self.drop_cached() } else { None };
+            self.rebuild(network, reduced, evidence, context);
         }
         best.1
     }
@@ -209,12 +215,13 @@ impl<T: Real> StrategyChooser<T> {
         }
     }
 
-    /// Drops the cached tree, but keeps its memory.
-    fn drop_cached(&mut self) {
-        if let Some(CachedTree { mut filled, state, .. }) = self.cached.take() {
-            filled.release(&mut self.pool);
-            self.spare_state = state;
-        }
+    /// Drops the cached tree, but keeps the memory of its tables and messages. Returns its
+    /// structure.
+    fn drop_cached(&mut self) -> Option<ReducedTree> {
+        let CachedTree { reduced, mut filled, state, .. } = self.cached.take()?;
+        filled.release(&mut self.pool);
+        self.spare_state = state;
+        Some(reduced)
     }
 
     /// The cached tree.
