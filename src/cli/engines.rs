@@ -23,7 +23,7 @@ struct Record {
     summary: &'static str,
     default: bool,
     precisions: &'static [Precision],
-    /// By precision, in the same order.
+    /// The error bound for each of `precisions`, in the same order.
     error_bounds: Vec<ErrorBound>,
     available: bool,
     /// Why the engine cannot run on this machine; null if it can.

@@ -124,7 +124,7 @@ impl ForecastRecord {
 
 /// Bytes for each clique that the forecasts of all engines take while they are made. Measured on
 /// 100,000 isolated variables and on a chain of as many; it only matters for networks of about this
-/// size. If it is too small, the command may take more memory than the limit.
+/// size or larger. If it is too small, the command may take more memory than the limit.
 const FORECAST_BYTES_PER_CLIQUE: u64 = 5500;
 
 /// Describes a network and its junction tree.

@@ -1,8 +1,8 @@
 //! The command line: opens the window or runs a command. Each command has a module.
 //!
 //! Exit codes: 0 for success, 1 if the command or one of its cases failed, 2 if the command line
-//! cannot be parsed, 3 if the machine had not enough memory or `--memory-limit` did not allow
-//! enough, 130 if a query was interrupted.
+//! cannot be parsed, 3 if the machine did not have enough memory or more was needed than
+//! `--memory-limit` allows, 130 if a query was interrupted.
 
 mod bench;
 mod convert;
@@ -56,8 +56,8 @@ enum Command {
     Record(record::Args),
 }
 
-/// The exit code of a command that failed because the machine had not enough memory, or because the
-/// memory limit did not allow enough.
+/// The exit code of a command that failed because the machine did not have enough memory, or
+/// because more was needed than the memory limit allows.
 const NO_MEMORY: u8 = 3;
 
 /// How a command ends: with an exit code or a failure.
@@ -67,12 +67,12 @@ type Outcome = Result<ExitCode, Failure>;
 struct Failure {
     /// For the user.
     message: String,
-    /// Whether the memory limit does not allow enough. The exit code is then [`NO_MEMORY`].
+    /// Whether more memory is needed than the limit allows. The exit code is then [`NO_MEMORY`].
     is_refusal: bool,
 }
 
 impl Failure {
-    /// The memory limit does not allow enough, as `message` says.
+    /// A failure because more memory is needed than the limit allows. `message` says so.
     fn refusal(message: impl Display) -> Self {
         Self { message: message.to_string(), is_refusal: true }
     }
@@ -116,7 +116,7 @@ pub fn main() -> ExitCode {
 /// it may have had no memory for.
 fn end_at_once(code: ExitCode) -> ! {
     let _ = std::io::stdout().flush();
-    // An exit code can only be compared.
+    // An `ExitCode` can be compared with another one, but not converted to a number.
     let number = (0..=u8::MAX).find(|&number| code == ExitCode::from(number));
     signal_hook::low_level::exit(number.unwrap_or(NO_MEMORY).into())
 }

@@ -107,7 +107,7 @@ impl CompileArgs {
         Triangulation::from_str(&self.triangulation)
     }
 
-    /// The memory that an engine may use.
+    /// The memory limit: `--memory-limit`, or else half of the available memory.
     pub fn memory(&self) -> MemoryLimit {
         self.memory_limit.unwrap_or_else(MemoryLimit::half_of_available)
     }

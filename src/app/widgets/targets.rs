@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use eframe::egui::{self, Id, Rect, Response, Ui};
 
-/// The row of a state in the list of variables.
+/// In the list of variables, the row of the state that a lesson asks the user to observe.
 pub const STATE: &str = "state";
 /// The row of the same state in the network. Lessons point at it only if the list does not show the
-/// state: the rows of a network are so close that a frame touches their neighbours.
+/// state: the rows of a network are so close that the outline drawn around one touches its
+/// neighbours.
 pub const STATE_IN_NETWORK: &str = "state in the network";
 
 /// The rectangle of each target, and the frame in which it was drawn.
@@ -32,8 +33,8 @@ fn insert(ctx: &egui::Context, rect: Rect, name: &'static str) {
 }
 
 /// The rectangle of target `name`, as far as it is in view. `None` if it was drawn neither in this
-/// frame nor in the one before, or if it was out of view. For [`STATE`], the row in the network
-/// takes the place of a row that is not in view.
+/// frame nor in the one before, or if it was out of view. If [`STATE`] is not found,
+/// [`STATE_IN_NETWORK`] is used instead.
 #[must_use]
 pub fn find(ctx: &egui::Context, name: &str) -> Option<Rect> {
     let found = marked(ctx, name);

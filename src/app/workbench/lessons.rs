@@ -58,7 +58,7 @@ impl Workbench {
     }
 
     /// Updates which state the current step asks the user to observe, and stores the numbers of the
-    /// step for its column. Call this once a frame.
+    /// step for the lesson's comparison of steps. Call this once a frame.
     pub(super) fn follow_lesson(&mut self) {
         let is_settled = self.is_settled();
         let model = &mut self.core.model;

@@ -223,7 +223,7 @@ impl Workbench {
         self.core.model.begin_frame();
         self.draw(ui);
         self.was_typing = ctx.text_edit_focused();
-        // The view for projectors is not stored.
+        // While the view for projectors is on, the scale from before it is stored.
         let zoom = self.core.model.projector.unwrap_or_else(|| ctx.zoom_factor());
         self.core.model.settings.zoom = zoom;
         self.apply_commands(&ctx);
@@ -232,7 +232,7 @@ impl Workbench {
         self.save();
     }
 
-    /// Draws the bars, the panes and what is above them.
+    /// Draws the bars, the panes, and the overlays and notices in front of them.
     fn draw(&mut self, ui: &mut Ui) {
         projector::fit_layout(&mut self.core, ui.available_width());
         let Self { core, panes, commands, recovery, course, overlays, .. } = self;

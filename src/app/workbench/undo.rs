@@ -56,7 +56,8 @@ impl Workbench {
                     // The network that was being opened is not opened any more.
                     self.recovery.failed_to_open();
                 }
-                // The session must compile the network again, even if it still holds its tree.
+                // The document was stored without its tree and results. A new serial number makes
+                // the session compute and report them again, even if it still holds them.
                 let serial = core.requests.next_serial();
                 let elimination = core.model.elimination.as_mut();
                 if let Some(elimination) = elimination.filter(|e| e.serial == document.serial) {

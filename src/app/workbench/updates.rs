@@ -103,7 +103,8 @@ impl Workbench {
         }
     }
 
-    /// The session has compiled the network, or has a better tree.
+    /// The session reports a junction tree: of the whole network, or of the network without its
+    /// observed variables.
     fn compiled(&mut self, compiled: Arc<CompiledNetwork>) {
         let core = &mut self.core;
         let is_auto = compiled.triangulation() == Some(Triangulation::Auto);

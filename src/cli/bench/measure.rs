@@ -83,8 +83,9 @@ pub struct TimingCost {
     /// The median difference between a timed propagation and the untimed one next to it, divided by
     /// the median untimed time.
     pub share: f64,
-    /// Time of the kernel alone without and with recording timestamps, in microseconds, for engines
-    /// that measure this. Copying the timestamps afterwards is not part of the cost.
+    /// Time of the kernel alone for a propagation without evidence, first without and then with
+    /// timestamps, in microseconds; `None` if the engine does not measure this. Copying the
+    /// timestamps afterwards is not part of the cost.
     pub kernel_us: Option<[f64; 2]>,
 }
 
@@ -110,7 +111,8 @@ pub fn timing_cost(
                 false => Watch::untimed(cancel),
             };
             time_once(propagator, compiled, evidence, &watch)?;
-            // For engine gpu, the watch's own time excludes fetching the timestamps afterwards.
+            // Not the time that `time_once` returns: for engine gpu, that time includes fetching
+            // the timestamps after the propagation.
             let elapsed = watch.trace().elapsed;
             if is_timed { &mut timed } else { &mut untimed }.push(elapsed);
             messages = messages.max(watch.progress().0);

@@ -27,7 +27,7 @@ pub enum Record {
         #[serde(skip_serializing_if = "Option::is_none")]
         case: Option<usize>,
         error: String,
-        /// Whether the memory limit does not allow enough.
+        /// Whether more memory is needed than the limit allows.
         #[serde(skip)]
         is_refusal: bool,
     },

@@ -226,15 +226,17 @@ pub fn run(args: &Args) -> Outcome {
 /// Sets `cancel` when the user presses Ctrl+C or closes the terminal, or the program is asked to
 /// end. At the second Ctrl+C or request, the program ends at once.
 fn stop_on_signals(cancel: &CancelToken) {
-    // When a terminal is closed, the shell and then the operating system send SIGHUP.
+    // When a terminal is closed, the shell and then the operating system send SIGHUP. So a second
+    // SIGHUP must not end the program at once.
     #[cfg(unix)]
     if !is_hangup_ignored() {
         let _ = register(SIGHUP, cancel.flag());
     }
     for signal in [SIGINT, SIGTERM] {
         let flag = cancel.flag();
-        // The order matters: the first handler acts only if the second one has set the flag before.
-        // If a handler cannot be set, the signal ends the program at once, as it does by default.
+        // The order matters: the first handler ends the program if the flag is already set, and
+        // the second handler sets the flag only afterwards. If a handler cannot be registered, the
+        // signal ends the program at once, as it does by default.
         let _ = register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&flag))
             .and_then(|_| register(signal, flag));
     }
@@ -266,14 +268,14 @@ struct Work<'a> {
     is_strict: bool,
     /// Why the work ended early, if it did.
     failure: Option<String>,
-    /// Whether this is because the network needs more memory than the limit.
+    /// Whether the work ended early because the network needs more memory than the limit allows.
     is_refusal: bool,
     report: &'a mut Report,
 }
 
 impl Work<'_> {
-    /// Answers a block of cases. If the work has to end, breaks with the cases of the block before
-    /// the end; with `None` if there are no such cases.
+    /// Answers a block of cases. If the work has to end, breaks with the cases of the block that
+    /// are still to be written; with `None` if there are no such cases.
     fn answer(&mut self, mut block: Block) -> ControlFlow<Option<AnsweredBlock>, AnsweredBlock> {
         self.report.warn(&block.warnings);
         if block.is_last && block.rows.is_empty() && block.failure.is_none() {

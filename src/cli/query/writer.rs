@@ -12,7 +12,7 @@ use super::answers::{Failure, Formatter};
 use super::blocks::Block;
 
 /// The text of answers is written once it has this many bytes. Larger pieces take more memory, and
-/// save no time: a write of this size takes far longer than a call of the operating system.
+/// save no time: in a write of this size, the overhead of calling the operating system is small.
 const PIECE: usize = 1 << 18;
 
 /// A block with the answer to each case that could be read.
