@@ -27,7 +27,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     screenshot: Option<PathBuf>,
 
-    /// Size of the window
+    /// Size of the window in points
     #[arg(long, value_name = "WxH", value_parser = options::size)]
     size: Option<(f32, f32)>,
 
@@ -112,7 +112,7 @@ fn without_source_path(message: &str) -> String {
     format!("{before}{reason}; 'cliquescope --help' lists the commands that need no display")
 }
 
-/// Without the window, an error that says so.
+/// In a build without the window: returns an error that says so.
 #[cfg(not(feature = "app"))]
 fn open(args: Args, _: Vec<(String, String)>) -> Outcome {
     let _ = (

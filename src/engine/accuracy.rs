@@ -7,11 +7,11 @@ use crate::potential::Precision;
 /// A bound on the error of the answers that every engine gives in one precision. It covers
 /// underflow and rounding together; `tests/conformance` compares every engine with it.
 ///
-/// Underflow adds the same in every network, because a case in which it might add more is computed
-/// again. Rounding adds more in larger networks: a joint probability is a product with one number
-/// of each factor, and each of these numbers is rounded. In most networks the rounding errors have
-/// random signs, and little of this bound is used. But in a long chain of equal tables they all
-/// have the same sign, so no smaller bound holds for all networks.
+/// What underflow may add is the same in every network, because a case in which it might add more
+/// is computed again. What rounding may add grows with the network: a joint probability is a
+/// product with one number of each factor, and each of these numbers is rounded. In most networks
+/// the rounding errors have random signs and are far below this bound. But in a long chain of equal
+/// tables they all have the same sign, so no smaller bound holds for all networks.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct ErrorBound {
     /// The precision in which the engine computes.

@@ -42,8 +42,8 @@
 //! 3. All entries below a level are *raised* to the level, which is 2^60 times the bound of the
 //!    error, but at least 2^-300. Then every entry of the message is far above the error, and
 //!    messages computed from it do not lose digits to underflow in turn. If the level would be far
-//!    above all entries, the message is out of range ([`Bounds::raised_level`]): raised less, an
-//!    entry could be smaller than the exact one, and nothing would count what is missing.
+//!    above all entries, the message is out of range ([`Bounds::raised_level`]): with a lower
+//!    level, an entry could be smaller than the exact one, and nothing would count what is missing.
 //! 4. Raising adds probability mass: at most the belief in the raised entries. The engine adds up
 //!    this belief over all messages, as a [`Loss`]. The errors of the beliefs themselves are added
 //!    too.
@@ -252,8 +252,8 @@ impl Loss {
         self.0 == 0.0
     }
 
-    /// Adds the loss of a sum of at most `terms` products with these bounds, of a `total`. Call
-    /// this only if the bounds have an error, because finding the total takes time.
+    /// Adds the error of a sum of at most `terms` products with these bounds, as a share of
+    /// `total`. Adds nothing if the bounds have no error, so a caller then need not find the total.
     pub fn add_error(&mut self, products: Bounds, terms: usize, total: f64) {
         if let Some(error) = products.sum(terms).error {
             // `powi` would give zero below 2^-1022, where numbers are subnormal.

@@ -38,8 +38,8 @@ pub struct Capabilities {
     /// Whether only memory and time limit the sizes of cliques and separators. Otherwise, the
     /// engine does not support networks whose tables are too large for its indices of 32 bits.
     pub any_size: bool,
-    /// Whether the engine can load a network that was compiled without
-    /// [observed](crate::propagation::CompiledNetwork::observed) variables.
+    /// Whether the engine can load a tree given the evidence: a network that was compiled without
+    /// its [observed](crate::propagation::CompiledNetwork::observed) variables.
     pub observed: bool,
     /// The number types that the engine supports, the default first.
     pub precisions: &'static [Precision],

@@ -45,8 +45,8 @@ pub struct JoinTree<'a> {
     pub max_bytes: usize,
 }
 
-/// A clique, or a vertex that was added between cliques and variables. All potentials of an added
-/// vertex are one. Variables are not vertices, although they are ends of edges.
+/// A clique, or a vertex that was added between neighbours. All potentials of an added vertex are
+/// one. Variables are not vertices, although they are ends of edges.
 pub struct Vertex {
     pub scope: Scope,
     /// The configurations that some evidence allows, with their potentials.

@@ -12,12 +12,12 @@ use super::plan::{Kind, Operation, Plan};
 /// Number of cases that are computed together. They fill an AVX-512 register in double precision.
 pub const CASES_PER_GROUP: usize = 8;
 
-/// In single precision, a sum of more terms than this is added up in blocks of as many terms, with a correction for
-/// rounding from block to block. Within a block there is none. Equal terms are worst: 16 of them
-/// cause an error of 4.5 roundings, and 32 cause 8.5, more than
-/// [`ErrorBound`](crate::engine::ErrorBound) allows for a factor. With a smaller number, long sums
-/// take more time; with this one, sums of hundreds of terms take 6 to 11% more instructions than
-/// without a correction. Shared with `kernels/batch.cu`.
+/// In single precision, a longer sum is added up in blocks of this many terms, and the sums of the
+/// blocks are added with a correction for rounding. Within a block there is no correction. Equal
+/// terms are worst: 16 of them cause an error of 4.5 roundings, and 32 cause 8.5, more than the 8
+/// for each factor that [`ErrorBound`](crate::engine::ErrorBound) allows P(e). With a smaller
+/// number, long sums take more time; with this one, sums of hundreds of terms take 6 to 11% more
+/// instructions than without a correction. Shared with `kernels/batch.cu`.
 pub const BLOCK: usize = 16;
 
 /// A number for each case of a group.
@@ -63,7 +63,8 @@ fn compute_rows<T: Real>(
     }
 }
 
-/// Computes the rows of `operation`; `LONG` says whether a row has more terms than a [`BLOCK`].
+/// Computes the rows of `operation`. If `LONG`, sums of more terms than a [`BLOCK`] are corrected
+/// for rounding.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)] // Loops over the cases of several arrays read best by case.
 fn compute_rows_of<T: Real, const LONG: bool>(
@@ -137,8 +138,8 @@ fn compute_rows_of<T: Real, const LONG: bool>(
     *range = [max, min];
 }
 
-/// The sum of `terms`, each of which `add` adds to a sum. If they may be `LONG`, more than one
-/// [`BLOCK`], blocks of terms are added up by compensated summation (Kahan, Further remarks on
+/// The sum of `terms`; `add` adds one term to a sum. If `LONG` and there are more terms than a
+/// [`BLOCK`], the sums of blocks are added up by compensated summation (Kahan, Further remarks on
 /// reducing truncation errors, 1965).
 #[inline(always)]
 pub fn add_up<T: Real, Term, const N: usize, const LONG: bool>(

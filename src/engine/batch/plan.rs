@@ -351,8 +351,8 @@ impl<'a> MessageSource<'a> {
         Self { vertex, out, others, kind }
     }
 
-    /// By factor and by configuration of the source, which is `vertex`: the entry of the factor;
-    /// zero if there is no such factor.
+    /// By factor, then by configuration of the sending vertex, whose number is `vertex`: the entry
+    /// of the factor; zero if there is no such factor.
     fn factor_entries(&self, tree: &JoinTree<'_>, vertex: usize) -> [Vec<u32>; 2] {
         let count = self.vertex.configurations.codes.len();
         [0, 1].map(|which: usize| match self.others.get(which) {

@@ -121,9 +121,9 @@ pub fn possible_configurations(
     is_possible.then_some((cliques, exponent, max_bytes))
 }
 
-/// If the smallest values of a clique's factors have a product below two to the power of this, a
-/// potential might underflow to zero and so be left out. Normal numbers end at 2^-1022; the
-/// difference is a margin.
+/// If the smallest nonzero values of a clique's factors have a product below two to the power of
+/// this, a potential might underflow to zero and so be left out. The smallest normal number is
+/// 2^-1022; the difference is a margin.
 const MIN_POTENTIAL: i32 = -900;
 
 /// The nonzero potentials of every clique, scaled so that the largest of each clique is in [1, 2);

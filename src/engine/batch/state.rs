@@ -257,7 +257,8 @@ impl<T: Real> GroupState<T> {
         for raised in self.raised.iter().filter(|raised| raised.case == case) {
             // The number of the message over the same edge in the other direction.
             let other = raised.message ^ 1;
-            // The entries must still be multiplied by this power; `log2_total` includes its own.
+            // The mass must still be multiplied by two to the power of this. The exponent of the
+            // total is already in `log2_total`.
             let exponent = self.exponents[raised.message][case] + self.exponents[other][case];
             let largest = self.ranges[other][0][case].to_f64().log2();
             let mass = f64::from(raised.level) + (raised.entries as f64).log2() + largest;
@@ -278,8 +279,8 @@ impl<T: Real> GroupState<T> {
     ) -> BatchAnswers {
         let states = offsets[offsets.len() - 1];
         let mut values: Vec<Vec<f64>> = cases.iter().map(|_| vec![0.0; states]).collect();
-        // A sum below this minimum may have lost digits or even all terms to underflow: it is near
-        // the smallest normal number, about 1e-38 or 1e-308. The case is then computed again.
+        // A smaller sum may have lost digits or even all terms to underflow, so the case is
+        // computed again. The smallest normal numbers of the two types are about 1e-38 and 1e-308.
         let min_sum = match T::PRECISION {
             Precision::F32 => 1e-36,
             Precision::F64 => 1e-290,

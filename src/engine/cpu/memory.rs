@@ -107,9 +107,10 @@ pub fn factor_bytes(network: &Network) -> usize {
     network.factors().map(|factor| size_of_val(factor.values())).sum()
 }
 
-/// The maximum memory that a pool gives to tables that need `needed`. Both numbers are in entries,
-/// or both in bytes. Small tables may get a little more. With a larger factor than 3/2, more tables
-/// get memory from the pool, but the tables together may take more memory.
+/// The maximum memory that a [`ReusePool`](crate::engine::cpu::tables::pool::ReusePool) gives to
+/// tables that need `needed`. Both numbers are in entries, or both in bytes. Small tables may get a
+/// little more. With a larger factor than 3/2, more tables get memory from the pool, but the tables
+/// together may take more memory.
 pub fn max_pooled(needed: usize) -> usize {
     needed / 2 * 3
 }

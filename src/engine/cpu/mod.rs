@@ -114,7 +114,7 @@ impl Engine for Cpu {
     ) -> Result<Box<dyn Propagator>, LoadError> {
         super::check_precision(self, options.precision)?;
         let LoadOptions { precision, memory, runs, optimisations, .. } = *options;
-        // What the forecasts are made from may be larger than the limit itself.
+        // The data from which the forecasts are computed may itself take more than the limit.
         let least = compiled.structure_bytes(PROGRAM_BYTES_PER_CLIQUE);
         Forecast::new(CPU.name, precision, compiled, least).check(memory)?;
         let mut forms = Forms::new(compiled, precision, max_tables_bytes, optimisations);
@@ -225,7 +225,7 @@ const PROGRAM_BYTES_PER_CLIQUE: u64 = 1200;
 type TablesBytes = fn(&CompiledNetwork, Precision, Optimisations) -> u64;
 
 /// The memory of the form with tables, and of the network and its tree, in bytes. `tables_bytes`
-/// forecasts that of the tables.
+/// forecasts the memory of the form with tables.
 fn with_structure(
     compiled: &CompiledNetwork,
     precision: Precision,

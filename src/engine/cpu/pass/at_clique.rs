@@ -1,5 +1,5 @@
-//! The work at the first clique of a part of the state: its message to its parent, the message that
-//! it receives, its beliefs, and the bounds of all these.
+//! The work at the first clique of a [`StatePart`]: its message to its parent, the message that it
+//! receives, its beliefs, and the bounds of all these.
 //! [`traversal`](super::traversal) does this work at each clique, in order.
 
 use crate::engine::RunError;

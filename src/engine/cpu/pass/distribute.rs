@@ -7,10 +7,10 @@
 //! ```
 //!
 //! A *stream* is the numbers that the row meets in a table, one for each entry of the row. `factor`
-//! is the product of everything that is constant along the row. The product is added to every table
-//! that the row meets. The loop is compiled separately for zero to three streams, and for zero to
-//! three tables that the row meets in several entries. So the products stay in registers, and each
-//! entry of a stream or a table is read once.
+//! is the product of everything that is constant along the row. The product is added to each table
+//! onto which the row is summed. The loop is compiled separately for zero to three streams, and for
+//! zero to three such tables that the row meets in several entries. So the products stay in
+//! registers, and each entry of a stream or a table is read once.
 
 use crate::engine::cpu::pass::kernel::RowBuffer;
 use crate::engine::cpu::tree::rows::{SumWord, SumWords};
