@@ -6,9 +6,9 @@ use crate::potential::Scope;
 /// For every entry of a larger table, the entry of a smaller table with the same states.
 ///
 /// This is the cluster-sepset mapping of Huang and Darwiche; its inverse is in section 3.2 of
-/// Zheng, Mengshoel and Chong, see [`MappingTables`](super::MappingTables). It is computed when a
-/// network is loaded. Passing a message then needs no index arithmetic, but reads one more word per
-/// entry.
+/// Zheng, Mengshoel and Chong, see [`MappingTables`](super::MappingTables). An index
+/// mapping is computed when a network is loaded. Passing a message then needs no index arithmetic,
+/// but reads one more word per entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexMapping {
     entries: Box<[u32]>,

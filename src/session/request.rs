@@ -19,8 +19,8 @@ pub struct Request {
     /// The network, if it has been read before. It is then opened without reading `source` and
     /// without an [`Update::Opened`](crate::session::Update::Opened).
     pub read: Option<Arc<ReadNetwork>>,
-    /// Increased whenever `source` is to be read: when it has changed, or to read the same file
-    /// again. Only this number tells the worker that it must open a network.
+    /// Increased whenever a network is to be opened: when `source` has changed, or to open the same
+    /// network again. Only this number tells the worker that it must open a network.
     pub source_serial: u64,
     /// How to compile the network. The worker replaces [`CompileOptions::observed`] and the memory
     /// limit of the triangulation by its own values.

@@ -224,7 +224,7 @@ mod tests {
         assert!(frame.width() < 100.0, "a short notice is narrow: {frame:?}");
         assert_eq!(saved.accesskit_node().live(), Live::Polite);
         harness.run_steps(60);
-        assert!(harness.query_by_label("Saved").is_none(), "it was read after six seconds");
+        assert!(harness.query_by_label("Saved").is_none(), "its time on screen is over");
         harness.get_by_label("Close this notice").click();
         harness.run_steps(3);
         assert!(harness.query_by_label_contains("mistake").is_none(), "it was closed");

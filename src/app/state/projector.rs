@@ -24,7 +24,7 @@ const MIN_THREE_COLUMNS: f32 = 1000.0;
 const NARROW_SHARES: [f32; 2] = [0.9, 2.1];
 
 /// Minimum height of the timeline in a narrow window, relative to the graphs above it: room for the
-/// lines above the timeline and for the rows of a few threads.
+/// lines of text at the top of its pane and for the rows of a few threads.
 const MIN_TIMELINE_SHARE: f32 = 0.72;
 
 /// Turns the view for projectors, which fills the screen, on or off.

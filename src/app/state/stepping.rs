@@ -18,8 +18,9 @@ const SLOW_MOTION_SECONDS: f64 = 12.0;
 /// The slowdowns that can be chosen. At 1, slow motion takes as long as the measured propagation.
 pub(crate) const SLOWDOWNS: RangeInclusive<f64> = 1.0..=1e9;
 
-/// Slow motion passes time without messages in this many seconds. With fewer, a viewer hardly
-/// notices that time is skipped; with more, nothing happens on screen for that long.
+/// Maximum time in seconds that slow motion takes for a gap between messages, or before the first
+/// or after the last. With less, a viewer hardly notices that time is skipped; with more, nothing
+/// happens on screen for that long.
 pub(crate) const SKIP_SECONDS: f64 = 0.6;
 
 /// Stepping through the messages of a propagation.
@@ -152,7 +153,9 @@ impl Stepping {
     }
 
     /// Applies `command`, for a plan of `messages` messages and a trace of `total` nanoseconds.
-    /// [`StepCommand::End`] has no effect here, nor has a pace or slowdown for the other mode.
+    /// [`StepCommand::End`] has no effect here, nor has a pace or slowdown for the other mode. Slow
+    /// motion starts with the slowdown for a trace that has messages all the time; the caller
+    /// replaces it.
     pub(crate) fn apply(&mut self, command: StepCommand, messages: usize, total: f64) {
         let end = self.end(messages, total);
         let player = &mut self.player;
@@ -231,8 +234,8 @@ mod tests {
         let mut model = model("asia");
         crate::app::testing::record_on_gpu(&mut model);
         let document = model.document.as_mut().unwrap();
-        // The recording alone: its first message starts after 10 µs, and its last of 10 messages
-        // ends after 20 of 40 µs.
+        // Only the recording, which takes 40 µs. Its first message starts at 10 µs, and the last of
+        // its 10 messages ends at 20 µs.
         document.result = None;
         let total = document.traced_nanoseconds();
         let mut stepping = Stepping::slow_motion(total);

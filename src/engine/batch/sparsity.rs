@@ -9,7 +9,8 @@ use crate::network::{Network, VariableId};
 use crate::potential::{Odometer, Real, Scope, rescale};
 use crate::propagation::CompiledNetwork;
 
-/// Some configurations of a vertex, and their potentials.
+/// Some configurations of a vertex of the binary join tree, and their potentials. A vertex is a
+/// clique, or was added between neighbours.
 #[derive(Debug, Default)]
 pub struct Configurations {
     /// The codes of the configurations, in ascending order. A code is an index in a full table over
@@ -67,10 +68,11 @@ impl Projection {
 /// By clique: the configurations that are possible without evidence. Such a configuration has a
 /// nonzero potential, and it agrees with a possible configuration of every neighbouring clique.
 /// Also returns the exponent of the power of two by which the product of all potentials must be
-/// multiplied, and the maximum size of all configurations in bytes. `None` if the network is
-/// impossible, or if a potential might underflow.
+/// multiplied, and the size in bytes of all configurations with a nonzero potential. `None` if the
+/// network is impossible, or if a potential might underflow.
 ///
-/// Two passes over the tree, toward the root and away from it, remove the other configurations.
+/// Two passes over the tree, toward the root and away from it, remove the configurations with a
+/// nonzero potential that are not possible.
 pub fn possible_configurations(
     compiled: &CompiledNetwork,
 ) -> Option<(Vec<Configurations>, i64, usize)> {

@@ -11,9 +11,9 @@
 //! | UAI evidence | `evid` | any number | no |
 //!
 //! An unknown name is an error, because ignoring a misspelt finding would give wrong posteriors.
-//! Only the columns of a table may have unknown names: tables also have columns of numbers and
-//! comments. Such columns are ignored with a warning. Columns that number the cases, or that count
-//! each case once, are ignored without a warning.
+//! Only the columns of a table may have unknown names, because a table may have further columns,
+//! for example of comments. They are ignored with a warning. A column known to hold case numbers,
+//! or a column of counts that are all one, is ignored without a warning.
 //!
 //! [`CaseReader`] reads one case after another and keeps only a part of the file in memory, so a
 //! file can have any length. [`read`] reads all cases of a short file, and [`CaseIndex`] reads any

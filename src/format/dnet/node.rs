@@ -234,8 +234,8 @@ fn probabilities(
     *expanded = expanded.saturating_add(expanded_rows.saturating_mul(states));
     if *expanded > MAX_EXPANDED {
         let message = format!(
-            "with '{}' the rows given by one word have more than the maximum of {MAX_EXPANDED} \
-             numbers",
+            "the rows given by one word, including those of '{}', have more than the maximum of \
+             {MAX_EXPANDED} numbers",
             node.name.text
         );
         return Err(source.error(node.name.offset, message));

@@ -49,7 +49,8 @@ use panel::PanelView;
 use rows::Grouping;
 use slices::Slice;
 
-/// Minimum and maximum width in points of the panel of sums next to the chart.
+/// Minimum and maximum width in points of the panel next to the chart, including the gap between
+/// them.
 const PANEL_WIDTHS: Rangef = Rangef { min: 330.0, max: 440.0 };
 /// Minimum width in points of the chart next to the panel of sums. If there is less room, the panel
 /// is below the chart.
@@ -126,8 +127,8 @@ struct TimelineScene<'a> {
     live: bool,
     /// Whether the critical path is highlighted.
     highlights_path: bool,
-    /// For a run that is compared with an earlier one, by message: how its time compares with its
-    /// time in the earlier run. The element is `None` if the earlier run has no such message.
+    /// If this run is compared with an earlier one: for each message, whether it was slower or
+    /// faster than in the earlier run; `None` if the earlier run has no such message.
     changes: Option<&'a Vec<Option<Change>>>,
     /// Whether the run is on the current tree, whose messages selection and hover refer to.
     is_current: bool,

@@ -59,8 +59,8 @@ fn a_small_box_has_its_number() {
         Arc::new(NodeText { brief, ..NodeText::default() })
     };
     let harness = Harness::new_ui(|ui| {
-        // At the scale of a projector, in a window of 1280 by 800 pixels: the smallest box of
-        // Child, and a box of a star of a hundred cliques.
+        // Sizes of boxes at the scale of a projector, in a window of 1280 by 800 pixels: the
+        // smallest box of the network Child, and a box of a star-shaped tree of a hundred cliques.
         for (number, size) in [("C3", vec2(22.0, 10.0)), ("C10", vec2(24.0, 18.0))] {
             let rect = Rect::from_min_size(Pos2::ZERO, size);
             let (text, style) = (texts(number), NodeStyle::default());

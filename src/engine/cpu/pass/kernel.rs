@@ -28,7 +28,8 @@ pub struct Rows<'a, T> {
 /// The messages that a clique's table is multiplied by.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a> {
-    /// The messages from children and the weights of private variables, one table after another.
+    /// The messages from children and the weights of private variables, which are in no other
+    /// clique, one table after another.
     pub table: &'a [f64],
     /// Positions of the words of a row that point at one number for the whole row.
     pub scalars: &'a [u32],

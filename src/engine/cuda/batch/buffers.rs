@@ -51,8 +51,8 @@ pub struct WorkItem {
     pub second: u32,
     /// Number of the message that is the second factor.
     pub second_message: u32,
-    /// The binary logarithm, rounded up, of the number of terms of a row times its largest constant
-    /// (at least one); the maximum over all rows of the message.
+    /// The binary logarithm, rounded up, of the largest product, over all rows of the message, of
+    /// the number of terms of the row and its largest constant, which counts as at least one.
     pub log_terms: u32,
     /// The binary logarithm, rounded up, of the number of rows of the message.
     pub log_rows: u32,

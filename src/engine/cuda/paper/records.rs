@@ -29,9 +29,11 @@ pub(super) struct Message {
     pub from: u64,
     /// First entry of the receiver's table.
     pub to: u64,
-    /// First element of the sender's mapping tables.
+    /// First element of the sender's mapping tables. There is one table for each separator entry;
+    /// it lists the entries of the sender that are summed into the separator entry.
     pub from_mapping: u64,
-    /// First element of the receiver's mapping tables.
+    /// First element of the receiver's mapping tables. There is one table for each separator entry;
+    /// it lists the entries of the receiver that the separator entry changes.
     pub to_mapping: u64,
     /// First entry of the separator table.
     pub separator: u64,
@@ -75,7 +77,7 @@ pub(super) struct Marginal {
     pub states: u32,
     /// 1 for the table of a separator, 0 for the table of a clique.
     pub is_separator: u32,
-    /// Index in the result of the variable's first state.
+    /// Index of the variable's first state in the result.
     pub out: u32,
     pub unused: u32,
 }

@@ -53,9 +53,9 @@ use cudarc::driver::DriverError;
 /// memory that the forecast counts for lists. An H200 runs 792 blocks at once.
 const MAX_BLOCKS: usize = 4096;
 
-/// Forecast time of loading in nanoseconds per table entry, on two cores: a rough figure from the
-/// paper's eight networks, Munin1 and Link. Like the next two constants, it decides between the
-/// engine's two forms; if it is wrong, the slower form may be taken.
+/// Forecast time of loading in nanoseconds per table entry, on two cores: a rough figure, measured
+/// on the paper's eight networks and also on Munin1 and Link. Like the next two constants, it
+/// decides between the engine's two forms; if it is wrong, the slower form may be taken.
 const LOAD_ENTRY_NS: f64 = 20.0;
 
 /// Forecast time of a propagation in nanoseconds per table entry, on an H200.

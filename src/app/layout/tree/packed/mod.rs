@@ -22,9 +22,9 @@ use fold::Folds;
 /// take longer.
 const MAX_PACKINGS: usize = 48;
 
-/// Maximum number of candidate packings of a whole tree, apart from those of cells, and of vertices
-/// where a folded path may start. It limits the time that a tree of more than 8,000 vertices takes,
-/// by leaving fewer candidates to each subtree.
+/// Maximum number of candidate packings of all subtrees of a tree together, not counting those of
+/// cells and of subtrees where a folded path may start. It limits the time that a tree of more than
+/// 8,000 vertices takes, by leaving fewer candidates to each subtree, but at least 4.
 const MAX_TOTAL_PACKINGS: usize = 400_000;
 
 /// How the subtrees of the children are arranged around the root of a subtree. If a form is
