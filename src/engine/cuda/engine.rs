@@ -112,7 +112,7 @@ impl Engine for GpuEngine {
         let Some(form) = forecast.fastest_form(options.memory, options.runs) else {
             return Err(forecast.check(options.memory).expect_err("no form fits").into());
         };
-        let refuse = |error| device.refusal(engine, form.bytes, &error);
+        let refuse = |error| device.refusal(engine, form.device_bytes, &error);
         let propagator = match (form.form, forms) {
             (Form::Tables, Forms { tables: Some((_, prepared)), .. }) => {
                 match prepared.load(compiled, device, options).map_err(refuse)? {

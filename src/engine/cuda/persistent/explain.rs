@@ -26,6 +26,7 @@ fn where_the_time_goes() {
         let kernels = Kernels::load(device).unwrap();
         let mut gpu = Gpu::load(device, kernels, &program).unwrap();
         let mut run = || {
+            let _lock = gpu.lock();
             gpu.start(&program, false, Variant::Timestamped).unwrap();
             gpu.timestamps(&program).unwrap()
         };

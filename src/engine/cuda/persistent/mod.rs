@@ -46,6 +46,7 @@ use self::work_items::WorkItems;
 use super::device::Device;
 use crate::engine::factors::smallest_nonzero;
 use crate::engine::{LoadOptions, Propagator, RunError, too_many_entries};
+use crate::network::Network;
 use crate::propagation::{CompiledNetwork, Form, FormForecast};
 use cudarc::driver::DriverError;
 
@@ -143,13 +144,10 @@ fn unsupported(compiled: &CompiledNetwork) -> Option<String> {
         let (name, states) = (variable.name(), variable.cardinality());
         return Some(format!("variable {name} has {states} states; the limit is {limit}"));
     }
-    // Upper bounds on the binary logarithms of the largest sum and of the reciprocal of the
-    // smallest product.
+    // An upper bound on the binary logarithm of the largest sum.
     let largest_sum: f64 =
         compiled.tree().cliques().iter().map(|clique| 1.0 + (clique.entries as f64).log2()).sum();
-    let smallest_product: f64 =
-        network.factors().map(|factor| -smallest_nonzero(factor.values()).log2()).sum();
-    let power = largest_sum.max(smallest_product);
+    let power = largest_sum.max(smallest_power(network));
     (power >= words::MAX_POWER).then(|| {
         let limit = words::MAX_POWER;
         format!(
@@ -157,6 +155,11 @@ fn unsupported(compiled: &CompiledNetwork) -> Option<String> {
              the limits are 2^{limit} and 2^-{limit}"
         )
     })
+}
+
+/// Without evidence, no message entry other than zero is below two to the power of minus this.
+fn smallest_power(network: &Network) -> f64 {
+    network.factors().map(|factor| -smallest_nonzero(factor.values()).log2()).sum()
 }
 
 /// The operations of a network, which must not be [`unsupported`].

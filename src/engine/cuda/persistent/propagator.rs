@@ -4,15 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::memory::Memory;
-use super::words::Word;
-use super::{Executor, Program, Variant, interval};
+use super::words::{MAX_POWER, Word};
+use super::{Executor, Program, Variant, interval, smallest_power, state_layout};
 use crate::cancel::Cancelled;
 use crate::engine::cuda::batch::BatchPropagator;
 use crate::engine::cuda::underflow::MassBound;
 use crate::engine::{
     BatchAnswers, GpuPropagator, LoadOptions, Propagator, RunError, one_at_a_time,
 };
-use crate::graph::SeparatorId;
 use crate::network::{Evidence, Finding};
 use crate::propagation::{CompiledNetwork, Form, Phase, Posteriors, Stage, Watch};
 
@@ -39,6 +38,8 @@ pub(super) struct PersistentPropagator<E> {
     memory: Memory,
     options: LoadOptions,
     pub(super) bound: MassBound,
+    /// The [`smallest_power`] of the network.
+    smallest_power: f64,
     /// `None` before the first batch of at least [`MIN_BATCH`] cases, or if the batch propagator
     /// could not be created.
     batch: Option<BatchPropagator>,
@@ -49,6 +50,10 @@ pub(super) struct PersistentPropagator<E> {
 impl<E: Executor> Propagator for PersistentPropagator<E> {
     fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         watch.check()?;
+        // Smaller numbers than a word can hold would be taken for large ones.
+        if self.smallest_power + state_layout::smallest_power(evidence) >= MAX_POWER {
+            return Err(RunError::OutOfRange);
+        }
         let exponent = watch.stage(Stage::Initialise, || match evidence.is_empty() {
             true => 0,
             false => self.program.states.pack(evidence, self.executor.evidence()),
@@ -139,6 +144,7 @@ impl<E: Executor> PersistentPropagator<E> {
         options: LoadOptions,
     ) -> Self {
         let bound = interval::mass_bound(compiled.network(), &program.operations);
+        let smallest_power = smallest_power(compiled.network());
         Self {
             compiled,
             program,
@@ -147,6 +153,7 @@ impl<E: Executor> PersistentPropagator<E> {
             memory,
             options,
             bound,
+            smallest_power,
             batch: None,
             is_batch_loaded: false,
         }
@@ -249,23 +256,24 @@ impl<E: Executor> PersistentPropagator<E> {
         let offsets = &self.program.items.offsets;
         // The start and the end of the collect stage and of the distribute stage.
         let mut bounds = [None::<(Duration, Duration)>; 2];
-        for (edge, &(up, down)) in self.program.operations.separator_messages.iter().enumerate() {
-            for (phase, operation) in [(Phase::Collect, up), (Phase::Distribute, down)] {
-                let timestamps = &timestamps[offsets[operation]..offsets[operation + 1]];
-                let Some(first) = timestamps.iter().min_by_key(|times| times.ready) else {
-                    continue;
-                };
-                let end = timestamps.iter().map(|times| times.end).max().unwrap_or(0);
-                let (start, end) = (on_watch(first.ready), on_watch(end));
-                let id = self.compiled.plan().message_over(SeparatorId::new(edge), phase);
-                if let Some(id) = id {
-                    let wait = Duration::from_nanos(first.ready.saturating_sub(first.began));
-                    watch.note_message(id, first.block, wait, start, end);
-                }
-                let bounds = &mut bounds[usize::from(phase == Phase::Distribute)];
-                let (from, to) = bounds.unwrap_or((start, end));
-                *bounds = Some((from.min(start), to.max(end)));
-            }
+        let plan = self.compiled.plan();
+        for (id, message) in plan.ids().zip(plan.messages()) {
+            let (up, down) = self.program.operations.separator_messages[message.separator.index()];
+            let operation = match message.phase {
+                Phase::Collect => up,
+                Phase::Distribute => down,
+            };
+            let timestamps = &timestamps[offsets[operation]..offsets[operation + 1]];
+            let Some(first) = timestamps.iter().min_by_key(|times| times.ready) else {
+                continue;
+            };
+            let end = timestamps.iter().map(|times| times.end).max().unwrap_or(0);
+            let (start, end) = (on_watch(first.ready), on_watch(end));
+            let wait = Duration::from_nanos(first.ready.saturating_sub(first.began));
+            watch.note_message(id, first.block, wait, start, end);
+            let bounds = &mut bounds[usize::from(message.phase == Phase::Distribute)];
+            let (from, to) = bounds.unwrap_or((start, end));
+            *bounds = Some((from.min(start), to.max(end)));
         }
         for (stage, bounds) in [Stage::Collect, Stage::Distribute].into_iter().zip(bounds) {
             let (start, end) = bounds.unwrap_or((launched, launched));

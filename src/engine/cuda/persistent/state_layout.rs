@@ -9,6 +9,20 @@ use crate::network::{Evidence, Finding};
 use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, Posteriors};
 
+/// [Packed](StateLayout::pack) weights other than zero have a product of at least two to the power
+/// of minus this.
+pub(super) fn smallest_power(evidence: &Evidence) -> f64 {
+    let power = |finding: &Finding| match finding {
+        Finding::Observed(_) => 1.0,
+        Finding::Likelihood(weights) => {
+            let largest = weights.iter().copied().fold(0.0, f64::max);
+            let nonzero = weights.iter().copied().filter(|&weight| weight > 0.0);
+            (largest / nonzero.fold(f64::INFINITY, f64::min)).log2() + 1.0
+        }
+    };
+    evidence.iter().map(|(_, finding)| power(finding)).sum()
+}
+
 /// The states of all variables, numbered from 0.
 pub(super) struct StateLayout {
     /// Number of variables.

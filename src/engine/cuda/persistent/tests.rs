@@ -15,7 +15,7 @@ use crate::engine::cuda::kernel_source::assert_constants;
 use crate::engine::cuda::underflow::MassBound;
 use crate::engine::threads::Threads;
 use crate::graph::{CliqueId, JunctionTree};
-use crate::network::{Evidence, Factor, Network, Variable, VariableId};
+use crate::network::{Cpt, Evidence, Factor, Network, Variable, VariableId};
 use crate::potential::Precision;
 use crate::propagation::{CompileOptions, Watch, compile};
 
@@ -67,6 +67,48 @@ fn the_twin_propagates_100_000_variables() {
         let mut twin = accepting_twin(&compiled, BLOCKS_OF_AN_H200);
         assert_agrees_with_sequential(&compiled, &cases, &mut twin);
     }
+}
+
+#[test]
+fn evidence_that_takes_numbers_out_of_range_is_refused() {
+    // A chain in which each variable is a copy of the one before.
+    const VARIABLES: usize = 26_000;
+    let id = VariableId::new;
+    let variables = (0..VARIABLES).map(|v| Variable::new(format!("X{v}"), ["no", "yes"]));
+    let coin = Cpt::new(id(0), vec![], vec![0.5, 0.5]);
+    let copies = (1..VARIABLES).map(|v| Cpt::new(id(v), vec![id(v - 1)], vec![1.0, 0.0, 0.0, 1.0]));
+    let cpts = std::iter::once(coin).chain(copies).collect();
+    let network = Arc::new(Network::new("copies", variables.collect(), cpts).unwrap());
+    let compiled = compile(Arc::clone(&network), &CompileOptions::default(), &CancelToken::new());
+    let compiled = Arc::new(compiled.unwrap());
+    assert_eq!(unsupported(&compiled), None);
+    let mut twin = accepting_twin(&compiled, 16);
+    let mut run = |findings: usize| {
+        let mut evidence = Evidence::none();
+        for v in 0..findings {
+            let weights = if v % 2 == 0 { vec![1.0, 1e-12] } else { vec![1e-12, 1.0] };
+            evidence.set_likelihood(&network, id(v), weights).unwrap();
+        }
+        twin.run(&evidence, &Watch::untimed(CancelToken::new()))
+    };
+    assert_eq!(run(VARIABLES), Err(RunError::OutOfRange));
+    // The product of the smallest weights is 1e-150,000, which is above 2^-524,000.
+    let answer = run(12_500).unwrap();
+    assert!((answer.ln_p_evidence() / (6_250.0 * 1e-12_f64.ln()) - 1.0).abs() < 1e-5);
+    assert!((answer.of(id(VARIABLES - 1))[0] - 0.5).abs() < 1e-3);
+}
+
+#[test]
+fn all_weights_other_than_zero_count_for_the_range() {
+    let network = networks()[1].0.network().clone();
+    let mut variables = network.ids();
+    let mut evidence = Evidence::none();
+    assert_eq!(state_layout::smallest_power(&evidence), 0.0);
+    evidence.observe(&network, variables.next().unwrap(), 0);
+    assert_eq!(state_layout::smallest_power(&evidence), 1.0);
+    let variable = variables.find(|&v| network[v].cardinality() == 3).unwrap();
+    evidence.set_likelihood(&network, variable, vec![4.0, 0.0, 1.0]).unwrap();
+    assert_eq!(state_layout::smallest_power(&evidence), 4.0);
 }
 
 /// The networks that the paper measures.

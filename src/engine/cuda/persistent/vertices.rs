@@ -17,13 +17,19 @@ const MAX_CHILDREN: usize = 5;
 /// sooner a product of small likelihoods underflows in single precision.
 const MAX_FINDINGS: usize = 2;
 
-// The kernel multiplies at most four pairs of factors, which are 8 factors.
-const _: () = assert!(MAX_CHILDREN + 1 + MAX_FINDINGS <= 8);
+// The kernel multiplies at most four pairs of factors, and a message and a finding are never in the
+// same pair.
+const _: () = assert!((MAX_CHILDREN + 1).div_ceil(2) + MAX_FINDINGS.div_ceil(2) <= 4);
+
+// `interval` takes for granted that no product has more than six messages.
+const _: () = assert!(MAX_CHILDREN < 6);
 
 /// Maximum number of findings at a vertex that multiplies only findings. With a smaller value there
 /// are more vertices. It must not be larger: [`interval`](super::interval) takes for granted that
 /// no product has more than three findings.
 const MAX_FINDINGS_ALONE: usize = 3;
+
+const _: () = assert!(MAX_FINDINGS <= MAX_FINDINGS_ALONE && MAX_FINDINGS_ALONE <= 3);
 
 /// The product of the network's factors that are assigned to one clique. A clique without factors
 /// has no potential.
