@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use cliquescope::cancel::CancelToken;
 use cliquescope::engine::{
-    self, LoadError, LoadOptions, PropagationError, QueryError, default_engine, propagate,
-    query_cases,
+    self, CaseQuery, LoadError, LoadOptions, PropagationError, QueryError, default_engine,
+    propagate, query_cases,
 };
 use cliquescope::graph::{KnownOrders, MoralGraph, TriangulationOptions, predicates};
 use cliquescope::network::{Cpt, Evidence, Factor, Network, Variable, VariableId};
@@ -242,6 +242,41 @@ fn a_network_that_fits_only_given_the_evidence_is_queried() {
         let refused = answers(&network, too_large, limit);
         assert!(matches!(refused, Err(QueryError::Load(LoadError::TooLarge(_)))), "{refused:?}");
     }
+}
+
+#[test]
+fn many_cases_are_answered_though_the_graph_of_the_whole_network_is_too_large() {
+    // Each variable has a factor with two random others, so triangulating the whole graph takes
+    // many fill edges.
+    const VARIABLES: usize = 1500;
+    let mut rng = Pcg64Mcg::seed_from_u64(3);
+    let id = VariableId::new;
+    let mut factors = Vec::new();
+    for v in 0..VARIABLES {
+        for step in [rng.random_range(1..VARIABLES / 2), rng.random_range(VARIABLES / 2..VARIABLES)]
+        {
+            let values = (0..4).map(|_| rng.random_range(0.5..1.0)).collect();
+            let mut scope = vec![id(v), id((v + step) % VARIABLES)];
+            scope.sort_unstable();
+            factors.push(Factor::new(scope, values));
+        }
+    }
+    let variables = (0..VARIABLES).map(|v| Variable::new(format!("X{v}"), ["no", "yes"]));
+    let network = Network::markov("random", variables.collect(), factors).expect("valid");
+    let network = Arc::new(network);
+    let mut evidence = Evidence::none();
+    network.ids().filter(|v| v.index() % 10 > 0).for_each(|v| evidence.observe(&network, v, 1));
+
+    let memory = MemoryLimit::from_bytes(4_600_000);
+    let alone = answers(&network, std::slice::from_ref(&evidence), memory).expect("it fits");
+    let whole = answers(&network, &[Evidence::none()], memory);
+    assert!(matches!(whole, Err(QueryError::Load(LoadError::GraphTooLarge(_)))), "{whole:?}");
+    // With so many cases, the whole network would pay off if it needed less memory.
+    let load = LoadOptions { memory, runs: u32::MAX, ..load_options() };
+    let (compile, cancel) = (compile_options(), CancelToken::new());
+    let mut query = CaseQuery::new(default_engine(), &network, &compile, &load, &cancel);
+    let found = query.answer(&[evidence]).expect("the part without the observed variables fits");
+    assert_same(found[0].as_ref().expect("possible"), alone[0].as_ref().expect("possible"));
 }
 
 #[test]

@@ -247,7 +247,12 @@ impl<'a> CaseQuery<'a> {
         if forecast.fits(memory) && time <= part.elapsed().as_nanos() as f64 {
             return self.loaded(part, runs);
         }
-        let whole = self.compiled(Vec::new(), runs)?;
+        let whole = match self.compiled(Vec::new(), runs) {
+            Err(QueryError::Load(LoadError::GraphTooLarge(_))) if forecast.fits(memory) => {
+                return self.loaded(part, runs);
+            }
+            whole => whole?,
+        };
         let forecast_whole = self.engine.forecast(&whole, precision);
         let is_faster = |form: FormForecast| form.total_ns(runs) < time;
         let use_whole = forecast_whole.fits(memory)
