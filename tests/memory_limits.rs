@@ -107,6 +107,21 @@ fn with_too_little_memory_a_command_says_so() {
     assert!(failures > 0, "no limit was too small");
 }
 
+/// `info` forecasts the memory of all engines, for which engine `gpu` prepares the network on several
+/// threads. Its answer has a duration, so the text is not compared.
+#[test]
+fn with_too_little_memory_info_says_so() {
+    let Some(smallest) = smallest_limit() else { return };
+    for mib in smallest..LARGEST {
+        let found = run_within(mib, &["info", "asia", "--memory-limit", "8GiB"]);
+        if found.status.success() {
+            return;
+        }
+        assert_eq!(found.status.code(), Some(NO_MEMORY), "{mib} MiB: {found:?}");
+    }
+    panic!("no limit was large enough");
+}
+
 #[test]
 fn a_file_is_not_damaged_if_there_is_too_little_memory_to_replace_it() {
     let Some(smallest) = smallest_limit() else { return };

@@ -3,7 +3,7 @@
 
 use std::io;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 use memmap2::MmapMut;
@@ -48,6 +48,15 @@ pub fn start_thread<T: Send + 'static>(
 pub fn thread_pool(count: usize) -> Option<ThreadPool> {
     let start = |thread: ThreadBuilder| start_thread("worker", || thread.run()).map(drop);
     ThreadPoolBuilder::new().num_threads(count).spawn_handler(start).build().ok()
+}
+
+/// The pool of work that has no pool of its own, with as many threads as rayon chooses. The first
+/// call starts it. `None` if one of its threads could not be started. Parallel work outside all
+/// pools would let rayon start threads, which ends the program if there is no memory for them.
+#[must_use]
+pub fn shared_pool() -> Option<&'static ThreadPool> {
+    static POOL: LazyLock<Option<ThreadPool>> = LazyLock::new(|| thread_pool(0));
+    POOL.as_ref()
 }
 
 #[cfg(test)]

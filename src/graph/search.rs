@@ -1,14 +1,12 @@
 //! The search for a small triangulation behind
 //! [`Triangulation::Auto`](crate::graph::Triangulation::Auto).
 
-use std::sync::LazyLock;
-
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
-use crate::allocate::thread_pool;
+use crate::allocate::shared_pool;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::clock::Instant;
 use crate::graph::anneal::{MAX_VERTICES, Ordering, Schedule, anneal};
@@ -30,10 +28,6 @@ const STEP_NANOSECONDS: f64 = 250.0;
 
 /// Time of a greedy elimination for each vertex, in steps of a walk; measured in the same way.
 const STEPS_PER_ELIMINATED_VERTEX: u64 = 6;
-
-/// The threads of all searches; `None` if the operating system could not create them. The global
-/// pool of rayon would panic then.
-static THREADS: LazyLock<Option<ThreadPool>> = LazyLock::new(|| thread_pool(0));
 
 /// The walks of a round. All start from the best order so far. Which walk succeeds depends on the
 /// network, and on how good the order already is.
@@ -101,7 +95,7 @@ pub(super) fn search(
     options: &TriangulationOptions,
     cancel: &CancelToken,
 ) -> Result<Vec<VariableId>, TriangulationError> {
-    search_on(THREADS.as_ref(), graph, options, cancel)
+    search_on(shared_pool(), graph, options, cancel)
 }
 
 /// See [`search`]. The result does not depend on the number of `threads`.
@@ -263,6 +257,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::allocate::thread_pool;
     use crate::format;
 
     #[test]

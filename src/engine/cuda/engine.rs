@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::device::device;
 use super::table_free::TOO_MANY_TABLES;
 use super::{persistent, table_free};
+use crate::allocate::{self, shared_pool};
 use crate::engine::{
     Engine, EngineInfo, GPU, LoadError, LoadOptions, Propagator, check_precision, recomputing,
 };
@@ -32,6 +33,16 @@ struct Forms {
 }
 
 impl Forms {
+    /// As [`new`](Self::new), on the threads of the [`shared_pool`].
+    ///
+    /// # Panics
+    /// If these threads cannot be started, in a way that
+    /// [`or_error`](crate::allocate::or_error) recognises.
+    fn on_all_threads(compiled: &CompiledNetwork, form: Option<Form>) -> Self {
+        let pool = shared_pool().unwrap_or_else(|| allocate::fail());
+        pool.install(|| Self::new(compiled, form))
+    }
+
     /// The forms for `compiled`. If `form` is given, only this form is prepared. But if the network
     /// cannot have tables, the form without tables is prepared in their place.
     fn new(compiled: &CompiledNetwork, form: Option<Form>) -> Self {
@@ -96,7 +107,7 @@ impl Engine for GpuEngine {
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
-        Forms::new(compiled, None).forecast(compiled, precision)
+        Forms::on_all_threads(compiled, None).forecast(compiled, precision)
     }
 
     fn load(
@@ -107,7 +118,7 @@ impl Engine for GpuEngine {
         let engine = self.name();
         let device = device().map_err(|reason| LoadError::Unavailable { engine, reason })?;
         check_precision(self, options.precision)?;
-        let forms = Forms::new(compiled, options.form);
+        let forms = Forms::on_all_threads(compiled, options.form);
         let forecast = forms.forecast(compiled, options.precision);
         let Some(form) = forecast.fastest_form(options.memory, options.runs) else {
             return Err(forecast.check(options.memory).expect_err("no form fits").into());

@@ -44,6 +44,7 @@ use self::state_layout::StateLayout;
 use self::words::Results;
 use self::work_items::WorkItems;
 use super::device::Device;
+use crate::allocate::{self, shared_pool};
 use crate::engine::factors::smallest_nonzero;
 use crate::engine::{LoadOptions, Propagator, RunError, too_many_entries};
 use crate::network::Network;
@@ -106,8 +107,10 @@ impl Prepared {
         device: &'static Device,
         options: &LoadOptions,
     ) -> Result<Option<Box<dyn Propagator>>, DriverError> {
-        let (kernels, program) =
-            rayon::join(|| Kernels::load(device), || Program::new(compiled, self.operations));
+        let pool = shared_pool().unwrap_or_else(|| allocate::fail());
+        let (kernels, program) = pool.install(|| {
+            rayon::join(|| Kernels::load(device), || Program::new(compiled, self.operations))
+        });
         let Some((mut program, exponent)) = program else { return Ok(None) };
         let executor = Gpu::load(device, kernels?, &program)?;
         let memory = Memory::of(compiled.network(), &program);
