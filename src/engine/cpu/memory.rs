@@ -4,7 +4,9 @@ use crate::engine::cpu::context::TableInputs;
 use crate::engine::cpu::tables::factored::FactoringPlan;
 use crate::engine::cpu::tables::multiply::MAX_FACTORS;
 use crate::engine::cpu::tables::sparsity::MAX_GAP;
-use crate::engine::cpu::tree::division::max_copied_entries;
+use crate::engine::cpu::tree::division::{
+    MIN_ENTRIES_PER_COPIED, MIN_SPARSE_ENTRIES_PER_COPIED, max_copied_entries,
+};
 use crate::engine::cpu::tree::layout::Layout;
 use crate::engine::cpu::tree::rows::ROW_HEAD;
 use crate::engine::cpu::tree::structure::Structure;
@@ -60,6 +62,17 @@ impl Footprint {
     /// The footprint of a tree that holds all entries of its tables, of `width` bytes each. With
     /// `inputs`, tables are factored where this pays off; without, none is.
     pub fn new(structure: &Structure, width: usize, inputs: Option<TableInputs<'_>>) -> Self {
+        Self::with_copies(structure, width, inputs, MIN_ENTRIES_PER_COPIED)
+    }
+
+    /// As [`new`](Self::new), if the parts of a table have at least `per_copied` times as many
+    /// entries as their copies.
+    fn with_copies(
+        structure: &Structure,
+        width: usize,
+        inputs: Option<TableInputs<'_>>,
+        per_copied: usize,
+    ) -> Self {
         let (mut tables, mut others, mut products) = (0, 0, Products::default());
         for (clique, layout) in structure.layouts.iter().enumerate() {
             let factors = &structure.shape.factors[clique];
@@ -73,7 +86,7 @@ impl Footprint {
             let words = layout.row_count() * (ROW_HEAD + layout.ports.len() + groups);
             // A permutation, and its inverse if the separator is large.
             let permutations = if structure.is_permuted(clique) { 2 * above } else { 0 };
-            let copied = max_copied_entries(entries, below);
+            let copied = max_copied_entries(entries, below, per_copied);
             others += 4 * (words + permutations) + state_bytes(above, below, copied);
             tables += plan.as_ref().map_or(entries * width, FactoringPlan::bytes);
             if plan.is_none() {
@@ -87,7 +100,8 @@ impl Footprint {
     /// At first, all tables are boolean and have all their entries, and the
     /// [support](Network::support) of the network is held too.
     pub fn with_zeros(structure: &Structure, network: &Network, width: usize) -> Self {
-        let Self { tables, others } = Self::new(structure, width, None);
+        let per_copied = MIN_SPARSE_ENTRIES_PER_COPIED;
+        let Self { tables, others } = Self::with_copies(structure, width, None, per_copied);
         let removal = |layout: &Layout| {
             let rows = layout.row_count() + layout.entries() / MAX_GAP;
             layout.entries() + 4 * rows * (ROW_HEAD + layout.ports.len())

@@ -12,6 +12,7 @@ use crate::engine::cpu::pass::kernel::{self, FromParent, Inputs, Rows};
 use crate::engine::cpu::pass::message::{Clique, ROW, SHARED_PART, split};
 use crate::engine::cpu::pass::report::Helpers;
 use crate::engine::cpu::tree::division::TableDivision;
+use crate::engine::cpu::tree::nodes::Node;
 use crate::engine::cpu::tree::rows::{PortWords, SumWord, SumWords};
 use crate::engine::cpu::vector::add;
 use crate::potential::Entry;
@@ -50,8 +51,10 @@ pub fn distribute<T: Entry>(
         // Without copies, parts change no bit of the sums.
         beliefs.fill(0.0);
         pass.sum_rows(0..clique.node.row_count(), all, beliefs);
-    } else {
+    } else if helpers.forks {
         pass.sum_parts(beliefs, scratch);
+    } else {
+        pass.sum_parts_alone(beliefs);
     }
 }
 
@@ -65,10 +68,10 @@ struct DownwardPass<'a, T> {
 }
 
 impl<T: Entry> DownwardPass<'_, T> {
-    /// Sums all rows into `beliefs`, in parts. `scratch` has the copies of the tables that are not
-    /// divided, part by part.
+    /// Sums all rows into `beliefs`, in parts, on several threads. `scratch` has the copies of the
+    /// tables that are not divided, part by part.
     fn sum_parts(&self, beliefs: &mut [f64], scratch: &mut [f64]) {
-        let (node, forks) = (self.clique.node, self.helpers.forks);
+        let node = self.clique.node;
         let division = &node.parts_down;
         let copied = scratch.len() / division.parts.len();
         // By part, then by table: the entries that the part writes.
@@ -92,14 +95,10 @@ impl<T: Entry> DownwardPass<'_, T> {
                 }
             }
         }
-        let part = |(number, target): (usize, Vec<&mut [f64]>)| {
-            self.helpers.part(|| self.sum_part(number, target));
-        };
-        if forks {
-            targets.into_par_iter().enumerate().for_each(part);
-        } else {
-            targets.into_iter().enumerate().for_each(part);
-        }
+        targets.into_par_iter().enumerate().for_each(|(number, mut target)| {
+            let write = |table: usize, sums: &[f64]| target[table].copy_from_slice(sums);
+            self.helpers.part(|| self.sum_part(number, write));
+        });
         let mut start = 0;
         for table in copied_tables {
             let end = start + table.len();
@@ -109,31 +108,46 @@ impl<T: Entry> DownwardPass<'_, T> {
                 entries.fill(0.0);
                 copies().for_each(|copy| add(entries, &copy[range.clone()]));
             };
-            if forks {
-                let parts = table.par_chunks_mut(SHARED_PART).enumerate();
-                parts.for_each(|part| self.helpers.part(|| add_up(part)));
-            } else {
-                table.chunks_mut(SHARED_PART).enumerate().for_each(add_up);
-            }
+            let parts = table.par_chunks_mut(SHARED_PART).enumerate();
+            parts.for_each(|part| self.helpers.part(|| add_up(part)));
             start = end;
         }
     }
 
-    /// Sums part `number` on this thread. `target` has, by table, the entries that the part writes.
-    fn sum_part(&self, number: usize, target: Vec<&mut [f64]>) {
+    /// As [`sum_parts`](Self::sum_parts), on this thread. Tables that several threads would copy
+    /// are added up at once, in the same order.
+    fn sum_parts_alone(&self, beliefs: &mut [f64]) {
+        let Node { parts_down, tables, .. } = self.clique.node;
+        for number in 0..parts_down.parts.len() {
+            self.sum_part(number, |table, sums| match &parts_down.tables[table] {
+                TableDivision::Divided(ranges) => {
+                    beliefs[ranges[number].clone()].copy_from_slice(sums);
+                }
+                TableDivision::Copied if number > 0 => {
+                    add(&mut beliefs[tables[table].clone()], sums);
+                }
+                TableDivision::Copied => beliefs[tables[table].clone()].copy_from_slice(sums),
+            });
+        }
+    }
+
+    /// Sums part `number` on this thread. `write` gets, table by table, the number of the table and
+    /// the sums of the entries that the part meets.
+    fn sum_part(&self, number: usize, mut write: impl FnMut(usize, &[f64])) {
         let node = self.clique.node;
+        let entries = |table: usize| match &node.parts_down.tables[table] {
+            TableDivision::Divided(ranges) => ranges[number].clone(),
+            TableDivision::Copied => node.tables[table].clone(),
+        };
         let mut words = SumWords::default();
         let mut end = 0;
-        for (table, range) in node.tables.iter().enumerate() {
-            let start = match &node.parts_down.tables[table] {
-                TableDivision::Divided(ranges) => ranges[number].start,
-                TableDivision::Copied => range.start,
-            };
+        for table in 0..node.tables.len() {
+            let Range { start, end: next } = entries(table);
             // At least `end` entries are before `start`: those that this part has in earlier
             // tables.
             let shift = (start - end) as u32;
             words.push(SumWord { word: node.word(table), shift }, node.is_vector[table]);
-            end += target[table].len();
+            end += next - start;
         }
         let rows = node.parts_down.parts[number].clone();
         SUMS.with_borrow_mut(|sums| {
@@ -141,9 +155,9 @@ impl<T: Entry> DownwardPass<'_, T> {
             sums.resize(end, 0.0);
             self.sum_rows(rows, &words, sums);
             let mut rest = &**sums;
-            for entries in target {
-                let (own, after) = rest.split_at(entries.len());
-                entries.copy_from_slice(own);
+            for table in 0..node.tables.len() {
+                let (own, after) = rest.split_at(entries(table).len());
+                write(table, own);
                 rest = after;
             }
         });

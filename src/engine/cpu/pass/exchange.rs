@@ -49,7 +49,8 @@ pub fn send_up(
 }
 
 simd_dispatch!(
-    /// Writes `unmasked` times `mask` into `up`, entry i from position `inverse[i]`.
+    /// Writes `unmasked` times `mask` into `up`, entry i from position `inverse[i]`, or zero if
+    /// there is no such position.
     gather_permuted, gather_entries,
     (inverse: &[u32], unmasked: &[f64], mask: Option<&[f64]>, up: &mut [f64])
 );
@@ -57,11 +58,10 @@ simd_dispatch!(
 #[inline(always)]
 fn gather_entries(inverse: &[u32], unmasked: &[f64], mask: Option<&[f64]>, up: &mut [f64]) {
     let entries = up.iter_mut().zip(inverse);
+    let at = |table: &[f64], from: u32| table.get(from as usize).copied().unwrap_or(0.0);
     match mask {
-        None => entries.for_each(|(up, &from)| *up = unmasked[from as usize]),
-        Some(mask) => {
-            entries.for_each(|(up, &from)| *up = unmasked[from as usize] * mask[from as usize]);
-        }
+        None => entries.for_each(|(up, &from)| *up = at(unmasked, from)),
+        Some(mask) => entries.for_each(|(up, &from)| *up = at(unmasked, from) * at(mask, from)),
     }
 }
 
@@ -127,4 +127,35 @@ fn receive_entries(
         down.iter_mut().zip(unmasked).for_each(|(down, &entry)| *down = ratio(*down, entry));
     }
     *max_entry = largest(down, None);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::cpu::context::MIN_SHARED_ENTRIES;
+
+    #[test]
+    fn threads_gather_what_one_thread_scatters() {
+        // The parent's table lacks every fifth entry of the child's table, which the dummy entry at
+        // the end receives, and holds two entries that the child's table lacks.
+        let entries = MIN_SHARED_ENTRIES;
+        let permutation = (0..entries).map(|entry| match entry {
+            entry if entry % 5 == 4 => entries - 1,
+            entry => entries - 2 - entry / 5 * 4 - entry % 5,
+        });
+        let mut node = Node { in_parent: 0..entries, ..Node::default() };
+        node.set_permutation(Some(permutation.map(|entry| entry as u32).collect()));
+        let unmasked: Vec<f64> = (1..=entries).map(|entry| entry as f64).collect();
+        let mask: Vec<f64> = (0..entries).map(|entry| f64::from(entry % 3 != 0)).collect();
+        for mask in [None, Some(&*mask)] {
+            let (mut scattered, mut gathered) = (vec![0.0; entries], vec![7.0; entries]);
+            send_permuted(node.permutation.as_deref(), &unmasked, mask, &mut scattered);
+            let inverse = node.inverse.as_deref().expect("threads share large separators");
+            gather_permuted(inverse, &unmasked, mask, &mut gathered);
+            assert!(scattered.contains(&0.0) && scattered == gathered);
+        }
+        node.in_parent = 0..entries - 1;
+        node.set_permutation(node.permutation.take());
+        assert!(node.inverse.is_none(), "one thread sends small separators");
+    }
 }

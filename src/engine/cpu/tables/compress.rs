@@ -109,8 +109,8 @@ impl Tree {
             if parents.holds(entry) { parents.position(entry) } else { dummy }
         };
         let entries = (0..node.full_separator).filter(|&entry| own.holds(entry));
-        node.permutation = Some(entries.map(|entry| position(entry) as u32).collect());
-        node.inverse = None;
+        let permutation = entries.map(|entry| position(entry) as u32).collect();
+        node.set_permutation(Some(permutation));
     }
 }
 

@@ -28,6 +28,7 @@ use crate::engine::cpu::tables::factored::FactoringPlan;
 use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tables::make::{TableRequest, make_tables};
 use crate::engine::cpu::tables::multiply::SparseRows;
+use crate::engine::cpu::tree::division::MIN_SPARSE_ENTRIES_PER_COPIED;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::engine::cpu::tree::rows::{ROW_HEAD, write_rows};
 use crate::engine::cpu::tree::structure::Structure;
@@ -114,7 +115,8 @@ impl TreePlan {
             tree.compress();
         }
         // The rows of a sparse table follow no regular pattern, so each is a block.
-        tree.nodes.iter_mut().for_each(|node| node.divide_rows(optimisations, 1));
+        let per_copied = MIN_SPARSE_ENTRIES_PER_COPIED;
+        tree.nodes.iter_mut().for_each(|node| node.divide_rows(optimisations, 1, per_copied));
         tree.update_derived();
         Some(Self { tree, tables, memory, planning_bytes })
     }
@@ -138,7 +140,9 @@ impl TreePlan {
             }
         }
         let masks = size_of::<f64>() * self.tree.above;
-        let held = held + written_bytes(&self.memory);
+        // The tables may be copied more often than the boolean tables were.
+        let copies = self.tree.scratch.saturating_sub(self.memory.scratch.len());
+        let held = held + written_bytes(&self.memory) + size_of::<f64>() * copies;
         (held + masks.max(patterns + products.bytes())).max(self.planning_bytes)
     }
 

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use rayon::ThreadPool;
 
-use crate::engine::cpu::context::{MIN_SHARED_ENTRIES, TableInputs};
+use crate::engine::cpu::context::TableInputs;
 use crate::engine::cpu::share::in_parts;
-use crate::engine::cpu::tree::division::MAX_BLOCK;
+use crate::engine::cpu::tree::division::{MAX_BLOCK, MIN_ENTRIES_PER_COPIED};
 use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::engine::cpu::tree::places::{BeliefTable, VariablePlaces};
 use crate::engine::cpu::tree::rows::{GroupPort, ParentPort, ROW_HEAD, write_rows};
@@ -88,7 +88,8 @@ impl Structure {
         in_parts(threads, &mut work, cost, |part| {
             for (node, layout, groups) in part {
                 write_rows(layout, node.parent.is_some(), groups, &mut node.words);
-                node.divide_rows(optimisations, layout.rows_per_block(MAX_BLOCK));
+                let rows_per_block = layout.rows_per_block(MAX_BLOCK);
+                node.divide_rows(optimisations, rows_per_block, MIN_ENTRIES_PER_COPIED);
             }
         });
     }
@@ -132,9 +133,7 @@ impl Structure {
         node.parent = parent;
         node.above = above..above + separator_entries;
         node.in_parent = in_parent[clique].clone();
-        node.permutation = self.permutation(clique);
-        node.inverse =
-            node.permutation.as_deref().filter(|p| p.len() >= MIN_SHARED_ENTRIES).map(inverse);
+        node.set_permutation(self.permutation(clique));
         (node.below, node.private) = self.ranges_below(clique, below, in_parent);
         let ports = self.layouts[clique].ports[ports_above..].iter();
         let ends = ports.scan(0, |end, port| {
@@ -256,13 +255,4 @@ impl Structure {
             has_observed[nodes[clique].parent.unwrap_or(0)] = true;
         }
     }
-}
-
-/// The inverse of `permutation`.
-fn inverse(permutation: &[u32]) -> Box<[u32]> {
-    let mut inverse = vec![0; permutation.len()].into_boxed_slice();
-    for (from, &to) in permutation.iter().enumerate() {
-        inverse[to as usize] = from as u32;
-    }
-    inverse
 }

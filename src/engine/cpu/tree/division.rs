@@ -29,9 +29,14 @@ const MAX_PARTS: usize = 64;
 /// Maximum number of parts if a table is copied, because each part then takes memory for a copy.
 const MAX_COPIES: usize = 16;
 
-/// A part has at least this many times as many entries as its copies of tables, so that adding up
-/// the copies costs little.
-const MIN_ENTRIES_PER_COPIED: usize = 16;
+/// A part has at least this many times as many entries as its copies of tables, so that the copies
+/// cost little time and memory.
+pub const MIN_ENTRIES_PER_COPIED: usize = 16;
+
+/// As [`MIN_ENTRIES_PER_COPIED`], for a tree from which zeros are left out. There, the
+/// separators of some large tables are almost as large, and the memory for copies is known exactly.
+/// With the other constant, a tenth of the entries of Link are not divided on the way down.
+pub const MIN_SPARSE_ENTRIES_PER_COPIED: usize = 4;
 
 /// A table onto which rows are summed.
 #[derive(Clone, Debug)]
@@ -88,12 +93,13 @@ pub enum TableDivision {
 
 impl Division {
     /// Divides the rows in `blocks`. They have `entries` entries in total and are summed onto
-    /// `tables`. Tables are copied only if `may_copy`.
+    /// `tables`. A part has at least `per_copied` times as many entries as its copies of tables;
+    /// without this number, no table is copied.
     pub fn new(
         blocks: RowBlocks<'_>,
         tables: &[TargetTable],
         entries: usize,
-        may_copy: bool,
+        per_copied: Option<usize>,
     ) -> Self {
         if entries < 2 * MIN_PART {
             return Self::default();
@@ -106,9 +112,9 @@ impl Division {
         let mut divided = tables.len();
         loop {
             let (chosen, copied) = by_size.split_at(divided);
-            let copied = copied.iter().map(|&table| tables[table].range.len()).sum();
-            let min_part = min_part(entries, copied);
-            if copied == 0 || may_copy && entries >= 2 * min_part {
+            let copied: usize = copied.iter().map(|&table| tables[table].range.len()).sum();
+            let min_part = min_part(entries, copied * per_copied.unwrap_or(0));
+            if copied == 0 || per_copied.is_some() && entries >= 2 * min_part {
                 let chosen = chosen.iter().map(|&table| (&tables[table], &*met[table]));
                 let starts = starts(blocks, &chosen.collect::<Vec<_>>(), entries, min_part);
                 if starts.len() > best.len() {
@@ -155,21 +161,22 @@ impl Division {
 }
 
 /// Maximum number of entries of all copies, if a table of `entries` is summed onto tables of
-/// `targets` entries in total.
-pub fn max_copied_entries(entries: usize, targets: usize) -> usize {
+/// `targets` entries in total, and a part has at least `per_copied` times as many entries as its
+/// copies.
+pub fn max_copied_entries(entries: usize, targets: usize, per_copied: usize) -> usize {
     if entries < 2 * MIN_PART {
         return 0;
     }
-    (MAX_COPIES * targets).min(entries / MIN_ENTRIES_PER_COPIED)
+    (MAX_COPIES * targets).min(entries / per_copied)
 }
 
-/// Minimum number of entries of a part if tables of `copied` entries in total are copied for each
-/// part, and all parts together have `entries` entries.
-fn min_part(entries: usize, copied: usize) -> usize {
-    if copied == 0 {
+/// Minimum number of entries of a part if its copies of tables demand at least `for_copies`, zero
+/// without copies, and all parts together have `entries` entries.
+fn min_part(entries: usize, for_copies: usize) -> usize {
+    if for_copies == 0 {
         return MIN_PART.max(entries / MAX_PARTS);
     }
-    min_part_with_copies(entries).max(MIN_ENTRIES_PER_COPIED * copied)
+    min_part_with_copies(entries).max(for_copies)
 }
 
 /// Minimum number of entries of a part if any table is copied.
@@ -255,7 +262,7 @@ mod tests {
             let mut port = || order.iter().copied().filter(|_| rng.random_bool(0.5)).collect();
             let ports: [Vec<VariableId>; 3] = std::array::from_fn(|_| port());
             let ports = ports.each_ref().map(Vec::as_slice);
-            let layout = Layout::new(&network, &order, &ports, Optimisations::default());
+            let layout = Layout::new(&network, &order, &ports, true, Optimisations::default());
             let mut words = Vec::new();
             write_rows(&layout, true, &[], &mut words);
             let stride = ROW_HEAD + layout.ports.len();
@@ -279,20 +286,36 @@ mod tests {
     fn large_tables_are_divided_and_small_ones_copied() {
         let (words, targets) = rows_and_targets();
         let rows = |rows| RowBlocks { words: &words, stride: 4, rows };
-        let division = Division::new(rows(1), &targets, 1 << 16, true);
+        let division = Division::new(rows(1), &targets, 1 << 16, Some(16));
         assert_eq!(division.parts, [0..256, 256..512]);
         assert_eq!(division.tables[0], TableDivision::Divided(vec![0..512, 512..1024]));
         assert_eq!(division.tables[1], TableDivision::Copied);
         assert_eq!(division.copied_entries(&[0..1024, 1024..1088]), 64);
-        assert!(64 * division.parts.len() <= max_copied_entries(1 << 16, 1088));
-        assert_eq!(Division::new(rows(1), &targets, 1 << 16, false), Division::default());
-        let divided = Division::new(rows(1), &targets[..1], 1 << 16, false);
+        assert!(64 * division.parts.len() <= max_copied_entries(1 << 16, 1088, 16));
+        assert_eq!(Division::new(rows(1), &targets, 1 << 16, None), Division::default());
+        let divided = Division::new(rows(1), &targets[..1], 1 << 16, None);
         assert_eq!(divided.parts, division.parts);
-        assert_eq!(Division::new(rows(1), &targets, 1 << 15, true), Division::default());
+        assert_eq!(Division::new(rows(1), &targets, 1 << 15, Some(16)), Division::default());
         for block in [2, 64, 256] {
-            assert_eq!(Division::new(rows(block), &targets, 1 << 16, true), division);
+            assert_eq!(Division::new(rows(block), &targets, 1 << 16, Some(16)), division);
         }
-        assert_eq!(Division::new(rows(512), &targets, 1 << 16, true), Division::default());
+        assert_eq!(Division::new(rows(512), &targets, 1 << 16, Some(16)), Division::default());
+    }
+
+    #[test]
+    fn more_is_copied_where_fewer_entries_per_copied_one_are_demanded() {
+        // A table over A, B, C with 8 x 64 x 128 entries is summed onto BC, which every state of A
+        // meets.
+        let row = |a: u32, b: u32| [(a * 64 + b) * 128, 128, b * 128];
+        let words: Vec<u32> = (0..8).flat_map(|a| (0..64).flat_map(move |b| row(a, b))).collect();
+        let blocks = RowBlocks { words: &words, stride: 3, rows: 1 };
+        let (entries, target) = (1 << 16, 64 * 128);
+        let tables = [TargetTable { word: 2, range: 0..target, is_vector: true }];
+        assert_eq!(Division::new(blocks, &tables, entries, Some(16)), Division::default());
+        let division = Division::new(blocks, &tables, entries, Some(4));
+        assert_eq!(division.tables, [TableDivision::Copied]);
+        let copies = target * division.parts.len();
+        assert!(division.parts.len() == 2 && copies <= max_copied_entries(entries, target, 4));
     }
 
     #[test]
@@ -304,7 +327,7 @@ mod tests {
         targets[0].range = 0..4096;
         for tables in [&targets[..], &targets[..1], &targets[1..]] {
             let blocks = RowBlocks { words: &words, stride: 4, rows: 1 };
-            let division = Division::new(blocks, tables, 1 << 18, true);
+            let division = Division::new(blocks, tables, 1 << 18, Some(16));
             assert!(division.parts.len() > 1);
             let mut row = 0;
             for (number, part) in division.parts.iter().enumerate() {

@@ -6,7 +6,8 @@
 //! are merged into one group, whose variables are next to each other in the index order. The
 //! largest group is the innermost loop of a pass over the table. Along this loop, the index into a
 //! port's table either stays the same or steps by one, so the compiler can use vector instructions
-//! whatever the numbers of states.
+//! whatever the numbers of states. Variables that would make this loop longer than a row are slower
+//! than it.
 //!
 //! The two ends of a separator may therefore order its variables differently, and messages are
 //! permuted when they are sent. This costs one indexed access per separator entry, which is little
@@ -21,6 +22,10 @@ use crate::potential::Scope;
 /// Maximum number of entries of a row, so that a row and its inputs fit in the L1 cache. If it is
 /// wrong, only speed changes (and last bits of results).
 pub const MAX_ROW_ENTRIES: usize = 1024;
+
+/// Minimum number of entries of a row, if variables are taken out of a longer run so that a table
+/// can be divided. If it is wrong, only speed changes (and last bits of results).
+const MIN_ROW_ENTRIES: usize = 256;
 
 /// Groups of variables are ordered for [`division`](super::division) until the rows can be cut at
 /// this many positions. With fewer, large tables have too few parts to occupy all threads.
@@ -50,28 +55,34 @@ pub struct PortLayout {
 
 impl Layout {
     /// The layout of a clique of `variables`. Each of `ports` is a subset of these variables; the
-    /// port to the parent must come first, if there is one.
+    /// port to the parent must come first, if the clique `has_parent`.
     ///
-    /// The largest group is the fastest. Of the other groups, those in the first port are slower
-    /// than the rest, and among these, those that are in the largest tables are the slowest.
-    /// Distant rows then meet different entries of the separator above and of the largest
+    /// The largest group is the fastest, without its first variables if it is longer than a row.
+    /// Of the other groups, those in the port to the parent, or at the root in the largest port,
+    /// are slower than the rest, and among these, those that are in the largest tables are the
+    /// slowest. Distant rows then meet different entries of the separator above and of the largest
     /// separators below, as [`division`](super::division) needs.
     pub fn new(
         network: &Network,
         variables: &[VariableId],
         ports: &[&[VariableId]],
+        has_parent: bool,
         optimisations: Optimisations,
     ) -> Self {
         let merges = optimisations.has(Optimisation::MergedVariables);
         let mut groups = groups(network, variables, ports, merges);
         let largest = (0..groups.len()).max_by_key(|&g| (groups[g].entries, g));
-        let inner = largest.map(|group| groups.remove(group));
+        let mut inner = largest.map(|group| groups.remove(group));
+        groups.extend(inner.as_mut().and_then(|inner| inner.split_off_slow(network)));
         let entries = |port: &[VariableId]| -> usize {
             port.iter().map(|&variable| network[variable].cardinality()).product()
         };
         let sizes: Vec<usize> = ports.iter().map(|port| entries(port)).collect();
-        groups.sort_by_key(|group| group.ports.first().is_none_or(|&port| port != 0));
-        let in_first = groups.partition_point(|group| group.ports.first() == Some(&0));
+        let largest = || (0..ports.len()).max_by_key(|&port| (sizes[port], Reverse(port)));
+        let first = if has_parent { 0 } else { largest().unwrap_or(0) };
+        let is_in = |group: &Group, port: usize| group.ports.binary_search(&port).is_ok();
+        groups.sort_by_key(|group| !is_in(group, first));
+        let in_first = groups.partition_point(|group| is_in(group, first));
         // A few groups make enough parts. The order of the others is kept, because it decides how
         // far apart the entries are that consecutive rows meet.
         let held = |group: &Group| -> usize { group.ports.iter().map(|&port| sizes[port]).sum() };
@@ -89,7 +100,6 @@ impl Layout {
             let included = groups.iter().chain(&inner).filter(|group| is_included(group));
             Scope::of(network, included.flat_map(|group| group.variables.iter().copied()))
         };
-        let is_in = |group: &Group, port: usize| group.ports.binary_search(&port).is_ok();
         let outer = groups.iter().flat_map(|group| group.variables.iter().copied());
         Self {
             outer: Scope::of(network, outer),
@@ -147,6 +157,27 @@ struct Group {
     ports: Vec<usize>,
 }
 
+impl Group {
+    /// Takes the first variables out of a group that is longer than a row, as a group of their own,
+    /// as long as enough entries are left; `None` if there are no such variables. A long run is cut
+    /// into rows in any case, and where the cuts are states of variables, these can be the slowest.
+    fn split_off_slow(&mut self, network: &Network) -> Option<Self> {
+        let (mut count, mut entries) = (0, self.entries);
+        for &variable in &self.variables {
+            let left = entries / network[variable].cardinality();
+            if entries <= MAX_ROW_ENTRIES || left < MIN_ROW_ENTRIES {
+                break;
+            }
+            (count, entries) = (count + 1, left);
+        }
+        let fast = self.variables.split_off(count);
+        let variables = std::mem::replace(&mut self.variables, fast);
+        let slow = Self { entries: self.entries / entries, variables, ports: self.ports.clone() };
+        self.entries = entries;
+        (count > 0).then_some(slow)
+    }
+}
+
 /// The variables in groups. If `merges`, variables that are in the same ports are in one group;
 /// otherwise each variable is a group.
 fn groups(
@@ -174,4 +205,48 @@ fn groups(
         }
     }
     groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::Variable;
+
+    /// A network of variables with these numbers of states, and the variables.
+    fn network(states: &[usize]) -> (Network, Vec<VariableId>) {
+        let variables = states.iter().enumerate().map(|(v, &states)| {
+            Variable::new(format!("v{v}"), (0..states).map(|state| format!("s{state}")))
+        });
+        let network = Network::markov("test", variables.collect(), vec![]).expect("it is valid");
+        let ids = network.ids().collect();
+        (network, ids)
+    }
+
+    #[test]
+    fn slow_variables_are_taken_out_of_long_runs() {
+        // The first four variables are in both ports, the fifth only in the port to the parent.
+        let (network, all) = network(&[4, 4, 20, 30, 6]);
+        let ports = [&*all, &all[..4]];
+        let layout = Layout::new(&network, &all, &ports, true, Optimisations::default());
+        assert_eq!(layout.inner.variables(), &all[2..4]);
+        assert_eq!(layout.outer.variables(), [all[0], all[1], all[4]]);
+        assert!(layout.ports.iter().all(|port| port.is_vector));
+        // Rows would be too short if the third variable, too, were taken out.
+        let (network, all) = self::network(&[60, 30, 2]);
+        let ports = [&*all, &all[..2]];
+        let layout = Layout::new(&network, &all, &ports, true, Optimisations::default());
+        assert_eq!(layout.run_entries(), 60 * 30);
+    }
+
+    #[test]
+    fn the_slowest_variables_of_a_root_are_in_its_largest_port() {
+        let (network, all) = network(&[2, 9, 5, 40]);
+        let ports = [&all[..1], &all[1..3], &all[2..]];
+        let order = |has_parent| {
+            let optimisations = Optimisations::default();
+            let layout = Layout::new(&network, &all, &ports, has_parent, optimisations);
+            layout.outer.variables()[0]
+        };
+        assert_eq!((order(true), order(false)), (all[0], all[2]));
+    }
 }

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use crate::engine::cpu::context::MIN_SHARED_ENTRIES;
 use crate::engine::cpu::tree::division::{Division, RowBlocks, TargetTable};
 use crate::engine::cpu::tree::entry_map::{EntryMap, EntryStates};
 use crate::engine::cpu::tree::places::VariablePlaces;
@@ -32,6 +33,9 @@ pub struct Tree {
     pub optimisations: Optimisations,
 }
 
+/// Marks an entry of a parent's table that the child's table does not hold.
+pub const NO_ENTRY: u32 = u32::MAX;
+
 /// A clique, with the ranges of its tables in memory and its rows.
 #[derive(Debug, Default)]
 pub struct Node {
@@ -55,8 +59,8 @@ pub struct Node {
     /// the entry with the same states, or of the last entry, a dummy, if these states are left out
     /// there. `None` means that every entry has the same position in both.
     pub permutation: Option<Box<[u32]>>,
-    /// The inverse of the permutation, for a separator so large that threads share its messages and
-    /// whose two tables hold all entries.
+    /// The inverse of the permutation, for a separator so large that threads share its messages. An
+    /// entry that only the parent's table holds has [`NO_ENTRY`].
     pub inverse: Option<Box<[u32]>>,
     /// The tables of the ports toward children and then of the private variables, in the region
     /// below. Offsets in rows that point into these tables count from its start.
@@ -109,6 +113,18 @@ impl Node {
         self.tables.iter().min_by_key(|table| table.len()).cloned()
     }
 
+    /// Sets the permutation, and the inverse if threads share the messages. The ranges of the
+    /// separator's two tables must be known.
+    pub fn set_permutation(&mut self, permutation: Option<Box<[u32]>>) {
+        let entries = self.in_parent.len();
+        self.inverse = permutation.as_ref().filter(|_| entries >= MIN_SHARED_ENTRIES).map(|to| {
+            let mut inverse = vec![NO_ENTRY; entries].into_boxed_slice();
+            (0..).zip(to).for_each(|(from, &to)| inverse[to as usize] = from);
+            inverse
+        });
+        self.permutation = permutation;
+    }
+
     /// Number of rows.
     pub fn row_count(&self) -> usize {
         self.words.len() / self.stride
@@ -116,8 +132,14 @@ impl Node {
 
     /// Divides the rows of a large table into parts, for both directions, if that is one of the
     /// `optimisations`. The rows are in [blocks](RowBlocks) of `rows_per_block`. On the way up, no
-    /// tables are copied: the layout makes sure that most separators to parents can be divided.
-    pub fn divide_rows(&mut self, optimisations: Optimisations, rows_per_block: usize) {
+    /// tables are copied: the layout makes sure that most separators to parents can be divided. On
+    /// the way down, a part has at least `per_copied` times as many entries as its copies.
+    pub fn divide_rows(
+        &mut self,
+        optimisations: Optimisations,
+        rows_per_block: usize,
+        per_copied: usize,
+    ) {
         if !optimisations.has(Optimisation::DividedContractions) {
             return;
         }
@@ -127,17 +149,17 @@ impl Node {
             is_vector: port.is_vector,
         });
         let blocks = RowBlocks { words: &self.words, stride: self.stride, rows: rows_per_block };
-        let divide = |tables: &[TargetTable], may_copy| {
-            Division::new(blocks, tables, self.entries, may_copy)
+        let divide = |tables: &[TargetTable], per_copied| {
+            Division::new(blocks, tables, self.entries, per_copied)
         };
-        let parts_up = above.map(|table| divide(&[table], false)).unwrap_or_default();
+        let parts_up = above.map(|table| divide(&[table], None)).unwrap_or_default();
         let below = self.tables.iter().zip(&self.is_vector).enumerate();
         let below = below.map(|(number, (range, &is_vector))| TargetTable {
             word: self.word(number) as usize,
             range: range.clone(),
             is_vector,
         });
-        let parts_down = divide(&below.collect::<Vec<_>>(), true);
+        let parts_down = divide(&below.collect::<Vec<_>>(), Some(per_copied));
         (self.parts_up, self.parts_down) = (parts_up, parts_down);
     }
 

@@ -110,11 +110,13 @@ impl Structure {
     /// Lays out `clique`.
     fn layout(&self, network: &Network, clique: usize, optimisations: Optimisations) -> Layout {
         let separator = |clique: usize| &*self.separators[clique];
-        let ports = self.shape.parents[clique].map(|_| separator(clique)).into_iter();
+        let parent = self.shape.parents[clique];
+        let ports = parent.map(|_| separator(clique)).into_iter();
         let ports = ports.chain(self.children[clique].iter().map(|&child| separator(child)));
         let private = Some(&*self.private[clique]).filter(|private| !private.is_empty());
         let ports: Vec<&[VariableId]> = ports.chain(private).collect();
-        Layout::new(network, &self.shape.cliques[clique], &ports, optimisations)
+        let variables = &self.shape.cliques[clique];
+        Layout::new(network, variables, &ports, parent.is_some(), optimisations)
     }
 
     /// The port of `clique` in its parent; `None` for the root.
