@@ -56,7 +56,7 @@ pub fn scientific(number: f64) -> String {
 /// is out of the range of double precision.
 #[must_use]
 pub fn scientific_scaled(number: f64, exponent: i64) -> String {
-    if number == 0.0 || exponent == 0 {
+    if number == 0.0 || exponent == 0 || !number.is_finite() {
         return scientific(number);
     }
     let logarithm = number.abs().log10() + exponent as f64 * std::f64::consts::LOG10_2;
@@ -69,6 +69,18 @@ pub fn scientific_scaled(number: f64, exponent: i64) -> String {
     let text = format!("{mantissa:.3e}");
     let (digits, carry) = text.split_once('e').expect("this notation has an exponent");
     format!("{digits}e{}", power + if carry == "0" { 0.0 } else { 1.0 })
+}
+
+/// e to the power of `logarithm`, as [`scientific`] writes it, also if the power is too small for
+/// double precision.
+#[must_use]
+pub fn scientific_exp(logarithm: f64) -> String {
+    // From here on, the power may have fewer digits than a normal number, or be zero.
+    if logarithm > -700.0 || logarithm.is_infinite() {
+        return scientific(logarithm.exp());
+    }
+    let bits = (logarithm / std::f64::consts::LN_2).floor();
+    scientific_scaled((logarithm - bits * std::f64::consts::LN_2).exp(), bits as i64)
 }
 
 /// `value` to at most three digits with an SI prefix: `336`, `1.2 k`, `4.37 M`.
@@ -257,6 +269,11 @@ mod tests {
         assert_eq!(scientific_scaled(0.0, -4000), "0.0000");
         assert_eq!(scientific_scaled(3.0, -1), "1.5000");
         assert_eq!(scientific_scaled(3.0, 0), "3.0000");
+        assert_eq!(scientific_scaled(f64::INFINITY, -4000), "inf");
+        assert_eq!(scientific_scaled(f64::NAN, 1), "NaN");
+        assert_eq!(scientific_exp(-963.0), "5.949e-419");
+        assert_eq!(scientific_exp(0.5f64.ln()), "0.5000");
+        assert_eq!(scientific_exp(f64::NEG_INFINITY), "0.0000");
     }
 
     #[test]

@@ -199,6 +199,6 @@ mod tests {
         let (serial, update) = updates.try_recv().unwrap();
         assert_eq!(serial, 7);
         let Update::ImprovementEnded(Err(reason)) = update else { panic!("{update:?}") };
-        assert_eq!(reason, "no thread");
+        assert_eq!(reason, "internal error: no thread");
     }
 }

@@ -39,8 +39,9 @@ impl<T: Send + 'static> Job<T> {
 }
 
 impl<T> Job<T> {
-    /// What the work returned, or why it failed, as text for the user: a panic as an internal error,
-    /// or that there was not enough memory, or no thread. `None` while the work runs, and after the outcome was taken.
+    /// What the work returned, or else why it failed, as text for the user: not enough memory, no
+    /// thread, or an internal error if it panicked. `None` while the work runs, and after the
+    /// outcome was taken.
     #[must_use]
     pub fn take_outcome(&self) -> Option<Result<T, String>> {
         self.outcome.try_recv().ok()

@@ -197,7 +197,7 @@ fn evidence_facts(ui: &mut Ui, document: &Document, result: &Propagation) {
         ("-∞".to_owned(), "0".to_owned())
     } else {
         let stale = if document.is_stale() { " (stale)" } else { "" };
-        (format!("{ln:.6}{stale}"), format!("{}{stale}", numbers::scientific(ln.exp())))
+        (format!("{ln:.6}{stale}"), format!("{}{stale}", numbers::scientific_exp(ln)))
     };
     if !document.network().is_bayesian() {
         fact(ui, "ln Z(e)", ln, LN_Z_TOOLTIP);

@@ -111,7 +111,8 @@ enum ShortFile {
     /// Nothing: the file is compressed or too long to be read while the window waits, or is not a
     /// regular file, or has more cases than the list can hold.
     TooLong,
-    /// Nothing, because there is no case without mistakes. The user was told why.
+    /// Nothing: there is no case without mistakes, or the file could not be read. The user was told
+    /// why.
     Failed,
 }
 
@@ -196,7 +197,8 @@ fn write(core: &mut Core, path: &Path, evidence: &[Evidence], names: &[String]) 
 fn is_file_of(document: &Document, path: &Path) -> bool {
     let NetworkOrigin::File(own) = &document.read.origin else { return false };
     // A file that has disappeared since it was read has no canonical path.
-    let absolute = |path: &Path| std::path::absolute(path).ok();
-    absolute(own) == absolute(path)
-        || matches!((own.canonicalize(), path.canonicalize()), (Ok(own), Ok(path)) if own == path)
+    let absolute = (std::path::absolute(own), std::path::absolute(path));
+    let canonical = (own.canonicalize(), path.canonicalize());
+    matches!(absolute, (Ok(own), Ok(path)) if own == path)
+        || matches!(canonical, (Ok(own), Ok(path)) if own == path)
 }

@@ -98,8 +98,8 @@ impl Requests {
         self.source_serial
     }
 
-    /// Makes the next request propagate even if nothing changed: `runs` times, or once if the
-    /// engine is loaded first.
+    /// Makes the next request propagate `runs` times even if nothing changed. A network that was
+    /// not propagated yet is propagated once.
     pub(crate) fn propagate_again(&mut self, runs: usize) {
         self.run_serial += 1;
         self.runs = runs;

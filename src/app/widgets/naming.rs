@@ -60,7 +60,7 @@ pub fn shortened_list(network: &Network, variables: &[VariableId], limit: usize)
 pub fn timed_together(others: u32) -> Option<String> {
     (others > 0).then(|| {
         let others = numbers::counted(others as usize, "other", "others");
-        format!("Timed together with {others}: the time is divided in proportion to forecast cost")
+        format!("Timed together with {others}: the time is divided in proportion to the forecast cost of each")
     })
 }
 

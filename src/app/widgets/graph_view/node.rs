@@ -261,7 +261,8 @@ impl Node {
                 return (width > 2.0 * size).then(|| Shape::galley(corner, galley, ink));
             }
             // Letters may be wider than estimated.
-            let sizes = [size, MIN_TEXT_SIZE].into_iter();
+            let smaller = (size > MIN_TEXT_SIZE).then_some(MIN_TEXT_SIZE);
+            let sizes = std::iter::once(size).chain(smaller);
             let mut galleys =
                 sizes.map(|size| wrapped(painter, text, size, ink, width, lines as usize));
             if let Some(galley) = galleys.find(|galley| !galley.elided) {
