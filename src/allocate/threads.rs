@@ -3,7 +3,7 @@
 
 use std::io;
 use std::sync::mpsc::sync_channel;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 use memmap2::MmapMut;
@@ -50,13 +50,19 @@ pub fn thread_pool(count: usize) -> Option<ThreadPool> {
     ThreadPoolBuilder::new().num_threads(count).spawn_handler(start).build().ok()
 }
 
-/// The pool of work that has no pool of its own, with as many threads as rayon chooses. The first
-/// call starts it. `None` if one of its threads could not be started. Parallel work outside all
-/// pools would let rayon start threads, which ends the program if there is no memory for them.
+/// The pool of work that has no pool of its own. The first call that can starts it: with as many
+/// threads as rayon chooses, or with one thread if not all of them can be started. `None` if no
+/// thread can be started. Parallel work outside all pools would let rayon start threads, which ends
+/// the program if there is no memory for them.
 #[must_use]
 pub fn shared_pool() -> Option<&'static ThreadPool> {
-    static POOL: LazyLock<Option<ThreadPool>> = LazyLock::new(|| thread_pool(0));
-    POOL.as_ref()
+    static POOL: Mutex<Option<&'static ThreadPool>> = Mutex::new(None);
+    let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+    if pool.is_none() {
+        let started = thread_pool(0).or_else(|| thread_pool(1));
+        *pool = started.map(|pool| &*Box::leak(Box::new(pool)));
+    }
+    *pool
 }
 
 #[cfg(test)]

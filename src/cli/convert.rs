@@ -50,7 +50,7 @@ pub fn run(args: &Args) -> Outcome {
     if path.exists() && !args.force {
         return Err(format!("{name} already exists; use --force to replace it").into());
     }
-    let read = options::open(&args.input, MemoryLimit::half_of_available())?;
+    let read = options::open(&args.input, MemoryLimit::from_bytes(u64::MAX))?;
     let written =
         format::write(&read.network, format).map_err(|error| format!("{name}: {error}"))?;
     for lost in &written.lost {

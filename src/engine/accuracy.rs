@@ -36,8 +36,9 @@ const DOUBLE: f64 = 1e-13;
 const SINGLE: f64 = 6e-8;
 
 /// Roundings per factor to single precision: of the number itself, of a finding, and of a message
-/// and the product with it. Engine `cpu` rounds only the number itself, except in batches. Sums are
-/// in double precision or compensated, so that long ones add little to this.
+/// and the product with it. Engine `cpu` rounds only the number itself, except in batches. Long
+/// sums are in double precision or compensated, except within a block of a batch and within a thread
+/// of engine `gpu`, which add up few terms.
 const ROUNDINGS: f64 = 4.0;
 
 impl ErrorBound {

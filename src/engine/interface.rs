@@ -41,6 +41,10 @@ pub trait Engine: Send + Sync {
     /// findings would add. The forecast itself allocates no tables of numbers. To find out which
     /// entries are zero, engine `cpu` may take about as long as for a propagation, and at least a
     /// byte for each table entry.
+    ///
+    /// # Panics
+    /// If the machine has not enough memory for this, in a way that
+    /// [`or_error`](crate::allocate::or_error) recognises.
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast;
 
     /// Loads `compiled`: allocates and fills the tables that the engine keeps.

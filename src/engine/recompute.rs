@@ -102,7 +102,10 @@ impl Propagator for Recomputing {
     }
 
     fn peak_bytes(&self) -> u64 {
-        self.propagator.peak_bytes() + self.wider.as_ref().map_or(0, |wider| wider.peak_bytes())
+        // Both propagators count the network and its tree.
+        let structure = self.compiled.structure_bytes(0);
+        let wider = self.wider.as_ref().map_or(0, |wider| wider.peak_bytes());
+        self.propagator.peak_bytes() + wider.saturating_sub(structure)
     }
 
     fn form(&self) -> Option<Form> {
@@ -153,9 +156,13 @@ mod tests {
             let options = LoadOptions { memory, ..load_options(Precision::F32) };
             let failing = Box::new(Failing(structure + tables));
             let watch = Watch::untimed(CancelToken::new());
-            recomputing(failing, &compiled, &options).run(&Evidence::none(), &watch)
+            let mut propagator = recomputing(failing, &compiled, &options);
+            let answer = propagator.run(&Evidence::none(), &watch);
+            (answer, propagator.peak_bytes())
         };
-        assert!(answer(tables + wider).expect("there is enough memory").is_recomputed());
-        assert_eq!(answer(tables + wider - 1).err(), Some(RunError::OutOfRange));
+        let (answered, peak) = answer(tables + wider);
+        assert!(answered.expect("there is enough memory").is_recomputed());
+        assert!(peak <= tables + wider, "{peak}, {tables}, {wider}");
+        assert_eq!(answer(tables + wider - 1).0.err(), Some(RunError::OutOfRange));
     }
 }

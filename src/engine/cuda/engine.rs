@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::device::device;
+use super::device::{Device, device};
 use super::table_free::TOO_MANY_TABLES;
 use super::{persistent, table_free};
 use crate::allocate::{self, shared_pool};
@@ -118,6 +118,24 @@ impl Engine for GpuEngine {
         let engine = self.name();
         let device = device().map_err(|reason| LoadError::Unavailable { engine, reason })?;
         check_precision(self, options.precision)?;
+        allocate::or_error(|| self.load_on(device, compiled, options))
+            .unwrap_or_else(|error| Err(LoadError::OutOfMemory { engine, error }))
+    }
+}
+
+impl GpuEngine {
+    /// Loads `compiled` on `device`, as [`load`](Engine::load) does.
+    ///
+    /// # Panics
+    /// If the host has not enough memory, in a way that [`or_error`](allocate::or_error)
+    /// recognises.
+    fn load_on(
+        &self,
+        device: &'static Device,
+        compiled: &Arc<CompiledNetwork>,
+        options: &LoadOptions,
+    ) -> Result<Box<dyn Propagator>, LoadError> {
+        let engine = self.name();
         let forms = Forms::on_all_threads(compiled, options.form);
         let forecast = forms.forecast(compiled, options.precision);
         let Some(form) = forecast.fastest_form(options.memory, options.runs) else {

@@ -278,7 +278,8 @@ mod tests {
     #[test]
     fn offsets_and_texts_are_kept() {
         let text = "<?xml version='1.0'?>\n<!DOCTYPE a [ <!ELEMENT a (#PCDATA)> ]>\n\
-                    <a x='1 &lt; 2'>one<!-- no --> t&amp;o <![CDATA[<3>]]> &#233;x y<![CDATA[4 z]]><B/></a>";
+                    <a x='1 &lt; 2'>one<!-- no --> t&amp;o <![CDATA[<3>]]> \
+                    &#233;x y<![CDATA[4 z]]><B/></a>";
         let root = read(text).unwrap();
         assert_eq!((root.name, Some(root.offset), root.end), ("a", text.find("<a"), text.len()));
         let x = root.attribute("X").unwrap();

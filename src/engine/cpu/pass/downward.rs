@@ -32,8 +32,9 @@ thread_local! {
 ///
 /// `ports` are the words of all ports below, and those of the active ports. `below` has the
 /// messages from the children and the weights, and `down` the message from the parent. A large
-/// table is summed in parts, with copies of some tables in `scratch`. The number of threads changes
-/// neither the parts nor any bit of the sums.
+/// table is summed in parts. Several threads keep copies of some tables in `scratch`; a thread that
+/// works alone does not use it. The number of threads changes neither the parts nor any bit of the
+/// sums.
 pub fn distribute<T: Entry>(
     clique: Clique<'_, T>,
     ports: (&SumWords, &PortWords),

@@ -155,7 +155,8 @@ mod tests {
             assert!(scattered.contains(&0.0) && scattered == gathered);
         }
         node.in_parent = 0..entries - 1;
-        node.set_permutation(node.permutation.take());
+        let permutation = node.permutation.take();
+        node.set_permutation(permutation);
         assert!(node.inverse.is_none(), "one thread sends small separators");
     }
 }

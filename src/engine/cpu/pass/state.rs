@@ -231,6 +231,8 @@ impl State {
 /// zero. The operating system provides new memory page by page, when a thread first writes it.
 fn resize(values: &mut Vec<f64>, entries: usize) {
     if values.capacity() < entries {
+        // The old memory is freed first, so that both are never held at the same time.
+        *values = Vec::new();
         *values = allocate::zeros(entries);
     } else {
         values.resize(entries, 0.0);

@@ -34,7 +34,7 @@ const MAX_COPIES: usize = 16;
 pub const MIN_ENTRIES_PER_COPIED: usize = 16;
 
 /// As [`MIN_ENTRIES_PER_COPIED`], for a tree from which zeros are left out. There, the
-/// separators of some large tables are almost as large, and the memory for copies is known exactly.
+/// separators of some large tables are almost as large.
 /// With the other constant, a tenth of the entries of Link are not divided on the way down.
 pub const MIN_SPARSE_ENTRIES_PER_COPIED: usize = 4;
 

@@ -9,9 +9,10 @@
 //!   the separator to each child, and the table of its *private* variables, which are in no other
 //!   clique.
 //! * A clique's [`Layout`](layout::Layout) orders its variables. Variables that are in the same
-//!   ports form a *group*, whose variables are next to each other in the index order. The innermost
-//!   loop of a pass over the clique's table is along the largest group, the *fastest group*. The
-//!   last variable varies fastest.
+//!   ports form a *group*, whose variables are next to each other in the index order, except that
+//!   the largest group may be split in two. The innermost loop of a pass over the clique's table is
+//!   along the largest group or its second part, the *fastest group*. The last variable varies
+//!   fastest.
 //! * A *row* is a stretch of consecutive entries of the clique's table along the fastest group: one
 //!   execution of the innermost loop. In the table at a port, the entries for the same states are
 //!   those that the row *meets*. [`rows`] describes a row by a few *words* of 32 bits, which give

@@ -99,8 +99,8 @@ pub(super) struct BatchPropagator {
     further: Option<u64>,
     /// What the GPU that failed last reported.
     failure: Option<RunError>,
-    /// The threads that pack evidence and read results; `None` if they could not be created.
-    threads: Option<Threads>,
+    /// The threads that pack evidence and read results.
+    threads: Threads,
 }
 
 /// A GPU on which the network is loaded.
@@ -119,8 +119,10 @@ impl GpuState {
 impl BatchPropagator {
     /// Loads the network on the first GPU. All GPUs together will allocate at most `bytes`; the
     /// plan also takes at most `bytes` on the host. `None` if the network has no plan (see
-    /// [`buffers()`]), or if the GPU has too little memory or fails.
+    /// [`buffers()`]), if there is no memory for the threads, or if the GPU has too little memory or
+    /// fails.
     pub fn load(compiled: &CompiledNetwork, threads: usize, bytes: u64) -> Option<Self> {
+        let threads = Threads::new(threads.max(1))?;
         let buffers = buffers(compiled, bytes)?;
         let count = device_count();
         let bytes = bytes / count.max(1) as u64;
@@ -133,9 +135,8 @@ impl BatchPropagator {
         buffers: Buffers,
         executors: Vec<Box<dyn Executor>>,
         further: Option<u64>,
-        threads: usize,
+        threads: Threads,
     ) -> Self {
-        let threads = Threads::new(threads.max(1));
         let gpus = executors.into_iter().map(GpuState::new).collect();
         Self { buffers, gpus, further, failure: None, threads }
     }
@@ -205,16 +206,8 @@ impl BatchPropagator {
             Some(Box::new(gpu) as Box<dyn Executor>)
         };
         let load = || (1..device_count()).into_par_iter().filter_map(load).collect();
-        let executors: Vec<_> = self.install(load);
+        let executors: Vec<_> = self.threads.install(load);
         self.gpus.extend(executors.into_iter().map(GpuState::new));
-    }
-
-    /// The result of `work`, which runs in the thread pool if there is one.
-    fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        match &self.threads {
-            Some(threads) => threads.install(work),
-            None => work(),
-        }
     }
 
     /// Packs `cases` into a buffer set and starts to propagate them.
@@ -223,7 +216,7 @@ impl BatchPropagator {
         let GpuState { executor, exponents } = &mut gpus[slot.gpu];
         let exponents = &mut exponents[slot.set];
         let is_likelihood = |(_, finding): (_, &Finding)| matches!(finding, Finding::Likelihood(_));
-        let mut pack = || {
+        let is_soft = threads.install(|| {
             let is_soft = cases.par_iter().any(|case| case.iter().any(is_likelihood));
             let words = buffers.packed_words(is_soft);
             let packed = executor.packed(slot.set, words * cases.len()).par_chunks_mut(words);
@@ -231,11 +224,7 @@ impl BatchPropagator {
             let pack = pack.map(|(case, words)| buffers.pack(case, is_soft, words));
             pack.collect_into_vec(exponents);
             is_soft
-        };
-        let is_soft = match threads {
-            Some(threads) => threads.install(pack),
-            None => pack(),
-        };
+        });
         executor.start(buffers, slot.set, cases.len(), is_soft)
     }
 
@@ -252,10 +241,7 @@ impl BatchPropagator {
                 .map(|(words, &exponent)| answer(buffers, words, exponent))
                 .collect()
         };
-        Ok(match threads {
-            Some(threads) => threads.install(read),
-            None => read(),
-        })
+        Ok(threads.install(read))
     }
 }
 

@@ -9,10 +9,14 @@ use crate::network::VariableId;
 /// Enough cases for several groups and both buffer sets; the last group is not full.
 const BATCH_CASES: usize = 85;
 
+fn threads() -> Threads {
+    Threads::new(2).expect("there is memory for two threads")
+}
+
 fn twin(compiled: &CompiledNetwork) -> Option<BatchPropagator> {
     let buffers = buffers(compiled, 1 << 30)?;
     let twin = Twin::new(&buffers, 64);
-    Some(BatchPropagator::new(buffers, vec![Box::new(twin)], None, 2))
+    Some(BatchPropagator::new(buffers, vec![Box::new(twin)], None, threads()))
 }
 
 /// A twin that fails after some launches.
@@ -58,7 +62,7 @@ fn failing_twins(compiled: &CompiledNetwork, launches: &[usize]) -> BatchPropaga
         Box::new(Failing { twin: Twin::new(&buffers, 16), launches_left })
     };
     let executors = launches.iter().map(failing).collect();
-    BatchPropagator::new(buffers, executors, None, 2)
+    BatchPropagator::new(buffers, executors, None, threads())
 }
 
 #[test]
