@@ -26,7 +26,8 @@ pub(super) struct State {
     pub(super) prior: Option<Arc<Propagation>>,
     /// The evidence and the run serial of the last propagation.
     pub(super) propagated: Option<(Evidence, u64)>,
-    /// The run serial of the last propagation of the network, even if its result was dropped.
+    /// The run serial of the last propagation of the network, even if its result was dropped, or of
+    /// a later request that was given up. `None` before the first propagation.
     pub(super) last_run: Option<u64>,
     /// The last propagation if a GPU computed it, until its time without tracing has been measured.
     pub(super) traced: Option<Arc<Propagation>>,

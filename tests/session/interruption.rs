@@ -146,6 +146,38 @@ fn newer_evidence_interrupts_a_propagation() {
 }
 
 #[test]
+fn several_runs_that_were_given_up_are_not_made_up_for() {
+    let session = Session::start(|| {});
+    let asia = sample("asia");
+    let with_runs = |run_serial, findings: &[(&str, &str)]| Request {
+        evidence: evidence_of(&asia, findings),
+        run_serial,
+        runs: 5,
+        ..request("asia", 1)
+    };
+    let is_run_once = |request: Request| {
+        session.submit(request);
+        let propagation = last_propagation(&updates_until_idle(&session)).expect("posteriors");
+        propagation.times.is_none()
+    };
+    let engine = engine_choice(&STUCK_WITH_EVIDENCE);
+    session.submit(Request { engine, ..request("asia", 1) });
+    updates_until_idle(&session);
+    session.submit(Request { engine, ..with_runs(1, &[("smoke", "no")]) });
+    while !matches!(session.wait().1, Update::Started(Step::Propagate)) {}
+    session.cancel();
+    let updates = updates_until_idle(&session);
+    assert!(matches!(updates.last(), Some(Update::Cancelled(Step::Propagate))), "{updates:?}");
+    assert!(is_run_once(with_runs(1, &[("smoke", "yes")])), "the user cancelled the runs");
+
+    session.submit(with_runs(2, &[("tub", "yes"), ("either", "no")]));
+    let updates = updates_until_idle(&session);
+    let impossible = |update: &Update| matches!(update, Update::Failed(_, Failure::Impossible(_)));
+    assert!(updates.last().is_some_and(impossible), "{updates:?}");
+    assert!(is_run_once(with_runs(2, &[("tub", "yes")])), "the runs failed");
+}
+
+#[test]
 fn cancelling_during_an_uninterruptible_step_stops_after_it() {
     let session = Session::start(|| {});
     session.submit(Request { engine: engine_choice(&SLOW_TO_LOAD), ..request("asia", 1) });
