@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::collections::HashSet;
+
 use cliquescope::app::state::command::{EngineCommand, ViewCommand};
 use cliquescope::app::state::pane::Pane;
 use cliquescope::app::{Settings, Workbench};
@@ -193,20 +195,28 @@ fn arrow_keys_move_in_the_list_of_variables_and_one_tab_leaves_it() {
 
 #[test]
 fn every_stop_of_the_tab_key_has_a_name() {
-    let mut harness = open("asia");
     let is_named = |node: &AccessKitNode<'_>| node.label().or(node.value()).is_some();
-    let mut nameless = Vec::new();
-    for _ in 0..120 {
-        harness.key_press(Key::Tab);
-        harness.run_steps(2);
-        let focused = harness.ctx.memory(|memory| memory.focused());
-        let named = By::new().predicate(|node| node.is_focused() && is_named(node));
-        if harness.query_all(named).next().is_none() {
-            nameless.extend(focused.and_then(|id| harness.ctx.read_response(id)));
+    // Forwards, and backwards in a window where nothing has the focus yet.
+    let [forwards, backwards] = [Modifiers::NONE, Modifiers::SHIFT].map(|modifiers| {
+        let mut harness = open("asia");
+        let mut stops = HashSet::new();
+        let mut nameless = Vec::new();
+        for _ in 0..120 {
+            harness.key_press_modifiers(modifiers, Key::Tab);
+            harness.run_steps(2);
+            let focused = harness.ctx.memory(|memory| memory.focused());
+            stops.extend(focused);
+            let named = By::new().predicate(|node| node.is_focused() && is_named(node));
+            if harness.query_all(named).next().is_none() {
+                nameless.extend(focused.and_then(|id| harness.ctx.read_response(id)));
+            }
         }
-    }
-    let places: Vec<Rect> = nameless.iter().map(|response| response.rect).collect();
-    assert!(places.is_empty(), "{places:?}");
+        let places: Vec<Rect> = nameless.iter().map(|response| response.rect).collect();
+        assert!(places.is_empty(), "{modifiers:?}: {places:?}");
+        stops
+    });
+    assert!(forwards.len() > 30, "{}", forwards.len());
+    assert_eq!(forwards, backwards);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Draws the panes in their tabs.
 
 use eframe::egui::{
-    self, Align, Frame, Layout, Margin, Response, Sense, Ui, UiBuilder, WidgetText, vec2,
+    self, Align, Frame, Id, Layout, Margin, Response, Sense, Ui, UiBuilder, WidgetText, vec2,
 };
 use egui_tiles::{Behavior, SimplificationOptions, Tile, TileId, Tiles, Tree, UiResponse};
 
@@ -30,7 +30,13 @@ pub fn show(
         Some(pane) => maximised(ui, pane, panes, model, commands),
         None => {
             let moves_focus = ui.input(focus_ring::moves_focus);
-            layout.ui(&mut PaneArea { panes, model, commands, moves_focus }, ui);
+            let mut area = PaneArea { panes, model, commands, moves_focus, last_stop: None };
+            layout.ui(&mut area, ui);
+            // Shift+Tab goes from the first widget to the one that said last in the frame before
+            // that it can have the focus. The gaps between panes say so after all panes.
+            if let Some(last) = area.last_stop.filter(|_| !moves_focus) {
+                ui.memory_mut(|memory| memory.interested_in_focus(last, ui.layer_id()));
+            }
         }
     }
 }
@@ -71,6 +77,15 @@ fn draw(ui: &mut Ui, pane: Pane, panes: &mut Panes, model: &Model, commands: &mu
     });
 }
 
+/// The last widget drawn so far in the layer of `ui` that can have the focus.
+fn last_stop(ui: &Ui) -> Option<Id> {
+    ui.ctx().viewport(|viewport| {
+        let widgets = viewport.this_pass.widgets.get_layer(ui.layer_id());
+        let stops = widgets.filter(|widget| widget.enabled && widget.sense.is_focusable());
+        stops.last().map(|widget| widget.id)
+    })
+}
+
 /// How egui_tiles draws the panes.
 struct PaneArea<'a> {
     panes: &'a mut Panes,
@@ -78,11 +93,14 @@ struct PaneArea<'a> {
     commands: &'a mut Commands,
     /// Whether a key that moves the focus was pressed in this frame.
     moves_focus: bool,
+    /// The last widget of the panes drawn so far that can have the focus.
+    last_stop: Option<Id>,
 }
 
 impl Behavior<Pane> for PaneArea<'_> {
     fn pane_ui(&mut self, ui: &mut Ui, _: TileId, pane: &mut Pane) -> UiResponse {
         draw(ui, *pane, self.panes, self.model, self.commands);
+        self.last_stop = last_stop(ui);
         UiResponse::None
     }
 
