@@ -122,22 +122,26 @@ fn a_file_without_cases_is_reported_and_the_file_of_the_network_is_never_replace
     std::fs::write(&empty, "a\n").expect("a writable folder");
     let mut harness = open(&own.display().to_string());
     let ctx = harness.ctx.clone();
+    let mut is_reported = |command: CaseFileCommand, text: &str| {
+        // Until the notices of the command before have disappeared.
+        harness.run_steps(100);
+        assert_eq!(harness.query_all_by_label_contains(text).count(), 0);
+        harness.state_mut().run_command(&ctx, command);
+        harness.run_steps(3);
+        harness.query_all_by_label_contains(text).count() > 0
+    };
     for command in
         [CaseFileCommand::OpenCases(empty.clone()), CaseFileCommand::LoadEvidence(empty.clone())]
     {
-        harness.state_mut().run_command(&ctx, command);
-        harness.run_steps(3);
-        let notices = harness.query_all_by_label_contains("The file has no cases").count();
-        assert!(notices > 0);
+        assert!(is_reported(command, "The file has no cases"));
     }
     // Even while it is missing, because another program may be about to write it again.
     for is_missing in [false, true] {
         if is_missing {
             std::fs::remove_file(&own).expect("the file of the network");
         }
-        harness.state_mut().run_command(&ctx, CaseFileCommand::SaveEvidence(own.clone()));
-        harness.run_steps(3);
-        assert!(harness.query_all_by_label_contains("is the open network").count() > 0);
+        let command = CaseFileCommand::SaveEvidence(own.clone());
+        assert!(is_reported(command, "is the open network"));
         assert_eq!(std::fs::read_to_string(&own).ok().as_deref(), (!is_missing).then_some(text));
     }
 }
