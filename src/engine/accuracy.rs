@@ -28,8 +28,9 @@ pub struct ErrorBound {
 /// multiple of ln 2 and a smaller number: a few roundings in double precision.
 const LOGARITHM: f64 = 4.0 * f64::EPSILON;
 
-/// Rounding per factor in double precision. It stands for about a thousand roundings by 2^-53: of
-/// the products of an entry, and of the longest sums, whose terms are added in many partial sums.
+/// Rounding per factor in double precision. It allows about a thousand roundings of 2^-53 each: in
+/// the products that make up an entry, and in the longest sums, whose terms are added in many
+/// partial sums.
 const DOUBLE: f64 = 1e-13;
 
 /// One rounding to single precision.
@@ -37,8 +38,8 @@ const SINGLE: f64 = 6e-8;
 
 /// Roundings per factor to single precision: of the number itself, of a finding, and of a message
 /// and the product with it. Engine `cpu` rounds only the number itself, except in batches. Long
-/// sums are in double precision or compensated, except within a block of a batch and within a thread
-/// of engine `gpu`, which add up few terms.
+/// sums are in double precision or compensated, except in two places that add up few terms: a block
+/// of terms in a batch (`BLOCK` in `batch/kernel.rs`), and a thread of engine `gpu`.
 const ROUNDINGS: f64 = 4.0;
 
 impl ErrorBound {
@@ -66,7 +67,7 @@ impl ErrorBound {
 
     /// What rounding may add to the error of a posterior of `network`.
     fn rounding(&self, network: &Network) -> f64 {
-        // Variables without a factor may have likelihoods.
+        // A variable without a factor may have a likelihood, whose product adds roundings too.
         let factors = network.factor_ids().count().max(network.variables().len());
         self.rounding_per_factor * factors as f64
     }

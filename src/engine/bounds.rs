@@ -23,11 +23,12 @@
 //!   Scaling down may underflow.
 //! * *A message from a parent* is a belief divided by the message to the parent. Its error is what
 //!   the division loses. The error of the belief is counted as lost where the belief is computed.
-//!   Passing the belief on does not enlarge what is lost, because the products of the receiver add
-//!   up to at most the message by which the belief is divided.
-//! * *Multiplying by likelihoods* is a product. Entries of a message whose likelihoods are small
-//!   may be far larger before this product than after it, so the error is scaled with the product
-//!   and compared with the product's entries.
+//!   Passing the belief on does not enlarge this loss: each entry is divided by an entry of the
+//!   message to the parent, and then multiplied by products of the receiver that add up to at most
+//!   that entry.
+//! * *Multiplying by likelihoods* is a product. Where likelihoods are small, entries may be far
+//!   larger before this product than after it. So the power of two by which they are scaled is
+//!   chosen from the product's largest entry, and the error is scaled by the same power.
 //! * *Raising* ([`raise`]) ends the error of a message, as described below. The message is then
 //!   exact in another sense: its numbers are at least the exact ones, and what they are larger by
 //!   is counted.
@@ -120,8 +121,9 @@ impl Bounds {
         product.in_type::<T>()
     }
 
-    /// The bounds of products with one entry of `other`, in the number type `T`. Unlike
-    /// [`product`](Self::product), takes into account that numbers may be far above one.
+    /// The bounds of products of one entry of this table and one of `other`, in the number type
+    /// `T`. At least as tight as [`product`](Self::product), which also bounds the products of only
+    /// some of its tables.
     pub fn times<T: Entry>(self, other: Self) -> Self {
         let (min, max) = (self.min + other.min, self.max + other.max);
         let errors =
@@ -282,8 +284,8 @@ pub fn no_message(error: Option<i32>) -> RunError {
     if error.is_some() { RunError::OutOfRange } else { RunError::Impossible }
 }
 
-/// The bounds of `weights` times two to the power of `scale`. A weight that underflows is not zero,
-/// so the bounds are found before scaling.
+/// The bounds of `weights` times two to the power of `scale`. They are found before scaling,
+/// because a positive weight may become zero when it is scaled.
 pub fn scaled_bounds(weights: impl Iterator<Item = f64>, scale: i32) -> Bounds {
     Bounds::of(weights).scaled::<f64>(scale)
 }

@@ -40,8 +40,8 @@ impl Recomputing {
     /// the memory limit that `propagator` does not use.
     ///
     /// # Errors
-    /// [`RunError::OutOfRange`] if this part is too small; another error if the machine has less
-    /// memory.
+    /// [`RunError::OutOfRange`] if this part is too small; another error if the machine itself has
+    /// too little memory.
     fn wider(&mut self) -> Result<&mut dyn Propagator, RunError> {
         if self.wider.is_none() {
             // Both propagators count the network and its tree.

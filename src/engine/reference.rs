@@ -147,8 +147,9 @@ impl Loaded {
         watch: &Watch,
     ) -> Result<Vec<Vec<Wide>>, RunError> {
         let mut marginals = vec![Vec::new(); self.buckets.len()];
-        // The message to each bucket from its parent, over the bucket's separator. Posteriors are
-        // normalised, so a bucket without a parent may receive a one.
+        // The message to each bucket from its parent, over the bucket's separator. A bucket without
+        // a parent receives a one: the numbers sent by the other buckets without a parent would
+        // only scale its posterior, which is normalised.
         let mut down = vec![vec![Wide::ONE]; self.buckets.len()];
         for (at, bucket) in self.buckets.iter().enumerate().rev() {
             let from_parent = mem::take(&mut down[at]);

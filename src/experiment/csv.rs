@@ -6,7 +6,7 @@ use crate::safe_text::csv_cell;
 impl Table {
     /// The table as CSV: a line of headings, then a line for each row.
     ///
-    /// The heading of a column whose numbers have the same origin names this origin, as in
+    /// If all numbers of a column have the same origin, the heading names this origin, as in
     /// `median_us (recorded)`. Exact numbers need no origin.
     #[must_use]
     pub fn csv(&self) -> String {

@@ -5,7 +5,7 @@ use crate::engine::MappingLayout;
 /// A column of Table 1 (section 4): the junction tree of a network and its times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PaperNetwork {
-    /// Name of the network, in the paper and among the samples.
+    /// Name of the network, in the paper and among the shipped networks.
     pub name: &'static str,
     /// Number of cliques.
     pub cliques: u64,

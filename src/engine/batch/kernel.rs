@@ -66,7 +66,7 @@ fn compute_rows<T: Real>(
 /// Computes the rows of `operation`. If `LONG`, sums of more terms than a [`BLOCK`] are corrected
 /// for rounding.
 #[inline(always)]
-#[allow(clippy::needless_range_loop)] // Loops over the cases of several arrays read best by case.
+#[allow(clippy::needless_range_loop)] // Clearer than zipping several arrays.
 fn compute_rows_of<T: Real, const LONG: bool>(
     plan: &Plan<T>,
     operation: &Operation,

@@ -85,7 +85,8 @@ impl Buffers {
 pub struct GroupState<T> {
     /// By buffer: the entries of the message that it currently holds.
     messages: Vec<Vec<PerCase<T>>>,
-    /// By message: for each case, the largest entry, and the smallest entry other than zero.
+    /// By message: for each case, the largest entry, and the smallest entry other than zero. For
+    /// messages from variables, one takes the place of the largest entry, which is at most one.
     ranges: Vec<[PerCase<T>; 2]>,
     /// The messages whose small entries were raised; see [`bounds`](crate::engine::bounds).
     raised: Vec<Raised>,

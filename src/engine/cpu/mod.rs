@@ -214,7 +214,7 @@ pub(super) fn wide(
 
 /// Bytes that the form with tables takes for each clique, in addition to tables, rows and messages.
 /// Like [`PROGRAM_BYTES_PER_CLIQUE`], it was measured on a chain of 100,000 binary variables, and
-/// only matters for networks of about as many. If it is too small, an engine may take more memory
+/// only matters for networks of about that size. If it is too small, an engine may take more memory
 /// than the limit.
 const TABLES_BYTES_PER_CLIQUE: u64 = 2300;
 

@@ -17,11 +17,11 @@
 //! # Limits
 //! A table has a single exponent, so entries far below its largest may underflow. Every table comes
 //! with [bounds](super::bounds::Bounds), which say when this may happen and how much is lost. Small
-//! entries of the next separator are then raised as [`bounds`](super::bounds) describes, and if too
-//! much of the belief rests on what was lost, the case is computed again with numbers of a wider
-//! range. That takes extreme numbers: for example, some factors or findings favour one state by a
-//! ratio of about 1e67 in single precision, or 1e300 in double precision, and others favour
-//! another state as strongly.
+//! entries of messages in the collect stage are then raised as [`bounds`](super::bounds) describes.
+//! If more of the belief may have been lost or added than the tolerance allows, the case is
+//! computed again with numbers of a wider range. This happens only with extreme numbers: for
+//! example, some factors or findings favour one state by a ratio of about 1e67 in single precision,
+//! or 1e300 in double precision, and others favour another state as strongly.
 
 mod beliefs;
 mod message;

@@ -30,7 +30,7 @@ pub struct Stepper {
     loaded: Loaded<f64>,
     evidence: Evidence,
     /// Messages passed so far. `None` if the tables must be initialised first: before the first
-    /// move, after the evidence changed, and after a move failed other than by being cancelled.
+    /// move, after the evidence changed, and after a move that failed but was not cancelled.
     position: Option<usize>,
     /// For each of the last messages that were passed, the tables that the message changed.
     undo: VecDeque<Undo>,
@@ -281,8 +281,10 @@ impl Stepper {
     }
 }
 
-/// The entries of a table, which are `values` times two to the power of `exponent`, as numbers in
-/// the range of double precision and the exponent of the power of two to multiply these by.
+/// Chooses how to show a table whose entries are `values` times two to the power of `exponent`.
+/// Returns numbers and a new exponent: each entry is its number times two to the power of this
+/// exponent. The exponent is zero if the table can be shown without one (see
+/// [`MAX_PLAIN_EXPONENT`]); otherwise it is the exponent of the largest entry.
 fn shown_table(values: &[f64], exponent: i64) -> (Arc<[f64]>, i64) {
     let largest = values.iter().copied().fold(0.0, f64::max);
     let exponent_of_largest = exponent - i64::from(largest.scale_exponent().unwrap_or(0));

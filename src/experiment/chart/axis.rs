@@ -24,8 +24,9 @@ pub struct Tick {
     pub coordinate: f64,
     /// Its label; empty for a tick without one.
     pub label: String,
-    /// Approximate distance to the next tick of the same importance, in axis coordinates. Renderers
-    /// may fade ticks that are too close together.
+    /// Approximate distance to the next such tick, in axis coordinates. On a logarithmic axis, this
+    /// is 1 for powers of ten and 0.1 for the multiples between them. Renderers may fade ticks that
+    /// are too close together.
     pub spacing: f64,
     /// Whether the tick only subdivides the interval between two major ticks.
     pub is_minor: bool,
@@ -63,7 +64,7 @@ impl<'a> AxisRange<'a> {
                 let (low, high) = extremes.unwrap_or_default();
                 let (low, high) = (low.min(0.0), high.max(0.0));
                 let step = round_step(((high - low) / LINEAR_INTERVALS).max(f64::MIN_POSITIVE));
-                // 1e-9 keeps rounding from adding a step to a multiple of the step.
+                // Without 1e-9, a rounding error could move a multiple of the step up by a step.
                 let round_up = |value: f64| (value / step - 1e-9).ceil() * step;
                 Self::new(axis, -round_up(-low), if high > low { round_up(high) } else { 1.0 })
             }

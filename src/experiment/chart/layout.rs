@@ -84,8 +84,8 @@ impl<'a> PanelLayout<'a> {
         self.dots.iter().filter(move |dot| dot.point.series == series)
     }
 
-    /// The axis coordinates of the two ends, at the edges of the panel, of the panel's mark at
-    /// `position`. `None` if the mark has no position on these axes, or if it is a slope that does
+    /// The two ends of the panel's mark at `position`, in axis coordinates. Both are at edges of
+    /// the panel. `None` if the mark has no position on these axes, or if it is a slope that does
     /// not cross the panel.
     #[must_use]
     pub fn mark(&self, position: MarkPosition) -> Option<[(f64, f64); 2]> {

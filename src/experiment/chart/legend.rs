@@ -11,9 +11,10 @@ pub const OVERHEAD: &str = "kernel overhead";
 pub const EXECUTION: &str = "execution";
 
 /// The legend of one or more panels. All series with the same label have the same colour, whatever
-/// their origin. A label with a meaning, such as the name of an engine, has the same colour in
-/// every figure; if several labels have this meaning, only the first of them has this colour. Dots
-/// of different series of one origin have different symbols, as long as there are enough symbols.
+/// their origin. Kernel overhead, execution and each engine have a colour that is the same in every
+/// figure. If the labels of several series begin with the name of one engine, only the first of
+/// these labels has the colour of the engine. Dots of different series of one origin have different
+/// symbols, as long as there are enough symbols.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Legend {
     entries: Vec<LegendEntry>,

@@ -13,9 +13,9 @@ const TOLERANCE: f64 = 0.1;
 /// How the time of a message in the second run compares with its time in the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It took more than a tenth longer.
+    /// It took more than a tenth longer in the second run.
     Slower,
-    /// The first run took more than a tenth longer.
+    /// It took more than a tenth longer in the first run.
     Faster,
     /// The longer of the two times exceeds the shorter one by at most a tenth.
     Same,

@@ -22,16 +22,14 @@ pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, slice: Slice) {
 /// Draws the card of a slice that is not a message.
 fn other_card(ui: &mut Ui, scene: &TimelineScene<'_>, slice: Slice) {
     ui.strong(slice.label(scene.compiled));
+    let share = numbers::share(slice.length(), scene.trace.elapsed.as_nanos() as f64);
     egui::Grid::new("timeline card").num_columns(2).show(ui, |ui| {
         lines(
             ui,
             [
                 ("start", numbers::nanoseconds(slice.start)),
                 ("duration", numbers::nanoseconds(slice.length())),
-                (
-                    "share",
-                    format!("{} of the propagation", numbers::share(slice.length(), scene.total)),
-                ),
+                ("share", format!("{share} of the propagation")),
             ],
         );
     });

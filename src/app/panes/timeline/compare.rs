@@ -178,8 +178,8 @@ impl TimelinePane {
         });
     }
 
-    /// Zooms and moves the common time axis, and scrolls run number `index`, as the pointer over
-    /// this run asks for. `view` is what the axis shows now.
+    /// Zooms and moves the common time axis, and scrolls the rows of run number `index`, in
+    /// response to the pointer over this run. `view` is what the axis shows now.
     fn move_view(
         &mut self,
         ui: &Ui,

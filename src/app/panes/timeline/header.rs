@@ -32,8 +32,9 @@ const KEYS: &str = "Wheel, or W and S: zoom at the pointer\nDrag, or A and D: pa
 /// a comparison has room. In a lower pane, no row of the table would be in view.
 pub(super) const MIN_HEIGHT_OF_TABLES: f32 = 190.0;
 
-/// Minimum height in points, including the line of durations, at which this line has the durations
-/// of messages. In a lower pane, they would leave room for few rows of the timeline.
+/// Minimum height in points, from the top of the line of durations to the bottom of the pane, at
+/// which this line also has the number and the durations of the messages. In a lower pane, these
+/// would leave room for few rows of the timeline.
 const MIN_HEIGHT_WITH_MESSAGES: f32 = 165.0;
 
 /// Draws the line of durations.

@@ -32,7 +32,8 @@ impl TimelinePane {
     ) {
         let shift = ui.input(|input| input.modifiers.shift);
         let view = geometry.view;
-        // The names are widgets of their own, over which the chart is not hovered.
+        // The names are widgets of their own: while the pointer is over one of them, egui does not
+        // report the chart as hovered.
         let pointer = ui.input(|input| input.pointer.latest_pos());
         let over_names =
             response.contains_pointer() && pointer.is_some_and(|pos| pos.x < geometry.chart.left());

@@ -40,10 +40,12 @@ pub fn rows(trace: &MessageTrace, plan: &Plan, launch: f64) -> [TimelineRow; 2] 
     [row("launches", launches), row("execution", executions)]
 }
 
-/// Turns the first launch in `stages` at or after `last_message`, the end of the last message in
-/// nanoseconds, into reading times. [`rows::stages`](super::rows::stages) takes all time between
-/// stages for launches, but after the last message the host reads the times that the GPU recorded.
-/// The GPU records one time per message, and reading these takes longer than most messages.
+/// Changes a launch in `stages` into [`Work::ReadTimes`]: the first that begins at or after
+/// `last_message`, the end of the last message in nanoseconds.
+///
+/// [`rows::stages`](super::rows::stages) takes all time between stages for launches, but after the
+/// last message the host reads the times that the GPU recorded. The GPU records one time per
+/// message, and reading these takes longer than most messages.
 pub fn name_reading_of_times(stages: &mut [Slice], last_message: f64) {
     for slice in stages {
         if slice.kind == SliceKind::Work(Work::Launch) && slice.start >= last_message {

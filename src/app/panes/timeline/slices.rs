@@ -14,8 +14,8 @@ pub enum Work {
     Stage(Stage),
     /// A thread is requested and wakes up.
     StartThread,
-    /// The product of all tables and messages at the root. It belongs to no message, because none
-    /// goes to the root after collect.
+    /// The product of all tables and messages at the root. It belongs to no message: in distribute,
+    /// the work at any other clique counts as the message from its parent, but the root has none.
     Root,
     /// Time between the last message toward the root and the first one away from it, where the
     /// engine did not record what it did there.
@@ -72,7 +72,7 @@ pub struct Slice {
     pub end: f64,
     /// For a message: the number of other messages that were timed together with it. If it is not
     /// zero, `start` and `end` are estimates: the common time is divided among the messages in
-    /// proportion to their forecasts.
+    /// proportion to their estimated times.
     pub shared_with: u32,
 }
 

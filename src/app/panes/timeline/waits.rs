@@ -108,7 +108,8 @@ impl<'a> GapNamer<'a> {
         }
     }
 
-    /// Adds the slices of a wait between messages of `phase`.
+    /// Adds the slices for the time from `from` to `to`, in which the worker computes nothing while
+    /// messages of `phase` are passed. `next` is what the worker does next.
     fn fill_wait(&self, phase: Phase, (from, to): (f64, f64), next: &Slice, into: &mut Vec<Slice>) {
         let needed = match next.kind {
             SliceKind::Message(message, of) if of == phase => message,

@@ -9,7 +9,7 @@ use crate::app::widgets::short_text::one_line;
 use crate::app::widgets::state_bar::small_font;
 use crate::network::{Finding, VariableId};
 
-/// Maximum height of the sliders in points. The sliders of more states scroll.
+/// Maximum height in points of the area of the sliders. If they need more, the area scrolls.
 const MAX_HEIGHT: f32 = 180.0;
 /// Share of the width for the name of a state.
 const LABEL_SHARE: f32 = 0.38;

@@ -115,7 +115,7 @@ impl VariablesPane {
 
     /// Draws the buttons and the search field above the list.
     fn toolbar(&mut self, ui: &mut Ui, network: &Network) {
-        let mut is_searched = false;
+        let mut has_search_field = false;
         ui.horizontal(|ui| {
             if ui.button("Expand all").on_hover_text("Show the states of all variables").clicked() {
                 self.expanded = network.ids().collect();
@@ -125,10 +125,10 @@ impl VariablesPane {
             }
             if ui.available_width() >= MIN_SEARCH_WIDTH {
                 self.search_field(ui, network);
-                is_searched = true;
+                has_search_field = true;
             }
         });
-        if !is_searched {
+        if !has_search_field {
             self.search_field(ui, network);
         }
         ui.add_space(2.0);

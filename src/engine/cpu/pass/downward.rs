@@ -115,8 +115,8 @@ impl<T: Entry> DownwardPass<'_, T> {
         }
     }
 
-    /// As [`sum_parts`](Self::sum_parts), on this thread. Tables that several threads would copy
-    /// are added up at once, in the same order.
+    /// As [`sum_parts`](Self::sum_parts), on this thread. Instead of copying a table, adds the sums
+    /// of each part to it, in the same order.
     fn sum_parts_alone(&self, beliefs: &mut [f64]) {
         let Node { parts_down, tables, .. } = self.clique.node;
         for number in 0..parts_down.parts.len() {
@@ -144,8 +144,8 @@ impl<T: Entry> DownwardPass<'_, T> {
         let mut end = 0;
         for table in 0..node.tables.len() {
             let Range { start, end: next } = entries(table);
-            // At least `end` entries are before `start`: those that this part has in earlier
-            // tables.
+            // Not negative: the `end` entries that this part has in earlier tables lie before
+            // `start`.
             let shift = (start - end) as u32;
             words.push(SumWord { word: node.word(table), shift }, node.is_vector[table]);
             end += next - start;

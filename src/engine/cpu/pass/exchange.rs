@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn threads_gather_what_one_thread_scatters() {
         // The parent's table lacks every fifth entry of the child's table, which the dummy entry at
-        // the end receives, and holds two entries that the child's table lacks.
+        // the end receives, and begins with entries that the child's table lacks.
         let entries = MIN_SHARED_ENTRIES;
         let permutation = (0..entries).map(|entry| match entry {
             entry if entry % 5 == 4 => entries - 1,

@@ -20,8 +20,8 @@ use crate::engine::cpu::tables::factored::{FactoredTable, MAX_STREAMS};
 use crate::engine::cpu::tree::rows::ParentPort;
 use crate::engine::simd::simd_dispatch;
 
-/// Number of entries in the shortest loop step of fixed length. Sums have twice as many partial
-/// sums. Changing it changes the last bits of sums.
+/// [`for_each_product`] takes steps of four, two and one times this many entries. [`sum_products`]
+/// has twice this many partial sums. Changing the number changes the last bits of sums.
 const LANES: usize = 8;
 
 /// Rows of a factored table.

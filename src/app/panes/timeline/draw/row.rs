@@ -102,7 +102,8 @@ impl Drawing<'_> {
         if self.scene.highlights_path && !self.scene.layout.critical.contains(message.index()) {
             return ground.lerp_to_gamma(colour, DIMMED);
         }
-        // Every other message is a little darker, so that neighbours can be counted.
+        // Messages with odd numbers are a little darker, so that two messages that follow each
+        // other in the plan can be told apart.
         darker(colour, if message.index() % 2 == 0 { 1.0 } else { 0.8 })
     }
 
