@@ -66,8 +66,9 @@ impl fmt::Display for ImpossibleEvidence {
 ///
 /// The method is divide and conquer after Junker, QUICKXPLAIN: Preferred explanations and
 /// relaxations for over-constrained problems (AAAI 2004). Findings are tried in variable order, so
-/// all engines name the same conflict, unless they have a tree given evidence: which propagations
-/// in a tree of its own are run then depends on the memory that the engine takes.
+/// all engines name the same conflict. A network that was compiled for given observations may be an
+/// exception: findings that do not suit its tree are propagated in another tree, and how large that
+/// tree may be depends on the memory that the engine takes.
 ///
 /// # Errors
 /// If a propagation is cancelled, or fails for another reason than impossible evidence.

@@ -14,8 +14,10 @@ pub enum RunError {
     Cancelled,
     /// The evidence has probability zero.
     Impossible,
-    /// The numbers of the propagation are out of the range of their type, and computing the case
-    /// again with numbers of a wider range would need more memory than the limit, or too much time.
+    /// The numbers of the propagation are out of the range of their type. A propagator that
+    /// [`Engine::load`](super::Engine::load) returned first computes the case again with numbers of
+    /// a wider range. It returns this error only if that would need more memory than the limit, or
+    /// too much time.
     OutOfRange,
     /// The GPU failed or is lost. The text tells the user what happened. The propagator cannot be
     /// used any more, but the network can be loaded again, into the same engine or another.
@@ -109,7 +111,7 @@ pub enum LoadError {
     /// The network needs more memory than the limit, or the engine does not support the network.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
-    /// The network's graph needs more memory than the limit before it has a junction tree.
+    /// Triangulating the network's graph may need more memory than the limit.
     #[error(transparent)]
     GraphTooLarge(#[from] GraphTooLarge),
     /// The machine has less memory than the forecast.

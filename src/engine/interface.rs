@@ -39,8 +39,8 @@ pub trait Engine: Send + Sync {
 
     /// What [`load`](Self::load) would allocate for `compiled`, and what a propagation without
     /// findings would add. The forecast itself allocates no tables of numbers. To find out which
-    /// entries are zero, engine `cpu` may take about as long as for a propagation, and at least a
-    /// byte for each table entry.
+    /// entries are zero, engine `cpu` may need about the time of a propagation, and memory of at
+    /// least a byte for each table entry.
     ///
     /// # Panics
     /// If the machine has not enough memory for this, in a way that

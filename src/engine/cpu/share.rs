@@ -4,9 +4,9 @@ use rayon::ThreadPool;
 
 use crate::engine::cpu::context::MIN_PARALLEL_ENTRIES;
 
-/// Items that cost at least twice this, in table entries, are divided between two threads, unless
-/// one of them would get less than half of this. About ten microseconds of work. If it is wrong,
-/// only speed changes.
+/// A list of items that together cost at least twice this, in table entries, is divided between two
+/// threads, unless one thread would get less than half of this. This is about ten microseconds of
+/// work. If it is wrong, only speed changes.
 const MIN_TAKEN: usize = 16_384;
 
 /// Calls `work` with consecutive parts of `items`, which together are all items. `cost` is the cost

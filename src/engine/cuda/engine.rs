@@ -28,7 +28,8 @@ const MAX_HOURS: f64 = 24.0;
 struct Forms {
     tables: Option<(FormForecast, persistent::Prepared)>,
     table_free: Option<(FormForecast, table_free::Prepared)>,
-    /// Why the engine does not support the network, if both forms are `None`; a clause after "but".
+    /// Why the engine does not support the network, if both forms are `None`. The text follows the
+    /// word "but" in the message of [`TooLarge`].
     reason: String,
 }
 
@@ -36,8 +37,8 @@ impl Forms {
     /// As [`new`](Self::new), on the threads of the [`shared_pool`].
     ///
     /// # Panics
-    /// If these threads cannot be started, in a way that
-    /// [`or_error`](crate::allocate::or_error) recognises.
+    /// If these threads cannot be started. [`or_error`](allocate::or_error) turns this panic into
+    /// an error.
     fn on_all_threads(compiled: &CompiledNetwork, form: Option<Form>) -> Self {
         let pool = shared_pool().unwrap_or_else(|| allocate::fail());
         pool.install(|| Self::new(compiled, form))
@@ -82,8 +83,8 @@ impl Forms {
     }
 }
 
-/// The form without tables for `compiled`, or why the engine does not support it, as a clause after
-/// "but".
+/// The form without tables for `compiled`, or why the engine does not support it, as in
+/// [`Forms::reason`].
 fn table_free(compiled: &CompiledNetwork) -> Result<(FormForecast, table_free::Prepared), String> {
     let (max_ns, entries) = (MAX_HOURS * 3.6e12, compiled.statistics().total_clique_entries);
     let too_slow = || format!("one propagation would take more than {MAX_HOURS} hours");
@@ -127,8 +128,8 @@ impl GpuEngine {
     /// Loads `compiled` on `device`, as [`load`](Engine::load) does.
     ///
     /// # Panics
-    /// If the host has not enough memory, in a way that [`or_error`](allocate::or_error)
-    /// recognises.
+    /// If the host has not enough memory. [`or_error`](allocate::or_error) turns this panic into an
+    /// error.
     fn load_on(
         &self,
         device: &'static Device,
@@ -147,8 +148,8 @@ impl GpuEngine {
                 match prepared.load(compiled, device, options).map_err(refuse)? {
                     Some(propagator) => propagator,
                     None => {
-                        let reason = "the form with tables cannot number so many entries of \
-                                      messages, states or words of records";
+                        let reason = "the form with tables has more message entries, states or \
+                                      words of records than its kernels can number";
                         let forecast = Forecast::unsupported(
                             engine,
                             options.precision,

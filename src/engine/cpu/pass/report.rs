@@ -30,9 +30,9 @@ pub struct Messages {
     by_clique: Vec<Option<(MessageId, MessageId, u32)>>,
     /// Messages are timed together up to this forecast time, in nanoseconds; zero to time each.
     min_interval: u32,
-    /// By message of the plan: the entries of the clique table that the message goes through if it
-    /// is computed from one. Each goes through the table of the clique that is further from the
-    /// root, but a message to a clique without ports below only through the separator.
+    /// By message of the plan: the number of table entries that the message goes through if it is
+    /// computed from a table. This is the table of the clique further from the root, except that a
+    /// message to a clique without ports below goes through the table of the separator.
     processed: Vec<u64>,
 }
 
@@ -122,7 +122,7 @@ pub struct Helpers<'a> {
     activity: Option<Activity>,
     /// The number of the thread whose work it is.
     worker: u32,
-    /// Whether there are threads to share the work with.
+    /// Whether the work may be shared with other threads.
     pub forks: bool,
 }
 
@@ -149,7 +149,7 @@ pub struct MessageTimer<'a> {
     report: Report<'a>,
     /// The number of the thread.
     worker: u32,
-    /// When the last message ended; before the first message, when the timer began.
+    /// The last reading of the clock, and the messages that were passed since then.
     from: WorkerClock,
 }
 
@@ -177,8 +177,8 @@ impl MessageTimer<'_> {
         Ok(watch.message_with_clock(id, self.worker, &mut self.from, hint, work))
     }
 
-    /// The clock as the last message left it. Messages that wait to be timed together with later
-    /// ones stay in this clock.
+    /// The clock as the last message left it. If a group of messages has begun that are timed
+    /// together, the clock still holds this group, so that it can go on.
     pub fn end(mut self) -> WorkerClock {
         self.from.take()
     }

@@ -32,7 +32,8 @@ pub struct State {
     /// In the region above: the product of the findings entered at each separator, if there are
     /// any.
     pub mask: Vec<f64>,
-    /// Memory for the parts in which large tables are summed.
+    /// Memory in which threads that sum parts of a large table keep copies of the tables onto which
+    /// they sum.
     pub scratch: Vec<f64>,
     /// By clique.
     pub cliques: Vec<CliqueState>,
@@ -46,8 +47,9 @@ pub struct State {
     /// The posteriors given `propagated`.
     pub posteriors: Option<Posteriors>,
     /// A buffer for the observations to enter: the table, the variable's axis in the table and the
-    /// observed state. Here, [`BeliefTable::Separator`] means the mask of the separator above that
-    /// clique, in the order of that clique, and [`BeliefTable::Private`] means the weights.
+    /// observed state. Here, [`BeliefTable::Separator`] with the number of a clique means the mask
+    /// of the separator above the clique, in the order of the clique, and [`BeliefTable::Private`]
+    /// means the weights.
     pub observations: Vec<(BeliefTable, Axis, usize)>,
     /// A buffer for the observations of one table: axes and observed states.
     pub states: Vec<(Axis, usize)>,
@@ -77,9 +79,10 @@ impl State {
         });
         self.cliques.clear();
         self.cliques.extend(cliques);
-        // Entries that only the parent's end of a separator holds receive no message. They are
-        // impossible and stay zero: only the full tree is compressed, and its state is new memory
-        // or zero. All other entries, except weights, are written before they are read.
+        // Entries of `up` that only the parent's end of a separator holds receive no message. They
+        // are impossible and must be zero. Only the full tree has such entries, because no other
+        // tree is compressed, and the `up` of its state is new memory or zero before this call. All
+        // other entries, except weights, are written before they are read.
         resize(&mut self.up, tree.below);
         for private in tree.nodes.iter().filter_map(|node| node.private.clone()) {
             self.up[private].fill(1.0);

@@ -59,7 +59,8 @@ pub struct StatePart<'a> {
     pub mask: &'a [f64],
     pub scratch: &'a mut [f64],
     pub cliques: &'a mut [CliqueState],
-    /// Number of levels above the first clique at which subtrees were divided between threads.
+    /// Number of levels above the first clique through which the pass has called itself in order to
+    /// divide subtrees between threads.
     pub fork_depth: u32,
 }
 
@@ -67,7 +68,7 @@ pub struct StatePart<'a> {
 pub struct PassContext<'a, T> {
     pub filled: &'a FilledTree<T>,
     pub report: Report<'a>,
-    /// Whether there are threads to share the work with.
+    /// Whether the work may be shared with other threads.
     pub forks: bool,
     /// Whether messages only say what is possible: every entry is 0 or 1.
     pub is_boolean: bool,

@@ -70,7 +70,8 @@ const MIN_SEARCH_GAIN: f64 = 2.0;
 /// The cost of passing the messages that `change` asks for through `tree`. `observed` has, by
 /// variable, the observed state if there is one.
 ///
-/// If one of a clique's slow variables is observed, only the rows with the observed state are read.
+/// If a variable in the `outer` scope of a clique's layout is observed, only the rows with the
+/// observed state are read.
 pub fn propagation(
     structure: &Structure,
     tree: &Tree,

@@ -50,7 +50,8 @@ pub struct TableFree<T> {
     least: (Evidence, Program),
     /// The program of the last run with other evidence, and the evidence that it was made for.
     program: Option<(Evidence, Program)>,
-    /// The factors in the index order of cliques, by factor.
+    /// By factor: the factor restricted to the observations of the last run, with its variables in
+    /// the order of its clique.
     factors: Vec<Restricted<T>>,
     buffers: Buffers<T>,
     optimisations: Optimisations,

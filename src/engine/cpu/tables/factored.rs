@@ -33,7 +33,7 @@ use crate::potential::Scope;
 /// Minimum number of entries for a table to be factored.
 const MIN_ENTRIES: usize = 1024;
 
-/// Minimum number of entries of a run for a table to be factored. A shorter row takes longer to set
+/// Minimum number of entries of a row for a table to be factored. A shorter row takes longer to set
 /// up than to multiply.
 const MIN_ROW: usize = 24;
 

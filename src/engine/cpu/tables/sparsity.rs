@@ -140,7 +140,8 @@ impl TreePlan {
             }
         }
         let masks = size_of::<f64>() * self.tree.above;
-        // The tables may be copied more often than the boolean tables were.
+        // Several threads that sum a table need scratch memory, and these rows may need more of it
+        // than the boolean tables did.
         let copies = self.tree.scratch.saturating_sub(self.memory.scratch.len());
         let held = held + written_bytes(&self.memory) + size_of::<f64>() * copies;
         (held + masks.max(patterns + products.bytes())).max(self.planning_bytes)
@@ -154,7 +155,8 @@ impl TreePlan {
         inputs: TableInputs<'_>,
     ) -> (FilledTree<T>, State) {
         let Self { tree, tables, mut memory, .. } = self;
-        // Entries that receive no message must be zero.
+        // Entries that only the parent's end of a separator holds receive no message. They are
+        // impossible, so they must be zero.
         memory.up.fill(0.0);
         let requests = tables.iter().enumerate().map(|(clique, table)| {
             let layout = &*structure.layouts[clique];

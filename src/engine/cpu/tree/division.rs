@@ -170,8 +170,8 @@ pub fn max_copied_entries(entries: usize, targets: usize, per_copied: usize) -> 
     (MAX_COPIES * targets).min(entries / per_copied)
 }
 
-/// Minimum number of entries of a part if its copies of tables demand at least `for_copies`, zero
-/// without copies, and all parts together have `entries` entries.
+/// Minimum number of entries of a part. All parts together have `entries` entries. `for_copies` is
+/// the minimum that pays for the part's copies of tables; it is zero if no table is copied.
 fn min_part(entries: usize, for_copies: usize) -> usize {
     if for_copies == 0 {
         return MIN_PART.max(entries / MAX_PARTS);
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn more_is_copied_where_fewer_entries_per_copied_one_are_demanded() {
+    fn a_lower_minimum_of_entries_per_copied_entry_allows_more_copies() {
         // A table over A, B, C with 8 x 64 x 128 entries is summed onto BC, which every state of A
         // meets.
         let row = |a: u32, b: u32| [(a * 64 + b) * 128, 128, b * 128];

@@ -6,8 +6,8 @@
 //! are merged into one group, whose variables are next to each other in the index order. The
 //! largest group is the innermost loop of a pass over the table. Along this loop, the index into a
 //! port's table either stays the same or steps by one, so the compiler can use vector instructions
-//! whatever the numbers of states. Variables that would make this loop longer than a row are slower
-//! than it.
+//! whatever the numbers of states. If this loop would be longer than a row, some of the group's
+//! variables are moved to outer loops, as long as the loop does not become too short.
 //!
 //! The two ends of a separator may therefore order its variables differently, and messages are
 //! permuted when they are sent. This costs one indexed access per separator entry, which is little
@@ -57,11 +57,11 @@ impl Layout {
     /// The layout of a clique of `variables`. Each of `ports` is a subset of these variables; the
     /// port to the parent must come first, if the clique `has_parent`.
     ///
-    /// The largest group is the fastest, without its first variables if it is longer than a row.
-    /// Of the other groups, those in the port to the parent, or at the root in the largest port,
-    /// are slower than the rest, and among these, those that are in the largest tables are the
-    /// slowest. Distant rows then meet different entries of the separator above and of the largest
-    /// separators below, as [`division`](super::division) needs.
+    /// The largest group is the fastest. If it is longer than a row, its first variables may be
+    /// split off as another group. Of the other groups, those in one port are slower than the rest:
+    /// the port to the parent, or at the root the largest port. The slowest of all are those that
+    /// are also in the largest other ports. Distant rows then meet different entries of the
+    /// separator above and of the largest separators below, as [`division`](super::division) needs.
     pub fn new(
         network: &Network,
         variables: &[VariableId],
@@ -160,7 +160,8 @@ struct Group {
 impl Group {
     /// Takes the first variables out of a group that is longer than a row, as a group of their own,
     /// as long as enough entries are left; `None` if there are no such variables. A long run is cut
-    /// into rows in any case, and where the cuts are states of variables, these can be the slowest.
+    /// into rows in any case. If it is cut between the states of these variables instead, they can
+    /// be placed among the slowest variables.
     fn split_off_slow(&mut self, network: &Network) -> Option<Self> {
         let (mut count, mut entries) = (0, self.entries);
         for &variable in &self.variables {

@@ -33,7 +33,8 @@ pub struct Tree {
     pub optimisations: Optimisations,
 }
 
-/// Marks an entry of a parent's table that the child's table does not hold.
+/// In [`Node::inverse`], marks an entry that the separator's table at the parent holds and its
+/// table at the child does not.
 pub const NO_ENTRY: u32 = u32::MAX;
 
 /// A clique, with the ranges of its tables in memory and its rows.
@@ -65,7 +66,8 @@ pub struct Node {
     /// The tables of the ports toward children and then of the private variables, in the region
     /// below. Offsets in rows that point into these tables count from its start.
     pub below: Range<usize>,
-    /// The ranges of these tables, counted from the start of `below` like those offsets.
+    /// The range of each table in [`below`](Self::below), counted from the start of `below` as the
+    /// offsets in rows are.
     pub tables: Vec<Range<usize>>,
     /// The table of the private variables, in the region below; `None` if there are no private
     /// variables.

@@ -114,8 +114,8 @@ pub struct GroupPort {
     pub is_vector: bool,
 }
 
-/// Maximum number of rows to which steps are added in one loop, so that the loop is long enough for
-/// vector instructions. If it is wrong, only speed changes.
+/// Maximum number of rows that the inner loop of [`add_steps`] writes. With several rows, this loop
+/// is long enough for vector instructions. If the maximum is wrong, only speed changes.
 const ROWS_AT_ONCE: usize = 8;
 
 /// Writes the rows of a full table into `words`: one for each run along the fastest group, or

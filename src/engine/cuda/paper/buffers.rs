@@ -70,7 +70,8 @@ pub(super) struct Buffers {
 /// Where the exponent of a table's power of two is stored.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Exponent {
-    /// In buffer `exponents`, in the slot with this number.
+    /// In the buffer `exponents` on the GPU, in this slot; see [`records`](super::records). This
+    /// buffer is not [`Buffers::exponents`].
     Clique(usize),
     /// In buffer `separator_exponents`, at the index of this message in the plan.
     Separator(usize),
@@ -239,7 +240,8 @@ fn chunks(tree: &JunctionTree, clique_starts: &[u64]) -> Vec<Chunk> {
     tree.clique_ids().flat_map(chunks_of).collect()
 }
 
-/// The mapping tables of a separator to one of its two cliques.
+/// The mapping tables of a separator to one of its two cliques. There is one for each separator
+/// entry; it lists the entries of the clique table that belong to the separator entry.
 #[derive(Clone, Copy)]
 struct Side {
     /// The index of the first element in [`Buffers::mappings`].

@@ -126,7 +126,7 @@ impl<E: Executor> Propagator for PaperPropagator<E> {
 
 impl<E: Executor> GpuPropagator for PaperPropagator<E> {
     fn set_block_size(&mut self, threads: u32) -> bool {
-        // The buffers do not depend on the block size.
+        // Only the launches use the block size; no buffer has to be computed again.
         self.buffers.set_block_size(threads);
         true
     }
@@ -201,10 +201,11 @@ impl<E: Executor> PaperPropagator<E> {
 /// is below 2^-126 of the product of the largest numbers that are multiplied.
 fn mass_bound(compiled: &CompiledNetwork) -> MassBound {
     let tree = compiled.tree();
-    // An upper bound on the number of products that compute the tables. An entry of a clique takes
-    // part in one product for the factors of the clique, which are rounded once, one for each
-    // finding, and one for each message to the clique. Each product counts twice, because the
-    // largest entry of a table is scaled only to near a power of two.
+    // An upper bound on the number of products that compute the tables. For each entry of a clique,
+    // the product of the clique's factors counts as one, because it is rounded only once. Each
+    // message to the clique counts as one, and each variable of the clique counts as two, for its
+    // finding. All these numbers are doubled, because the largest entry of a table is scaled only
+    // to near a power of two.
     let products = tree.clique_ids().map(|clique| {
         let per_entry = tree.children(clique).len() + 2 * tree[clique].variables.len() + 2;
         2.0 * tree[clique].entries as f64 * per_entry as f64

@@ -238,8 +238,8 @@ fn upload_records(
     for (n, (lists, words)) in pieces.into_iter().enumerate() {
         let piece = &mut staging[n % 2].as_mut_slice()[..words];
         schedule.write_records(items, lists, piece);
-        // The next piece is written to the other memory, from which the GPU may still be copying
-        // the previous piece.
+        // Waits for the copy of the previous piece: the next piece will be written to the memory
+        // from which that piece is copied.
         stream.synchronize()?;
         stream.memcpy_htod(&*piece, &mut records.slice_mut(first..first + words))?;
         first += words;

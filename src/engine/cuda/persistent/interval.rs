@@ -9,12 +9,12 @@
 //! apart from rounding. If the results of the raised and of the ordinary run agree, both are right.
 //! It does not matter how improbable the evidence is, nor in which messages something underflowed.
 //!
-//! To see this, let F(t) be an exact result if t times what the raised run adds is added to each
-//! sum. The right result is F(0), the ordinary run gives at most F(1/4), and the raised run gives
-//! at least F(3/4). F is a polynomial without negative coefficients, so it is convex: the ordinary
-//! result exceeds the right one by at most a third of what the raised result does. If the raised
-//! result is at most (1 + s) times the ordinary one, the right result is therefore between (1 -
-//! s/2) and (1 + s) times the ordinary one.
+//! To see this, let F(t) be the result of exact arithmetic in which each sum is increased by t
+//! times what the raised run adds to it. The right result is F(0), the ordinary run gives at most
+//! F(1/4), and the raised run gives at least F(3/4). F is a polynomial without negative
+//! coefficients, so it is convex: the ordinary result exceeds the right one by at most a third of
+//! what the raised result does. If the raised result is at most (1 + s) times the ordinary one, the
+//! right result is therefore between (1 - s/2) and (1 + s) times the ordinary one.
 //!
 //! Zeros that are exact are raised too, so only the results of the ordinary run are returned. If a
 //! nonzero entry of a table, or a nonzero weight, became zero before the runs, both runs would
@@ -42,10 +42,11 @@ use crate::potential::{Entry, Precision};
 /// three parts. For each entry of a row, these parts are:
 /// * At most 6 messages are staged. There, numbers below 2^-126 become zero. The largest number of
 ///   each message is at least 2^`headroom`.
-/// * There are at most 8 products. Their errors are at most 2^-150, half the smallest number. The
-///   largest partial product is above 2^-3, because only weights, of at most three findings, are
-///   scaled to less than one. So the error is at most 2^-144 times the largest product. The error
-///   of a table entry below 2^-126 is far less, because the largest is near 2^[`PEAK`].
+/// * There are at most 8 multiplications. The error of each is at most 2^-150, half the smallest
+///   subnormal number. The largest partial product is above 2^-3, because only weights, of at most
+///   three findings, are scaled to less than one. So the error is at most 2^-144 times the largest
+///   product. The error of a table entry below 2^-126 is far less, because the largest is near
+///   2^[`PEAK`].
 /// * A sum below 2^-126 counts as zero.
 ///
 /// The kernel has the same constant.

@@ -96,7 +96,7 @@ impl Memory {
         // Potentials are computed in double precision and kept in single precision.
         let tables = 12 * tables.sum::<u64>();
         let rows: u64 = operations.all.iter().map(|o| o.rows.entries() as u64).sum();
-        // A row is listed, has the index of its result, and two flags.
+        // For each row: its number in a list, the index of its result, and two flags.
         let rows = (4 + 4 + 2) * rows;
         // As many operations are built at the same time as there are threads.
         let mut parts: Vec<u64> =

@@ -9,10 +9,10 @@ use crate::potential::{Scope, write_mapping};
 /// Minimum number of rows or parts for a task on another thread to pay off. It affects only speed.
 pub(super) const MIN_PARALLEL: usize = 1 << 12;
 
-/// For each entry of one table the index of the entry of another table with the same states, as
-/// [`write_mapping`] writes it, in a small fraction of the memory. The entry number is divided into
-/// the states of the first variables and the states of the others, and each contributes a summand
-/// to the index.
+/// The same mapping as [`write_mapping`] writes, from each entry of one table to the entry of
+/// another table with the same states, but in much less memory for large tables. The variables of
+/// the table that the mapping is from are split into the first ones and the others. The states of
+/// each group contribute a summand to the index.
 struct SplitMapping {
     /// Number of combinations of states of the other variables.
     low: usize,

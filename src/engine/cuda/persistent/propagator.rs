@@ -159,8 +159,8 @@ impl<E: Executor> PersistentPropagator<E> {
         }
     }
 
-    /// Compares the last run, which had this evidence, with a raised run; see [`interval`]. Must be
-    /// called before the lock is released under which the last run was started.
+    /// Compares the last run, which had this evidence, with a raised run; see [`interval`]. The
+    /// caller must have held [`Executor::lock`] since before the last run was started.
     ///
     /// # Errors
     /// [`RunError::OutOfRange`] if underflow may have changed the results of the last run;

@@ -9,8 +9,8 @@ use crate::network::{Evidence, Finding};
 use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, Posteriors};
 
-/// [Packed](StateLayout::pack) weights other than zero have a product of at least two to the power
-/// of minus this.
+/// The product of one nonzero [packed](StateLayout::pack) weight of each finding is at least two to
+/// the power of minus this.
 pub(super) fn smallest_power(evidence: &Evidence) -> f64 {
     let power = |finding: &Finding| match finding {
         Finding::Observed(_) => 1.0,

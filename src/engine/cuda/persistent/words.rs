@@ -11,9 +11,9 @@ pub(super) const EPOCH_BITS: u32 = 12;
 /// The last epoch. After it, epochs start again at 1.
 pub(super) const MAX_EPOCH: u32 = (1 << EPOCH_BITS) - 1;
 
-/// Numbers between 2^-`MAX_POWER` and 2^`MAX_POWER` are supported, evidence included. The exponent in a word has 20
-/// bits, and can be from -2^19 to 2^19 - 1 (524,287). The difference is headroom for the sums in a
-/// work item.
+/// Numbers between 2^-`MAX_POWER` and 2^`MAX_POWER` are supported, also when weights of evidence
+/// are multiplied in. The exponent in a word has 20 bits, and can be from -2^19 to 2^19 - 1
+/// (524,287). The difference is headroom for the sums in a work item.
 pub(super) const MAX_POWER: f64 = 524_000.0;
 
 /// A number, the exponent of its power of two, and the epoch of the word.

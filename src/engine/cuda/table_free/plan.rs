@@ -63,7 +63,7 @@ pub struct CliqueLaunches {
 pub struct Sources {
     /// The numbers of the tables that are read.
     pub inputs: Vec<u32>,
-    /// The exponent of the power of two with which products begin.
+    /// Each product starts as 2 to this power, and is then multiplied by the inputs.
     pub head: i32,
     /// All sums of products are less than 2 to this power.
     pub bound: i32,

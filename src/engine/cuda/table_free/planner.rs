@@ -17,8 +17,8 @@ use crate::propagation::Phase;
 /// one: an H200 runs about 800 blocks of 256 threads at the same time.
 const WANTED_ROWS: usize = 1 << 17;
 
-/// A contraction is not widened further once at most this many entries are summed for a row: adding
-/// up shorter rows would take as long as computing them.
+/// A contraction is not widened further once at most this many entries are summed for a row. If
+/// rows were shorter, adding up their results would take as long as computing them.
 const ENTRIES_PER_ROW: usize = 64;
 
 /// Maximum number of tables of a group that are multiplied without scaling in between. The largest
@@ -236,7 +236,7 @@ impl Planner<'_> {
         planned.step.inputs.iter().map(|group| self.product(clique, group, &inputs)).collect()
     }
 
-    /// Plans the product of the members of `group`, which are numbers of `inputs`.
+    /// Plans the product of the members of `group`, each given as an index into `inputs`.
     fn product(
         &mut self,
         clique: &LoweredClique,

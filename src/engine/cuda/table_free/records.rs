@@ -31,9 +31,11 @@ pub struct Contraction {
     pub varying: u32,
     /// Inputs from `varying` to this number vary only between steps.
     pub summed: u32,
-    /// Number of row digits, the digits of a tile's number.
+    /// Number of row digits. A tile's number has one digit for each variable of the output that is
+    /// not in the tile.
     pub row_digits: u32,
-    /// Number of run digits, the digits of a step's number.
+    /// Number of run digits. A step's number has one digit for each summed variable that is not in
+    /// the inner run.
     pub run_digits: u32,
     /// Number of rows of a tile.
     pub rows: u32,

@@ -220,7 +220,8 @@ impl Executor for Twin {
     }
 }
 
-/// The offset of an input for a tile or step of this number, which has these digits.
+/// The offset of an input for the tile or step with this number. Each of `digits` is the number of
+/// states of the digit, followed by the distance between consecutive states for each input.
 fn offset_of(mut number: u32, digits: &[u64], inputs: u32, input: u32) -> u64 {
     let mut offset = 0;
     for digit in digits.chunks_exact(1 + inputs as usize) {

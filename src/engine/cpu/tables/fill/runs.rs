@@ -104,7 +104,8 @@ pub fn observed_part<'a>(inputs: TableInputs<'_>, factor: &'a Factor) -> (&'a [f
 /// along a run.
 ///
 /// Variables are added to the run, the fastest first, until it has [`MIN_RUN`] entries. Further
-/// variables of the fastest group are added as long as the run has at most `max_run` entries.
+/// variables in the layout's `inner` scope are added as long as the run has at most `max_run`
+/// entries.
 pub fn split_variables(network: &Network, layout: &Layout, max_run: usize) -> (Scope, Scope) {
     let variables = layout.outer.variables().iter().chain(layout.inner.variables());
     let variables: Vec<VariableId> = variables.copied().collect();

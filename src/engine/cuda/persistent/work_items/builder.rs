@@ -52,6 +52,7 @@ pub(super) struct RowEntries {
     /// For each factor and each of `entries`, the position of the entry's offset in `offsets`.
     pub(super) positions: Vec<Vec<u32>>,
     /// For each factor the distinct offsets at which `entries` read the factor, in ascending order.
+    /// They are counted from the offset of the row's part, as in [`FactorParts::entries`].
     pub(super) offsets: Vec<Vec<u32>>,
 }
 

@@ -38,8 +38,9 @@ impl Layout {
         self.threads / self.lanes
     }
 
-    /// For each of the first `entries` entries of row number `row` of the record: the index in the
-    /// stream of the entry's first word. Each thread has `width` words per step.
+    /// For each of the first `entries` entries of row number `row` of the record: the index of the
+    /// entry's first word in the *stream*, the part of the record that holds what each thread reads
+    /// in each step. Each thread has `width` words per step.
     pub(super) fn stream_words(
         self,
         row: usize,

@@ -312,7 +312,8 @@ impl BuildContext<'_> {
         let messages: Vec<&[u32]> = messages.collect();
         let mut live = LiveProducts::all(operation.summed.entries());
         if !sparsity.is_full {
-            // In a computed row, the entries that live products read are computed too.
+            // A product of a computed row is live if and only if the message entries that it reads
+            // are computed and its table entry is not zero.
             for (factor, message) in factors.iter().zip(&messages) {
                 if message.contains(&NOT_COMPUTED) {
                     live.restrict(factor, |at| message[at] != NOT_COMPUTED);

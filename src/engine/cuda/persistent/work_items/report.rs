@@ -24,8 +24,8 @@ const STATES_PER_THREAD: usize = 8;
 pub(in crate::engine::cuda::persistent) struct Report {
     /// Each variable, and the index of its first word among the words of all reports.
     pub variables: Vec<(u32, u32)>,
-    /// The index among the words of all reports of this report's last word, which is expected to
-    /// arrive last.
+    /// The index of this report's last word among the words of all reports. This word is expected
+    /// to arrive last.
     pub last: u32,
 }
 

@@ -244,7 +244,8 @@ impl WorkItemBuilder<'_> {
             let bits = &mut bits[part as usize * words..];
             factor.for_each_word(&products, |n, word| bits[n] |= word);
         }
-        // The index of each entry that is read, and the place of its position in `positions`.
+        // For each entry that is read: its index in the factor, and the index in `positions` at
+        // which its position is stored.
         let mut read: Vec<(u32, usize)> = Vec::new();
         for (n, &part) in parts.iter().enumerate() {
             let offset = factor.parts.part_offset(part as usize);

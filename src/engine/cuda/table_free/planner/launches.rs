@@ -173,9 +173,9 @@ impl Planner<'_> {
     }
 }
 
-/// The exponent of the power of two with which products of this many `inputs`, each below two, can
-/// begin so that the sum of `run` products is below 2^[`BOUND`].
-fn head(inputs: usize, run: usize) -> i32 {
-    let run = usize::BITS - run.leading_zeros();
-    BOUND - run as i32 - inputs as i32
+/// An exponent such that the sum of this many `products` is below 2^[`BOUND`] if each product
+/// starts as 2 to this power and is multiplied by this many `inputs`, each below two.
+fn head(inputs: usize, products: usize) -> i32 {
+    let bits = usize::BITS - products.leading_zeros();
+    BOUND - bits as i32 - inputs as i32
 }
