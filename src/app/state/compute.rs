@@ -18,7 +18,7 @@ pub enum EngineCommand {
     SetAutoPropagate(bool),
     /// Propagate now, even if nothing changed. An engine that a fallback replaced is tried again.
     Propagate,
-    /// Propagate as often as the setting says, to show the median, minimum and maximum time.
+    /// Propagate [`Settings::measured_runs`] times, to show the median, minimum and maximum time.
     Measure,
     /// Propagate this many times when measuring.
     SetMeasuredRuns(usize),

@@ -21,7 +21,7 @@ pub(crate) struct Core {
     /// The layout that is drawn instead while the view for projectors is on and the window is
     /// narrow.
     pub(crate) narrow_layout: Option<Tree<Pane>>,
-    /// The session and the last request to it.
+    /// The session, and the parts of requests that are kept from one request to the next.
     pub(crate) requests: Requests,
     /// Messages to the user.
     pub(crate) notices: Notices,

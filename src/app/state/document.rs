@@ -38,8 +38,8 @@ pub struct Document {
     pub prior: Option<Arc<Propagation>>,
     /// The newest propagation, which may be [stale](Self::is_stale).
     pub result: Option<Arc<Propagation>>,
-    /// The recorded runs that have a trace and fit the junction tree, because their messages have
-    /// the same sizes.
+    /// The recorded runs that have a trace and whose messages have the same sizes as those of the
+    /// junction tree. They are taken to be on this tree.
     pub recorded: Vec<RecordedRunRef>,
     /// The recorded run that is shown instead of this machine's propagation, if the user chose one.
     pub shown: Option<RecordedRunRef>,
@@ -179,8 +179,9 @@ impl Document {
         self.compiled.as_ref().is_some_and(|tree| Arc::ptr_eq(tree, &propagation.compiled))
     }
 
-    /// The engine of this machine's newest trace: of the newest propagation or, while a propagation
-    /// runs and before the first one, the engine [in use](Self::engine).
+    /// The engine of this machine's newest trace. While a propagation runs, and before the first
+    /// one, this is the engine [in use](Self::engine). Otherwise, it is the engine of the newest
+    /// propagation.
     #[must_use]
     pub fn traced_engine(&self) -> EngineChoice {
         match (&self.running, &self.result) {
@@ -395,7 +396,11 @@ mod tests {
         assert_ne!(fallback, requested);
         assert_eq!(document.traced_engine(), requested);
         document.fallback = Some((fallback, "the device failed".to_owned()));
-        assert_eq!(document.traced_engine(), requested, "the newest result is an earlier one");
+        assert_eq!(
+            document.traced_engine(),
+            requested,
+            "the newest result is of the requested engine"
+        );
         document.running = Some(Arc::new(Watch::untimed(CancelToken::new())));
         assert_eq!(document.traced_engine(), fallback);
         (document.running, document.result) = (None, None);

@@ -40,8 +40,8 @@ pub struct HandElimination {
     pub done: StepwiseElimination,
     /// The cost of eliminating all variables by min-fill.
     pub min_fill: EliminationCost,
-    /// The cost of the best elimination order that the program knows: of a long search, if there
-    /// was one, or of a heuristic.
+    /// The lowest cost of an elimination order of this network among those that the heuristics
+    /// find and those that are already known.
     pub best: EliminationCost,
     /// The moral graph, with no variable eliminated.
     pub graph: Arc<MoralGraph>,

@@ -29,8 +29,8 @@ impl Explanations {
         };
         let beliefs_after = model.stepping.as_ref().and_then(Stepping::messages_passed);
         let last = compiled.plan().messages().len().checked_sub(1);
-        // Every question is about a message. If no pane shows one, this is the next message to be
-        // passed, or the last message if all are passed.
+        // Every question is about a message. If no pane shows one, ask about the next message to be
+        // passed, or about the last message if all are passed.
         let next = beliefs_after.zip(last).map(|(passed, last)| MessageId::new(passed.min(last)));
         let Some(message) = message.or(next) else { return };
         // The tables of an engine on the CPU leave less memory for the explainer. An engine on a

@@ -10,8 +10,8 @@ use crate::app::widgets::equation;
 use crate::format::FormatError;
 use crate::network::Network;
 
-/// What a step may point at, other than a pane. The name is given where the target is drawn, in
-/// [`targets::mark`](crate::app::widgets::targets::mark).
+/// The names of what a step may point at, other than a pane. The code that draws a target gives it
+/// its name with a function of [`targets`](crate::app::widgets::targets).
 pub const TARGETS: [&str; 11] = [
     "state",
     "step through",

@@ -25,8 +25,8 @@ pub struct Comparison {
 pub struct Column {
     /// The heading.
     pub heading: String,
-    /// The number in each row; `None` if it was not known at this step, or if the lesson was
-    /// continued at a later step.
+    /// The number in each row; `None` if it was not known at this step, or if the user skipped this
+    /// step by resuming the lesson at a later one.
     pub values: Vec<Option<String>>,
 }
 

@@ -158,7 +158,7 @@ impl Course {
         })
     }
 
-    /// All mistakes in the steps that are taken with the open network.
+    /// The first mistake in each step that is taken with the open network.
     pub fn problems(&self, model: &Model) -> Vec<String> {
         let Some(document) = &model.document else { return Vec::new() };
         let mut names = (0..=self.lesson.steps.len()).map(|step| self.lesson.network_at(step));

@@ -13,7 +13,7 @@
 //! * `min_fill_total`, `best_total`: the entries of all clique tables by min-fill, and by the best
 //!   known elimination order;
 //! * `recorded_naive`, `recorded_interleaved`, `recorded_gpu`: the median times of recorded runs of
-//!   the open network on the open tree: of engine `gpu-paper` with either layout of the mapping
+//!   the open network on its current tree: of engine `gpu-paper` with either layout of the mapping
 //!   tables and the default block size, and of the fastest other engine on a GPU;
 //! * `recorded_card`: the GPU of the first recorded run of engine `gpu-paper`, and the day;
 //! * `interleaved_faster`: in how many recorded networks the interleaved layout is the faster one,
