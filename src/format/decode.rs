@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 use crate::allocate;
 use crate::format::OpenError;
 
-/// The maximum size in bytes, compressed or not, of a file that is read at once. The files of
+/// The maximum size in bytes, compressed or not, of a file that is read as a whole. The files of
 /// networks that can be solved are far smaller.
 const MAX_BYTES: u64 = 1 << 30;
 
@@ -93,9 +93,9 @@ fn read_limited(
     Ok(bytes)
 }
 
-/// The bytes of a text that is too large to be read at once: unpacked if `source` is gzip, and
-/// converted to UTF-8 if they are UTF-16, which is recognised as in [`text`]. Latin-1, byte order
-/// marks and padding are left as they are.
+/// The bytes of a text that may be too large to be read as a whole: unpacked if `source` is gzip,
+/// and converted to UTF-8 if they are UTF-16, which is recognised as in [`text`]. Latin-1, byte
+/// order marks and padding are left as they are.
 ///
 /// # Errors
 /// If the first bytes cannot be read. Reading the result fails if the gzip data is damaged.

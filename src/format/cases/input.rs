@@ -35,8 +35,8 @@ impl Place {
     /// The beginning of a text.
     pub const START: Self = Self { offset: 0, line: 1, column: 1 };
 
-    /// `error`, whose line and column are relative to this place, with its line and column in the
-    /// text.
+    /// Converts the line and column of `error`, which are relative to this place, to the line and
+    /// column in the whole text.
     pub fn absolute(self, error: FormatError) -> FormatError {
         let column = if error.line == 1 { self.column - 1 + error.column } else { error.column };
         FormatError { line: self.line - 1 + error.line, column, ..error }
@@ -207,7 +207,8 @@ impl Input {
         self.rest_text().chars().next().unwrap_or(char::REPLACEMENT_CHARACTER)
     }
 
-    /// The number of bytes of `text`, the beginning of what [`text`](Self::text) returned.
+    /// The number of bytes of [`rest`](Self::rest) that were decoded to `text`, which must be the
+    /// beginning of what [`text`](Self::text) returned.
     pub fn byte_length(&self, text: &str) -> usize {
         if self.is_latin1.get() { text.chars().count() } else { text.len() }
     }

@@ -1,9 +1,9 @@
 //! Tables whose header names variables, with one case per row: CSV, Hugin data, Netica cases.
 //!
 //! One reader serves all three, because programs mix their conventions: the separator is inferred
-//! from the header. Netica's columns `IDnum` and `NumCases` and Hugin's column `#` are not
-//! variables, unless the network has a variable of that name: `IDnum` numbers the cases, the others
-//! count equal cases.
+//! from the header. Netica's column `IDnum` numbers the cases; Netica's column `NumCases` and
+//! Hugin's column `#` count equal cases. A column with one of these names is a variable only if the
+//! network has a variable of that name.
 //!
 //! Sources: "Case File Format" and "Case Files with Uncertain Values" in the Netica manual
 //! (norsys.com); "Data files" in the HUGIN API reference manual.
@@ -156,8 +156,8 @@ fn skip_to_row(input: &mut Input, comment: Option<&str>) -> Result<Place, CaseEr
     }
 }
 
-/// Size in bytes from which a row with an open quote does not get further lines. The quote was
-/// probably never closed, and the following lines are rows.
+/// Size in bytes from which no further lines are added to a row whose quote is still open: the
+/// quote was probably never closed, and the following lines are rows of their own.
 const MAX_MULTILINE_ROW: usize = 1 << 20;
 
 /// As [`peek_row`], and moves over the row.

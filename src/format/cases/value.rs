@@ -107,7 +107,8 @@ fn weights(variable: &Variable, text: &str) -> Result<Option<Vec<f64>>, String> 
 fn braces(variable: &Variable, list: &str) -> Result<Vec<f64>, String> {
     let items = items(list);
     let all_labels = items.iter().all(|item| variable.state_index(item).is_some());
-    // Numbers may also be labels. A single item may hold all weights, separated by white space.
+    // If all items are labels, they are states, even if they are also numbers. The exception is a
+    // single item that holds a weight for each of several states, separated by white space.
     if (!all_labels || (items.len() == 1 && variable.cardinality() > 1))
         && let Ok(weights) = numbers(list)
         && weights.len() == variable.cardinality()

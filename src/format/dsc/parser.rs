@@ -111,8 +111,8 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    /// Consumes a colon, or `=` or `is`, which mean the same. `after` is what comes before, for the
-    /// error.
+    /// Consumes a colon, or `=` or `is`, which mean the same. `after` describes the text before
+    /// it, for the error.
     fn expect_colon(&mut self, after: &str) -> Result<(), FormatError> {
         match self.parser.tokens.next()? {
             (Token::Colon | Token::Equals, _) => Ok(()),
@@ -233,8 +233,8 @@ impl<'s> Reader<'s> {
         Ok((role, states))
     }
 
-    /// Reads the labels of states in braces. There must be `count` of them, the number at byte
-    /// `count_at`.
+    /// Reads the labels of states in braces. There must be `count` of them; the file gives this
+    /// number at byte `count_at`.
     fn labels(&mut self, count: usize, count_at: usize) -> Result<Vec<Word<'s>>, FormatError> {
         self.parser.tokens.expect(Token::OpenBrace)?;
         let mut labels = Vec::new();

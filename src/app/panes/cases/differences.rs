@@ -1,4 +1,5 @@
-//! Posteriors of several cases side by side, or as differences from one of them.
+//! Posteriors of several cases side by side, or as differences from one case, from the current
+//! evidence or from no evidence.
 
 use eframe::egui::{self, Align, Color32, Layout, RichText, ScrollArea, Ui};
 use egui_extras::{Column, TableBuilder};

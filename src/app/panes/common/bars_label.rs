@@ -1,5 +1,5 @@
 //! A label that says what the bars of states show if this is not obvious: beliefs in the middle of
-//! a propagation, or posteriors while the times on screen are recorded.
+//! a propagation, or live posteriors while the times on screen come from a recording.
 
 use eframe::egui::{Response, RichText, Ui};
 
@@ -18,7 +18,7 @@ pub(in crate::app::panes) fn bars_label(ui: &mut Ui, model: &Model) -> Option<Re
     })
 }
 
-/// If the beliefs on screen are beliefs so far, says how many messages were passed before.
+/// If the beliefs on screen are beliefs so far, says how many messages have been passed.
 fn so_far_label(ui: &mut Ui, model: &Model) -> Option<Response> {
     let beliefs = model.beliefs_so_far()?;
     let (passed, count) = (beliefs.passed(), beliefs.compiled().plan().messages().len());

@@ -6,8 +6,8 @@ use crate::network::{Network, VariableId};
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId};
 
-/// Maximum number of characters for the variable names of one table, unless there is less room;
-/// further variables are only counted.
+/// Usual limit for the variable names of one table, in characters. Further variables are only
+/// counted. A caller with little room passes a smaller limit to [`Equations::of`].
 pub(in crate::app::panes) const MAX_NAME_CHARACTERS: usize = 120;
 
 /// What a message computes: equations 2 and 3 of Zheng, Mengshoel and Chong.

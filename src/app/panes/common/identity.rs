@@ -27,8 +27,8 @@ mod tests {
 
     #[test]
     fn a_value_in_the_place_of_a_dropped_one_has_another_identity() {
-        // Memory that was freed is usually given out again at once: a key made of addresses took
-        // the second value for the first.
+        // Freed memory is usually reused at once, so a key made of addresses would mistake a new
+        // value for an earlier one.
         let mut earlier = Vec::new();
         for number in 0..100 {
             let value = Arc::new([number; 8]);

@@ -1,4 +1,4 @@
-//! Entering evidence by the states of a variable, in the network pane and in the list of variables.
+//! Entering evidence by clicking states, in the network pane and in the list of variables.
 
 use std::sync::Arc;
 
@@ -46,14 +46,14 @@ impl ClickAction {
         }
         let finding = document.evidence.get(variable);
         let possible = |s: usize| finding.is_none_or(|finding| finding.weight(s) > 0.0);
-        let stays_possible = |s: usize| match (self, s == state) {
+        let possible_after = |s: usize| match (self, s == state) {
             (_, true) if finding.is_some() => !possible(s),
             // Without a finding, the set of possible states starts with this state alone.
             (Self::Include, is_this) if finding.is_none() => is_this,
             (_, is_this) => !is_this && possible(s),
         };
         let states = 0..document.network()[variable].cardinality();
-        let weights: Box<[f64]> = states.map(|s| f64::from(u8::from(stays_possible(s)))).collect();
+        let weights: Box<[f64]> = states.map(|s| f64::from(u8::from(possible_after(s)))).collect();
         let possible_count = weights.iter().filter(|weight| **weight > 0.0).count();
         if possible_count == 0 || possible_count == weights.len() {
             EvidenceCommand::Retract(variable)
@@ -204,8 +204,8 @@ impl StateRow<'_> {
             ui.label(format!("prior {p:.9}"));
         }
         ui.weak(
-            "Click: observe or retract. Ctrl+click: one of several possible states. Alt+click: \
-             exclude. Right click: menu.",
+            "Click: observe or retract. Ctrl+click: add to or remove from the possible states. \
+             Alt+click: exclude or allow. Right click: menu.",
         );
     }
 }

@@ -24,8 +24,8 @@ const LIST_WIDTH: f32 = 390.0;
 /// Minimum width of the picture in points next to the list. In a narrower pane, the list is below.
 const MIN_PICTURE_WIDTH: f32 = 240.0;
 
-/// Minimum width in points for the legend of the lines. In a narrower pane, it would take the room
-/// of the list.
+/// Minimum width of the pane, in points, at which the legend of the lines is shown. In a narrower
+/// pane, the legend would take height from the list.
 const MIN_LEGEND_WIDTH: f32 = 420.0;
 
 /// The picture of the elimination and its view state.

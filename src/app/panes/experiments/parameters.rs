@@ -15,7 +15,8 @@ use crate::graph::Triangulation;
 pub(super) struct Parameters {
     /// Whether each sample is chosen, in the order of [`SAMPLES`].
     samples: Vec<bool>,
-    /// Whether the open network is chosen. A sample is chosen through `samples` instead.
+    /// Whether the open network is chosen. If it is a sample, it is chosen through `samples`
+    /// instead.
     open: bool,
     triangulation: Triangulation,
     engine: String,
@@ -165,8 +166,8 @@ impl Parameters {
     }
 }
 
-/// Draws a choice of engines, which are marked as recorded if they cannot run on this machine. If
-/// such an engine is chosen, the experiment shows a recording of all its engines.
+/// Draws a choice of engines. Those that cannot run on this machine are marked as recorded. If one
+/// of them is chosen, the experiment shows recorded times, also for engines that can run here.
 fn engine_choice(ui: &mut Ui, title: &str, name: &mut String) {
     let label = |engine: &dyn engine::Engine| match engine.availability() {
         Ok(()) => engine.name().to_owned(),

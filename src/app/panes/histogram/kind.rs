@@ -54,7 +54,8 @@ impl TableKind {
         let (min, max) = (numbers::thousands(bin.min), numbers::thousands(bin.max));
         let entries = match bin.min {
             1 if bin.max == 1 => "1 entry".to_owned(),
-            // This bin ends only because larger sizes do not fit a `u64`.
+            // The upper edge of this bin is beyond the range of `u64`; `bin_min` returns `u64::MAX`
+            // for it, and `max` is one less.
             _ if bin.max == u64::MAX - 1 => format!("at least {min} entries"),
             _ if bin.min == bin.max => format!("{min} entries"),
             _ => format!("{min} to {max} entries"),

@@ -35,7 +35,8 @@ const MIN_WIDE_TABLES: f32 = 840.0;
 
 /// Space between the two equations of a message, in points.
 const EQUATION_GAP: f32 = 18.0;
-/// Maximum width of the tooltip with all names of the equations, in points.
+/// Maximum width of the tooltip with both equations, in points. It gives up to
+/// [`MAX_NAME_CHARACTERS`] characters of names for each table.
 const TOOLTIP_WIDTH: f32 = 520.0;
 
 /// The message and its view state.
@@ -201,8 +202,8 @@ fn header(ui: &mut Ui, compiled: &CompiledNetwork, scene: &MessageScene<'_>) {
     });
 }
 
-/// The equations of message `id` with as many names of variables as leave room for both in one
-/// line, or without names.
+/// The equations of message `id`, if possible short enough for both to fit in one line: with the
+/// largest limit for the names of each table for which they fit, or else without names.
 fn fitting_equations(ui: &Ui, compiled: &CompiledNetwork, id: MessageId) -> Equations {
     /// Limits for the names of one table, in characters, from the most to the fewest names.
     const LIMITS: [usize; 4] = [MAX_NAME_CHARACTERS, 60, 30, 16];

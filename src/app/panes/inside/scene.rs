@@ -26,8 +26,8 @@ const INDEX_PADDING: f32 = 12.0;
 /// is cut off.
 const NUMBER_WIDTH: f32 = 54.0;
 
-/// Width of a column of numbers in points if some are out of the range of double precision, for
-/// powers of ten with four digits.
+/// Width of a column of numbers in points if a table of the message has a nonzero exponent
+/// (see [`MessageDetail`]), for numbers such as `1.234e-1234`.
 const WIDE_NUMBER_WIDTH: f32 = 76.0;
 
 /// The message that one frame of the pane shows.

@@ -1,4 +1,5 @@
-//! The strip below the tree: what the colours mean, and how to change it.
+//! The strip below the tree: the colour scale, and the choices of what colours and sizes of boxes
+//! show.
 
 use eframe::egui::{
     Align2, Color32, ComboBox, FontId, Mesh, Rect, Sense, Shape, Ui, Vec2, pos2, vec2,

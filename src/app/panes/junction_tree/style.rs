@@ -89,8 +89,8 @@ impl TreeKey {
     }
 }
 
-/// Minimum zoom at which the separators of a tree of `cliques` cliques are labelled. Large trees
-/// are drawn without room for labels.
+/// Minimum zoom at which the separators of a tree of `cliques` cliques are labelled. The layout of
+/// a large tree leaves no room for labels, so they are shown only at a larger zoom.
 pub(super) fn label_zoom(cliques: usize) -> f32 {
     if cliques <= MAX_WITH_LABELS { 0.25 } else { 0.45 }
 }

@@ -31,7 +31,7 @@ const HEADERS: [Header<SortBy>; 12] = [
         SortBy::Duration,
         "Duration",
         "From reading the sender to writing the receiver. ≈ marks short messages that were timed \
-         together; the common time is divided by forecast cost.",
+         together; their common time is divided in proportion to their forecast cost.",
     ),
     Header::number(
         SortBy::PerTouched,
@@ -46,8 +46,8 @@ const HEADERS: [Header<SortBy>; 12] = [
     Header::number(SortBy::Share, "Share", "Share of the total time of all messages"),
 ];
 
-/// The columns that a narrow pane leaves out, the first of them first. Each can be computed from
-/// other columns, or is a detail of the tree or of the timeline.
+/// The columns that a narrow pane leaves out, in this order. Each can be computed from other
+/// columns, or is a detail of the tree or of the timeline.
 const EXPENDABLE: [SortBy; 5] =
     [SortBy::PerTouched, SortBy::PerProcessed, SortBy::Separator, SortBy::Start, SortBy::Share];
 

@@ -1,4 +1,5 @@
-//! The legend of the lines of the network, shown while there are moral and fill edges.
+//! The legend of the lines of the network, shown if the user has switched on moral and fill edges
+//! and the network is compiled.
 
 use eframe::egui::{Sense, Shape, Stroke, Ui, vec2};
 

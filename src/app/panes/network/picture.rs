@@ -38,12 +38,12 @@ const MAX_LABEL_WIDTH: f32 = 62.0;
 /// boxes between two boxes of the same layer hide the edge that connects the two.
 const RISE: f32 = 0.12;
 
-/// Minimum gap between two boxes side by side, in picture coordinates, for an edge that runs through
-/// the gap alone.
+/// If the gap between two boxes side by side is at most this wide, in picture coordinates, a moral
+/// or fill edge between them runs above or below the boxes instead of through the gap.
 const MIN_GAP: f32 = 30.0;
 
-/// Distance in picture coordinates between boxes that are close to each other and the middle of the
-/// edge above or below them.
+/// Minimum distance, in picture coordinates, from such boxes to the middle of the edge that runs
+/// above or below them, if the centres of the boxes are at the same height.
 const CLEARANCE: f32 = 12.0;
 
 /// What a line of the picture stands for.

@@ -39,8 +39,8 @@ const MIN_MESSAGES_HEIGHT: f32 = 160.0;
 /// Maximum width of the tooltip of a point, in points.
 const TOOLTIP_WIDTH: f32 = 360.0;
 
-/// Width of the choice of a recorded run with its longest name, in points. With less room, the name
-/// is truncated.
+/// Width of the combo box of engines when it shows the longest name, in points. With less room, the
+/// name is truncated.
 const RUN_NAME_WIDTH: f32 = 330.0;
 
 /// The pane and the user's choices in it.

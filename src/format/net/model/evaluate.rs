@@ -15,8 +15,8 @@ const MAX_DEPTH: usize = 32;
 /// seconds.
 const MAX_STEPS: usize = 1 << 25;
 
-/// Number of states whose weights are summed and averaged at a point in the time of an evaluation
-/// step, roughly.
+/// Roughly the number of states whose weights, computed at one point, can be summed and averaged
+/// in the time that one evaluation step takes.
 pub(super) const STATES_PER_STEP: usize = 16;
 
 /// Number of bytes of a label that are copied or compared in the time of an evaluation step,
@@ -52,8 +52,8 @@ pub(super) struct Evaluation<'e, 's> {
     pub point: &'e [f64],
     /// The expressions of the function nodes by name.
     pub functions: &'e HashMap<String, Expression<'s>>,
-    /// The evaluation steps of the file so far: one per subexpression, more for distributions, long
-    /// labels and points with the weights of many states.
+    /// The evaluation steps of the file so far: one per subexpression, more for distributions and
+    /// long labels. Averaging the weights of many states over points also counts as steps.
     pub steps: &'e mut usize,
     /// Number of function nodes that are being evaluated, each inside the one before.
     pub depth: usize,
