@@ -54,7 +54,7 @@ pub struct RecordingSettings {
 /// A junction tree of a network, and the runs on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedNetwork {
-    /// Name of the sample.
+    /// Name of the network.
     pub network: String,
     /// Name of the tree: the triangulation as named on the command line, followed by the merging of
     /// separators if there was any, such as `weighted-min-fill, merged to 32`.
@@ -206,8 +206,9 @@ impl Recording {
         }
     }
 
-    /// This recording, with the table entries processed for each message where the engine goes
-    /// through all entries of both cliques. Earlier versions did not record them.
+    /// Fills in the number of table entries processed for each message, which earlier versions did
+    /// not record. Only for engines that go through all entries of both cliques, because there the
+    /// number follows from the sizes of the cliques.
     fn with_entries_processed(mut self) -> Self {
         for network in &mut self.networks {
             let sizes = network.messages.iter().map(|sizes| sizes.from.saturating_add(sizes.to));

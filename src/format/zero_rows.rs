@@ -21,7 +21,7 @@ use crate::network::{Cpt, Variable, VariableId};
 /// well under a second. Rows of zeros that are not resolved by then are refused.
 const MAX_VISITED: usize = 1 << 24;
 
-/// Replaces the rows of `cpts` that `zeros` lists with uniform distributions.
+/// Replaces each row of zeros in `cpts` that is listed in `zeros` with the uniform distribution.
 ///
 /// # Errors
 /// If there is no proof that the parents cannot be in the states of such a row together.
@@ -72,8 +72,8 @@ fn is_zero(row: &[f64]) -> bool {
     row.iter().all(|p| *p == 0.0)
 }
 
-/// The error for a row of zeros that may occur. `fixed`: the parents, with their states in this
-/// row; empty for a table without parents.
+/// The error for a row of zeros for which there is no proof that its parents' states exclude each
+/// other. `fixed`: the parents, with their states in this row; empty for a table without parents.
 fn refusal(
     source: SourceText<'_>,
     variables: &[Variable],

@@ -17,10 +17,10 @@ use crate::network::VariableId;
 /// How a walk begins. Its end is the same for all walks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Schedule {
-    /// The exponent of the table sizes in the total that a walk reduces, at the start, in units of
-    /// 1 / [`WHOLE`]; at the end it is [`WHOLE`]. With the exponent [`WHOLE`], only the largest
-    /// tables matter at high temperatures. A smaller exponent lets the walk arrange the smaller
-    /// tables as well.
+    /// A walk reduces the sum of the table sizes, each raised to a power. This is the exponent at
+    /// the start, in units of 1 / [`WHOLE`]; it rises to [`WHOLE`] until the end. With the exponent
+    /// [`WHOLE`], only the largest tables matter at high temperatures. A smaller exponent lets the
+    /// walk arrange the smaller tables as well.
     pub exponent: u64,
     /// Growth of the total that is accepted with probability 1/e at the start, as a share of the
     /// current total. Above about 0.03, the walk forgets the order from which it starts.
@@ -43,8 +43,9 @@ const TEMPERATURES: u64 = 64;
 /// a search.
 pub(super) const MAX_VERTICES: usize = 8192;
 
-/// Maximum number of steps between two checks of the clock and of the cancel token: about half a
-/// millisecond. It affects only how soon a walk stops.
+/// Maximum number of steps between two checks of the clock and of the cancel token. In networks of
+/// a few hundred variables, these steps take at most about a millisecond. Affects only how soon a
+/// walk stops.
 const STEPS_PER_CHECK: u64 = 2048;
 
 /// An elimination order with the sum of the entries of its maximal cliques.
@@ -113,8 +114,8 @@ fn cooling_factor(ratio: f64) -> f64 {
     (0..TEMPERATURES.ilog2()).fold(ratio, |ratio, _| ratio.sqrt())
 }
 
-/// Moves a random vertex up or down. Moves it back if the total grows by more than the share
-/// `temperature`, times a random number from the exponential distribution.
+/// Moves a random vertex up or down. Moves it back if the growth of the total is more than
+/// `temperature` times the total before, times a random number from the exponential distribution.
 ///
 /// `passed` is a scratch buffer for the vertices with which the moved vertex is exchanged.
 fn step(

@@ -49,7 +49,8 @@ pub struct Elimination {
 ///
 /// # Complexity
 /// O(n d^2 + (n + f) d log n) for n variables and f fill edges, where every variable has at most d
-/// neighbours when it is eliminated, and one end of every edge has at most d neighbours.
+/// neighbours when it is eliminated, and of the two ends of an edge, at least one has at most d
+/// neighbours at any time.
 pub fn eliminate(
     graph: &MoralGraph,
     heuristic: Heuristic,

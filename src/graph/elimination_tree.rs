@@ -6,9 +6,9 @@
 //! trees in sparse factorization", section 3), so the tree holds all that matters about an order.
 //!
 //! Exchanging a vertex with its parent (a rotation) changes only their two clusters, because the
-//! graph after eliminating both is the same. Rotations reach the tree of every order. Each visits
-//! only the children of the two vertices and of the parent's parent, with a few operations on bit
-//! sets over all vertices.
+//! graph after eliminating both is the same. By rotations, any tree of the graph can be turned into
+//! any other. A rotation visits only the children of the two vertices and of the parent's parent,
+//! with a few operations on bit sets over all vertices.
 
 use crate::graph::MoralGraph;
 use crate::network::VariableId;

@@ -313,16 +313,16 @@ impl Queue {
         let count = preference.len();
         let mut rank = vec![0; count];
         preference.iter().zip(0..).for_each(|(&v, place)| rank[v as usize] = place);
-        let last_round = count.next_power_of_two();
-        let mut winners = vec![NO_RANK; 2 * last_round];
-        winners[last_round..].iter_mut().zip(0..count as u32).for_each(|(own, rank)| *own = rank);
+        let leaves = count.next_power_of_two();
+        let mut winners = vec![NO_RANK; 2 * leaves];
+        winners[leaves..].iter_mut().zip(0..count as u32).for_each(|(own, rank)| *own = rank);
         let mut queue = Self {
             rank,
             vertex: preference.to_vec(),
             scores: preference.iter().map(|&v| scores[v as usize]).collect(),
             winners,
         };
-        (1..last_round).rev().for_each(|number| queue.winners[number] = queue.winner(number));
+        (1..leaves).rev().for_each(|number| queue.winners[number] = queue.winner(number));
         queue
     }
 

@@ -102,8 +102,8 @@ struct MergeEffect {
     merged: u64,
     /// How many more entries the merged clique has than its two parts together.
     added: u64,
-    /// How many more entries each thread processes one after another, summed over both messages of
-    /// every separator (equation 4).
+    /// The increase of the sum in equation 4: the entries that a thread reads if each separator
+    /// entry has its own thread, summed over both messages of every separator.
     slower: f64,
 }
 
@@ -214,8 +214,7 @@ mod tests {
         (graph, tree)
     }
 
-    /// Limits to complete with a maximum size of removed separators; as they are, they allow no
-    /// merge.
+    /// No limits except the one on separators, which allows no merge until the caller raises it.
     fn no_other_limits() -> MergeLimits {
         MergeLimits { separator: 0, clique: u64::MAX, total: u64::MAX, message: None }
     }

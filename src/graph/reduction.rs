@@ -2,9 +2,9 @@
 //!
 //! A vertex is simplicial if its neighbours form a clique. Every triangulation has a clique that
 //! contains such a vertex and all its neighbours, and no minimal triangulation adds an edge at the
-//! vertex. If all variables have at least two states, a minimal triangulation exists among those
-//! with the smallest total: removing a superfluous edge, with ends of a and b states, splits a
-//! clique of s entries into two cliques of s/a + s/b <= s entries together. So simplicial vertices
+//! vertex. If all variables have at least two states, some triangulation with the smallest total
+//! is minimal: removing a superfluous edge, with ends of a and b states, splits a clique of s
+//! entries into two cliques of s/a + s/b <= s entries together. So simplicial vertices
 //! can be eliminated first, whether the largest table or the total is to be minimised. (For the
 //! total, this does not hold for vertices with one state: eliminating such a vertex first may give
 //! a maximal clique of its own, which a triangulation with more edges would have avoided.)
@@ -60,7 +60,8 @@ pub(super) fn reduce(graph: &MoralGraph) -> Core {
 /// Whether the neighbours of `v` are pairwise neighbours.
 fn is_simplicial(graph: &DynamicGraph, v: u32) -> bool {
     let around = graph.neighbours(v);
-    // A vertex can have very many neighbours; most of them then have few.
+    // In a clique, no neighbour has fewer neighbours than v. This quick test comes first, because a
+    // vertex can have very many neighbours.
     around.iter().all(|&a| graph.degree(a) >= around.len())
         && around
             .iter()

@@ -21,8 +21,8 @@ use crate::network::VariableId;
 /// small networks.
 const ENTRY_NANOSECONDS: f64 = 2.0;
 
-/// Time of a step of a walk, in nanoseconds, where two threads share the walks; measured on
-/// networks of 300 to 1200 variables. If it is too small, the search takes more time than it saves
+/// Elapsed time per step of the walks of a round, in nanoseconds, if two threads share these walks;
+/// measured on networks of 300 to 1200 variables. If it is too small, the search takes more time than it saves
 /// in small networks.
 const STEP_NANOSECONDS: f64 = 250.0;
 

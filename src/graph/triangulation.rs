@@ -65,7 +65,7 @@ pub struct TriangulationOptions {
     pub seed: u64,
     /// How often [`Triangulation::Auto`] restarts each heuristic whose first run had a tie.
     pub restarts: usize,
-    /// Maximum number of steps of all walks together with which [`Triangulation::Auto`] improves
+    /// Maximum number of steps, in all walks together, by which [`Triangulation::Auto`] improves
     /// the best order of the heuristics. The walks end earlier once they stop finding improvements.
     pub steps: u64,
     /// Number of propagations that are likely to follow. [`Triangulation::Auto`] stops once the

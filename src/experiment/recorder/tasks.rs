@@ -72,9 +72,9 @@ pub(super) fn tree_tasks(
 }
 
 /// The traced runs of all engines that run here and can trace messages. An engine that uses several
-/// CPU threads has two, with one thread and with all of `setup`, unless `setup` has only one
-/// thread; `gpu-paper` has one for each layout. With `sweep`, untraced runs of `gpu-paper` with all
-/// other block sizes follow.
+/// CPU threads has a run with one thread and, if `setup.threads` is greater than one, another with
+/// that many threads. `gpu-paper` has one run for each layout. With `sweep`, each of these runs of
+/// `gpu-paper` is followed by untraced runs with all other block sizes.
 fn runs(setup: &RecordingSetup, sweep: bool) -> Vec<Run> {
     let memory = MemoryLimit::half_of_available();
     let mut runs = Vec::new();

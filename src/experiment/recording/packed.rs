@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The difference between each number and its predecessor; the first number counts from 0.
+/// The difference between each number and the one before it; the first is compared with 0.
 fn differences(numbers: impl Iterator<Item = u64>) -> Vec<i64> {
     let mut before = 0;
     numbers.map(|n| (n as i64).wrapping_sub(std::mem::replace(&mut before, n as i64))).collect()
@@ -67,6 +67,7 @@ pub(super) mod trace {
         /// Differences of consecutive starts.
         starts: Vec<i64>,
         durations: Vec<u64>,
+        /// The file calls this column `lanes`.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[serde(rename = "lanes")]
         workers: Vec<u64>,

@@ -10,8 +10,9 @@ use crate::experiment::{
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     name: "fig4",
     title: "Figure 4: histograms of separator sizes",
-    question: "How large are the separators? Each entry of a separator has its own thread, so the \
-               larger a separator, the more of a message is computed in parallel.",
+    question: "How large are the separators? In the paper's algorithm, each entry of a separator \
+               has its own thread, so the larger a separator, the more of a message is computed in \
+               parallel.",
     equations: &[],
     parameters: &[],
     networks: &PAPER_NETWORKS,

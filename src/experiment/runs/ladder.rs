@@ -71,11 +71,11 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
         .map(|(tree, smallest)| [tree, smallest].map(|tree| floor_us(tree.compiled.tree())))
         .collect();
     record.note(format!(
-        "The floor is a lower bound for engines that read all clique tables: one launch with a \
-         copy back, and in collect and in distribute for each level of the tree the time to read \
-         its tables or to send a message to another block, whichever is longer. An engine that \
-         skips zeros or does without clique tables may be faster. The constants of the floor were \
-         measured on an {FLOOR_GPU}."
+        "The floor is a lower bound for engines that read all clique tables. It is the time of one \
+         launch with a copy back, plus a time for each level of the tree, once in collect and once \
+         in distribute: the time to read the tables of the level or to send a message to another \
+         block, whichever is longer. An engine that skips zeros or does without clique tables may \
+         be faster. The constants of the floor were measured on an {FLOOR_GPU}."
     ));
     record.note(format!(
         "naive and interleaved: gpu-paper with {} threads per block. best: the fastest of both \

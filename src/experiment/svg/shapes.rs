@@ -1,5 +1,6 @@
-//! Dots, lines and bars in SVG. Their form tells predicted numbers from others. Dots and lines also
-//! tell the numbers of the paper, and dots tell recorded numbers.
+//! Dots, lines and bars in SVG. Their form shows where numbers come from: bars distinguish
+//! predicted numbers from others, lines also the paper's numbers from others, and dots also
+//! recorded numbers from others.
 
 use std::fmt::Write;
 

@@ -93,8 +93,9 @@ pub(super) fn read_line(
     case(source, network, numbers.get(1..).unwrap_or_default())
 }
 
-/// The error for `numbers` that are not a number of findings and two numbers for each: of a case,
-/// or of a whole file that has none of the three layouts and no line for each case.
+/// The error for `numbers` that are not a number of findings followed by two numbers for each
+/// finding. `numbers` are those of one case, or of the whole file if the file has none of the three
+/// layouts and its lines cannot be assigned to cases.
 fn wrong_count(source: SourceText<'_>, numbers: &[PlacedInteger]) -> FormatError {
     let (first, offset) = numbers[0];
     let message = format!(

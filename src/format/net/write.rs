@@ -72,7 +72,7 @@ fn names(network: &Network) -> Vec<String> {
     let own = network.variables().iter().map(|variable| variable.name());
     let mut taken: HashSet<String> =
         own.clone().filter(|name| is_identifier(name)).map(str::to_owned).collect();
-    // For each identifier that is taken, the lowest number that the next one may get.
+    // For each identifier that was already taken, the next number to try as its suffix.
     let mut next_number: HashMap<String, usize> = HashMap::new();
     let words = own.map(|name| {
         if is_identifier(name) {
@@ -107,7 +107,7 @@ fn annotation_fields(text: &mut String, annotation: &Annotation) {
         field(text, "label", &quote(title));
     }
     if let Some([x, y]) = annotation.position {
-        // The subtraction avoids "-0".
+        // Hugin's y axis points up, ours down. Subtracting, not negating, avoids "-0".
         field(text, "position", &format!("({x} {})", 0.0 - y));
     }
     if let Some(comment) = &annotation.comment {
@@ -126,8 +126,8 @@ fn potential(text: &mut String, network: &Network, cpt: &Cpt, names: &[String]) 
         let _ = write!(text, " {}", name(parent));
     }
     text.push_str(")\n{\n    data = (");
-    // Each row has a pair of parentheses. Each parent has a pair around the rows of all its states;
-    // that of the first parent has been opened above.
+    // Every row is in parentheses. For every parent, so is each group of rows that agree in the
+    // states of the parents before it. The outermost pair has been opened above.
     let states = network[cpt.child()].cardinality();
     let parents = cpt.parents().iter().rev().map(|&parent| network[parent].cardinality());
     let sizes: Vec<usize> = std::iter::once(1).chain(parents).take(cpt.parents().len()).collect();
@@ -145,9 +145,9 @@ fn potential(text: &mut String, network: &Network, cpt: &Cpt, names: &[String]) 
     text.push_str(");\n}\n");
 }
 
-/// The number of pairs of parentheses that open before `row`; as many close after the row before.
-/// `sizes` has the size of each pair, from the innermost: the number of pairs directly inside it,
-/// or of rows for the innermost.
+/// The number of pairs of parentheses that open before `row`. The same number of pairs closes after
+/// the previous row. `sizes` lists how many items a pair of each level holds, from the innermost
+/// level outward: rows on the innermost level, pairs on all others.
 fn restarts(mut row: usize, sizes: &[usize]) -> usize {
     let mut restarts = 0;
     for &size in sizes {

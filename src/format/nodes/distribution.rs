@@ -13,10 +13,10 @@ pub(in crate::format) struct Distribution<'s> {
     pub child: Word<'s>,
     pub parents: Vec<Word<'s>>,
     pub definition: Definition<'s>,
-    /// The byte offset of the block, or of the child's name in it.
+    /// The byte offset of the block or, in BIF, of the child's name in it.
     pub block_at: usize,
-    /// The byte offset for errors about the definition: of its table, or else of the block or of
-    /// the child's name.
+    /// The byte offset for errors about the definition: `block_at` or, in some formats, the offset
+    /// of the table.
     pub offset: usize,
     /// The annotation of the block. Only its attributes are used.
     pub note: Annotation,

@@ -35,9 +35,9 @@ fn write_table(text: &mut String, network: &Network, factor: &Factor) {
     let (first, second) = (2_f64.powi(half), 2_f64.powi(factor.exponent() - half));
     let values: Vec<f64> = factor.values().iter().map(|value| value * first * second).collect();
     let states = |variable: &VariableId| network[*variable].cardinality();
-    let line = factor.scope().last().map_or(1, states);
+    let line_length = factor.scope().last().map_or(1, states);
     let _ = writeln!(text, "\n{}", values.len());
-    for line in values.chunks(line) {
+    for line in values.chunks(line_length) {
         text.push(' ');
         push_numbers(text, line, " ");
         text.push('\n');

@@ -154,8 +154,8 @@ pub(in crate::format) fn parse(source: SourceText<'_>) -> Result<Element<'_>, Fo
     }
 }
 
-/// Adds `element`, which is complete, to the innermost of the `open` elements. Returns the element
-/// if it is the root instead.
+/// Adds `element`, which is complete, to the innermost of the `open` elements. If none is open, the
+/// element is the root and is returned.
 fn attach<'t>(open: &mut [Element<'t>], element: Element<'t>) -> Option<Element<'t>> {
     let Some(parent) = open.last_mut() else { return Some(element) };
     parent.content.push(Content::Element(element));

@@ -3,8 +3,8 @@
 use crate::format::net::quotes::unquote;
 use crate::format::source::ErrorAt;
 
-/// Maximum depth of an expression in levels. Parentheses, calls and operators add a level each. So
-/// does every operator of a long sum, even without parentheses. It bounds the recursion.
+/// Maximum depth of an expression in levels, which bounds the recursion. Parentheses, calls and
+/// operators add a level each, so a long sum is deep even without parentheses.
 const MAX_DEPTH: usize = 100;
 
 /// An expression with its byte offset.

@@ -3,8 +3,8 @@
 use super::{ModelRow, StateValues};
 use crate::format::source::ErrorAt;
 
-/// Steps through the points for one row. A point has a value for each varying parent; the points
-/// are all combinations of these values.
+/// Steps through the points for one row. Each varying parent has `samples` evenly spaced values in
+/// its interval; the points are all combinations of them.
 pub(super) struct Points {
     /// For each parent, its value at the current point; 0 if it does not vary.
     pub values: Vec<f64>,

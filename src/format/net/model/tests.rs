@@ -112,7 +112,8 @@ fn bounds_and_mode_may_come_in_any_order() {
     assert_close(&from_expression("part", "PERT (4, 0, 0)"), &expected);
 }
 
-/// The table of the node D-out of the network *Family Out*, as its description computes it.
+/// `b` is the node D-out of the network *Family Out* that comes with Hugin. The probability that it
+/// is false is 0.8 times the number of each true cause: 0.8 * 0.15 * 0.05 = 0.006 for both.
 #[test]
 fn noisy_or_is_false_if_all_true_causes_are_inhibited() {
     let causes = "node f_out { subtype = boolean; states = (\"\" \"\"); }
@@ -303,8 +304,8 @@ fn nodes_without_states_are_refused_before_their_tables_are_made() {
 
 #[test]
 fn many_states_and_long_labels_take_more_steps() {
-    // The table of `many` takes nearly all steps of a file, because computing a probability counts
-    // as 64 steps.
+    // The table of `many` takes nearly all of the 2^25 steps that a file may take: each of its
+    // 520,000 probabilities counts as 64 steps.
     let words = |count: usize| (0..count).map(|n| format!(" {n}")).collect::<String>();
     let labels = |count: usize| " \"\"".repeat(count);
     let nodes = format!(
