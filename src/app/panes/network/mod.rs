@@ -48,6 +48,9 @@ pub struct NetworkPane {
     menu_variable: Option<(u64, VariableId)>,
     /// Whether the user wants layers or a tree although the file gives positions.
     prefer_layers: bool,
+    /// Ratio of width to height for which a network was last laid out without the view for
+    /// projectors, if one was.
+    aspect: Option<f32>,
 }
 
 /// What the current layout depends on.
@@ -59,8 +62,10 @@ struct LayoutKey {
     triangulated: Option<Identity<CompiledNetwork>>,
     /// Whether the variables are at the positions that the file gives.
     from_file: bool,
-    /// Whether the view for projectors is on, in which panes have other shapes.
-    is_projected: bool,
+    /// The size of the window if the view for projectors is on, in which panes have other shapes.
+    /// The window fills the screen only some frames after the view was turned on. `None` also for
+    /// a layout that does not depend on the shape of the pane.
+    projected: Option<Vec2>,
 }
 
 impl NetworkPane {
@@ -220,32 +225,44 @@ impl NetworkPane {
     /// into view.
     fn update(&mut self, ui: &Ui, model: &Model, document: &Document) {
         let compiled = document.compiled.as_ref().filter(|_| model.fill_edges);
+        let from_file = !self.prefer_layers
+            && from_file::has_enough_positions(&file_positions(document.network()));
+        let is_projected = model.projector.is_some();
+        let window = || ui.ctx().content_rect().size().round();
         let wanted = LayoutKey {
             serial: document.serial,
             triangulated: compiled.map(Identity::of),
-            from_file: !self.prefer_layers
-                && from_file::has_enough_positions(&file_positions(document.network())),
-            is_projected: model.projector.is_some(),
+            from_file,
+            projected: (is_projected && !from_file).then(window),
         };
         let is_new = self.shown.as_ref().is_none_or(|shown| {
             shown.serial != document.serial || shown.from_file != wanted.from_file
         });
+        let is_reshaped =
+            self.shown.as_ref().is_some_and(|shown| shown.projected != wanted.projected);
         if self.shown.as_ref().is_none_or(|shown| shown.serial != document.serial) {
             self.search = Search::default();
         }
-        if is_new || self.fit_serial != model.fit_serial {
+        if is_new || is_reshaped || self.fit_serial != model.fit_serial {
             self.fit_serial = model.fit_serial;
             self.canvas.fit();
         }
         if self.shown.as_ref() != Some(&wanted) {
             let size = ui.available_size().max(Vec2::splat(1.0));
-            let aspect = (!wanted.from_file).then_some(size.x / size.y);
+            // When the view for projectors is turned off, the layout before it returns. The window
+            // still fills the screen for some frames.
+            let before = self.aspect.filter(|_| is_reshaped && !is_projected);
+            let aspect = (!from_file).then(|| before.unwrap_or(size.x / size.y));
+            if !is_projected {
+                self.aspect = aspect.or(self.aspect);
+            }
             if is_new {
                 self.canvas.fit_at_once();
             }
             let moves = self.shown.as_ref().is_some_and(|shown| shown.serial == wanted.serial);
             self.shown = Some(wanted);
-            let picture = picture(document.network(), compiled.map(|compiled| &**compiled), aspect);
+            let network = document.network();
+            let picture = picture(network, compiled.map(|compiled| &**compiled), aspect);
             self.edges = picture.edges;
             let variables = || document.network().ids();
             let places = self.canvas.centres(variables());

@@ -78,20 +78,44 @@ fn layout_and_colours_of_the_file_are_used_and_its_layout_can_be_switched_off() 
 
 #[test]
 fn the_view_for_projectors_has_a_layout_for_the_shape_of_its_pane() {
+    // Sizes of the window before and in the view for projectors.
+    const USUAL: Vec2 = Vec2::new(900.0, 600.0);
+    const PROJECTED: Vec2 = Vec2::new(295.0, 270.0);
+    let places = |pane: &RefCell<NetworkPane>| {
+        let centres = pane.borrow().canvas.centres(0..20);
+        (0..20).map(|node| centres[&node]).collect::<Vec<Pos2>>()
+    };
     let pane = RefCell::new(NetworkPane::default());
     let mut harness = drive("child", |ui, model, commands| {
         pane.borrow_mut().show(ui, model, commands);
     });
-    harness.set_size(Vec2::new(380.0, 490.0));
+    // The layout for a window that had its size from the start.
+    let mut new_layout = |size| {
+        harness.set_size(size);
+        pane.take();
+        harness.run();
+        places(&pane)
+    };
+    let [projected, usual] = [PROJECTED, USUAL].map(&mut new_layout);
+    assert_ne!(projected, usual);
+    // The user looks at a part of the picture.
+    pane.borrow_mut().canvas.zoom_by(2.0);
     harness.run();
-    let width = || pane.borrow().canvas.centres(0..20).values().map(|at| at.x).fold(0.0, f32::max);
-    let before = width();
-    harness.set_size(Vec2::new(295.0, 270.0));
-    harness.run();
-    assert_eq!(width(), before, "another size alone changes nothing");
+    // The size changes some frames after the view is turned on or off.
     harness.state_mut().model.projector = Some(1.0);
     harness.run();
-    assert_ne!(width(), before);
+    harness.set_size(PROJECTED);
+    harness.run();
+    assert_eq!(places(&pane), projected);
+    assert!(pane.borrow().canvas.is_fitted());
+    harness.state_mut().model.projector = None;
+    harness.run();
+    harness.set_size(USUAL);
+    harness.run();
+    assert_eq!(places(&pane), usual);
+    harness.set_size(PROJECTED);
+    harness.run();
+    assert_eq!(places(&pane), usual, "another size alone changes nothing");
 }
 
 #[test]
