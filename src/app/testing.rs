@@ -1,10 +1,11 @@
 //! Models for tests, and a harness that draws one pane.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use eframe::egui::Ui;
-use egui_kittest::kittest::Queryable as _;
+use eframe::egui::{Key, Ui};
+use egui_kittest::kittest::{AccessKitNode, By, NodeT as _, Queryable as _};
 use egui_kittest::{Harness, Node};
 
 use crate::app::state::command::{Command, Commands, ViewCommand};
@@ -233,4 +234,25 @@ pub(crate) fn drive_model<'a>(
 pub(crate) fn label_containing<'h>(harness: &'h Harness<'_, Bench>, text: &'h str) -> Node<'h> {
     let mut all = harness.query_all_by_label_contains(text);
     all.next().unwrap_or_else(|| panic!("a widget labelled '{text}'"))
+}
+
+/// The label, the text or the number of each widget that the Tab key goes to, in order; `None` for
+/// a widget without any. Of panes with more than a hundred such widgets, only the first hundred.
+pub(crate) fn tab_stops(harness: &mut Harness<'_, Bench>) -> Vec<Option<String>> {
+    let name = |node: AccessKitNode<'_>| {
+        let number = || node.numeric_value().map(|number| number.to_string());
+        node.label().or(node.value()).or_else(number)
+    };
+    let mut visited = HashSet::new();
+    let mut stops = Vec::new();
+    for _ in 0..100 {
+        harness.key_press(Key::Tab);
+        harness.run_steps(2);
+        let focused = harness.ctx.memory(|memory| memory.focused());
+        if focused.is_some_and(|id| visited.insert(id)) {
+            let nodes = harness.query_all(By::new().predicate(|node| node.is_focused()));
+            stops.push(nodes.filter_map(|node| name(node.accesskit_node())).next());
+        }
+    }
+    stops
 }

@@ -62,7 +62,7 @@ pub struct Document {
     pub fallback: Option<(EngineChoice, String)>,
     /// The launch overhead of one propagation, if the engine launches kernels.
     pub launch_overhead: Option<Duration>,
-    /// Time of one kernel launch on this machine, if the engine launches kernels.
+    /// Time of one kernel launch on this machine, if an engine that launches kernels was loaded.
     pub launch_time: Option<Duration>,
 }
 

@@ -64,7 +64,9 @@ impl Workbench {
             Update::Loaded { peak_bytes, launch_overhead, launch, .. } => {
                 document.engine_bytes = Some(peak_bytes);
                 document.launch_overhead = launch_overhead;
-                document.launch_time = launch;
+                // Another engine may be loaded while the result is still that of an engine that
+                // launches kernels.
+                document.launch_time = launch.or(document.launch_time);
             }
             Update::Propagating(watch) => document.running = Some(watch),
             Update::Prior(prior) => {
@@ -208,5 +210,28 @@ impl Workbench {
             document.impossible = Some(impossible);
         }
         core.model.failure = Some(shortened(&message, MAX_FAILURE).into_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::app::state::settings::Settings;
+    use crate::app::testing::model;
+
+    #[test]
+    fn the_launch_time_stays_known_when_an_engine_without_launches_is_loaded() {
+        let mut workbench = Workbench::new(Settings::default(), || {});
+        workbench.core.model.document = model("asia").document;
+        let engine = workbench.core.model.compute.engine;
+        let known = Some(Duration::from_micros(2));
+        for launch in [known, None] {
+            let (peak_bytes, launch_overhead) = (1, launch);
+            workbench.receive(Update::Loaded { engine, peak_bytes, launch_overhead, launch });
+            let document = workbench.core.document().unwrap();
+            assert_eq!((document.launch_overhead, document.launch_time), (launch, known));
+        }
     }
 }

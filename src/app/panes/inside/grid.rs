@@ -220,7 +220,8 @@ impl Grid<'_> {
         let top = track.top() + (scroll.first / max_first) as f32 * room;
         let handle = Rect::from_min_size(pos2(track.left(), top), Vec2::new(BAR_WIDTH, height));
         let id = Id::new(("inside", self.name, "bar"));
-        let response = ui.interact(track, id, Sense::click_and_drag());
+        // Keys do nothing here, so the Tab key skips the bar.
+        let response = ui.interact(track, id, Sense::CLICK | Sense::DRAG);
         if let Some(pos) = response.interact_pointer_pos() {
             let share = f64::from((pos.y - track.top() - 0.5 * height) / room.max(1.0));
             scroll.first = (share * max_first).clamp(0.0, max_first);

@@ -4,7 +4,7 @@ use egui_kittest::kittest::{NodeT as _, Queryable as _};
 
 use super::*;
 use crate::app::state::command::{Command, ViewCommand};
-use crate::app::testing::{Bench, drive_model, label_containing, model_with};
+use crate::app::testing::{Bench, drive_model, label_containing, model_with, tab_stops};
 use crate::cancel::CancelToken;
 use crate::engine::Stepper as EngineStepper;
 use crate::network::Evidence;
@@ -109,6 +109,16 @@ fn a_thread_adds_only_its_own_entries() {
     harness.get_by_label("Next step").click();
     harness.run_steps(2);
     harness.get_by_label_contains("Thread 1 adds");
+}
+
+#[test]
+fn the_tab_key_skips_the_scroll_bars() {
+    let mut harness = pane(1);
+    // Too low for all rows, so that the tables have scroll bars.
+    harness.set_size(eframe::egui::vec2(900.0, 260.0));
+    harness.run_steps(3);
+    let stops = tab_stops(&mut harness);
+    assert!(stops.len() > 5 && stops.iter().all(Option::is_some), "{stops:?}");
 }
 
 #[test]

@@ -38,7 +38,7 @@ const TITLE_HEIGHT: f32 = 18.0;
 pub(super) struct RunComparison {
     kept: Arc<KeptRun>,
     current: FinishedRun,
-    kinds: [RunKind; 2],
+    pub(super) kinds: [RunKind; 2],
     pub(super) layouts: [TimelineLayout; 2],
     alignment: Alignment,
     /// By message of the current run: how its time compares with the kept run; `None` if the kept
@@ -91,12 +91,15 @@ impl TimelinePane {
         else {
             return;
         };
+        let kind = RunKind::of(document);
         let is_current = |comparison: &RunComparison| {
-            Arc::ptr_eq(&comparison.kept, kept) && comparison.current == current
+            Arc::ptr_eq(&comparison.kept, kept)
+                && comparison.current == current
+                && comparison.kinds == [kept.kind, kind]
         };
         let comparison = match self.comparison.take().filter(is_current) {
             Some(comparison) => comparison,
-            None => RunComparison::new(kept, current, RunKind::of(document), trace, compiled),
+            None => RunComparison::new(kept, current, kind, trace, compiled),
         };
         summary(ui, &comparison.alignment);
         let (_, whole) = ui.allocate_space(ui.available_size());
@@ -149,7 +152,9 @@ impl TimelinePane {
         ui.painter().galley(rect.left_top(), galley, ink);
         rect.min.y += TITLE_HEIGHT;
         ui.push_id(("compared run", index), |ui| {
-            let response = ui.interact(rect, ui.id().with("chart"), Sense::click_and_drag());
+            // Keys do nothing here, so the Tab key skips the chart.
+            let sense = Sense::CLICK | Sense::DRAG;
+            let response = ui.interact(rect, ui.id().with("chart"), sense);
             response.widget_info(|| {
                 WidgetInfo::labeled(WidgetType::Other, true, format!("Run to compare, {text}"))
             });

@@ -54,7 +54,8 @@ pub(super) fn show(
         own_scales(ui, &traces);
     }
     let size = Vec2::new(ui.available_width(), ui.available_height().max(64.0));
-    let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
+    // Keys do nothing here, so the Tab key skips the chart.
+    let (rect, response) = ui.allocate_exact_size(size, Sense::CLICK | Sense::DRAG);
     let total = document.traced_nanoseconds();
     let view = update_view(ui, &response, now, zoom, total);
     response.widget_info(|| {

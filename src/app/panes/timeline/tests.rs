@@ -5,12 +5,15 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 
 use super::*;
+use crate::app::state::kept_run::KeptRun;
 use crate::app::state::stepping::Stepping;
 use crate::app::testing::{
-    Bench, drive, drive_model, label_containing, model, model_with, record_on_gpu,
+    Bench, drive, drive_model, label_containing, model, model_with, record_on_gpu, tab_stops,
 };
 use crate::cancel::CancelToken;
+use crate::engine::by_name;
 use crate::propagation::{MessageId, Stage, Watch};
+use crate::session::{EngineChoice, Propagation};
 
 fn asia<'a>() -> Harness<'a, Bench> {
     let mut pane = TimelinePane::default();
@@ -354,6 +357,10 @@ fn a_kept_run_is_compared_with_another_message_by_message() {
         layout.stages.iter().filter(|slice| slice.kind_name() == "launch and copy").count()
     });
     assert!(launches[0] == 0 && launches[1] > 0, "only a GPU launches: {launches:?}");
+    let stops = tab_stops(&mut harness);
+    assert!(stops.iter().flatten().any(|stop| stop == "Compare"), "{stops:?}");
+    let is_chart = |stop: &String| stop.starts_with("Run to compare");
+    assert!(!stops.iter().flatten().any(is_chart), "no key does anything there: {stops:?}");
     harness.set_size(egui::vec2(600.0, 400.0));
     harness.run();
     let table = harness.get_by_label("Message").rect().left();
@@ -368,6 +375,29 @@ fn a_kept_run_is_compared_with_another_message_by_message() {
     harness.get_by_label("Compare").click();
     harness.run();
     label_containing(&harness, "Message timeline");
+}
+
+#[test]
+fn a_comparison_is_laid_out_again_when_the_kind_of_its_run_changes() {
+    let mut model = model("asia");
+    let document = model.document.as_mut().unwrap();
+    let result = document.result.take().unwrap();
+    let engine = EngineChoice { engine: by_name("gpu-paper").unwrap(), ..result.engine };
+    document.result = Some(Arc::new(Propagation { engine, ..(*result).clone() }));
+    document.kept = KeptRun::of(document);
+    let pane = std::cell::RefCell::new(TimelinePane::default());
+    let mut harness = drive_model(model, |ui, model, commands| {
+        pane.borrow_mut().show(ui, model, commands);
+    });
+    harness.run();
+    harness.get_by_label("Compare").click();
+    harness.run();
+    let launches = || pane.borrow().comparison.as_ref().unwrap().kinds.map(|kind| kind.launch);
+    assert_eq!(launches(), [None, None]);
+    let launch_time = Some(std::time::Duration::from_micros(2));
+    harness.state_mut().model.document.as_mut().unwrap().launch_time = launch_time;
+    harness.run();
+    assert_eq!(launches(), [None, Some(2e3)]);
 }
 
 #[test]
@@ -387,6 +417,9 @@ fn slow_motion_is_zoomed_by_the_wheel_and_keeps_its_time_in_view() {
     });
     harness.run_steps(3);
     let chart = label_containing(&harness, "Slow motion of").rect();
+    let stops = tab_stops(&mut harness);
+    let is_chart = |stop: &String| stop.starts_with("Slow motion of");
+    assert!(!stops.iter().flatten().any(is_chart), "no key does anything there: {stops:?}");
     harness.hover_at(chart.center());
     harness.event(Event::MouseWheel {
         unit: MouseWheelUnit::Line,
