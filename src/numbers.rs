@@ -75,7 +75,7 @@ pub fn scientific_scaled(number: f64, exponent: i64) -> String {
 /// double precision.
 #[must_use]
 pub fn scientific_exp(logarithm: f64) -> String {
-    // From here on, the power may have fewer digits than a normal number, or be zero.
+    // Not far below -700, the power is no longer a normal number, and has fewer digits or is zero.
     if logarithm > -700.0 || logarithm.is_infinite() {
         return scientific(logarithm.exp());
     }

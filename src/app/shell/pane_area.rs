@@ -32,8 +32,10 @@ pub fn show(
             let moves_focus = ui.input(focus_ring::moves_focus);
             let mut area = PaneArea { panes, model, commands, moves_focus, last_stop: None };
             layout.ui(&mut area, ui);
-            // Shift+Tab goes from the first widget to the one that said last in the frame before
-            // that it can have the focus. The gaps between panes say so after all panes.
+            // At the first widget, Shift+Tab moves the focus to the widget for which
+            // `interested_in_focus` was called last in the previous frame. The toolkit calls it for
+            // the gaps between panes after all panes, so call it once more for the last widget of
+            // the panes.
             if let Some(last) = area.last_stop.filter(|_| !moves_focus) {
                 ui.memory_mut(|memory| memory.interested_in_focus(last, ui.layer_id()));
             }

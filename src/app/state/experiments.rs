@@ -114,7 +114,7 @@ impl Experiments {
 pub(crate) struct ExperimentRunner {
     /// The thread of the running experiment.
     job: Option<Job<Result<Record, ExperimentError>>>,
-    /// The stored results; `None` if results are lost at the end of the run.
+    /// The stored results; `None` if results are lost when the program ends.
     store: Option<Store>,
 }
 

@@ -12,10 +12,11 @@ use super::plan::{Kind, Operation, Plan};
 /// Number of cases that are computed together. They fill an AVX-512 register in double precision.
 pub const CASES_PER_GROUP: usize = 8;
 
-/// In single precision, a longer sum is added up in blocks of this many terms, and the sums of the
-/// blocks are added with a correction for rounding. Within a block there is no correction. Equal
-/// terms are worst: 16 of them cause an error of 4.5 roundings, and 32 cause 8.5, more than the 8
-/// for each factor that [`ErrorBound`](crate::engine::ErrorBound) allows P(e). With a smaller
+/// Maximum number of terms of a sum in single precision that is added up without a correction for
+/// rounding. A longer sum is added up in blocks of this many terms, and only the addition of the
+/// sums of the blocks is corrected. The error of a block is largest if all its terms are equal: 4.5
+/// roundings for 16 terms, and 8.5 for 32. For P(e),
+/// [`ErrorBound`](crate::engine::ErrorBound) allows 8 roundings for each factor. With a smaller
 /// number, long sums take more time; with this one, sums of hundreds of terms take 6 to 11% more
 /// instructions than without a correction. Shared with `kernels/batch.cu`.
 pub const BLOCK: usize = 16;

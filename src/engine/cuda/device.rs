@@ -54,8 +54,8 @@ pub(super) fn numbered_device(number: usize) -> Result<&'static Device, String> 
     DEVICES[number].get_or_init(|| find(number)).as_ref().map_err(Clone::clone)
 }
 
-/// Number of GPUs that the driver finds, those included that cannot be used, but at most
-/// [`MAX_DEVICES`]; 0 if [`device`] is an error.
+/// Number of GPUs that the driver finds, including GPUs that cannot be used, but at most
+/// [`MAX_DEVICES`]; 0 if [`device`] returns an error.
 pub(super) fn device_count() -> usize {
     let count = || CudaContext::device_count().ok().and_then(|count| usize::try_from(count).ok());
     let count = device().ok().and_then(|_| catch_panic(count).flatten());

@@ -68,9 +68,9 @@ impl MarkerForm {
 }
 
 impl Origin {
-    /// The symbol of the dots of a series of this origin. `series` is its number, from zero, among
-    /// the series of this origin in a legend that have dots. With more series than symbols, the
-    /// symbols repeat.
+    /// The symbol of the dots of a series of this origin. A legend numbers its series of this
+    /// origin that have dots, from zero; `series` is this number. With more series than symbols,
+    /// the symbols repeat.
     #[must_use]
     pub fn marker(self, series: usize) -> Marker {
         use MarkerForm::{Circle, Cross, Diamond, Plus, Square, Star, Triangle, TriangleDown};

@@ -49,8 +49,8 @@ impl<'c, 's> Classes<'c, 's> {
     /// Fills the tables, and determines which of the `classes` is the network.
     ///
     /// # Errors
-    /// If two classes have the same name, the class of an instance is unknown, or not exactly one
-    /// class has no instance in another class.
+    /// If two classes have the same name, the class of an instance is unknown, or the number of
+    /// classes without an instance in another class is not one.
     pub fn new(source: SourceText<'s>, classes: &'c [Class<'s>]) -> Result<Self, FormatError> {
         let mut by_name = HashMap::with_capacity(classes.len());
         for (index, class) in classes.iter().enumerate() {

@@ -22,8 +22,8 @@ pub struct ReusePool<T> {
 }
 
 impl<T: Entry> ReusePool<T> {
-    /// Minimum capacity of pooled memory, in entries, because the allocator is as fast for smaller
-    /// tables. A table may also get memory for this many entries more than [`max_pooled`] says. If
+    /// Minimum capacity of pooled memory, in entries. For smaller tables, the allocator is as fast
+    /// as the pool. A table may also get memory for this many entries more than [`max_pooled`] says. If
     /// the constant is wrong, only speed and memory change.
     const MIN_ENTRIES: usize = 512;
 

@@ -123,8 +123,8 @@ pub fn reduce(
     };
     let is_good_enough =
         |entries: u64| is_large && entries / RETRY_ENTRIES_PER_VARIABLE < graph.len() as u64;
-    // Given a tree of `entries`: the tree of another heuristic replaces it if that tree has fewer
-    // entries than this. Zero to try no other heuristic.
+    // The limit for the next heuristic, if the best tree so far has `entries` table entries: a tree
+    // must have fewer than the limit to replace it. Zero to try no other heuristic.
     let next_limit = |entries: u64| match previous {
         _ if is_good_enough(entries) => 0,
         Some(_) => entries / 4 * 3,
