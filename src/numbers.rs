@@ -61,14 +61,23 @@ pub fn scientific_scaled(number: f64, exponent: i64) -> String {
     }
     let logarithm = number.abs().log10() + exponent as f64 * std::f64::consts::LOG10_2;
     let power = logarithm.floor();
-    let mantissa = 10f64.powf(logarithm - power).copysign(number);
     if power.abs() < 200.0 {
+        let mantissa = 10f64.powf(logarithm - power).copysign(number);
         return scientific(mantissa * 10f64.powf(power));
     }
+    let sign = if number < 0.0 { "-" } else { "" };
+    format!("{sign}{}", power_of_ten(logarithm, 3))
+}
+
+/// Ten to the power of `exponent` in scientific notation with `digits` decimals, also if it is out
+/// of the range of double precision.
+#[must_use]
+pub fn power_of_ten(exponent: f64, digits: usize) -> String {
+    let power = exponent.floor();
+    let text = format!("{:.digits$e}", 10f64.powf(exponent - power));
     // The mantissa may be rounded up to 10.
-    let text = format!("{mantissa:.3e}");
-    let (digits, carry) = text.split_once('e').expect("this notation has an exponent");
-    format!("{digits}e{}", power + if carry == "0" { 0.0 } else { 1.0 })
+    let (mantissa, carry) = text.split_once('e').unwrap_or((&text, "0"));
+    format!("{mantissa}e{}", power + if carry == "0" { 0.0 } else { 1.0 })
 }
 
 /// e to the power of `logarithm`, as [`scientific`] writes it, also if the power is too small for
@@ -79,8 +88,7 @@ pub fn scientific_exp(logarithm: f64) -> String {
     if logarithm > -700.0 || logarithm.is_infinite() {
         return scientific(logarithm.exp());
     }
-    let bits = (logarithm / std::f64::consts::LN_2).floor();
-    scientific_scaled((logarithm - bits * std::f64::consts::LN_2).exp(), bits as i64)
+    power_of_ten(logarithm / std::f64::consts::LN_10, 3)
 }
 
 /// `value` to at most three digits with an SI prefix: `336`, `1.2 k`, `4.37 M`.

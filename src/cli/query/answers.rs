@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use cliquescope::engine::{PropagationError, QueryError};
 use cliquescope::network::{Evidence, Finding, Network};
+use cliquescope::numbers::power_of_ten;
 use cliquescope::propagation::Posteriors;
 use cliquescope::safe_text::{csv_cell, json_for_terminal, visible};
 use serde_json::Value;
@@ -343,12 +344,7 @@ fn csv_header(network: &Network, has_names: bool) -> String {
 fn probability(ln: f64) -> String {
     let p = ln.exp();
     if p == 0.0 || p.is_subnormal() || p.is_infinite() {
-        let log10 = ln / std::f64::consts::LN_10;
-        let (mantissa, exponent) = (10_f64.powf(log10 - log10.floor()), log10.floor());
-        // Nine and a fraction may be rounded to ten.
-        let (mantissa, exponent) =
-            if mantissa < 9.999_995 { (mantissa, exponent) } else { (1.0, exponent + 1.0) };
-        return format!("{mantissa:.5}e{exponent}");
+        return power_of_ten(ln / std::f64::consts::LN_10, 5);
     }
     if (1e-4..1e6).contains(&p) { format!("{p:.9}") } else { format!("{p:.5e}") }
 }
