@@ -58,8 +58,8 @@ pub fn s_curve(from: Pos2, to: Pos2, axis: Vec2) -> Vec<Pos2> {
 }
 
 /// Where a line has its label: at the middle one of its points, or halfway between the two middle
-/// ones. This is halfway along the line if the points are placed symmetrically, as those of
-/// [`s_curve`] are. `None` for a line without points.
+/// ones. For a line that is symmetric about its middle, such as an [`s_curve`], this is the middle.
+/// `None` for a line without points.
 #[must_use]
 pub fn label_place(line: &[Pos2]) -> Option<Pos2> {
     let half = line.len() / 2;

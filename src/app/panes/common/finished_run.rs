@@ -16,8 +16,8 @@ pub(in crate::app::panes) enum FinishedRun {
 }
 
 impl FinishedRun {
-    /// The run whose messages are drawn. `None` if there is none, or if it is a run on this machine
-    /// that has not ended.
+    /// The run whose messages are drawn. `None` if no run is shown, or if the run shown is one on
+    /// this machine that has not ended yet.
     pub fn of(document: &Document) -> Option<Self> {
         match (document.shown, &document.running, &document.result) {
             (Some(recorded), ..) => Some(Self::Recorded(recorded)),

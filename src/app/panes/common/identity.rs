@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Weak};
 
-/// Identifies the value of an `Arc` without keeping the value alive. Two are equal if they identify
-/// the same value. Unlike an address, an identity never becomes that of a later value.
+/// Identifies the value of an `Arc` without keeping the value alive. Two identities are equal if
+/// they identify the same value. A later value may get the address of an earlier one, but never its
+/// identity.
 #[derive(Clone, Debug)]
 pub(in crate::app::panes) struct Identity<T>(Weak<T>);
 

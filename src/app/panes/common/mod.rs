@@ -31,9 +31,9 @@ pub(super) use toolbar_summary::toolbar_summary;
 pub(super) use traced_messages::{TracedMessages, choose_messages};
 pub(super) use zoom_buttons::{fit_button, zoom_buttons};
 
-/// Stands for the number of entries processed if the engine did not compute the message from a
-/// table: the message is one everywhere, only says which states of the separator were observed, or
-/// is unchanged since an earlier run.
+/// Shown in place of the number of entries processed if the engine did not compute the message from
+/// a table: the message is one everywhere, only says which states of the separator were observed,
+/// or is unchanged since an earlier run.
 pub(super) const NOT_COMPUTED: &str =
     "none: it is known without a table, or unchanged since an earlier run";
 

@@ -56,8 +56,8 @@ impl Search {
     }
 }
 
-/// The first item found after `last` or, if there is none, the first item found. If
-/// `backwards`, the last one before `last` or, if there is none, the last one.
+/// The next item of `found` after `last`, or before it if `backwards`. If there is no further item,
+/// begins again at the other end. `None` if nothing was found.
 fn next(found: &FixedBitSet, last: Option<usize>, backwards: bool) -> Option<usize> {
     if backwards {
         let before = found.ones().rev().find(|&item| last.is_none_or(|last| item < last));

@@ -12,8 +12,8 @@ use crate::numbers::percent;
 /// Width of a bar in points.
 const BAR_WIDTH: f32 = 70.0;
 
-/// Draws the beliefs of clique `id` so far. Draws nothing if there are none: if the user is not
-/// stepping, after the last message, in slow motion, and until the beliefs are computed.
+/// Draws the beliefs of clique `id` after the messages passed so far. Draws nothing if the user is
+/// not stepping, after the last message, in slow motion, and until these beliefs are computed.
 pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, id: CliqueId, links: &mut Links<'_>) {
     let Some(beliefs) = scene.model.beliefs_so_far() else { return };
     let colour = Palette::of(ui).posterior;

@@ -22,9 +22,9 @@ use fold::Folds;
 /// take longer.
 const MAX_PACKINGS: usize = 48;
 
-/// Maximum number of candidate packings of all subtrees of a tree together, not counting those of
-/// cells and of subtrees where a folded path may start. It limits the time that a tree of more than
-/// 8,000 vertices takes, by leaving fewer candidates to each subtree, but at least 4.
+/// Maximum number of candidate packings in a tree: the sum over all subtrees, without cells and
+/// subtrees where a folded path may start. In a tree of more than 8,000 vertices, each subtree gets
+/// fewer candidates because of it, but at least 4. This limits the time that a large tree takes.
 const MAX_TOTAL_PACKINGS: usize = 400_000;
 
 /// How the subtrees of the children are arranged around the root of a subtree. If a form is
@@ -182,8 +182,8 @@ impl<'a> Packer<'a> {
         found
     }
 
-    /// The parts of this packing of the subtree of `vertex`: the subtrees next to `vertex` or, in a
-    /// fold, the cells of the heavy path, the first of which is the cell of `vertex`.
+    /// The parts of this packing of the subtree of `vertex`: the subtrees next to `vertex`, or in a
+    /// fold the cells of the heavy path, beginning with the cell of `vertex`.
     fn blocks(&self, vertex: usize, packing: &Packing) -> Vec<Block> {
         let children = if packing.without_heavy {
             &self.other_children(vertex)
