@@ -302,6 +302,31 @@ pub fn likelihoods_that_favour_what_underflowed(subject: &Subject) {
     check_cases(subject, &compiled(network), &[evidence], "one network");
 }
 
+/// The messages to the root of the tree of engine `sequential` lose numbers that are too small even
+/// for double precision, and what is passed back from the root excludes all that is left in another
+/// clique. The evidence is very improbable, but possible.
+pub fn a_clique_that_contradicts_all_that_is_left(subject: &Subject) {
+    let variables = (0..8).map(|v| Variable::new(format!("X{v}"), ["0", "1"])).collect();
+    // All values are one except these.
+    let factor = |scope: &[usize], others: &[(usize, f64)]| {
+        let mut values = vec![1.0; 1 << scope.len()];
+        others.iter().for_each(|&(entry, value)| values[entry] = value);
+        Factor::new(scope.iter().copied().map(VariableId::new).collect(), values)
+    };
+    let factors = vec![
+        factor(&[0], &[(0, 1e-278)]),
+        factor(&[0, 1], &[(0, 1e-210)]),
+        factor(&[0, 1, 2, 4], &[(13, 0.0)]),
+        factor(&[2, 4, 5], &[]),
+        factor(&[0, 3, 5, 6], &[(3, 1e-284)]),
+        factor(&[1, 3, 6, 7], &[(3, 1e-31)]),
+        factor(&[3, 4, 5], &[]),
+    ];
+    let network = Arc::new(Network::markov("small", variables, factors).unwrap());
+    let evidence = observed(&network, &[(0, 0), (1, 0), (6, 1), (7, 1)]);
+    check_cases(subject, &compiled(network), &[evidence], "one network");
+}
+
 /// The large values of a factor are about 10^600 times the others, but another factor excludes the
 /// large ones.
 pub fn values_of_a_factor_that_no_double_holds_together(subject: &Subject) {

@@ -80,6 +80,7 @@ macro_rules! cases {
                 values_of_a_factor_that_no_double_holds_together,
                 weights_that_no_double_holds_together, sums_below_the_normal_numbers,
                 quotients_below_the_smallest_number, likelihoods_that_favour_what_underflowed,
+                a_clique_that_contradicts_all_that_is_left,
                 hundreds_of_features_for_and_against_a_class,
                 moderate_entries_that_underflow_together,
                 a_case_among_many_has_its_own_answer, a_chain_of_10_000_variables;

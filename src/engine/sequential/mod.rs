@@ -257,10 +257,14 @@ impl<T: Real> Loaded<T> {
         let after = self.cliques.exponents[from] + i64::from(separator_exponent);
         self.separators.exponents[edge] = after;
         self.cliques.exponents[to] += after - before + i64::from(update_exponent);
-        self.cliques.keep_in_range(to, largest)?;
-        if message.phase == Phase::Distribute {
-            self.loss.add_loss(self.cliques.loss(to));
+        let kept = self.cliques.keep_in_range(to, largest);
+        if message.phase == Phase::Collect {
+            return kept;
         }
+        // The root's table is not zero, so a table that becomes zero here does not show that the
+        // evidence is impossible: numbers have underflowed, or the belief rests on raised ones.
+        kept.map_err(|_| RunError::OutOfRange)?;
+        self.loss.add_loss(self.cliques.loss(to));
         Ok(())
     }
 
