@@ -177,6 +177,17 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for WithReserve<A> {
     }
 }
 
+/// Returns free memory to the operating system. The allocator otherwise keeps it for a while, and
+/// cannot use all of it for tables of other sizes. The first write to new memory takes longer, so
+/// this is called only after a phase that frees much of what it took. Does nothing without mimalloc.
+pub fn return_free_memory() {
+    #[cfg(feature = "allocator")]
+    // SAFETY: the function may be called at any time, even if the program has another allocator.
+    unsafe {
+        libmimalloc_sys::mi_collect(true);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

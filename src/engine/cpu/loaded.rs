@@ -10,16 +10,14 @@ use rayon::ThreadPool;
 use crate::allocate;
 use crate::cancel::Cancelled;
 use crate::engine::batch::{BatchRunner, CASES_PER_GROUP};
+use crate::engine::cpu::TABLES_BYTES_PER_CLIQUE;
 use crate::engine::cpu::context::{ExecutionContext, TableInputs};
 use crate::engine::cpu::memory::Footprint;
 use crate::engine::cpu::parallel_cases;
 use crate::engine::cpu::pass::report::Messages;
-use crate::engine::cpu::pass::state::State;
 use crate::engine::cpu::propagate::{Shared, ThreadState};
-use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tables::sparsity::TreePlan;
 use crate::engine::cpu::tree::structure::Structure;
-use crate::engine::cpu::{TABLES_BYTES_PER_CLIQUE, loading_bytes};
 use crate::engine::factors::smallest_exponents;
 use crate::engine::simd::Baseline;
 use crate::engine::threads::Threads;
@@ -91,11 +89,8 @@ impl<T: Real> Loaded<T> {
         let inputs =
             TableInputs { network, observed, smallest: &smallest, threads: pool, optimisations };
         let plan = TreePlan::new(&structure, inputs);
-        let bytes = loading_bytes(&structure, plan.as_ref(), inputs, T::PRECISION);
-        let (full_tree, memory) = match plan {
-            Some(plan) => plan.fill(&structure, inputs),
-            None => (FilledTree::build(&structure, inputs, true), State::default()),
-        };
+        let bytes = plan.bytes(&structure, T::PRECISION.bytes() as usize) as u64;
+        let (full_tree, memory) = plan.fill(&structure, inputs);
         let messages = Messages::new(&full_tree.tree, &messages);
         let of_structure = compiled.structure_bytes(TABLES_BYTES_PER_CLIQUE);
         let bytes = bytes.saturating_add(of_structure);

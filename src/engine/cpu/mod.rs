@@ -315,8 +315,8 @@ impl Forms {
 /// is then an upper bound.
 const MAX_SEARCHED_ENTRIES: u64 = 1 << 27;
 
-/// An upper bound on the memory of the form with tables, in bytes. If no factor has a zero, it is
-/// the same as [`tables_bytes`].
+/// An upper bound on the memory of the form with tables, in bytes, which takes less time to compute
+/// than [`tables_bytes`].
 fn max_tables_bytes(
     compiled: &CompiledNetwork,
     precision: Precision,
@@ -351,24 +351,7 @@ fn tables_bytes(
     let structure = Structure::new(network, shape(compiled).0, None, optimisations, None);
     let observed = vec![None; network.variables().len()];
     let inputs = TableInputs::of_structure(network, &observed, optimisations);
-    let plan = TreePlan::new(&structure, inputs);
-    loading_bytes(&structure, plan.as_ref(), inputs, precision)
-}
-
-/// The memory for loading the tree of `structure` with this `plan`, and for one propagation in it,
-/// in bytes.
-fn loading_bytes(
-    structure: &Structure,
-    plan: Option<&TreePlan>,
-    inputs: TableInputs<'_>,
-    precision: Precision,
-) -> u64 {
-    let width = precision.bytes() as usize;
-    let bytes = match plan {
-        Some(plan) => plan.bytes(structure, width),
-        None => Footprint::new(structure, width, Some(inputs)).bytes(),
-    };
-    bytes as u64
+    TreePlan::new(&structure, inputs).bytes(&structure, precision.bytes() as usize) as u64
 }
 
 /// The shape of a compiled network's tree. Also returns, by clique of the shape, the plan's

@@ -258,7 +258,7 @@ mod tests {
                     threads: None,
                     optimisations: Optimisations::default(),
                 };
-                let full = FilledTree::<f64>::build(&structure, inputs, false);
+                let full = FilledTree::<f64>::build(&structure, inputs);
                 let mut pool = ReusePool::<f64>::new();
                 let filled = FilledTree::rebuild(&structure, inputs, None, &mut pool);
                 let count_factored = |filled: &FilledTree<f64>| {

@@ -1,19 +1,14 @@
 //! A tree with the tables of its cliques.
 
-use std::sync::Arc;
-
 use crate::allocate;
 use crate::engine::cpu::context::TableInputs;
-use crate::engine::cpu::tables::factored::FactoringPlan;
 use crate::engine::cpu::tables::make::{TableRequest, make_tables};
 use crate::engine::cpu::tables::table::CliqueTable;
 use crate::engine::cpu::tree::assemble::NodeSource;
-use crate::engine::cpu::tree::layout::Layout;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::engine::cpu::tree::places::VariablePlaces;
 use crate::engine::cpu::tree::rows::GroupPort;
 use crate::engine::cpu::tree::structure::Structure;
-use crate::network::FactorId;
 use crate::potential::Entry;
 
 /// A tree and the tables of its cliques.
@@ -35,25 +30,16 @@ pub struct ReadyClique<T> {
 }
 
 impl<T: Entry> FilledTree<T> {
-    /// Makes all tables of `structure`. With `may_factor`, tables are factored where this pays off.
-    pub fn build(structure: &Structure, inputs: TableInputs<'_>, may_factor: bool) -> Self {
+    /// Makes all tables of `structure`, each with all its entries.
+    pub fn build(structure: &Structure, inputs: TableInputs<'_>) -> Self {
         // The calling thread allocates all tables, even those that other threads fill.
-        let cliques = || structure.layouts.iter().zip(&structure.shape.factors);
-        let plan = |(layout, factors): (&Arc<Layout>, &Vec<FactorId>)| {
-            may_factor.then(|| FactoringPlan::new(inputs, layout, factors)).flatten()
-        };
-        let plans: Vec<Option<FactoringPlan>> = cliques().map(plan).collect();
-        let requests = cliques().zip(&plans).map(|((layout, factors), plan)| {
-            let plan = plan.as_ref().map(|plan| (plan, plan.memory()));
-            let entries = if plan.is_some() { 0 } else { layout.entries() };
-            TableRequest { layout, factors, sparse: None, plan, table: allocate::zeros(entries) }
+        let cliques = structure.layouts.iter().zip(&structure.shape.factors);
+        let requests = cliques.map(|(layout, factors)| {
+            let table = allocate::zeros(layout.entries());
+            TableRequest { layout, factors, sparse: None, plan: None, table }
         });
-        let made = make_tables(inputs, requests.collect());
-        let groups = structure.layouts.iter().zip(&plans).map(|(layout, plan)| {
-            plan.as_ref().map_or_else(Vec::new, |plan| plan.ports(inputs.network, layout))
-        });
-        let cliques = made.into_iter().zip(groups);
-        let cliques = cliques.map(|(table, groups)| ReadyClique { table, groups, reused: None });
+        let made = make_tables(inputs, requests.collect()).into_iter();
+        let cliques = made.map(|table| ReadyClique { table, groups: Vec::new(), reused: None });
         Self::assemble(structure, inputs, cliques, Vec::new())
     }
 

@@ -28,6 +28,7 @@ use crate::engine::cpu::tables::factored::FactoringPlan;
 use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tables::make::{TableRequest, make_tables};
 use crate::engine::cpu::tables::multiply::SparseRows;
+use crate::engine::cpu::tree::assemble::NodeSource;
 use crate::engine::cpu::tree::division::MIN_SPARSE_ENTRIES_PER_COPIED;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::engine::cpu::tree::rows::{ROW_HEAD, write_rows};
@@ -47,7 +48,8 @@ pub struct TreePlan {
     tree: Tree,
     /// By clique.
     tables: Vec<TablePlan>,
-    /// The messages with which the plan was made. A propagation reuses their memory.
+    /// The messages with which the plan was made; none if no zeros were searched for. A propagation
+    /// reuses their memory.
     memory: State,
     /// The peak of the memory in use while the plan was made, in bytes.
     planning_bytes: usize,
@@ -70,17 +72,17 @@ enum TablePlan {
 
 impl TreePlan {
     /// The plan for the tree of `structure`: entries that are zero whatever the evidence are left
-    /// out of the tables for which this pays off. `None` if no factor has a zero, or if this
-    /// optimisation is switched off. Works on the threads of `inputs` if there is much to do.
-    pub fn new(structure: &Structure, inputs: TableInputs<'_>) -> Option<Self> {
+    /// out of the tables for which this pays off, unless this optimisation is switched off. Works
+    /// on the threads of `inputs` if there is much to do.
+    pub fn new(structure: &Structure, inputs: TableInputs<'_>) -> Self {
         let has_zeros = |factor: &Factor| factor.values().contains(&0.0);
         let optimisations = inputs.optimisations;
         if !optimisations.has(Optimisation::Sparsity) || !inputs.network.factors().any(has_zeros) {
-            return None;
+            return Self::of_full_tables(structure, inputs);
         }
         let support = inputs.network.support();
         let of_support = TableInputs { network: &support, ..inputs };
-        let boolean = FilledTree::<u8>::build(structure, of_support, false);
+        let boolean = FilledTree::<u8>::build(structure, of_support);
         drop(support);
         let (sparse, memory) = find_sparsity(&boolean, inputs);
         let messages_bytes = written_bytes(&memory);
@@ -118,7 +120,26 @@ impl TreePlan {
         let per_copied = MIN_SPARSE_ENTRIES_PER_COPIED;
         tree.nodes.iter_mut().for_each(|node| node.divide_rows(optimisations, 1, per_copied));
         tree.update_derived();
-        Some(Self { tree, tables, memory, planning_bytes })
+        // The boolean tables and their rows were freed, and the tables are made next.
+        allocate::return_free_memory();
+        Self { tree, tables, memory, planning_bytes }
+    }
+
+    /// The plan in which no entry of a table is left out.
+    fn of_full_tables(structure: &Structure, inputs: TableInputs<'_>) -> Self {
+        let cliques = structure.layouts.iter().zip(&structure.shape.factors);
+        let plans = cliques.map(|(layout, factors)| FactoringPlan::new(inputs, layout, factors));
+        let plan = |plan: Option<_>| plan.map_or(TablePlan::Full, TablePlan::Factored);
+        let tables: Vec<TablePlan> = plans.map(plan).collect();
+        let sources = structure.layouts.iter().zip(&tables).map(|(layout, table)| {
+            let groups = match table {
+                TablePlan::Factored(plan) => plan.ports(inputs.network, layout),
+                TablePlan::Full | TablePlan::Sparse { .. } => Vec::new(),
+            };
+            NodeSource { entries: layout.entries(), groups, reused: None }
+        });
+        let tree = structure.assemble(inputs, sources, Vec::new());
+        Self { tree, tables, memory: State::default(), planning_bytes: 0 }
     }
 
     /// The memory for making the tree, with table entries of `width` bytes, and for one propagation
@@ -140,6 +161,9 @@ impl TreePlan {
             }
         }
         let masks = size_of::<f64>() * self.tree.above;
+        let tree = &self.tree;
+        let messages = size_of::<f64>() * (2 * tree.above + 2 * tree.below + tree.scratch);
+        let held = held + messages.max(written_bytes(&self.memory));
         // Several threads that sum a table need scratch memory, and these rows may need more of it
         // than the boolean tables did.
         let copies = self.tree.scratch.saturating_sub(self.memory.scratch.len());
