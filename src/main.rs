@@ -4,7 +4,7 @@
 
 mod cli;
 
-use cliquescope::allocate::WithReserve;
+use cliquescope::allocate::{self, WithReserve};
 
 #[cfg(feature = "allocator")]
 #[global_allocator]
@@ -17,5 +17,6 @@ static ALLOCATOR: WithReserve<std::alloc::System> =
     WithReserve::new(std::alloc::System, cli::end_without_memory);
 
 fn main() -> std::process::ExitCode {
+    allocate::return_freed_memory_early();
     cli::main()
 }

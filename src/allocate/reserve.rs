@@ -177,14 +177,17 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for WithReserve<A> {
     }
 }
 
-/// Returns free memory to the operating system. The allocator otherwise keeps it for a while, and
-/// cannot use all of it for tables of other sizes. The first write to new memory takes longer, so
-/// this is called only after a phase that frees much of what it took. Does nothing without mimalloc.
-pub fn return_free_memory() {
+/// Lets the allocator return freed memory to the operating system after 1 ms instead of 10. Reading
+/// a network and searching for zeros free much memory, and the tables that are made next cannot use
+/// all of it: with 10 ms, the peak of Diabetes is 1.2 times as large as forecast. Does nothing
+/// without mimalloc.
+pub fn return_freed_memory_early() {
     #[cfg(feature = "allocator")]
-    // SAFETY: the function may be called at any time, even if the program has another allocator.
-    unsafe {
-        libmimalloc_sys::mi_collect(true);
+    {
+        /// `mi_option_purge_delay` of mimalloc.h, in milliseconds.
+        const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
+        // SAFETY: options may be set at any time, even if the program has another allocator.
+        unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, 1) };
     }
 }
 

@@ -120,8 +120,6 @@ impl TreePlan {
         let per_copied = MIN_SPARSE_ENTRIES_PER_COPIED;
         tree.nodes.iter_mut().for_each(|node| node.divide_rows(optimisations, 1, per_copied));
         tree.update_derived();
-        // The boolean tables and their rows were freed, and the tables are made next.
-        allocate::return_free_memory();
         Self { tree, tables, memory, planning_bytes }
     }
 
@@ -164,10 +162,6 @@ impl TreePlan {
         let tree = &self.tree;
         let messages = size_of::<f64>() * (2 * tree.above + 2 * tree.below + tree.scratch);
         let held = held + messages.max(written_bytes(&self.memory));
-        // Several threads that sum a table need scratch memory, and these rows may need more of it
-        // than the boolean tables did.
-        let copies = self.tree.scratch.saturating_sub(self.memory.scratch.len());
-        let held = held + written_bytes(&self.memory) + size_of::<f64>() * copies;
         (held + masks.max(patterns + products.bytes())).max(self.planning_bytes)
     }
 
