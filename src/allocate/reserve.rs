@@ -179,8 +179,8 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for WithReserve<A> {
 
 /// Lets the allocator return freed memory to the operating system after 1 ms instead of 10. Reading
 /// a network and searching for zeros free much memory, and the tables that are made next cannot use
-/// all of it: with 10 ms, the peak of Diabetes is 1.2 times as large as forecast. Does nothing
-/// without mimalloc.
+/// all of it: with 10 ms, the peak of Diabetes is 1.2 times as large as forecast. Returning it takes
+/// a tenth of the CPU time of a query of Munin4. Does nothing without mimalloc.
 pub fn return_freed_memory_early() {
     #[cfg(feature = "allocator")]
     {
