@@ -142,6 +142,8 @@ impl<'s> Reader<'s> {
     fn scopes(&mut self, variables: &[Variable]) -> Result<Vec<FunctionScope>, FormatError> {
         let (count, _) = self.count("the number of functions")?;
         let mut scopes = Vec::new();
+        // For each variable, the last function that lists it.
+        let mut listed = vec![None; variables.len()];
         for function in 0..count {
             let (size, start) =
                 self.count(&format!("the number of variables of function {function}"))?;
@@ -153,13 +155,11 @@ impl<'s> Reader<'s> {
                     let message = no_such_variable(variable, variables.len());
                     return Err(self.source.error(offset, message));
                 }
-                let variable = VariableId::new(variable);
-                if scope.contains(&variable) {
-                    let message =
-                        format!("function {function} lists variable {} twice", variable.index());
+                if listed[variable].replace(function) == Some(function) {
+                    let message = format!("function {function} lists variable {variable} twice");
                     return Err(self.source.error(offset, message));
                 }
-                scope.push(variable);
+                scope.push(VariableId::new(variable));
             }
             scopes.push((scope, start));
         }
