@@ -13,7 +13,8 @@ if there is no NVRTC 12.0. Neither a GPU nor the CUDA toolkit is needed.
 
 NVRTC 12.0 writes PTX ISA 8.0, which drivers from 2023 on accept. Each kernel is compiled for
 compute_70, which runs on every GPU from Volta on. persistent.cu is also compiled for compute_80,
-which has asynchronous copies and cache hints. The first line of a .ptx file is a hash of its
+which has asynchronous copies and cache hints. persistent.cu and table_free.cu are also compiled
+for max-product, which semiring.cuh describes. The first line of a .ptx file is a hash of its
 sources; a test in src/engine/cuda/kernels.rs compares this hash with the sources.
 """
 
@@ -33,8 +34,13 @@ VERSION = (12, 0)
 # harness.
 SKIPPED = 77
 
-# Extension of each output, and the virtual architecture that the output is compiled for.
-TARGETS = {".ptx": "compute_70", ".sm80.ptx": "compute_80"}
+# Extension of each output, the virtual architecture that the output is compiled for, and the
+# semiring of its kernels (semiring.cuh).
+TARGETS = {
+    ".ptx": ("compute_70", "SumProduct"),
+    ".sm80.ptx": ("compute_80", "SumProduct"),
+    ".max.ptx": ("compute_70", "MaxProduct"),
+}
 
 
 class NoCompiler(Exception):
@@ -43,7 +49,8 @@ class NoCompiler(Exception):
 
 def targets(source: pathlib.Path) -> list[str]:
     """The extensions of the .ptx files of a source."""
-    return [".ptx", ".sm80.ptx"] if source.stem == "persistent" else [".ptx"]
+    extensions = {"persistent": list(TARGETS), "table_free": [".ptx", ".max.ptx"]}
+    return extensions.get(source.stem, [".ptx"])
 
 
 def source_hash(source: pathlib.Path) -> str:
@@ -90,8 +97,8 @@ def load_nvrtc(folder: pathlib.Path) -> ctypes.CDLL:
     return nvrtc
 
 
-def compile_ptx(nvrtc: ctypes.CDLL, source: pathlib.Path, architecture: str) -> str:
-    """The PTX of `source` for a virtual architecture. Ends the program if it does not compile."""
+def compile_ptx(nvrtc: ctypes.CDLL, source: pathlib.Path, target: tuple[str, str]) -> str:
+    """The PTX of `source` for a target. Ends the program if the source does not compile."""
     program = ctypes.c_void_p()
     name = source.relative_to(HERE).as_posix()
 
@@ -106,7 +113,9 @@ def compile_ptx(nvrtc: ctypes.CDLL, source: pathlib.Path, architecture: str) -> 
 
     text = source.read_bytes()
     check(nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, name.encode(), 0, None, None))
-    options = [option.encode() for option in [f"--gpu-architecture={architecture}", *OPTIONS]]
+    architecture, semiring = target
+    options = [f"--gpu-architecture={architecture}", f"--define-macro=SEMIRING={semiring}"]
+    options = [option.encode() for option in [*options, *OPTIONS]]
     array = (ctypes.c_char_p * len(options))(*options)
     check(nvrtc.nvrtcCompileProgram(program, len(options), array))
     size = ctypes.c_size_t()
@@ -116,8 +125,8 @@ def compile_ptx(nvrtc: ctypes.CDLL, source: pathlib.Path, architecture: str) -> 
     return ptx.value.decode()
 
 
-def outputs() -> list[tuple[pathlib.Path, pathlib.Path, str]]:
-    """Source, output and architecture of every .ptx file."""
+def outputs() -> list[tuple[pathlib.Path, pathlib.Path, tuple[str, str]]]:
+    """Source, output and target of every .ptx file."""
     return [
         (source, source.with_suffix(extension), TARGETS[extension])
         for source in sorted(HERE.rglob("*.cu"))
@@ -134,8 +143,8 @@ def list_outdated() -> None:
 
 def build(nvrtc: ctypes.CDLL) -> None:
     """Compiles all kernels, and writes the .ptx files."""
-    for source, ptx, architecture in outputs():
-        text = header(source) + compile_ptx(nvrtc, source, architecture)
+    for source, ptx, target in outputs():
+        text = header(source) + compile_ptx(nvrtc, source, target)
         ptx.write_text(text)
         print(f"{len(text):7}  {ptx.relative_to(HERE)}")
 
@@ -144,9 +153,9 @@ def check(nvrtc: ctypes.CDLL) -> bool:
     """Whether every .ptx file is what the compiler makes of its source."""
     differing = [
         ptx.relative_to(HERE)
-        for source, ptx, architecture in outputs()
+        for source, ptx, target in outputs()
         if not ptx.exists()
-        or ptx.read_text() != header(source) + compile_ptx(nvrtc, source, architecture)
+        or ptx.read_text() != header(source) + compile_ptx(nvrtc, source, target)
     ]
     for ptx in differing:
         print(f"DIFFERS  {ptx}")

@@ -19,6 +19,9 @@
 // evidence. Message entries that are zero because of tables alone are neither computed, stored nor
 // read.
 //
+// In the kernels for max-product (semiring.cuh), a sum is the maximum. They compute max-marginals
+// in place of posteriors, and the largest probability in place of P(e).
+//
 // record.cuh works through an example with two variables of two states.
 //
 // # How the work is shared
@@ -77,9 +80,9 @@
 // # Results
 //
 // Posteriors are sent to the host by separate work items, the reports. A report reads the
-// unnormalised posteriors of some variables, which other work items write like messages. It
-// normalises them and writes them to consecutive addresses of host memory. The sign bit of each
-// number is the parity of the run that wrote the number.
+// unnormalised posteriors of some variables, which other work items write like messages. It divides
+// those of each variable by their sum (for max-product too) and writes them to consecutive addresses
+// of host memory. The sign bit of each number is the parity of the run that wrote the number.
 //
 // # Launch
 //
@@ -132,6 +135,7 @@
 
 #include "memory.cuh"
 #include "record.cuh"
+#include "semiring.cuh"
 
 // A test compares the constants whose comments say "Shared" with src/engine/cuda/persistent.
 
@@ -277,7 +281,7 @@ __device__ inline float staged(const char *staging, unsigned address)
     return *reinterpret_cast<const float *>(staging + address);
 }
 
-// One thread's share of the sum of a row.
+// One thread's share of the sum of a row; the semiring says what a sum is.
 //
 // stream        the thread's table entry in the first step, if there is a table
 // stream_step   words of the stream from one step to the next
@@ -287,7 +291,7 @@ __device__ inline float staged(const char *staging, unsigned address)
 // list_step     words of the list from one step to the next
 // row_addresses if dense, the addresses of the row for the first pair; the addresses for the other
 //               pairs follow at a distance of `rows` words
-template <unsigned PAIRS, bool IS_SPARSE, bool HAS_NO_TABLE>
+template <class Semiring, unsigned PAIRS, bool IS_SPARSE, bool HAS_NO_TABLE>
 __device__ float partial_sum(const char *staging, const unsigned *stream, unsigned stream_step,
                              unsigned steps, unsigned threads, const unsigned *list,
                              unsigned list_step, const unsigned *row_addresses, unsigned rows)
@@ -309,22 +313,22 @@ __device__ float partial_sum(const char *staging, const unsigned *stream, unsign
                 IS_SPARSE ? stream[(p + !HAS_NO_TABLE) * threads] : base[p] + list[p];
             value *= staged(staging, pair & 0xffff) * staged(staging, pair >> 16);
         }
-        sum += value;
+        sum = Semiring::add(sum, value);
         stream += stream_step;
         list += list_step;
     }
     return sum;
 }
 
-template <bool IS_SPARSE, bool HAS_NO_TABLE>
+template <class Semiring, bool IS_SPARSE, bool HAS_NO_TABLE>
 __device__ float partial_sum(unsigned pairs, const char *staging, const unsigned *stream,
                              unsigned stream_step, unsigned steps, unsigned threads,
                              const unsigned *list, unsigned list_step,
                              const unsigned *row_addresses, unsigned rows)
 {
 #define PARTIAL_SUM(PAIRS)                                                                         \
-    partial_sum<PAIRS, IS_SPARSE, HAS_NO_TABLE>(staging, stream, stream_step, steps, threads,      \
-                                                list, list_step, row_addresses, rows)
+    partial_sum<Semiring, PAIRS, IS_SPARSE, HAS_NO_TABLE>(                                         \
+        staging, stream, stream_step, steps, threads, list, list_step, row_addresses, rows)
     switch (pairs) {
     case 0: return PARTIAL_SUM(0);
     case 1: return PARTIAL_SUM(1);
@@ -701,6 +705,7 @@ __device__ inline float raise_of(const Record &record)
 
 // Computes the sums of all rows of a record, and stores them times 2^power. The lanes of a row are
 // neighbouring threads; `row_lane` is the number of this thread among them.
+template <class Semiring>
 __device__ inline void sums(const Record &record, const char *staging, int power, const Run &run)
 {
     const RecordHeader &header = record.header;
@@ -725,10 +730,10 @@ __device__ inline void sums(const Record &record, const char *staging, int power
         float sum;
         if (is_sparse) {
             sum = has_no_table
-                      ? partial_sum<true, true>(pairs, staging, stream, stream_step, steps, threads,
-                                                list, 0, row_words, 0)
-                      : partial_sum<true, false>(pairs, staging, stream, stream_step, steps,
-                                                 threads, list, 0, row_words, 0);
+                      ? partial_sum<Semiring, true, true>(pairs, staging, stream, stream_step,
+                                                          steps, threads, list, 0, row_words, 0)
+                      : partial_sum<Semiring, true, false>(pairs, staging, stream, stream_step,
+                                                           steps, threads, list, 0, row_words, 0);
         } else {
             const unsigned *entry = list + row_lane * all_pairs;
             const unsigned *row_addresses = row_words + rows + row;
@@ -737,16 +742,17 @@ __device__ inline void sums(const Record &record, const char *staging, int power
             // a row are not a multiple of the lanes.
             const unsigned own_steps = (header.row_entries + lanes - 1 - row_lane) >> log_lanes;
             sum = has_no_table
-                      ? partial_sum<false, true>(pairs, staging, stream, 0, own_steps, threads,
-                                                 entry, list_step, row_addresses, rows)
-                      : partial_sum<false, false>(
+                      ? partial_sum<Semiring, false, true>(pairs, staging, stream, 0, own_steps,
+                                                           threads, entry, list_step,
+                                                           row_addresses, rows)
+                      : partial_sum<Semiring, false, false>(
                             pairs, staging,
                             by_class ? stream + row_addresses[all_pairs * rows] : stream,
                             stream_step, steps, threads, entry, list_step, row_addresses, rows);
         }
         stream += stream_pass;
         for (unsigned half = lanes / 2; half > 0; half /= 2) {
-            sum += __shfl_xor_sync(FULL_MASK, sum, half);
+            sum = Semiring::add(sum, __shfl_xor_sync(FULL_MASK, sum, half));
         }
         const unsigned index = row_words[row];
         if (row_lane == 0 && index != ~0u) {
@@ -777,7 +783,7 @@ __device__ inline void prepare(Shared &s, const unsigned *evidence, unsigned bit
 }
 
 // Processes the records of this block's list, one by one.
-template <bool TIMESTAMPED> __device__ void run_list(PARAMETERS)
+template <class Semiring, bool TIMESTAMPED> __device__ void run_list(PARAMETERS)
 {
     __shared__ Shared s;
     const unsigned bit_words = (states + 31) / 32;
@@ -838,7 +844,7 @@ template <bool TIMESTAMPED> __device__ void run_list(PARAMETERS)
             power = stage(s.staging, s.largest[buffer], record, run, next);
         }
         stamper.staged(is_continued);
-        sums(record, reinterpret_cast<const char *>(s.staging), power, run);
+        sums<Semiring>(record, reinterpret_cast<const char *>(s.staging), power, run);
         stamper.end();
     }
 }
@@ -846,15 +852,15 @@ template <bool TIMESTAMPED> __device__ void run_list(PARAMETERS)
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_MULTIPROCESSOR)
 propagate(PARAMETERS)
 {
-    run_list<false>(records, starts, evidence, flags, states, messages, p_evidence, posteriors,
-                    epoch, first_timestamps, timestamps);
+    run_list<SEMIRING, false>(records, starts, evidence, flags, states, messages, p_evidence,
+                              posteriors, epoch, first_timestamps, timestamps);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_MULTIPROCESSOR)
 propagate_timestamped(PARAMETERS)
 {
-    run_list<true>(records, starts, evidence, flags, states, messages, p_evidence, posteriors,
-                   epoch, first_timestamps, timestamps);
+    run_list<SEMIRING, true>(records, starts, evidence, flags, states, messages, p_evidence,
+                             posteriors, epoch, first_timestamps, timestamps);
 }
 
 // Writes only the word of P(e), because the host waits for this word.

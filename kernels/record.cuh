@@ -10,21 +10,24 @@
 //            message among the factors, the same in all 32 sources of a chunk; they are zero for
 //            findings, and in a report. A source of an entry that is never computed, or of padding,
 //            has the index NO_SOURCE; its word becomes zero.
-//   list     only if dense: for each entry of a row, and each pair of factors, two addresses.
+//   list     only if dense: for each entry of a row, and each pair of factors, two addresses. The
+//            words of an entry are consecutive.
 //   rows     for each row of all passes, the index of its result in the array of all messages (~0:
 //            the row is not computed). Then, only if dense, for each pair and each row two
 //            addresses. Then, only if BY_CLASS, for each row the word of the stream at which its
 //            table entries begin.
 //   stream   what each thread reads in each step of each pass: the table entry as float bits, if
 //            there is a table; then, only if sparse, two addresses for each pair. The words that
-//            all threads read at the same time are consecutive. If BY_CLASS, the stream has instead
+//            all threads read at the same time are consecutive. In step s, lane l reads what belongs
+//            to entry s * lanes + l of its row. If BY_CLASS, the stream has instead
 //            for each class the table entries that its rows share.
 //
-// An address is an offset in bytes in the staging buffer. It has 16 bits, so one word holds the
-// addresses of both factors of a pair, the first in the low half. In a dense work item, the word of
-// the row and the word of the entry are added, which adds both addresses at once. Before its
-// STAGING words, the staging buffer holds a one, for pairs with a single factor. After these words
-// it holds a zero, for unused products of a sparse work item without a table.
+// The factors of a product are multiplied two at a time: first pairs of messages, then pairs of
+// findings. An address is an offset in bytes in the staging buffer. It has 16 bits, so one word
+// holds the addresses of both factors of a pair, the first in the low half. In a dense work item,
+// the word of the row and the word of the entry are added, which adds both addresses at once.
+// Before its STAGING words, the staging buffer holds a one, for pairs with a single factor. After
+// these words it holds a zero, for unused products of a sparse work item without a table.
 //
 // In a report, the sources are followed by one word per variable, as its list: the first source in
 // the low half, the number of states in the high half. The lanes share a variable.

@@ -6,8 +6,8 @@
 // Every message is a contraction: a product of factors and messages, summed onto a separator. The
 // table of the clique, which is the product before the sum, is never stored. `contract` computes a
 // contraction. If the output has too few entries to occupy the GPU, `contract` computes a larger
-// table, which `sum_rows` then sums onto the output. For both, src/lowering/rows.rs divides the
-// variables:
+// table, which `sum_rows` then sums onto the output. In the kernels for max-product (semiring.cuh),
+// a sum is the maximum. For both kernels, src/lowering/rows.rs divides the variables:
 //
 //   row    the states of the output's variables; each row is one entry of the output. The fastest
 //          variables make a tile of up to about 2048 rows; the others are digits of the tile's
@@ -34,6 +34,7 @@
 // to zero. All sums are in a fixed order, so two runs are bit-equal.
 
 #include "numbers.cuh"
+#include "semiring.cuh"
 
 // Number of threads of a block. Shared with src/engine/cuda/table_free.
 static const int THREADS = 256;
@@ -127,11 +128,11 @@ __device__ inline float smaller_nonzero(float smallest, float entry)
 }
 
 // The sum of a value of each thread of the block, in the first thread. All threads call this.
-template <class Number> __device__ inline Number block_sum(Number value)
+template <class Semiring, class Number> __device__ inline Number block_sum(Number value)
 {
     __shared__ Number sums[THREADS / 32];
     for (int lanes = 16; lanes > 0; lanes /= 2) {
-        value += __shfl_down_sync(0xffffffffu, value, lanes);
+        value = Semiring::add(value, __shfl_down_sync(0xffffffffu, value, lanes));
     }
     if (threadIdx.x % 32 == 0) {
         sums[threadIdx.x / 32] = value;
@@ -140,7 +141,7 @@ template <class Number> __device__ inline Number block_sum(Number value)
     value = 0;
     if (threadIdx.x == 0) {
         for (int warp = 0; warp < THREADS / 32; ++warp) {
-            value += sums[warp];
+            value = Semiring::add(value, sums[warp]);
         }
     }
     return value;
@@ -156,7 +157,7 @@ struct Places {
 
 // The sum of the products over the inner run, for a row of the tile. VARYING: the number of inputs
 // that vary in the inner run, or -1 if there are too many for a version of their own.
-template <int VARYING>
+template <class Semiring, int VARYING>
 __device__ inline float inner_sum(const Contraction &c, const Places &places, const float *tables,
                                   unsigned row)
 {
@@ -175,7 +176,7 @@ __device__ inline float inner_sum(const Contraction &c, const Places &places, co
             for (int i = 0; i < VARYING; ++i) {
                 product *= __ldg(from[i] + places.run[i * c.run + at]);
             }
-            sum += product;
+            sum = Semiring::add(sum, product);
         }
     } else {
         for (unsigned at = 0; at < c.run; ++at) {
@@ -184,7 +185,7 @@ __device__ inline float inner_sum(const Contraction &c, const Places &places, co
                 const float *from = tables + (places.step[i] + places.rows[i][row]);
                 product *= __ldg(from + places.run[i * c.run + at]);
             }
-            sum += product;
+            sum = Semiring::add(sum, product);
         }
     }
     for (unsigned i = c.varying; i < c.summed; ++i) {
@@ -196,7 +197,7 @@ __device__ inline float inner_sum(const Contraction &c, const Places &places, co
 // Each block computes a part of a tile, each thread up to ROWS_PER_THREAD rows of the part.
 //
 // Launch: as many blocks as tiles times parts of a tile, THREADS threads; no dynamic shared memory.
-template <int VARYING>
+template <class Semiring, int VARYING>
 __device__ inline void contract(const Contraction &c, const unsigned long long *numbers,
                                 const unsigned *offsets, float *tables, unsigned *ranges)
 {
@@ -229,12 +230,12 @@ __device__ inline void contract(const Contraction &c, const unsigned long long *
         }
         __syncthreads();
         for (unsigned row = first_row + threadIdx.x; row < end_row; row += THREADS) {
-            const float sum = inner_sum<VARYING>(c, places, tables, row);
+            const float sum = inner_sum<Semiring, VARYING>(c, places, tables, row);
             if (step == 0) {
                 sums[row - first_row] = sum;
                 lost[row - first_row] = 0.0f;
             } else {
-                add_compensated(sums[row - first_row], lost[row - first_row], sum);
+                Semiring::add_to(sums[row - first_row], lost[row - first_row], sum);
             }
         }
     }
@@ -263,7 +264,7 @@ __device__ inline void contract(const Contraction &c, const unsigned long long *
         NAME(const Contraction *records, unsigned record, const unsigned long long *numbers,       \
              const unsigned *offsets, float *tables, unsigned *ranges)                            \
     {                                                                                              \
-        contract<VARYING>(records[record], numbers, offsets, tables, ranges);                     \
+        contract<SEMIRING, VARYING>(records[record], numbers, offsets, tables, ranges);           \
     }
 
 CONTRACT(contract_0, 0)
@@ -300,9 +301,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     for (unsigned long long i = threadIdx.x; i < entries; i += THREADS) {
         const unsigned step = static_cast<unsigned>(i / c.run);
         const unsigned at = static_cast<unsigned>(i % c.run);
-        sum += from[offset_of(step, run_digits, c.run_digits, 1, 0) + run_offsets[at]];
+        const float entry = from[offset_of(step, run_digits, c.run_digits, 1, 0) + run_offsets[at]];
+        sum = SEMIRING::add(sum, static_cast<double>(entry));
     }
-    const float total = static_cast<float>(block_sum(sum));
+    const float total = static_cast<float>(block_sum<SEMIRING>(sum));
     if (threadIdx.x == 0) {
         tables[c.output + blockIdx.x] = total;
     }
@@ -373,9 +375,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     for (unsigned long long i = reading.begin + threadIdx.x; i < reading.end; i += THREADS) {
         const unsigned long long at =
             i / reading.stride * run + reading.state * reading.stride + i % reading.stride;
-        sum += tables[reading.table + at];
+        sum = SEMIRING::add(sum, static_cast<double>(tables[reading.table + at]));
     }
-    sum = block_sum(sum);
+    sum = block_sum<SEMIRING>(sum);
     if (threadIdx.x == 0) {
         sums[number] = sum;
     }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use cliquescope::cancel::CancelToken;
+use cliquescope::engine::cuda::GpuEngine;
 use cliquescope::engine::{self, Engine, LoadError, LoadOptions};
 use cliquescope::network::Evidence;
 use cliquescope::potential::Precision;
@@ -43,4 +44,25 @@ fn an_engine_either_runs_or_gives_the_reason_and_does_not_load() {
             }
         }
     }
+}
+
+#[test]
+fn max_product_gives_the_most_probable_configuration_or_the_reason() {
+    let network = cliquescope::format::open("asia").unwrap().network;
+    let compiled =
+        Arc::new(compile(network, &CompileOptions::default(), &CancelToken::new()).unwrap());
+    let options = LoadOptions { precision: Precision::F32, ..LoadOptions::default() };
+    let loaded = GpuEngine.load_max_product(&compiled, &options);
+    if let Err(reason) = GpuEngine.availability() {
+        assert_eq!(
+            loaded.map(|_| ()),
+            Err(LoadError::Unavailable { engine: GpuEngine.name(), reason })
+        );
+        return;
+    }
+    let watch = Watch::untimed(CancelToken::new());
+    let found = loaded.unwrap().run(&Evidence::none(), &watch).unwrap();
+    // No visit to Asia, no smoking, none of the illnesses, nothing on the X-ray, no dyspnoea.
+    let largest: f64 = 0.99 * 0.5 * 0.99 * 0.99 * 0.7 * 0.95 * 0.9;
+    assert!((found.ln_p_evidence() - largest.ln()).abs() < 1e-5);
 }

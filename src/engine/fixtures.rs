@@ -86,6 +86,26 @@ pub(in crate::engine) fn random_cases(compiled: &CompiledNetwork, count: usize) 
     (0..count).map(draw).collect()
 }
 
+/// `count` random networks of up to seven variables, each with four cases.
+#[cfg(feature = "cuda")]
+pub(in crate::engine) fn small_networks(
+    count: usize,
+) -> Vec<(Arc<CompiledNetwork>, Vec<Evidence>)> {
+    let mut rng = Pcg64Mcg::seed_from_u64(17);
+    let mut random = |_| {
+        let variables = rng.random_range(2..8);
+        let states: Vec<usize> = (0..variables).map(|_| rng.random_range(1..4)).collect();
+        let parents: Vec<Vec<usize>> =
+            (0..variables).map(|v| (0..v).filter(|_| rng.random_bool(0.4)).collect()).collect();
+        let parents: Vec<&[usize]> = parents.iter().map(Vec::as_slice).collect();
+        let network = network(&states, &parents);
+        let cases = (0..4).map(|case| evidence(&mut rng, &network, case)).collect();
+        let compiled = compile(network, &CompileOptions::default(), &CancelToken::new());
+        (Arc::new(compiled.unwrap()), cases)
+    };
+    (0..count).map(&mut random).collect()
+}
+
 /// A network in which one effect needs all six causes, with evidence that makes each cause very
 /// unlikely.
 fn unlikely() -> (Arc<Network>, Vec<Evidence>) {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::device::{Device, device};
+use super::semiring::Semiring;
 use super::table_free::TOO_MANY_TABLES;
 use super::{persistent, table_free};
 use crate::allocate::{self, shared_pool};
@@ -39,30 +40,30 @@ impl Forms {
     /// # Panics
     /// If these threads cannot be started. [`or_error`](allocate::or_error) turns this panic into
     /// an error.
-    fn on_all_threads(compiled: &CompiledNetwork, form: Option<Form>) -> Self {
+    fn on_all_threads(compiled: &CompiledNetwork, form: Option<Form>, semiring: Semiring) -> Self {
         let pool = shared_pool().unwrap_or_else(|| allocate::fail());
-        pool.install(|| Self::new(compiled, form))
+        pool.install(|| Self::new(compiled, form, semiring))
     }
 
     /// The forms for `compiled`. If `form` is given, only this form is prepared. But if the network
     /// cannot have tables, the form without tables is prepared in their place.
-    fn new(compiled: &CompiledNetwork, form: Option<Form>) -> Self {
+    fn new(compiled: &CompiledNetwork, form: Option<Form>, semiring: Semiring) -> Self {
         let tables = || {
             let entries = compiled.statistics().total_clique_entries;
             let may_have_tables = compiled.observed().is_empty() && entries <= MAX_TABLE_ENTRIES;
             if !may_have_tables || form == Some(Form::TableFree) {
                 return None;
             }
-            let prepared = persistent::Prepared::new(compiled).ok()?;
+            let prepared = persistent::Prepared::new(compiled, semiring).ok()?;
             Some((prepared.forecast(compiled), prepared))
         };
         let (tables, table_free) = if form == Some(Form::Tables) {
             let tables = tables();
             let table_free =
-                if tables.is_some() { Err(String::new()) } else { table_free(compiled) };
+                if tables.is_some() { Err(String::new()) } else { table_free(compiled, semiring) };
             (tables, table_free)
         } else {
-            rayon::join(tables, || table_free(compiled))
+            rayon::join(tables, || table_free(compiled, semiring))
         };
         match table_free {
             Ok(table_free) => Self { tables, table_free: Some(table_free), reason: String::new() },
@@ -85,7 +86,10 @@ impl Forms {
 
 /// The form without tables for `compiled`, or why the engine does not support it, as in
 /// [`Forms::reason`].
-fn table_free(compiled: &CompiledNetwork) -> Result<(FormForecast, table_free::Prepared), String> {
+fn table_free(
+    compiled: &CompiledNetwork,
+    semiring: Semiring,
+) -> Result<(FormForecast, table_free::Prepared), String> {
     let (max_ns, entries) = (MAX_HOURS * 3.6e12, compiled.statistics().total_clique_entries);
     let too_slow = || format!("one propagation would take more than {MAX_HOURS} hours");
     // Each entry takes part in at least one product of each pass. This lower bound of the time is
@@ -93,7 +97,8 @@ fn table_free(compiled: &CompiledNetwork) -> Result<(FormForecast, table_free::P
     if 2.0 * table_free::PRODUCT_NS * entries as f64 > max_ns {
         return Err(too_slow());
     }
-    let prepared = table_free::Prepared::new(compiled).ok_or_else(|| TOO_MANY_TABLES.to_owned())?;
+    let prepared = table_free::Prepared::new(compiled, semiring);
+    let prepared = prepared.ok_or_else(|| TOO_MANY_TABLES.to_owned())?;
     let forecast = prepared.forecast(compiled);
     if forecast.run_ns > max_ns { Err(too_slow()) } else { Ok((forecast, prepared)) }
 }
@@ -108,7 +113,8 @@ impl Engine for GpuEngine {
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
-        Forms::on_all_threads(compiled, None).forecast(compiled, precision)
+        let forms = Forms::on_all_threads(compiled, None, Semiring::SumProduct);
+        forms.forecast(compiled, precision)
     }
 
     fn load(
@@ -116,16 +122,51 @@ impl Engine for GpuEngine {
         compiled: &Arc<CompiledNetwork>,
         options: &LoadOptions,
     ) -> Result<Box<dyn Propagator>, LoadError> {
-        let engine = self.name();
-        let device = device().map_err(|reason| LoadError::Unavailable { engine, reason })?;
-        check_precision(self, options.precision)?;
-        allocate::or_error(|| self.load_on(device, compiled, options))
-            .unwrap_or_else(|error| Err(LoadError::OutOfMemory { engine, error }))
+        let propagator = self.load_for(Semiring::SumProduct, compiled, options)?;
+        Ok(recomputing(propagator, compiled, options))
     }
 }
 
 impl GpuEngine {
-    /// Loads `compiled` on `device`, as [`load`](Engine::load) does.
+    /// Loads `compiled` for max-product. What its propagator returns as posteriors are
+    /// max-marginals: for each state of a variable, the probability of the most probable
+    /// configuration of all variables with this state and the evidence, divided by the sum of these
+    /// probabilities over the variable's states. In place of ln P(e), it returns the logarithm of
+    /// the probability of the most probable configuration with the evidence.
+    ///
+    /// Nothing is computed again on the CPU: a run fails with
+    /// [`OutOfRange`](crate::engine::RunError::OutOfRange) if single precision is not enough, or if
+    /// only more digits could show that the evidence is impossible. In large networks this is more
+    /// common than for posteriors, because the largest probabilities for two states of a variable
+    /// can differ by a factor for each other variable. The form without tables answers more of
+    /// these cases. A batch is propagated case by case.
+    ///
+    /// # Errors
+    /// As [`load`](Engine::load).
+    pub fn load_max_product(
+        &self,
+        compiled: &Arc<CompiledNetwork>,
+        options: &LoadOptions,
+    ) -> Result<Box<dyn Propagator>, LoadError> {
+        self.load_for(Semiring::MaxProduct, compiled, options)
+    }
+
+    /// Loads `compiled` for `semiring`. Its propagator does not compute cases again that are out of
+    /// range.
+    fn load_for(
+        &self,
+        semiring: Semiring,
+        compiled: &Arc<CompiledNetwork>,
+        options: &LoadOptions,
+    ) -> Result<Box<dyn Propagator>, LoadError> {
+        let engine = self.name();
+        let device = device().map_err(|reason| LoadError::Unavailable { engine, reason })?;
+        check_precision(self, options.precision)?;
+        allocate::or_error(|| self.load_on(device, semiring, compiled, options))
+            .unwrap_or_else(|error| Err(LoadError::OutOfMemory { engine, error }))
+    }
+
+    /// Loads `compiled` on `device`, as [`load_for`](Self::load_for) does.
     ///
     /// # Panics
     /// If the host has not enough memory. [`or_error`](allocate::or_error) turns this panic into an
@@ -133,17 +174,18 @@ impl GpuEngine {
     fn load_on(
         &self,
         device: &'static Device,
+        semiring: Semiring,
         compiled: &Arc<CompiledNetwork>,
         options: &LoadOptions,
     ) -> Result<Box<dyn Propagator>, LoadError> {
         let engine = self.name();
-        let forms = Forms::on_all_threads(compiled, options.form);
+        let forms = Forms::on_all_threads(compiled, options.form, semiring);
         let forecast = forms.forecast(compiled, options.precision);
         let Some(form) = forecast.fastest_form(options.memory, options.runs) else {
             return Err(forecast.check(options.memory).expect_err("no form fits").into());
         };
         let refuse = |error| device.refusal(engine, form.device_bytes, &error);
-        let propagator = match (form.form, forms) {
+        Ok(match (form.form, forms) {
             (Form::Tables, Forms { tables: Some((_, prepared)), .. }) => {
                 match prepared.load(compiled, device, options).map_err(refuse)? {
                     Some(propagator) => propagator,
@@ -165,7 +207,6 @@ impl GpuEngine {
                 prepared.load(compiled, device, form.bytes).map_err(refuse)?
             }
             _ => unreachable!("the forecast lists the forms that were prepared"),
-        };
-        Ok(recomputing(propagator, compiled, options))
+        })
     }
 }

@@ -3,7 +3,7 @@
 /// For each PTX file: the path of its source in kernels/ without extension, the minimum compute
 /// capability times ten, and the text.
 #[cfg(test)]
-const ALL: [(&str, u32, &str); 8] = [
+const ALL: [(&str, u32, &str); 10] = [
     ("batch", 70, BATCH),
     ("empty", 70, EMPTY),
     ("paper/initialise", 70, PAPER_INITIALISE),
@@ -11,7 +11,9 @@ const ALL: [(&str, u32, &str); 8] = [
     ("paper/message", 70, PAPER_MESSAGE),
     ("persistent", 70, PERSISTENT),
     ("persistent", 80, PERSISTENT_80),
+    ("persistent", 70, PERSISTENT_MAX),
     ("table_free", 70, TABLE_FREE),
+    ("table_free", 70, TABLE_FREE_MAX),
 ];
 
 pub(super) const BATCH: &str = include_str!("../../../kernels/batch.ptx");
@@ -22,7 +24,11 @@ pub(super) const PAPER_MESSAGE: &str = include_str!("../../../kernels/paper/mess
 pub(super) const PERSISTENT: &str = include_str!("../../../kernels/persistent.ptx");
 /// [`PERSISTENT`] for GPUs of compute capability 8.0 or higher.
 pub(super) const PERSISTENT_80: &str = include_str!("../../../kernels/persistent.sm80.ptx");
+/// [`PERSISTENT`] for max-product, for all GPUs.
+pub(super) const PERSISTENT_MAX: &str = include_str!("../../../kernels/persistent.max.ptx");
 pub(super) const TABLE_FREE: &str = include_str!("../../../kernels/table_free.ptx");
+/// [`TABLE_FREE`] for max-product.
+pub(super) const TABLE_FREE_MAX: &str = include_str!("../../../kernels/table_free.max.ptx");
 
 #[cfg(test)]
 pub(super) mod tests {

@@ -19,6 +19,7 @@ mod kernel_source;
 mod kernels;
 mod paper;
 mod persistent;
+mod semiring;
 mod table_free;
 mod underflow;
 

@@ -6,7 +6,8 @@
 //! whose own CPTs are among them. Let an underflow take at most the share s of the product of the
 //! largest entries of the factors that are multiplied. Then it takes at most s from P(e), and at
 //! most s from a posterior before normalisation. All underflows together take at most s times the
-//! number of products. If P(e) is much larger, this is negligible.
+//! number of products. If P(e) is much larger, this is negligible. All of this also holds for
+//! max-product, because a maximum is at most the sum, and changes by at most what its terms do.
 //!
 //! If P(e) is not large enough, underflow may still have taken nothing: messages are scaled, so
 //! improbable evidence does not by itself bring them near underflow. Engine `gpu` then compares the

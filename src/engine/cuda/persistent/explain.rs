@@ -23,7 +23,7 @@ fn where_the_time_goes() {
     for name in PAPER_NETWORKS {
         let (program, _) = program(&sample(name));
         let device = device().unwrap();
-        let kernels = Kernels::load(device).unwrap();
+        let kernels = Kernels::load(device, program.semiring).unwrap();
         let mut gpu = Gpu::load(device, kernels, &program).unwrap();
         let mut run = || {
             let _lock = gpu.lock();

@@ -13,7 +13,7 @@ use super::{Executor, MAX_BLOCKS, Program, Timestamps, Variant};
 use crate::clock::Instant;
 use crate::engine::RunError;
 use crate::engine::cuda::device::{Device, Pinned, grid, is_done, upload};
-use crate::engine::cuda::kernels;
+use crate::engine::cuda::semiring::Semiring;
 use crate::statistics::median_duration;
 
 /// The buffers of one network on the GPU, and the kernels.
@@ -78,13 +78,12 @@ pub(super) struct Kernels {
 }
 
 impl Kernels {
-    /// Compiles the kernels for `device`.
+    /// Compiles the kernels of `semiring` for `device`.
     ///
     /// # Errors
     /// If the driver reports an error.
-    pub fn load(device: &Device) -> Result<Self, DriverError> {
-        let has_async_copies = device.capability()? >= (8, 0);
-        let ptx = if has_async_copies { kernels::PERSISTENT_80 } else { kernels::PERSISTENT };
+    pub fn load(device: &Device, semiring: Semiring) -> Result<Self, DriverError> {
+        let ptx = semiring.persistent_kernels(device.capability()?);
         let names = ["propagate", "propagate_timestamped", "propagate_empty"];
         let [plain, timestamped, empty] = device.load(ptx, names)?;
         Ok(Self { plain, timestamped, empty })

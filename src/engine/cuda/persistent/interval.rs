@@ -14,7 +14,9 @@
 //! F(1/4), and the raised run gives at least F(3/4). F is a polynomial without negative
 //! coefficients, so it is convex: the ordinary result exceeds the right one by at most a third of
 //! what the raised result does. If the raised result is at most (1 + s) times the ordinary one, the
-//! right result is therefore between (1 - s/2) and (1 + s) times the ordinary one.
+//! right result is therefore between (1 - s/2) and (1 + s) times the ordinary one. The same holds
+//! for max-product, where each sum is a maximum: products and maxima of convex functions that are
+//! not negative and do not decrease are convex too.
 //!
 //! Zeros that are exact are raised too, so only the results of the ordinary run are returned. If a
 //! nonzero entry of a table, or a nonzero weight, became zero before the runs, both runs would

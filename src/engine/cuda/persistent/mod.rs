@@ -13,6 +13,9 @@
 //! reads the results in the format of [`words`]. If P(e) leaves open whether underflow has changed
 //! an answer, [`interval`] decides it. In tests, [`twin`] does the same as the kernel on the CPU.
 //! Batches of many cases go to [`cuda::batch`](super::batch).
+//!
+//! All of this is the same for both semirings: operations and shortcuts use only that products
+//! distribute over sums, and that zero is their identity. Only the kernels and their twin differ.
 
 mod costs;
 mod gpu;
@@ -44,6 +47,7 @@ use self::state_layout::StateLayout;
 use self::words::Results;
 use self::work_items::WorkItems;
 use super::device::Device;
+use super::semiring::Semiring;
 use crate::allocate::{self, shared_pool};
 use crate::engine::factors::smallest_nonzero;
 use crate::engine::{LoadOptions, Propagator, RunError, too_many_entries};
@@ -69,6 +73,7 @@ const RUN_NS: f64 = 20_000.0;
 /// The operations of a network that this form supports.
 pub(super) struct Prepared {
     operations: Operations,
+    semiring: Semiring,
 }
 
 impl Prepared {
@@ -76,10 +81,10 @@ impl Prepared {
     ///
     /// # Errors
     /// The reason if this form does not support the network, as a clause after "but".
-    pub fn new(compiled: &CompiledNetwork) -> Result<Self, String> {
+    pub fn new(compiled: &CompiledNetwork, semiring: Semiring) -> Result<Self, String> {
         match unsupported(compiled) {
             Some(reason) => Err(reason),
-            None => Ok(Self { operations: operations(compiled) }),
+            None => Ok(Self { operations: operations(compiled), semiring }),
         }
     }
 
@@ -108,8 +113,10 @@ impl Prepared {
         options: &LoadOptions,
     ) -> Result<Option<Box<dyn Propagator>>, DriverError> {
         let pool = shared_pool().unwrap_or_else(|| allocate::fail());
+        let Self { operations, semiring } = self;
         let (kernels, program) = pool.install(|| {
-            rayon::join(|| Kernels::load(device), || Program::new(compiled, self.operations))
+            let program = || Program::new(compiled, operations, semiring);
+            rayon::join(|| Kernels::load(device, semiring), program)
         });
         let Some((mut program, exponent)) = program else { return Ok(None) };
         let executor = Gpu::load(device, kernels?, &program)?;
@@ -130,6 +137,7 @@ struct Program {
     items: WorkItems,
     /// Whether a nonzero entry of some table may have become zero when its factors were multiplied.
     has_tiny_entries: bool,
+    semiring: Semiring,
 }
 
 /// Why this form does not support a network, however much memory there is; `None` if it does. A
@@ -176,13 +184,17 @@ impl Program {
     /// The program of a network, and the exponent of the power of two to multiply P(e) by, to undo
     /// the scaling of potentials. `None` if there are too many message entries, states or words of
     /// records, see [`WorkItems::new`].
-    fn new(compiled: &CompiledNetwork, operations: Operations) -> Option<(Self, i64)> {
+    fn new(
+        compiled: &CompiledNetwork,
+        operations: Operations,
+        semiring: Semiring,
+    ) -> Option<(Self, i64)> {
         let network = compiled.network();
         let (tables, exponent) = tables::fill(network, &operations.potentials);
         let has_tiny_entries = tables.iter().any(|table| table.has_tiny_entries);
         let items = WorkItems::new(compiled, &operations, &tables)?;
         let states = StateLayout::new(compiled);
-        Some((Self { states, operations, items, has_tiny_entries }, exponent))
+        Some((Self { states, operations, items, has_tiny_entries, semiring }, exponent))
     }
 }
 
@@ -271,4 +283,4 @@ trait Executor: Send {
 #[cfg(test)]
 mod explain;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -8,6 +8,7 @@ use super::words::{MAX_POWER, Word};
 use super::{Executor, Program, Variant, interval, smallest_power, state_layout};
 use crate::cancel::Cancelled;
 use crate::engine::cuda::batch::BatchPropagator;
+use crate::engine::cuda::semiring::Semiring;
 use crate::engine::cuda::underflow::MassBound;
 use crate::engine::{
     BatchAnswers, GpuPropagator, LoadOptions, Propagator, RunError, one_at_a_time,
@@ -82,7 +83,8 @@ impl<E: Executor> Propagator for PersistentPropagator<E> {
     }
 
     fn run_batch(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
-        if cases.len() >= MIN_BATCH {
+        // The batched kernel only adds terms up.
+        if cases.len() >= MIN_BATCH && self.program.semiring == Semiring::SumProduct {
             let LoadOptions { threads, memory, .. } = self.options;
             let bytes = memory.bytes().saturating_sub(self.peak_bytes());
             if !std::mem::replace(&mut self.is_batch_loaded, true) {

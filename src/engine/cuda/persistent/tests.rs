@@ -24,7 +24,7 @@ const BLOCKS_OF_AN_H200: usize = 792;
 
 /// The program of a network, as [`Program::new`] returns it.
 pub(super) fn program(compiled: &CompiledNetwork) -> (Program, i64) {
-    Program::new(compiled, operations(compiled)).unwrap()
+    Program::new(compiled, operations(compiled), Semiring::SumProduct).unwrap()
 }
 
 /// Engine `gpu` in the form with tables.
@@ -34,7 +34,22 @@ fn load(compiled: &Arc<CompiledNetwork>) -> Box<dyn Propagator> {
 }
 
 pub(super) fn twin(compiled: &Arc<CompiledNetwork>, blocks: usize) -> PersistentPropagator<Twin> {
-    let (program, exponent) = program(compiled);
+    twin_for(compiled, blocks, Semiring::SumProduct)
+}
+
+/// The twin of the kernels for max-product.
+pub(in crate::engine::cuda) fn max_product_twin(
+    compiled: &Arc<CompiledNetwork>,
+) -> Box<dyn Propagator> {
+    Box::new(twin_for(compiled, 16, Semiring::MaxProduct))
+}
+
+fn twin_for(
+    compiled: &Arc<CompiledNetwork>,
+    blocks: usize,
+    semiring: Semiring,
+) -> PersistentPropagator<Twin> {
+    let (program, exponent) = Program::new(compiled, operations(compiled), semiring).unwrap();
     let executor = Twin::new(&program, blocks);
     let options = load_options(Precision::F32);
     let memory = Memory { host: 0, device: 0 };
@@ -183,7 +198,7 @@ fn numbers_outside_the_range_of_a_word_are_refused() {
         "numbers in its messages can be as large as 2^597947 or as small as 2^-597947; \
          the limits are 2^524000 and 2^-524000"
     );
-    assert_eq!(Prepared::new(&compiled(600)).err(), Some(reason));
+    assert_eq!(Prepared::new(&compiled(600), Semiring::SumProduct).err(), Some(reason));
 }
 
 #[test]

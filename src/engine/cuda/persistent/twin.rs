@@ -14,9 +14,11 @@ use super::work_items::{
 };
 use super::{Executor, Program, Timestamps, Variant};
 use crate::engine::RunError;
+use crate::engine::cuda::semiring::Semiring;
 
 /// The schedule, and the buffers that the kernel reads and writes.
 pub(super) struct Twin {
+    semiring: Semiring,
     schedule: Schedule,
     report_order: Vec<usize>,
     evidence: Vec<u32>,
@@ -41,12 +43,12 @@ struct Staged {
     is_excluded: bool,
 }
 
-/// The sum of `parts`, added in the same order as the kernel adds the sums of the lanes. The number
-/// of parts must be a power of two.
-fn tree_sum(mut parts: Vec<f32>) -> f32 {
+/// The sum of `parts` in `semiring`, added in the same order as the kernel adds the sums of the
+/// lanes. The number of parts must be a power of two.
+fn tree_sum(semiring: Semiring, mut parts: Vec<f32>) -> f32 {
     while parts.len() > 1 {
         let upper = parts.split_off(parts.len() / 2);
-        parts.iter_mut().zip(upper).for_each(|(a, b)| *a += b);
+        parts.iter_mut().zip(upper).for_each(|(a, b)| *a = semiring.add(*a, b));
     }
     parts[0]
 }
@@ -57,6 +59,7 @@ impl Twin {
         let words = |count: usize| vec![Word::default(); count];
         let schedule = Schedule::new(&program.items, blocks);
         Self {
+            semiring: program.semiring,
             report_order: schedule.report_order(&program.items),
             schedule,
             evidence: vec![0; program.states.evidence_words()],
@@ -91,7 +94,7 @@ impl Twin {
             };
             let mut parts = vec![0.0_f32; lanes];
             words.iter().enumerate().for_each(|(i, word)| parts[i % lanes] += number(word));
-            let sum = tree_sum(parts);
+            let sum = tree_sum(Semiring::SumProduct, parts);
             let scale = if sum > 0.0 { 1.0 / sum } else { 0.0 };
             for (value, word) in values[first..].iter_mut().zip(words) {
                 *value = number(word) * scale;
@@ -216,10 +219,10 @@ impl Twin {
                         let load = |address: u32| staged.values[(address & 0xffff) as usize / 4];
                         value *= load(addresses) * load(addresses >> 16);
                     }
-                    *part += value;
+                    *part = self.semiring.add(*part, value);
                 }
             }
-            let sum = tree_sum(parts) + raised;
+            let sum = tree_sum(self.semiring, parts) + raised;
             if row_words[row] != NOT_COMPUTED {
                 let word = match staged.is_excluded {
                     true => Word::new(0.0, 0, self.epoch),

@@ -11,6 +11,7 @@ use super::{Executor, RunError};
 use crate::clock::Instant;
 use crate::engine::cuda::device::{Device, grid, upload, upload_records};
 use crate::engine::cuda::kernels;
+use crate::engine::cuda::semiring::Semiring;
 
 /// `kernels/table_free.cu` has a version of kernel `contract` for each number of varying inputs up
 /// to this. An input varies if it contains a variable of the inner run. The number ends the
@@ -69,7 +70,11 @@ impl Gpu {
     ///
     /// # Errors
     /// If the driver reports an error, for example because memory is short.
-    pub fn load(device: &'static Device, plan: &Plan) -> Result<Self, DriverError> {
+    pub fn load(
+        device: &'static Device,
+        plan: &Plan,
+        semiring: Semiring,
+    ) -> Result<Self, DriverError> {
         let stream = device.stream()?;
         let names = [
             "contract_0",
@@ -88,7 +93,7 @@ impl Gpu {
             "read",
         ];
         let [contract @ .., sum_rows, rescale, divide, read] =
-            device.load(kernels::TABLE_FREE, names)?;
+            device.load(semiring.table_free_kernels(), names)?;
         let [empty] = device.load(kernels::EMPTY, ["empty"])?;
         Ok(Self {
             buffers: PlanBuffers::new(&stream, plan)?,

@@ -28,8 +28,10 @@ use self::gpu::Gpu;
 use self::plan::{Launch, Plan};
 use self::propagator::TableFreePropagator;
 use super::device::Device;
+use super::semiring::Semiring;
 use crate::engine::{Propagator, RunError};
-use crate::lowering::{Optimisations, Program};
+use crate::lowering::Program;
+use crate::network::Evidence;
 use crate::propagation::{CompiledNetwork, Form, FormForecast};
 use cudarc::driver::DriverError;
 
@@ -48,16 +50,26 @@ pub(super) const TOO_MANY_TABLES: &str =
 pub(super) struct Prepared {
     program: Program,
     plan: Plan,
+    semiring: Semiring,
 }
 
 impl Prepared {
     /// The program and plan of `compiled` for its
     /// [least evidence](CompiledNetwork::least_evidence); `None` if a contraction has more inputs,
     /// or more entries, than the kernels support.
-    pub fn new(compiled: &CompiledNetwork) -> Option<Self> {
-        let program = Program::new(compiled, &compiled.least_evidence(), Optimisations::default());
+    pub fn new(compiled: &CompiledNetwork, semiring: Semiring) -> Option<Self> {
+        Self::for_evidence(compiled, semiring, &compiled.least_evidence())
+    }
+
+    /// As [`new`](Self::new), for this `evidence`.
+    fn for_evidence(
+        compiled: &CompiledNetwork,
+        semiring: Semiring,
+        evidence: &Evidence,
+    ) -> Option<Self> {
+        let program = Program::new(compiled, evidence, semiring.optimisations());
         let plan = Plan::new(&program)?;
-        Some(Self { program, plan })
+        Some(Self { program, plan, semiring })
     }
 
     /// The forecast of this form for `compiled`, which was prepared.
@@ -84,7 +96,7 @@ impl Prepared {
         device: &'static Device,
         bytes: u64,
     ) -> Result<Box<dyn Propagator>, DriverError> {
-        let gpu = Gpu::load(device, &self.plan)?;
+        let gpu = Gpu::load(device, &self.plan, self.semiring)?;
         Ok(Box::new(TableFreePropagator::new(Arc::clone(compiled), self, gpu, bytes)))
     }
 }
@@ -123,4 +135,4 @@ trait Executor: Send {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

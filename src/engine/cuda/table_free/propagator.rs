@@ -4,12 +4,13 @@ use std::f64::consts::LN_2;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::plan::{OperandTable, Plan, TableReadings};
+use super::plan::{OperandTable, TableReadings};
 use super::scale::{MAX_ERROR, Range, Scale, scales};
 use super::{Executor, Prepared, TOO_MANY_TABLES};
+use crate::engine::cuda::semiring::Semiring;
 use crate::engine::factors::restricted;
 use crate::engine::{GpuPropagator, Propagator, RunError};
-use crate::lowering::{Operand, Optimisations, Program};
+use crate::lowering::{Operand, Program};
 use crate::network::{Evidence, Finding, Network, VariableId};
 use crate::propagation::{CompiledNetwork, Form, Phase, Posteriors, Savings, Stage, Watch};
 use crate::statistics::median_duration;
@@ -52,12 +53,12 @@ impl<E: Executor> TableFreePropagator<E> {
         if self.planned.as_ref().is_some_and(|planned| Program::serves(planned, evidence)) {
             return Ok(());
         }
-        let program = Program::new(&self.compiled, evidence, Optimisations::default());
+        let prepared = Prepared::for_evidence(&self.compiled, self.prepared.semiring, evidence);
         let too_many = || RunError::Device(TOO_MANY_TABLES.to_owned());
-        let plan = Plan::new(&program).ok_or_else(too_many)?;
+        let prepared = prepared.ok_or_else(too_many)?;
         (self.entered, self.planned) = (None, None);
-        self.executor.set_plan(&plan)?;
-        self.prepared = Prepared { program, plan };
+        self.executor.set_plan(&prepared.plan)?;
+        self.prepared = prepared;
         self.bytes = self.bytes.max(self.prepared.forecast(&self.compiled).bytes);
         self.planned = Some(evidence.clone());
         Ok(())
@@ -113,7 +114,7 @@ impl<E: Executor> TableFreePropagator<E> {
     /// Waits for the results and converts them to posteriors.
     fn read(&mut self, evidence: &Evidence) -> Result<Posteriors, RunError> {
         let (ranges, sums) = self.executor.results()?;
-        let plan = &self.prepared.plan;
+        let Prepared { plan, semiring, .. } = &self.prepared;
         let network = self.compiled.network();
         let operands = self.entered.as_ref().map_or(&[][..], |(_, operands)| &**operands);
         let scales = scales(plan, operands, &ranges);
@@ -122,11 +123,12 @@ impl<E: Executor> TableFreePropagator<E> {
             return Err(RunError::OutOfRange);
         }
         let TableReadings { readings, table } = &plan.total;
-        let total: f64 = sums[readings.clone()].iter().sum();
+        let total = semiring.total(sums[readings.clone()].iter().copied());
         if total <= 0.0 {
             return Err(RunError::Impossible);
         }
-        let is_certain = evidence.is_empty() && network.is_bayesian();
+        let is_certain =
+            *semiring == Semiring::SumProduct && evidence.is_empty() && network.is_bayesian();
         let ln_total = total.ln() + scales[*table as usize].exponent as f64 * LN_2;
         let ln_p_evidence = if is_certain { 0.0 } else { ln_total };
         let mut read = vec![None; network.variables().len()];
@@ -140,7 +142,7 @@ impl<E: Executor> TableFreePropagator<E> {
                 let sums = &sums[readings.clone()];
                 let parts = sums.chunks_exact(sums.len() / states.len());
                 for (state, parts) in states.iter_mut().zip(parts) {
-                    *state = parts.iter().sum();
+                    *state = semiring.total(parts.iter().copied());
                 }
             } else {
                 states.fill(1.0);

@@ -5,7 +5,8 @@
 //! decide the answer. The GPU notes the range of each table, and a bound on the effect follows from
 //! the ranges alone. An underflow changes an entry by at most 2^-126. If the largest sum of a
 //! contraction is 2^-k of the largest possible one, scaling its result multiplies all earlier
-//! changes by 2^k.
+//! changes by 2^k. For max-product the same bounds hold: a maximum is at most the sum, and changes
+//! by at most what its terms do.
 
 use super::plan::Plan;
 

@@ -17,8 +17,19 @@ use crate::potential::Precision;
 use crate::propagation::{CompileOptions, CompiledNetwork, Watch, compile};
 
 fn twin(compiled: &Arc<CompiledNetwork>) -> TableFreePropagator<Twin> {
-    let prepared = Prepared::new(compiled).expect("it is within the kernels' limits");
-    let twin = Twin::new(&prepared.plan);
+    twin_for(compiled, Semiring::SumProduct)
+}
+
+/// The twin of the kernels for max-product.
+pub(in crate::engine::cuda) fn max_product_twin(
+    compiled: &Arc<CompiledNetwork>,
+) -> Box<dyn Propagator> {
+    Box::new(twin_for(compiled, Semiring::MaxProduct))
+}
+
+fn twin_for(compiled: &Arc<CompiledNetwork>, semiring: Semiring) -> TableFreePropagator<Twin> {
+    let prepared = Prepared::new(compiled, semiring).expect("it is within the kernels' limits");
+    let twin = Twin::new(&prepared.plan, semiring);
     TableFreePropagator::new(Arc::clone(compiled), prepared, twin, 0)
 }
 

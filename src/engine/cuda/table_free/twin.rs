@@ -7,10 +7,11 @@ use std::time::Duration;
 use super::plan::{Launch, Plan, Table};
 use super::records::{Contraction, Reading};
 use super::{Executor, RunError};
+use crate::engine::cuda::semiring::Semiring;
 
 /// The buffers that the kernels read and write.
-#[derive(Default)]
 pub(super) struct Twin {
+    semiring: Semiring,
     records: Vec<Contraction>,
     numbers: Vec<u64>,
     offsets: Vec<u32>,
@@ -24,10 +25,19 @@ pub(super) struct Twin {
 
 impl Twin {
     /// A twin for `plan`.
-    pub fn new(plan: &Plan) -> Self {
-        let mut twin = Self::default();
-        twin.set_plan(plan).expect("the twin does not fail");
-        twin
+    pub fn new(plan: &Plan, semiring: Semiring) -> Self {
+        // If an entry is read before it is written, the result is NaN and the test fails.
+        Self {
+            semiring,
+            records: plan.records.clone(),
+            numbers: plan.numbers.clone(),
+            offsets: plan.offsets.clone(),
+            readings: plan.readings.clone(),
+            tables: vec![f32::NAN; plan.entries as usize],
+            ranges: vec![[0; 2]; plan.sources.len()],
+            sums: vec![f64::NAN; plan.readings.len()],
+            marks: 0,
+        }
     }
 
     /// The row digits and the run digits of contraction `c`.
@@ -70,12 +80,12 @@ impl Twin {
                         for input in 0..c.varying {
                             product *= self.tables[self.entry(&c, input, [tile, row, step, place])];
                         }
-                        inner += product;
+                        inner = self.semiring.add(inner, product);
                     }
                     for input in c.varying..c.summed {
                         inner *= self.tables[self.entry(&c, input, [tile, row, step, 0])];
                     }
-                    sum += f64::from(inner);
+                    sum = self.semiring.add(sum, f64::from(inner));
                 }
                 let mut sum = sum as f32;
                 for input in c.summed..c.inputs {
@@ -94,7 +104,7 @@ impl Twin {
             let (tile, row) = (block / c.rows, block % c.rows);
             let places = (0..c.steps).flat_map(|step| (0..c.run).map(move |place| (step, place)));
             let entry = |(step, place)| self.tables[self.entry(&c, 0, [tile, row, step, place])];
-            let sum: f64 = places.map(|at| f64::from(entry(at))).sum();
+            let sum = self.semiring.total(places.map(|at| f64::from(entry(at))));
             self.put(&c, u64::from(block), sum as f32);
         }
     }
@@ -149,23 +159,13 @@ impl Twin {
                 + i % r.stride;
             f64::from(self.tables[(r.table + at) as usize])
         };
-        self.sums[number] = (r.begin..r.end).map(entry).sum();
+        self.sums[number] = self.semiring.total((r.begin..r.end).map(entry));
     }
 }
 
 impl Executor for Twin {
     fn set_plan(&mut self, plan: &Plan) -> Result<(), RunError> {
-        // If an entry is read before it is written, the result is NaN and the test fails.
-        *self = Self {
-            records: plan.records.clone(),
-            numbers: plan.numbers.clone(),
-            offsets: plan.offsets.clone(),
-            readings: plan.readings.clone(),
-            tables: vec![f32::NAN; plan.entries as usize],
-            ranges: vec![[0; 2]; plan.sources.len()],
-            sums: vec![f64::NAN; plan.readings.len()],
-            marks: 0,
-        };
+        *self = Self::new(plan, self.semiring);
         Ok(())
     }
 
