@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use eframe::egui::epaint::{Mesh, Tessellator};
-use eframe::egui::{Painter, Pos2, Rect, Shape, Ui, Vec2};
+use eframe::egui::emath::GuiRounding as _;
+use eframe::egui::epaint::{Mesh, RectShape, Tessellator};
+use eframe::egui::{CornerRadius, Painter, Pos2, Rect, Shape, Ui, Vec2};
 use egui_graphs::DrawContext;
 
 /// Number of items of a chunk. With more, a change of one item costs more; with fewer, there are
@@ -36,7 +37,10 @@ impl<'a> View<'a> {
 }
 
 /// Turns shapes into triangles.
-pub struct ShapeTessellator(Tessellator);
+pub struct ShapeTessellator {
+    tessellator: Tessellator,
+    pixels_per_point: f32,
+}
 
 impl ShapeTessellator {
     /// A tessellator with the options of `ui`. It also makes triangles for shapes out of view, and
@@ -45,8 +49,28 @@ impl ShapeTessellator {
         let mut options = ui.ctx().tessellation_options(|options| *options);
         options.coarse_tessellation_culling = false;
         options.prerasterized_discs = false;
-        Self(Tessellator::new(ui.pixels_per_point(), options, [1, 1], Vec::new()))
+        let pixels_per_point = ui.pixels_per_point();
+        let tessellator = Tessellator::new(pixels_per_point, options, [1, 1], Vec::new());
+        Self { tessellator, pixels_per_point }
     }
+
+    /// Adds the triangles of `shape`.
+    fn add(&mut self, shape: Shape, mesh: &mut Mesh) {
+        match shape {
+            // The small boxes of a large graph. Their edges are between pixels, so that they need
+            // no soft edges, which would take several times as long.
+            Shape::Rect(plain) if is_plain(&plain) => {
+                let rect = plain.rect.round_to_pixels(self.pixels_per_point);
+                mesh.add_colored_rect(rect, plain.fill);
+            }
+            shape => self.tessellator.tessellate_shape(shape, mesh),
+        }
+    }
+}
+
+/// Whether a rectangle has neither round corners nor an outline.
+fn is_plain(rect: &RectShape) -> bool {
+    *rect == RectShape::filled(rect.rect, CornerRadius::ZERO, rect.fill)
 }
 
 /// The triangles and the text of up to [`CHUNK_SIZE`] items, or of all edges that are drawn above
@@ -90,8 +114,11 @@ impl Chunk {
         let is_text = |shape: &Shape| matches!(shape, Shape::Text(_) | Shape::Vec(_));
         let (texts, areas): (Vec<Shape>, Vec<Shape>) = shapes.into_iter().partition(is_text);
         let mut mesh = Mesh::default();
+        // The chunk will have about as many triangles as before.
+        mesh.vertices.reserve(self.mesh.vertices.len());
+        mesh.indices.reserve(self.mesh.indices.len());
         for shape in areas {
-            tessellator.0.tessellate_shape(shape, &mut mesh);
+            tessellator.add(shape, &mut mesh);
         }
         (self.mesh, self.texts) = (Arc::new(mesh), texts);
         (self.origin, self.is_stale) = (view.origin, false);
@@ -120,5 +147,30 @@ impl Chunk {
     /// Paints text and labels.
     pub fn paint_texts(&self, painter: &Painter) {
         painter.extend(self.texts.iter().cloned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use eframe::egui::{Color32, Stroke, StrokeKind, pos2, vec2};
+    use egui_kittest::Harness;
+
+    use super::*;
+
+    #[test]
+    fn a_plain_box_is_two_triangles_with_its_corners_between_pixels() {
+        let _harness = Harness::new_ui(|ui| {
+            let mut tessellator = ShapeTessellator::new(ui);
+            let rect = Rect::from_min_size(pos2(10.3, 20.6), vec2(5.0, 3.0));
+            let mut mesh = Mesh::default();
+            tessellator.add(Shape::rect_filled(rect, CornerRadius::ZERO, Color32::RED), &mut mesh);
+            assert_eq!((mesh.vertices.len(), mesh.indices.len()), (4, 6));
+            let whole = |pos: Pos2| pos == pos.round();
+            assert!(mesh.vertices.iter().all(|vertex| whole(vertex.pos)), "{mesh:?}");
+            let stroke = Stroke::new(1.0, Color32::RED);
+            let outlined = Shape::rect_stroke(rect, CornerRadius::ZERO, stroke, StrokeKind::Middle);
+            tessellator.add(outlined, &mut mesh);
+            assert!(mesh.vertices.len() > 8, "an outline has soft edges");
+        });
     }
 }

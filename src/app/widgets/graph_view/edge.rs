@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use eframe::egui::epaint::RectShape;
 use eframe::egui::{
     Color32, CornerRadius, FontId, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2, vec2,
 };
@@ -216,8 +217,7 @@ impl EdgeShape {
         let stroke = Stroke::new(1.0, self.style.colour);
         // In one shape, which is drawn above all lines: other lines may pass here.
         shapes.push(Shape::Vec(vec![
-            Shape::rect_filled(rect, radius, background),
-            Shape::rect_stroke(rect, radius, stroke, StrokeKind::Middle),
+            RectShape::new(rect, radius, background, stroke, StrokeKind::Middle).into(),
             Shape::galley(middle - galley.size() / 2.0, galley, colour),
         ]));
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use eframe::egui::epaint::RectShape;
 use eframe::egui::{
     Color32, CornerRadius, FontId, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2, pos2, vec2,
 };
@@ -12,7 +13,7 @@ use petgraph::stable_graph::IndexType;
 use super::Node;
 use super::chart::{CHART_TOP, Chart};
 use super::chunk::View;
-use super::text::{MIN_TEXT_SIZE, font_size, wrapped};
+use super::text::{MIN_TEXT_SIZE, fitting, font_size, wrapped};
 use crate::app::widgets::short_text::one_line;
 
 /// Height in points below which a node is a plain rectangle without rounded corners, unless it has
@@ -174,10 +175,8 @@ impl Node {
             let outer = radius + CornerRadius::same(gap as u8);
             shapes.push(Shape::rect_stroke(rect.expand(gap), outer, stroke, StrokeKind::Middle));
         }
-        shapes.push(Shape::rect_filled(rect, radius, *fill));
-        if outline.width > 0.0 {
-            shapes.push(Shape::rect_stroke(rect, radius, *outline, StrokeKind::Outside));
-        }
+        // In one shape, which takes about half as long to turn into triangles as two.
+        shapes.push(RectShape::new(rect, radius, *fill, *outline, StrokeKind::Outside).into());
     }
 
     /// Adds the title with the subtitle if there is room, and otherwise the brief text.
@@ -263,9 +262,8 @@ impl Node {
             // Letters may be wider than estimated.
             let smaller = (size > MIN_TEXT_SIZE).then_some(MIN_TEXT_SIZE);
             let sizes = std::iter::once(size).chain(smaller);
-            let mut galleys =
-                sizes.map(|size| wrapped(painter, text, size, ink, width, lines as usize));
-            if let Some(galley) = galleys.find(|galley| !galley.elided) {
+            let mut galleys = sizes.filter_map(|size| fitting(painter, text, size, ink, width));
+            if let Some(galley) = galleys.next() {
                 let top = rect.center().y - galley.size().y / 2.0;
                 return Some(Shape::galley(pos2(rect.center().x, top), galley, ink));
             }

@@ -169,6 +169,50 @@ fn a_notch_of_the_wheel_zooms_at_the_pointer() {
 }
 
 #[test]
+fn while_zooming_only_what_is_in_view_is_drawn() {
+    let mut harness = fixture();
+    let node = |index: usize| PlacedNode {
+        centre: pos2((index % 100) as f32 * 60.0, (index / 100) as f32 * 60.0),
+        size: vec2(40.0, 20.0),
+        text: NodeText::default(),
+    };
+    harness.state_mut().canvas.set_graph((0..10_000).map(node).collect(), Vec::new(), &[]);
+    harness.run();
+    harness.hover_at(pos2(200.0, 150.0));
+    harness.run();
+    // Vertices of what is drawn, per box in view. The map has four vertices for each of the boxes.
+    let share_drawn = |harness: &Harness<'_, Fixture>| {
+        let shapes = harness.output().shapes.iter().map(|clipped| &clipped.shape);
+        let sizes = shapes.map(|shape| match shape {
+            egui::Shape::Mesh(mesh) if mesh.vertices.len() < 40_000 => mesh.vertices.len(),
+            _ => 0,
+        });
+        let canvas = &harness.state().canvas;
+        let in_view = nodes_of(&canvas.graph)
+            .filter(|node| canvas.rect.contains(canvas.camera.to_pane(canvas.rect, node.centre)));
+        sizes.sum::<usize>() as f32 / in_view.count() as f32
+    };
+    let notch = |harness: &mut Harness<'_, Fixture>| {
+        harness.event(Event::MouseWheel {
+            unit: MouseWheelUnit::Line,
+            delta: vec2(0.0, 3.0),
+            phase: TouchPhase::Move,
+            modifiers: egui::Modifiers::NONE,
+        });
+        harness.step();
+    };
+    (0..6).for_each(|_| notch(&mut harness));
+    let zooming = share_drawn(&harness);
+    harness.run();
+    harness.drag_at(pos2(200.0, 150.0));
+    harness.step();
+    harness.hover_at(pos2(230.0, 140.0));
+    harness.step();
+    let dragging = share_drawn(&harness);
+    assert!(zooming > 0.0 && dragging > 2.0 * zooming, "{zooming} and {dragging}");
+}
+
+#[test]
 fn a_drag_moves_the_picture() {
     let mut harness = fixture();
     let before = screen(&harness, Pos2::ZERO);

@@ -24,8 +24,9 @@ const READABLE_ZOOM: f32 = 0.9;
 const MOVE_TIME: f64 = 0.35;
 
 /// Width and height of the region for which items are drawn, as a multiple of the width and height
-/// of the pane. The pane is in the middle of a new region. With more, drawing takes longer; with
-/// less, items are drawn again after the picture has been dragged a shorter distance.
+/// of the pane, unless the zoom changes. The pane is in the middle of a new region. With more,
+/// drawing takes longer; with less, items are drawn again after the picture has been dragged a
+/// shorter distance.
 const DRAWN_REGION: f32 = 2.0;
 
 /// A picture of a graph.
@@ -276,9 +277,14 @@ impl<K: PartialEq> GraphCanvas<K> {
             let corner = |sign: f32| self.camera.to_picture(rect, rect.center() + half * sign);
             Rect::from_min_max(corner(-1.0), corner(1.0))
         };
-        let mut region = part(DRAWN_REGION);
+        // The next step of the zoom makes all of this again, so nothing out of view is drawn.
+        let is_zooming =
+            self.drawn.as_ref().is_some_and(|drawn| drawn.settings.zoom != settings.zoom);
+        let mut region = part(if is_zooming { 1.0 } else { DRAWN_REGION });
         match &self.drawn {
-            Some(drawn) if drawn.region.contains_rect(part(1.0)) => region = drawn.region,
+            Some(drawn) if !is_zooming && drawn.region.contains_rect(part(1.0)) => {
+                region = drawn.region
+            }
             _ => self.make_stale(|chunk| !chunk.is_complete),
         }
         self.drawn = Some(DrawnState { key, settings, region });
