@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use eframe::egui::{Color32, Pos2, Stroke, Ui, Vec2, vec2};
+use eframe::egui::{Color32, Pos2, Rect, Stroke, Ui, Vec2, vec2};
 
 use crate::app::layout::{arch, directed};
 use crate::app::state::elimination::HandElimination;
@@ -24,9 +24,12 @@ const BOX_MARGIN: f32 = 26.0;
 /// Height of the arch of an edge of the moral graph, as a share of the length of the edge. With
 /// less, boxes between the ends of an edge hide it.
 const MORAL_RISE: f32 = 0.08;
-/// Height of the arch of a fill edge, as a share of the length of the edge. With less, a fill edge
-/// is hard to tell from the edges of the moral graph.
-const FILL_RISE: f32 = 0.22;
+/// Heights of the arch of a fill edge, as shares of the length of the edge. The first with which the
+/// edge meets no other box is used, or else the first of all. Lower arches are hard to tell from the
+/// edges of the moral graph; much higher ones leave the picture.
+const FILL_RISES: [f32; 6] = [0.22, 0.12, -0.22, -0.12, 0.35, -0.35];
+/// Minimum distance between a fill edge and a box at which it does not end, in picture coordinates.
+const CLEARANCE: f32 = 3.0;
 /// Share of the background in the colour of an eliminated variable and its edges.
 const FADE: f32 = 0.6;
 
@@ -118,15 +121,53 @@ pub(super) fn picture(
             text: NodeText { brief: vec![name.clone()], may_cut: true, title: name, subtitle },
         }
     };
+    let boxes: Vec<Rect> =
+        network.ids().map(|id| Rect::from_center_size(centres[id.index()], size(id))).collect();
     let line = |edge: Edge| {
         let (a, b) = edge.ends();
         let [from, to] = [a, b].map(VariableId::index);
-        let rise = if matches!(edge, Edge::Moral(..)) { MORAL_RISE } else { FILL_RISE };
-        let path = arch(centres[from], centres[to], rise);
+        let path = match edge {
+            Edge::Moral(..) => arch(centres[from], centres[to], MORAL_RISE),
+            Edge::Fill(..) | Edge::Preview(..) => fill_path(&boxes, from, to),
+        };
         PlacedEdge { from, to, path, text: String::new() }
     };
     let lines = edges(network, elimination, pointed).into_iter().map(line).collect();
     (network.ids().map(node).collect(), lines)
+}
+
+/// A fill edge between two of `boxes`, around the other boxes if possible: an edge that passes
+/// behind a box looks like two edges that end there.
+fn fill_path(boxes: &[Rect], from: usize, to: usize) -> Vec<Pos2> {
+    let path = |rise: f32| arch(boxes[from].center(), boxes[to].center(), rise);
+    let is_clear = |rise: &f32| {
+        let path = path(*rise);
+        let others = boxes.iter().enumerate().filter(|(index, _)| ![from, to].contains(index));
+        others
+            .map(|(_, other)| other.expand(CLEARANCE))
+            .all(|other| path.windows(2).all(|ends| !meets(other, ends[0], ends[1])))
+    };
+    path(FILL_RISES.into_iter().find(is_clear).unwrap_or(FILL_RISES[0]))
+}
+
+/// Whether the straight line between two points meets `rect`.
+fn meets(rect: Rect, from: Pos2, to: Pos2) -> bool {
+    // The part of the line, from 0 to 1, that is between the sides of the rectangle.
+    let (mut low, mut high) = (0.0_f32, 1.0_f32);
+    for axis in [0, 1] {
+        let (start, along) = (from[axis], to[axis] - from[axis]);
+        let sides = [rect.min[axis], rect.max[axis]];
+        if along == 0.0 {
+            if start < sides[0] || start > sides[1] {
+                return false;
+            }
+            continue;
+        }
+        let [one, other] = sides.map(|side| (side - start) / along);
+        low = low.max(one.min(other));
+        high = high.min(one.max(other));
+    }
+    low <= high
 }
 
 /// The centres of the boxes, in layers or as a tree. In layers, causes are above their effects or
@@ -210,5 +251,42 @@ impl<'a> PictureStyle<'a> {
         };
         let colour = if is_gone { colour.lerp_to_gamma(self.background, FADE) } else { colour };
         EdgeStyle { width, colour, line, on_top: !is_gone, ..EdgeStyle::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use eframe::egui::pos2;
+
+    use super::*;
+
+    #[test]
+    fn a_fill_edge_passes_around_the_boxes_between_its_ends() {
+        let at = |x: f32, y: f32| Rect::from_center_size(pos2(x, y), vec2(80.0, 38.0));
+        let clear = |boxes: &[Rect]| {
+            let path = fill_path(boxes, 0, 1);
+            assert_eq!((path[0], path[8]), (boxes[0].center(), boxes[1].center()));
+            path.windows(2)
+                .all(|ends| boxes[2..].iter().all(|&other| !meets(other, ends[0], ends[1])))
+        };
+        let (from, to) = (at(0.0, 0.0), at(300.0, 0.0));
+        assert!(clear(&[from, to]));
+        // Arches of different heights meet boxes at different places.
+        for y in [-70.0, -40.0, 0.0, 40.0, 70.0] {
+            assert!(clear(&[from, to, at(150.0, y)]), "{y}");
+        }
+        let around: Vec<Rect> = (-10..=10).map(|row| at(150.0, 40.0 * row as f32)).collect();
+        assert!(!clear(&[[from, to].as_slice(), &around].concat()), "there is no way around");
+    }
+
+    #[test]
+    fn a_line_meets_a_rectangle_that_it_touches() {
+        let rect = Rect::from_min_max(pos2(0.0, 0.0), pos2(10.0, 10.0));
+        assert!(meets(rect, pos2(-5.0, 5.0), pos2(15.0, 5.0)));
+        assert!(meets(rect, pos2(-5.0, 5.0), pos2(5.0, 15.0)), "the corner");
+        assert!(!meets(rect, pos2(-6.0, 5.0), pos2(5.0, 16.0)), "past the corner");
+        assert!(!meets(rect, pos2(-5.0, 5.0), pos2(-1.0, 5.0)), "ends before it");
+        assert!(meets(rect, pos2(4.0, 4.0), pos2(4.0, 4.0)), "inside");
+        assert!(!meets(rect, pos2(11.0, -5.0), pos2(11.0, 15.0)));
     }
 }
