@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::app::state::merging::{MergeRequest, MergedTree, Merger};
 use crate::app::state::notices::Notices;
 use crate::cancel::CancelToken;
 use crate::experiment::{ExperimentError, ExperimentRequest, Progress, Record, by_name};
@@ -25,6 +26,8 @@ pub enum ExperimentCommand {
     ExportResult(u64, PathBuf),
     /// Open the result in this file.
     OpenResult(PathBuf),
+    /// Merge small separators of a tree away.
+    Merge(MergeRequest),
 }
 
 /// The running experiment and all results.
@@ -37,6 +40,8 @@ pub struct Experiments {
     pub results: Vec<NamedResult>,
     /// Why the last experiment failed, if it did.
     pub failure: Option<String>,
+    /// The tree that was merged last.
+    pub merged: Option<MergedTree>,
     /// The highest number given to an experiment or a result so far.
     last_number: u64,
 }
@@ -116,6 +121,7 @@ pub(crate) struct ExperimentRunner {
     job: Option<Job<Result<Record, ExperimentError>>>,
     /// The stored results; `None` if results are lost when the program ends.
     store: Option<Store>,
+    merger: Merger,
 }
 
 impl ExperimentRunner {
@@ -140,7 +146,7 @@ impl ExperimentRunner {
                 });
             }
         }
-        Ok(Self { job: None, store: Some(store) })
+        Ok(Self { store: Some(store), ..Self::default() })
     }
 
     /// Checks that results can be written to the folder of the store.
@@ -207,6 +213,7 @@ impl ExperimentRunner {
                 }
                 Err(message) => notices.error(&message),
             },
+            ExperimentCommand::Merge(request) => self.merger.ask(session, request),
         }
     }
 
@@ -231,8 +238,10 @@ impl ExperimentRunner {
         self.job = Some(session.start_measuring_job("experiment", cancel, run));
     }
 
-    /// Receives the outcome of the running experiment, if the experiment has ended.
-    pub(crate) fn receive(&mut self, experiments: &mut Experiments) {
+    /// Receives the outcome of the running experiment, if the experiment has ended, and the tree
+    /// that was merged, if there is a new one.
+    pub(crate) fn receive(&mut self, experiments: &mut Experiments, session: &Session) {
+        experiments.merged = self.merger.receive(session).or(experiments.merged.take());
         let Some(outcome) = self.job.as_ref().and_then(Job::take_outcome) else { return };
         self.job = None;
         experiments.running = None;

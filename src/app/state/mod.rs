@@ -25,6 +25,7 @@ pub mod left_evidence;
 pub mod lessons;
 pub mod long_case_file;
 pub(crate) mod long_case_reader;
+pub mod merging;
 pub mod model;
 pub(crate) mod named_finding;
 pub(crate) mod network_location;

@@ -22,7 +22,8 @@ impl Workbench {
     /// Receives everything that other threads reported since the last frame.
     pub(super) fn receive_updates(&mut self) {
         self.explanations.receive(&mut self.core.model);
-        self.experiments.receive(&mut self.core.model.experiments);
+        let (model, session) = (&mut self.core.model, &self.core.requests.session);
+        self.experiments.receive(&mut model.experiments, session);
         self.long_case_reader.receive(&mut self.core, &mut self.history, &mut self.case_store);
         let updates: Vec<(u64, Update)> = self.core.requests.session.updates().collect();
         for (serial, update) in updates {

@@ -5,15 +5,18 @@ use std::sync::Arc;
 
 use eframe::egui::{Grid, Slider, Ui};
 
+use crate::app::state::command::{Commands, ExperimentCommand};
+use crate::app::state::merging::MergeRequest;
 use crate::app::state::model::Model;
-use crate::experiment::{MergeRule, merged};
+use crate::app::theme::Palette;
+use crate::experiment::MergeRule;
 use crate::numbers;
 use crate::propagation::CompiledNetwork;
 
 /// Upper end of the slider: the binary logarithm of the largest threshold, in separator entries.
 const MAX_POWER: u32 = 16;
 
-/// The slider and the tree for its last position.
+/// The positions of the slider and the buttons.
 #[derive(Default)]
 pub(super) struct Merging {
     /// Binary logarithm of the threshold; 0 merges nothing.
@@ -21,20 +24,11 @@ pub(super) struct Merging {
     /// Whether to merge as much as the size limits allow, rather than only where a gain is
     /// predicted.
     all: bool,
-    merged_tree: Option<MergedTree>,
-}
-
-/// A merged tree, with its original and the request for it.
-struct MergedTree {
-    original: Arc<CompiledNetwork>,
-    /// Threshold in separator entries, and rule.
-    request: (u64, MergeRule),
-    merged: Arc<CompiledNetwork>,
 }
 
 impl Merging {
     /// Draws the slider and the sizes before and after.
-    pub fn show(&mut self, ui: &mut Ui, model: &Model) {
+    pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
         let Some(compiled) = model.compiled() else {
             ui.weak("Open a network to see what merging does to its junction tree.");
             return;
@@ -57,50 +51,63 @@ impl Merging {
             );
             ui.radio_value(&mut self.all, true, "as many as the size limits allow");
         });
-        let rule = if self.all { MergeRule::All } else { MergeRule::Paying };
-        let threshold = if self.power == 0 { 0 } else { 1 << self.power };
-        let request = (threshold, rule);
-        let tree = match self.merged_tree.take() {
-            Some(tree) if Arc::ptr_eq(&tree.original, compiled) && tree.request == request => tree,
-            _ => MergedTree {
-                original: Arc::clone(compiled),
-                request,
-                merged: match threshold {
-                    0 => Arc::clone(compiled),
-                    _ => merged(compiled, threshold, rule),
-                },
-            },
+        if self.power == 0 {
+            show_sizes(ui, compiled, compiled);
+            return;
+        }
+        let request = MergeRequest {
+            original: Arc::clone(compiled),
+            threshold: 1 << self.power,
+            rule: if self.all { MergeRule::All } else { MergeRule::Paying },
         };
-        let (before, after) = (compiled.statistics(), tree.merged.statistics());
-        Grid::new("merging totals").num_columns(4).striped(true).spacing([18.0, 4.0]).show(
-            ui,
-            |ui| {
-                for heading in ["", "before", "merged", "change"] {
-                    ui.weak(heading);
-                }
-                ui.end_row();
-                let messages = |tree: &CompiledNetwork| tree.plan().messages().len() as u64;
-                for (name, from, to) in [
-                    ("cliques", before.cliques as u64, after.cliques as u64),
-                    ("messages", messages(compiled), messages(&tree.merged)),
-                    ("table entries", before.total_clique_entries, after.total_clique_entries),
-                    ("largest clique", before.max_clique_entries, after.max_clique_entries),
-                    ("levels below the root", before.depth as u64, after.depth as u64),
-                ] {
-                    ui.label(name);
-                    ui.label(numbers::thousands(from));
-                    ui.strong(numbers::thousands(to));
-                    ui.label(change(from, to));
-                    ui.end_row();
-                }
-            },
-        );
-        ui.weak(
-            "Fewer messages need fewer launches, but larger tables have more entries. The \
-             experiment above measures which effect is stronger.",
-        );
-        self.merged_tree = Some(tree);
+        let last = model.experiments.merged.as_ref();
+        let last = last.filter(|last| Arc::ptr_eq(&last.request.original, compiled));
+        let is_current = last.is_some_and(|last| last.request == request);
+        if !is_current {
+            commands.push(ExperimentCommand::Merge(request));
+        }
+        match last.map(|last| &last.outcome) {
+            // The sizes for the last position of the slider are dimmed until the new ones are known.
+            Some(Ok(merged)) => {
+                _ = ui.add_enabled_ui(is_current, |ui| {
+                    show_sizes(ui, compiled, merged);
+                })
+            }
+            Some(Err(message)) if is_current => {
+                ui.colored_label(Palette::of(ui).error, message);
+            }
+            _ => _ = ui.weak("merging ..."),
+        }
     }
+}
+
+/// Draws the sizes of a tree before and after merging.
+fn show_sizes(ui: &mut Ui, compiled: &CompiledNetwork, merged: &CompiledNetwork) {
+    let (before, after) = (compiled.statistics(), merged.statistics());
+    Grid::new("merging totals").num_columns(4).striped(true).spacing([18.0, 4.0]).show(ui, |ui| {
+        for heading in ["", "before", "merged", "change"] {
+            ui.weak(heading);
+        }
+        ui.end_row();
+        let messages = |tree: &CompiledNetwork| tree.plan().messages().len() as u64;
+        for (name, from, to) in [
+            ("cliques", before.cliques as u64, after.cliques as u64),
+            ("messages", messages(compiled), messages(merged)),
+            ("table entries", before.total_clique_entries, after.total_clique_entries),
+            ("largest clique", before.max_clique_entries, after.max_clique_entries),
+            ("levels below the root", before.depth as u64, after.depth as u64),
+        ] {
+            ui.label(name);
+            ui.label(numbers::thousands(from));
+            ui.strong(numbers::thousands(to));
+            ui.label(change(from, to));
+            ui.end_row();
+        }
+    });
+    ui.weak(
+        "Fewer messages need fewer launches, but larger tables have more entries. The experiment \
+         above measures which effect is stronger.",
+    );
 }
 
 /// The change from `from` to `to`: a percentage such as `-12.3%`, or `× 4.10` for a factor of at
@@ -119,26 +126,41 @@ mod tests {
     use egui_kittest::kittest::Queryable as _;
 
     use super::*;
+    use crate::app::state::command::Command;
+    use crate::app::state::merging::MergedTree;
     use crate::app::testing::{drive, label_containing};
+    use crate::experiment::merged;
 
     #[test]
     fn the_size_of_the_tree_merged_up_to_the_threshold_is_shown() {
         let mut merging = Merging { all: true, ..Merging::default() };
-        let mut harness = drive("alarm", move |ui, model, _| {
+        let mut harness = drive("alarm", move |ui, model, commands| {
             if merging.power == 0 && ui.button("merge").clicked() {
                 merging.power = 4;
             }
-            merging.show(ui, model);
+            merging.show(ui, model, commands);
         });
         harness.run();
         let cliques = harness.state().tree().cliques().len();
         assert_eq!(harness.query_all_by_label(&cliques.to_string()).count(), 2);
         harness.get_by_label("merge").click();
         harness.run();
-        let merged = merged(harness.state().model.compiled().unwrap(), 16, MergeRule::All);
-        assert!(merged.tree().cliques().len() < cliques);
-        let after = numbers::thousands(merged.statistics().total_clique_entries);
+        harness.get_by_label("merging ...");
+        let Some(Command::Experiment(ExperimentCommand::Merge(request))) =
+            harness.state().pushed.last().cloned()
+        else {
+            panic!("{:?}", harness.state().pushed)
+        };
+        assert_eq!((request.threshold, request.rule), (16, MergeRule::All));
+        let tree = merged(&request.original, request.threshold, request.rule);
+        assert!(tree.tree().cliques().len() < cliques);
+        let after = numbers::thousands(tree.statistics().total_clique_entries);
+        let state = harness.state_mut();
+        state.model.experiments.merged = Some(MergedTree { request, outcome: Ok(tree) });
+        state.pushed.clear();
+        harness.run();
         label_containing(&harness, &after);
+        assert!(harness.state().pushed.is_empty(), "nothing else is to be merged");
     }
 
     #[test]

@@ -116,7 +116,7 @@ impl ExperimentsPane {
         });
         if chosen.parameters.contains(&Parameter::Threshold) {
             ui.separator();
-            self.merging.show(ui, model);
+            self.merging.show(ui, model, commands);
         }
     }
 }
