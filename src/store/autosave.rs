@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::store::entries::{self, EntryId, Store};
+use crate::store::set_aside;
 
 /// Minimum time between two writes. Dragging something changes the content in every frame; a crash
 /// loses at most the changes of about this time.
@@ -99,6 +100,16 @@ impl Abandoned {
         files.sort();
         let read = |(_, file): (_, PathBuf)| Some(Self { content: fs::read(&file).ok()?, file });
         files.into_iter().rev().filter_map(read).collect()
+    }
+
+    /// Keeps a copy of the content under another name, which it returns, and removes the entry.
+    ///
+    /// # Errors
+    /// If the copy cannot be written. The entry then stays.
+    pub fn set_aside(self) -> io::Result<PathBuf> {
+        let copy = set_aside(&self.file, &self.content)?;
+        self.discard();
+        Ok(copy)
     }
 
     /// Removes the entry.

@@ -10,6 +10,7 @@ use crate::app::state::compute::ComputeOptions;
 use crate::app::state::core::Core;
 use crate::app::state::named_finding::NamedFinding;
 use crate::app::state::network_location::NetworkLocation;
+use crate::app::state::notices::Notices;
 use crate::app::state::pane::Pane;
 use crate::app::state::pane_layout;
 use crate::app::state::settings::Settings;
@@ -125,18 +126,29 @@ pub(crate) struct Recovery {
 
 impl Recovery {
     /// Finds the autosaves of crashed runs in `folder`, and starts the autosave of this run there.
-    /// Autosaves without evidence, and autosaves that cannot be parsed, are discarded.
+    /// Autosaves without evidence are discarded. Autosaves that cannot be parsed, such as those of
+    /// another version of the program, are kept under another name, and `notices` says so.
     ///
     /// # Errors
     /// If the autosave cannot be started; the error is a message for the user.
-    pub(crate) fn start(folder: &Path) -> Result<Self, String> {
+    pub(crate) fn start(folder: &Path, notices: &mut Notices) -> Result<Self, String> {
         let mut offers = VecDeque::new();
         for abandoned in Abandoned::find(folder) {
             match serde_json::from_slice::<SavedWork>(&abandoned.content) {
                 // Without evidence there is little to restore: the menu of recent files opens the
                 // network as easily.
                 Ok(work) if !work.evidence.is_empty() => offers.push_back((work, abandoned)),
-                Ok(_) | Err(_) => abandoned.discard(),
+                Ok(_) => abandoned.discard(),
+                Err(error) => {
+                    let kept = match abandoned.set_aside() {
+                        Ok(copy) => format!("it is kept as {}", copy.display()),
+                        Err(error) => format!("it could not be copied: {error}"),
+                    };
+                    notices.warning(&format!(
+                        "The work of a run that did not end normally cannot be read ({error}); \
+                         {kept}"
+                    ));
+                }
             }
         }
         let autosave =
@@ -230,8 +242,24 @@ mod tests {
         };
         let content = serde_json::to_vec(&work).unwrap();
         std::fs::write(folder.path().join("1.json"), content).unwrap();
-        let recovery = Recovery::start(folder.path()).unwrap();
+        let recovery = Recovery::start(folder.path(), &mut Notices::default()).unwrap();
         let (title, findings) = recovery.offer().unwrap();
         assert_eq!((title.chars().count(), findings), (MAX_TITLE, 1));
+    }
+
+    #[test]
+    fn an_autosave_that_cannot_be_read_is_kept_under_another_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let content = br#"{"evidence": [["xray", {"state": "yes"}]], "layout": "new"}"#;
+        std::fs::write(folder.path().join("1.json"), content).unwrap();
+        let mut notices = Notices::default();
+        for _ in 0..2 {
+            let recovery = Recovery::start(folder.path(), &mut notices).unwrap();
+            assert_eq!(recovery.offer(), None);
+            assert_eq!(std::fs::read(folder.path().join("1.bad")).unwrap(), content);
+        }
+        let notices: Vec<&str> = notices.all().collect();
+        assert_eq!(notices.len(), 1, "the second start finds nothing: {notices:?}");
+        assert!(notices[0].contains("1.bad"), "{notices:?}");
     }
 }

@@ -5,7 +5,6 @@
 //! share the file. Each window writes only what it changed itself, and keeps what another window
 //! changed meanwhile. A field that cannot be read does not affect the others.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::app::state::left_evidence;
 use crate::app::state::settings::{MAX_RECENT, Settings};
-use crate::store::Store;
+use crate::store::{Store, set_aside};
 
 /// Name of the settings file, without extension.
 const NAME: &str = "settings";
@@ -129,26 +128,6 @@ fn readable_fields(content: &[u8]) -> (Map<String, Value>, Vec<String>) {
     (readable, unreadable)
 }
 
-/// Writes `content`, which is the content of the settings file at `path`, to the first free name of
-/// settings.bad, settings.2.bad and so on. If one of these files has this content already, writes
-/// nothing. Returns the path of the copy.
-fn set_aside(path: &Path, content: &[u8]) -> io::Result<PathBuf> {
-    for number in 1_u32.. {
-        let extension = if number == 1 { "bad".to_owned() } else { format!("{number}.bad") };
-        let copy = path.with_extension(extension);
-        match fs::read(&copy) {
-            Ok(known) if known == content => return Ok(copy),
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                crate::store::write_atomically(&copy, content)?;
-                return Ok(copy);
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
-}
-
 /// Tells the user which fields of the file at `path` are `unreadable`, and where the copy is.
 fn describe(path: &Path, unreadable: &[String], copy: io::Result<PathBuf>) -> String {
     let path = path.display();
@@ -224,6 +203,8 @@ fn merge_entries(
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use serde_json::json;
 
     use super::*;

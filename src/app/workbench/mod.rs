@@ -139,7 +139,7 @@ impl Workbench {
     /// Saves the open network's evidence and options to `folder` from now on, and offers to restore
     /// the work of runs that crashed.
     pub fn autosave_in(&mut self, folder: &Path) {
-        match Recovery::start(folder) {
+        match Recovery::start(folder, &mut self.core.notices) {
             Ok(recovery) => self.recovery = recovery,
             Err(error) => self.core.notices.error(&format!("Autosave is off: {error}")),
         }
