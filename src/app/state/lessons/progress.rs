@@ -5,7 +5,7 @@ use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
 use crate::app::state::stepping::SteppingMode;
-use crate::format::NetworkOrigin;
+use crate::format::{NetworkOrigin, sample};
 use crate::graph::{CliqueId, JunctionTree};
 
 /// The clique with the largest table. Of several, the first.
@@ -16,7 +16,10 @@ pub(super) fn largest_clique(tree: &JunctionTree) -> CliqueId {
 
 /// The title of the network that a lesson calls `name`.
 pub(super) fn title(name: &str) -> String {
-    NetworkOrigin::File(name.into()).title()
+    match sample(name) {
+        Some(sample) => sample.name.to_owned(),
+        None => NetworkOrigin::File(name.into()).title(),
+    }
 }
 
 /// Whether `document` has the title of the network that a lesson calls `name`. (A file of the same
@@ -75,5 +78,19 @@ pub(super) fn is_done(action: &Action, model: &Model) -> bool {
         Action::SlowMotion => {
             model.stepping.is_some_and(|stepping| stepping.mode == SteppingMode::SlowMotion)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::testing::model;
+
+    #[test]
+    fn a_lesson_may_write_the_name_of_a_sample_in_capital_letters() {
+        let asia = model("asia");
+        let action = |name: &str| Action::Open(name.to_owned());
+        assert!(is_done(&action("Asia"), &asia));
+        assert!(!is_done(&action("Cancer"), &asia));
     }
 }

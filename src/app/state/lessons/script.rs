@@ -32,7 +32,7 @@ impl Lesson {
     #[must_use]
     pub fn source_of(&self, name: &str) -> NetworkSource {
         match sample(name) {
-            Some(_) => NetworkSource::Named(name.to_owned()),
+            Some(sample) => NetworkSource::Named(sample.name.to_owned()),
             None => NetworkSource::File(self.folder.join(name)),
         }
     }
