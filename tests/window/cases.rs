@@ -66,6 +66,64 @@ fn undo_restores_a_removed_or_replaced_case() {
 }
 
 #[test]
+fn undo_restores_the_name_of_a_case_and_redo_the_new_one() {
+    let mut harness = open("asia");
+    let ctx = harness.ctx.clone();
+    let name = |harness: &Harness<'_, Workbench>| document(harness).cases[0].name.clone();
+    harness.state_mut().run_command(&ctx, CaseCommand::Add("ill".to_owned()));
+    harness.get_by_label_contains("xray = yes").click();
+    settle(&mut harness);
+    harness.state_mut().run_command(&ctx, CaseCommand::Replace(1));
+    harness.state_mut().run_command(&ctx, CaseCommand::Rename(1, "very ill".to_owned()));
+    harness.state_mut().run_command(&ctx, HistoryCommand::Undo);
+    assert_eq!((name(&harness).as_str(), document(&harness).cases[0].evidence.len()), ("ill", 1));
+    harness.state_mut().run_command(&ctx, HistoryCommand::Undo);
+    assert_eq!((name(&harness).as_str(), document(&harness).cases[0].evidence.len()), ("ill", 0));
+    harness.state_mut().run_command(&ctx, HistoryCommand::Redo);
+    harness.state_mut().run_command(&ctx, HistoryCommand::Redo);
+    assert_eq!(name(&harness), "very ill");
+    assert_eq!(document(&harness).cases[0].evidence.len(), 1);
+}
+
+#[test]
+fn evidence_is_loaded_from_a_long_file_as_from_a_short_one() {
+    let folder = tempfile::tempdir().expect("a folder for a test");
+    // A compressed file counts as long.
+    let packed = |content: &str| {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut packer, content.as_bytes()).expect("memory can be written");
+        packer.finish().expect("memory can be written")
+    };
+    let one = ("xray\nyes\n", 1, 0);
+    let mistake_first = ("xray,smoke\nmaybe,yes\nyes,yes\nno,\n", 2, 2);
+    let one_of_two = ("xray,smoke\nmaybe,yes\nyes,yes\n", 2, 0);
+    for (content, findings, listed) in [one, mistake_first, one_of_two] {
+        let mut said = Vec::new();
+        for is_long in [false, true] {
+            let path = folder.path().join(if is_long { "evidence.csv.gz" } else { "evidence.csv" });
+            let bytes = if is_long { packed(content) } else { content.as_bytes().to_vec() };
+            std::fs::write(&path, bytes).expect("a writable folder");
+            let mut harness = open("asia");
+            let ctx = harness.ctx.clone();
+            harness.state_mut().run_command(&ctx, CaseFileCommand::LoadEvidence(path));
+            wait_for(&mut harness, |workbench| {
+                workbench
+                    .model()
+                    .document
+                    .as_ref()
+                    .is_some_and(|document| !document.evidence.is_empty())
+            });
+            assert_eq!(evidence_count(&harness), findings, "{content:?}, long: {is_long}");
+            assert_eq!(document(&harness).cases.len(), listed, "{content:?}, long: {is_long}");
+            assert!(document(&harness).long_case_file.is_none());
+            let notices = harness.state().notices().map(|text| text.replace(".csv.gz", ".csv"));
+            said.push(notices.collect::<Vec<_>>());
+        }
+        assert_eq!(said[0], said[1], "{content:?}");
+    }
+}
+
+#[test]
 fn cases_are_answered_while_visible_and_can_be_saved_and_loaded() {
     let folder = tempfile::tempdir().expect("a folder for a test");
     let path = folder.path().join("two.csv");

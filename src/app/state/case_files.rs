@@ -20,8 +20,9 @@ use crate::network::{Evidence, Network};
 /// A command about files of evidence or cases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaseFileCommand {
-    /// Enter the evidence of this file. If the file has several cases, enter the first and add all
-    /// to the list, or show the file next to the list if it has too many.
+    /// Enter the evidence of this file. If the file has several cases, enter the first one without
+    /// mistakes and add all of these to the list, or show the file next to the list if it has too
+    /// many.
     LoadEvidence(PathBuf),
     /// Save the current evidence to this file.
     SaveEvidence(PathBuf),
@@ -76,8 +77,7 @@ pub(crate) fn apply(
     }
 }
 
-/// Enters the evidence of the file at `path`. If the file has several cases, enters the first and
-/// adds all to the list, or shows the file next to the list if it has too many.
+/// Enters the evidence of the file at `path`, as [`CaseFileCommand::LoadEvidence`] says.
 fn load_evidence(
     core: &mut Core,
     history: &mut History,
@@ -90,6 +90,17 @@ fn load_evidence(
         ShortFile::TooLong => return long_files.open_and_enter_first(core, path),
         ShortFile::Failed => return,
     };
+    enter_first(core, history, store, named);
+}
+
+/// Enters the evidence of the first of `named`, the cases of a file. If there are several, adds all
+/// to the list.
+pub(crate) fn enter_first(
+    core: &mut Core,
+    history: &mut History,
+    store: &mut CaseStore,
+    named: Vec<(String, Evidence)>,
+) {
     let Some((_, first)) = named.first().cloned() else { return };
     let count = named.len();
     if count > 1 {

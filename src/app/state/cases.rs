@@ -32,7 +32,7 @@ pub enum CaseCommand {
     Add(String),
     /// Replace the current evidence by the evidence of a case.
     Enter(u64),
-    /// Rename a case. The user cannot undo this.
+    /// Rename a case.
     Rename(u64, String),
     /// Replace the evidence of a case by the current evidence.
     Replace(u64),
@@ -55,11 +55,10 @@ pub(crate) fn apply(
             evidence::change(core, history, |current| *current = evidence);
         }
         CaseCommand::Rename(number, name) => {
-            store.change(number, |case| case.name.clone_from(&name));
-            let mut cases = core.document().into_iter().flat_map(|document| &mut document.cases);
-            if let Some(case) = cases.find(|case| case.number == number) {
-                case.name = name;
-            }
+            let Some(document) = &core.model.document else { return };
+            let Some(case) = document.case(number).filter(|case| case.name != name) else { return };
+            let renamed = Case { name, ..case.clone() };
+            change(core, history, store, number, Some(renamed));
         }
         CaseCommand::Replace(number) => {
             let Some(document) = &core.model.document else { return };

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crate::app::state::case_files;
 use crate::app::state::case_store::CaseStore;
 use crate::app::state::cases::{self, MAX_CASES};
 use crate::app::state::core::Core;
@@ -17,7 +18,7 @@ use crate::app::state::pane::Pane;
 use crate::cancel::CancelToken;
 use crate::format::cases::{CaseError, CaseIndex, ReadCase};
 use crate::network::Evidence;
-use crate::numbers::counted;
+use crate::numbers::{counted, thousands};
 use crate::session::Job;
 
 /// Number of cases to read before and after those on screen, so that scrolling a little needs no
@@ -187,8 +188,8 @@ impl LongCaseReader {
         }
     }
 
-    /// Receives the cases that were found. If there are at most [`MAX_CASES`], adds to the list as
-    /// many as still fit, and closes the file.
+    /// Receives the cases that were found. If the list can hold all of them, closes the file, and
+    /// does the same as for a short file: enters the first case, or adds all cases to the list.
     fn receive_found(
         &self,
         core: &mut Core,
@@ -205,25 +206,40 @@ impl LongCaseReader {
         let Some((mut file, Found { index, first })) = file.zip(found) else { return };
         index.warnings().iter().for_each(|warning| core.notices.warning(warning));
         let count = index.len();
+        if count == 0 {
+            return core.notices.warning(NO_CASES);
+        }
         if count <= MAX_CASES {
             let named = without_mistakes(core, &file.path, &first);
-            cases::add(core, store, named);
-        } else {
-            file.cases = first.clone().into();
-            file.index = Some(Arc::new(index));
-            document.long_case_file = Some(file);
+            if self.enters_first {
+                case_files::enter_first(core, history, store, named);
+            } else {
+                cases::add(core, store, named);
+            }
+            return;
         }
+        let without_mistake = first.iter().find(|case| case.evidence.is_ok());
+        let entered = without_mistake.map(|case| (case.number, case.evidence.clone()));
+        file.cases = first.into();
+        file.index = Some(Arc::new(index));
+        document.long_case_file = Some(file);
         core.show_pane(Pane::Cases);
-        let first = first.into_iter().next().map(|case| case.evidence);
-        match (self.enters_first, first) {
-            (_, None) => core.notices.warning(NO_CASES),
-            (true, Some(Ok(first))) => {
-                let count = counted(count, "case", "cases");
-                core.notices.info(&format!("The first of {count} was entered"));
+        if !self.enters_first {
+            return;
+        }
+        match entered {
+            Some((number, Ok(first))) => {
+                let text = format!(
+                    "Case {} of {} was entered",
+                    thousands(number as u64),
+                    thousands(count as u64)
+                );
+                core.notices.info(&text);
                 evidence::change(core, history, |evidence| *evidence = first);
             }
-            (true, Some(Err(error))) => core.notices.error(&error.to_string()),
-            (false, Some(_)) => {}
+            _ => core
+                .notices
+                .warning(&format!("No case was entered: the first {MAX_CASES} have mistakes")),
         }
     }
 }
