@@ -17,24 +17,30 @@ pub(crate) struct CommandPalette {
 impl CommandPalette {
     /// Draws the palette. Returns whether it stays open.
     pub(crate) fn show(&mut self, ctx: &egui::Context, commands: &mut Commands) -> bool {
-        let found = self.found();
-        self.chosen = self.chosen.min(found.len().saturating_sub(1));
         let pressed = |key| ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key));
         let (down, up) = (pressed(Key::ArrowDown), pressed(Key::ArrowUp));
         let (enter, escape) = (pressed(Key::Enter), pressed(Key::Escape));
-        if down && self.chosen + 1 < found.len() {
-            self.chosen += 1;
-        }
-        if up {
-            self.chosen = self.chosen.saturating_sub(1);
-        }
-        let mut run = (enter && !found.is_empty()).then_some(self.chosen);
+        let mut run = None;
         let window = egui::Window::new("Find a command").collapsible(false).resizable(false);
         window.anchor(egui::Align2::CENTER_TOP, [0.0, 80.0]).show(ctx, |ui| {
             ui.set_width(420.0);
             let search = egui::TextEdit::singleline(&mut self.search)
                 .hint_text("Find a command or a sample");
-            ui.add(search.desired_width(f32::INFINITY)).request_focus();
+            let search = ui.add(search.desired_width(f32::INFINITY));
+            search.request_focus();
+            if search.changed() {
+                self.chosen = 0;
+            }
+            let mut found = self.found();
+            let last = found.len().saturating_sub(1);
+            if down {
+                self.chosen += 1;
+            }
+            if up {
+                self.chosen = self.chosen.saturating_sub(1);
+            }
+            self.chosen = self.chosen.min(last);
+            let mut clicked = (enter && !found.is_empty()).then_some(self.chosen);
             egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
                 if found.is_empty() {
                     ui.weak("No command or sample has this name.");
@@ -48,19 +54,18 @@ impl CommandPalette {
                         .min_size(vec2(width, 0.0));
                     let response = ui.add(button);
                     if response.clicked() {
-                        run = Some(index);
+                        clicked = Some(index);
                     }
                     if (up || down) && index == self.chosen {
                         response.scroll_to_me(None);
                     }
                 }
             });
+            run = clicked.map(|index| found.swap_remove(index).command);
         });
-        if let Some(entry) = run.and_then(|index| found.into_iter().nth(index)) {
-            commands.push(entry.command);
-            return false;
-        }
-        !escape
+        let stays = run.is_none() && !escape;
+        commands.extend(run);
+        stays
     }
 
     /// The commands and samples with titles that contain all words of the search, best match first.
@@ -118,7 +123,39 @@ impl Entry {
 
 #[cfg(test)]
 mod tests {
+    use egui_kittest::Harness;
+
     use super::*;
+
+    #[test]
+    fn enter_runs_the_best_match_of_what_was_typed() {
+        // Goes down in the list of all commands, and then types a name. Typing and Enter may reach
+        // the window in one frame.
+        for one_frame in [false, true] {
+            let mut harness = Harness::new_ui_state(
+                |ui, (palette, commands, is_open): &mut (CommandPalette, Commands, bool)| {
+                    *is_open = *is_open && palette.show(ui.ctx(), commands);
+                },
+                (CommandPalette::default(), Commands::default(), true),
+            );
+            harness.run_steps(2);
+            for _ in 0..2 {
+                harness.key_press(Key::ArrowDown);
+                harness.run_steps(2);
+            }
+            assert_eq!(harness.state().0.chosen, 2);
+            harness.input_mut().events.push(egui::Event::Text("alarm".to_owned()));
+            if !one_frame {
+                harness.run_steps(2);
+            }
+            harness.key_press(Key::Enter);
+            harness.run_steps(2);
+            let (_, commands, is_open) = harness.state_mut();
+            let open = DocumentCommand::Open(NetworkSource::Named("alarm".to_owned()));
+            assert_eq!(commands.drain(), [open.into()]);
+            assert!(!*is_open);
+        }
+    }
 
     #[test]
     fn the_name_of_a_network_finds_the_network_before_its_lesson() {

@@ -75,15 +75,16 @@ impl PathBox {
 
     /// Draws the box, and returns which of its buttons or keys were pressed.
     fn draw(&mut self, ctx: &egui::Context) -> Pressed {
-        let key_pressed = |key| ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key));
-        let mut pressed =
-            Pressed { confirm: key_pressed(Key::Enter), cancel: key_pressed(Key::Escape) };
+        let escape = ctx.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Escape));
+        let mut pressed = Pressed { confirm: false, cancel: escape };
         let window = egui::Window::new(self.purpose.title()).collapsible(false).resizable(false);
         window.anchor(egui::Align2::CENTER_TOP, [0.0, 80.0]).show(ctx, |ui| {
             ui.set_width(420.0);
             let label = ui.label("This system shows no file dialog. Path:");
             let edit = egui::TextEdit::singleline(&mut self.path).desired_width(f32::INFINITY);
             let edit = ui.add(edit).labelled_by(label.id);
+            // Enter takes the focus from the field. If a button has the focus, Enter presses it.
+            pressed.confirm = edit.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
             if edit.has_focus() && !std::mem::replace(&mut self.had_focus, true) {
                 select_all(ctx, edit.id, &self.path);
             }
@@ -168,6 +169,32 @@ mod tests {
         harness.key_press(Key::Enter);
         harness.run_steps(2);
         assert_eq!(harness.state().1, Some(PathAnswer::Chosen(file.path().to_owned())));
+    }
+
+    #[test]
+    fn enter_presses_the_button_that_has_the_focus() {
+        let answer = |tabs: usize| {
+            let mut path_box = PathBox::new(FilePurpose::SaveEvidence);
+            path_box.path = "new.json".to_owned();
+            let mut harness = Harness::new_ui_state(
+                |ui, (path_box, answer): &mut (PathBox, Option<PathAnswer>)| {
+                    *answer = answer.take().or_else(|| path_box.show(ui.ctx()));
+                },
+                (path_box, None),
+            );
+            harness.run_steps(2);
+            for _ in 0..tabs {
+                harness.key_press(Key::Tab);
+                harness.run_steps(2);
+            }
+            harness.key_press(Key::Enter);
+            harness.run_steps(2);
+            harness.state().1.clone()
+        };
+        let chosen = Some(PathAnswer::Chosen(std::path::absolute("new.json").unwrap()));
+        assert_eq!(answer(0), chosen);
+        assert_eq!(answer(1), chosen);
+        assert_eq!(answer(2), Some(PathAnswer::Cancelled));
     }
 
     #[test]
