@@ -69,8 +69,7 @@ fn format_names() -> String {
     Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ")
 }
 
-/// Maximum number of lines that the message of a warning lists. It only limits the length of the
-/// message.
+/// Maximum number of lines that a warning lists. It only limits the length of its message.
 pub(super) const SHOWN_LINES: usize = 6;
 
 /// A correction made while reading that the user should know about.
@@ -93,9 +92,11 @@ pub enum Warning {
         /// The line of the row with the largest deviation, counted from one. Some readers know only
         /// where a table is; this is then the line of the table.
         line: usize,
-        /// The first lines with rows that were off, counted from one; at most seven, of which the
-        /// message lists six. As with `line`, some readers give the lines of tables instead.
+        /// The first lines with rows that were off, counted from one; at most six. As with `line`,
+        /// some readers give the lines of tables instead.
         lines: Vec<usize>,
+        /// Whether there are more such lines.
+        more_lines: bool,
     },
     /// The content of the file is in a format other than the one that its extension indicates.
     UnexpectedFormat {
@@ -144,9 +145,10 @@ pub enum Warning {
         percent: bool,
         /// The nodes with these tables.
         nodes: Vec<String>,
-        /// The first lines with such tables, counted from one; at most seven, of which the message
-        /// lists six.
+        /// The first lines with such tables, counted from one; at most six.
         lines: Vec<usize>,
+        /// Whether there are more such lines.
+        more_lines: bool,
     },
     /// Rows of zeros were given a uniform distribution, because the parents cannot be in the states
     /// of these rows together.
@@ -180,13 +182,13 @@ pub enum Warning {
 impl std::fmt::Display for Warning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::RowsNormalised { file, off, rows, worst, line, lines } => write!(
+            Self::RowsNormalised { file, off, rows, worst, line, lines, more_lines } => write!(
                 f,
                 "{file}: rows that did not sum to 1 were normalised: {off} of {rows} ({}); the \
                  worst, on line {line}, was off by {worst:.2e}",
-                list_lines(lines)
+                list_lines(lines, *more_lines)
             ),
-            Self::TablesRescaled { file, percent, nodes, lines } => write!(
+            Self::TablesRescaled { file, percent, nodes, lines, more_lines } => write!(
                 f,
                 "{file}: tables {}: {} ({})",
                 if *percent {
@@ -195,7 +197,7 @@ impl std::fmt::Display for Warning {
                     "of counts were divided by the sums of their rows"
                 },
                 list_names(nodes),
-                list_lines(lines)
+                list_lines(lines, *more_lines)
             ),
             Self::TablesEstimated { file, nodes } => write!(
                 f,
@@ -238,11 +240,11 @@ impl std::fmt::Display for Warning {
     }
 }
 
-/// Formats the first [`SHOWN_LINES`] of `lines`, as `line 3` or `lines 3, 5, ...`.
-fn list_lines(lines: &[usize]) -> String {
+/// Formats `lines` as `line 3` or `lines 3, 5`, and `are_more` as `, ...`.
+fn list_lines(lines: &[usize], are_more: bool) -> String {
     let word = if lines.len() == 1 { "line" } else { "lines" };
-    let more = if lines.len() > SHOWN_LINES { ", ..." } else { "" };
-    let lines: Vec<_> = lines.iter().take(SHOWN_LINES).map(ToString::to_string).collect();
+    let more = if are_more { ", ..." } else { "" };
+    let lines: Vec<_> = lines.iter().map(ToString::to_string).collect();
     format!("{word} {}{more}", lines.join(", "))
 }
 

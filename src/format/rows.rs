@@ -13,10 +13,6 @@ use crate::network::{
     ROUNDING_TOLERANCE, ROW_TOLERANCE, RowError, Scale, VariableId, normalise_row,
 };
 
-/// Maximum number of lines in a warning: one more than its message lists, which shows whether there
-/// are more.
-const MAX_LINES: usize = SHOWN_LINES + 1;
-
 /// Normalises the rows of a file one by one, and collects the corrections for the warnings.
 #[derive(Debug, Default)]
 pub(super) struct RowAudit {
@@ -160,9 +156,16 @@ impl RowAudit {
         let mut warnings = Vec::new();
         for (percent, tables) in [(true, &self.percent), (false, &self.counts)] {
             if !tables.is_empty() {
-                let lines = first_lines(source, tables.iter().map(|&(_, offset)| offset).collect());
+                let offsets = tables.iter().map(|&(_, offset)| offset).collect();
+                let (lines, more_lines) = first_lines(source, offsets);
                 let nodes = tables.iter().map(|(child, _)| child.clone()).collect();
-                warnings.push(Warning::TablesRescaled { file: file(), percent, nodes, lines });
+                warnings.push(Warning::TablesRescaled {
+                    file: file(),
+                    percent,
+                    nodes,
+                    lines,
+                    more_lines,
+                });
             }
         }
         if let Some(first) = self.zeros.iter().map(|zero| zero.offset).min() {
@@ -170,7 +173,7 @@ impl RowAudit {
             warnings.push(Warning::ZeroRows { file: file(), rows, line });
         }
         if self.off > 0 {
-            let lines = first_lines(source, self.off_at.clone());
+            let (lines, more_lines) = first_lines(source, self.off_at.clone());
             warnings.push(Warning::RowsNormalised {
                 file: file(),
                 off: self.off,
@@ -178,14 +181,16 @@ impl RowAudit {
                 worst: self.worst,
                 line: source.line(self.worst_at),
                 lines,
+                more_lines,
             });
         }
         warnings
     }
 }
 
-/// The first [`MAX_LINES`] of the lines with these byte `offsets`, each line once.
-fn first_lines(source: SourceText<'_>, mut offsets: Vec<usize>) -> Vec<usize> {
+/// The first [`SHOWN_LINES`] of the lines with these byte `offsets`, each line once, and whether
+/// there are more.
+fn first_lines(source: SourceText<'_>, mut offsets: Vec<usize>) -> (Vec<usize>, bool) {
     offsets.sort_unstable();
     let mut lines = Vec::new();
     // The offset of the line after the last one in `lines`.
@@ -194,12 +199,12 @@ fn first_lines(source: SourceText<'_>, mut offsets: Vec<usize>) -> Vec<usize> {
         if offset < next_line {
             continue;
         }
-        if lines.len() == MAX_LINES {
-            break;
+        if lines.len() == SHOWN_LINES {
+            return (lines, true);
         }
         lines.push(source.line(offset));
         let rest = source.text.as_bytes().iter().skip(offset);
         next_line = offset + 1 + rest.take_while(|&&byte| byte != b'\n').count();
     }
-    lines
+    (lines, false)
 }

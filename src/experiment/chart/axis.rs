@@ -132,7 +132,7 @@ fn linear_ticks(low: f64, high: f64) -> Vec<Tick> {
     let last = (high / step + 1e-9).floor() as i64;
     let tick = |n: i64| {
         let value = n as f64 * step;
-        Tick { coordinate: value, label: tick_label(value), spacing: step, is_minor: false }
+        Tick { coordinate: value, label: linear_label(value, step), spacing: step, is_minor: false }
     };
     (first..=last).map(tick).collect()
 }
@@ -169,7 +169,7 @@ fn log_ticks(low: f64, high: f64) -> Vec<Tick> {
             let has_label = !is_minor && exponent % label_every == 0;
             let label = match has_label {
                 true if exponent < -5 => format!("{factor}e{exponent}"),
-                true => tick_label(value),
+                true => tick_label(value, DECIMALS),
                 false => String::new(),
             };
             let spacing = if factor == 1.0 { 1.0 } else { 0.1 };
@@ -179,15 +179,43 @@ fn log_ticks(low: f64, high: f64) -> Vec<Tick> {
     ticks
 }
 
-/// The label of a tick at `value`, such as `0.25`, `20` or `1.5 k`.
-fn tick_label(value: f64) -> String {
+/// The label of a tick at `value` of a linear axis with this `step`, with enough digits to tell the
+/// tick from its neighbours.
+fn linear_label(value: f64, step: f64) -> String {
+    // Without the factor, a rounding error could turn 1e-7 into a number of the decade below.
+    let power = |number: f64| (number.abs() * (1.0 + 1e-9)).log10().floor() as i32;
+    let decimals = (-power(step)).max(0) as usize;
+    if decimals <= DECIMALS || value.abs() < step / 2.0 {
+        return tick_label(value, DECIMALS);
+    }
+    if value.abs() >= 1e-5 {
+        return tick_label(value, decimals);
+    }
+    let digits = (power(value) - power(step)).max(0) as usize;
+    let text = format!("{value:.digits$e}");
+    match text.split_once('e') {
+        Some((digits, power)) if digits.contains('.') => format!("{}e{power}", trimmed(digits)),
+        _ => text,
+    }
+}
+
+/// Number of decimals of a label, unless the ticks are closer together. Six decimals hide the
+/// rounding errors of multiples of the step.
+const DECIMALS: usize = 6;
+
+/// The label of a tick at `value` with at most this many decimals, such as `0.25`, `20` or `1.5 k`.
+fn tick_label(value: f64, decimals: usize) -> String {
     if value.abs() >= 1000.0 {
         return if value < 0.0 { format!("-{}", short(-value)) } else { short(value) };
     }
-    // Six decimals hide the rounding errors of multiples of the step.
-    let text = format!("{value:.6}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
+    let text = format!("{value:.decimals$}");
+    let text = trimmed(&text);
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+/// `text`, a number with a decimal point, without trailing zeros.
+fn trimmed(text: &str) -> &str {
+    text.trim_end_matches('0').trim_end_matches('.')
 }
 
 #[cfg(test)]
@@ -210,6 +238,11 @@ mod tests {
     fn ticks_are_round() {
         assert_eq!(linear(0.0, 1.0), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
         assert_eq!(linear(-20.0, 20.0), ["-20", "-10", "0", "10", "20"]);
+        assert_eq!(linear(0.0, 3e-6)[..3], ["0", "0.000001", "0.000002"]);
+        assert_eq!(linear(0.0, 2.2e-7), ["0", "5e-8", "1e-7", "1.5e-7", "2e-7"]);
+        assert_eq!(linear(0.0, 1.2e-6), ["0", "5e-7", "1e-6"]);
+        assert_eq!(linear(-5e-9, 5e-9), ["-4e-9", "-2e-9", "0", "2e-9", "4e-9"]);
+        assert_eq!(linear(0.5, 0.500_000_5)[..3], ["0.5", "0.5000001", "0.5000002"]);
         assert_eq!(log(0.5, 2e6)[..3], ["1", "10", "100"]);
         let differences = Axis::differences("");
         assert_eq!(labels(&AxisRange::new(&differences, -10.0, 10.0))[2..], ["0", "+5", "+10"]);
