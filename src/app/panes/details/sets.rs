@@ -2,6 +2,7 @@
 //! histogram.
 
 use eframe::egui::{ScrollArea, TextStyle, Ui};
+use fixedbitset::FixedBitSet;
 
 use super::DetailsScene;
 use super::links::{Links, facts, section, title};
@@ -23,11 +24,12 @@ pub(super) fn cliques(
 ) {
     let (compiled, tree) = (scene.compiled, scene.compiled.tree());
     let existing = ids.iter().copied().filter(|id| id.index() < tree.cliques().len());
-    let mut rows: Vec<(u64, String, Item)> = existing
-        .map(|id| (tree[id].entries, naming::clique(compiled, id), Item::Clique(id)))
-        .collect();
+    let mut rows: Vec<(u64, CliqueId)> = existing.map(|id| (tree[id].entries, id)).collect();
     title(ui, &counted(rows.len(), "clique", "cliques"), "selected");
-    list(ui, &mut rows, compiled.statistics().total_clique_entries, "Cliques", links);
+    let total = compiled.statistics().total_clique_entries;
+    list(ui, &mut rows, total, "Cliques", |ui, id| {
+        links.link(ui, naming::clique(compiled, id), Item::Clique(id));
+    });
 }
 
 /// Draws the separators `ids`.
@@ -39,11 +41,12 @@ pub(super) fn separators(
 ) {
     let (compiled, tree) = (scene.compiled, scene.compiled.tree());
     let existing = ids.iter().copied().filter(|id| id.index() < tree.separators().len());
-    let mut rows: Vec<(u64, String, Item)> = existing
-        .map(|id| (tree[id].entries, naming::separator(compiled, id), Item::Separator(id)))
-        .collect();
+    let mut rows: Vec<(u64, SeparatorId)> = existing.map(|id| (tree[id].entries, id)).collect();
     title(ui, &counted(rows.len(), "separator", "separators"), "selected");
-    list(ui, &mut rows, compiled.statistics().total_separator_entries, "Separators", links);
+    let total = compiled.statistics().total_separator_entries;
+    list(ui, &mut rows, total, "Separators", |ui, id| {
+        links.link(ui, naming::separator(compiled, id), Item::Separator(id));
+    });
 }
 
 /// Draws the messages `ids`: how many there are, and those that were timed, longest first.
@@ -56,11 +59,12 @@ pub(super) fn messages(
     let timings = scene.document.trace().map_or(&[][..], |trace| &trace.messages);
     let nanoseconds = |timing: &MessageTiming| timing.duration.as_nanos() as f64;
     let all: f64 = timings.iter().map(nanoseconds).sum();
-    let chosen = timings.iter().filter(|timing| ids.contains(&timing.message));
+    let ids: FixedBitSet = ids.iter().map(|id| id.index()).collect();
+    let chosen = timings.iter().filter(|timing| ids.contains(timing.message.index()));
     let mut rows: Vec<(f64, MessageId)> =
         chosen.map(|timing| (nanoseconds(timing), timing.message)).collect();
     rows.sort_by(|a, b| b.0.total_cmp(&a.0));
-    title(ui, &counted(ids.len(), "message", "messages"), "selected");
+    title(ui, &counted(ids.count_ones(..), "message", "messages"), "selected");
     let sum: f64 = rows.iter().map(|row| row.0).sum();
     let share = format!("{} of all messages' time", share(sum, all));
     facts(ui, "set facts", [("time", nanoseconds_text(sum)), ("share", share)]);
@@ -71,15 +75,15 @@ pub(super) fn messages(
     });
 }
 
-/// Lists `rows`, each a number of entries, a name and an item, by descending number of entries.
-/// `heading` is "Cliques" or "Separators", and `total_of_all` is the number of entries of all
-/// cliques, or of all separators, of the tree.
-fn list(
+/// Lists `rows`, each a number of entries and an id, by descending number of entries; `name` draws
+/// the name. `heading` is "Cliques" or "Separators", and `total_of_all` is the number of entries of
+/// all cliques, or of all separators, of the tree.
+fn list<I: Copy>(
     ui: &mut Ui,
-    rows: &mut [(u64, String, Item)],
+    rows: &mut [(u64, I)],
     total_of_all: u64,
     heading: &str,
-    links: &mut Links<'_>,
+    mut name: impl FnMut(&mut Ui, I),
 ) {
     let sum = rows.iter().fold(0_u64, |sum, row| sum.saturating_add(row.0));
     let of_all = share(sum as f64, total_of_all as f64);
@@ -87,9 +91,9 @@ fn list(
     facts(ui, "set facts", [("entries", thousands(sum)), ("share", of_all)]);
     section(ui, heading);
     rows.sort_by_key(|row| std::cmp::Reverse(row.0));
-    scrolled(ui, rows, |ui, (entries, name, item)| {
-        links.link(ui, name, item.clone());
-        ui.weak(thousands(*entries));
+    scrolled(ui, rows, |ui, &(entries, id)| {
+        name(ui, id);
+        ui.weak(thousands(entries));
     });
 }
 
