@@ -80,12 +80,12 @@ pub fn power_of_ten(exponent: f64, digits: usize) -> String {
     format!("{mantissa}e{}", power + if carry == "0" { 0.0 } else { 1.0 })
 }
 
-/// e to the power of `logarithm`, as [`scientific`] writes it, also if the power is too small for
-/// double precision.
+/// e to the power of `logarithm`, as [`scientific`] writes it, also if the power is outside the range
+/// of double precision.
 #[must_use]
 pub fn scientific_exp(logarithm: f64) -> String {
-    // Not far below -700, the power is no longer a normal number, and has fewer digits or is zero.
-    if logarithm > -700.0 || logarithm.is_infinite() {
+    // Not far below -700, the power has fewer digits or is zero; not far above 700, it is infinite.
+    if logarithm.abs() < 700.0 || logarithm.is_infinite() {
         return scientific(logarithm.exp());
     }
     power_of_ten(logarithm / std::f64::consts::LN_10, 3)
@@ -280,6 +280,7 @@ mod tests {
         assert_eq!(scientific_scaled(f64::INFINITY, -4000), "inf");
         assert_eq!(scientific_scaled(f64::NAN, 1), "NaN");
         assert_eq!(scientific_exp(-963.0), "5.949e-419");
+        assert_eq!(scientific_exp(963.0), "1.681e418");
         assert_eq!(scientific_exp(0.5f64.ln()), "0.5000");
         assert_eq!(scientific_exp(f64::NEG_INFINITY), "0.0000");
     }

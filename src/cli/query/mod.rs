@@ -196,13 +196,14 @@ pub fn run(args: &Args) -> Outcome {
         AnswerWriter::write,
         &cancel,
     );
-    let failure = work.failure.take();
+    let (failure, is_refusal) = (work.failure.take(), work.is_refusal);
     if let Some(failure) = &failure
         && writer.cases == 0
     {
-        return Err(Failure { message: failure.clone(), is_refusal: work.is_refusal });
+        report.clear();
+        return Err(Failure { message: failure.clone(), is_refusal });
     }
-    let written = writer.finish();
+    let written = writer.finish(!cancel.is_cancelled());
     report.finish();
     let what_was_written = match writer.cases {
         0 => "no answer was written".to_owned(),

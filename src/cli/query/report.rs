@@ -46,6 +46,11 @@ impl Report {
         output::note(line);
     }
 
+    /// Removes the progress from the terminal.
+    pub fn clear(&mut self) {
+        self.progress.clear();
+    }
+
     /// Prints warnings.
     pub fn warn(&mut self, warnings: &[String]) {
         warnings.iter().for_each(|warning| self.note(&format!("warning: {warning}")));

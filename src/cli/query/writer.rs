@@ -83,17 +83,19 @@ impl AnswerWriter {
         self.flush(waiting)
     }
 
-    /// Writes what comes after the answers, and gives the file its name.
+    /// Writes what comes after the answers, and gives the file its name. If no answer was written
+    /// although the work is not complete or has failed, a file that had the name stays as it is.
     ///
     /// # Errors
     /// A message for the user if not all could be written, unless the reader of standard output has
-    /// gone. The file then has the answers to the first [`cases`](Self::cases); if there are none,
-    /// it may be as it was before.
-    pub fn finish(&mut self) -> Result<(), String> {
+    /// gone. The file then has the answers to the first [`cases`](Self::cases), if there are any.
+    pub fn finish(&mut self, is_complete: bool) -> Result<(), String> {
         self.begin();
         self.text.push_str(self.formatter.footer());
         let _ = self.flush(0);
+        let has_content = self.cases > 0 || (is_complete && self.failure.is_none());
         if let Output::File(file, name) = std::mem::replace(&mut self.output, Output::Standard)
+            && has_content
             && let Err(error) = file.finish()
         {
             self.cases = 0;
@@ -142,5 +144,36 @@ impl AnswerWriter {
                 ControlFlow::Break(())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cliquescope::format;
+
+    use super::super::answers::Context;
+    use super::super::output_format::OutputFormat;
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_only_by_answers_or_when_the_work_is_complete() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("answers.json");
+        for (is_complete, expected) in [(false, "earlier answers"), (true, "{")] {
+            std::fs::write(&path, "earlier answers").unwrap();
+            let context = Context {
+                network: format::sample("asia").unwrap().open().network,
+                title: "Asia".to_owned(),
+                engine: "cpu",
+                precision: "f64".to_owned(),
+                has_several: false,
+                has_names: false,
+            };
+            let formatter = Formatter::new(OutputFormat::Json, context);
+            let mut writer = AnswerWriter::new(formatter, Some(&path)).unwrap();
+            writer.finish(is_complete).unwrap();
+            assert!(std::fs::read_to_string(&path).unwrap().starts_with(expected));
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

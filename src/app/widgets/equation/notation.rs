@@ -2,6 +2,10 @@
 
 use super::Math;
 
+/// Maximum number of parentheses inside one another. Each takes some stack when an equation is read
+/// or laid out.
+const MAX_DEPTH: usize = 32;
+
 /// Reads an equation such as `φ*_S = sum_(C∖S) ψ_C`:
 ///
 /// * `a_b` and `a_(b c)` have a subscript;
@@ -13,7 +17,7 @@ use super::Math;
 /// # Errors
 /// A message that says what was expected, and after which text.
 pub fn parse(text: &str) -> Result<Math, String> {
-    let mut parser = Parser { text, rest: text };
+    let mut parser = Parser { text, rest: text, depth: 0 };
     let row = parser.row()?;
     match parser.rest {
         "" => Ok(row),
@@ -26,6 +30,8 @@ struct Parser<'t> {
     text: &'t str,
     /// What has not been read yet.
     rest: &'t str,
+    /// Number of parentheses that are open.
+    depth: usize,
 }
 
 impl Parser<'_> {
@@ -49,6 +55,17 @@ impl Parser<'_> {
         })
     }
 
+    /// Reads a row after an opening parenthesis.
+    fn inner_row(&mut self) -> Result<Math, String> {
+        if self.depth == MAX_DEPTH {
+            return Err(format!("expected at most {MAX_DEPTH} parentheses inside one another"));
+        }
+        self.depth += 1;
+        let row = self.row();
+        self.depth -= 1;
+        row
+    }
+
     /// Reads a sum sign with what the sum runs over, a fraction, a text in parentheses, or a word
     /// with its subscript, if it has one.
     fn part(&mut self) -> Result<Math, String> {
@@ -65,7 +82,7 @@ impl Parser<'_> {
         }
         if self.take("(") {
             let mut parts = vec![Math::text("(")];
-            match self.row()? {
+            match self.inner_row()? {
                 Math::Row(inner) => parts.extend(inner),
                 inner => parts.push(inner),
             }
@@ -88,7 +105,7 @@ impl Parser<'_> {
         if !self.take("(") {
             return self.word();
         }
-        let inner = self.row()?;
+        let inner = self.inner_row()?;
         if self.take(")") { Ok(inner) } else { Err(self.expected("')'")) }
     }
 
@@ -156,5 +173,15 @@ mod tests {
         assert_eq!(parse("a)").unwrap_err(), "expected '(' before this ')' after 'a'");
         assert_eq!(parse("frac(a)").unwrap_err(), "expected a word or '(' after 'frac(a)'");
         assert_eq!(parse("\"a").unwrap_err(), "expected a closing '\"' after '\"'");
+    }
+
+    #[test]
+    fn parentheses_may_not_be_too_deep() {
+        let nested = |depth: usize| format!("{}a{}", "(".repeat(depth), ")".repeat(depth));
+        assert_eq!(parse(&nested(32)).unwrap().spoken(), nested(32));
+        for opening in ["(", "x_(", "sum_("] {
+            let error = parse(&opening.repeat(300_000)).unwrap_err();
+            assert_eq!(error, "expected at most 32 parentheses inside one another");
+        }
     }
 }
