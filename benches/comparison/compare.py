@@ -28,7 +28,7 @@ ENGINES = {"Lazy": gum.LazyPropagation, "ShaferShenoy": gum.ShaferShenoyInferenc
 
 
 def sampled_evidence(network, share, rng):
-    """Observes a share of the variables in their states in one sample of the joint distribution."""
+    """Draws one sample of the joint distribution, and observes a share of the variables in it."""
     states = {}
     for variable in network.topologicalOrder():
         parents = {network.variable(p).name(): states[p] for p in network.parents(variable)}

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Compares the posteriors of Cliquescope and pyAgrum for every network file in the given folders.
 
-pyAgrum always does the inference. It reads BIF, NET, XMLBIF and DSL itself. This script reads the
-rest with readers of its own: BIF and NET files that pyAgrum rejects (names that begin with a digit,
-decisions, variables with one state, escaped quotes); DNET, which pyAgrum does not support; and XDSL
-and UAI, where pyAgrum lets the first parent vary fastest, but SMILE and the definition of UAI let
-the last parent vary fastest. Neither pyAgrum nor this script reads DSC, so these files count as
-unchecked.
+The posteriors to compare with are always computed by pyAgrum. It reads BIF, NET, XMLBIF and DSL
+itself. This script reads the rest with readers of its own: BIF and NET files that pyAgrum rejects
+(names that begin with a digit, decisions, variables with one state, escaped quotes); DNET, which
+pyAgrum does not support; and XDSL and UAI, where pyAgrum lets the first parent vary fastest, but
+SMILE and the definition of UAI let the last parent vary fastest. Neither pyAgrum nor this script
+reads DSC, so these files count as unchecked.
 
 Decision nodes become chance nodes with uniform distributions, utility and function nodes are
 dropped, and instances become copies of their class. Rows of zeros become uniform. If inference runs
@@ -128,21 +128,21 @@ def tables(path, network, options):
 def load(path):
     """The network in a file, and the name of the reader that read it."""
     if path.suffix in (".dnet", ".dne"):
-        return build(dnet(path.read_text(errors="replace"))), "read here"
+        return build(dnet(path.read_text(errors="replace"))), "this script"
     if path.suffix == ".xdsl":
-        return build(xdsl(path)), "read here"
+        return build(xdsl(path)), "this script"
     if path.suffix == ".xml" or (
             path.suffix == ".bifxml" and b'TYPE="decision"' in path.read_bytes()):
         return without_decisions(path), "pyAgrum"
     if path.suffix == ".uai":
-        return build(uai(path.read_text())), "read here"
+        return build(uai(path.read_text())), "this script"
     try:
         return gum.loadBN(str(path)), "pyAgrum"
     except Exception as error:
         second = {".net": net, ".bif": bif}.get(path.suffix)
         if second is None:
             raise
-        return build(second(path.read_text(encoding="latin-1"))), "read here"
+        return build(second(path.read_text(encoding="latin-1"))), "this script"
 
 
 def build(nodes):

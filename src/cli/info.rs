@@ -122,7 +122,7 @@ impl ForecastRecord {
     }
 }
 
-/// Bytes for each clique that the forecasts of all engines take while they are made. Measured on
+/// Memory that making the forecasts of all engines takes for each clique, in bytes. Measured on
 /// 100,000 isolated variables and on a chain of as many; it only matters for networks of about this
 /// size or larger. If it is too small, the command may take more memory than the limit.
 const FORECAST_BYTES_PER_CLIQUE: u64 = 5500;

@@ -112,8 +112,8 @@ pub fn main() -> ExitCode {
     code
 }
 
-/// Ends the program without what the C library does at exit: mimalloc would then read a table that
-/// it may have had no memory for.
+/// Ends the program, but skips what the C library does at a normal exit: there, mimalloc would read
+/// a table that it may have had no memory for.
 fn end_at_once(code: ExitCode) -> ! {
     let _ = std::io::stdout().flush();
     // An `ExitCode` can be compared with another one, but not converted to a number.

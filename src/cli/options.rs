@@ -141,7 +141,8 @@ impl PaperArgs {
     }
 }
 
-/// The optimisations that are switched off. Hidden, because it is for `benches/ablation.py`.
+/// The optimisations that are switched off. The option is hidden, because it is meant for
+/// `benches/ablation.py`.
 #[derive(clap::Args)]
 pub struct WithoutArgs {
     /// Switch off an optimisation of engine cpu; can be repeated
@@ -175,8 +176,9 @@ pub fn precision(engine: &dyn Engine, requested: Option<Precision>) -> Precision
     requested.unwrap_or(engine.precisions()[0])
 }
 
-/// Maximum number of threads on a machine that runs fewer in parallel. More threads than the
-/// machine runs in parallel make nothing faster, but are useful for tests.
+/// On a machine that runs fewer threads than this in parallel, the maximum number of threads that a
+/// user may request. More threads than the machine runs in parallel make nothing faster, but are
+/// useful for tests.
 const MAX_THREADS: usize = 64;
 
 /// The requested number of threads, or as many as the machine runs in parallel. Reduces, with a

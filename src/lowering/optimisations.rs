@@ -54,7 +54,8 @@ pub enum Optimisation {
     GroupedFactors,
     /// A contraction without tables works on tiles of several variables.
     Tiles,
-    /// An input of a contraction is multiplied in outside the loops on which it does not depend.
+    /// An input of a contraction that does not depend on the innermost loops is multiplied in
+    /// outside them.
     HoistedInputs,
     /// Loops over short rows of a tile are compiled for their length.
     ConstantRows,

@@ -20,8 +20,8 @@ const MAX_TILE: usize = 2048;
 /// A tile grows beyond [`MAX_TILE`] rather than have fewer rows than this.
 const MIN_TILE: usize = 128;
 
-/// Maximum number of entries of an inner run, unless its fastest axis alone has more states. A step
-/// costs a few entries in addition to those of its inner run, so longer ones would save little.
+/// Maximum number of entries of an inner run, unless its fastest axis alone has more states. The
+/// fixed cost of a step is that of a few entries, so longer inner runs would save little.
 const MAX_RUN: usize = 256;
 
 /// The sizes that a kernel allows.

@@ -186,9 +186,10 @@ impl LoweredTree {
         }
     }
 
-    /// Finds the messages to parents that are one everywhere: below, there is no CPT of a variable
-    /// of the separator or of an observed variable, and no likelihood. Each table below then sums
-    /// to one over a variable that is only below, or is the CPT of a variable with a single state.
+    /// Finds the messages to parents that are one everywhere. The subtree that sends such a message
+    /// has no likelihood, and no CPT of an observed variable or of a variable of the separator.
+    /// Each of its tables then sums to one over a variable that is only in the subtree, or is the
+    /// CPT of a variable with a single state.
     fn find_messages_of_one(&mut self, network: &Network, evidence: &Evidence) {
         self.cliques.iter_mut().skip(1).for_each(|clique| clique.message_is_one = true);
         // By clique: whether its subtree has a likelihood or the CPT of an observed variable. These

@@ -242,7 +242,7 @@ impl Network {
         let text = |text: &String| size_of::<String>() + block(text.len());
         let variable = |variable: &Variable| {
             let states: usize = variable.states().iter().map(text).sum();
-            // The name is in `by_name` too, of which up to half the entries are free.
+            // Counted twice, because the name is in `by_name` too, and a hash map has free slots.
             let name = block(variable.name().len()) + size_of::<(String, VariableId)>();
             size_of::<Variable>() + 2 * name + states + size_of::<Vec<VariableId>>()
         };

@@ -1,6 +1,7 @@
 //! Rows of numbers as files write them: probabilities, percentages or counts.
 
-/// Maximum difference between the sum of a row and one for which any row is normalised.
+/// A row of probabilities whose sum differs from one by at most this is normalised, however many
+/// decimals they have.
 ///
 /// [`normalise_row`] accepts a larger difference if the numbers have few decimals. A smaller limit
 /// rejects files that people use; a larger one accepts wrong tables.

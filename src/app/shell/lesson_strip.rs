@@ -34,8 +34,8 @@ pub fn show(ui: &mut Ui, course: &Course, model: &Model, commands: &mut Commands
     let panel = Panel::top("lesson").resizable(true).default_size(HEIGHT).min_size(MIN_HEIGHT);
     panel.show(ui, |ui| {
         let height = ui.available_height();
-        let wide = Layout::right_to_left(Align::Min);
-        ui.allocate_ui_with_layout(vec2(ui.available_width(), height), wide, |ui| {
+        let leftward = Layout::right_to_left(Align::Min);
+        ui.allocate_ui_with_layout(vec2(ui.available_width(), height), leftward, |ui| {
             column(ui, "buttons", vec2(BUTTONS_WIDTH, height), |ui| {
                 buttons(ui, course, model, commands)
             });

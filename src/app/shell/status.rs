@@ -118,8 +118,10 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
         let time = numbers::duration(result.took());
         let traced = numbers::duration(result.trace.elapsed);
         let hover = match result.untraced {
-            Some(_) => format!("The last propagation. With the timing of its messages: {traced}"),
-            None => "The last propagation, with the timing of its messages".to_owned(),
+            Some(_) => {
+                format!("Time of a run without message timing. With message timing: {traced}")
+            }
+            None => "Time of the last propagation, including message timing".to_owned(),
         };
         let hover = match result.trace.recomputed {
             Some(time) => format!(

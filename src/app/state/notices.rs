@@ -169,7 +169,8 @@ impl Notices {
 impl Notice {
     /// Draws the notice at the right edge of `ui`. Returns whether the user closed it.
     fn draw(&self, ui: &mut Ui) -> bool {
-        // The layout is from right to left, so the parts come in this order.
+        // The layout around this row is aligned to the right, so egui places the parts of the row
+        // from right to left.
         let parts = |ui: &mut Ui| {
             let close = ui.small_button("×").on_hover_text("Close this notice");
             close

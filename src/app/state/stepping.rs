@@ -83,8 +83,8 @@ impl Stepping {
         Self { mode: SteppingMode::Plan, player: Player::new(INITIAL_PACE) }
     }
 
-    /// Slow motion, paused at the beginning of traces that have messages for `busy` nanoseconds.
-    /// The slowdown is a power of ten.
+    /// Slow motion, paused at its beginning. `busy` is the total time in nanoseconds in which
+    /// messages are computed. The slowdown is a power of ten.
     #[must_use]
     pub fn slow_motion(busy: f64) -> Self {
         let wanted = SLOW_MOTION_SECONDS * 1e9 / busy.max(1.0);

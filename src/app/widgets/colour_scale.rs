@@ -65,7 +65,7 @@ impl ColourScale {
     }
 
     /// The position of `value` on the scale, from 0 (smallest) to 1 (largest). If both ends are
-    /// equal, the position of this end is 0 if the end is zero, and 1 otherwise.
+    /// equal, they are at position 1, or at 0 if they are zero.
     #[must_use]
     pub fn share(&self, value: f64) -> f32 {
         if self.high <= self.low {

@@ -222,9 +222,11 @@ impl<T: Copy + PartialEq> Cursor<T> {
         if before == selected { None } else { row_of(selected?) }
     }
 
-    /// The item that the user selects in this frame through row `index` of `count`, which shows
-    /// `item` and has `response`. This is `item` if the row is clicked or Enter is pressed, and
-    /// another item if a key moves the focus to its row. `item_at` maps a row to its item.
+    /// Call this for each row after drawing it: `response` is the response of the row, `item` is
+    /// what it shows, and `index` is its position among `count` rows. Returns what the user selects
+    /// through this row in this frame: `item` if the row is clicked or Enter is pressed, or another
+    /// item if a key moves the focus from this row to the row of that item. `item_at` maps a row to
+    /// its item.
     pub fn follow(
         &mut self,
         response: &Response,

@@ -223,7 +223,8 @@ impl Workbench {
         self.core.model.begin_frame();
         self.draw(ui);
         self.was_typing = ctx.text_edit_focused();
-        // While the view for projectors is on, the scale from before it is stored.
+        // While the view for projectors is on, store the scale that was used before it was turned
+        // on.
         let zoom = self.core.model.projector.unwrap_or_else(|| ctx.zoom_factor());
         self.core.model.settings.zoom = zoom;
         self.apply_commands(&ctx);

@@ -35,8 +35,8 @@ impl Workbench {
         self.core.model.document.as_ref().map(|document| document.serial)
     }
 
-    /// Puts `value` back, and returns the value that it replaces. `left_evidence` is the evidence
-    /// of the networks that the user left, including the open one, which `value` may replace.
+    /// Puts `value` back, and returns the value that it replaces. `left_evidence` is the result of
+    /// [`left_evidence`](Self::left_evidence). It is stored if `value` replaces the open network.
     fn put_back(&mut self, value: ReplacedValue, left_evidence: LeftEvidence) -> ReplacedValue {
         let core = &mut self.core;
         match value {

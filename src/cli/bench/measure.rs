@@ -89,8 +89,8 @@ pub struct TimingCost {
     pub kernel_us: Option<[f64; 2]>,
 }
 
-/// Propagates `repeat` times without and `repeat` times with timing messages, alternately, after
-/// one of each for warming up.
+/// Propagates `repeat` times without timing the messages and `repeat` times with timing them,
+/// alternately, after one of each for warming up.
 ///
 /// # Errors
 /// A message for the user if a propagation fails.

@@ -9,8 +9,9 @@ use crate::network::{Network, VariableId};
 use crate::potential::{Odometer, Real, Scope, rescale};
 use crate::propagation::CompiledNetwork;
 
-/// Some configurations of a vertex of the binary join tree, and their potentials. A vertex is a
-/// clique, or was added between neighbours.
+/// Some configurations of a vertex of the [binary join tree](super::join_tree), and their
+/// potentials. A vertex is a clique of the junction tree, or a set of variables that was added
+/// between two neighbours.
 #[derive(Debug, Default)]
 pub struct Configurations {
     /// The codes of the configurations, in ascending order. A code is an index in a full table over

@@ -159,6 +159,7 @@ fn table(rows: &[TreeTimes], engines: &[&str], fits: &[Option<Fit>], origin: Ori
         .count("cliques", exact, rows.iter().map(|row| row.cliques as u64))
         .count("messages", exact, rows.iter().map(|row| row.work.messages as u64))
         .count("total_clique", exact, rows.iter().map(|row| row.total_entries))
+        // The entries that a thread reads if each separator entry has its own thread.
         .number("entries_in_turn", exact, rows.iter().map(|row| row.work.parallel));
     for (index, (engine, fit)) in engines.iter().zip(fits).enumerate() {
         let predicted = rows

@@ -41,8 +41,8 @@ pub(super) struct Typesetter<'p> {
     pub size: f32,
 }
 
-/// A part of an equation with all positions. They are in points, relative to the left end of the
-/// baseline; y grows downward.
+/// A part of an equation after layout. The positions of its texts and lines are in points, relative
+/// to the left end of the baseline; y grows downward.
 #[derive(Default)]
 pub(super) struct Block {
     texts: Vec<(Vec2, Arc<Galley>)>,

@@ -11,7 +11,8 @@ const MAX_DEPTH: usize = 32;
 /// * `a_b` and `a_(b c)` have a subscript;
 /// * `sum_(a, b)` is a sum over `a` and `b`, which are set below the sign;
 /// * `frac(a)(b)` is a fraction;
-/// * text in double quotes is set as it is, such as a name with an underscore;
+/// * text in double quotes, such as a name with an underscore, is set without the quotes and is not
+///   read as notation;
 /// * everything else is set as it is.
 ///
 /// # Errors
@@ -21,7 +22,7 @@ pub fn parse(text: &str) -> Result<Math, String> {
     let row = parser.row()?;
     match parser.rest {
         "" => Ok(row),
-        _ => Err(parser.expected("'(' before this ')'")),
+        _ => Err(parser.expected("a '(' for the ')'")),
     }
 }
 
@@ -170,7 +171,7 @@ mod tests {
     #[test]
     fn a_mistake_is_reported_with_its_place() {
         assert_eq!(parse("φ_(S").unwrap_err(), "expected ')' after 'φ_(S'");
-        assert_eq!(parse("a)").unwrap_err(), "expected '(' before this ')' after 'a'");
+        assert_eq!(parse("a)").unwrap_err(), "expected a '(' for the ')' after 'a'");
         assert_eq!(parse("frac(a)").unwrap_err(), "expected a word or '(' after 'frac(a)'");
         assert_eq!(parse("\"a").unwrap_err(), "expected a closing '\"' after '\"'");
     }

@@ -11,7 +11,7 @@ use crate::app::widgets::state_bar::{BarColours, RowLayout, StateBar};
 /// this.
 const MIN_TEXT_ROW_HEIGHT: f32 = 9.0;
 
-/// Minimum height in points of a row that can be clicked. Lower rows are hard to hit.
+/// Minimum height in points of a row that can be clicked. Rows that are less tall are hard to hit.
 const MIN_CLICKABLE_HEIGHT: f32 = 7.0;
 
 /// Height of the part of a node above its chart, in picture coordinates.
@@ -32,7 +32,8 @@ pub struct Chart {
     pub bars: Vec<StateBar>,
     /// The colours of the rows.
     pub colours: BarColours,
-    /// Width of the names of states with the mark of a finding, in picture coordinates.
+    /// Width of the part of a row with the mark of a finding and the name of the state, in picture
+    /// coordinates.
     pub label_width: f32,
 }
 

@@ -20,8 +20,8 @@ pub struct LabelColours {
     pub line: Color32,
 }
 
-/// Number of rings of places that are tried for a label around its node. With more, labels of
-/// crowded nodes are further away from them.
+/// Number of rings of places around a node that are tried for its label, the nearest ring first.
+/// With more, fewer labels are left out, but some are further away from their nodes.
 const RINGS: usize = 12;
 
 /// Paints the first brief text of each of `nodes`, most important first, if the node is in view and

@@ -9,8 +9,9 @@
 //! * **Drawing only what changed.** Turning shapes into triangles takes most of the time of a
 //!   frame. The triangles of a few dozen neighbouring items are kept in a chunk, which is made
 //!   again when the style of one of its items or the zoom changes. Dragging the picture moves the
-//!   triangles; chunks without the items that come into view are made again. A window in which
-//!   nothing happens is not redrawn at all.
+//!   triangles. Items far out of view are left out; once the view leaves the region that was drawn,
+//!   the chunks that left out items are made again. A window in which nothing happens is not
+//!   redrawn at all.
 //! * **The camera.** The plain mouse wheel zooms at the pointer, a fitted picture stays fitted
 //!   while its pane is resized, and a picture cannot be dragged out of view. While part of the
 //!   picture is out of view, a small map shows which part is in view.

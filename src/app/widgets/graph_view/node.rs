@@ -128,7 +128,7 @@ impl Node {
         )
     }
 
-    /// Whether the title and the chart are large enough to be drawn at this `zoom`.
+    /// Whether the node has a chart, and `zoom` is large enough to draw it with the title above it.
     pub(super) fn shows_chart(&self, zoom: f32) -> bool {
         self.style.chart.is_some() && zoom >= MIN_CHART_ZOOM
     }

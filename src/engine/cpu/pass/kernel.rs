@@ -2,7 +2,8 @@
 //!
 //! The loops are written so that the compiler produces vector instructions: a sum is a fixed number
 //! of partial sums, products are computed entry by entry, and there are no conditions within a row.
-//! See [`simd`](crate::engine::simd) for how the instructions are chosen, and
+//! See [`simd`](crate::engine::simd) for how the instructions are chosen,
+//! [`tree`](crate::engine::cpu::tree) for what a port is, and
 //! [`rows`](crate::engine::cpu::tree::rows) for the words of a row.
 
 use crate::engine::cpu::pass::distribute::{Column, Columns, Onto};

@@ -51,8 +51,9 @@ pub struct WorkItem {
     pub second: u32,
     /// Number of the message that is the second factor.
     pub second_message: u32,
-    /// The binary logarithm, rounded up, of the largest product, over all rows of the message, of
-    /// the number of terms of the row and its largest constant, which counts as at least one.
+    /// For each row of the message, take the number of its terms times its largest constant, or
+    /// times one if all constants are smaller. This is the binary logarithm, rounded up, of the
+    /// largest of these products.
     pub log_terms: u32,
     /// The binary logarithm, rounded up, of the number of rows of the message.
     pub log_rows: u32,
