@@ -133,7 +133,12 @@ pub trait GpuPropagator {
     /// `repeat` runs, or `None` if the driver reports an error.
     fn launch_overhead(&mut self, repeat: u32) -> Option<Duration>;
 
-    /// How many of the bytes of [`Propagator::peak_bytes`] are on GPUs; the others are on the host.
+    /// Peak memory of the host in bytes, without what computes cases again on the CPU. It may be
+    /// reached while the GPU holds little, so [`Propagator::peak_bytes`], the peak of both
+    /// together, can be less than the sum of both peaks.
+    fn host_bytes(&self) -> u64;
+
+    /// Peak memory of GPUs in bytes.
     fn device_bytes(&self) -> u64;
 
     /// Two times of the kernel for a propagation without evidence: first without timestamps, then

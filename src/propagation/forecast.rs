@@ -21,7 +21,7 @@ pub struct Forecast {
     /// Minimum memory with which the engine can load the network, in bytes; saturating. If the
     /// network is [unsupported](Self::unsupported), this counts only the clique tables.
     pub bytes: u64,
-    /// How many of these bytes are on a GPU; the others are on the host.
+    /// How many of these bytes are on a GPU at most.
     pub device_bytes: u64,
     /// The forms in which the engine can hold the network; empty if the engine has only one form or
     /// does not support the network. [`fastest_form`](Self::fastest_form) chooses among them.
@@ -183,7 +183,7 @@ pub struct FormForecast {
     pub form: Form,
     /// Bytes that the engine will allocate; saturating.
     pub bytes: u64,
-    /// How many of these bytes are on a GPU; the others are on the host.
+    /// How many of these bytes are on a GPU at most.
     pub device_bytes: u64,
     /// Forecast time of loading in nanoseconds, on one thread of the CPU or on the GPU.
     pub load_ns: f64,

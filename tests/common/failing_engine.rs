@@ -147,6 +147,10 @@ impl GpuPropagator for FailingPropagator {
         Some(Duration::from_nanos(1))
     }
 
+    fn host_bytes(&self) -> u64 {
+        self.peak_bytes()
+    }
+
     fn device_bytes(&self) -> u64 {
         0
     }

@@ -34,10 +34,10 @@ use record::{BatchRecord, ChangesRecord, Memory, Record, RunInfo, TimedRecord};
 /// except with --batch, --changes and --form tables; engines sequential and gpu-paper cannot do
 /// this. load_ms is the time for reading the file, and compile_ms the time for building the
 /// junction tree and loading it into the engine, of which engine_load_ms is for loading. peak_bytes
-/// is the engine's peak memory. For engines on a GPU, host_bytes and device_bytes are its parts on
-/// the host and on the GPU, launch_us is the time of one kernel launch, overhead_us the time of all
-/// launches and copies with empty kernels, and execution_us the median time of a propagation minus
-/// overhead_us.
+/// is the engine's peak memory. For engines on a GPU, it is the peak of host and GPU together, and
+/// host_bytes and device_bytes are the peaks of each, which need not be reached at the same time.
+/// launch_us is the time of one kernel launch, overhead_us the time of all launches and copies with
+/// empty kernels, and execution_us the median time of a propagation minus overhead_us.
 #[derive(clap::Args)]
 pub struct Args {
     /// Paths of files, or names of samples [default: all samples]

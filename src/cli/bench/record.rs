@@ -102,11 +102,12 @@ pub struct BatchRecord {
 /// The peak memory of an engine.
 #[derive(Serialize)]
 pub struct Memory {
+    /// The peak of host and GPUs together.
     peak_bytes: u64,
-    /// For an engine on a GPU, the part of `peak_bytes` that is memory of the host.
+    /// For an engine on a GPU, the peak on the host.
     #[serde(skip_serializing_if = "Option::is_none")]
     host_bytes: Option<u64>,
-    /// For an engine on a GPU, the part of `peak_bytes` that is memory of GPUs.
+    /// For an engine on a GPU, the peak on GPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     device_bytes: Option<u64>,
 }
@@ -116,11 +117,11 @@ impl Memory {
     pub fn of(propagator: &mut dyn Propagator) -> Self {
         let peak_bytes = propagator.peak_bytes();
         let device_bytes = propagator.gpu().map(|gpu| gpu.device_bytes());
-        let host_bytes = device_bytes.map(|device_bytes| peak_bytes.saturating_sub(device_bytes));
+        let host_bytes = propagator.gpu().map(|gpu| gpu.host_bytes());
         Self { peak_bytes, host_bytes, device_bytes }
     }
 
-    /// The peak as text; for an engine on a GPU also how much of it is memory of GPUs.
+    /// The peak as text; for an engine on a GPU also the peak on GPUs.
     fn as_text(&self) -> String {
         let peak = human_bytes(self.peak_bytes);
         match self.device_bytes {

@@ -136,6 +136,10 @@ impl<E: Executor> GpuPropagator for PaperPropagator<E> {
         self.executor.empty_run(&self.buffers, &packed, repeat)
     }
 
+    fn host_bytes(&self) -> u64 {
+        self.bytes.saturating_sub(self.device_bytes())
+    }
+
     fn device_bytes(&self) -> u64 {
         buffers::bytes(&self.compiled)
     }

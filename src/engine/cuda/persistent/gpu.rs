@@ -1,9 +1,10 @@
 //! Launches `kernels/persistent.cu`.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError, PushKernelArg};
+use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DevicePtr, DriverError, PushKernelArg};
 
 use super::interval::Unnormalised;
 use super::schedule::Schedule;
@@ -35,10 +36,7 @@ pub(super) struct Gpu {
     report_order: Vec<usize>,
     /// Total number of states of all variables.
     states: u32,
-    /// The records of all lists, as [`Schedule::write_records`] writes them.
-    records: CudaSlice<u32>,
-    /// Where the records of each list begin, as [`Schedule::record_starts`] returns it.
-    starts: CudaSlice<u32>,
+    records: Records,
     /// A copy of `list_starts`, padded with zeros.
     first_timestamps: CudaSlice<u32>,
     evidence: CudaSlice<u32>,
@@ -70,6 +68,23 @@ const LARGE_RECORDS: usize = 10 << 20;
 /// copied more slowly; larger ones take more memory of the host.
 pub(super) const PIECE_WORDS: usize = 1 << 18;
 
+/// Maximum number of buffers that the records are divided into, see [`Records`]. While they are
+/// copied, host and GPU together hold at most one buffer more than all records. More buffers take
+/// more time to allocate.
+pub(super) const RECORD_BUFFERS: usize = 8;
+
+/// The records of all lists on the GPU.
+struct Records {
+    /// Each buffer has the records of consecutive lists, as [`Schedule::write_records`] writes
+    /// them.
+    buffers: Vec<CudaSlice<u32>>,
+    /// The lowest address of a buffer.
+    address: u64,
+    /// Where the records of each list begin, as [`Schedule::record_starts`] returns it, but counted
+    /// from `address`.
+    starts: CudaSlice<u32>,
+}
+
 /// The kernels, compiled for a GPU.
 pub(super) struct Kernels {
     plain: CudaFunction,
@@ -91,14 +106,14 @@ impl Kernels {
 }
 
 impl Gpu {
-    /// Copies `program` to the GPU.
+    /// Copies `program` to the GPU, and frees its records.
     ///
     /// # Errors
     /// If the driver reports an error, for example because memory is short.
     pub fn load(
         device: &'static Device,
         kernels: Kernels,
-        program: &Program,
+        program: &mut Program,
     ) -> Result<Self, DriverError> {
         let stream = device.stream()?;
         let Kernels { plain, timestamped, empty } = kernels;
@@ -109,8 +124,9 @@ impl Gpu {
         // Without work items there is one block with an empty list.
         let blocks = resident.min(MAX_BLOCKS).min(items.len()).max(1);
         let schedule = Schedule::new(items, blocks);
-        let mut starts = schedule.record_starts(items);
-        starts.resize(2 * MAX_BLOCKS, 0);
+        // All other buffers are allocated after this, when the host has freed the records.
+        let records = Records::upload(device, &stream, &schedule, &mut program.items)?;
+        let items = &program.items;
         let mut first_timestamps = schedule.starts.clone();
         first_timestamps.resize(MAX_BLOCKS + 1, 0);
         let posterior_words = items.posterior_words.max(1);
@@ -122,8 +138,7 @@ impl Gpu {
             blocks,
             is_shared: device.is_shared(),
             states: program.states.states() as u32,
-            records: upload_records(device, &stream, &schedule, items)?,
-            starts: upload(&stream, &starts)?,
+            records,
             first_timestamps: upload(&stream, &first_timestamps)?,
             evidence: stream.alloc_zeros(program.states.evidence_words().max(1))?,
             messages: stream.alloc_zeros(items.messages.max(1))?,
@@ -171,7 +186,7 @@ impl Gpu {
         self.is_unread |= writes_results;
         let parity = self.parity != writes_results;
         // Bits 0 to 3, which kernels/persistent.cu describes.
-        let is_large = self.records.len() > LARGE_RECORDS;
+        let is_large = self.records.words() > LARGE_RECORDS;
         let flags = [has_evidence, is_large, parity, variant == Variant::Raised];
         let flags = flags.iter().rev().fold(0, |bits, &flag| bits << 1 | u32::from(flag));
         let kernel = match variant {
@@ -182,7 +197,7 @@ impl Gpu {
         let p_evidence = self.p_evidence.device_address();
         let posteriors = self.posteriors.device_address();
         let mut launch = self.stream.launch_builder(kernel);
-        launch.arg(&self.records).arg(&self.starts);
+        launch.arg(&self.records.address).arg(&self.records.starts);
         launch.arg(&self.evidence).arg(&flags).arg(&self.states);
         launch.arg(&mut self.messages).arg(&p_evidence).arg(&posteriors).arg(&self.epoch);
         launch.arg(&self.first_timestamps).arg(&mut self.timestamps);
@@ -221,30 +236,99 @@ impl Gpu {
     }
 }
 
-/// Copies the records of all lists to a new buffer on the GPU, in pieces, so that the host holds a
-/// second copy of at most two pieces. While the GPU copies a piece, the host prepares the next one.
-fn upload_records(
-    device: &Device,
-    stream: &Arc<CudaStream>,
-    schedule: &Schedule,
-    items: &WorkItems,
-) -> Result<CudaSlice<u32>, DriverError> {
-    let mut records = stream.alloc_zeros(items.record_words().max(1))?;
-    let pieces = schedule.pieces(items, PIECE_WORDS);
-    let longest = pieces.iter().map(|(_, words)| *words).max().unwrap_or(0).max(1);
-    let mut staging = [device.pinned(longest)?, device.pinned(longest)?];
-    let mut first = 0;
-    for (n, (lists, words)) in pieces.into_iter().enumerate() {
-        let piece = &mut staging[n % 2].as_mut_slice()[..words];
-        schedule.write_records(items, lists, piece);
-        // Waits for the copy of the previous piece: the next piece will be written to the memory
-        // from which that piece is copied.
+impl Records {
+    /// Copies the records of all lists to the GPU, and frees them on the host. The records of a
+    /// buffer are freed before the next buffer is allocated, so host and GPU never hold all records
+    /// at the same time.
+    ///
+    /// Copies them in pieces: while the GPU copies a piece, the host prepares the next one.
+    ///
+    /// # Errors
+    /// If the driver reports an error, for example because memory is short.
+    fn upload(
+        device: &Device,
+        stream: &Arc<CudaStream>,
+        schedule: &Schedule,
+        items: &mut WorkItems,
+    ) -> Result<Self, DriverError> {
+        let starts = schedule.record_starts(items);
+        let of_buffer = items.record_words().div_ceil(RECORD_BUFFERS).max(PIECE_WORDS);
+        let lists: Vec<Range<usize>> = schedule
+            .pieces(items, 0..schedule.lists(), of_buffer)
+            .into_iter()
+            .map(|(lists, _)| lists)
+            .collect();
+        let pieces: Vec<Vec<(Range<usize>, usize)>> =
+            lists.iter().map(|lists| schedule.pieces(items, lists.clone(), PIECE_WORDS)).collect();
+        let longest = pieces.iter().flatten().map(|(_, words)| *words).max().unwrap_or(0).max(1);
+        let mut staging = [device.pinned(longest)?, device.pinned(longest)?];
+        let (mut buffers, mut copied) = (Vec::new(), 0);
+        for pieces in pieces {
+            let words: usize = pieces.iter().map(|(_, words)| words).sum();
+            let mut buffer = stream.alloc_zeros(words.max(1))?;
+            let mut first = 0;
+            for (lists, words) in pieces {
+                let piece = &mut staging[copied % 2].as_mut_slice()[..words];
+                schedule.write_records(items, lists.clone(), piece);
+                lists.flat_map(|list| schedule.list(list)).for_each(|&item| {
+                    items.records[item] = Vec::new();
+                });
+                // Waits for the copy of the previous piece: the next piece will be written to the
+                // memory from which that piece is copied.
+                stream.synchronize()?;
+                stream.memcpy_htod(&*piece, &mut buffer.slice_mut(first..first + words))?;
+                first += words;
+                copied += 1;
+            }
+            buffers.push(buffer);
+        }
+        items.records = Vec::new();
         stream.synchronize()?;
-        stream.memcpy_htod(&*piece, &mut records.slice_mut(first..first + words))?;
-        first += words;
+        let address = |buffer: &CudaSlice<u32>| buffer.device_ptr(stream).0;
+        let addresses: Vec<u64> = buffers.iter().map(address).collect();
+        let (address, mut starts) = match starts_in_buffers(&starts, &lists, &addresses) {
+            Some(found) => found,
+            None => {
+                // The buffers are too far apart for the kernel.
+                let mut all = stream.alloc_zeros(buffers.iter().map(CudaSlice::len).sum())?;
+                let mut first = 0;
+                for buffer in &buffers {
+                    let end = first + buffer.len();
+                    stream.memcpy_dtod(buffer, &mut all.slice_mut(first..end))?;
+                    first = end;
+                }
+                buffers = vec![all];
+                (address(&buffers[0]), starts)
+            }
+        };
+        starts.resize(2 * MAX_BLOCKS, 0);
+        Ok(Self { buffers, address, starts: upload(stream, &starts)? })
     }
-    stream.synchronize()?;
-    Ok(records)
+
+    /// Number of words of all records.
+    fn words(&self) -> usize {
+        self.buffers.iter().map(CudaSlice::len).sum()
+    }
+}
+
+/// The lowest address of a buffer, and `starts` (as [`Schedule::record_starts`] returns them)
+/// counted from there; `None` if a position does not fit into a word. For each buffer, `lists` has
+/// the lists whose records it holds, and `addresses` its address.
+fn starts_in_buffers(
+    starts: &[u32],
+    lists: &[Range<usize>],
+    addresses: &[u64],
+) -> Option<(u64, Vec<u32>)> {
+    let lowest = addresses.iter().copied().min()?;
+    let mut moved = starts.to_vec();
+    for (lists, address) in lists.iter().zip(addresses) {
+        let first = u32::try_from((address - lowest) / 16).ok()?;
+        for list in lists.clone() {
+            let in_buffer = starts[2 * list] - starts[2 * lists.start];
+            moved[2 * list] = first.checked_add(in_buffer)?;
+        }
+    }
+    Some((lowest, moved))
 }
 
 impl Executor for Gpu {
@@ -352,5 +436,21 @@ impl Executor for Gpu {
         }
         let [(_, plain), (_, timestamped)] = times;
         Some([median_duration(plain)?, median_duration(timestamped)?])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_are_counted_from_the_lowest_buffer() {
+        let (starts, lists) = ([0, 5, 10, 5, 20, 1, 30, 0], [0..2, 2..4]);
+        let moved = vec![0x400, 5, 0x40a, 5, 0, 1, 10, 0];
+        assert_eq!(starts_in_buffers(&starts, &lists, &[0x5000, 0x1000]), Some((0x1000, moved)));
+        let far = 0x1000 + (16 << 32);
+        assert_eq!(starts_in_buffers(&starts, &lists, &[0x1000, far]), None);
+        assert_eq!(starts_in_buffers(&starts, &lists, &[far - 16, 0x1000]), None);
+        assert!(starts_in_buffers(&starts, &lists, &[0x1000, far - 16 * 11]).is_some());
     }
 }

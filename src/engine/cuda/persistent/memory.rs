@@ -1,7 +1,7 @@
 //! The memory of engine `gpu` with tables, forecast before the records are known, and counted
 //! afterwards.
 
-use super::gpu::PIECE_WORDS;
+use super::gpu::{PIECE_WORDS, RECORD_BUFFERS};
 use super::operations::{Operation, Operations};
 use super::state_layout::StateLayout;
 use super::work_items::{Granularity, estimate_size};
@@ -13,9 +13,12 @@ use crate::propagation::CompiledNetwork;
 /// Bytes of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Memory {
-    /// The peak on the host, which is reached while the network is loaded.
+    /// The peak of host and GPU together, which is reached while the network is loaded. It is less
+    /// than the sum of both peaks, which are not reached at the same time.
+    pub peak: u64,
+    /// The peak on the host.
     pub host: u64,
-    /// On the GPU.
+    /// The peak on the GPU.
     pub device: u64,
 }
 
@@ -31,6 +34,8 @@ struct Sizes {
     result_words: u64,
     /// Number of words of all unnormalised posteriors.
     posterior_words: u64,
+    /// See [`WorkItems::building_bytes`](super::work_items::WorkItems::building_bytes).
+    building_bytes: u64,
 }
 
 impl Memory {
@@ -49,6 +54,7 @@ impl Memory {
             messages: 0,
             result_words,
             posterior_words: result_words,
+            building_bytes: largest(operations, |o| parts_bytes(operations, o)),
         };
         for operation in &operations.all {
             let size = estimate_size(operation, compiled.network(), Granularity::FINEST);
@@ -69,6 +75,7 @@ impl Memory {
             messages: items.messages as u64,
             result_words: items.result_words as u64,
             posterior_words: items.posterior_words as u64,
+            building_bytes: items.building_bytes,
         };
         Self::new(network, &program.operations, &program.states, &sizes)
     }
@@ -80,7 +87,7 @@ impl Memory {
         states: &StateLayout,
         sizes: &Sizes,
     ) -> Self {
-        let &Sizes { record_words, items, messages, result_words, posterior_words } = sizes;
+        let &Sizes { record_words, items, messages, result_words, posterior_words, .. } = sizes;
         let evidence_words = states.evidence_words() as u64;
         // Each work item has three timestamps of 8 bytes. Each block has three words: the two of
         // its record start, and its first timestamp.
@@ -93,33 +100,38 @@ impl Memory {
             let scope = Scope::of(network, potential.variables.iter().copied());
             scope.entries() as u64
         });
-        // Potentials are computed in double precision and kept in single precision.
-        let tables = 12 * tables.sum::<u64>();
+        let tables: u64 = tables.sum();
         let rows: u64 = operations.all.iter().map(|o| o.rows.entries() as u64).sum();
-        // For each row: its number in a list, the index of its result, and two flags.
-        let rows = (4 + 4 + 2) * rows;
-        // As many operations are built at the same time as there are threads.
-        let mut parts: Vec<u64> =
-            operations.all.iter().map(|o| parts_bytes(operations, o)).collect();
-        parts.sort_unstable_by(|a, b| b.cmp(a));
-        let parts: u64 = parts.iter().take(rayon::current_num_threads()).sum();
         let records = 4 * record_words + size_of::<Vec<u32>>() as u64 * items;
-        // The unnormalised posteriors of two runs are kept.
-        let pinned = 4 * (evidence_words + result_words) + 2 * 8 * posterior_words;
+        // Potentials are computed in double precision and kept in single precision. For each row,
+        // two flags are kept while zeros are searched for, then the number of the row until its
+        // operation is built, and the index of its result.
+        let parts = largest(operations, |o| parts_bytes(operations, o));
+        let searching = 12 * tables + (2 + 4 + 4) * rows + parts;
+        let building = 4 * tables + 4 * rows + sizes.building_bytes + records;
         // Two pieces of the records are in pinned memory. A piece has up to twice the minimum
         // length. It may be longer if the records of one block are longer than the minimum; the
-        // excess is not counted.
+        // excess is not counted, here or for buffers.
         let pieces = 2 * 4 * record_words.min(2 * PIECE_WORDS as u64);
-        Self { host: tables + rows + parts + records + pinned + pieces, device }
-    }
-
-    /// The memory of host and GPU together.
-    pub fn total(self) -> u64 {
-        self.host + self.device
+        let buffer = (record_words / RECORD_BUFFERS as u64).max(PIECE_WORDS as u64);
+        let uploading = records + pieces + 4 * record_words.min(buffer);
+        // The unnormalised posteriors of two runs are kept.
+        let pinned = 4 * (evidence_words + result_words) + 2 * 8 * posterior_words;
+        let host = searching.max(building).max(records + pieces).max(pinned);
+        Self { peak: host.max(uploading).max(pinned + device), host, device }
     }
 }
 
-/// Bytes that describe how the rows of `operation` read its factors and its table; see
+/// The sum of `bytes` over the operations for which it is largest: as many as there are threads,
+/// which work on an operation each.
+fn largest(operations: &Operations, bytes: impl Fn(&Operation) -> u64) -> u64 {
+    let mut all: Vec<u64> = operations.all.iter().map(bytes).collect();
+    all.sort_unstable_by(|a, b| b.cmp(a));
+    all.iter().take(rayon::current_num_threads()).sum()
+}
+
+/// Upper bound on the bytes that are needed to search `operation` for zeros, or to build it, apart
+/// from its records. Most describe how its rows read its factors and its table; see
 /// [`parts`](super::parts).
 fn parts_bytes(operations: &Operations, operation: &Operation) -> u64 {
     let words = operation.summed.entries().div_ceil(64) as u64;
@@ -136,5 +148,6 @@ fn parts_bytes(operations: &Operations, operation: &Operation) -> u64 {
         let variables = &operations.potentials[potential].variables;
         bytes(&|v| variables.contains(&v))
     });
-    messages.chain(findings).chain(table).sum()
+    // For each row its number, twice if the rows are in tiles.
+    messages.chain(findings).chain(table).sum::<u64>() + 8 * operation.rows.entries() as u64
 }

@@ -94,7 +94,7 @@ impl Prepared {
         let memory = Memory::forecast(compiled, &self.operations);
         FormForecast {
             form: Form::Tables,
-            bytes: memory.total().saturating_add(compiled.structure_bytes(0)),
+            bytes: memory.peak.saturating_add(compiled.structure_bytes(0)),
             device_bytes: memory.device,
             load_ns: LOAD_ENTRY_NS * entries,
             run_ns: RUN_NS + TABLE_ENTRY_NS * entries,
@@ -119,10 +119,8 @@ impl Prepared {
             rayon::join(|| Kernels::load(device, semiring), program)
         });
         let Some((mut program, exponent)) = program else { return Ok(None) };
-        let executor = Gpu::load(device, kernels?, &program)?;
         let memory = Memory::of(compiled.network(), &program);
-        // The records have been copied to the GPU.
-        program.items.records = Vec::new();
+        let executor = Gpu::load(device, kernels?, &mut program)?;
         let compiled = Arc::clone(compiled);
         let propagator =
             PersistentPropagator::new(compiled, program, exponent, executor, memory, *options);

@@ -145,6 +145,11 @@ impl<'a> LiveProducts<'a> {
         self.masks.is_empty()
     }
 
+    /// Number of bytes of all masks.
+    pub fn bytes(&self) -> usize {
+        self.masks.iter().map(|mask| size_of_val(&*mask.words)).sum()
+    }
+
     /// Number of words of bits per row.
     pub fn words(&self) -> usize {
         self.words

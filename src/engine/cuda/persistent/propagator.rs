@@ -103,7 +103,7 @@ impl<E: Executor> Propagator for PersistentPropagator<E> {
 
     fn peak_bytes(&self) -> u64 {
         let batch = self.batch.as_ref().map_or(0, BatchPropagator::bytes);
-        self.memory.total() + batch + self.compiled.structure_bytes(0)
+        self.memory.peak + batch + self.compiled.structure_bytes(0)
     }
 
     fn threads(&self) -> usize {
@@ -123,6 +123,10 @@ impl<E: Executor> GpuPropagator for PersistentPropagator<E> {
     fn kernel_times(&mut self, repeat: u32) -> Option<[Duration; 2]> {
         let _lock = self.executor.lock();
         self.executor.kernel_times(repeat)
+    }
+
+    fn host_bytes(&self) -> u64 {
+        self.memory.host + self.compiled.structure_bytes(0)
     }
 
     fn device_bytes(&self) -> u64 {

@@ -156,12 +156,12 @@ impl Schedule {
     }
 
     /// The work items of list number `list`.
-    fn list(&self, list: usize) -> &[usize] {
+    pub fn list(&self, list: usize) -> &[usize] {
         &self.items[self.starts[list] as usize..self.starts[list + 1] as usize]
     }
 
     /// Number of lists.
-    fn lists(&self) -> usize {
+    pub fn lists(&self) -> usize {
         self.starts.len() - 1
     }
 
@@ -179,11 +179,16 @@ impl Schedule {
         starts
     }
 
-    /// Divides the lists into pieces whose records have at least `words` words together, except in
+    /// Divides `lists` into pieces whose records have at least `words` words together, except in
     /// the last piece. Returns the lists of each piece, and the number of words of its records.
-    pub fn pieces(&self, items: &WorkItems, words: usize) -> Vec<(Range<usize>, usize)> {
+    pub fn pieces(
+        &self,
+        items: &WorkItems,
+        lists: Range<usize>,
+        words: usize,
+    ) -> Vec<(Range<usize>, usize)> {
         let mut pieces: Vec<(Range<usize>, usize)> = Vec::new();
-        for list in 0..self.lists() {
+        for list in lists {
             let of_list = list_words(items, self.list(list));
             match pieces.last_mut() {
                 Some((lists, of_piece)) if *of_piece < words => {

@@ -52,7 +52,7 @@ fn twin_for(
     let (program, exponent) = Program::new(compiled, operations(compiled), semiring).unwrap();
     let executor = Twin::new(&program, blocks);
     let options = load_options(Precision::F32);
-    let memory = Memory { host: 0, device: 0 };
+    let memory = Memory { peak: 0, host: 0, device: 0 };
     PersistentPropagator::new(Arc::clone(compiled), program, exponent, executor, memory, options)
 }
 
@@ -240,7 +240,8 @@ fn zeros_are_left_out_and_the_forecast_suffices() {
         let network = compiled.network();
         let memory = Memory::of(network, &program);
         let forecast = Memory::forecast(&compiled, &program.operations);
-        assert!(memory.host <= forecast.host && memory.device <= forecast.device);
+        assert!(memory.peak <= forecast.peak && memory.host <= forecast.host);
+        assert!(memory.device <= forecast.device);
         assert!(memory.device > 4 * program.items.record_words() as u64);
         let (tables, _) = tables::fill(network, &program.operations.potentials);
         let sparsity = sparsity::Sparsity::new(network, &program.operations, &tables);
@@ -252,6 +253,20 @@ fn zeros_are_left_out_and_the_forecast_suffices() {
         }
     }
     assert!(sparse_operations > 100, "{sparse_operations} operations");
+}
+
+#[test]
+fn loading_takes_little_more_memory_than_the_gpu_keeps() {
+    let compiled = sample("munin3");
+    let entries = compiled.statistics().total_clique_entries;
+    let memory = Threads::new(16).unwrap().install(|| {
+        let (program, _) = program(&compiled);
+        Memory::of(compiled.network(), &program)
+    });
+    let Memory { peak, host, device } = memory;
+    assert!(peak <= 24 * entries, "{} bytes for {entries} entries", peak);
+    // The host frees its records while they are copied to the GPU.
+    assert!(peak >= host && peak >= device && 5 * peak < 3 * (host + device));
 }
 
 #[test]
@@ -333,7 +348,7 @@ fn simulate_blocks(items: &WorkItems, blocks: usize) {
     let schedule = Schedule::new(items, blocks);
     let (starts, mut records) = (schedule.record_starts(items), vec![0; items.record_words()]);
     let mut first = 0;
-    for (lists, words) in schedule.pieces(items, 1 << 16) {
+    for (lists, words) in schedule.pieces(items, 0..blocks, 1 << 16) {
         schedule.write_records(items, lists, &mut records[first..first + words]);
         first += words;
     }

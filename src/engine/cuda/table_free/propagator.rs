@@ -237,6 +237,10 @@ impl<E: Executor> GpuPropagator for TableFreePropagator<E> {
         median_duration(times.collect::<Option<Vec<_>>>()?)
     }
 
+    fn host_bytes(&self) -> u64 {
+        self.bytes.saturating_sub(self.device_bytes())
+    }
+
     fn device_bytes(&self) -> u64 {
         self.prepared.plan.bytes()
     }

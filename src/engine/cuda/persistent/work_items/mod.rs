@@ -35,7 +35,7 @@ use super::costs::Cost;
 use super::operations::{Operation, Operations, Role};
 use super::parts::{FactorParts, LiveProducts};
 use super::schedule::earliest_ends;
-use super::sparsity::Sparsity;
+use super::sparsity::{OperationSparsity, Sparsity};
 use super::tables::PotentialTable;
 
 // The constants from here to NO_SOURCE are shared with `kernels/persistent.cu` and
@@ -166,6 +166,9 @@ pub(super) struct WorkItems {
     pub posteriors: Vec<Range<usize>>,
     /// Number of words of all messages up to the end of the last unnormalised posterior.
     pub posterior_words: usize,
+    /// Upper bound on the bytes that were needed, besides the records, to build as many operations
+    /// at the same time as there are threads.
+    pub building_bytes: u64,
 }
 
 /// Where the results of all operations are stored.
@@ -236,13 +239,15 @@ impl WorkItems {
             network,
             operations,
             tables,
-            sparsity: &sparsity,
             results: &results,
             granularity: Granularity::of(products),
             first_states: &first_states,
         };
-        let build = |index: usize| context.build(index);
-        let built: Vec<_> = (0..operations.all.len()).into_par_iter().map(build).collect();
+        // Frees the sparsity of each operation once it has been built.
+        let build = |(index, sparsity)| context.build(index, &sparsity);
+        let sparsity = sparsity.operations.into_par_iter().enumerate();
+        let (built, mut bytes): (Vec<_>, Vec<u64>) = sparsity.map(build).unzip();
+        bytes.sort_unstable_by(|a, b| b.cmp(a));
         let inputs = |operation: &Operation| operation.factors.iter().map(|(f, _)| *f).collect();
         let mut items = Self {
             records: vec![],
@@ -255,6 +260,7 @@ impl WorkItems {
             is_possible: results.is_possible,
             posterior_words: results.posteriors.last().map_or(0, |words| words.end),
             posteriors: results.posteriors,
+            building_bytes: bytes.iter().take(rayon::current_num_threads()).sum(),
         };
         for of_operation in built {
             of_operation.into_iter().for_each(|item| items.push(item));
@@ -290,7 +296,6 @@ struct BuildContext<'a> {
     operations: &'a Operations,
     /// The table of each potential.
     tables: &'a [PotentialTable],
-    sparsity: &'a Sparsity,
     results: &'a ResultIndices,
     granularity: Granularity,
     /// The number of the first state of each variable in the numbering of all states.
@@ -298,10 +303,10 @@ struct BuildContext<'a> {
 }
 
 impl BuildContext<'_> {
-    /// The work items of operation `index`.
-    fn build(&self, index: usize) -> Vec<WorkItem> {
+    /// The work items of operation `index`, and an upper bound on the bytes that were needed,
+    /// besides the records, to build them.
+    fn build(&self, index: usize, sparsity: &OperationSparsity) -> (Vec<WorkItem>, u64) {
         let (network, operation) = (self.network, &self.operations.all[index]);
-        let sparsity = &self.sparsity.operations[index];
         let parts = |scope: &Scope| FactorParts::new(network, operation, scope);
         let findings = operation.findings.iter().map(|&v| parts(&Scope::of(network, [v])));
         let factors = operation.factors.iter().map(|(_, scope)| parts(scope));
@@ -342,7 +347,12 @@ impl BuildContext<'_> {
             granularity: self.granularity,
             first_states: self.first_states,
         };
-        builder.build()
+        let (masks, words) = (builder.live.bytes(), builder.live.words());
+        // For each part, two numberings of 8 bytes if the work items are dense, or the entries that
+        // are read if they are sparse. For each row its number, twice if the rows are in tiles.
+        let parts = factors.iter().chain(&table_parts).map(FactorParts::len).sum::<usize>();
+        let bytes = masks + (8 * words + 8).max(16) * parts + 8 * sparsity.rows.len();
+        (builder.build(), bytes as u64)
     }
 }
 
