@@ -206,11 +206,12 @@ fn in_the_child_process_every_failed_allocation_is_an_error() {
     println!("all done");
 }
 
-/// Uses the reserve after the last check of the work.
+/// Checks what the functions of `allocate` return if work uses the reserve after its last check:
+/// `effect_or_error` no error, `attempt` no result, and `or_error` an error. Only `or_error` then
+/// counts as failed.
 ///
 /// # Panics
-/// If `effect_or_error` then returns an error, `attempt` returns a result or counts as a failure,
-/// or `or_error` returns no error.
+/// If one of them returns something else.
 fn use_reserve_after_the_last_check() {
     let work = || drop(black_box(Vec::<u8>::with_capacity(1000)));
     assert!(!allocate::has_used_reserve());
@@ -275,8 +276,8 @@ impl SessionWithoutMemory {
 fn session_without_memory() {
     let mut session = SessionWithoutMemory { session: Session::start(|| {}), serial: 0 };
     let (mut allowed, mut failures) = (0, 0);
-    // Where the step that fails changes: the earlier step, the last number of allocations with
-    // which it failed, and the next number that was tried.
+    // One entry for each change of the step that fails: the step before the change, the last number
+    // of allocations with which it failed, and the number tried next, with which it did not fail.
     let mut ends = Vec::new();
     let mut last = (Some(Step::Open), 0);
     loop {
@@ -293,7 +294,8 @@ fn session_without_memory() {
     }
     assert!(failures > 20, "few allocations failed");
     assert!(ends.len() > 2, "the same step failed: {ends:?}");
-    // The allocations with which a step ends are tried one by one.
+    // Finds the number of allocations at which the failing step changes, and tries the numbers
+    // around it one by one.
     for ((step, mut fails), mut passes) in ends {
         while passes - fails > 1 {
             let middle = usize::midpoint(fails, passes);

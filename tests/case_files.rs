@@ -71,8 +71,8 @@ fn a_table_is_the_same_however_its_bytes_arrive() {
 #[test]
 fn a_character_that_two_reads_share_does_not_turn_the_file_into_latin1() {
     let network = asia();
-    // With one of the paddings, the part of the file that the reader looks at first ends within an
-    // 'é', wherever that is.
+    // The padding shifts the text by one byte, so that the part of the file that the reader looks
+    // at first can end within an 'é'.
     for padding in ["", "x"] {
         let text = format!("smoke,é{padding}\n{}", "yes,éééééé\n".repeat(20_000));
         for count in [1000, 1001, usize::MAX] {

@@ -276,7 +276,7 @@ fn a_reduced_tree_for_other_states_stays_within_the_memory_limit() {
     let state = first.observed(changed).expect("it is observed");
     let mut second = first.clone();
     second.observe(network, changed, (state + 1) % network[changed].cardinality());
-    // The peak in a run of each of `cases` within this limit.
+    // The peak memory of a propagator within this limit that runs `cases` one after another.
     let peak = |limit: u64, cases: &[&Evidence]| {
         let memory = MemoryLimit::from_bytes(limit);
         let form = Some(Form::Tables);

@@ -23,7 +23,8 @@ fn maximised(harness: &Harness<'_, Workbench>) -> Option<Pane> {
 fn a_double_click_on_a_tab_lets_its_pane_fill_the_window() {
     let mut workbench = Workbench::new(Settings::default(), || {});
     workbench.open(NetworkSource::Named("asia".to_owned()), Vec::new());
-    // At the frame rate of a screen: two clicks within 0.3 s are a double click.
+    // A frame takes 1/60 s, because two clicks are a double click only if they are less than 0.3 s
+    // apart.
     let mut harness = Harness::builder()
         .with_size(Vec2::new(1440.0, 900.0))
         .with_step_dt(1.0 / 60.0)

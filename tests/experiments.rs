@@ -86,8 +86,8 @@ fn elements(svg: &str) -> Vec<String> {
     names
 }
 
-/// Checks that the titles and the credits of an SVG document end before its right edge, where a
-/// character of Helvetica is 0.56 times as wide as the font size on average.
+/// Checks that the titles and the credits of an SVG document end before its right edge. Assumes
+/// that a character is 0.56 times as wide as the font size, an average for Helvetica.
 fn assert_lines_fit(svg: &str, name: &str) {
     let attribute = |line: &str, name: &str| -> f64 {
         let (_, value) = line.split_once(&format!(" {name}='")).expect("the attribute");
@@ -220,7 +220,7 @@ fn the_model_counts_messages_and_reports_a_violated_bound() {
         record.notes.iter().find(|note| note.starts_with("pigs: the lower bound says 3"));
     assert!(violation.is_some(), "pigs violates the lower bound: {:?}", record.notes);
     let ratios = record.notes.iter().filter(|note| note.contains("as long for an entry as"));
-    assert_eq!(ratios.count(), 1, "the ratio is that of the fit, not of a network");
+    assert_eq!(ratios.count(), 1, "one ratio for the whole fit, not one for each network");
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn the_readme_the_notes_and_the_figure_give_the_same_share_of_launches_on_pigs()
 }
 
 #[test]
-fn no_series_joins_categories_and_every_series_of_dots_has_its_own_symbol() {
+fn no_line_connects_categories_and_every_series_of_dots_has_its_own_symbol() {
     let setup = Setup { prefer_recorded: true, ..setup(&["mildew", "pigs", "water"]) };
     for experiment in experiment::all() {
         let record = run(experiment, &setup);

@@ -137,7 +137,7 @@ fn several_runs_are_done_although_the_engine_is_replaced_first() {
             let propagation = checked_propagation(&updates);
             assert_eq!(propagation.engine, default_choice());
             assert_eq!(propagation.times.map(|times| times.runs), Some(5), "{failure:?}");
-            // Another network is propagated once.
+            // The same network, opened again, is propagated once.
             session.submit(Request { source_serial: 2, ..repeated(engine, findings) });
             assert_eq!(checked_propagation(&updates_until_idle(&session)).times, None);
         }

@@ -51,9 +51,9 @@ fn cases_are_answered_in_order_if_the_device_is_lost_in_the_middle_of_a_batch() 
     }
 }
 
-/// Failures of an engine like one on a GPU, with the step of the worker that each interrupts. For a
-/// request with evidence and cases, the worker propagates without evidence, then with the evidence,
-/// then again with the evidence but without timing messages, and then each case.
+/// Panics of a [`FailingEngine`], with the step of the worker that each interrupts. For a request
+/// with evidence and cases, the worker propagates without evidence, then with the evidence, then
+/// (on a GPU) again with the evidence but without timing messages, and then each case.
 const PANICS: [(FailureMode, Step); 6] = [
     (FailureMode::PanicInLoad, Step::Load),
     (FailureMode::PanicAtRun(1), Step::Prior),
@@ -91,6 +91,26 @@ fn a_panic_of_an_engine_at_any_step_becomes_an_update_and_the_worker_continues()
         let propagation = last_propagation(&updates).expect("posteriors");
         assert_eq!(propagation.evidence, evidence);
     }
+}
+
+#[test]
+fn a_case_whose_numbers_are_out_of_range_does_not_keep_others_from_being_answered() {
+    let asia = sample("asia");
+    let cases: Vec<Evidence> =
+        ["yes", "no"].map(|state| evidence_of(&asia, &[("smoke", state)])).into();
+    // The third propagation is that of the first case: there is no evidence to propagate.
+    let engine = FailingEngine::new("gpu-like", FailureMode::OutOfRangeAtRun(3));
+    let session = Session::start(|| {});
+    let wanted =
+        Request { cases: cases.clone().into(), engine: engine.choice(), ..request("asia", 1) };
+    session.submit(wanted);
+    let updates = updates_until_idle(&session);
+    let answered = updates.iter().filter_map(|update| match update {
+        Update::Answered(case, answer) => Some((case.clone(), answer.is_ok())),
+        _ => None,
+    });
+    let [first, second] = cases.try_into().expect("two cases");
+    assert_eq!(answered.collect::<Vec<_>>(), [(first, false), (second, true)], "{updates:?}");
 }
 
 #[cfg(feature = "app")]

@@ -246,8 +246,8 @@ fn a_network_that_fits_only_given_the_evidence_is_queried() {
 
 #[test]
 fn many_cases_are_answered_though_the_graph_of_the_whole_network_is_too_large() {
-    // Each variable has a factor with two random others, so triangulating the whole graph takes
-    // many fill edges.
+    // Each variable has a factor with each of two random others, so triangulating the whole graph
+    // takes many fill edges.
     const VARIABLES: usize = 1500;
     let mut rng = Pcg64Mcg::seed_from_u64(3);
     let id = VariableId::new;
@@ -271,7 +271,8 @@ fn many_cases_are_answered_though_the_graph_of_the_whole_network_is_too_large() 
     let alone = answers(&network, std::slice::from_ref(&evidence), memory).expect("it fits");
     let whole = answers(&network, &[Evidence::none()], memory);
     assert!(matches!(whole, Err(QueryError::Load(LoadError::GraphTooLarge(_)))), "{whole:?}");
-    // With so many cases, the whole network would pay off if it needed less memory.
+    // `runs` says that very many cases follow, so the whole network would pay off if it fitted into
+    // memory.
     let load = LoadOptions { memory, runs: u32::MAX, ..load_options() };
     let (compile, cancel) = (compile_options(), CancelToken::new());
     let mut query = CaseQuery::new(default_engine(), &network, &compile, &load, &cancel);

@@ -131,7 +131,7 @@ fn a_click_on_a_bar_of_the_network_enters_evidence() {
 
     harness.get_by_label_contains("Network: no of smoke").click_modifiers(Modifiers::ALT);
     settle(&mut harness);
-    assert_eq!(weights(&harness, "smoke"), Some(vec![1.0, 0.0]), "the other state is left");
+    assert_eq!(weights(&harness, "smoke"), Some(vec![1.0, 0.0]), "Alt+click excludes the state");
     harness.get_by_label_contains("Network: no of bronc").click_modifiers(Modifiers::COMMAND);
     settle(&mut harness);
     assert_eq!(weights(&harness, "bronc"), Some(vec![0.0, 1.0]));

@@ -107,8 +107,9 @@ fn with_too_little_memory_a_command_says_so() {
     assert!(failures > 0, "no limit was too small");
 }
 
-/// `info` forecasts the memory of all engines, and for that engine `gpu`, if the build has it,
-/// prepares the network on several threads. Its answer has a duration, so the text is not compared.
+/// `info` forecasts the memory of all engines. If the build has engine `gpu`, this engine prepares
+/// the network on several threads for its forecast. The answer of `info` has a duration, so the
+/// text is not compared.
 #[test]
 fn with_too_little_memory_info_says_so() {
     let Some(smallest) = smallest_limit() else { return };

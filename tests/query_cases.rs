@@ -87,7 +87,7 @@ fn each_row_of_a_long_file_gets_its_own_answer() {
     assert_eq!(singles.len(), 27, "every combination of findings occurs");
 }
 
-/// A file whose cases 2, 3 and 4 fail: misspelt, too many cells, impossible.
+/// A file whose cases 2, 3 and 4 fail: an unknown state, too many cells, impossible evidence.
 const WITH_FAILURES: &str = "lung,either\nyes,\nmaybe,\nyes,yes,yes\nyes,no\n\nno,\n";
 
 #[test]

@@ -17,10 +17,10 @@
 //! All threads are started with [`start_thread`], [`thread_pool`] or [`shared_pool`], because a
 //! thread without memory for itself would end the program.
 //!
-//! This cannot prevent every such end. Libraries in other languages (the drivers of a GPU and of
-//! the display, the C library) allocate by themselves, and may end the program if that fails. So
-//! may the operating system: by default, Linux promises more memory than it has, and ends a program
-//! when the memory is written or if a stack cannot grow.
+//! The program may still end for lack of memory. Libraries in other languages (the drivers of a GPU
+//! and of the display, the C library) allocate by themselves, and may end the program if that
+//! fails. So may the operating system: by default, Linux promises more memory than it has, and ends
+//! a program when the memory is written or if a stack cannot grow.
 
 mod reserve;
 mod threads;
@@ -81,7 +81,7 @@ fn noticing_failure<R>(work: impl FnOnce() -> R) -> R {
 /// written.
 ///
 /// # Panics
-/// If the memory cannot be had, in a way that [`or_error`] recognises.
+/// If the memory cannot be had. [`or_error`] recognises the panic.
 #[must_use]
 pub fn zeros<T: Zeroable>(entries: usize) -> Vec<T> {
     noticing_failure(|| bytemuck::allocation::try_zeroed_vec(entries))

@@ -20,8 +20,8 @@ use crate::propagation::Plan;
 pub struct CompileOptions {
     /// How the moral graph is triangulated.
     pub triangulation: TriangulationOptions,
-    /// Variables that all evidence to be propagated observes, in any order. Their edges are left
-    /// out of the moral graph, which can make the junction tree much smaller. See
+    /// Variables that are observed in all evidence to be propagated, in any order. Their edges are
+    /// left out of the moral graph, which can make the junction tree much smaller. See
     /// [`CompiledNetwork::observed`].
     pub observed: Vec<VariableId>,
 }

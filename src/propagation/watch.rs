@@ -389,7 +389,7 @@ impl Watch {
         }
     }
 
-    /// Nanoseconds since the propagation began, which is now if it has not begun.
+    /// Nanoseconds since the propagation began. If it has not begun, it begins now.
     fn now(&self) -> u64 {
         let now = CLOCK.raw();
         CLOCK.delta_as_nanos(*self.started.get_or_init(|| now), now)

@@ -10,8 +10,8 @@ pub struct EngineChoice {
     pub engine: &'static dyn Engine,
     /// Number type of its tables.
     pub precision: Precision,
-    /// Maximum number of threads of the CPU; [`LoadOptions`](engine::LoadOptions::threads) has
-    /// exceptions.
+    /// Maximum number of threads of the CPU. See [`LoadOptions`](engine::LoadOptions::threads) for
+    /// the exceptions.
     pub threads: usize,
     /// Block size and layout of the mapping tables. See
     /// [`takes_paper_options`](Self::takes_paper_options).

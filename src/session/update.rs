@@ -78,8 +78,9 @@ pub enum Update {
     Started(Step),
     /// A network was read, with the warnings of its reader.
     Opened(Arc<ReadNetwork>),
-    /// The network was compiled; if it is too large for the engine, without its
-    /// [observed variables](CompiledNetwork::observed).
+    /// A compiled network, which replaces the one reported before. This is the whole network,
+    /// unless the engine refused that as too large and the evidence observes variables: then it is
+    /// the network without these [observed variables](CompiledNetwork::observed).
     Compiled(Arc<CompiledNetwork>),
     /// The requested engine cannot be used, because its device has failed, has too little memory or
     /// does not exist, or because the engine does not support the network. Another engine replaces

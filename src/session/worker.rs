@@ -119,7 +119,8 @@ impl Worker {
     /// Does nothing more for `request`, and reports why.
     fn give_up(&mut self, request: &Request, update: Update) {
         self.unfinished = None;
-        // A run that was given up is not made up for when the evidence changes.
+        // A run that was given up counts as done. A later change of the evidence is then not taken
+        // for another run.
         self.state.last_run = self.state.last_run.map(|_| request.run_serial);
         self.control.give_up(request);
         self.report(update);

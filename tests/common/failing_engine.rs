@@ -27,6 +27,8 @@ pub enum FailureMode {
     /// The device is lost in this propagation of a propagator, counted from one, and in all later
     /// ones. Each case of a batch is a propagation.
     DeviceLostAtRun(usize),
+    /// Numbers are out of range in this propagation of a propagator, counted from one.
+    OutOfRangeAtRun(usize),
     /// The propagator panics in any propagation with evidence, and when it is dropped.
     Panic,
     /// The engine panics while it loads a network.
@@ -127,6 +129,9 @@ impl Propagator for FailingPropagator {
             _ => (false, false),
         };
         assert!(!panics, "the engine has a defect");
+        if self.failure == Some(FailureMode::OutOfRangeAtRun(self.runs)) {
+            return Err(RunError::OutOfRange);
+        }
         if is_lost {
             return Err(RunError::Device("the device is lost".to_owned()));
         }

@@ -23,7 +23,7 @@ pub fn hub_and_chain() -> NetworkSource {
     NetworkSource::Bytes { name: "hub.uai".to_owned(), bytes }
 }
 
-/// The content of the file.
+/// The network of [`hub_and_chain`] as the text of a UAI file.
 pub fn hub_and_chain_text() -> String {
     let mut text = format!("MARKOV\n{}\n{HUB_STATES}", CHAIN + 1);
     (0..CHAIN).for_each(|_| _ = write!(text, " {STATES}"));

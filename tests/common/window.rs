@@ -51,7 +51,7 @@ pub fn wait_until<'a>(
     harness.run_steps(2);
     let deadline = Instant::now() + Duration::from_secs(60);
     while !condition(harness) {
-        assert!(Instant::now() < deadline, "still waiting after a minute: {what}");
+        assert!(Instant::now() < deadline, "not reached within a minute: {what}");
         std::thread::sleep(Duration::from_millis(2));
         harness.step();
     }

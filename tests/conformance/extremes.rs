@@ -62,8 +62,8 @@ pub fn many_single_state_variables(subject: &Subject) {
     }
 }
 
-/// Sums of many terms lose no digits, alone and in a batch. Equal terms are worst: in single
-/// precision, additions of equal terms one after another round in the same direction.
+/// Sums of many terms must be accurate, for a case alone and in a batch. Equal terms are worst: in
+/// single precision, many additions in a row round in the same direction.
 pub fn variables_of_many_states(subject: &Subject) {
     let mut rng = rng(60);
     let mut random = |states: usize, rows: usize| -> Vec<f64> {

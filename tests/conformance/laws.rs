@@ -1,4 +1,4 @@
-//! Laws of probability that hold for every network.
+//! Laws of probability that hold for every network, and long products that must not underflow.
 
 use std::f64::consts::LN_2;
 use std::sync::Arc;

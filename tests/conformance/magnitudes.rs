@@ -198,13 +198,14 @@ pub fn entries_down_to_1e_300(subject: &Subject) {
     check_random(subject, 300.0);
 }
 
-/// The smallest numbers of f64 have fewer digits, but are exact as entries of a table.
+/// The entries may be subnormal numbers of f64. These have fewer digits, but the expected answers
+/// are computed from the same entries.
 pub fn entries_down_to_the_smallest_numbers(subject: &Subject) {
     check_random(subject, 323.0);
 }
 
-/// With many zeros, engines leave entries of tables out: only those that are zero, not those that
-/// are small.
+/// Engines may leave the zeros out of tables that have many. They must not leave out entries that
+/// are only small.
 pub fn entries_down_to_1e_300_among_zeros(subject: &Subject) {
     for zeros in [0.3, 0.6] {
         let spread = Spread { decades: 300.0, zeros };
@@ -302,9 +303,9 @@ pub fn likelihoods_that_favour_what_underflowed(subject: &Subject) {
     check_cases(subject, &compiled(network), &[evidence], "one network");
 }
 
-/// The messages to the root of the tree of engine `sequential` lose numbers that are too small even
-/// for double precision, and what is passed back from the root excludes all that is left in another
-/// clique. The evidence is very improbable, but possible.
+/// The evidence is possible, but two factors alone multiply to 1e-488, which is too small even for
+/// double precision. If messages to the root lose such numbers, as in the tree of engine
+/// `sequential`, a message from the root may exclude every entry that is left in another clique.
 pub fn a_clique_that_contradicts_all_that_is_left(subject: &Subject) {
     let variables = (0..8).map(|v| Variable::new(format!("X{v}"), ["0", "1"])).collect();
     // All values are one except these.
@@ -367,9 +368,9 @@ pub fn weights_that_no_double_holds_together(subject: &Subject) {
     check_cases(subject, &compiled(Arc::clone(&network)), &cases, "one network");
 }
 
-/// A class and its features, all observed. Each feature of the first half favours one class by
-/// `odds` to one, and each feature of the second half the other class by the same odds, so that
-/// both classes are equally probable.
+/// A class and its features. All features are observed, but not the class. Each feature of the
+/// first half favours one class by `odds` to one, and each feature of the second half the other
+/// class by the same odds, so that both classes are equally probable.
 fn for_and_against(features: usize, odds: f64) -> (Arc<CompiledNetwork>, Evidence) {
     let (likely, unlikely) = (odds / (1.0 + odds), 1.0 / (1.0 + odds));
     let [one, other] = [[likely, unlikely], [unlikely, likely]];

@@ -51,10 +51,8 @@ pub fn check_cases(subject: &Subject, network: &Arc<Network>, cases: &[Evidence]
                 check_conflict(network, evidence, &error.conflict);
             }
             (found, truth) => {
-                panic!(
-                    "{evidence:?}: {found:?}, but the evidence is possible: {}",
-                    truth.is_some()
-                );
+                let verdict = if truth.is_some() { "possible" } else { "impossible" };
+                panic!("{evidence:?}: {found:?}, but the evidence is {verdict}");
             }
         }
     }

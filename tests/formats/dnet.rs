@@ -142,8 +142,8 @@ fn mistakes_are_reported_with_their_position() {
                   #27, #28, #29, #30, #31, #32, #33, #34, #35, #36, #37, #38, #39, #40, #41, \
                   #42); };",
             ),
-            "t.dne:9:6: the rows given by one word, including those of 'B', have more than the \
-             maximum of 2097152 numbers",
+            "t.dne:9:6: the rows that are each given by a single word such as '#2', including \
+             those of 'B', have more than the maximum of 2097152 numbers",
         ),
         (with("node B { states = (); probs = (#75); };"), "t.dne:9:6: 'B' has no states"),
         (

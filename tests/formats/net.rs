@@ -240,9 +240,9 @@ fn expressions_with_causes_and_intervals_become_tables() {
     super::assert_close(values(&read.network, "effect"), &effect);
     // The triangle from 0 to 3 with its mode at 1 has a third of its area below the mode.
     super::assert_close(values(&read.network, "size"), &[1.0 / 3.0, 2.0 / 3.0]);
-    // The points of the first interval are 1/8, 3/8, 5/8 and 7/8. Doubled, all are below 2. The
-    // points of the second interval are 1.25, 1.75, 2.25 and 2.75. Doubled, two are between 2 and
-    // 4, and two are above 4.
+    // The table of `twice` is estimated at four points in each interval of `size`. Those in the
+    // first are 1/8, 3/8, 5/8 and 7/8; doubled, all are below 2. Those in the second are 1.25,
+    // 1.75, 2.25 and 2.75; doubled, two are between 2 and 4, and two are above 4.
     super::assert_close(values(&read.network, "twice"), &[1.0, 0.0, 0.0, 0.0, 0.5, 0.5]);
     assert_eq!(
         super::warnings(&read),

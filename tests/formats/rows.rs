@@ -47,7 +47,8 @@ fn percentages_may_be_rounded() {
 
 #[test]
 fn a_warning_lists_each_line_once_and_says_whether_there_are_more() {
-    // Nodes with a row each, on the lines from 1 on.
+    // The number of rows and the lines that the warning gives for a file with this many rows on
+    // each line, none of which sums to one.
     let listed = |rows_per_line: &[usize]| {
         let mut text = "net {}".to_owned();
         for (line, &rows) in rows_per_line.iter().enumerate() {
@@ -123,7 +124,8 @@ fn a_row_of_zeros_is_accepted_if_its_parents_exclude_each_other() {
         ["t.bif: rows of zeros were made uniform, because the parents cannot be in these \
              states together: 2, the first on line 9"]
     );
-    // A common ancestor, `z`, excludes these states. The format and the order of nodes differ too.
+    // Here a common ancestor, `z`, makes a = y and b = y impossible together. The file is in NET,
+    // and the child comes first.
     let net = "net {}\nnode c { states = (\"n\" \"y\"); }\nnode a { states = (\"n\" \"y\"); }\n\
         node b { states = (\"n\" \"y\"); }\nnode z { states = (\"0\" \"1\" \"2\"); }\n\
         potential (c | a b) { data = (1 0 1 0 1 0 0 0); }\n\

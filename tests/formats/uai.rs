@@ -21,9 +21,10 @@ fn a_bayesian_network_has_the_child_last_and_fastest() {
 }
 
 /// The definition of the format says for both kinds of network: the last listed variable of a
-/// function varies fastest, then the one before it. pyAgrum 3.3.1 uses other orders. In the example
-/// below it assigns 0.02 to the second state of the *first* parent of the Bayesian network, and
-/// 0.99 to the second state of x0 in the Markov network.
+/// function varies fastest, then the one before it. pyAgrum 3.3.1 uses other orders. In the
+/// Bayesian network below, it reads 0.02 as the value for the second state of x0, the *first*
+/// parent of x2. In the Markov network below, it reads 0.99 as the value for the second state of
+/// x0.
 #[test]
 fn both_kinds_of_network_list_their_values_in_the_same_order() {
     let rest = "\n3\n2 3 2\n3\n1 0\n1 1\n3 0 1 2\n\n2\n0.5 0.5\n3\n0.2 0.3 0.5\n12\n\

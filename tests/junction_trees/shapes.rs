@@ -66,7 +66,7 @@ fn components_are_joined_by_empty_separators() {
 
 #[test]
 fn variables_with_one_state_weigh_nothing() {
-    // A square with one diagonal that costs nothing.
+    // A square. As a fill edge, the diagonal between the variables with one state costs nothing.
     let square = graph(&[1, 5, 1, 5], &[&[0, 1], &[1, 2], &[2, 3], &[3, 0]]);
     for heuristic in [Heuristic::MinWeight, Heuristic::WeightedMinFill] {
         let tree = checked(&square, Triangulation::By(heuristic), 0, "a square");

@@ -146,7 +146,7 @@ fn newer_evidence_interrupts_a_propagation() {
 }
 
 #[test]
-fn several_runs_that_were_given_up_are_not_made_up_for() {
+fn new_evidence_after_cancelled_or_failed_runs_is_propagated_once() {
     let session = Session::start(|| {});
     let asia = sample("asia");
     let with_runs = |run_serial, findings: &[(&str, &str)]| Request {

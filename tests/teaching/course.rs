@@ -59,7 +59,8 @@ fn a_lesson_can_be_left_and_resumed() {
     start_lesson(&mut harness, 0);
     harness.get_by_label("Next").click();
     harness.run_steps(3);
-    // Next does the task of the step, and stays at the step because numbers change there.
+    // In this step there is more to see once the task is done. So the first press of Next only does
+    // the task, and the second one goes on.
     harness.get_by_label("Next").click();
     settle(&mut harness);
     harness.get_by_label("Step 2 of 7");
@@ -82,7 +83,7 @@ fn a_lesson_can_be_left_and_resumed() {
 }
 
 #[test]
-fn a_network_whose_file_is_gone_is_complete_again_after_a_lesson() {
+fn a_network_whose_file_is_gone_can_be_propagated_after_a_lesson() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("small.bif");
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/small.bif");

@@ -181,7 +181,7 @@ fn a_file_without_cases_is_reported_and_the_file_of_the_network_is_never_replace
     let mut harness = open(&own.display().to_string());
     let ctx = harness.ctx.clone();
     let mut is_reported = |command: CaseFileCommand, text: &str| {
-        // Until the notices of the command before have disappeared.
+        // Draws enough frames for the notices of the previous command to disappear.
         harness.run_steps(100);
         assert_eq!(harness.query_all_by_label_contains(text).count(), 0);
         harness.state_mut().run_command(&ctx, command);
@@ -193,7 +193,8 @@ fn a_file_without_cases_is_reported_and_the_file_of_the_network_is_never_replace
     {
         assert!(is_reported(command, "The file has no cases"));
     }
-    // Even while it is missing, because another program may be about to write it again.
+    // The file of the network is not written even while it is missing, because another program may
+    // be about to write it again.
     for is_missing in [false, true] {
         if is_missing {
             std::fs::remove_file(&own).expect("the file of the network");

@@ -234,8 +234,8 @@ fn probabilities(
     *expanded = expanded.saturating_add(expanded_rows.saturating_mul(states));
     if *expanded > MAX_EXPANDED {
         let message = format!(
-            "the rows given by one word, including those of '{}', have more than the maximum of \
-             {MAX_EXPANDED} numbers",
+            "the rows that are each given by a single word such as '#2', including those of '{}', \
+             have more than the maximum of {MAX_EXPANDED} numbers",
             node.name.text
         );
         return Err(source.error(node.name.offset, message));

@@ -136,7 +136,7 @@ impl Worker {
     ///
     /// # Errors
     /// If the case cannot be compiled or propagated, or the step is cancelled. If the case is
-    /// impossible, this is its answer and not an error. If the case needs a tree of its own, a
+    /// impossible or its numbers are out of range, this is its answer and not an error. If the case needs a tree of its own, a
     /// failure to load or propagate this tree is also an answer.
     pub(super) fn propagate_case(
         &mut self,
@@ -153,6 +153,7 @@ impl Worker {
                 Err(Interruption::Failed(Failure::Impossible(impossible))) => {
                     Err(PropagationError::from(impossible).into())
                 }
+                Err(Interruption::Failed(Failure::OutOfRange(error))) => Err(error.into()),
                 Err(interruption) => return Err(interruption),
             }
         } else {

@@ -32,6 +32,10 @@ const MIN_CORRECTED: usize = 60;
 /// directly to its head, because lines past that many dummies would take hundreds of megabytes.
 const MAX_PASSED: usize = 1 << 20;
 
+/// Maximum number of dummies. In a graph that needs more, arcs that pass many layers have none, and
+/// go directly to their heads. A dummy takes about 150 bytes, so all of them take some 40 MB.
+const MAX_DUMMIES: usize = 1 << 18;
+
 /// A drawn directed graph.
 #[derive(Clone, Debug)]
 pub struct LayeredDrawing {
@@ -178,16 +182,29 @@ impl Layered {
         // tail use the beginning of this chain, so that the picture has one vertical line per tail.
         let layers_between =
             |tail: usize, head: usize| layer_of[head].saturating_sub(layer_of[tail] + 1);
-        let mut chain_lengths = vec![0; sizes.len()];
-        for &(tail, head) in arcs {
-            chain_lengths[tail] = chain_lengths[tail].max(layers_between(tail, head));
+        let chain_lengths = |longest: usize| {
+            let mut lengths = vec![0; sizes.len()];
+            for &(tail, head) in arcs {
+                let length = layers_between(tail, head);
+                if length <= longest {
+                    lengths[tail] = length.max(lengths[tail]);
+                }
+            }
+            lengths
+        };
+        let mut longest = usize::MAX;
+        let mut lengths = chain_lengths(longest);
+        if lengths.iter().sum::<usize>() > MAX_DUMMIES {
+            longest = MAX_DUMMIES / sizes.len();
+            lengths = chain_lengths(longest);
         }
         let add_chain = |(tail, &length): (usize, &usize)| layered.add_chain(tail, length);
-        let first_dummies: Vec<usize> = chain_lengths.iter().enumerate().map(add_chain).collect();
+        let first_dummies: Vec<usize> = lengths.iter().enumerate().map(add_chain).collect();
         for &(tail, head) in arcs {
-            let first = first_dummies[tail];
-            let chain = first..first + layers_between(tail, head);
-            if layer_of[tail] < layer_of[head] {
+            let (first, length) = (first_dummies[tail], layers_between(tail, head));
+            let is_direct = length > longest;
+            let chain = first..first + if is_direct { 0 } else { length };
+            if layer_of[tail] < layer_of[head] && !is_direct {
                 layered.join(if chain.is_empty() { tail } else { chain.end - 1 }, head);
             }
             layered.chains.push(chain);
@@ -281,6 +298,23 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn long_arcs_that_would_need_too_many_dummies_have_none() {
+        // A chain in which each vertex also points to the vertex half the chain further on.
+        for (n, has_dummies) in [(800, true), (1200, false)] {
+            let chain = (1..n).map(|head| (head - 1, head));
+            let arcs: Vec<_> = chain.chain((n / 2..n).map(|head| (head - n / 2, head))).collect();
+            let layers: Vec<usize> = (0..n).collect();
+            let layered = Layered::new(&sizes(n), &arcs, &layers);
+            assert_eq!(layered.layer_of.len() > n, has_dummies);
+            assert!(layered.layer_of.len() <= n + MAX_DUMMIES);
+        }
+        let arcs: Vec<_> = (0..600).map(|tail| (tail, tail + 600)).collect();
+        let chain: Vec<_> = (1..1200).map(|head| (head - 1, head)).chain(arcs).collect();
+        let drawing = draw(&sizes(1200), &chain, 1.6);
+        assert!(drawing.arc_lines.iter().all(|line| line.len() >= 2));
     }
 
     #[test]

@@ -52,8 +52,8 @@ use slices::Slice;
 /// Minimum and maximum width in points of the panel next to the chart, including the gap between
 /// them.
 const PANEL_WIDTHS: Rangef = Rangef { min: 330.0, max: 440.0 };
-/// Minimum width in points of the chart next to the panel of sums. If there is less room, the panel
-/// is below the chart.
+/// Minimum width in points of the chart next to the panel. If there is less room, the panel is
+/// below the chart.
 const MIN_CHART_WIDTH: f32 = 310.0;
 /// Distance in points from the pointer within which a slice too short to point at is found.
 const POINTER_TOLERANCE: f32 = 3.0;

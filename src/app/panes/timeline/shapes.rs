@@ -102,14 +102,13 @@ impl Coverage {
     /// Adds a slice from pixel `from` to pixel `to` to each column that it crosses. `share` is the
     /// [`index`](Self::index) of its kind.
     fn add(&mut self, share: usize, from: f32, to: f32) {
-        let count = self.columns.len();
+        let last = self.columns.len().saturating_sub(1);
+        let first = ((from - self.left).floor().max(0.0) as usize).min(last);
         let mut from = from;
-        loop {
-            let index = ((from - self.left).floor().max(0.0) as usize).min(count.saturating_sub(1));
-            let Some(column) = self.columns.get_mut(index) else { break };
+        for (index, column) in self.columns.iter_mut().enumerate().skip(first) {
             let edge = self.left + index as f32 + 1.0;
             column[share] += (to.min(edge) - from).max(Self::MIN_COVERAGE);
-            if to <= edge || index + 1 >= count {
+            if to <= edge {
                 break;
             }
             from = edge;
