@@ -37,6 +37,9 @@
 // 1, each with 2 entries, for A = 0 and 1. One pass of 32 threads computes both rows in one step,
 // with two lanes per row. The pass has room for 16 rows; the last 14 do not exist.
 //
+//   header   words 112, message_chunks 1, steps 1, threads 32, passes 1, log_lanes 1, form DENSE,
+//            message_pairs 1, messages 1, list_words 4, row_entries 2, headroom 89, and the length
+//            of the next record; no common states; the rest is zero
 //   sources  the indices of m(0) and m(1), then 30 words of padding. The staging buffer becomes
 //            1, m(0), m(1), 0, ..., 0, so m begins at address 4.
 //   list     for A = 0 the addresses 0 and 0, for A = 1 the addresses 4 and 0; two words of padding
