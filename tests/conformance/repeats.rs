@@ -87,8 +87,13 @@ pub fn the_forecast_suffices_and_is_exact_on_the_cpu(subject: &Subject) {
         let (peak, bytes) = (propagator.peak_bytes(), subject.forecast_bytes(&compiled));
         if subject.engine().info().capabilities.on_gpu() {
             assert!(peak <= bytes, "{name}: {peak} of {bytes} bytes");
-            let device_bytes = propagator.gpu().unwrap().device_bytes();
+            let gpu = propagator.gpu().unwrap();
+            let (host_bytes, device_bytes) = (gpu.host_bytes(), gpu.device_bytes());
             assert!(0 < device_bytes && device_bytes <= peak, "{name}: {device_bytes} of {peak}");
+            assert!(
+                host_bytes <= peak && peak <= host_bytes + device_bytes,
+                "{name}: {host_bytes}"
+            );
         } else {
             assert_eq!(peak, bytes, "{name}");
         }
