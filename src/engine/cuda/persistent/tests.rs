@@ -348,7 +348,9 @@ fn simulate_blocks(items: &WorkItems, blocks: usize) {
     let schedule = Schedule::new(items, blocks);
     let (starts, mut records) = (schedule.record_starts(items), vec![0; items.record_words()]);
     let mut first = 0;
-    for (lists, words) in schedule.pieces(items, 0..blocks, 1 << 16) {
+    // Buffers of several pieces, as on the GPU.
+    let buffers = schedule.pieces(items, 0..blocks, 1 << 17).into_iter();
+    for (lists, words) in buffers.flat_map(|(lists, _)| schedule.pieces(items, lists, 1 << 16)) {
         schedule.write_records(items, lists, &mut records[first..first + words]);
         first += words;
     }
