@@ -43,14 +43,9 @@ impl Merging {
                 .text("separators merged away");
             ui.add(slider);
         });
-        ui.horizontal(|ui| {
-            ui.radio_value(
-                &mut self.all,
-                false,
-                "only where equation 6 of the paper predicts a gain",
-            );
-            ui.radio_value(&mut self.all, true, "as many as the size limits allow");
-        });
+        // One below the other: side by side, they are wider than the pane in a small window.
+        ui.radio_value(&mut self.all, false, "only where equation 6 of the paper predicts a gain");
+        ui.radio_value(&mut self.all, true, "as many as the size limits allow");
         if self.power == 0 {
             show_sizes(ui, compiled, compiled);
             return;
@@ -110,11 +105,13 @@ fn show_sizes(ui: &mut Ui, compiled: &CompiledNetwork, merged: &CompiledNetwork)
     );
 }
 
-/// The change from `from` to `to`: a percentage such as `-12.3%`, or `× 4.10` for a factor of at
-/// least two.
+/// The change from `from` to `to`: a percentage such as `-12.3%`, `× 4.10` for a factor of at least
+/// two, or `none`.
 fn change(from: u64, to: u64) -> String {
     let factor = to as f64 / from.max(1) as f64;
-    if factor >= 2.0 {
+    if from == to {
+        "none".to_owned()
+    } else if factor >= 2.0 {
         format!("× {factor:.2}")
     } else {
         format!("{:+.1}%", 100.0 * (factor - 1.0))
@@ -166,5 +163,6 @@ mod tests {
     #[test]
     fn changes_are_percentages_or_factors() {
         assert_eq!((change(200, 150).as_str(), change(10, 41).as_str()), ("-25.0%", "× 4.10"));
+        assert_eq!(change(7, 7), "none");
     }
 }

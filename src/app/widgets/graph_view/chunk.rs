@@ -57,8 +57,8 @@ impl ShapeTessellator {
     /// Adds the triangles of `shape`.
     fn add(&mut self, shape: Shape, mesh: &mut Mesh) {
         match shape {
-            // The small boxes of a large graph. Their edges are between pixels, so that they need
-            // no soft edges, which would take several times as long.
+            // The small boxes of a large graph. Their edges are between pixels, so they need no soft
+            // edges, which take twice as many vertices.
             Shape::Rect(plain) if is_plain(&plain) => {
                 let rect = plain.rect.round_to_pixels(self.pixels_per_point);
                 mesh.add_colored_rect(rect, plain.fill);

@@ -175,7 +175,7 @@ impl Node {
             let outer = radius + CornerRadius::same(gap as u8);
             shapes.push(Shape::rect_stroke(rect.expand(gap), outer, stroke, StrokeKind::Middle));
         }
-        // In one shape, which takes about half as long to turn into triangles as two.
+        // In one shape, which is turned into triangles faster than two.
         shapes.push(RectShape::new(rect, radius, *fill, *outline, StrokeKind::Outside).into());
     }
 
