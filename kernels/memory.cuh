@@ -2,8 +2,8 @@
 // capability 8.0 on, accesses to messages and records carry hints for the L2 cache, and records are
 // copied in the background. On older GPUs, the same functions use neither.
 //
-// Words of messages and results are read and written with relaxed order: each holds its number and
-// the sign that it is new, so the order of different words does not matter.
+// Words of messages and results are read and written with relaxed order: each holds a number and an
+// epoch or a parity, which shows that it is new. So the order of different words does not matter.
 #pragma once
 
 #if __CUDA_ARCH__ >= 800

@@ -20,7 +20,8 @@
 // read.
 //
 // In the kernels for max-product (semiring.cuh), a sum is the maximum. They compute max-marginals
-// in place of posteriors, and the largest probability in place of P(e).
+// in place of posteriors. In place of P(e), they compute the probability of the most probable
+// configuration with the evidence.
 //
 // record.cuh works through an example with two variables of two states.
 //
@@ -476,7 +477,7 @@ __device__ inline void copy_posteriors(unsigned long long *words, const unsigned
 // the parity of the run.
 //
 // words      the unnormalised posteriors; overwritten
-// list       for each variable: first word, states * 2^16
+// list       for each variable: its first word in the low 16 bits, its number of states above them
 // variables  number of variables
 // log_lanes  2^log_lanes threads share a variable
 // chunks     number of chunks of 32 words in `words`
@@ -686,8 +687,8 @@ __device__ inline int stage(float *staging, int4 *largest, const Record &record,
 
 // What a raised run adds to the sum of each row of a record. The largest number of a message is
 // below 2^(headroom + 1), and the largest entry of a table is below 2^(PEAK + 1). Staging takes at
-// most 2^-126 from a message whose largest number is above 2^headroom; the 2 allows for several
-// messages. The doc of RAISE in src/engine/cuda/persistent/interval.rs adds up all errors. A product
+// most 2^-126 from each number of a message, whose largest number is at least 2^headroom. In
+// `headroom - 2` below, the 2 allows for several messages. The doc of RAISE in src/engine/cuda/persistent/interval.rs adds up all errors. A product
 // of the weights of findings alone does not underflow, so its row is not raised.
 __device__ inline float raise_of(const Record &record)
 {

@@ -26,8 +26,9 @@
 // findings. An address is an offset in bytes in the staging buffer. It has 16 bits, so one word
 // holds the addresses of both factors of a pair, the first in the low half. In a dense work item,
 // the word of the row and the word of the entry are added, which adds both addresses at once.
-// Before its STAGING words, the staging buffer holds a one, for pairs with a single factor. After
-// these words it holds a zero, for unused products of a sparse work item without a table.
+// The staging buffer has STAGING words (persistent.cu). The word before them is a one, for pairs
+// with a single factor. The word after them is a zero, for unused products of a sparse work item
+// without a table.
 //
 // In a report, the sources are followed by one word per variable, as its list: the first source in
 // the low half, the number of states in the high half. The lanes share a variable.
@@ -51,6 +52,9 @@
 // Thread 2 b + a multiplies P(B=b|A=a) by m(a), which is at address 4 + 4 a, and by the one at
 // address 0 + 0, because m is the only factor of its pair. Then the lanes of row b add up.
 #pragma once
+
+// A test compares the constants and structs whose comments say "Shared" with
+// src/engine/cuda/persistent.
 
 // Maximum length of a record in words. Shared.
 static const unsigned MAX_RECORD = 2560;
@@ -78,7 +82,7 @@ static const unsigned P_EVIDENCE = 32;
 // The header of a record. Shared.
 struct RecordHeader {
     unsigned short words;             // length of this record
-    unsigned short next_words;        // length of the next record in this list; 0 at its end
+    unsigned short next_words;        // length of the block's next record; 0 if there is none
     unsigned short message_chunks;    // chunks of 32 words of messages in the staging buffer
     unsigned short finding_chunks;    // chunks of weights of findings, after those of messages
     unsigned short steps;             // a thread sums at most this many entries of a row

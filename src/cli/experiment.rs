@@ -20,7 +20,7 @@ use super::options::{self, PaperArgs};
 use super::output;
 use super::{Failure, Outcome};
 
-/// Run one of the paper's experiments: a table, a figure or a formula
+/// Run an experiment: a table, a figure or a formula of the paper, or one that goes beyond it
 ///
 /// Writes NAME.json, NAME.svg if the experiment has figures, a CSV file for each table, and
 /// NAME-about.csv into a folder. The times of engines that cannot run on this machine come from a
@@ -203,9 +203,9 @@ fn setup(
     Ok(setup)
 }
 
-/// Writes the record as JSON, its figures as SVG, and each of its tables as CSV: the first to
-/// NAME.csv, the others to NAME-TABLE.csv, and the program, machine, settings and notes to
-/// NAME-about.csv.
+/// Writes the record as JSON, its figures as SVG, and its tables as CSV: the first table to
+/// NAME.csv, and each other table to NAME-TABLE.csv. Also writes the program, the machine, the
+/// settings and the notes to NAME-about.csv.
 fn write(folder: &Path, record: &Record) -> Result<(), String> {
     for (name, text) in record.files(&record.experiment) {
         let path = folder.join(name);

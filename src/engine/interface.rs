@@ -43,8 +43,8 @@ pub trait Engine: Send + Sync {
     /// least a byte for each table entry.
     ///
     /// # Panics
-    /// If the machine has not enough memory for this, in a way that
-    /// [`or_error`](crate::allocate::or_error) recognises.
+    /// If the machine has not enough memory for this.
+    /// [`or_error`](crate::allocate::or_error) turns this panic into an error.
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast;
 
     /// Loads `compiled`: allocates and fills the tables that the engine keeps.
@@ -133,8 +133,8 @@ pub trait GpuPropagator {
     /// `repeat` runs, or `None` if the driver reports an error.
     fn launch_overhead(&mut self, repeat: u32) -> Option<Duration>;
 
-    /// Peak memory of the host in bytes, without what computes cases again on the CPU. It may be
-    /// reached while the GPU holds little, so [`Propagator::peak_bytes`], the peak of both
+    /// Peak memory of the host in bytes, without the memory for computing cases again on the CPU.
+    /// It may be reached while the GPU holds little, so [`Propagator::peak_bytes`], the peak of both
     /// together, can be less than the sum of both peaks.
     fn host_bytes(&self) -> u64;
 

@@ -38,7 +38,7 @@ pub(crate) fn show(ctx: &egui::Context, open: &mut bool) {
             row("←, →, Home, End", "while stepping: previous message, next message, start, end");
             row("Space, Escape", "while stepping: play or pause; stop stepping");
             row("Page Up, Page Down", "in a lesson: previous step, next step");
-            row("Shift+drag", "sum over a range of the timeline");
+            row("Shift+drag", "mark a range of the timeline and show sums over it");
             row("W, S, A, D", "over the timeline: zoom in, zoom out, earlier, later");
             row("comma, full stop", "over the timeline: neighbouring message in the same line");
         });

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Weak};
 
 /// Identifies the value of an `Arc` without keeping the value alive. Two identities are equal if
-/// they identify the same value. A later value may get the address of an earlier one, but never its
-/// identity.
+/// they identify the same value. While an identity exists, no other value gets the address of the
+/// value that it identifies.
 #[derive(Clone, Debug)]
 pub(in crate::app::panes) struct Identity<T>(Weak<T>);
 

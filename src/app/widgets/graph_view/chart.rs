@@ -7,7 +7,7 @@ use crate::app::widgets::graph_view::nodes_of;
 use crate::app::widgets::graph_view::text::font_size;
 use crate::app::widgets::state_bar::{BarColours, RowLayout, StateBar};
 
-/// Minimum height in points of a row with text. Digits of the minimum text size are lower than
+/// Minimum height in points of a row with text. At the minimum text size, digits are less tall than
 /// this.
 const MIN_TEXT_ROW_HEIGHT: f32 = 9.0;
 

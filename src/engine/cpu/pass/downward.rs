@@ -19,8 +19,8 @@ use crate::potential::Entry;
 
 /// If none of the tables onto which rows are summed is copied, and they have at most this many
 /// entries together (512 KiB), a thread that works alone adds to them directly, because they stay
-/// in its cache. Otherwise it sums in parts, as several threads do. If it is wrong, only speed
-/// changes.
+/// in its cache. Otherwise it sums in parts, as several threads do. If this limit is wrong, only
+/// speed changes.
 const MAX_DIRECT: usize = 1 << 16;
 
 thread_local! {
@@ -30,10 +30,12 @@ thread_local! {
 
 /// Fills `beliefs`, the tables of the separators to the children and of the private variables.
 ///
-/// `ports` are the words of all ports below, and those of the active ports. `below` has the
-/// messages from the children and the weights, and `down` the message from the parent. A large
-/// table is summed in parts. Several threads keep copies of some tables in `scratch`; a thread that
-/// works alone does not use it. The number of threads changes neither the parts nor any bit of the
+/// `ports` are the words of all ports below, onto which the rows are summed, and the words of the
+/// active ports, by whose numbers the rows are multiplied. See [`cpu`](crate::engine::cpu) for
+/// these terms. `below` has the messages from the children and the weights, and `down` the message
+/// from the parent. A large table is summed in parts. If several threads sum these, each part has
+/// its own copies of some of the tables in `beliefs`. The copies are in `scratch`, which a thread
+/// that works alone does not use. The number of threads changes neither the parts nor any bit of the
 /// sums.
 pub fn distribute<T: Entry>(
     clique: Clique<'_, T>,
@@ -133,7 +135,7 @@ impl<T: Entry> DownwardPass<'_, T> {
     }
 
     /// Sums part `number` on this thread. `write` gets, table by table, the number of the table and
-    /// the sums of the entries that the part meets.
+    /// the part's sums for the entries that it meets in this table.
     fn sum_part(&self, number: usize, mut write: impl FnMut(usize, &[f64])) {
         let node = self.clique.node;
         let entries = |table: usize| match &node.parts_down.tables[table] {

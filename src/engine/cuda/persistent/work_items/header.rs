@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-/// Kind of a work item that sums the same entries of every row.
+/// Kind of a dense work item: all its rows share one list of entries.
 pub const DENSE: u8 = 0;
 /// Kind of a work item that lists the products of its rows.
 pub const SPARSE: u8 = 1;
