@@ -59,7 +59,7 @@ pub(super) use kernel::{BLOCK, add_up};
 #[cfg(feature = "cuda")]
 pub(super) use order::Order;
 #[cfg(feature = "cuda")]
-pub(super) use plan::{Kind, Operation, Plan, Row};
+pub(super) use plan::{Kind, Message, Operation, Plan, Row};
 pub(super) use runner::BatchRunner;
 #[cfg(feature = "cuda")]
 pub(super) use state::weight_scale;

@@ -15,9 +15,8 @@ use crate::potential::Real;
 use super::join_tree::{JoinTree, Link, Vertex};
 use super::order::{self, Order, Step};
 
-/// The messages of a propagation. The entries of all messages are numbered consecutively: first the
-/// messages from variables, which hold the findings, and then the computed messages, each after its
-/// inputs.
+/// The messages of a propagation: those from variables, which hold the findings, and the computed
+/// messages.
 pub struct Plan<T> {
     /// The operations, one per computed message. Each comes after the operations that compute its
     /// inputs.
@@ -32,8 +31,6 @@ pub struct Plan<T> {
     pub pairs: Vec<Pair<T>>,
     /// By variable: the messages from and to it.
     pub variables: Vec<Ends>,
-    /// Number of entries of all messages.
-    pub entries: usize,
     /// Number of messages.
     pub messages: usize,
     /// The exponent of the power of two by which P(e) must be multiplied.
@@ -61,14 +58,18 @@ pub struct Operation {
     pub smallest: f64,
 }
 
-/// The number and position of a message.
-#[derive(Clone, Copy, Debug, Default)]
+/// The number of a message.
+#[derive(Clone, Copy, Debug)]
 pub struct Message {
     /// Twice the number of the message's edge, plus the number of the end that sends the message.
     pub number: u32,
-    /// The message's first entry among the entries of all messages.
-    #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only engine gpu uses it.
-    pub start: u32,
+}
+
+impl Message {
+    /// The message that end number `end` of `edge` sends.
+    fn new(edge: usize, end: usize) -> Self {
+        Self { number: (2 * edge + end) as u32 }
+    }
 }
 
 /// The form of an operation's rows.
@@ -148,23 +149,11 @@ impl<T: Real> Plan<T> {
     pub fn new(mut tree: JoinTree<'_>, order: Order) -> Self {
         let steps = order::steps(&tree, order);
         let mut plan = Self::empty(&tree, &steps);
-        // By edge and end: the message from that end.
-        let mut messages = vec![[Message::default(); 2]; tree.edges.len()];
-        let mut allocate = |plan: &mut Self, edge: usize, from: usize| {
-            let message = Message { number: (2 * edge + from) as u32, start: plan.entries as u32 };
-            plan.entries += tree.edges[edge].entries;
-            messages[edge][from] = message;
-            message
-        };
-        let from_variables: Vec<Message> =
-            tree.by_variable.iter().map(|&edge| allocate(&mut plan, edge, 1)).collect();
-        let results: Vec<Message> =
-            steps.iter().map(|step| allocate(&mut plan, step.edge, step.end)).collect();
         let mut steps_left: Vec<usize> =
             tree.vertices.iter().map(|vertex| vertex.links.len()).collect();
         let mut tree_bytes = tree.bytes();
-        for (number, (step, result)) in steps.iter().zip(results).enumerate() {
-            let operation = plan.add_rows(&tree, step, result, &messages);
+        for (number, step) in steps.iter().enumerate() {
+            let operation = plan.add_rows(&tree, step);
             plan.operations.push(operation);
             plan.max_bytes = plan.max_bytes.max(tree_bytes + plan.bytes());
             steps_left[step.vertex] -= 1;
@@ -177,15 +166,12 @@ impl<T: Real> Plan<T> {
                 _ => plan.levels.push(number..number + 1),
             }
         }
-        plan.variables = from_variables
-            .into_iter()
-            .zip(&tree.by_variable)
-            .map(|(weights, &edge)| Ends {
-                weights,
-                others: messages[edge][0],
-                states: tree.edges[edge].entries as u32,
-            })
-            .collect();
+        let variables = tree.by_variable.iter().map(|&edge| Ends {
+            weights: Message::new(edge, 1),
+            others: Message::new(edge, 0),
+            states: tree.edges[edge].entries as u32,
+        });
+        plan.variables = variables.collect();
         plan
     }
 
@@ -206,22 +192,14 @@ impl<T: Real> Plan<T> {
             singles: allocate::with_capacity(singles),
             pairs: allocate::with_capacity(pairs),
             variables: Vec::new(),
-            entries: 0,
             messages: 2 * tree.edges.len(),
             exponent: tree.exponent,
             max_bytes: tree.max_bytes,
         }
     }
 
-    /// Adds the rows and terms of the message `result`. `messages` has all messages, by edge and by
-    /// the end that sends them.
-    fn add_rows(
-        &mut self,
-        tree: &JoinTree<'_>,
-        step: &Step,
-        result: Message,
-        messages: &[[Message; 2]],
-    ) -> Operation {
+    /// Adds the rows and terms of the message that `step` computes.
+    fn add_rows(&mut self, tree: &JoinTree<'_>, step: &Step) -> Operation {
         let source = MessageSource::new(tree, step);
         let factors = source.factor_entries(tree, step.vertex);
         let row_of = tree.entries(step.vertex, step.edge);
@@ -256,11 +234,11 @@ impl<T: Real> Plan<T> {
             smallest = terms.iter().map(|term| term.value).fold(smallest, f64::min);
             self.add_row(source.kind, row, &terms);
         }
-        let incoming = |link: &&Link| messages[link.edge][1 - link.end];
+        let incoming = |link: &&Link| Message::new(link.edge, 1 - link.end);
         Operation {
             kind: source.kind,
             rows: first_row..self.rows.len(),
-            result,
+            result: Message::new(step.edge, step.end),
             factors: source.others.iter().map(incoming).collect(),
             terms: count,
             longest,

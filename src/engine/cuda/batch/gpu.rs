@@ -4,29 +4,11 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaEvent, CudaFunction, CudaSlice, CudaStream, DriverError, PushKernelArg};
 
-use super::buffers::{Buffers, ITEM_WORDS};
+use super::buffers::{Buffers, CASES_PER_THREAD, GROUP, ITEM_WORDS};
 use super::{BUFFER_SETS, Executor};
 use crate::engine::RunError;
 use crate::engine::cuda::device::{Device, Pinned, grid, upload, upload_records};
 use crate::engine::cuda::kernels;
-
-/// Cases per thread: V in `kernels/batch.cu`, and the number at the end of the kernels' names.
-const CASES_PER_THREAD: usize = 2;
-
-/// Number of cases in a group: the cases that the 32 threads of a warp compute together. A buffer
-/// set has room for a whole number of groups.
-const GROUP: usize = 32 * CASES_PER_THREAD;
-
-/// Maximum number of cases in a buffer set. It is large enough to fill a large GPU, and small
-/// enough that a large batch needs several launches: the host then packs and reads the cases of one
-/// launch while the GPU computes another. This affects only speed and memory.
-const MAX_CASES: usize = 2048;
-
-/// Maximum memory on a GPU for the messages, evidence and results of cases, in bytes. One group of
-/// cases may take more. With less memory, a launch has fewer cases and uses the GPU less well: on
-/// an H200, 8 GiB give 96% of the speed of 12 GiB for Munin3 and 97% for Barley, and 42 GiB give
-/// 106% for Barley.
-const MAX_CASE_BYTES: u64 = 12 << 30;
 
 /// The buffers of one network on the GPU, and the kernels. `kernels/batch.cu` says what is in the
 /// buffers.
@@ -80,18 +62,9 @@ impl Gpu {
         let names = ["propagate_batch_2", "enter_findings_2", "read_posteriors_2", "bound_loss_2"];
         let [propagate, enter_findings, read_posteriors, bound_loss] =
             device.load(kernels::BATCH, names)?;
-        // Words of the packed evidence of a case, whichever way it is packed.
-        let packed = buffers.packed_words(true).max(buffers.packed_words(false));
-        let set_bytes = 4 * (packed + buffers.result_words());
-        let case_bytes = 4 * (buffers.entries + 3 * buffers.messages) + BUFFER_SETS * set_bytes;
+        let packed = buffers.max_packed_words();
         let available = bytes.min(device.free_bytes()? / 2).saturating_sub(buffers.bytes() as u64);
-        let group_bytes = (GROUP * case_bytes) as u64;
-        if available < group_bytes {
-            return Ok(None);
-        }
-        let groups =
-            (available.min(MAX_CASE_BYTES) / group_bytes).clamp(1, (MAX_CASES / GROUP) as u64);
-        let capacity = groups as usize * GROUP;
+        let Some(capacity) = buffers.capacity(available) else { return Ok(None) };
         let set = || -> Result<BufferSet, DriverError> {
             Ok(BufferSet {
                 packed: device.pinned(capacity * packed)?,
@@ -119,7 +92,7 @@ impl Gpu {
             levels: stream.alloc_zeros(capacity * buffers.messages)?,
             sets: [set()?, set()?],
             capacity,
-            bytes: (buffers.bytes() + capacity * case_bytes) as u64,
+            bytes: (buffers.bytes() + capacity * buffers.case_bytes()) as u64,
             stream,
         }))
     }

@@ -117,17 +117,20 @@ impl GpuState {
 }
 
 impl BatchPropagator {
-    /// Loads the network on the first GPU. All GPUs together will allocate at most `bytes`; the
-    /// plan also takes at most `bytes` on the host. `None` if the network has no plan (see
-    /// [`buffers()`]), if there is no memory for the threads, or if the GPU has too little memory or
-    /// fails.
+    /// Loads the network on the first GPU. The plan on the host and all GPUs together take at most
+    /// `bytes`, without the pinned memory for evidence and results. `None` if the network has no
+    /// plan (see [`buffers()`]), if there is no memory for the threads, or if the GPU has too little
+    /// memory or fails.
     pub fn load(compiled: &CompiledNetwork, threads: usize, bytes: u64) -> Option<Self> {
         let threads = Threads::new(threads.max(1))?;
-        let buffers = buffers(compiled, bytes)?;
+        let mut buffers = buffers(compiled, bytes)?;
         let count = device_count();
-        let bytes = bytes / count.max(1) as u64;
+        let bytes = bytes.checked_sub(buffers.host_bytes as u64)? / count.max(1) as u64;
         let gpu = Gpu::load(device().ok()?, &buffers, bytes).ok()??;
         let further = (count > 1).then_some(bytes);
+        if further.is_none() {
+            buffers.drop_lists();
+        }
         Some(Self::new(buffers, vec![Box::new(gpu)], further, threads))
     }
 
@@ -142,8 +145,15 @@ impl BatchPropagator {
     }
 
     /// Memory in use on all GPUs, in bytes.
-    pub fn bytes(&self) -> u64 {
+    pub fn device_bytes(&self) -> u64 {
         self.gpus.iter().map(|gpu| gpu.executor.bytes()).sum()
+    }
+
+    /// Maximum memory on the host so far, in bytes: of the plan while it was made, and of the
+    /// evidence and results of all buffer sets.
+    pub fn host_bytes(&self) -> u64 {
+        let cases: usize = self.gpus.iter().map(|gpu| gpu.executor.capacity()).sum();
+        (self.buffers.host_bytes + BUFFER_SETS * cases * self.buffers.set_bytes()) as u64
     }
 
     /// Number of GPUs in use.
@@ -207,6 +217,7 @@ impl BatchPropagator {
         };
         let load = || (1..device_count()).into_par_iter().filter_map(load).collect();
         let executors: Vec<_> = self.threads.install(load);
+        self.buffers.drop_lists();
         self.gpus.extend(executors.into_iter().map(GpuState::new));
     }
 

@@ -102,7 +102,8 @@ impl<E: Executor> Propagator for PersistentPropagator<E> {
     }
 
     fn peak_bytes(&self) -> u64 {
-        let batch = self.batch.as_ref().map_or(0, BatchPropagator::bytes);
+        let bytes = |batch: &BatchPropagator| batch.device_bytes() + batch.host_bytes();
+        let batch = self.batch.as_ref().map_or(0, bytes);
         self.memory.peak + batch + self.compiled.structure_bytes(0)
     }
 
@@ -126,11 +127,12 @@ impl<E: Executor> GpuPropagator for PersistentPropagator<E> {
     }
 
     fn host_bytes(&self) -> u64 {
-        self.memory.host + self.compiled.structure_bytes(0)
+        let batch = self.batch.as_ref().map_or(0, BatchPropagator::host_bytes);
+        self.memory.host + batch + self.compiled.structure_bytes(0)
     }
 
     fn device_bytes(&self) -> u64 {
-        self.memory.device + self.batch.as_ref().map_or(0, BatchPropagator::bytes)
+        self.memory.device + self.batch.as_ref().map_or(0, BatchPropagator::device_bytes)
     }
 
     fn gpus_of_batch(&self) -> usize {
