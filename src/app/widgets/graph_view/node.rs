@@ -23,6 +23,13 @@ const MIN_ROUNDED_HEIGHT: f32 = 10.0;
 /// Text size of titles in picture coordinates.
 const TITLE_SIZE: f32 = 10.5;
 
+/// Maximum text size in points of a title that is not short. Zooming in further shows more of the
+/// title instead of larger letters.
+const MAX_TITLE_SIZE: f32 = 16.0;
+
+/// Maximum number of lines of a title with a subtitle. More names would hardly be read in a box.
+const MAX_TITLE_ROWS: f32 = 6.0;
+
 /// Maximum text size of a title that is short, in picture coordinates.
 const LARGE_TITLE_SIZE: f32 = 15.0;
 
@@ -60,7 +67,7 @@ pub struct NodeText {
     pub may_cut: bool,
     /// The title, shown when it is large enough to read.
     pub title: String,
-    /// A line below the title; none if empty. With a subtitle, the title may take up two lines
+    /// A line below the title; none if empty. With a subtitle, the title may take up several lines
     /// rather than one.
     pub subtitle: String,
 }
@@ -184,8 +191,8 @@ impl Node {
         // A short title is larger if there is room.
         let letters = self.text.title.chars().count().max(1) as f32;
         let fitting = ((rect.width() - 8.0) / (0.58 * letters)).min(rect.height() / 3.0);
-        let size = (TITLE_SIZE * view.zoom).max(fitting.min(LARGE_TITLE_SIZE * view.zoom));
-        let size = font_size(size);
+        let usual = (TITLE_SIZE * view.zoom).min(MAX_TITLE_SIZE);
+        let size = font_size(usual.max(fitting.min(LARGE_TITLE_SIZE * view.zoom)));
         let rows = if self.text.subtitle.is_empty() { 1.0 } else { 2.0 };
         let is_large = view.zoom >= MIN_TITLE_ZOOM
             && rect.height() >= (rows + 0.2) * LINE_HEIGHT * size
@@ -221,7 +228,8 @@ impl Node {
         let width = rect.width() - 6.0;
         let small = font_size(size * 0.9);
         let lower_height = if subtitle.is_empty() { 0.0 } else { LINE_HEIGHT * small };
-        let rows = ((rect.height() - lower_height) / (LINE_HEIGHT * size)).floor().clamp(1.0, 2.0);
+        let rows = ((rect.height() - lower_height) / (LINE_HEIGHT * size)).floor();
+        let rows = rows.clamp(1.0, MAX_TITLE_ROWS);
         let rows = if subtitle.is_empty() { 1 } else { rows as usize };
         let upper = wrapped(painter, title, size, ink, width, rows);
         let lower =

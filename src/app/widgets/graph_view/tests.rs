@@ -79,6 +79,35 @@ fn a_small_box_has_its_number() {
     assert!(boxes.get() > 0, "a frame was drawn");
 }
 
+#[test]
+fn zooming_in_shows_more_of_a_long_title() {
+    let names: Vec<String> = (1..=6).map(|number| format!("DIFFN_PATHO_{number}")).collect();
+    let text = NodeText {
+        title: names.join(", "),
+        subtitle: "C312 · 6 vars · 8 k".to_owned(),
+        ..NodeText::default()
+    };
+    let text = Arc::new(text);
+    let shown = Cell::new((0, 0));
+    let _harness = Harness::new_ui(|ui| {
+        let is_whole = |zoom: f32| {
+            let (text, style) = (Arc::clone(&text), NodeStyle::default());
+            let node = super::Node { centre: Pos2::ZERO, size: vec2(56.0, 40.0), text, style };
+            let needed = Rect::EVERYTHING;
+            let view = chunk::View { painter: ui.painter(), zoom, origin: Vec2::ZERO, needed };
+            let mut shapes = Vec::new();
+            node.add_shapes(&view, &mut shapes);
+            let texts = shapes.iter().filter_map(|shape| match shape {
+                egui::Shape::Text(text) => Some(!text.galley.elided),
+                _ => None,
+            });
+            texts.filter(|whole| *whole).count()
+        };
+        shown.set((is_whole(1.2), is_whole(4.0)));
+    });
+    assert_eq!(shown.get(), (0, 2), "the title and the subtitle");
+}
+
 /// Where `point` of the picture is on the screen.
 fn screen(harness: &Harness<'_, Fixture>, point: Pos2) -> Pos2 {
     let canvas = &harness.state().canvas;
