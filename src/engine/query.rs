@@ -205,11 +205,11 @@ impl<'a> CaseQuery<'a> {
         // A tree that suits the earlier blocks too is tried first: it more likely suits the next
         // block as well.
         if let Some((earlier, _)) = self.prepared.take() {
-            by_all.retain(|variable| earlier.observed().contains(variable));
+            by_all.retain(|variable| earlier.observed().binary_search(variable).is_ok());
         }
         for observed in [by_all, by_block] {
             if let Some((tried, _)) = &self.refused
-                && observed.iter().all(|variable| tried.contains(variable))
+                && observed.iter().all(|variable| tried.binary_search(variable).is_ok())
             {
                 continue;
             }

@@ -8,7 +8,7 @@ use crate::experiment::{
     BLOCK_SIZES, DEFAULT_BASELINE, DEFAULT_ENGINE, DEFAULT_REPEAT, Experiment, ExperimentRequest,
     PAPER_TRIANGULATION, Parameter,
 };
-use crate::format::{NetworkSource, SAMPLES};
+use crate::format::{NetworkOrigin, NetworkSource, SAMPLES};
 use crate::graph::Triangulation;
 
 /// The user's choices for one experiment.
@@ -155,9 +155,13 @@ impl Parameters {
                 ui.toggle_value(chosen, sample.name);
             }
             if let Some(document) = &model.document
-                && crate::format::sample(&document.title()).is_none()
+                && !matches!(document.read.origin, NetworkOrigin::Sample(_))
             {
-                ui.toggle_value(&mut self.open, document.title());
+                let mut title = document.title();
+                if crate::format::sample(&title).is_some() {
+                    title += " (open)";
+                }
+                ui.toggle_value(&mut self.open, title);
             } else {
                 // A sample is chosen through its own button.
                 self.open = false;

@@ -10,6 +10,7 @@ use crate::experiment::{
     Axis, Figure, Machine, Mark, MarkPosition, Origin, Panel as FigurePanel, Progress, Provenance,
     Record, Series, Shape, Table,
 };
+use crate::format::{NetworkOrigin, ReadNetwork};
 
 /// A record with a table, and a figure with a recorded and a predicted series.
 fn record() -> Arc<Record> {
@@ -76,6 +77,19 @@ fn a_result_marks_recorded_and_predicted_numbers() {
     harness.get_by_label("model (predicted)");
     harness.get_by_label("4,711");
     label_containing(&harness, "Plot Asia: Time, µs against Entries");
+}
+
+#[test]
+fn a_file_named_like_a_sample_can_be_chosen() {
+    let mut model = model("asia");
+    let document = model.document.as_mut().unwrap();
+    let mut read = ReadNetwork::clone(&document.read);
+    read.origin = NetworkOrigin::File("mine/asia.xdsl".into());
+    document.read = Arc::new(read);
+    let harness = pane(model);
+    harness.get_by_label("asia (open)");
+    let harness = pane(crate::app::testing::model("asia"));
+    assert!(harness.query_by_label("asia (open)").is_none(), "the sample has its own button");
 }
 
 #[test]

@@ -44,6 +44,8 @@ const TOOLTIP_WIDTH: f32 = 520.0;
 pub struct InsidePane {
     /// The message that is shown. It stays until the answer for the next message arrives.
     shown: Option<Arc<MessageDetail>>,
+    /// The network to which this message belongs.
+    compiled: Option<Arc<CompiledNetwork>>,
     player: StepPlayer,
     /// How far each of the three tables is scrolled.
     scrolls: [Scroll; 3],
@@ -61,6 +63,9 @@ impl InsidePane {
             return;
         };
         commands.push(ViewCommand::Explain(message));
+        if !self.compiled.as_ref().is_some_and(|of_shown| Arc::ptr_eq(of_shown, compiled)) {
+            (self.shown, self.compiled) = (None, Some(Arc::clone(compiled)));
+        }
         match &model.explained {
             Some((question, Ok(explanation))) if Arc::ptr_eq(&question.compiled, compiled) => {
                 self.set_message(&explanation.detail);

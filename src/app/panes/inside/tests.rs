@@ -46,6 +46,25 @@ fn detail(harness: &Harness<'_, Bench>) -> Arc<MessageDetail> {
 }
 
 #[test]
+fn a_message_of_another_network_is_never_shown() {
+    let mut harness = pane(1);
+    label_containing(&harness, "Sender entry 0:");
+    let model = &mut harness.state_mut().model;
+    let mut other = model_with("cancer", "sequential", &[]);
+    let compiled = Arc::clone(other.compiled().unwrap());
+    let [first, second] = [0, 1].map(MessageId::new);
+    // The only answer is a failure for a message that is no longer wanted.
+    let (question, _) = model.explained.take().unwrap();
+    let question = Question { compiled: Arc::clone(&compiled), message: first, ..question };
+    other.explained = Some((question, Err("too large".to_owned())));
+    other.selection =
+        crate::app::state::highlight::Highlight::of(Some(Item::Message(second)), Some(&compiled));
+    *model = other;
+    harness.run_steps(2);
+    harness.get_by_label("The tables are being computed.");
+}
+
+#[test]
 fn all_entries_of_both_cliques_are_listed_and_sender_entries_name_their_separator_entry() {
     let harness = pane(1);
     let detail = detail(&harness);

@@ -30,6 +30,8 @@ pub struct Change {
     /// By clique: whether its beliefs may differ from the stored ones by more than a factor common
     /// to all entries.
     pub down: Vec<bool>,
+    /// By clique: whether the path from the clique to the root has been followed.
+    on_path: Vec<bool>,
     /// The variables whose findings differ.
     changed: Vec<VariableId>,
     /// The search for the variables that these findings can affect.
@@ -46,12 +48,16 @@ pub struct MissingMessages {
 }
 
 impl MissingMessages {
-    /// Adds the messages toward the root that may depend on a finding on `variable` in `tree`.
-    pub fn add_finding(&mut self, tree: &Tree, variable: VariableId) {
-        let place = &tree.places[variable.index()];
-        if place.home.is_some() {
-            tree.path_to_root(place.top).for_each(|clique| self.up[clique] = true);
-            place.separators.iter().for_each(|&(clique, _)| self.up[clique] = true);
+    /// Adds the messages toward the root that may depend on findings on `variables` in `tree`.
+    pub fn add_findings(&mut self, tree: &Tree, variables: impl Iterator<Item = VariableId>) {
+        let mut on_path = vec![false; tree.nodes.len()];
+        for variable in variables {
+            let place = &tree.places[variable.index()];
+            if place.home.is_some() {
+                let path = new_path(tree, place.top, &mut on_path);
+                path.for_each(|clique| self.up[clique] = true);
+                place.separators.iter().for_each(|&(clique, _)| self.up[clique] = true);
+            }
         }
     }
 }
@@ -104,11 +110,13 @@ impl Change {
         self.needed.clear();
         let is_needed = |node: &Node| node.parent.is_some() && !node.message_is_one;
         self.needed.extend(tree.nodes.iter().map(is_needed));
+        reset(&mut self.on_path, tree.nodes.len(), false);
         for (variable, _) in after.iter() {
             let place = &tree.places[variable.index()];
             // The finding of a variable that was removed from the tree is in the tables.
             if place.home.is_some() {
-                tree.path_to_root(place.top).for_each(|clique| self.needed[clique] = true);
+                let path = new_path(tree, place.top, &mut self.on_path);
+                path.for_each(|clique| self.needed[clique] = true);
             }
         }
     }
@@ -116,12 +124,14 @@ impl Change {
     /// Finds the tables into which differing findings are or were entered, and the messages toward
     /// the root that depend on these findings.
     fn find_stale(&mut self, tree: &Tree, before: &Evidence, after: &Evidence) {
+        reset(&mut self.on_path, tree.nodes.len(), false);
         for &variable in &self.changed {
             let place = &tree.places[variable.index()];
             if place.home.is_none() {
                 continue;
             }
-            tree.path_to_root(place.top).for_each(|clique| self.up[clique] = true);
+            let path = new_path(tree, place.top, &mut self.on_path);
+            path.for_each(|clique| self.up[clique] = true);
             if place.private.is_some() {
                 self.weights[place.top] = true;
                 continue;
@@ -135,6 +145,12 @@ impl Change {
             }
         }
     }
+}
+
+/// The cliques from `clique` toward the root that no earlier path with these marks has visited. So
+/// all paths together take time in proportion to the cliques, however deep the tree is.
+fn new_path(tree: &Tree, clique: usize, on_path: &mut [bool]) -> impl Iterator<Item = usize> {
+    tree.path_to_root(clique).take_while(|&clique| !std::mem::replace(&mut on_path[clique], true))
 }
 
 /// Writes the variables whose findings differ into `changed`.

@@ -44,9 +44,8 @@ impl State {
         };
         // A finding may be entered at another clique than in the previous tree, so messages toward
         // the root that depend on findings are not transferred.
-        for (variable, _) in propagated.iter().chain(evidence.iter()) {
-            missing.add_finding(tree, variable);
-        }
+        let findings = propagated.iter().chain(evidence.iter());
+        missing.add_findings(tree, findings.map(|(variable, _)| variable));
         state.missing = Some(missing);
         state.find_change(network, tree, evidence);
         let Self { up, unmasked, beliefs, change, .. } = &mut state;

@@ -253,13 +253,10 @@ fn operand_values(network: &Network, operand: &OperandTable, evidence: &Evidence
             let variables = operand.variables.iter().copied();
             restricted(network, network.factor(factor), variables, evidence)
         }
-        Operand::Likelihood(variable) => {
-            let finding = evidence.iter().find(|(other, _)| *other == variable);
-            match finding {
-                Some((_, Finding::Likelihood(weights))) => weights.to_vec(),
-                _ => unreachable!("the plan lists the likelihoods of the evidence"),
-            }
-        }
+        Operand::Likelihood(variable) => match evidence.get(variable) {
+            Some(Finding::Likelihood(weights)) => weights.to_vec(),
+            _ => unreachable!("the plan lists the likelihoods of the evidence"),
+        },
         Operand::Message(_) => unreachable!("a message is not an operand"),
     }
 }
