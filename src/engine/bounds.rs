@@ -298,8 +298,8 @@ pub fn raise(table: &mut [f64], level: i32, bounds: Bounds) -> Bounds {
     Bounds { min: level, max: bounds.max.max(level + 1), error: None }
 }
 
-/// Two sums of entries of `belief`: of those whose entries of `message` were raised to two to the
-/// power of `level`, and of all.
+/// The sum of the entries of `belief` at which `message` is at most two to the power of `level`,
+/// the level to which it was raised; and the sum of all entries of `belief`.
 pub fn belief_in_raised(
     belief: impl Iterator<Item = f64>,
     message: impl Iterator<Item = f64>,

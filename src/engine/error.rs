@@ -14,10 +14,10 @@ pub enum RunError {
     Cancelled,
     /// The evidence has probability zero.
     Impossible,
-    /// The numbers of the propagation are out of the range of their type. A propagator that
-    /// [`Engine::load`](super::Engine::load) returned first computes the case again with numbers of
-    /// a wider range. It returns this error only if that would need more memory than the limit, or
-    /// too much time.
+    /// The numbers of the propagation are out of the range of their type. A propagator from
+    /// [`Engine::load`](super::Engine::load) then computes the case again with numbers of a wider
+    /// range. It returns this error only if that would need more memory than the limit, or too much
+    /// time.
     OutOfRange,
     /// The GPU failed or is lost. The text tells the user what happened. The propagator cannot be
     /// used any more, but the network can be loaded again, into the same engine or another.

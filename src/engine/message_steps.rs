@@ -102,10 +102,10 @@ impl Progress {
     /// Moves to the position after `done` steps, or after the last step if there are fewer.
     ///
     /// # Complexity
-    /// In [`Order::Entries`]: at most one addition for each of the sender's entries before the new
-    /// position, after writing all sums once; for a short move forward among the additions, only
-    /// one addition for each step of the move. In [`Order::Threads`]: the additions of one thread,
-    /// and writing all sums once.
+    /// In [`Order::Entries`], a short move forward that ends before the last addition takes one
+    /// addition per step. Any other move writes all sums once, and then takes at most one addition
+    /// for each of the sender's entries before the new position. In [`Order::Threads`], a move
+    /// writes all sums once and takes at most the additions of one thread.
     pub fn seek(&mut self, message: &MessageDetail, done: usize) {
         let target = done.min(steps(message));
         match self.order {

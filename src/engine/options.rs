@@ -140,7 +140,7 @@ impl MappingLayout {
 /// Number of threads of a warp, which execute together.
 pub const WARP: usize = 32;
 
-/// Size of one memory transaction of a GPU in words of 4 bytes: 32 bytes.
+/// Size of one memory transaction of a GPU in words of 4 bytes. A transaction has 32 bytes.
 pub const SECTOR: usize = 8;
 
 /// The number of memory transactions that a warp needs to read `words` in one step: one for each

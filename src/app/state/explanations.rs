@@ -44,11 +44,11 @@ impl Explanations {
             beliefs_after,
             memory: model.compute.memory.map(|limit| limit.minus(engine_bytes)),
         };
-        let is_answered = self.question.as_ref().is_some_and(|asked| {
+        let is_asked = self.question.as_ref().is_some_and(|asked| {
             let beliefs_after = question.beliefs_after.or(asked.beliefs_after);
             *asked == Question { beliefs_after, ..question.clone() }
         });
-        if !is_answered {
+        if !is_asked {
             self.question = Some(question.clone());
             self.explainer.ask(question);
         }

@@ -188,8 +188,9 @@ impl LongCaseReader {
         }
     }
 
-    /// Receives the cases that were found. If the list can hold all of them, closes the file, and
-    /// does the same as for a short file: enters the first case, or adds all cases to the list.
+    /// Receives the cases that were found. If the list can hold all of them, closes the file and
+    /// treats its cases as those of a short file; see
+    /// [`CaseFileCommand`](case_files::CaseFileCommand).
     fn receive_found(
         &self,
         core: &mut Core,

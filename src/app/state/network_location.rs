@@ -26,8 +26,8 @@ impl NetworkLocation {
     }
 
     /// Where the network that the user calls `spec` can be read again. As in
-    /// [`format::open`](crate::format::open()), a file comes before a sample of the same name, and
-    /// a folder after it.
+    /// [`format::open`](crate::format::open()), a file takes precedence over a sample of the same
+    /// name, and a folder does not.
     fn of_name(spec: &str, is_file: impl Fn(&Path) -> bool) -> Self {
         let path = Path::new(spec);
         match sample(spec) {

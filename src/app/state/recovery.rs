@@ -156,8 +156,8 @@ impl Recovery {
         Ok(Self { autosave: Some(autosave), offers, ..Self::default() })
     }
 
-    /// Removes the autosave of this run, which ends normally. Offers that the user neither took nor
-    /// discarded are made again by the next run.
+    /// Removes the autosave of this run. Call this when the program ends normally. Offers that the
+    /// user neither took nor discarded are made again by the next run.
     pub(crate) fn end(&mut self) {
         self.autosave = None;
     }

@@ -40,7 +40,8 @@ pub(crate) struct Requests {
     source_serial: u64,
     /// Number of times that the user asked for a propagation.
     run_serial: u64,
-    /// Number of propagations that the user asked for last.
+    /// Number of propagations that the latest call of [`propagate_again`](Self::propagate_again)
+    /// asked for; 1 before the first call.
     runs: usize,
     /// Number of searches for a better tree that were started, which is also the seed of the newest
     /// one.
@@ -98,8 +99,8 @@ impl Requests {
         self.source_serial
     }
 
-    /// Makes the next request propagate `runs` times even if nothing changed. A network that was
-    /// not propagated yet is propagated once.
+    /// Makes the next request propagate `runs` times even if nothing changed. If the
+    /// network was not propagated yet, `runs` is ignored and it is propagated once.
     pub(crate) fn propagate_again(&mut self, runs: usize) {
         self.run_serial += 1;
         self.runs = runs;

@@ -86,7 +86,8 @@ pub struct GroupState<T> {
     /// By buffer: the entries of the message that it currently holds.
     messages: Vec<Vec<PerCase<T>>>,
     /// By message: for each case, the largest entry, and the smallest entry other than zero. For
-    /// messages from variables, one takes the place of the largest entry, which is at most one.
+    /// messages from variables, whose entries are at most 1, the number 1 is stored instead of the
+    /// largest entry.
     ranges: Vec<[PerCase<T>; 2]>,
     /// The messages whose small entries were raised; see [`bounds`](crate::engine::bounds).
     raised: Vec<Raised>,

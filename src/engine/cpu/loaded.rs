@@ -126,8 +126,8 @@ impl<T: Real> Loaded<T> {
     /// The cost of a runner is known only after it was made, so the first one is made if that is
     /// forecast to take no longer than propagating this and all earlier batches case by case. A
     /// runner that is forecast to be slower is dropped, and is made again when its known cost is
-    /// low enough. A batch of fewer than two groups is always propagated case by case. It leaves
-    /// the runner as it is, and does not count as an earlier batch.
+    /// low enough. A batch that does not fill two groups is always propagated case by case. It
+    /// leaves the runner as it is, and does not count as an earlier batch.
     ///
     /// The choice depends on the cases and on earlier batches, but on no measured time. So the same
     /// sequence of batches has the same answers, to the last bit, every time.

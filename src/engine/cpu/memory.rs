@@ -65,8 +65,9 @@ impl Footprint {
         Self::with_copies(structure, width, inputs, MIN_ENTRIES_PER_COPIED)
     }
 
-    /// As [`new`](Self::new), if the parts of a table have at least `per_copied` times as many
-    /// entries as their copies.
+    /// As [`new`](Self::new), if a part of a table has at least `per_copied` times as many entries
+    /// as its copies of the tables onto which it is summed; see
+    /// [`division`](crate::engine::cpu::tree::division).
     fn with_copies(
         structure: &Structure,
         width: usize,

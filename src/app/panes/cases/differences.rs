@@ -50,7 +50,7 @@ pub(super) struct CaseComparison {
 
 /// A column: a name, evidence, and the posteriors given that evidence if they have been computed.
 struct CaseColumn<'a> {
-    /// What the base of the comparison is if the columns are compared with this one.
+    /// The base of the comparison when the columns are compared with this column.
     base: Base,
     name: &'a str,
     evidence: &'a Evidence,

@@ -35,7 +35,7 @@ pub(super) use zoom_buttons::{fit_button, zoom_buttons};
 /// a table: the message is one everywhere, only says which states of the separator were observed,
 /// or is unchanged since an earlier run.
 pub(super) const NOT_COMPUTED: &str =
-    "none: it is known without a table, or unchanged since an earlier run";
+    "none: the message is known without a table, or unchanged since an earlier run";
 
 /// Time between redraws of a pane that shows a running propagation: about 30 frames a second.
 pub(super) const LIVE_INTERVAL: Duration = Duration::from_millis(33);

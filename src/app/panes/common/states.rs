@@ -173,7 +173,7 @@ impl StateRow<'_> {
         let include = match (finding.is_some() && possible, finding.is_some()) {
             (true, _) => format!("Remove {label} from the possible states"),
             (false, true) => format!("Add {label} to the possible states"),
-            (false, false) => format!("Make {label} the first possible state"),
+            (false, false) => format!("Begin a set of possible states with {label}"),
         };
         for (title, keys, action) in [
             (format!("{verb} {label}"), "Click", ClickAction::Toggle),

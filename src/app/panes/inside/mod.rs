@@ -35,8 +35,8 @@ const MIN_WIDE_TABLES: f32 = 840.0;
 
 /// Space between the two equations of a message, in points.
 const EQUATION_GAP: f32 = 18.0;
-/// Maximum width of the tooltip with both equations, in points. It gives up to
-/// [`MAX_NAME_CHARACTERS`] characters of names for each table.
+/// Maximum width of the tooltip with both equations, in points. In the tooltip, the limit for the
+/// variable names of each table is [`MAX_NAME_CHARACTERS`].
 const TOOLTIP_WIDTH: f32 = 520.0;
 
 /// The message and its view state.

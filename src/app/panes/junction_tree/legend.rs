@@ -1,5 +1,5 @@
-//! The strip below the tree: the colour scale, and the choices of what colours and sizes of boxes
-//! show.
+//! The strip below the tree: the colour scale, and the settings that choose what the colours and
+//! the sizes of the boxes show.
 
 use eframe::egui::{
     Align2, Color32, ComboBox, FontId, Mesh, Rect, Sense, Shape, Ui, Vec2, pos2, vec2,

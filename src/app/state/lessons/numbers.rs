@@ -12,10 +12,13 @@
 //!   the elimination by hand so far;
 //! * `min_fill_total`, `best_total`: the entries of all clique tables by min-fill, and by the best
 //!   known elimination order;
-//! * `recorded_naive`, `recorded_interleaved`, `recorded_gpu`: the median times of recorded runs of
-//!   the open network on its current tree: of engine `gpu-paper` with either layout of the mapping
-//!   tables and the default block size, and of the fastest other engine on a GPU;
-//! * `recorded_card`: the GPU of the first recorded run of engine `gpu-paper`, and the day;
+//! * `recorded_naive`, `recorded_interleaved`: the median time of a recorded run of the open
+//!   network on its current tree, by engine `gpu-paper` with the naive or the interleaved layout of
+//!   the mapping tables and the default block size;
+//! * `recorded_gpu`: the median time of the fastest run recorded on this tree by another engine
+//!   on a GPU;
+//! * `recorded_card`: the GPU of the first recorded run of engine `gpu-paper` and the day of the
+//!   recording, as in `recorded on NVIDIA H200 on 2026-11-21`;
 //! * `interleaved_faster`: in how many recorded networks the interleaved layout is the faster one,
 //!   as in `2 of 8`;
 //! * a variable and a state, such as `lung=yes`: the posterior of that state.

@@ -110,8 +110,8 @@ impl StatePart<'_> {
     }
 
     /// Computes the message from the parent to the first clique. `belief` is the parent's belief
-    /// over the separator, in the order of the parent. It consists of sums of products with
-    /// `bounds`.
+    /// over the separator, in the order of the parent. `bounds` are the bounds of the products that
+    /// the entries of `belief` are sums of.
     ///
     /// # Errors
     /// If the message is out of range.

@@ -128,8 +128,8 @@ const MIN_LIKELIHOODS: i32 = -600;
 /// Computes the message to the parent, `up`, from `unmasked`, which is rescaled and raised. `up` is
 /// in the order of the parent; everything else is in the order of the clique.
 ///
-/// The scale makes the largest entry of `up` near one. Where likelihoods are small, entries of
-/// `unmasked` are larger, and so is the error: it is multiplied by the same power of two.
+/// The scale makes the largest entry of `up` near one. If likelihoods are small, entries of the
+/// scaled `unmasked` may be far larger. The error of `unmasked` is multiplied by the scale too.
 ///
 /// `largest` is the largest entry of the message. `products` are the bounds of the products that
 /// were summed, including `mask`, and `likelihoods` the bounds of the product of all likelihoods

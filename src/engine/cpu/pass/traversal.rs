@@ -59,8 +59,7 @@ pub struct StatePart<'a> {
     pub mask: &'a [f64],
     pub scratch: &'a mut [f64],
     pub cliques: &'a mut [CliqueState],
-    /// Number of levels above the first clique through which the pass has called itself in order to
-    /// divide subtrees between threads.
+    /// How deep the recursion that divides subtrees between threads is, in levels of the tree.
     pub fork_depth: u32,
 }
 

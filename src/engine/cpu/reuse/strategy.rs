@@ -159,8 +159,9 @@ impl<T: Real> StrategyChooser<T> {
             self.rebuild(network, Some(reduced), evidence, context);
             best.1 = Strategy::RebuiltTree;
         } else if best.1 == Strategy::RebuiltTree {
-            // As above, the cached and the rebuilt tree, both without their tables, would be in
-            // memory at the same time. If this exceeds the limit, the cached tree is dropped first.
+            // As above: the tables of both trees share memory, but the rest of both trees would be
+            // in memory at the same time. If the total, with the tables counted once, exceeds the
+            // limit, the cached tree is dropped first.
             let is_too_large =
                 self.cached.as_ref().is_some_and(|CachedTree { reduced, .. }| {
                     reduced.other_bytes + reduced.bytes() > context.reduced_tree_bytes

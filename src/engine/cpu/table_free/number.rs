@@ -59,8 +59,9 @@ pub trait Number:
     /// The bounds of products with one entry of each of `tables`.
     fn product_bounds(tables: impl Iterator<Item = Bounds>) -> Bounds;
 
-    /// Raises all smaller entries of `table` to two to the power of `level`, and returns the bounds
-    /// of the result, given the `bounds` before; see [`bounds`](crate::engine::bounds).
+    /// Replaces each entry of `table` that is below two to the power of `level` by this power, and
+    /// returns the bounds of the result, given the `bounds` before; see
+    /// [`bounds`](crate::engine::bounds). Leaves [`Wide`] numbers as they are.
     fn raise(table: &mut [Self], level: i32, bounds: Bounds) -> Bounds;
 
     /// Writes numbers proportional to `values` into `states`.

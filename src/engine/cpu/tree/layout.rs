@@ -58,9 +58,9 @@ impl Layout {
     /// port to the parent must come first, if the clique `has_parent`.
     ///
     /// The largest group is the fastest. If it is longer than a row, its first variables may be
-    /// split off as another group. Of the other groups, those in one port are slower than the rest:
-    /// the port to the parent, or at the root the largest port. The slowest of all are those that
-    /// are also in the largest other ports. Distant rows then meet different entries of the
+    /// split off as another group. Of the other groups, those in the port to the parent (at the
+    /// root: in the largest port) are slower than the rest. The slowest of all are those that are
+    /// also in the largest other ports. Distant rows then meet different entries of the
     /// separator above and of the largest separators below, as [`division`](super::division) needs.
     pub fn new(
         network: &Network,
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(layout.inner.variables(), &all[2..4]);
         assert_eq!(layout.outer.variables(), [all[0], all[1], all[4]]);
         assert!(layout.ports.iter().all(|port| port.is_vector));
-        // Rows would be too short if the third variable, too, were taken out.
+        // If the first variable were taken out, rows would have 30 entries, which is too few.
         let (network, all) = self::network(&[60, 30, 2]);
         let ports = [&*all, &all[..2]];
         let layout = Layout::new(&network, &all, &ports, true, Optimisations::default());

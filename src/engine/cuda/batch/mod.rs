@@ -12,8 +12,9 @@
 //! A product of single precision may underflow: numbers below 2^-126 lose digits or become zero,
 //! which is an error of at most 2^-150. A *row* is a sum of terms and gives one entry of a message.
 //! The kernel *raises* each row that multiplies entries of messages: it adds at least what the row
-//! can have lost. Each product loses at most 2^-150, times the largest numbers by which it is
-//! multiplied afterwards; these are known, because the factors are scaled. All numbers are non-negative, so no entry of any message is too small, nor is P(e),
+//! can have lost. Each multiplication loses at most 2^-150. Later multiplications enlarge this
+//! loss by at most the largest numbers that they multiply by, which are known, because the factors
+//! are scaled. All numbers are non-negative, so no entry of any message is too small, nor is P(e),
 //! apart from rounding. Rows of constants alone have no products; a network in which one of these
 //! constants is too small for single precision has no batches here.
 //!

@@ -238,8 +238,8 @@ impl Gpu {
 
 impl Records {
     /// Copies the records of all lists to the GPU, and frees them on the host. The records of a
-    /// buffer are freed before the next buffer is allocated, so host and GPU never hold all records
-    /// at the same time.
+    /// buffer are freed before the next buffer is allocated, so there is no time at which host and
+    /// GPU both hold all records.
     ///
     /// Copies them in pieces: while the GPU copies a piece, the host prepares the next one.
     ///

@@ -104,8 +104,8 @@ impl Memory {
         let rows: u64 = operations.all.iter().map(|o| o.rows.entries() as u64).sum();
         let records = 4 * record_words + size_of::<Vec<u32>>() as u64 * items;
         // Potentials are computed in double precision and kept in single precision. For each row,
-        // two flags are kept while zeros are searched for, then the number of the row until its
-        // operation is built, and the index of its result.
+        // the search for zeros keeps two flags of a byte each. It also finds the number of the row,
+        // which is kept until the operation is built. Then comes the index of the row's result.
         let parts = largest(operations, |o| parts_bytes(operations, o));
         let searching = 12 * tables + (2 + 4 + 4) * rows + parts;
         let building = 4 * tables + 4 * rows + sizes.building_bytes + records;

@@ -51,7 +51,8 @@ pub(super) struct PersistentPropagator<E> {
 impl<E: Executor> Propagator for PersistentPropagator<E> {
     fn run(&mut self, evidence: &Evidence, watch: &Watch) -> Result<Posteriors, RunError> {
         watch.check()?;
-        // Smaller numbers than a word can hold would be taken for large ones.
+        // If n is this sum, nonzero numbers can be as small as 2^-n. Words support numbers down to
+        // 2^-`MAX_POWER`; smaller ones could be taken for large ones.
         if self.smallest_power + state_layout::smallest_power(evidence) >= MAX_POWER {
             return Err(RunError::OutOfRange);
         }

@@ -9,8 +9,8 @@ use crate::network::{Evidence, Finding};
 use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, Posteriors};
 
-/// The product of one nonzero [packed](StateLayout::pack) weight of each finding is at least two to
-/// the power of minus this.
+/// Returns a p such that every product of [packed](StateLayout::pack) weights, one nonzero weight
+/// of each finding, is at least 2^-p.
 pub(super) fn smallest_power(evidence: &Evidence) -> f64 {
     let power = |finding: &Finding| match finding {
         Finding::Observed(_) => 1.0,
@@ -53,8 +53,8 @@ impl StateLayout {
         self.states().div_ceil(32)
     }
 
-    /// Length of packed evidence in words: a bit per state, which is 1 unless the weight of the
-    /// state is zero, and then a weight per state as float bits.
+    /// Length of packed evidence in words. Packed evidence begins with one bit per state, which is
+    /// 0 if the weight of the state is zero. The weights of all states follow, as float bits.
     pub(super) fn evidence_words(&self) -> usize {
         self.bit_words() + self.states()
     }

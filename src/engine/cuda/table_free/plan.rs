@@ -53,8 +53,8 @@ pub struct CliqueLaunches {
     pub message: Option<MessageId>,
     /// Indices into [`Plan::launches`].
     pub launches: Range<usize>,
-    /// Number of entries of the clique times the number of its contractions: an upper bound on the
-    /// products that are summed.
+    /// Number of entries of the clique times the number of its launches of [`Launch::Contract`]: an
+    /// upper bound on the products that are summed.
     pub work: u64,
 }
 

@@ -7,7 +7,7 @@ use crate::network::{Network, VariableId};
 use crate::potential::Scope;
 
 /// Maximum number of messages that an operation with a shortcut multiplies. A work item can have at
-/// most 8 factors, and up to 2 of them are findings.
+/// most 8 factors. If it reads messages, up to 2 of its factors are findings.
 const MAX_FACTORS: usize = 6;
 
 /// Maximum number of products of an operation with a shortcut, or of a message added for it. Larger

@@ -15,9 +15,9 @@ const REPORT_WORDS: std::ops::RangeInclusive<usize> = 64..=256;
 /// are in no report yet, divided by this. It affects only speed.
 const REPORT_SHARE: usize = 4;
 
-/// Maximum number of states that one thread normalises. If a variable of a report has more states,
-/// several threads of a warp share each variable of the report. Above 32 times as many states, each
-/// thread of the warp normalises more. It affects only speed.
+/// If no variable of a report has more states than this, one thread normalises each variable.
+/// Otherwise 2 to 32 threads of a warp share each variable of the report: enough threads that none
+/// of them normalises more states than this, unless 32 are too few. It affects only speed.
 const STATES_PER_THREAD: usize = 8;
 
 /// The posteriors of some variables, which arrive together.

@@ -19,8 +19,8 @@ use crate::network::VariableId;
 /// 800 blocks at the same time.
 const WANTED_BLOCKS: usize = 1024;
 
-/// Maximum number of entries that a block adds up for a reading. Several blocks share the sum of
-/// more entries.
+/// Maximum number of entries of a reading, which one block adds up. A longer sum is divided into
+/// several readings.
 const READING_ENTRIES: u64 = 1 << 18;
 
 /// All sums of products are below 2 to this power, which is in the range of single precision.
