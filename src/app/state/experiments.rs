@@ -278,11 +278,13 @@ fn read_result(path: &Path) -> Result<Record, String> {
 }
 
 /// A file name without extension: `name` with a hyphen in place of each sequence of
-/// characters that are neither letters nor digits, and without hyphens at either end.
+/// characters that are neither letters nor digits, and without hyphens at either end. `result` if
+/// nothing is left.
 fn file_stem(name: &str) -> String {
     let letter_or_hyphen = |c: char| if c.is_alphanumeric() { c } else { '-' };
     let with_hyphens = name.chars().map(letter_or_hyphen).collect::<String>();
-    with_hyphens.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+    let parts: Vec<&str> = with_hyphens.split('-').filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { "result".to_owned() } else { parts.join("-") }
 }
 
 /// Writes the files of a result into `folder`, and returns their paths. Never replaces a file that
@@ -332,5 +334,6 @@ mod tests {
     fn file_names_are_made_of_letters_digits_and_single_hyphens() {
         assert_eq!(file_stem("fig7 #2"), "fig7-2");
         assert_eq!(file_stem("../etc/passwd: Überlauf"), "etc-passwd-Überlauf");
+        assert_eq!(file_stem("???"), "result");
     }
 }

@@ -42,6 +42,9 @@ impl Zeros {
             *self = Self { address, shares: Vec::new() };
         }
         let cliques = compiled.tree().cliques();
+        if self.shares.len() == cliques.len() {
+            return false;
+        }
         let has_zeros = |factor: &&Factor| factor.values().contains(&0.0);
         let factors: Vec<&Factor> = compiled.network().factors().filter(has_zeros).collect();
         let mut examined = 0;

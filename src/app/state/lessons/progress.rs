@@ -39,9 +39,10 @@ pub(super) fn is_done(action: &Action, model: &Model) -> bool {
         Action::Open(name) => is_open(name, document) && document.result.is_some(),
         Action::Observe(variable, state) => {
             let network = document.network();
-            network
-                .find(variable)
-                .is_some_and(|id| document.evidence.observed(id) == network[id].state_index(state))
+            network.find(variable).is_some_and(|id| {
+                let state = network[id].state_index(state);
+                state.is_some() && document.evidence.observed(id) == state
+            })
         }
         Action::FillEdges => model.fill_edges,
         Action::SelectClique => selected_clique.is_some(),
@@ -84,7 +85,7 @@ pub(super) fn is_done(action: &Action, model: &Model) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::testing::model;
+    use crate::app::testing::{model, model_with};
 
     #[test]
     fn a_lesson_may_write_the_name_of_a_sample_in_capital_letters() {
@@ -92,5 +93,12 @@ mod tests {
         let action = |name: &str| Action::Open(name.to_owned());
         assert!(is_done(&action("Asia"), &asia));
         assert!(!is_done(&action("Cancer"), &asia));
+    }
+
+    #[test]
+    fn a_state_that_the_variable_does_not_have_cannot_be_observed() {
+        let observe = |state: &str| Action::Observe("lung".to_owned(), state.to_owned());
+        assert!(!is_done(&observe("perhaps"), &model("asia")));
+        assert!(is_done(&observe("yes"), &model_with("asia", "cpu", &[("lung", "yes")])));
     }
 }
