@@ -22,8 +22,8 @@ use crate::network::VariableId;
 const ENTRY_NANOSECONDS: f64 = 2.0;
 
 /// Elapsed time per step of the walks of a round, in nanoseconds, if two threads share these walks;
-/// measured on networks of 300 to 1200 variables. If it is too small, the search takes more time than it saves
-/// in small networks.
+/// measured on networks of 300 to 1200 variables. If it is too small, the search takes more time
+/// than it saves in small networks.
 const STEP_NANOSECONDS: f64 = 250.0;
 
 /// Time of a greedy elimination for each vertex, in steps of a walk; measured in the same way.

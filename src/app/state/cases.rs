@@ -180,7 +180,11 @@ pub(crate) fn set(
     }
     let cases = &mut document.cases;
     let before = listed_at.map(|index| cases.remove(index));
-    if let Some(case) = case {
+    if let Some(mut case) = case {
+        // The answer that is listed is the newer one, and the session does not report it again.
+        if let Some(before) = before.as_ref().filter(|before| before.evidence == case.evidence) {
+            case.answer.clone_from(&before.answer);
+        }
         cases.insert(listed_at.unwrap_or(index).min(cases.len()), case);
     }
     before

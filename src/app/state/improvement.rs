@@ -94,8 +94,8 @@ pub(crate) fn receive(core: &mut Core, orders: &KnownOrders) {
     }
 }
 
-/// Receives the end of the search: uses the best tree and tells the user. An error of `end` says why
-/// the search never began.
+/// Receives the end of the search: uses the best tree and tells the user. An error of `end` says
+/// why the search never began.
 pub(crate) fn receive_end(core: &mut Core, end: Result<(), String>) {
     if let Err(reason) = end {
         return core.notices.error(&format!("Cannot search for a better junction tree: {reason}"));

@@ -188,7 +188,7 @@ impl LongCaseReader {
         }
     }
 
-    /// Receives the cases that were found. If the list can hold all of them, closes the file and
+    /// Receives the cases that were found. If a list can hold so many, closes the file and
     /// treats its cases as those of a short file; see
     /// [`CaseFileCommand`](case_files::CaseFileCommand).
     fn receive_found(

@@ -42,8 +42,8 @@ pub struct LayeredDrawing {
     /// The centre of every vertex.
     pub centres: Vec<Pos2>,
     /// The line of every arc, from the bottom of its tail to the top of its head. Where a line
-    /// crosses a layer, it runs straight down between vertices. Only if the lines cross layers more
-    /// than a million times in all, every line goes directly to its head.
+    /// crosses a layer, it runs straight down between vertices. In very large graphs, some lines or
+    /// all of them go directly to their heads.
     pub arc_lines: Vec<Vec<Pos2>>,
     /// The smallest rectangle around all vertices.
     pub bounds: Rect,
@@ -143,7 +143,7 @@ fn layer_bands(sizes: &[Vec2], layer_of: &[usize]) -> Vec<(f32, f32)> {
 }
 
 /// A graph whose arcs all connect neighbouring layers: longer arcs are split, with a dummy vertex
-/// on every layer between their ends.
+/// on every layer between their ends, or left out if there would be more than [`MAX_DUMMIES`].
 struct Layered {
     /// The layer of every vertex: first the vertices of the graph, then the dummies.
     layer_of: Vec<usize>,
@@ -160,7 +160,7 @@ struct Layered {
     /// Neighbours on the layer below.
     below: Vec<Vec<usize>>,
     /// The dummies of every arc, from tail to head. Arcs with the same tail share dummies. Empty
-    /// for an arc that does not point down, which only a cycle causes.
+    /// for an arc that does not point down, which only a cycle causes, or that is left out.
     chains: Vec<std::ops::Range<usize>>,
 }
 

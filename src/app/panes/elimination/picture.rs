@@ -24,9 +24,9 @@ const BOX_MARGIN: f32 = 26.0;
 /// Height of the arch of an edge of the moral graph, as a share of the length of the edge. With
 /// less, boxes between the ends of an edge hide it.
 const MORAL_RISE: f32 = 0.08;
-/// Heights of the arch of a fill edge, as shares of the length of the edge. The first with which the
-/// edge meets no other box is used, or else the first of all. Lower arches are hard to tell from the
-/// edges of the moral graph; much higher ones leave the picture.
+/// Heights of the arch of a fill edge, as shares of the length of the edge. The first with which
+/// the edge meets no other box is used, or else the first of all. Lower arches are hard to tell
+/// from the edges of the moral graph; much higher ones leave the picture.
 const FILL_RISES: [f32; 6] = [0.22, 0.12, -0.22, -0.12, 0.35, -0.35];
 /// Minimum distance between a fill edge and a box at which it does not end, in picture coordinates.
 const CLEARANCE: f32 = 3.0;
@@ -142,8 +142,14 @@ fn fill_path(boxes: &[Rect], from: usize, to: usize) -> Vec<Pos2> {
     let path = |rise: f32| arch(boxes[from].center(), boxes[to].center(), rise);
     let is_clear = |rise: &f32| {
         let path = path(*rise);
-        let others = boxes.iter().enumerate().filter(|(index, _)| ![from, to].contains(index));
-        others
+        let bounds = Rect::from_points(&path).expand(CLEARANCE);
+        let near = |(index, other): &(usize, &Rect)| {
+            ![from, to].contains(index) && bounds.intersects(**other)
+        };
+        boxes
+            .iter()
+            .enumerate()
+            .filter(near)
             .map(|(_, other)| other.expand(CLEARANCE))
             .all(|other| path.windows(2).all(|ends| !meets(other, ends[0], ends[1])))
     };

@@ -62,7 +62,8 @@ impl Merging {
             commands.push(ExperimentCommand::Merge(request));
         }
         match last.map(|last| &last.outcome) {
-            // The sizes for the last position of the slider are dimmed until the new ones are known.
+            // The sizes for the last position of the slider are dimmed until the new ones are
+            // known.
             Some(Ok(merged)) => {
                 _ = ui.add_enabled_ui(is_current, |ui| {
                     show_sizes(ui, compiled, merged);

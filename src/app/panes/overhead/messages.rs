@@ -65,9 +65,9 @@ impl Run {
         }
     }
 
-    /// Whether the run is shown unless the user hides it. This holds for the run on this machine, for
-    /// the recorded runs of the paper's GPU engine with default options, and for the recorded runs
-    /// of all other engines except those that pass messages on several CPU threads.
+    /// Whether the run is shown unless the user hides it. This holds for the run on this machine,
+    /// for the recorded runs of the paper's GPU engine with default options, and for the recorded
+    /// runs of all other engines except those that pass messages on several CPU threads.
     pub fn is_shown_by_default(&self) -> bool {
         match self {
             Self::Here(_) => true,

@@ -57,9 +57,12 @@ impl ShapeTessellator {
     /// Adds the triangles of `shape`.
     fn add(&mut self, shape: Shape, mesh: &mut Mesh) {
         match shape {
-            // The small boxes of a large graph. Their edges are between pixels, so they need no soft
-            // edges, which take twice as many vertices.
-            Shape::Rect(plain) if is_plain(&plain) => {
+            // Such as the small boxes of a large graph. Their edges are between pixels, so they
+            // need no soft edges, which take twice as many vertices. A thinner bar could vanish.
+            Shape::Rect(plain)
+                if is_plain(&plain)
+                    && plain.rect.size().min_elem() * self.pixels_per_point > MIN_SHARP_PIXELS =>
+            {
                 let rect = plain.rect.round_to_pixels(self.pixels_per_point);
                 mesh.add_colored_rect(rect, plain.fill);
             }
@@ -67,6 +70,10 @@ impl ShapeTessellator {
         }
     }
 }
+
+/// A rectangle of at most this many pixels in either direction is drawn with soft edges. With 0.5
+/// or less, thin bars vanish.
+const MIN_SHARP_PIXELS: f32 = 2.0;
 
 /// Whether a rectangle has neither round corners nor an outline.
 fn is_plain(rect: &RectShape) -> bool {

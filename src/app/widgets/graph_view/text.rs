@@ -19,8 +19,9 @@ pub fn font_size(size: f32) -> f32 {
 }
 
 /// The toolkit keeps each text that was laid out in the last frame. The width of a text that does
-/// not fit is rounded down to a multiple of this many points, so that most texts stay the same while
-/// zooming. With more, texts leave more room unused; with less, more of them are laid out again.
+/// not fit is rounded down to a multiple of this many points, so that most texts stay the same
+/// while zooming. With more, texts leave more room unused; with less, more of them are laid out
+/// again.
 const WIDTH_STEP: f32 = 6.0;
 
 /// Minimum average width of a letter as a multiple of the font size. A text that would not even fit

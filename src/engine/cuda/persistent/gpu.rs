@@ -280,10 +280,11 @@ impl Records {
                 first += words;
                 copied += 1;
             }
+            // If the next buffer cannot be allocated, no copy may still read the pinned memory.
+            stream.synchronize()?;
             buffers.push(buffer);
         }
         items.records = Vec::new();
-        stream.synchronize()?;
         let address = |buffer: &CudaSlice<u32>| buffer.device_ptr(stream).0;
         let addresses: Vec<u64> = buffers.iter().map(address).collect();
         let (address, mut starts) = match starts_in_buffers(&starts, &lists, &addresses) {

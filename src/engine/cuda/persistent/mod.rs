@@ -119,8 +119,10 @@ impl Prepared {
             rayon::join(|| Kernels::load(device, semiring), program)
         });
         let Some((mut program, exponent)) = program else { return Ok(None) };
-        let memory = Memory::of(compiled.network(), &program);
-        let executor = Gpu::load(device, kernels?, &mut program)?;
+        let (memory, executor) = pool.install(|| {
+            let memory = Memory::of(compiled.network(), &program);
+            Ok::<_, DriverError>((memory, Gpu::load(device, kernels?, &mut program)?))
+        })?;
         let compiled = Arc::clone(compiled);
         let propagator =
             PersistentPropagator::new(compiled, program, exponent, executor, memory, *options);

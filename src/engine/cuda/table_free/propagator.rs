@@ -27,6 +27,8 @@ pub(super) struct TableFreePropagator<E> {
     executor: E,
     /// The forecast memory of the largest plan so far.
     bytes: u64,
+    /// The memory of the GPU for the largest plan so far.
+    device_bytes: u64,
     /// The evidence for which `prepared` was planned; see [`Program::serves`]. `None` if the
     /// executor may not have this plan.
     planned: Option<Evidence>,
@@ -45,7 +47,8 @@ impl<E: Executor> TableFreePropagator<E> {
         bytes: u64,
     ) -> Self {
         let planned = Some(compiled.least_evidence());
-        Self { compiled, executor, bytes, planned, prepared, entered: None }
+        let device_bytes = prepared.plan.bytes();
+        Self { compiled, executor, bytes, device_bytes, planned, prepared, entered: None }
     }
 
     /// Makes a plan for `evidence`, unless the present plan serves it.
@@ -60,6 +63,7 @@ impl<E: Executor> TableFreePropagator<E> {
         self.executor.set_plan(&prepared.plan)?;
         self.prepared = prepared;
         self.bytes = self.bytes.max(self.prepared.forecast(&self.compiled).bytes);
+        self.device_bytes = self.device_bytes.max(self.prepared.plan.bytes());
         self.planned = Some(evidence.clone());
         Ok(())
     }
@@ -238,11 +242,11 @@ impl<E: Executor> GpuPropagator for TableFreePropagator<E> {
     }
 
     fn host_bytes(&self) -> u64 {
-        self.bytes.saturating_sub(self.device_bytes())
+        self.bytes.saturating_sub(self.device_bytes)
     }
 
     fn device_bytes(&self) -> u64 {
-        self.prepared.plan.bytes()
+        self.device_bytes
     }
 }
 

@@ -29,6 +29,10 @@ const MOVE_TIME: f64 = 0.35;
 /// shorter distance.
 const DRAWN_REGION: f32 = 2.0;
 
+/// The same while the zoom changes. With 1, labels of edges just outside the pane are missing at
+/// its border.
+const ZOOMED_REGION: f32 = 1.2;
+
 /// A picture of a graph.
 ///
 /// `K` holds everything that the styles depend on, except the graph and the theme. Styles are
@@ -277,10 +281,10 @@ impl<K: PartialEq> GraphCanvas<K> {
             let corner = |sign: f32| self.camera.to_picture(rect, rect.center() + half * sign);
             Rect::from_min_max(corner(-1.0), corner(1.0))
         };
-        // The next step of the zoom makes all of this again, so nothing out of view is drawn.
+        // The next step of the zoom makes all of this again, so little out of view is drawn.
         let is_zooming =
             self.drawn.as_ref().is_some_and(|drawn| drawn.settings.zoom != settings.zoom);
-        let mut region = part(if is_zooming { 1.0 } else { DRAWN_REGION });
+        let mut region = part(if is_zooming { ZOOMED_REGION } else { DRAWN_REGION });
         match &self.drawn {
             Some(drawn) if !is_zooming && drawn.region.contains_rect(part(1.0)) => {
                 region = drawn.region
