@@ -1,5 +1,5 @@
-// Powers of two, by which tables and messages are scaled, and sums without much rounding. Scaling by
-// a power of two is exact.
+// Powers of two, by which tables and messages are scaled, and sums without much rounding. Scaling
+// by a power of two is exact.
 #pragma once
 
 // The largest e for which 2^e is at most the non-negative float with these bits. Zero gives 0, so

@@ -82,8 +82,9 @@
 //
 // Posteriors are sent to the host by separate work items, the reports. A report reads the
 // unnormalised posteriors of some variables, which other work items write like messages. It divides
-// those of each variable by their sum (for max-product too) and writes them to consecutive addresses
-// of host memory. The sign bit of each number is the parity of the run that wrote the number.
+// those of each variable by their sum (for max-product too) and writes them to consecutive
+// addresses of host memory. The sign bit of each number is the parity of the run that wrote the
+// number.
 //
 // # Launch
 //
@@ -91,9 +92,10 @@
 // block = THREADS threads; no dynamic shared memory. No other kernel whose blocks wait for each
 // other may run at the same time. propagate_empty: the same grid and block.
 //
-// records      u32[], the records of all lists, one list after another, in quads of four words
-// starts       uint2[lists]: the first quad of the list in `records`, and the number of quads of
-//              its first record, which is 0 if the list is empty
+// records      u32[], the lowest address of the buffers that hold the records of all lists, in quads
+//              of four words; the lists in a buffer follow one another
+// starts       uint2[lists]: the first quad of the list, counted from `records`, and the number of
+//              quads of its first record, which is 0 if the list is empty
 // evidence     u32[(states + 31) / 32 + states]: for each state a bit, 0 if the weight of the state
 //              is zero; then for each state a weight as float bits. Read only if there is evidence
 // flags        bit 0: there is evidence; bit 1: the records are so long that they would push
@@ -688,8 +690,9 @@ __device__ inline int stage(float *staging, int4 *largest, const Record &record,
 // What a raised run adds to the sum of each row of a record. The largest number of a message is
 // below 2^(headroom + 1), and the largest entry of a table is below 2^(PEAK + 1). Staging takes at
 // most 2^-126 from each number of a message, whose largest number is at least 2^headroom. In
-// `headroom - 2` below, the 2 allows for several messages. The doc of RAISE in src/engine/cuda/persistent/interval.rs adds up all errors. A product
-// of the weights of findings alone does not underflow, so its row is not raised.
+// `headroom - 2` below, the 2 allows for several messages. The doc of RAISE in
+// src/engine/cuda/persistent/interval.rs adds up all errors. A product of the weights of findings
+// alone does not underflow, so its row is not raised.
 __device__ inline float raise_of(const Record &record)
 {
     const RecordHeader &header = record.header;

@@ -18,9 +18,9 @@
 //            table entries begin.
 //   stream   what each thread reads in each step of each pass: the table entry as float bits, if
 //            there is a table; then, only if sparse, two addresses for each pair. The words that
-//            all threads read at the same time are consecutive. In step s, lane l reads what belongs
-//            to entry s * lanes + l of its row. If BY_CLASS, the stream has instead
-//            for each class the table entries that its rows share.
+//            all threads read at the same time are consecutive. In step s, lane l reads what
+//            belongs to entry s * lanes + l of its row. If BY_CLASS, the stream has instead for
+//            each class the table entries that its rows share.
 //
 // The factors of a product are multiplied two at a time: first pairs of messages, then pairs of
 // findings. An address is an offset in bytes in the staging buffer. It has 16 bits, so one word

@@ -80,8 +80,8 @@ pub fn power_of_ten(exponent: f64, digits: usize) -> String {
     format!("{mantissa}e{}", power + if carry == "0" { 0.0 } else { 1.0 })
 }
 
-/// e to the power of `logarithm`, as [`scientific`] writes it, also if the power is outside the range
-/// of double precision.
+/// e to the power of `logarithm`, as [`scientific`] writes it, also if the power is outside the
+/// range of double precision.
 #[must_use]
 pub fn scientific_exp(logarithm: f64) -> String {
     // Not far below -700, the power has fewer digits or is zero; not far above 700, it is infinite.

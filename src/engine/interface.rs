@@ -134,8 +134,8 @@ pub trait GpuPropagator {
     fn launch_overhead(&mut self, repeat: u32) -> Option<Duration>;
 
     /// Peak memory of the host in bytes, without the memory for computing cases again on the CPU.
-    /// It may be reached while the GPU holds little, so [`Propagator::peak_bytes`], the peak of both
-    /// together, can be less than the sum of both peaks.
+    /// It may be reached while the GPU holds little, so [`Propagator::peak_bytes`], the peak of
+    /// both together, can be less than the sum of both peaks.
     fn host_bytes(&self) -> u64;
 
     /// Peak memory of GPUs in bytes.

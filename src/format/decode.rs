@@ -160,7 +160,7 @@ struct FromUtf16<R> {
     unit: fn([u8; 2]) -> u16,
     /// Bytes that are not decoded yet: an odd byte, or the first half of a surrogate pair.
     bytes: Vec<u8>,
-    /// What is decoded.
+    /// The decoded text, and how much of it has been returned.
     text: Cursor<Vec<u8>>,
 }
 

@@ -8,8 +8,7 @@ use crate::network::{Cpt, Network, NetworkError, Variable};
 
 /// Builds a network from `variables` and `cpts`, whose rows `audit` has normalised.
 ///
-/// `offset_of` returns the byte offset of the table of a variable, or of its declaration if it has
-/// no table.
+/// `offset_of` returns the byte offset at which an error about a variable is reported.
 ///
 /// # Errors
 /// If a row of zeros is for states of the parents that are not provably impossible, or the tables

@@ -14,7 +14,8 @@ use crate::graph::elimination::entries_of_order;
 use crate::graph::elimination_tree::{EliminationTree, WHOLE};
 use crate::network::VariableId;
 
-/// How a walk begins. Its end is the same for all walks.
+/// The exponent and temperature with which a walk begins. All walks end at the exponent [`WHOLE`]
+/// and cool toward [`FINAL_TEMPERATURE`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Schedule {
     /// A walk reduces the sum of the table sizes, each raised to a power. This is the exponent at

@@ -28,12 +28,12 @@ pub(super) fn cost(clique: &Clique) -> u64 {
 /// Attaches subtrees to other cliques as long as this shortens the critical path, or one of several
 /// equally long critical paths. Returns the root that makes the critical path shortest.
 ///
-/// Take an edge and two cliques that contain its separator, one clique on each side of the edge. An
-/// edge between these cliques can replace the edge: the separators stay the same, and the running
-/// intersection property still holds. The number of entries that a propagation touches (at both
-/// ends of every edge) may grow, but by less than the critical path shrinks: the sum of this number
-/// and of the length of the critical path never grows. The time of a single processor depends on
-/// the number of entries, and the time of many processors on the critical path.
+/// Take an edge and two cliques that contain its separator, one clique on each side of the edge. A
+/// new edge between these two cliques can replace the old one: the separators stay the same, and
+/// the running intersection property still holds. The number of entries that a propagation touches
+/// (at both ends of every edge) may grow, but by less than the critical path shrinks: the sum of
+/// this number and of the length of the critical path never grows. The time of a single processor
+/// depends on the number of entries, and the time of many processors on the critical path.
 ///
 /// `holders[v]` are the cliques that contain variable `v`; `forest` is one tree over all `cliques`.
 ///

@@ -48,9 +48,9 @@ pub struct Elimination {
 /// [`TriangulationError::Cancelled`] once `cancel` is set. Memory is not limited.
 ///
 /// # Complexity
-/// O(n d^2 + (n + f) d log n) for n variables and f fill edges, where every variable has at most d
-/// neighbours when it is eliminated, and of the two ends of an edge, at least one has at most d
-/// neighbours at any time.
+/// O(n d^2 + (n + f) d log n) for n variables and f fill edges. Here d is a number such that every
+/// variable has at most d neighbours when it is eliminated, and at any time each edge has an end
+/// with at most d neighbours.
 pub fn eliminate(
     graph: &MoralGraph,
     heuristic: Heuristic,
@@ -86,7 +86,7 @@ pub(super) fn eliminate_within(
 /// If `order` does not hold every variable exactly once.
 ///
 /// # Complexity
-/// O(s log d) for clusters of at most d variables, s in total.
+/// O(s log d), where each cluster has at most d variables and s is the sum of the cluster sizes.
 pub fn eliminate_in_order(
     graph: &MoralGraph,
     order: &[VariableId],

@@ -60,8 +60,8 @@ pub(super) fn reduce(graph: &MoralGraph) -> Core {
 /// Whether the neighbours of `v` are pairwise neighbours.
 fn is_simplicial(graph: &DynamicGraph, v: u32) -> bool {
     let around = graph.neighbours(v);
-    // In a clique, no neighbour has fewer neighbours than v. This quick test comes first, because a
-    // vertex can have very many neighbours.
+    // If v is simplicial, none of its neighbours has fewer neighbours than v. This quick test comes
+    // first, because a vertex can have very many neighbours.
     around.iter().all(|&a| graph.degree(a) >= around.len())
         && around
             .iter()

@@ -39,8 +39,8 @@ pub struct GraphTooLarge {
     pub is_estimate: bool,
     /// Upper bound on the memory for these variables and edges, in bytes. When a network is
     /// compiled, its own memory above a fixed allowance is added. The whole graph may take more,
-    /// because it may have edges that were not counted. If `edges` is an estimate, only the lists of neighbours are counted
-    /// for the graph.
+    /// because it may have edges that were not counted. If `edges` is an estimate, only the lists
+    /// of neighbours are counted for the graph.
     pub bytes: u64,
     /// Maximum memory, in bytes.
     pub limit: u64,

@@ -11,8 +11,8 @@ use cliquescope::network::{Evidence, Network};
 use cliquescope::potential::Precision;
 use cliquescope::propagation::{CompiledNetwork, Form, MemoryLimit, Posteriors, Watch};
 
-/// Each entry names an engine, a network that the engine may skip, and the reason. Empty while every
-/// engine passes all tests.
+/// Each entry names an engine, a network that the engine may skip, and the reason. Empty while
+/// every engine passes all tests.
 pub const EXEMPTIONS: &[(&str, &str, &str)] = &[];
 
 /// An engine in one precision, with a number of threads and a form.

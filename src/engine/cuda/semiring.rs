@@ -31,7 +31,8 @@ impl Semiring {
     }
 
     /// The optimisations for planning contractions. The rows of a CPT add up to one, but the
-    /// largest entry of a row is rarely one, so messages of one are only known when terms are added.
+    /// largest entry of a row is rarely one, so messages of one are only known when terms are
+    /// added.
     pub fn optimisations(self) -> Optimisations {
         match self {
             Self::SumProduct => Optimisations::default(),

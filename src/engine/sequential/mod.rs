@@ -282,8 +282,8 @@ impl<T: Real> Loaded<T> {
         Ok(())
     }
 
-    /// ln P(e), without the scale that the network removed from its factors. After the collect
-    /// stage, P(e) is the sum of the root's table.
+    /// ln P(e), before [`Posteriors::new`] adds `Network::ln_scale`. After the collect stage, P(e)
+    /// is the sum of the root's table.
     fn ln_p_evidence(&mut self) -> Result<f64, RunError> {
         let root = self.compiled.tree().root().index();
         let total = message::total(self.cliques.table(root));

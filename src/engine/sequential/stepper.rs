@@ -16,9 +16,9 @@ use crate::propagation::{CompiledNetwork, MemoryLimit, MessageId, Phase};
 /// the propagation is repeated from its start. This affects only memory and speed.
 const MAX_UNDO_BYTES: usize = 64 << 20;
 
-/// A table whose largest entry is at most two to the power of this, and at least one divided by
-/// that, is shown without an exponent. The product of an entry and a ratio of two others must be in
-/// the range of double precision, so three times this must be below 1022.
+/// A table is shown without an exponent if the exponent of its largest entry is at most this, and
+/// not below its negative. The product of an entry and a ratio of two others must be in the range
+/// of double precision, so three times this must be below 1022.
 const MAX_PLAIN_EXPONENT: i64 = 300;
 
 /// Steps through the propagation of engine `sequential` in double precision, and shows the tables
@@ -297,9 +297,9 @@ fn shown_table(values: &[f64], exponent: i64) -> (Arc<[f64]>, i64) {
 /// The tables that one message reads and writes: Algorithm 1 of Zheng, Mengshoel and Chong with its
 /// numbers.
 ///
-/// Each table is in the index order of its scope. If the evidence is very improbable, entries may be
-/// out of the range of double precision. So each table has an exponent: the entries are the values
-/// times two to the power of the exponent. It is zero for tables whose entries are in range.
+/// Each table is in the index order of its scope. If the evidence is very improbable, entries may
+/// be out of the range of double precision. So each table has an exponent: the entries are the
+/// values times two to the power of the exponent. It is zero for tables whose entries are in range.
 #[derive(Clone, Debug)]
 pub struct MessageDetail {
     /// The message.

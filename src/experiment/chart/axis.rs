@@ -199,8 +199,8 @@ fn linear_label(value: f64, step: f64) -> String {
     }
 }
 
-/// Number of decimals of a label, unless the ticks are closer together. Six decimals hide the
-/// rounding errors of multiples of the step.
+/// Maximum number of decimals of a label, unless the step between the ticks needs more. Six
+/// decimals hide the rounding errors of multiples of the step.
 const DECIMALS: usize = 6;
 
 /// The label of a tick at `value` with at most this many decimals, such as `0.25`, `20` or `1.5 k`.

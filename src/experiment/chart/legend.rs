@@ -96,8 +96,8 @@ impl Legend {
         &self.entries
     }
 
-    /// The colour of the series with this label. If there is none, the first colour without a
-    /// meaning.
+    /// The colour of the series with this label. If there is none, the first colour that belongs to
+    /// no engine.
     #[must_use]
     pub fn colour(&self, label: &str) -> SeriesColour {
         let entry = self.entries.iter().find(|entry| entry.label == label);

@@ -1,5 +1,5 @@
-//! The symbols of dots. They tell the origin of numbers and the series of a panel without colour,
-//! but exact and live numbers have the same symbols.
+//! The symbols of dots. Without colour, they distinguish the series of a panel, and the origins of
+//! numbers, except that exact and live numbers have the same symbols.
 
 use crate::experiment::Origin;
 

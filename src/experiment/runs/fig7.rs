@@ -149,6 +149,6 @@ fn engine_panels(
     };
     [
         panel(format!("{engine}: time"), unit.name, times),
-        panel(format!("{engine}: share of the overhead"), "% of the time", shares),
+        panel(format!("{engine}: overhead"), "% of the time", shares),
     ]
 }

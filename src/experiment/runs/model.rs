@@ -20,7 +20,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     equations: &[
         (
             "(4)",
-            "entries in turn = sum_i sum_(k ∈ Ne(C_i)) \
+            "entries one after another = sum_i sum_(k ∈ Ne(C_i)) \
              frac(|φ_(X_i)| + |φ_(X_k)|)(|φ_(S_(ik))|)",
         ),
         (

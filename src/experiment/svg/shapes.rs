@@ -1,6 +1,6 @@
-//! Dots, lines and bars in SVG. Their form shows where numbers come from: bars distinguish
-//! predicted numbers from others, lines also the paper's numbers from others, and dots also
-//! recorded numbers from others.
+//! Dots, lines and bars in SVG. Their form shows where numbers come from: bars show only whether
+//! numbers are predicted, lines also whether they are printed in the paper, and dots also whether
+//! they are recorded.
 
 use std::fmt::Write;
 

@@ -94,8 +94,8 @@ pub(super) fn read_line(
 }
 
 /// The error for `numbers` that are not a number of findings followed by two numbers for each
-/// finding. `numbers` are those of one case, or of the whole file if the file has none of the three
-/// layouts and its lines cannot be assigned to cases.
+/// finding. They are the numbers of one case, or of the whole file if its lines cannot be assigned
+/// to cases.
 fn wrong_count(source: SourceText<'_>, numbers: &[PlacedInteger]) -> FormatError {
     let (first, offset) = numbers[0];
     let message = format!(

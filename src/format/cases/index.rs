@@ -21,8 +21,8 @@ const CASES_PER_MARK: usize = 256;
 /// Reads any cases of a file without keeping cases in memory, unless the file is read as a
 /// whole, such as a Hugin case. Cases are counted from zero.
 ///
-/// The file stays open. If it is changed, no more cases can be read. If it was unpacked into a
-/// temporary file, its changes have no effect.
+/// The file stays open, or the temporary file into which it was unpacked. If an open file is
+/// changed, no more cases can be read. Changes to a file that was unpacked have no effect.
 pub struct CaseIndex {
     path: PathBuf,
     network: Arc<Network>,

@@ -60,8 +60,8 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// The text of `source`, which is unpacked and decoded already. The bytes of `source` begin at
-    /// `place` of the text.
+    /// The text of `source`, which is unpacked and decoded already. `place` is the position of the
+    /// first byte of `source` in the whole text.
     ///
     /// # Errors
     /// If reading fails.

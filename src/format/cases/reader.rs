@@ -176,8 +176,8 @@ impl<N: Deref<Target = Network>> CaseReader<N> {
         Some(from_source * offset as f64 / decoded.max(1) as f64)
     }
 
-    /// Moves over the next case without reading its findings, unless it may cause a warning.
-    /// `false` if there is none.
+    /// Moves over the next case. Reads its findings only if they may cause a warning. Returns
+    /// `false` if there is no next case.
     ///
     /// # Errors
     /// If the rest of the file cannot be read.

@@ -126,8 +126,9 @@ fn potential(text: &mut String, network: &Network, cpt: &Cpt, names: &[String]) 
         let _ = write!(text, " {}", name(parent));
     }
     text.push_str(")\n{\n    data = (");
-    // Every row is in parentheses. For every parent, so is each group of rows that agree in the
-    // states of the parents before it. The outermost pair has been opened above.
+    // Parentheses enclose each row, then the rows that differ only in the state of the last parent,
+    // then the rows that differ only in the last two parents, and so on. The outermost pair, which
+    // encloses all rows, has been opened above.
     let states = network[cpt.child()].cardinality();
     let parents = cpt.parents().iter().rev().map(|&parent| network[parent].cardinality());
     let sizes: Vec<usize> = std::iter::once(1).chain(parents).take(cpt.parents().len()).collect();

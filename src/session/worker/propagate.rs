@@ -136,8 +136,8 @@ impl Worker {
     ///
     /// # Errors
     /// If the case cannot be compiled or propagated, or the step is cancelled. If the case is
-    /// impossible or its numbers are out of range, this is its answer and not an error. If the case needs a tree of its own, a
-    /// failure to load or propagate this tree is also an answer.
+    /// impossible or its numbers are out of range, this is its answer and not an error. If the case
+    /// needs a tree of its own, a failure to load or propagate this tree is also an answer.
     pub(super) fn propagate_case(
         &mut self,
         request: &Request,

@@ -48,9 +48,9 @@ const MAX_CASES: usize = 2048;
 /// cases of Munin3 reached 96%.
 const MAX_CASE_BYTES: u64 = 6000 << 20;
 
-/// Maximum number of messages that may share memory with others; large ones come first. The time to find places
-/// for them is proportional to the square of this number. With a smaller number, a case of a
-/// network with many messages takes more memory.
+/// Maximum number of messages that may share memory with others; large ones come first. The time to
+/// find places for them is proportional to the square of this number. With a smaller number, a case
+/// of a network with many messages takes more memory.
 const MAX_SHARING: usize = 8192;
 
 /// Some rows of one message. `kernels/batch.cu` declares the same struct; a test compares both.

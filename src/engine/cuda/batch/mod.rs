@@ -120,8 +120,8 @@ impl GpuState {
 impl BatchPropagator {
     /// Loads the network on the first GPU. The plan on the host and all GPUs together take at most
     /// `bytes`, without the pinned memory for evidence and results. `None` if the network has no
-    /// plan (see [`buffers()`]), if there is no memory for the threads, or if the GPU has too little
-    /// memory or fails.
+    /// plan (see [`buffers()`]), if there is no memory for the threads, or if the GPU has too
+    /// little memory or fails.
     pub fn load(compiled: &CompiledNetwork, threads: usize, bytes: u64) -> Option<Self> {
         let threads = Threads::new(threads.max(1))?;
         let mut buffers = buffers(compiled, bytes)?;

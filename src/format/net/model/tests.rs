@@ -113,7 +113,8 @@ fn bounds_and_mode_may_come_in_any_order() {
 }
 
 /// `b` is the node D-out of the network *Family Out* that comes with Hugin. The probability that it
-/// is false is 0.8 times the number of each true cause: 0.8 * 0.15 * 0.05 = 0.006 for both.
+/// is false is 0.8 (the leak) times the probability that follows each true cause in the expression.
+/// If both causes are true, it is 0.8 * 0.15 * 0.05 = 0.006.
 #[test]
 fn noisy_or_is_false_if_all_true_causes_are_inhibited() {
     let causes = "node f_out { subtype = boolean; states = (\"\" \"\"); }
