@@ -2,14 +2,18 @@
 
 use std::sync::{Arc, OnceLock};
 
+use cliquescope::cancel::CancelToken;
 use cliquescope::network::{Evidence, Network};
-use cliquescope::propagation::CompiledNetwork;
+use cliquescope::propagation::{CompiledNetwork, Posteriors, Watch};
 
 use crate::fixtures::{compiled, network, observed};
 use crate::subject::Subject;
 
 /// Number of variables.
 const VARIABLES: usize = 100_000;
+
+/// Number of cases of the batch, enough for engine `gpu` to compute them together.
+const BATCH: usize = 16;
 
 /// Stack of the thread that loads and propagates, in bytes. Recursion would need at least 50 bytes
 /// a level, 5 MB in all.
@@ -39,28 +43,37 @@ fn on_small_stack(test: impl FnOnce() + Send) {
     });
 }
 
-/// Propagates without evidence and with the last variable observed in state 1. Compares with
-/// `last`, the prior probability of state 1 of the last variable, and `first`, the probability of
+/// Propagates without evidence and with the last variable observed in state 1, each alone and then
+/// as a batch. Compares with `last`, the prior probability of state 1 of the last variable, and `first`, the probability of
 /// state 1 of the first variable given this evidence.
 fn check(subject: &Subject, compiled: &Arc<CompiledNetwork>, last: f64, first: f64) {
     on_small_stack(|| {
         let network: &Network = compiled.network();
         let mut propagator = subject.load(compiled);
-        let mut propagate = |evidence: &Evidence| {
-            crate::subject::propagate(&mut *propagator, compiled, evidence).expect("it is possible")
-        };
+        let cases = [Evidence::none(), observed(network, &[(VARIABLES - 1, 1)])];
         let ends = [0, VARIABLES - 1].map(|v| network.ids().nth(v).expect("a variable"));
-        let none = propagate(&Evidence::none());
-        subject.assert_close(network, none.of(ends[0]), &[0.5, 0.5], "the first variable");
-        subject.assert_close(network, none.of(ends[1]), &[1.0 - last, last], "the last variable");
-        let given = propagate(&observed(network, &[(VARIABLES - 1, 1)]));
-        subject.assert_close_ln(network, given.ln_p_evidence(), last.ln(), "ln P(e)");
-        subject.assert_close(
-            network,
-            given.of(ends[0]),
-            &[1.0 - first, first],
-            "given the last variable",
-        );
+        let is_right = |number: usize, answer: &Posteriors| match number % 2 {
+            0 => {
+                subject.assert_close(network, answer.of(ends[0]), &[0.5, 0.5], "the first");
+                let expected = [1.0 - last, last];
+                subject.assert_close(network, answer.of(ends[1]), &expected, "the last");
+            }
+            _ => {
+                subject.assert_close_ln(network, answer.ln_p_evidence(), last.ln(), "ln P(e)");
+                let expected = [1.0 - first, first];
+                subject.assert_close(network, answer.of(ends[0]), &expected, "given the last");
+            }
+        };
+        for (number, case) in cases.iter().enumerate() {
+            let alone = crate::subject::propagate(&mut *propagator, compiled, case);
+            is_right(number, &alone.expect("it is possible"));
+        }
+        let batch: Vec<Evidence> = cases.into_iter().cycle().take(BATCH).collect();
+        let watch = Watch::untimed(CancelToken::new());
+        let answers = propagator.run_batch(&batch, &watch).expect("it is not cancelled");
+        for (number, answer) in answers.iter().enumerate() {
+            is_right(number, answer.as_ref().expect("it is possible"));
+        }
     });
 }
 

@@ -92,6 +92,7 @@ impl<'a> JoinTree<'a> {
         }
         builder.add_variables_and_separators(compiled);
         for vertex in 0..builder.tree.vertices.len() {
+            builder.join_equal_neighbours(vertex);
             builder.join_neighbours(vertex);
         }
         for vertex in 0..builder.tree.vertices.len() {
@@ -219,6 +220,37 @@ impl Builder<'_> {
                 links.iter().position(|link| link.edge == edge).expect("the vertex has this link");
             let Link { edge, end } = links.swap_remove(at);
             self.link(to, edge, end);
+        }
+    }
+
+    /// Puts vertices between `vertex` and two neighbours whose edges have the same scope, as long as
+    /// there are such neighbours and `vertex` has more than [`MAX_ALL_PAIRS`] neighbours.
+    ///
+    /// # Complexity
+    /// O(n log^2 n) for n neighbours, where [`Self::join_neighbours`] would take O(n^2 log n).
+    fn join_equal_neighbours(&mut self, vertex: usize) {
+        loop {
+            let count = self.tree.vertices[vertex].links.len();
+            if count <= MAX_ALL_PAIRS {
+                return;
+            }
+            let mut links = std::mem::take(&mut self.tree.vertices[vertex].links);
+            let variables = |link: &Link| self.tree.edges[link.edge].scope.variables();
+            links.sort_by(|a, b| variables(a).cmp(variables(b)).then(a.edge.cmp(&b.edge)));
+            let mut links = links.into_iter().peekable();
+            while let Some(link) = links.next() {
+                let scope = &self.tree.edges[link.edge].scope;
+                let same = |other: &Link| self.tree.edges[other.edge].scope == *scope;
+                let Some(other) = links.next_if(same) else {
+                    self.tree.vertices[vertex].links.push(link);
+                    continue;
+                };
+                let between = self.add_vertex(vertex, scope.clone());
+                self.tree.vertices[between].links.extend([link, other]);
+            }
+            if self.tree.vertices[vertex].links.len() == count {
+                return;
+            }
         }
     }
 
