@@ -148,6 +148,16 @@ fn cases_are_answered_while_visible_and_can_be_saved_and_loaded() {
     harness.state_mut().run_command(&ctx, CaseCommand::Add("again".to_owned()));
     harness.run_steps(3);
     wait_for(&mut harness, |workbench| answers(workbench) == 4);
+    // Another pane that fills the window hides the pane of cases.
+    harness.state_mut().run_command(&ctx, ViewCommand::ToggleMaximised(Pane::JunctionTree));
+    harness.state_mut().run_command(&ctx, EvidenceCommand::Clear);
+    settle(&mut harness);
+    harness.state_mut().run_command(&ctx, CaseCommand::Add("hidden".to_owned()));
+    harness.run_steps(3);
+    harness.get_by_label_contains("The evidence is now case 'hidden'");
+    assert_eq!(answers(harness.state()), 4);
+    harness.state_mut().run_command(&ctx, ViewCommand::Restore);
+    wait_for(&mut harness, |workbench| answers(workbench) == 5);
     // A case can be recalled even if the current evidence is impossible.
     harness.get_by_label("Recall two 2").click();
     settle(&mut harness);

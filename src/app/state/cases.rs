@@ -14,7 +14,6 @@ use crate::app::state::history::{History, ReplacedValue};
 use crate::app::state::named_finding::NamedFinding;
 use crate::app::state::network_location::NetworkLocation;
 use crate::app::state::pane::Pane;
-use crate::app::state::pane_layout;
 use crate::engine::QueryError;
 use crate::network::Evidence;
 use crate::numbers;
@@ -81,7 +80,7 @@ fn add_evidence(core: &mut Core, store: &mut CaseStore, name: &str) {
     add(core, store, vec![(name.trim().to_owned(), evidence)]);
     let added = core.document().and_then(|document| document.cases.get(count));
     if let Some(name) = added.map(|case| case.name.clone())
-        && !pane_layout::is_visible(core.shown_layout(), Pane::Cases)
+        && !core.is_visible(Pane::Cases)
     {
         core.notices.info(&format!("The evidence is now case '{name}': see Cases"));
     }
@@ -193,8 +192,7 @@ pub(crate) fn set(
 /// Requests the posteriors of all listed cases while the Cases pane is visible and automatic
 /// propagation is on, and of no case otherwise. Call this once per frame.
 pub(crate) fn request_visible(core: &mut Core) {
-    let are_wanted = pane_layout::is_visible(core.shown_layout(), Pane::Cases)
-        && core.model.settings.auto_propagate;
+    let are_wanted = core.is_visible(Pane::Cases) && core.model.settings.auto_propagate;
     let wanted: &[Case] = match &core.model.document {
         Some(document) if are_wanted => &document.cases,
         _ => &[],

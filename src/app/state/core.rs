@@ -80,12 +80,20 @@ impl Core {
         }
     }
 
-    /// The layout that is drawn.
+    /// Whether `pane` is on screen.
+    pub(crate) fn is_visible(&self, pane: Pane) -> bool {
+        match self.model.maximised {
+            Some(maximised) => maximised == pane,
+            None => pane_layout::is_visible(self.shown_layout(), pane),
+        }
+    }
+
+    /// The layout that is drawn, unless a pane is maximised.
     pub(crate) fn shown_layout(&self) -> &Tree<Pane> {
         self.narrow_layout.as_ref().unwrap_or(&self.layout)
     }
 
-    /// The layout that is drawn, to be changed.
+    /// The same layout, to be changed.
     pub(crate) fn shown_layout_mut(&mut self) -> &mut Tree<Pane> {
         self.narrow_layout.as_mut().unwrap_or(&mut self.layout)
     }

@@ -186,7 +186,7 @@ pub fn show_pane(layout: &mut Tree<Pane>, pane: Pane) {
     layout.make_active(|_, tile| matches!(tile, Tile::Pane(other) if *other == pane));
 }
 
-/// Whether `pane` is on screen, which means that it is the front tab of its group.
+/// Whether `pane` is the front tab of its group.
 #[must_use]
 pub fn is_visible(layout: &Tree<Pane>, pane: Pane) -> bool {
     let tile = layout.tiles.find_pane(&pane);

@@ -4,6 +4,7 @@ use eframe::egui::{Grid, RichText, Ui};
 
 use super::cpt;
 use super::links::{Links, bar, section, title};
+use crate::app::panes::common::describe_finding;
 use crate::app::state::command::{Commands, EvidenceCommand};
 use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
@@ -64,7 +65,7 @@ fn evidence(ui: &mut Ui, document: &Document, id: VariableId, commands: &mut Com
     ui.horizontal_wrapped(|ui| {
         let text = match finding {
             Finding::Observed(state) => format!("observed: {}", variable.states()[*state]),
-            Finding::Likelihood(_) => "likelihood entered".to_owned(),
+            Finding::Likelihood(_) => describe_finding(document, id, finding),
         };
         ui.label(RichText::new(text).strong().color(colour));
         if ui.button("Retract").on_hover_text("Retract the finding of this variable").clicked() {

@@ -2,9 +2,10 @@
 
 use eframe::egui::{self, RichText, Ui};
 
+use crate::app::panes::common::describe_finding;
 use crate::app::state::document::Document;
 use crate::app::theme::Palette;
-use crate::network::VariableId;
+use crate::network::{Finding, VariableId};
 use crate::numbers::{counted, percent};
 
 /// Maximum number of states that are listed; further ones are only counted.
@@ -36,11 +37,11 @@ pub fn show(ui: &mut Ui, document: &Document, id: VariableId) {
         counted(parents, "parent", "parents"),
         counted(children, "child", "children")
     ));
-    if document.evidence.get(id).is_some() {
+    if let Some(finding) = document.evidence.get(id) {
         let colour = Palette::of(ui).evidence;
-        let text = match document.evidence.observed(id) {
-            Some(state) => format!("observed: {}", variable.states()[state]),
-            None => "likelihood entered".to_owned(),
+        let text = match finding {
+            Finding::Observed(state) => format!("observed: {}", variable.states()[*state]),
+            Finding::Likelihood(_) => describe_finding(document, id, finding),
         };
         ui.label(RichText::new(text).color(colour));
     }

@@ -191,7 +191,8 @@ fn show_bin(
     let bar =
         Rect::from_x_y_ranges(column.shrink(0.5), plot.bottom() - height.max(1.0)..=plot.bottom());
     let whole = Rect::from_x_y_ranges(column, plot.y_range());
-    let response = ui.interact(whole, ui.id().with(("duration", bin.from as u64)), Sense::click());
+    let response =
+        ui.interact(whole, ui.id().with(("duration", bin.from.to_bits())), Sense::click());
     let is_selected = |id: &&_| scene.model.selection.message(**id);
     let selected = bin.messages.iter().filter(is_selected).count();
     let is_collect = |id: &&_| scene.compiled.plan()[**id].phase == Phase::Collect;
