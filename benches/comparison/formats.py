@@ -67,6 +67,7 @@ def compare(path, options):
     if ours.returncode != 0:
         return "refused", ours.stderr.strip()
     ours = list(json.loads(ours.stdout)["cases"][0]["posteriors"].items())
+    network = None
     try:
         network, reader = load(path)
         names = [network.variable(node).name() for node in sorted(network.nodes())]
@@ -75,12 +76,11 @@ def compare(path, options):
             network.cpt(name).normalizeAsCPT()
         inference = gum.LazyPropagation(network)
         inference.makeInference()
-    except MemoryError:
-        return tables(path, network, options)
     except Exception as error:
-        if "bad_alloc" in str(error):
+        no_memory = isinstance(error, MemoryError) or "bad_alloc" in str(error)
+        if no_memory and network is not None:
             return tables(path, network, options)
-        return "unchecked", f"{error}".replace("\n", " ")
+        return "unchecked", (str(error) or type(error).__name__).replace("\n", " ")
     if len(names) != len(ours):
         return "wrong", f"{len(ours)} variables, {reader} has {len(names)}"
     by_name = dict(ours)

@@ -87,6 +87,18 @@ fn bench_times_drawn_cases_one_at_a_time_and_in_a_batch() {
 }
 
 #[test]
+fn a_batch_without_cases_is_reported_and_takes_no_time() {
+    let (_folder, path) = file("cases.csv", "smoke,xray\n");
+    let path = path.to_str().unwrap();
+    let batch = ["bench", "asia", "--batch", "--repeat", "1", "--json", "--evidence-file", path];
+    let (code, out, err) = run(&batch);
+    assert_eq!(code, 0, "{err}");
+    assert!(err.contains("cases.csv: no cases in the file"), "{err}");
+    let records: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&records[0]["cases"], &records[0]["cases_per_second"]), (&0.into(), &0.0.into()));
+}
+
+#[test]
 fn bench_times_changes_of_evidence() {
     let records = json(&["bench", "asia", "--changes", "30", "--json"]);
     let record = &records[0];

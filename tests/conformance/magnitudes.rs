@@ -7,7 +7,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use cliquescope::cancel::CancelToken;
-use cliquescope::engine::{PropagationError, propagate_batch};
+use cliquescope::engine::{PropagationError, RunError, propagate_batch};
 use cliquescope::network::{Evidence, Factor, Network, Variable, VariableId};
 use cliquescope::propagation::{CompiledNetwork, Posteriors, Watch};
 use rand::RngExt;
@@ -148,14 +148,14 @@ fn check_cases(
     let batch: Vec<Evidence> = cases.iter().cycle().take(40).cloned().collect();
     let watch = Watch::untimed(CancelToken::new());
     let answers = propagate_batch(&mut *subject.load(compiled), compiled, &batch, &watch).unwrap();
-    for (number, (found, exact)) in answers.iter().zip(exact.iter().cycle()).enumerate() {
-        check(
-            subject,
-            network,
-            exact,
-            found.as_ref().ok(),
-            &format!("{context}, {number} of a batch"),
-        );
+    for (number, (found, exact)) in answers.into_iter().zip(exact.iter().cycle()).enumerate() {
+        let context = format!("{context}, {number} of a batch");
+        let found = match found {
+            Ok(posteriors) => Some(posteriors),
+            Err(RunError::Impossible) => None,
+            Err(error) => panic!("{context}: {error}"),
+        };
+        check(subject, network, exact, found.as_ref(), &context);
     }
 }
 
@@ -304,8 +304,8 @@ pub fn likelihoods_that_favour_what_underflowed(subject: &Subject) {
 }
 
 /// The evidence is possible, but two factors alone multiply to 1e-488, which is too small even for
-/// double precision. If messages to the root lose such numbers, as in the tree of engine
-/// `sequential`, a message from the root may exclude every entry that is left in another clique.
+/// double precision. If such numbers become zero in the messages to the root, a message from the
+/// root may exclude every nonzero entry that is left in another clique.
 pub fn a_clique_that_contradicts_all_that_is_left(subject: &Subject) {
     let variables = (0..8).map(|v| Variable::new(format!("X{v}"), ["0", "1"])).collect();
     // All values are one except these.

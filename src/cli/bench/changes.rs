@@ -129,8 +129,8 @@ fn draw(
         let known: Vec<VariableId> = evidence.iter().map(|(variable, _)| variable).collect();
         let mut changed = evidence.clone();
         // While there are findings, of five draws about two set a finding, two retract one, and one
-        // exchanges one. A draw is repeated if it would set a second finding on a variable, or if
-        // the variable has no other state.
+        // exchanges one. A draw is repeated if it would set a second finding on a variable, or
+        // exchange the finding of a variable that has no other state.
         let choice = if known.is_empty() { 0 } else { rng.random_range(0..5) };
         let kind = match choice {
             0 | 1 => {

@@ -218,7 +218,8 @@ pub fn batch<'c>(
         impossible,
         recomputed,
         batch_ms,
-        cases_per_second: cases as f64 / batch_ms.median * 1e3,
+        // A file without cases takes no time.
+        cases_per_second: if cases == 0 { 0.0 } else { cases as f64 / batch_ms.median * 1e3 },
         gpus,
         one_at_a_time: alone.unwrap_or(nothing),
     })

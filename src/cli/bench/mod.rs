@@ -304,7 +304,12 @@ impl<'a> EngineBench<'a> {
         let batch = match self.args.cases.file() {
             Some(file) => {
                 let blocks = CaseArgs::blocks(self.compiled.network(), file)?;
-                measure::batch(propagator, blocks.map(|block| block.map(Cow::Owned)), repeat)?
+                let blocks = blocks.map(|block| block.map(Cow::Owned));
+                let batch = measure::batch(propagator, blocks, repeat)?;
+                if batch.cases == 0 {
+                    output::note(&format!("warning: {}: {}", file.display(), options::NO_CASES));
+                }
+                batch
             }
             None => {
                 let all = Ok(Cow::Borrowed(&self.prepared.cases[..]));
