@@ -30,8 +30,8 @@
 //
 // Versions: only V = 2 is compiled. When this kernel was first measured, V = 1 took a fifth longer
 // than V = 2, and V = 4 took as long as V = 2. Loading the factors of four terms at once, whichever
-// rows they belong to, made 1.08 times as many cases a second of Munin3 on an H200, and at most 1.05
-// times of others, which is too little for what it adds here.
+// rows they belong to, computed 1.08 times as many cases per second for Munin3 on an H200, and at
+// most 1.05 times as many for other networks. This is too little for the code that it needs.
 //
 // Launch, with groups = cases / (32 V), rounded up; no dynamic shared memory:
 //   propagate_batch_V  grid = (work items / 4, groups), block = 128 threads; one launch per level
@@ -49,9 +49,9 @@
 // messages   float[group][entries][case]
 // entries    number of entries for the messages of one case; a message takes the place of others
 //            that no later launch reads
-// largest    unsigned[group][message_count][case]: float bits of the largest entry of each message,
-//            or of one for a message from a variable, whose weights are at most one; zero before
-//            the first launch
+// largest    unsigned[group][message_count][case]: float bits of the largest entry of each message;
+//            for a message from a variable, whose weights are at most one, the float bits of 1.0;
+//            zero before the first launch
 // exponents  int[group][message_count][case]: a message must be multiplied by two to this power
 // levels     int[group][message_count][case]: raising has added at most two to this power to all
 //            entries of the message together; NOT_RAISED if the message is not raised

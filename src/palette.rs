@@ -241,7 +241,8 @@ const VALUE_RAMP: [Rgb; 6] =
 
 /// Colours of SVG documents, as SVG writes them.
 pub mod svg {
-    /// The background; also outlines filled dots, fills the other dots, and hatches bars.
+    /// The background; also the outline of filled dots, the inside of hollow dots and the hatching
+    /// of bars.
     pub const BACKGROUND: &str = "#fff";
     /// Text.
     pub const TEXT: &str = "#222";

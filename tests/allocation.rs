@@ -207,8 +207,8 @@ fn in_the_child_process_every_failed_allocation_is_an_error() {
 }
 
 /// Checks what the functions of `allocate` return if work uses the reserve after its last check:
-/// `effect_or_error` no error, `attempt` no result, and `or_error` an error. Only `or_error` then
-/// counts as failed.
+/// `effect_or_error` no error, `attempt` no result, and `or_error` an error. Of these calls, only
+/// the last makes `has_failed` true.
 ///
 /// # Panics
 /// If one of them returns something else.

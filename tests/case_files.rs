@@ -69,7 +69,7 @@ fn a_table_is_the_same_however_its_bytes_arrive() {
 }
 
 #[test]
-fn a_character_that_two_reads_share_does_not_turn_the_file_into_latin1() {
+fn a_character_split_between_two_reads_does_not_turn_the_file_into_latin1() {
     let network = asia();
     // The padding shifts the text by one byte, so that the part of the file that the reader looks
     // at first can end within an 'é'.

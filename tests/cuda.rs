@@ -47,7 +47,7 @@ fn an_engine_either_runs_or_gives_the_reason_and_does_not_load() {
 }
 
 #[test]
-fn max_product_gives_the_most_probable_configuration_or_the_reason() {
+fn max_product_gives_the_largest_probability_or_the_reason() {
     let network = cliquescope::format::open("asia").unwrap().network;
     let compiled =
         Arc::new(compile(network, &CompileOptions::default(), &CancelToken::new()).unwrap());

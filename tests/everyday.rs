@@ -197,7 +197,7 @@ fn arrow_keys_move_in_the_list_of_variables_and_one_tab_leaves_it() {
 #[test]
 fn every_stop_of_the_tab_key_has_a_name() {
     let is_named = |node: &AccessKitNode<'_>| node.label().or(node.value()).is_some();
-    // Forwards, and backwards in a window where nothing has the focus yet.
+    // Once forwards and once backwards, each in a new window where nothing has the focus yet.
     let [forwards, backwards] = [Modifiers::NONE, Modifiers::SHIFT].map(|modifiers| {
         let mut harness = open("asia");
         let mut stops = HashSet::new();

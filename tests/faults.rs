@@ -98,7 +98,8 @@ fn a_case_whose_numbers_are_out_of_range_does_not_keep_others_from_being_answere
     let asia = sample("asia");
     let cases: Vec<Evidence> =
         ["yes", "no"].map(|state| evidence_of(&asia, &[("smoke", state)])).into();
-    // The third propagation is that of the first case: there is no evidence to propagate.
+    // Without evidence, the worker propagates once with and once without timing messages. The
+    // third propagation is that of the first case.
     let engine = FailingEngine::new("gpu-like", FailureMode::OutOfRangeAtRun(3));
     let session = Session::start(|| {});
     let wanted =
@@ -129,7 +130,7 @@ mod window {
     use super::common::window::{settle, show, wait_for};
     use super::*;
 
-    /// Asia with a finding and a case, in a window that stores and saves to `folder`.
+    /// Asia with a finding and a case, in a window whose stored cases and autosave are in `folder`.
     fn window_with_work(folder: &Path) -> Harness<'static, Workbench> {
         let mut workbench = Workbench::new(Settings::default(), || {});
         workbench.store_in(folder);

@@ -51,7 +51,8 @@ fn peak(arguments: &[&str]) -> u64 {
     peak
 }
 
-/// What is read of the output of `info`. All of it takes 80 MB for a long network.
+/// The part of the output of `info` that is read. The whole output of `info` takes 80 MB for a long
+/// network.
 #[derive(Deserialize)]
 struct Info {
     forecasts: Vec<Value>,

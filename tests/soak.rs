@@ -169,8 +169,8 @@ impl Soak {
         self.checks += 1;
     }
 
-    /// Makes this number of `changes`, one after another. Checks the posteriors after every change
-    /// whose number is a multiple of `check_every`.
+    /// Makes `changes` changes, one after another. Checks the posteriors after every change whose
+    /// number is a multiple of `check_every`.
     fn run(&mut self, changes: usize, check_every: usize) {
         for number in 1..=changes {
             self.change();

@@ -155,8 +155,8 @@ pub fn or_error<R>(work: impl FnOnce() -> R) -> Result<R, OutOfMemory> {
     effect_or_error(|| checked(work))
 }
 
-/// As [`or_error`], for `work` that others see, such as output: once it has returned, it has not
-/// failed, even if it used the reserve after its last [`check`].
+/// As [`or_error`], for `work` with effects that others see, such as output: if `work` returns, its
+/// result is returned, even if it used the reserve after its last [`check`].
 ///
 /// # Errors
 /// As [`or_error`].
@@ -164,8 +164,8 @@ pub fn effect_or_error<R>(work: impl FnOnce() -> R) -> Result<R, OutOfMemory> {
     catch(work).inspect_err(|_| HAS_FAILED.store(true, Ordering::Relaxed))
 }
 
-/// As [`or_error`], for `work` that is not necessary: `None` if memory for it could not be had,
-/// which is then no failure.
+/// As [`or_error`], for `work` that is not necessary: `None` if memory for it could not be had.
+/// This does not count as a failure in [`has_failed`].
 pub fn attempt<R>(work: impl FnOnce() -> R) -> Option<R> {
     catch(|| checked(work)).ok()
 }

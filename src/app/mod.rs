@@ -84,8 +84,8 @@ pub struct LaunchOptions {
 }
 
 impl LaunchOptions {
-    /// The settings `stored` with the engine, precision, triangulation and memory limit of these
-    /// options, as far as these are given.
+    /// A copy of `stored`, in which the engine, precision, triangulation and memory limit are
+    /// replaced by those that these options give.
     fn settings_for_this_run(&self, stored: &Settings) -> Settings {
         let mut settings = stored.clone();
         if let Some(engine) = &self.engine {

@@ -122,9 +122,9 @@ impl ForecastRecord {
     }
 }
 
-/// Memory that making the forecasts of all engines takes for each clique, in bytes. Measured on
-/// 100,000 isolated variables and on a chain of as many; it only matters for networks of about this
-/// size or larger. If it is too small, the command may take more memory than the limit.
+/// Memory for making the forecasts of all engines, in bytes per clique. Measured on 100,000
+/// isolated variables and on a chain of as many; it only matters for networks of about this size or
+/// larger. If it is too small, the command may take more memory than the limit.
 const FORECAST_BYTES_PER_CLIQUE: u64 = 5500;
 
 /// Describes a network and its junction tree.

@@ -38,9 +38,10 @@ const MAX_CHUNKS: usize = 64;
 /// no work. If it is wrong, only speed and memory change (and last bits of results).
 const MIN_WORK_PER_COPIED_ENTRY: usize = 16;
 
-/// Minimum number of entries of the runs into which chunks divide an output, or an eighth of a
-/// small output. With shorter runs, chunks would write to the same lines of a cache. If it is
-/// wrong, only speed and memory change (and last bits of results).
+/// Minimum number of entries of the runs into which chunks divide an output. If an eighth of the
+/// output has fewer entries, that is the minimum instead. With shorter runs, chunks would write to
+/// the same lines of a cache. If it is wrong, only speed and memory change (and last bits of
+/// results).
 const MIN_RUN: usize = 64;
 
 /// A sum of products of tables.

@@ -57,7 +57,7 @@ pub enum Optimisation {
     /// An input of a contraction that does not depend on the innermost loops is multiplied in
     /// outside them.
     HoistedInputs,
-    /// Loops over short rows of a tile are compiled for their length.
+    /// Loops over short rows of a tile are compiled with the length of the row as a constant.
     ConstantRows,
     /// In distribute, the products of a row stay in registers while they are added to all tables
     /// that the row meets.

@@ -145,10 +145,12 @@ impl RowNest {
     }
 }
 
-/// The axes of an intermediate table from which `output` is summed, so that the rows of a
-/// contraction over `axes` occupy a GPU: those of `output` and the fastest others, until the table
-/// has at least `wanted` entries, or about `entries_per_row` entries are summed for a row. If the
-/// output itself is large enough, the result is `output`.
+/// The axes of an intermediate table, so that a contraction over `axes` onto this table has enough
+/// rows to occupy a GPU. The table over `output` is then summed from it.
+///
+/// The axes of `output` are widened by the fastest other axes, one at a time, until the table has
+/// at least `wanted` entries, or so many that only about `entries_per_row` entries are summed for
+/// each of them. If the output itself is large enough, the result is `output`.
 #[must_use]
 pub fn widened(
     axes: AxisSet,

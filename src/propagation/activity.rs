@@ -11,7 +11,8 @@ pub enum Activity {
     /// The worker wakes up: from the moment when it is asked for until it runs.
     Start,
     /// The product of all tables and messages at the root, and its sums onto the separators below.
-    /// In distribute, the work at any other clique counts as the message from its parent.
+    /// In distribute, no message goes to the root, so this work belongs to no message. At any other
+    /// clique, such work counts as part of the message from its parent.
     Root,
     /// Helping the worker that computes the product at the root.
     HelpRoot,

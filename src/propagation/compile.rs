@@ -178,7 +178,8 @@ impl CompiledNetwork {
     /// This network, for the same [observed](Self::observed) variables, with another junction tree.
     ///
     /// # Panics
-    /// If the tree does not cover every variable, and every family without the observed variables.
+    /// If a variable is in no clique of the tree, or if no clique contains all variables of some
+    /// family that are not observed.
     #[must_use]
     pub fn with_other_tree(&self, tree: JunctionTree) -> Self {
         let network = Arc::clone(&self.network);

@@ -1,4 +1,4 @@
-//! Panics, and memory that cannot be had, as values.
+//! Turns panics and failed allocations into values.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::cancel::CancelToken;
 
-/// Maximum time that a measurement waits for background work to pause. The search for a better tree
-/// pauses within a few milliseconds. After this time the measurement starts anyway, and the search
-/// can disturb it.
+/// Maximum time that a measurement waits for background work to pause. The measurement then starts
+/// anyway, and the background work can disturb it. The search for a better tree pauses within a few
+/// milliseconds.
 const MAX_WAIT_FOR_PAUSE: Duration = Duration::from_millis(100);
 
 /// Time between two checks whether paused background work was cancelled. Affects only how soon the

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::store::write_atomically;
 
-/// Writes `content`, which is the content of the file at `path`, to the first free name: that of
-/// the file with the extension `bad`, `2.bad` and so on. If one of these files has this content
-/// already, writes nothing. Returns the path of the copy.
+/// Writes `content`, which is the content of the file at `path`, to a new file in the same
+/// folder. The extension of the copy is `bad`; if a file of this name exists, it is `2.bad`, then
+/// `3.bad` and so on. If one of these files has this content already, writes nothing. Returns the
+/// path of the copy.
 ///
 /// # Errors
 /// If a copy cannot be read or written.

@@ -13,8 +13,8 @@ const CHAIN: usize = 40;
 /// Number of states of each variable of the chain.
 const STATES: usize = 8;
 
-/// A Markov network in UAI's format: a chain of variables, and a hub with many states that shares a
-/// factor with each of them. Variable `x0` is the hub.
+/// A Markov network in UAI's format: a chain of variables, and a hub with many states. The hub,
+/// variable `x0`, shares a factor with each variable of the chain.
 ///
 /// Whatever the junction tree, the hub is in every clique and separator. Without the hub, the
 /// largest clique has 64 entries.

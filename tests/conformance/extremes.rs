@@ -29,7 +29,8 @@ fn all_effects(network: &Network) -> Evidence {
 }
 
 /// Random networks in which most variables have a single state, with findings on most variables.
-/// Engine `cpu` was once wrong if many of more than twenty findings were on such variables.
+/// Engine `cpu` once gave wrong answers if there were more than twenty findings and many of them
+/// were on such variables.
 pub fn many_single_state_variables(subject: &Subject) {
     let mut rng = rng(12);
     for _ in 0..40 {

@@ -106,7 +106,7 @@ impl Drawn {
             let has_certain = rng.random_bool(0.7);
             let mut row = || {
                 let mut row = spread.draw_some(rng, states[v]);
-                // A much smaller sum could be subnormal, and have too few digits.
+                // If the sum were subnormal, it would have too few digits.
                 if has_certain || row.iter().sum::<f64>() < 1e-290 {
                     row[rng.random_range(0..states[v])] = 1.0;
                 }

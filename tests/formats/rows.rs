@@ -47,8 +47,8 @@ fn percentages_may_be_rounded() {
 
 #[test]
 fn a_warning_lists_each_line_once_and_says_whether_there_are_more() {
-    // The number of rows and the lines that the warning gives for a file with this many rows on
-    // each line, none of which sums to one.
+    // The part of the warning with the number of rows and their lines. Line `i` of the file,
+    // counted from zero, has `rows_per_line[i]` rows, and none of them sums to one.
     let listed = |rows_per_line: &[usize]| {
         let mut text = "net {}".to_owned();
         for (line, &rows) in rows_per_line.iter().enumerate() {

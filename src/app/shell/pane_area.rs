@@ -125,8 +125,9 @@ impl Behavior<Pane> for PaneArea<'_> {
         pane.title().into()
     }
 
-    // The background of tabs and the gaps between panes react only to the pointer, but the toolkit
-    // would also let them take the focus. It does not if they cannot be dragged.
+    // The background of tabs and the gaps between panes react only to the pointer, but while they
+    // can be dragged, the toolkit also lets them take the focus. So they cannot be dragged in a
+    // frame in which a key moves the focus.
     fn is_tile_draggable(&self, tiles: &Tiles<Pane>, tile: TileId) -> bool {
         !self.moves_focus || matches!(tiles.get(tile), Some(Tile::Pane(_)))
     }

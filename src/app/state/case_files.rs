@@ -20,9 +20,9 @@ use crate::network::{Evidence, Network};
 /// A command about files of evidence or cases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaseFileCommand {
-    /// Enter the evidence of this file. If the file has several cases, enter the first one without
-    /// mistakes and add all of these to the list, or show the file next to the list if it has too
-    /// many.
+    /// Enter the evidence of the first case without mistakes in this file. If the file has several
+    /// cases, also add those without mistakes to the list, or show the file next to the list if it
+    /// has too many.
     LoadEvidence(PathBuf),
     /// Save the current evidence to this file.
     SaveEvidence(PathBuf),

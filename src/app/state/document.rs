@@ -38,8 +38,8 @@ pub struct Document {
     pub prior: Option<Arc<Propagation>>,
     /// The newest propagation, which may be [stale](Self::is_stale).
     pub result: Option<Arc<Propagation>>,
-    /// The recorded runs that have a trace and messages of the same sizes as this junction tree.
-    /// They are taken to be runs on this tree.
+    /// The recorded runs that have a trace and whose messages have the same sizes as the messages
+    /// of this junction tree. They are taken to be runs on this tree.
     pub recorded: Vec<RecordedRunRef>,
     /// The recorded run that is shown instead of this machine's propagation, if the user chose one.
     pub shown: Option<RecordedRunRef>,

@@ -1,5 +1,5 @@
-//! The junction tree of the open network with small separators merged away. A thread of its own
-//! merges, because a tree of thousands of cliques takes longer than a frame.
+//! Merges small separators of the open network's junction tree away. This runs on a thread of its
+//! own, because merging a tree of thousands of cliques takes longer than a frame.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use crate::session::{Job, Session};
 pub struct MergeRequest {
     /// The network with the tree.
     pub original: Arc<CompiledNetwork>,
-    /// Separators of at most this many entries are merged away.
+    /// Only separators of at most this many entries are merged away.
     pub threshold: u64,
-    /// Which of these separators are.
+    /// Which of these separators are merged away.
     pub rule: MergeRule,
 }
 

@@ -153,9 +153,9 @@ impl Stepping {
     }
 
     /// Applies `command`, for a plan of `messages` messages and a trace of `total` nanoseconds.
-    /// [`StepCommand::End`] has no effect here, nor has a pace or slowdown for the other mode. Slow
-    /// motion starts with the slowdown for a trace that has messages all the time; the caller
-    /// replaces it.
+    /// [`StepCommand::End`] has no effect here, nor has a pace or slowdown for the other mode. When
+    /// slow motion starts, its slowdown is set as if messages were computed all the time. The
+    /// caller then sets a slowdown that takes the time without messages into account.
     pub(crate) fn apply(&mut self, command: StepCommand, messages: usize, total: f64) {
         let end = self.end(messages, total);
         let player = &mut self.player;
@@ -234,8 +234,8 @@ mod tests {
         let mut model = model("asia");
         crate::app::testing::record_on_gpu(&mut model);
         let document = model.document.as_mut().unwrap();
-        // Only the recording, which takes 40 µs. Its first message starts at 10 µs, and the last of
-        // its 10 messages ends at 20 µs.
+        // Keep only the recording, which takes 40 µs. Its first message starts at 10 µs, and the
+        // last of its 10 messages ends at 20 µs.
         document.result = None;
         let total = document.traced_nanoseconds();
         let mut stepping = Stepping::slow_motion(total);

@@ -309,7 +309,7 @@ impl Workbench {
             }
         }
         self.explanations.ask(&self.core.model, explained);
-        // A picture does not depend on where the pointer is.
+        // While a picture of the window or a pane is to be saved, no item counts as hovered.
         hovered = hovered.filter(|_| self.overlays.picture.is_none());
         // The hovered item is highlighted in the next frame, in all panes.
         if self.hovered != hovered {

@@ -83,8 +83,8 @@ impl AnswerWriter {
         self.flush(waiting)
     }
 
-    /// Writes what comes after the answers, and gives the file its name. If no answer was written
-    /// although the work is not complete or has failed, a file that had the name stays as it is.
+    /// Writes what comes after the answers, and gives the file its name. If no answer was written,
+    /// and the work is not complete or writing failed, an existing file of that name is unchanged.
     ///
     /// # Errors
     /// A message for the user if not all could be written, unless the reader of standard output has

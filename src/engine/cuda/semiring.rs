@@ -163,7 +163,8 @@ mod tests {
                 }
             }
         }
-        // Only the network with 600 opposed factors is out of the range of single precision.
+        // Only the network whose 600 factors favour the one and the other state in turn is out of
+        // the range of single precision.
         assert!(answered > 250 && impossible > 0 && out_of_range <= 8, "{answered} {impossible}");
     }
 

@@ -53,7 +53,8 @@ impl Worker {
         }
     }
 
-    /// Reports the tree of the whole network and fails, because the network is too large.
+    /// Fails, because the network is too large. First reports the tree of the whole network if the
+    /// tree reported last was another one.
     fn report_refusal(&mut self) -> Result<(), Interruption> {
         self.state.forget_from(Step::Reduce);
         self.report_whole_tree();

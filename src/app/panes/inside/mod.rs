@@ -23,7 +23,8 @@ use grid::Scroll;
 use player::StepPlayer;
 use scene::MessageScene;
 
-/// Minimum height of the tables in points. In a lower pane, the tables and the memory view scroll.
+/// Minimum height of the tables in points. In a pane with less, the tables and the memory view
+/// scroll.
 const MIN_TABLE_HEIGHT: f32 = 150.0;
 /// Height of the memory view when it is below the tables, in points.
 const MEMORY_HEIGHT: f32 = 84.0;

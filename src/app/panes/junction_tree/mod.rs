@@ -35,7 +35,7 @@ use measure::Colouring;
 use picture::picture;
 use style::{TreeKey, TreeStyle};
 
-/// Minimum height below the toolbar, in points, for a strip with the legend. In a lower pane, such
+/// Minimum height below the toolbar, in points, for a strip with the legend. With less height, such
 /// as on a small projector, the names of cliques need the room.
 const MIN_HEIGHT_WITH_LEGEND: f32 = 240.0;
 

@@ -48,8 +48,8 @@ pub struct NetworkPane {
     menu_variable: Option<(u64, VariableId)>,
     /// Whether the user wants layers or a tree although the file gives positions.
     prefer_layers: bool,
-    /// Ratio of width to height for which a network was last laid out without the view for
-    /// projectors, if one was.
+    /// Ratio of width to height for which the network was last laid out while the view for
+    /// projectors was off. `None` before that.
     aspect: Option<f32>,
 }
 
@@ -62,9 +62,10 @@ struct LayoutKey {
     triangulated: Option<Identity<CompiledNetwork>>,
     /// Whether the variables are at the positions that the file gives.
     from_file: bool,
-    /// The size of the window if the view for projectors is on, in which panes have other shapes.
-    /// The window fills the screen only some frames after the view was turned on. `None` also for
-    /// a layout that does not depend on the shape of the pane.
+    /// The size of the window if the view for projectors is on; otherwise `None`. The network is
+    /// laid out again when this size changes, because the window fills the screen only some frames
+    /// after the view is turned on. `None` also for a layout that does not depend on the shape of
+    /// the pane.
     projected: Option<Vec2>,
 }
 
@@ -249,8 +250,8 @@ impl NetworkPane {
         }
         if self.shown.as_ref() != Some(&wanted) {
             let size = ui.available_size().max(Vec2::splat(1.0));
-            // When the view for projectors is turned off, the layout before it returns. The window
-            // still fills the screen for some frames.
+            // When the view for projectors is turned off, use the aspect ratio from before it was
+            // turned on: the window still fills the screen for some frames.
             let before = self.aspect.filter(|_| is_reshaped && !is_projected);
             let aspect = (!from_file).then(|| before.unwrap_or(size.x / size.y));
             if !is_projected {

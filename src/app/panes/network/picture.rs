@@ -147,7 +147,7 @@ pub fn picture(
 
 /// The rise of a moral or fill edge between two boxes. Between boxes side by side that are close to
 /// each other, the edge leaves the boxes at the top or at the bottom, because only a few of its
-/// dots would fit into the gap.
+/// dashes or dots would fit into the gap.
 fn rise_between([one, other]: [Rect; 2]) -> f32 {
     let gap = (one.center() - other.center()).abs() - (one.size() + other.size()) / 2.0;
     let length = one.center().distance(other.center());

@@ -30,10 +30,12 @@ const CHOICE_HEIGHT: f32 = 24.0;
 /// Height in points that stays free below a plot.
 const ROOM_BELOW: f32 = 26.0;
 
-/// Minimum height of the plot of the networks, in points. In a lower pane, the plot is cut.
+/// Minimum height of the plot of the networks, in points. If the pane has less height, the plot is
+/// cut.
 const MIN_NETWORKS_HEIGHT: f32 = 140.0;
 
-/// Minimum height of the plot of the messages, in points. In a lower pane, the plot is cut.
+/// Minimum height of the plot of the messages, in points. If the pane has less height, the plot is
+/// cut.
 const MIN_MESSAGES_HEIGHT: f32 = 160.0;
 
 /// Maximum width of the tooltip of a point, in points.
@@ -108,7 +110,7 @@ impl OverheadPane {
         ui.horizontal_wrapped(|ui| {
             ui.strong("Networks");
             if let Some(shown) = self.shown(model, engines) {
-                // In a narrow pane, the name of the run must not widen the row beyond the pane.
+                // In a narrow pane, the name of the engine must not widen the row beyond the pane.
                 let room = ui.available_size_before_wrap().x;
                 let mut choice = ComboBox::from_id_salt("overhead engine").selected_text(&shown);
                 if room < RUN_NAME_WIDTH {
@@ -123,7 +125,7 @@ impl OverheadPane {
                 });
             }
             ui.selectable_value(&mut self.as_share, false, "Time");
-            ui.selectable_value(&mut self.as_share, true, "Share of the overhead");
+            ui.selectable_value(&mut self.as_share, true, "Overhead as share of time");
         });
         let Some(engine) = self.shown(model, engines) else {
             ui.weak(

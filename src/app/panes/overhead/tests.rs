@@ -46,7 +46,7 @@ fn recorded_and_live_networks_are_separate_series() {
     label_containing(&harness, "recorded on NVIDIA Abacus on 2026-01-02");
     harness.get_by_value("trees by auto");
     label_containing(&harness, "; asia 40; cancer 50");
-    harness.get_by_label("Share of the overhead").click();
+    harness.get_by_label("Overhead as share of time").click();
     harness.run();
     label_containing(&harness, "; asia 45%; cancer 20%");
 }

@@ -88,12 +88,12 @@ impl View {
         let Some(pointer) = response.hover_pos() else { return self };
         let (scroll, pinch) = ui.input(|input| (input.smooth_scroll_delta, input.zoom_delta()));
         let mut view = self;
-        // The wheel also scrolls sideways if Shift is pressed or the wheel is tilted.
         let factor = f64::from(pinch) * (f64::from(scroll.y) / POINTS_PER_DOUBLING).exp2();
         if factor != 1.0 {
             let share = f64::from(pointer.x - across.min) / f64::from(across.span());
             view = view.zoomed(share.clamp(0.0, 1.0), factor, total);
         }
+        // With Shift pressed or the wheel tilted, the wheel scrolls sideways.
         if scroll.x != 0.0 {
             let later = -f64::from(scroll.x) / f64::from(across.span()) * view.span();
             view = view.moved(later, total);

@@ -29,11 +29,11 @@ const KEYS: &str = "Wheel, or W and S: zoom at the pointer\nDrag, or A and D: pa
     Click a name: pin the row\nEsc: clear the selection and the range";
 
 /// Minimum height in points, without the lines above the timeline, at which the table of sums or of
-/// a comparison has room. In a lower pane, no row of the table would be in view.
+/// a comparison has room. With less height, no row of the table would be in view.
 pub(super) const MIN_HEIGHT_OF_TABLES: f32 = 190.0;
 
 /// Minimum height in points, from the top of the line of durations to the bottom of the pane, at
-/// which this line also has the number and the durations of the messages. In a lower pane, these
+/// which this line also has the number and the durations of the messages. With less height, these
 /// would leave room for few rows of the timeline.
 const MIN_HEIGHT_WITH_MESSAGES: f32 = 165.0;
 

@@ -39,7 +39,8 @@ pub struct Place {
 pub struct TimelineLayout {
     /// The rows, from top to bottom.
     pub rows: Vec<TimelineRow>,
-    /// The row of stages: the stages, and then the time between them.
+    /// The row of stages: first the stages in order, then the stretches of time before, between and
+    /// after them.
     pub stages: Vec<Slice>,
     /// Which messages each message needs.
     pub dependencies: Dependencies,

@@ -17,8 +17,8 @@ pub enum Work {
     /// The product of all tables and messages at the root. It belongs to no message: in distribute,
     /// the work at any other clique counts as the message from its parent, but the root has none.
     Root,
-    /// Time between the last message toward the root and the first one away from it, where the
-    /// engine did not record what it did there.
+    /// Time between the last message toward the root and the first one away from it, if the
+    /// engine did not record what the thread did in this time.
     AtRoot,
     /// A part of the product at the root. Another thread began the product.
     HelpRoot,

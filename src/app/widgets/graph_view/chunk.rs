@@ -17,7 +17,8 @@ pub struct View<'a> {
     pub painter: &'a Painter,
     /// Screen points per unit of the picture.
     pub zoom: f32,
-    /// Where the origin of the picture is on the screen, in whole pixels.
+    /// Where the origin of the picture is on the screen, in points. The canvas rounds it to whole
+    /// pixels.
     pub origin: Vec2,
     /// The part of the screen in which items must be drawn. Other items may be left out.
     pub needed: Rect,
@@ -57,8 +58,9 @@ impl ShapeTessellator {
     /// Adds the triangles of `shape`.
     fn add(&mut self, shape: Shape, mesh: &mut Mesh) {
         match shape {
-            // Such as the small boxes of a large graph. Their edges are between pixels, so they
-            // need no soft edges, which take twice as many vertices. A thinner bar could vanish.
+            // A plain rectangle, such as a small box of a large graph. Rounding puts its edges
+            // between pixels, so it needs no soft edges, which take twice as many vertices. A
+            // rectangle thinner than `MIN_SHARP_PIXELS` keeps them: rounded, it could vanish.
             Shape::Rect(plain)
                 if is_plain(&plain)
                     && plain.rect.size().min_elem() * self.pixels_per_point > MIN_SHARP_PIXELS =>
@@ -84,7 +86,8 @@ fn is_plain(rect: &RectShape) -> bool {
 /// the others.
 pub struct Chunk {
     mesh: Arc<Mesh>,
-    /// Text and labels, drawn after all triangles. The toolkit may rearrange its texture of glyphs
+    /// Text and labels. Those of all edges are drawn after the triangles of all edges, and those of
+    /// all nodes after the triangles of all nodes. The toolkit may rearrange its texture of glyphs
     /// in any frame, so text is not turned into triangles here. A label is a [`Shape::Vec`].
     texts: Vec<Shape>,
     /// Where the origin of the picture was on the screen in the last call of `make` or `move_to`.

@@ -27,7 +27,7 @@ const TITLE_SIZE: f32 = 10.5;
 /// title instead of larger letters.
 const MAX_TITLE_SIZE: f32 = 16.0;
 
-/// Maximum number of lines of a title with a subtitle. More names would hardly be read in a box.
+/// Maximum number of lines of a title with a subtitle. More lines would hardly be read in a box.
 const MAX_TITLE_ROWS: f32 = 6.0;
 
 /// Maximum text size of a title that is short, in picture coordinates.

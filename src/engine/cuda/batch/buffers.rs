@@ -12,8 +12,8 @@ use crate::engine::cuda::underflow::{TINY_WEIGHT, has_tiny_weight};
 use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
 
-// The constants below were tuned on the paper's networks, and affect only speed. The unit of work
-// is a term: the work of a row is the number of its terms plus ROW_OVERHEAD.
+// The next four constants were tuned on the paper's networks, and affect only speed. The unit of
+// work is a term: the work of a row is the number of its terms plus ROW_OVERHEAD.
 
 /// Minimum work of a work item, except the last one of an operation. With smaller work items, more
 /// run in parallel, but the overhead grows.
@@ -128,7 +128,8 @@ impl Buffers {
     pub fn new(network: &Network, plan: Plan<f32>) -> Self {
         let places = Places::new(&plan);
         let (items, launches) = work_items(&plan, &places);
-        // Only work items and pairs are stored anew; rows and singles stay where they are.
+        // Work items and pairs need new memory. Rows and singles keep theirs: the size of their
+        // elements does not change, so `collect` reuses it. Other new lists are not counted.
         let stored = size_of_val(&*items) + plan.pairs.len() * size_of::<[u32; 4]>();
         let host_bytes = plan.max_bytes.max(plan.bytes() + stored);
         let mut offsets = vec![0];

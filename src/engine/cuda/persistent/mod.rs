@@ -14,8 +14,9 @@
 //! an answer, [`interval`] decides it. In tests, [`twin`] does the same as the kernel on the CPU.
 //! Batches of many cases go to [`cuda::batch`](super::batch).
 //!
-//! All of this is the same for both semirings: operations and shortcuts use only that products
-//! distribute over sums, and that zero is their identity. Only the kernels and their twin differ.
+//! All of this is the same for both semirings. Operations and shortcuts rely only on two laws:
+//! products distribute over sums, and adding zero changes nothing. Only the kernels and their twin
+//! differ.
 
 mod costs;
 mod gpu;
@@ -80,7 +81,8 @@ impl Prepared {
     /// The operations of `compiled`.
     ///
     /// # Errors
-    /// The reason if this form does not support the network, as a clause after "but".
+    /// If this form does not support the network: the reason, worded so that a message can put it
+    /// after "but".
     pub fn new(compiled: &CompiledNetwork, semiring: Semiring) -> Result<Self, String> {
         match unsupported(compiled) {
             Some(reason) => Err(reason),

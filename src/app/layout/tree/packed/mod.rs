@@ -226,8 +226,8 @@ fn efficient(mut found: Vec<Packing>, max_count: usize) -> Vec<Packing> {
     thin_out(found, max_count)
 }
 
-/// The heavy child of each vertex: the child with the largest subtree, the first of several; `None`
-/// for leaves.
+/// The heavy child of each vertex: the child with the largest subtree; of equally large subtrees,
+/// the child with the lowest index. `None` for leaves.
 fn heavy_children(tree: &TreeShape) -> Vec<Option<usize>> {
     let mut count = vec![1_usize; tree.children.len()];
     let mut heavy = vec![None; tree.children.len()];
