@@ -272,7 +272,7 @@ fn record_json() -> String {
 }
 
 #[test]
-fn files_that_are_not_an_autosave_are_skipped() {
+fn an_autosave_that_cannot_be_parsed_is_not_offered() {
     let crash = tempfile::tempdir().expect("a folder for a test");
     std::fs::write(crash.path().join("1-1.json"), "{\"half\": ").expect("a writable folder");
     let harness = window(crash.path(), "asia");

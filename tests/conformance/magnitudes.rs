@@ -7,7 +7,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use cliquescope::cancel::CancelToken;
-use cliquescope::engine::{PropagationError, RunError, propagate_batch};
+use cliquescope::engine::{PropagationError, propagate_batch};
 use cliquescope::network::{Evidence, Factor, Network, Variable, VariableId};
 use cliquescope::propagation::{CompiledNetwork, Posteriors, Watch};
 use rand::RngExt;
@@ -148,14 +148,14 @@ fn check_cases(
     let batch: Vec<Evidence> = cases.iter().cycle().take(40).cloned().collect();
     let watch = Watch::untimed(CancelToken::new());
     let answers = propagate_batch(&mut *subject.load(compiled), compiled, &batch, &watch).unwrap();
-    for (number, (found, exact)) in answers.into_iter().zip(exact.iter().cycle()).enumerate() {
-        let context = format!("{context}, {number} of a batch");
-        let found = match found {
-            Ok(posteriors) => Some(posteriors),
-            Err(RunError::Impossible) => None,
-            Err(error) => panic!("{context}: {error}"),
-        };
-        check(subject, network, exact, found.as_ref(), &context);
+    for (number, (found, exact)) in answers.iter().zip(exact.iter().cycle()).enumerate() {
+        check(
+            subject,
+            network,
+            exact,
+            found.as_ref().ok(),
+            &format!("{context}, {number} of a batch"),
+        );
     }
 }
 

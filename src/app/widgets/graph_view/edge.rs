@@ -215,7 +215,7 @@ impl EdgeShape {
         }
         let radius = CornerRadius::same(3);
         let stroke = Stroke::new(1.0, self.style.colour);
-        // In one shape, which is drawn above all lines: other lines may pass here.
+        // Other lines may pass here. A chunk draws each `Shape::Vec` after the lines of all edges.
         shapes.push(Shape::Vec(vec![
             RectShape::new(rect, radius, background, stroke, StrokeKind::Middle).into(),
             Shape::galley(middle - galley.size() / 2.0, galley, colour),

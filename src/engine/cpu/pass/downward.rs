@@ -17,10 +17,10 @@ use crate::engine::cpu::tree::rows::{PortWords, SumWord, SumWords};
 use crate::engine::cpu::vector::add;
 use crate::potential::Entry;
 
-/// If none of the tables onto which rows are summed is copied, and they have at most this many
-/// entries together (512 KiB), a thread that works alone adds to them directly, because they stay
-/// in its cache. Otherwise it sums in parts, as several threads do. If this limit is wrong, only
-/// speed changes.
+/// Maximum number of entries of all tables onto which a clique's rows are summed (512 KiB), at
+/// which a thread that works alone adds to these tables directly, because they stay in its cache.
+/// It does so only if no part would have a copy of a table. Otherwise it sums a large table part
+/// by part, as several threads do. If this limit is wrong, only speed changes.
 const MAX_DIRECT: usize = 1 << 16;
 
 thread_local! {
@@ -30,9 +30,9 @@ thread_local! {
 
 /// Fills `beliefs`, the tables of the separators to the children and of the private variables.
 ///
-/// `ports` are the words of all ports below, onto which the rows are summed, and the words of the
-/// active ports, by whose numbers the rows are multiplied. See [`cpu`](crate::engine::cpu) for
-/// these terms. `below` has the messages from the children and the weights, and `down` the message
+/// `ports` has two lists of words: those of all ports below, onto which the rows are summed, and
+/// those of the active ports, whose entries the rows are multiplied by. See
+/// [`cpu`](crate::engine::cpu) for these terms. `below` has the messages from the children and the weights, and `down` the message
 /// from the parent. A large table is summed in parts. If several threads sum these, each part has
 /// its own copies of some of the tables in `beliefs`. The copies are in `scratch`, which a thread
 /// that works alone does not use. The number of threads changes neither the parts nor any bit of
@@ -61,7 +61,7 @@ pub fn distribute<T: Entry>(
     }
 }
 
-/// A pass over a table on the way down; the fields are those of [`distribute`].
+/// A pass over a table on the way down; the fields are arguments of [`distribute`].
 struct DownwardPass<'a, T> {
     clique: Clique<'a, T>,
     active: &'a PortWords,

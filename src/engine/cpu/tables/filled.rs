@@ -23,7 +23,8 @@ pub struct FilledTree<T> {
 pub struct ReadyClique<T> {
     /// The table, newly made or reused.
     pub table: CliqueTable<T>,
-    /// The factor groups of a new factored table, as rows see them; otherwise empty.
+    /// For a new factored table, its factor groups, from which its rows are written; otherwise
+    /// empty.
     pub groups: Vec<GroupPort>,
     /// The node of the clique of the previous tree with the same table and ports, if there is one.
     pub reused: Option<Node>,

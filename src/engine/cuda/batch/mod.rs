@@ -13,9 +13,9 @@
 //! which is an error of at most 2^-150. A *row* is a sum of terms and gives one entry of a message.
 //! The kernel *raises* each row that multiplies entries of messages: it adds at least what the row
 //! can have lost. Each multiplication loses at most 2^-150. Later multiplications enlarge this
-//! loss by at most the largest numbers that they multiply by, which are known, because the factors
-//! are scaled. All numbers are non-negative, so no entry of any message is too small, nor is P(e),
-//! apart from rounding. Rows of constants alone have no products; a network in which one of these
+//! loss by at most the largest numbers that they multiply by. These are known, because the kernel
+//! scales the messages that it multiplies. All numbers are non-negative, so no entry of any message
+//! is too small, nor is P(e), apart from rounding. Rows of constants alone have no products; a network in which one of these
 //! constants is too small for single precision has no batches here.
 //!
 //! An amount that raising adds to an entry of a message increases P(e) by at most the amount times
@@ -98,7 +98,7 @@ pub(super) struct BatchPropagator {
     /// Maximum memory on each of the other GPUs, in bytes, until the network is loaded there;
     /// `None` afterwards, or if there are no other GPUs.
     further: Option<u64>,
-    /// What the GPU that failed last reported.
+    /// The error of the GPU that was the last to fail.
     failure: Option<RunError>,
     /// The threads that pack evidence and read results.
     threads: Threads,
@@ -267,8 +267,8 @@ fn launch_size(cases: usize, capacity: usize, gpus: usize) -> usize {
 }
 
 /// The plan of a network in the form that the kernels read. `None` if [`JoinTree::new`] returns
-/// `None`, for example because `bytes` are too few, if the network has no variables, or if a
-/// constant of a row without factors is too small for single precision.
+/// `None`, for example because `bytes` are too few, if the network has no variables, or if a row of
+/// constants alone has a constant that is too small for single precision.
 fn buffers(compiled: &CompiledNetwork, bytes: u64) -> Option<Buffers> {
     let plan = Plan::new(JoinTree::new(compiled, bytes)?, Order::Levels);
     let is_tiny = |operation: &Operation| {

@@ -28,11 +28,11 @@ struct Sizes {
     record_words: u64,
     /// Number of work items.
     items: u64,
-    /// Number of words of all messages.
+    /// Number of words of all messages. These words have 8 bytes.
     messages: u64,
     /// Number of words of all reports.
     result_words: u64,
-    /// Number of words of all unnormalised posteriors.
+    /// Number of words of all unnormalised posteriors. These words have 8 bytes.
     posterior_words: u64,
     /// See [`WorkItems::building_bytes`](super::work_items::WorkItems::building_bytes).
     building_bytes: u64,
@@ -89,8 +89,8 @@ impl Memory {
     ) -> Self {
         let &Sizes { record_words, items, messages, result_words, posterior_words, .. } = sizes;
         let evidence_words = states.evidence_words() as u64;
-        // Each work item has three timestamps of 8 bytes. Each block has three words: the two of
-        // its record start, and its first timestamp.
+        // Each work item has three timestamps of 8 bytes. Each block has three words of 4 bytes:
+        // two that say where its records start, and one that says where its timestamps start.
         let device = 4 * record_words
             + 8 * messages
             + 4 * evidence_words
@@ -105,13 +105,14 @@ impl Memory {
         let records = 4 * record_words + size_of::<Vec<u32>>() as u64 * items;
         // Potentials are computed in double precision and kept in single precision. For each row,
         // the search for zeros keeps two flags of a byte each. It also finds the number of the row,
-        // which is kept until the operation is built. Then comes the index of the row's result.
+        // which is kept until the operation is built. After the search, each row gets the index of
+        // its result, which is kept while all operations are built.
         let parts = largest(operations, |o| parts_bytes(operations, o));
         let searching = 12 * tables + (2 + 4 + 4) * rows + parts;
         let building = 4 * tables + 4 * rows + sizes.building_bytes + records;
-        // Two pieces of the records are in pinned memory. A piece has up to twice the minimum
-        // length. It may be longer if the records of one block are longer than the minimum; the
-        // excess is not counted, here or for buffers.
+        // During the upload, two pieces of the records are in pinned memory. A piece has less than
+        // twice `PIECE_WORDS` words, unless the records of one block are longer than `PIECE_WORDS`.
+        // In that case the excess is not counted, neither for pieces nor for buffers.
         let pieces = 2 * 4 * record_words.min(2 * PIECE_WORDS as u64);
         let buffer = (record_words / RECORD_BUFFERS as u64).max(PIECE_WORDS as u64);
         let uploading = records + pieces + 4 * record_words.min(buffer);

@@ -109,7 +109,7 @@ trait Executor: Send {
     /// Copies the entries of all operands to the start of the buffer of all tables.
     fn set_operands(&mut self, operands: &[f32]) -> Result<(), RunError>;
 
-    /// Forgets the ranges of the last run.
+    /// Begins a run: forgets the ranges of tables that the kernels noted in the last run.
     fn start(&mut self) -> Result<(), RunError>;
 
     /// Enqueues a launch of the plan.

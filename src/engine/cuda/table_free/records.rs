@@ -17,7 +17,8 @@ pub const MAX_INPUTS: usize = 64;
 /// memory. Inner runs are kept so short that this suffices.
 pub const MAX_RUN_OFFSETS: usize = 4096;
 
-/// A contraction. `kernels/table_free.cu` describes the lists that it refers to.
+/// A contraction. `kernels/table_free.cu` describes rows, tiles, steps and inner runs, and the
+/// lists that a contraction refers to.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub struct Contraction {

@@ -55,7 +55,8 @@ impl Planner<'_> {
     ) -> Option<()> {
         let (nest, record) = self.record(clique, &[input], input.axes, output, result)?;
         let blocks = u32::try_from(nest.tiles.checked_mul(nest.rows)?).ok()?;
-        // This kernel adds up entries as they are: they are below two, so their sum is in range.
+        // Kernel `sum_rows` does not multiply entries by 2 to the power of `head`: they are below
+        // two, so their sum is in range.
         let head = std::mem::take(&mut self.plan.records[record as usize].head);
         let sources = &mut self.plan.sources[result.number as usize];
         sources.head -= head;
