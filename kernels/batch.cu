@@ -16,8 +16,8 @@
 // (first factor) or near one (second factor), and adds up the exponents. Sums are in the order of
 // the terms, so two runs are bit-equal.
 //
-// Terms are added in blocks, and the sums of blocks with a correction for rounding, so that long
-// sums are as accurate as short ones.
+// The terms of a row are added up BLOCK at a time. These partial sums are then added up with a
+// correction for rounding, so that long sums are as accurate as short ones.
 //
 // Each row that has terms with factors is raised: it gets an addend that is at least what underflow
 // can have taken from the row. So no message is too small, and `bound_loss` bounds what has been
@@ -66,7 +66,8 @@ static const int PEAK = 32;
 // with src/engine/cuda/batch.
 static const int RAISE = 2;
 
-// Number of terms of a block. Shared with src/engine/batch.
+// Number of terms that are added up without a correction for rounding. Shared with
+// src/engine/batch.
 static const unsigned BLOCK = 16;
 
 // The level of messages that are not raised. Shared with src/engine/cuda/batch.
@@ -122,9 +123,12 @@ __device__ inline void store(float *to, Numbers<2> x)
     items, count, rows, singles, pairs, messages, entries, largest, exponents, levels,             \
         message_count
 
-// The exponent of what is added to each row. The factors are scaled by two to the power of `shift`
-// and `second_shift`, and are then below 2^(PEAK + 1) and 2. If a factor is multiplied before it is
-// scaled, the error by underflow is scaled too. The smallest number of single precision is 2^-149.
+// The exponent of what is added to each row. A multiplication loses at most half of 2^-149, the
+// smallest number of single precision. The loss of a row grows with the number of its terms and
+// with their constants (`log_terms`), and with what a product is still multiplied by (`largest`).
+// The factors are scaled by two to the power of `shift` and `second_shift`, and are then below
+// 2^(PEAK + 1) and 2. One scale is multiplied in only after the terms are summed, so it enlarges
+// their loss: that of the second factor with TWO_FACTORS, otherwise that of the first.
 __device__ inline int raise_exponent(const WorkItem &item, int shift, int second_shift)
 {
     const int scaled = item.kind == TWO_FACTORS ? second_shift : shift + 1;
@@ -418,6 +422,7 @@ __device__ void bound_loss(const uint2 *reads, unsigned first_states, unsigned s
 #pragma unroll 4
     for (unsigned message = slice; message < message_count; message += 8) {
         const unsigned long long own = static_cast<unsigned long long>(message) * GROUP;
+        // The numbers of the two messages over an edge differ in the lowest bit only.
         const unsigned long long other = static_cast<unsigned long long>(message ^ 1) * GROUP;
         // The largest entry is below two to the power of its exponent plus one.
         const int power = levels[own] + exponents[own] + exponents[other] +

@@ -161,8 +161,12 @@ static const unsigned EPOCH_BITS = 12;
 // Tables are scaled so that their largest entry is near 2^PEAK. Shared.
 static const int PEAK = 24;
 
-// What a raised run adds to a row has these terms in its exponent, see `raise_of`. Shared.
+// A raised run adds to a row two to the power of this times a bound on the largest part of the
+// row's error by underflow; see `raise_of`. Shared.
 static const int RAISE = 4;
+
+// The error by underflow in the multiplications of a product is at most 2^(-126 - PRODUCT_HEADROOM)
+// times the largest product. Shared.
 static const int PRODUCT_HEADROOM = 18;
 
 // The exponent of zero, which is below the exponents of all numbers.

@@ -202,8 +202,8 @@ __device__ inline void contract(const Contraction &c, const unsigned long long *
                                 const unsigned *offsets, float *tables, unsigned *ranges)
 {
     __shared__ Places places;
-    // By row of the part: the sum so far, and what its additions rounded away. Only one thread uses
-    // each entry.
+    // By row of the part: the sum so far, and minus what its additions rounded away. Only one
+    // thread uses each entry.
     __shared__ float sums[ROWS_PER_THREAD * THREADS], lost[ROWS_PER_THREAD * THREADS];
     const unsigned parts = (c.rows + c.part - 1) / c.part;
     const unsigned tile = blockIdx.x / parts;

@@ -119,8 +119,9 @@ const MIN_MEMORY_LIMIT: u64 = 256 << 20;
 /// propagations.
 const MAX_NS: f64 = 2e8;
 
-/// Propagates `evidence`, which does not suit the tree of `propagator`, in a tree of its own. If
-/// that would need too much memory or time, the evidence counts as possible.
+/// Propagates `evidence` in a tree of its own. `propagator` cannot do it: its network was compiled
+/// without variables that `evidence` does not observe. If a tree of its own would need too much
+/// memory or time, the evidence counts as possible.
 ///
 /// # Errors
 /// As [`Propagator::run`].

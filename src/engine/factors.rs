@@ -10,7 +10,8 @@ use crate::potential::{Odometer, Real, Scope};
 use crate::propagation::CompiledNetwork;
 
 /// A product is computed without a separate power of two if the smallest values of its factors show
-/// that all its nonzero entries are at least 2^-`this`, which is in the range of single precision.
+/// that all its nonzero entries are at least 2 to the power of minus this number, which is in the
+/// range of single precision.
 /// No entry is far above one, because no value of a factor is: the values of a Markov network's
 /// factors are [scaled](Factor::exponent). With a smaller limit, more products would take the
 /// slower path; with a larger one, entries could lose precision.

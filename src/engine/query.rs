@@ -70,7 +70,7 @@ pub fn query_cases(
 /// to be in memory.
 ///
 /// The network is compiled and loaded for the first block, as [`query_cases`] says, and again if a
-/// later block does not observe the variables that the earlier blocks observed.
+/// case of a later block does not observe a variable without which it was compiled.
 pub struct CaseQuery<'a> {
     engine: &'a dyn Engine,
     network: &'a Arc<Network>,

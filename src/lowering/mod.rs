@@ -13,9 +13,9 @@
 //!    product over the other variables that fits into the first-level cache.
 //! 4. `pattern`: says how the entries of a table are spread over the tile.
 //!
-//! Engine `gpu` shares the first two steps. Then `rows` divides a contraction onto a single output
-//! into rows, one for each entry of the output. The *run* of a row is the part of the product that
-//! is summed to give this entry.
+//! Engine `gpu` without tables of cliques shares the first two steps. Then `rows` divides a
+//! contraction onto a single output into rows, one for each entry of the output. The *run* of a row
+//! is the part of the product that is summed to give this entry.
 //!
 //! `program` holds the contractions of a whole propagation. It depends on which variables are
 //! observed and which have likelihoods, so engines keep it until that changes.

@@ -103,9 +103,10 @@ pub struct Output {
     /// By run: the chunk that it belongs to. Empty if each chunk writes a copy, and if the
     /// contraction is not divided.
     pub run_chunks: Vec<u32>,
-    /// By loop: the distance between consecutive states, in runs of the same chunk.
+    /// By loop: the distance between consecutive states, counted in runs of one chunk; runs of
+    /// other chunks do not count.
     pub run_strides: Vec<usize>,
-    /// By loop: the distance between consecutive states, in entries within a run.
+    /// By loop: the distance between consecutive states within a run, counted in entries.
     pub strides: Vec<usize>,
     /// How the tile is summed onto the entries.
     pub pattern: Pattern,

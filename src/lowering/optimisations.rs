@@ -6,13 +6,15 @@ use std::str::FromStr;
 /// An optimisation of engine `cpu`. Switching one off changes time and memory, and results only in
 /// their last bits.
 ///
-/// What keeps numbers in range is not listed: rescaling, the bound on the fan-out of a clique, and
-/// the maximum number of factors that are multiplied without rescaling.
+/// What keeps numbers in range is not listed: rescaling, the maximum number of children with the
+/// same separator that a clique may have, and the maximum number of factors that are multiplied
+/// without rescaling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Optimisation {
     /// Table entries that are zero whatever the evidence are left out.
     Sparsity,
-    /// Entries of separators that no row of a sparse table meets are left out.
+    /// At each end of a separator, entries are left out that belong only to left-out entries of the
+    /// clique's table.
     CompressedSeparators,
     /// The states of the entries of compressed separators are listed, so that observations are
     /// entered faster.
@@ -59,8 +61,8 @@ pub enum Optimisation {
     HoistedInputs,
     /// Loops over short rows of a tile are compiled with the length of the row as a constant.
     ConstantRows,
-    /// In distribute, the products of a row stay in registers while they are added to all tables
-    /// that the row meets.
+    /// In distribute, the products along a row of a clique's table stay in registers while they are
+    /// added to all outputs, instead of being written to a buffer.
     FusedSums,
     /// In a propagation without tables, factors without observed variables are kept, in the index
     /// order of their cliques, from one propagation to the next.

@@ -20,8 +20,8 @@ pub struct Program {
     /// By clique: the contraction toward the root; `None` for the root, and where the message to
     /// the parent is one everywhere.
     pub collect: Vec<Option<PlannedStep>>,
-    /// By clique: the contraction away from the root; `None` for a clique with nothing to send and
-    /// nothing to read.
+    /// By clique: the contraction away from the root; `None` for a clique other than the root that
+    /// has no children and no private variable to read.
     pub distribute: Vec<Option<PlannedStep>>,
     /// By clique: how the belief over the separator to the parent is summed onto each variable
     /// whose posterior is read from this separator; `None` if there is no such variable.

@@ -30,9 +30,9 @@ impl Semiring {
         terms.fold(0.0, |a, b| self.add(a, b))
     }
 
-    /// The optimisations for planning contractions. The rows of a CPT add up to one, but the
-    /// largest entry of a row is rarely one, so messages of one are only known when terms are
-    /// added.
+    /// The optimisations for planning contractions. In sum-product, messages to parents can be
+    /// known to be one everywhere, because each row of a CPT adds up to one. In max-product they
+    /// cannot: the largest entry of a row is rarely one.
     pub fn optimisations(self) -> Optimisations {
         match self {
             Self::SumProduct => Optimisations::default(),

@@ -26,14 +26,15 @@ use crate::propagation::Posteriors;
 pub(super) struct MassBound {
     /// The logarithm of the bound without evidence.
     ln_lost: f64,
-    /// The `exponent` of [`has_tiny_weight`].
+    /// A weight is tiny if it is below two to the power of this times the largest of its finding.
     tiny_weight: i32,
 }
 
 impl MassBound {
     /// The bound for a kernel that computes this number of products in one propagation. In a
     /// product, underflow takes at most two to the power of `share` times the product of the
-    /// largest entries of the factors. `tiny_weight` is the `exponent` of [`has_tiny_weight`].
+    /// largest entries of the factors. A weight is tiny if it is below two to the power of
+    /// `tiny_weight` times the largest of its finding.
     pub fn new(network: &Network, products: f64, share: i32, tiny_weight: i32) -> Self {
         let ln_products = products.max(1.0).ln();
         let ln_lost = f64::from(share) * LN_2 + ln_products + ln_largest_sum(network);
@@ -65,10 +66,10 @@ impl MassBound {
         evidence.iter().any(|(_, finding)| has_tiny_weight(finding, self.tiny_weight))
     }
 
-    /// `answer`, if underflow cannot have changed it.
+    /// `answer`, if the bound [allows](Self::allows) it.
     ///
     /// # Errors
-    /// [`RunError::OutOfRange`] if underflow may have changed it, also if `answer` is
+    /// [`RunError::OutOfRange`] if the bound does not allow the answer, also if `answer` is
     /// [`RunError::Impossible`]: a P(e) of zero may be an underflow. Other errors of `answer` are
     /// returned as they are.
     pub fn check(

@@ -132,7 +132,8 @@ struct Loaded<T> {
     ratios: Vec<f64>,
     /// A buffer for the ratio in the type of the clique tables.
     update: Vec<T>,
-    /// By separator: the level to which entries were raised in the collect stage.
+    /// By separator: the level to which small entries were raised in the collect stage, as the
+    /// exponent of a power of two; `None` if none were raised.
     raised: Vec<Option<i32>>,
     /// The probability mass that may have been lost or added.
     loss: Loss,

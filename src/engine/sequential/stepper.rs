@@ -16,9 +16,9 @@ use crate::propagation::{CompiledNetwork, MemoryLimit, MessageId, Phase};
 /// the propagation is repeated from its start. This affects only memory and speed.
 const MAX_UNDO_BYTES: usize = 64 << 20;
 
-/// A table is shown without an exponent if the exponent of its largest entry is at most this, and
-/// not below its negative. The product of an entry and a ratio of two others must be in the range
-/// of double precision, so three times this must be below 1022.
+/// A table is shown without an exponent if its largest entry has an exponent from minus this to
+/// this. The product of an entry and a ratio of two others must be in the range of double
+/// precision, so three times this must be below 1022.
 const MAX_PLAIN_EXPONENT: i64 = 300;
 
 /// Steps through the propagation of engine `sequential` in double precision, and shows the tables
@@ -299,7 +299,8 @@ fn shown_table(values: &[f64], exponent: i64) -> (Arc<[f64]>, i64) {
 ///
 /// Each table is in the index order of its scope. If the evidence is very improbable, entries may
 /// be out of the range of double precision. So each table has an exponent: the entries are the
-/// values times two to the power of the exponent. It is zero for tables whose entries are in range.
+/// values times two to the power of the exponent. It is zero if the largest entry of the table is
+/// far from the limits of this range.
 #[derive(Clone, Debug)]
 pub struct MessageDetail {
     /// The message.

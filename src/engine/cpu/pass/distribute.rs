@@ -42,6 +42,8 @@ pub struct Columns<'a, T> {
     /// The words of all rows, `stride` each.
     pub words: &'a [u32],
     pub stride: usize,
+    /// The column of `values` in the product: the clique's table or, if that is factored, the first
+    /// column that varies along a row.
     pub values: Column<'a, T>,
     /// The columns of the streams.
     pub streams: &'a [Column<'a>],
@@ -152,7 +154,8 @@ pub fn row_streams<'a, const N: usize>(columns: [Column<'a>; N], row: &[u32]) ->
     streams
 }
 
-/// The numbers of a column that `row` meets.
+/// The numbers of a column that `row` meets: one for each entry of the row. Word 1 of a row is its
+/// number of entries.
 #[inline(always)]
 pub fn stream<'a, T>((table, word): Column<'a, T>, row: &[u32]) -> &'a [T] {
     &table[row[word] as usize..][..row[1] as usize]

@@ -31,8 +31,8 @@ pub struct Messages {
     /// Messages are timed together up to this forecast time, in nanoseconds; zero to time each.
     min_interval: u32,
     /// By message of the plan: the number of table entries that the message goes through if it is
-    /// computed from a table. This is the table of the clique further from the root, except that a
-    /// message to a clique without ports below goes through the table of the separator.
+    /// computed from a table. It goes through the table of the clique further from the root, except
+    /// that a message to a clique without ports below goes through the table of the separator.
     processed: Vec<u64>,
 }
 

@@ -14,12 +14,12 @@ use crate::engine::cuda::kernels;
 use crate::engine::cuda::semiring::Semiring;
 
 /// `kernels/table_free.cu` has a version of kernel `contract` for each number of varying inputs up
-/// to this. An input varies if it contains a variable of the inner run. The number ends the
-/// version's name.
+/// to this. An input varies if it contains a variable of the inner run, which is over the fastest
+/// of the variables that are summed out. The number ends the version's name.
 const MAX_VARYING: usize = 8;
 
-/// Maximum number of blocks of a kernel in which every thread takes one entry after another. It is
-/// more than an H200 can run at the same time. Affects only speed.
+/// Maximum number of blocks of a kernel whose threads each loop over several entries of a table. It
+/// is more than an H200 can run at the same time. Affects only speed.
 const MAX_BLOCKS: u64 = 2048;
 
 /// The buffers of one network on the GPU, and the kernels.
@@ -46,9 +46,10 @@ struct PlanBuffers {
     numbers: CudaSlice<u64>,
     offsets: CudaSlice<u32>,
     readings: CudaSlice<u32>,
-    /// The first part of [`Executor::results`].
+    /// By number of a table: the bits of its range, which the kernels note. The first part of
+    /// [`Executor::results`].
     ranges: CudaSlice<[u32; 2]>,
-    /// The second part.
+    /// The sum of each reading: the second part of [`Executor::results`].
     sums: CudaSlice<f64>,
 }
 

@@ -27,11 +27,12 @@ pub struct Table {
 /// A launch of a kernel; see `kernels/table_free.cu`.
 #[derive(Clone, Copy, Debug)]
 pub enum Launch {
-    /// A contraction in which a thread computes each row. `record`: the index of its record.
+    /// A contraction in which each row, an entry of the output, is computed by a single thread.
+    /// `record`: the index of its record.
     /// `varying`: number of inputs that vary in the inner run.
     Contract { record: u32, varying: u32, blocks: u32 },
-    /// A contraction with one input, in which a block of threads computes each row. `record`: the
-    /// index of its record.
+    /// A contraction with one input, in which each row is computed by a block of threads of its
+    /// own. `record`: the index of its record.
     SumRows { record: u32, blocks: u32 },
     /// Multiplies a table by the power of two that brings its largest entry into [1, 2).
     Rescale { table: Table },
@@ -86,7 +87,9 @@ pub struct OperandTable {
 pub struct Plan {
     /// The contractions to which launches refer.
     pub records: Vec<Contraction>,
-    /// Lists of first entries, indices of offsets, and digits, to which records refer.
+    /// For each record: where its inputs begin, where their lists of offsets begin, and the digits
+    /// of the numbers of its tiles and steps. `struct Contraction` of `kernels/table_free.cu`
+    /// describes these lists.
     pub numbers: Vec<u64>,
     /// Lists of offsets, to which [`numbers`](Self::numbers) refers.
     pub offsets: Vec<u32>,

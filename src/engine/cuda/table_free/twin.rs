@@ -40,7 +40,8 @@ impl Twin {
         }
     }
 
-    /// The row digits and the run digits of contraction `c`.
+    /// The row digits and the run digits of contraction `c`, as [`offset_of`] reads them: the
+    /// digits of the numbers of tiles and of steps.
     fn digits(&self, c: &Contraction) -> [&[u64]; 2] {
         let first = (c.numbers + 2 * c.inputs) as usize;
         let length = |digits: u32| (digits * (1 + c.inputs)) as usize;
