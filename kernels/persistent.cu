@@ -92,8 +92,8 @@
 // block = THREADS threads; no dynamic shared memory. No other kernel whose blocks wait for each
 // other may run at the same time. propagate_empty: the same grid and block.
 //
-// records      u32[], the lowest address of the buffers that hold the records of all lists, in quads
-//              of four words; the lists in a buffer follow one another
+// records      u32[], the lowest address of the buffers that hold the records of all lists, in
+//              quads of four words; the lists in a buffer follow one another
 // starts       uint2[lists]: the first quad of the list, counted from `records`, and the number of
 //              quads of its first record, which is 0 if the list is empty
 // evidence     u32[(states + 31) / 32 + states]: for each state a bit, 0 if the weight of the state

@@ -44,8 +44,8 @@ fn on_small_stack(test: impl FnOnce() + Send) {
 }
 
 /// Propagates without evidence and with the last variable observed in state 1, each alone and then
-/// as a batch. Compares with `last`, the prior probability of state 1 of the last variable, and `first`, the probability of
-/// state 1 of the first variable given this evidence.
+/// as a batch. Compares with `last`, the prior probability of state 1 of the last variable, and
+/// `first`, the probability of state 1 of the first variable given this evidence.
 fn check(subject: &Subject, compiled: &Arc<CompiledNetwork>, last: f64, first: f64) {
     on_small_stack(|| {
         let network: &Network = compiled.network();

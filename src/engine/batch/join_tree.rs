@@ -223,8 +223,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Puts vertices between `vertex` and two neighbours whose edges have the same scope, as long as
-    /// there are such neighbours and `vertex` has more than [`MAX_ALL_PAIRS`] neighbours.
+    /// Puts vertices between `vertex` and two neighbours whose edges have the same scope, as long
+    /// as there are such neighbours and `vertex` has more than [`MAX_ALL_PAIRS`] neighbours.
     ///
     /// # Complexity
     /// O(n log^2 n) for n neighbours, where [`Self::join_neighbours`] would take O(n^2 log n).

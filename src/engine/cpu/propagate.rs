@@ -46,8 +46,9 @@ impl<T: Real> Shared<T> {
         self.thread_state_in(State::default())
     }
 
-    /// As [`thread_state`](Self::thread_state), in the memory of `messages`. Entries of
-    /// `messages.up` must be zero.
+    /// As [`thread_state`](Self::thread_state), in the memory of `messages`. All entries of
+    /// `messages.up` must be zero, because a propagation reads some entries that no message writes:
+    /// they are impossible, and the child's end of the separator leaves them out.
     pub fn thread_state_in(&self, messages: State) -> ThreadState<T> {
         let chooser = StrategyChooser::new(self.compiled.network());
         let full_tree_state = messages.reset(&self.full_tree.tree);

@@ -32,11 +32,11 @@ thread_local! {
 ///
 /// `ports` has two lists of words: those of all ports below, onto which the rows are summed, and
 /// those of the active ports, whose entries the rows are multiplied by. See
-/// [`cpu`](crate::engine::cpu) for these terms. `below` has the messages from the children and the weights, and `down` the message
-/// from the parent. A large table is summed in parts. If several threads sum these, each part has
-/// its own copies of some of the tables in `beliefs`. The copies are in `scratch`, which a thread
-/// that works alone does not use. The number of threads changes neither the parts nor any bit of
-/// the sums.
+/// [`cpu`](crate::engine::cpu) for these terms. `below` has the messages from the children and the
+/// weights, and `down` the message from the parent. A large table is summed in parts. If several
+/// threads sum these, each part has its own copies of some of the tables in `beliefs`. The copies
+/// are in `scratch`, which a thread that works alone does not use. The number of threads changes
+/// neither the parts nor any bit of the sums.
 pub fn distribute<T: Entry>(
     clique: Clique<'_, T>,
     ports: (&SumWords, &PortWords),

@@ -147,8 +147,9 @@ impl Change {
     }
 }
 
-/// The cliques from `clique` toward the root that no earlier path with these marks has visited. So
-/// all paths together take time in proportion to the cliques, however deep the tree is.
+/// The cliques from `clique` toward the root, without the root, until the first that is already
+/// marked in `on_path`. Marks them too, so no later path visits them again, and all paths together
+/// take time in proportion to the number of cliques, however deep the tree is.
 fn new_path(tree: &Tree, clique: usize, on_path: &mut [bool]) -> impl Iterator<Item = usize> {
     tree.path_to_root(clique).take_while(|&clique| !std::mem::replace(&mut on_path[clique], true))
 }

@@ -16,8 +16,7 @@ pub struct DConnection {
     visited: Vec<[bool; 2]>,
     /// By variable: whether it is observed in the same state before and after the change.
     is_observed: Vec<bool>,
-    /// By variable: whether the variable or a descendant has the same finding before and after the
-    /// change.
+    /// By variable: whether the variable or a descendant has a finding that stays the same.
     has_evidence_below: Vec<bool>,
 }
 

@@ -21,7 +21,8 @@ use crate::potential::Real;
 pub struct ReusedClique {
     /// The number of the clique in the previous tree.
     pub clique: usize,
-    /// Whether all ports are the same too. If so, the rows are the same.
+    /// Whether all ports are the same too: the separators to the parent and to each child, and the
+    /// private variables. If so, the rows are the same.
     pub has_same_ports: bool,
 }
 

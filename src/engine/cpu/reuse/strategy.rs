@@ -50,7 +50,7 @@ pub enum Strategy {
 pub struct StrategyChooser<T> {
     /// By variable: the state in which the current evidence observes it.
     observed: Vec<Option<usize>>,
-    /// By factor: see [`TableInputs::smallest`].
+    /// By factor: the exponent of its smallest nonzero value, for [`TableInputs::smallest`].
     smallest: Vec<i32>,
     /// The last reduced tree.
     cached: Option<CachedTree<T>>,
@@ -64,7 +64,8 @@ pub struct StrategyChooser<T> {
     /// Number of table entries that were made for the current propagation, not counting factored
     /// tables.
     pub made_entries: usize,
-    /// Maximum memory of reduced trees at the same time so far, in bytes.
+    /// The most memory that reduced trees have taken together at any time, in bytes. While a tree
+    /// is rebuilt, the cached tree and the new one are in memory together.
     pub peak_bytes: usize,
 }
 

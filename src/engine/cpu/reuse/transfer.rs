@@ -79,9 +79,9 @@ struct Transfer<'a> {
 }
 
 impl Transfer<'_> {
-    /// Copies the messages and beliefs of `cliques`. `unmasked` is in the region above of the new
-    /// tree, and `beliefs` in the region below; both begin with the tables of the first of these
-    /// cliques.
+    /// Copies the messages and beliefs of `cliques`. `unmasked` is a part of the new tree's region
+    /// above, and `beliefs` a part of its region below. Both begin with the tables of the first of
+    /// these cliques.
     fn copy(&self, cliques: Range<usize>, unmasked: &mut [f64], beliefs: &mut [f64]) {
         let (above, below) = self.starts(cliques.start);
         if let Some(middle) = self.middle(&cliques) {
@@ -109,7 +109,8 @@ impl Transfer<'_> {
     }
 
     /// Sends the copied messages to `cliques` from their children. `unmasked` is the whole region
-    /// above; `up` begins with the tables of the first of these cliques.
+    /// above. `up` is a part of the region below, and begins with the tables of the first of these
+    /// cliques.
     fn send_up(&self, cliques: Range<usize>, unmasked: &[f64], up: &mut [f64]) {
         let below = self.starts(cliques.start).1;
         if let Some(middle) = self.middle(&cliques) {

@@ -1,4 +1,5 @@
-//! The loops over the entries of a tile.
+//! The loops over the entries of a tile. A [`Pattern`] says which entry of a table belongs to each
+//! entry of the tile.
 
 use super::number::Number;
 use crate::engine::simd::simd_dispatch;

@@ -165,7 +165,7 @@ impl FactoringPlan {
         allocate::with_capacity(self.entries)
     }
 
-    /// The groups as rows see them.
+    /// The variables of each group's table, and where it begins among the tables of all groups.
     pub fn ports(&self, network: &Network, layout: &Layout) -> Vec<GroupPort> {
         let mut end = 0;
         let port = |group: &GroupPlan| {

@@ -22,7 +22,8 @@ pub struct TableRequest<'a, T> {
     pub sparse: Option<SparseRows<'a>>,
     /// How to factor the table, with memory for it; `None` to make it in full.
     pub plan: Option<(&'a FactoringPlan, Vec<f64>)>,
-    /// The memory to fill, as long as the table; empty if the table is factored.
+    /// The memory to fill, with one element for each entry of the table; empty if the table is
+    /// factored.
     pub table: Vec<T>,
 }
 

@@ -53,13 +53,15 @@ pub struct FactorRuns<'a> {
     pub source: RunSource<'a>,
 }
 
-/// The values by which a run of a table is multiplied.
+/// How the values by which a run of a table is multiplied are read. Each kind holds all values of
+/// the factor; [`Product::starts`] says where those for a run begin.
 pub enum RunSource<'a> {
     /// One value for the whole run.
     Scalar(&'a [f64]),
     /// Consecutive values: those of the factor, or a copy in another order.
     Run(Cow<'a, [f64]>),
-    /// For each position in the run: the offset of its value from the first value along the run.
+    /// Values in any order. The second field has, for each position in the run, the offset of its
+    /// value from the first value along the run.
     Scattered(&'a [f64], Box<[u32]>),
 }
 

@@ -23,9 +23,9 @@ pub struct ReusePool<T> {
 
 impl<T: Entry> ReusePool<T> {
     /// Minimum capacity of pooled memory, in entries. For smaller tables, the allocator is as fast
-    /// as the pool. Also added to [`max_pooled`], the maximum capacity that a table gets from the
-    /// pool, so that small tables may get a little more. If the constant is wrong, only speed and
-    /// memory change.
+    /// as the pool. A table gets a capacity of at most [`max_pooled`] plus this from the pool; the
+    /// second term matters only for small tables. If the constant is wrong, only speed and memory
+    /// change.
     const MIN_ENTRIES: usize = 512;
 
     /// An empty pool. Its limit is zero until [`set_max_entries`](Self::set_max_entries) is called.

@@ -48,8 +48,8 @@ pub struct TreePlan {
     tree: Tree,
     /// By clique.
     tables: Vec<TablePlan>,
-    /// The messages with which the plan was made; none if no zeros were searched for. A propagation
-    /// reuses their memory.
+    /// The messages of the boolean propagation that found the zeros; none if no zeros were searched
+    /// for. A propagation with numbers reuses their memory.
     memory: State,
     /// The peak of the memory in use while the plan was made, in bytes.
     planning_bytes: usize,

@@ -33,9 +33,9 @@ const MAX_COPIES: usize = 16;
 /// cost little time and memory.
 pub const MIN_ENTRIES_PER_COPIED: usize = 16;
 
-/// As [`MIN_ENTRIES_PER_COPIED`], for a tree from which zeros are left out. There, the
-/// separators of some large tables are almost as large.
-/// With the other constant, a tenth of the entries of Link are not divided on the way down.
+/// As [`MIN_ENTRIES_PER_COPIED`], for a tree from which zeros are left out. There, some large
+/// tables have separators that are almost as large as the table. With
+/// [`MIN_ENTRIES_PER_COPIED`], a tenth of the entries of Link would not be divided on the way down.
 pub const MIN_SPARSE_ENTRIES_PER_COPIED: usize = 4;
 
 /// A table onto which rows are summed.

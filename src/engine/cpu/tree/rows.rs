@@ -70,8 +70,8 @@ impl PortWords {
     }
 }
 
-/// A word of a row that points into a table, for a sum into memory that holds only a part of the
-/// table.
+/// A word of a row that points into a table, for memory that may hold only a part of the table: the
+/// entries onto which one thread sums.
 #[derive(Clone, Copy, Debug)]
 pub struct SumWord {
     /// The position of the word in a row.

@@ -94,16 +94,26 @@ pub const ONE_FACTOR: u32 = 1;
 pub const FACTOR_AND_ROW: u32 = 2;
 pub const TWO_FACTORS: u32 = 3;
 
-/// Everything that the kernels read and that does not depend on the case. `kernels/batch.cu`
-/// describes the words of each element.
+/// Everything that the kernels read and that does not depend on the case.
 pub struct Buffers {
     pub items: Vec<WorkItem>,
     /// For each launch its range of work items. There is one launch per level of the plan.
     pub launches: Vec<Range<usize>>,
+    /// By row: the first term, one past the last term, the entry of the result, and the entry of
+    /// the second factor if the kind is [`FACTOR_AND_ROW`]. Here and in terms, entries count from
+    /// the first entry of their message.
     pub rows: Vec<[u32; 4]>,
+    /// Terms with at most one factor: the constant as float bits, and the entry of the factor.
     pub singles: Vec<[u32; 2]>,
+    /// Terms with two factors: the constant as float bits, the entry of each factor, and a word
+    /// that is not used.
     pub pairs: Vec<[u32; 4]>,
+    /// By variable: the first entry and the number of the message from the variable, its number of
+    /// states, and its first state in the numbering of all states.
     pub variables: Vec<[u32; 4]>,
+    /// By state of all variables: the position in the memory of a case of the state's entry in the
+    /// message from its variable, and of its entry in the message to its variable. The posterior,
+    /// not normalised, is the product of these entries.
     pub reads: Vec<[u32; 2]>,
     /// Number of entries for the messages of one case; see [`Places`].
     pub entries: usize,
@@ -301,8 +311,8 @@ impl Places {
         orders.into_iter().min_by_key(|places| places.entries).expect("there are several orders")
     }
 
-    /// Places `messages` in this order, each as far to the front as it can be. Of each message: its
-    /// number of entries, and the first and the last level that needs it.
+    /// Places `messages` in this order, each as far to the front as it can be. `messages` has, by
+    /// message, its number of entries, and the first and the last level that needs it.
     fn in_order(messages: &[(usize, usize, usize)], order: &[usize]) -> Self {
         let mut starts = vec![0; messages.len()];
         // Sorted by their first entries.

@@ -37,8 +37,11 @@ pub struct Gpu {
 
 /// Evidence and results of the cases of one launch.
 struct BufferSet {
+    /// The packed evidence on the host.
     packed: Pinned<u32>,
+    /// The copy of `packed` on the GPU.
     evidence: CudaSlice<u32>,
+    /// The results on the GPU.
     results: CudaSlice<f32>,
     results_on_host: Pinned<f32>,
     /// Length of the results of the last launch in words.

@@ -15,8 +15,8 @@
 //! can have lost. Each multiplication loses at most 2^-150. Later multiplications enlarge this
 //! loss by at most the largest numbers that they multiply by. These are known, because the kernel
 //! scales the messages that it multiplies. All numbers are non-negative, so no entry of any message
-//! is too small, nor is P(e), apart from rounding. Rows of constants alone have no products; a network in which one of these
-//! constants is too small for single precision has no batches here.
+//! is too small, nor is P(e), apart from rounding. Rows of constants alone have no products; a
+//! network in which one of these constants is too small for single precision has no batches here.
 //!
 //! An amount that raising adds to an entry of a message increases P(e) by at most the amount times
 //! the entry of the message in the other direction over the same edge. The other message is not too

@@ -184,6 +184,7 @@ impl Group {
                 exponents[case] += self.exponents[message as usize][case] - shift;
             }
         }
+        // As `raise_exponent` in `kernels/batch.cu`, which explains it.
         let raise = |case: usize| {
             let largest = match item.kind {
                 TWO_FACTORS => shifts[1][case].max(PEAK + 2),
@@ -204,6 +205,7 @@ impl Group {
             .fold(0.0, |sum, [weight, other]| sum + weight * other);
         let exponent = |value: f32| -value.scale_exponent().unwrap_or(0);
         let of_total = self.exponents[buffers.first_message as usize][case] + exponent(total);
+        // Messages m and m ^ 1 are the two messages over one edge, in opposite directions.
         let share = |message: usize| {
             let (own, other) = (self.exponents[message][case], self.exponents[message ^ 1][case]);
             let largest = exponent(self.largest[message ^ 1][case]) + 1;
