@@ -135,11 +135,11 @@ impl GpuEngine {
     /// the probability of the most probable configuration with the evidence.
     ///
     /// Nothing is computed again on the CPU: a run fails with
-    /// [`OutOfRange`](crate::engine::RunError::OutOfRange) if single precision is not enough, or if
-    /// only more digits could show that the evidence is impossible. In large networks this is more
-    /// common than for posteriors, because the largest probabilities for two states of a variable
-    /// can differ by a factor for each other variable. The form without tables answers more of
-    /// these cases. A batch is propagated case by case.
+    /// [`OutOfRange`](crate::engine::RunError::OutOfRange) if the range of single precision is not
+    /// enough, for example to show that the evidence is impossible. In large networks this is more
+    /// common than for posteriors: the ratio of the largest probabilities for two states of a
+    /// variable can have a factor from every one of the other variables. The form without tables
+    /// answers more of these cases. A batch is propagated case by case.
     ///
     /// # Errors
     /// As [`load`](Engine::load).

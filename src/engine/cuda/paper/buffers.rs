@@ -10,9 +10,9 @@ use crate::potential::{IndexMapping, Real, Scope};
 use crate::propagation::{CompiledNetwork, Home, Phase};
 
 /// The product of a clique's factors is stored times two to this power. If the product might be out
-/// of range, its largest entry is first scaled to near one. The table of the receiver of each
-/// message is scaled so that its largest entry is near two to this power. Shared with
-/// `kernels/paper/message.cu`, which says why nothing overflows.
+/// of range, its largest entry is first scaled to near one. A message scales the receiver's table
+/// so that its largest entry is near two to this power, and then multiplies it by the ratios of the
+/// separator. Shared with `kernels/paper/message.cu`, which says why nothing overflows.
 pub(super) const PEAK: i32 = 96;
 
 /// Separator entries below this become zero. Otherwise a division by such an entry could overflow.

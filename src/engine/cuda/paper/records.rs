@@ -1,5 +1,9 @@
 //! The records that the kernels read, as `kernels/paper/*.cu` declare them; a test compares both.
 //!
+//! The first entry of a table is given as its index in the buffer of all clique tables or of all
+//! separator tables, and the first element of mapping tables as its index in the buffer of all
+//! mapping tables.
+//!
 //! A slot is an index into the buffers `largest` and `exponents`. These hold the scale of a table:
 //! the bits of its largest entry, and the exponent of the power of two by which it must be
 //! multiplied.

@@ -37,7 +37,8 @@ pub(super) struct Gpu {
     /// Total number of states of all variables.
     states: u32,
     records: Records,
-    /// A copy of `list_starts`, padded with zeros.
+    /// For each block the position of its first work item in `timestamps`: a copy of `list_starts`,
+    /// padded with zeros.
     first_timestamps: CudaSlice<u32>,
     evidence: CudaSlice<u32>,
     messages: CudaSlice<u64>,

@@ -10,9 +10,10 @@ use crate::propagation::{CompiledNetwork, Home};
 
 /// One sum of products.
 pub(super) struct Operation {
-    /// The variables of the result, slowest index first.
+    /// The variables of the result, slowest index first. Each entry of the result is a *row* of the
+    /// operation: the sum of one product for each entry of the row.
     pub rows: Scope,
-    /// The variables that are summed out.
+    /// The variables that are summed out. Each combination of their states is an *entry* of a row.
     pub summed: Scope,
     /// The potential that is a factor, if any: its index in [`Operations::potentials`].
     pub potential: Option<usize>,

@@ -1,4 +1,8 @@
-//! Which entries of a factor the products of an operation read, and which products are live.
+//! Which entries of a factor the products of an operation read, and which products are live. A
+//! product is live unless tables alone make it zero; see [`sparsity`](super::sparsity).
+//!
+//! A row of an operation is one entry of its result: a sum of products, one for each combination of
+//! states of the variables that are summed out. Each such combination is an entry of the row.
 
 use rayon::prelude::*;
 

@@ -262,8 +262,8 @@ pub(super) fn earliest_ends(items: &WorkItems) -> Vec<u64> {
 /// the task has been computed and read by the host.
 fn remaining_times(items: &WorkItems, consumers: &[Vec<usize>]) -> Vec<u64> {
     let mut remaining = vec![0; consumers.len()];
-    // The host reads one report after another, so after a report it has this report and all later
-    // ones to read.
+    // The host reads one report after another. So when a report has been written, the host still
+    // has to read this report and all later ones.
     let first_report = consumers.len() - items.reports.len();
     let mut time_to_read = 0;
     for (report, remaining) in items.reports.iter().zip(&mut remaining[first_report..]).rev() {

@@ -1,5 +1,5 @@
 //! Finds the rows of the operations that must be computed: the rows that can be nonzero for some
-//! evidence, and that something needs.
+//! evidence, and that something needs. A row is one entry of an operation's result.
 //!
 //! A product is *live* if neither its table entry nor an entry of a message that it reads is zero
 //! because of tables alone. A row is live if one of its products is live. A row is *needed* if its

@@ -4,11 +4,13 @@
 //! and the critical path through a junction tree has dozens of messages. But a message is linear in
 //! each of its inputs, so the message along a path of cliques is a product of matrices. The
 //! messages that these matrices depend on come from outside the path, and are complete early.
-//! Therefore an operation on the critical path does not read the message that it would wait for,
-//! but the inputs of this message. It either sums over more variables, or multiplies by a matrix
-//! that combines the cliques of both messages. Products of such matrices shorten a path of n
-//! cliques to about log n messages (D. M. Pennock, Logarithmic time parallel Bayesian inference,
-//! UAI 1998). All messages are still computed, but the critical path has fewer of them.
+//! Therefore an operation on the critical path skips the message that it would wait for, and reads
+//! instead the input that this message waits for. All other inputs of the operation and of the
+//! skipped message are complete by then. The operation either multiplies them too, and sums over
+//! more variables, or an added operation combines them into a matrix beforehand, and the operation
+//! multiplies the input by this matrix. Products of such matrices shorten a path of n cliques to
+//! about log n messages (D. M. Pennock, Logarithmic time parallel Bayesian inference, UAI 1998).
+//! All messages are still computed, but the critical path has fewer of them.
 
 mod replace;
 

@@ -57,6 +57,7 @@ pub(super) struct RowEntries {
 }
 
 /// The parts of a record that follow its header, and what the header says about them.
+/// `kernels/record.cuh` describes the parts: sources, list, rows and stream.
 pub(super) struct RecordParts<'a> {
     /// See [`WorkItemBuilder::common_states`].
     pub(super) common_states: &'a [u16],

@@ -50,13 +50,18 @@ pub(super) const STAGING_PER_THREAD: usize = 6;
 pub(super) const STAGING: usize = STAGING_PER_THREAD * THREADS;
 /// Maximum length of a record in words.
 pub(super) const MAX_RECORD: usize = 2560;
-/// Number of low bits of a source that hold an index. The bits above hold the number of the factor.
+/// A *source* is a word of a record that says what is loaded into one word of the staging buffer.
+/// This many of its low bits hold an index: of an entry among those of all messages, or of a weight
+/// in the evidence. For an entry of a message, the bits above hold the number of the message among
+/// the factors.
 pub(super) const SOURCE_BITS: u32 = 29;
 /// This index in a source means that the word of the staging buffer is not loaded. All bits of the
 /// index are set, so this is also the mask that selects the index in a source.
 pub(super) const NO_SOURCE: u32 = (1 << SOURCE_BITS) - 1;
 
-/// Minimum rows per class for grouping rows into classes to pay off. This affects only speed.
+/// A class consists of the rows that read the same entries of the table, and can share one copy of
+/// them. This is the minimum mean number of rows per class for classes to pay off. It affects only
+/// speed.
 const MIN_ROWS_PER_CLASS: usize = 4;
 
 /// Each message begins at a multiple of this many words of 8 bytes: a sector of the GPU's L2 cache.

@@ -72,9 +72,10 @@ impl<'a> SparseFactor<'a> {
         Self { parts, numbers, offsets, is_one_to_one }
     }
 
-    /// Finds the numbers of the part's entries that `products` read, as bits of words. `products`
-    /// has a bit for each entry of a row. Calls `visit` with the index of a word and some of its
-    /// bits. It may visit a word several times; together, the visits give all bits of the word.
+    /// `products` has a bit for each entry of a row. The entries of the part that these products
+    /// read are a set, with a bit for each number of an entry. Calls `visit` with the index of a
+    /// word of this set, and with some of the bits of this word. It may visit a word several times;
+    /// together, the visits give all its bits.
     fn for_each_word(&self, products: &[u64], mut visit: impl FnMut(usize, u64)) {
         for (n, &word) in products.iter().enumerate() {
             if self.is_one_to_one {
