@@ -129,8 +129,8 @@ fn open(args: Args, _: Vec<(String, String)>) -> Outcome {
         .into())
 }
 
-/// Checks that the requested engine can run and supports the requested precision, rather than open
-/// the window with another engine. Without a requested engine, checks nothing.
+/// Checks that the requested engine can run and supports the requested precision, so that the
+/// window does not open with another engine. If no engine was requested, checks nothing.
 fn check_engine(args: &Args) -> Result<(), String> {
     let Some(name) = &args.engine else { return Ok(()) };
     let engine = options::engine(name)?;

@@ -110,8 +110,8 @@ struct Chains {
 }
 
 impl Chains {
-    /// The chains of the elimination `found`. `position`: the position of each variable in its
-    /// order.
+    /// The chains of the elimination `found`. `position[v]` is the position of variable `v` in the
+    /// elimination order.
     fn of(found: &Found, position: &[usize]) -> Self {
         let earliest = |around: &Vec<u32>| around.iter().map(|&v| position[v as usize]).min();
         let parents: Vec<Option<usize>> = found.neighbours.iter().map(earliest).collect();

@@ -60,8 +60,9 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// The text of `source`, which is unpacked and decoded already. `place` is the position of the
-    /// first byte of `source` in the whole text.
+    /// The text of `source`, which has been unpacked, and converted to UTF-8 if it was UTF-16 (see
+    /// [`decode::stream`]). `place` is the position of the first byte of `source` in the whole
+    /// text.
     ///
     /// # Errors
     /// If reading fails.
@@ -256,7 +257,8 @@ impl Input {
 /// A byte order mark in UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The bytes of a file or of standard input, unpacked and decoded as [`Input::new`] expects them.
+/// The bytes of a file or of standard input as [`Input::new`] expects them: unpacked if they are
+/// gzip, and converted to UTF-8 if they are UTF-16.
 ///
 /// # Errors
 /// If reading fails, or the compressed data is damaged.

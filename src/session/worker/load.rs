@@ -1,5 +1,5 @@
 //! Loading an engine, or the fallback if that engine cannot be used. If the whole network is too
-//! large, it is compiled again without the observed variables.
+//! large, it is compiled again without the edges of the observed variables.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const OVERHEAD_RUNS: u32 = 5;
 
 impl Worker {
     /// Loads the whole network. If it is too large and the request observes variables, the next
-    /// step loads it without these.
+    /// step loads it without the edges of these variables.
     ///
     /// # Errors
     /// If the network is too large and the request observes no variable, or if the network cannot
@@ -71,7 +71,7 @@ impl Worker {
         }
     }
 
-    /// Compiles and loads the network without the variables that the request observes.
+    /// Compiles and loads the network without the edges of the variables that the request observes.
     ///
     /// # Errors
     /// If the network is still too large, or cannot be loaded, or the step is cancelled.
@@ -90,8 +90,8 @@ impl Worker {
         Ok(())
     }
 
-    /// The network without the variables that `evidence` observes, compiled within the memory limit
-    /// of the request.
+    /// The network without the edges of the variables that `evidence` observes, compiled within the
+    /// memory limit of the request.
     ///
     /// # Errors
     /// If the triangulation needs too much memory, or the step is cancelled.

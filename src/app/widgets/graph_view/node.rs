@@ -23,14 +23,14 @@ const MIN_ROUNDED_HEIGHT: f32 = 10.0;
 /// Text size of titles in picture coordinates.
 const TITLE_SIZE: f32 = 10.5;
 
-/// Maximum text size in points of a title that is not short. Zooming in further shows more of the
-/// title instead of larger letters.
+/// Maximum text size in points of a title that does not fit into its box on one line at a larger
+/// size. Zooming in further shows more of the title instead of larger letters.
 const MAX_TITLE_SIZE: f32 = 16.0;
 
 /// Maximum number of lines of a title with a subtitle. More lines would hardly be read in a box.
 const MAX_TITLE_ROWS: f32 = 6.0;
 
-/// Maximum text size of a title that is short, in picture coordinates.
+/// Maximum text size, in picture coordinates, of a title that fits into its box on one line.
 const LARGE_TITLE_SIZE: f32 = 15.0;
 
 /// Minimum zoom at which nodes without a chart show their titles. Without this minimum, large nodes
@@ -256,7 +256,8 @@ impl Node {
             // The width of a letter is about 0.6 times the font size.
             let wanted = (rect.width() * 1.6 / longest).min(rect.height() * 0.75 / lines);
             let is_cut = *may_cut && index + 1 == brief.len();
-            // Names have the same size in all boxes, and numbers are as large as their box allows.
+            // A text that may be cut has the same size in all boxes. Any other text is as large as
+            // its box allows, up to 14 points.
             let size = font_size(wanted.min(if is_cut { MIN_TEXT_SIZE } else { 14.0 }));
             if size * lines * MIN_ROOM > rect.height() || (size > wanted * 1.4 && !is_cut) {
                 continue;

@@ -114,8 +114,9 @@ impl Tree {
     }
 }
 
-/// By entry of the table that the words at position `word` point into: whether any row meets it.
-/// `port` is the range of the table, counted from the same start as the offsets in rows.
+/// For each entry of the table at a port: whether any row meets it. `word` is the position in a row
+/// of the word for this port. `port` is the range of the table, counted from the same start as the
+/// offsets in these words.
 fn met(node: &Node, word: usize, is_vector: bool, port: Range<usize>) -> Vec<bool> {
     let mut met = allocate::zeros::<bool>(port.len());
     for row in node.words.chunks_exact(node.stride) {

@@ -121,8 +121,8 @@ impl EntryMap {
     }
 
     /// The state of each held entry along `axis`. `None` if there are more states than a byte can
-    /// hold, or if more than a quarter of the entries are held, because
-    /// [`for_runs_with`](Self::for_runs_with) is then as fast.
+    /// hold, or if more than a quarter of the entries are held: finding the entries with given
+    /// states by [`for_runs_with`](Self::for_runs_with) is then as fast as with the result.
     pub fn states(&self, axis: Axis) -> Option<Box<[u8]>> {
         let before = self.0.as_ref()?;
         let full = before.len() - 1;

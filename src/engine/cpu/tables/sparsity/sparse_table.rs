@@ -1,4 +1,5 @@
-//! The entries of a clique's table that can be nonzero, as rows of a sparse table.
+//! The entries of a clique's table that can be nonzero, as rows of a sparse table. The boolean
+//! propagation that finds these entries is explained in [`sparsity`](super).
 
 use std::ops::Range;
 
