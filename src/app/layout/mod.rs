@@ -4,6 +4,7 @@
 //! [view](crate::app::widgets::graph_view) zooms them. Layout is deterministic: the same graph is
 //! always drawn the same way.
 
+pub mod arch;
 pub mod directed;
 pub mod from_file;
 pub mod layered;
@@ -68,20 +69,6 @@ pub fn label_place(line: &[Pos2]) -> Option<Pos2> {
     Some(if is_odd { after } else { line[half - 1].lerp(after, 0.5) })
 }
 
-/// A line from `from` to `to` in the shape of an arch, as a polyline. It is `rise` times as high as
-/// long.
-#[must_use]
-pub fn arch(from: Pos2, to: Pos2, rise: f32) -> Vec<Pos2> {
-    /// Number of straight segments of the polyline.
-    const SEGMENTS: usize = 8;
-    let across = (to - from).rot90() * rise;
-    let point = |index: usize| {
-        let t = index as f32 / SEGMENTS as f32;
-        from + (to - from) * t + across * (4.0 * t * (1.0 - t))
-    };
-    (0..=SEGMENTS).map(point).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,12 +93,5 @@ mod tests {
             let place = label_place(&curve).expect("a curve has points");
             assert!((place - pos2(width / 2.0, 9.0)).length() < 1e-3, "{place:?}");
         }
-    }
-
-    #[test]
-    fn an_arch_is_highest_in_its_middle() {
-        let line = arch(pos2(0.0, 0.0), pos2(100.0, 0.0), 0.1);
-        assert_eq!((line[0], line[8]), (pos2(0.0, 0.0), pos2(100.0, 0.0)));
-        assert!((line[4] - pos2(50.0, -10.0)).length() < 1e-3, "{line:?}");
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use eframe::egui::{Pos2, Rect, Vec2};
 
-use crate::app::layout::{arch, directed, from_file};
+use crate::app::layout::arch::{arch, clear_arch};
+use crate::app::layout::{directed, from_file};
 use crate::app::widgets::graph_view::chart::{CHART_BOTTOM, CHART_MARGIN, CHART_TOP, NUMBER_WIDTH};
 use crate::app::widgets::graph_view::node::NodeText;
 use crate::app::widgets::graph_view::{PlacedEdge, PlacedNode};
@@ -45,6 +46,14 @@ const MIN_GAP: f32 = 30.0;
 /// Minimum distance, in picture coordinates, from such boxes to the middle of the edge that runs
 /// above or below them, if the centres of the boxes are at the same height.
 const CLEARANCE: f32 = 12.0;
+
+/// Heights of the arch of a moral or fill edge, as shares of the length of the edge, that are tried
+/// if the edge would pass behind a box, in this order.
+const OTHER_RISES: [f32; 7] = [-RISE, 0.02, -0.02, 0.22, -0.22, 0.35, -0.35];
+
+/// Maximum number of variables times the number of moral and fill edges at which edges pass around
+/// boxes. For a larger network, this takes longer than the layout, and its boxes are small.
+const MAX_CHECKS: usize = 1_000_000;
 
 /// What a line of the picture stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,11 +127,19 @@ pub fn picture(
         }
     };
     if let Some(compiled) = compiled {
-        for edge in edges_of_triangulation(network, compiled) {
+        let boxes: Vec<Rect> =
+            centres.iter().zip(&sizes).map(|(&c, &size)| Rect::from_center_size(c, size)).collect();
+        let added = edges_of_triangulation(network, compiled);
+        let is_small = boxes.len() * added.len() <= MAX_CHECKS;
+        for edge in added {
             let (a, b) = edge.ends();
             let ends = [a.index(), b.index()];
-            let boxes = ends.map(|end| Rect::from_center_size(centres[end], sizes[end]));
-            paths.push(arch(boxes[0].center(), boxes[1].center(), rise_between(boxes)));
+            let [from, to] = ends.map(|end| boxes[end]);
+            let rise = rise_between([from, to]);
+            paths.push(match is_small {
+                true => clear_arch(&boxes, ends, &[&[rise], &OTHER_RISES[..]].concat()),
+                false => arch(from.center(), to.center(), rise),
+            });
             edges.push(edge);
         }
     }
