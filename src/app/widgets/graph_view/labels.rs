@@ -1,4 +1,4 @@
-//! Labels of important nodes that are too small for text of their own.
+//! Labels of important nodes that are too small for all of their brief text.
 
 use eframe::egui::{
     Align2, Color32, CornerRadius, FontId, Painter, Rect, Shape, Stroke, StrokeKind, Vec2, vec2,
@@ -25,7 +25,7 @@ pub struct LabelColours {
 const RINGS: usize = 12;
 
 /// Paints the first brief text of each of `nodes`, most important first, if the node is in view and
-/// shows no text itself. Labels cover neither each other, nor any of `nodes`, nor what is in
+/// does not show all of this text itself. Labels cover neither each other, nor any of `nodes`, nor what is in
 /// `uncovered`. A label is left out if all places that are tried for it are taken or out of the
 /// pane.
 pub(super) fn paint<'n>(
@@ -44,7 +44,7 @@ pub(super) fn paint<'n>(
     taken.extend(nodes.iter().map(|(_, rect)| *rect));
     for (node, rect) in nodes {
         let Some(text) = node.text.brief.first() else { continue };
-        if node.brief(painter, rect).is_some() {
+        if node.shows_all_of_brief(painter, rect) {
             continue;
         }
         let font = FontId::proportional(MIN_TEXT_SIZE + 1.0);

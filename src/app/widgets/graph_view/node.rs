@@ -152,7 +152,7 @@ impl Node {
             Some(chart) if self.shows_chart(view.zoom) => {
                 self.title_and_chart(view, rect, chart, shapes);
             }
-            Some(_) if can_hold_text(rect) => shapes.extend(self.brief(view.painter, rect)),
+            Some(_) if can_hold_text(rect) => shapes.extend(self.brief_shape(view.painter, rect)),
             None if can_hold_text(rect) => self.title_or_brief(view, rect, shapes),
             _ => {}
         }
@@ -200,7 +200,7 @@ impl Node {
         if is_large && !self.text.title.is_empty() {
             self.title_and_subtitle(view.painter, rect, size, shapes);
         } else {
-            shapes.extend(self.brief(view.painter, rect));
+            shapes.extend(self.brief_shape(view.painter, rect));
         }
     }
 
@@ -245,9 +245,24 @@ impl Node {
         }
     }
 
+    /// Whether the brief text in the box says all that the first one says: whether it has the same
+    /// words, be it in several lines.
+    pub(super) fn shows_all_of_brief(&self, painter: &Painter, rect: Rect) -> bool {
+        let Some((text, _)) = self.brief(painter, rect).filter(|_| can_hold_text(rect)) else {
+            return false;
+        };
+        text.split_whitespace().eq(self.text.brief[0].split_whitespace())
+    }
+
+    /// The brief text as a shape, if one fits the box.
+    fn brief_shape(&self, painter: &Painter, rect: Rect) -> Option<Shape> {
+        self.brief(painter, rect).map(|(_, shape)| shape)
+    }
+
     /// The first brief text that fits the box, as large as the box allows up to a limit. A text
-    /// that may be cut has the minimum size and is shortened to fit.
-    pub(super) fn brief(&self, painter: &Painter, rect: Rect) -> Option<Shape> {
+    /// that may be cut has the minimum size and is shortened to fit; the returned text is the
+    /// whole one.
+    pub(super) fn brief(&self, painter: &Painter, rect: Rect) -> Option<(&str, Shape)> {
         let NodeText { brief, may_cut, .. } = &*self.text;
         let ink = self.style.ink;
         for (index, text) in brief.iter().enumerate() {
@@ -266,7 +281,7 @@ impl Node {
             if is_cut && lines == 1.0 {
                 let galley = one_line(painter, text, FontId::proportional(size), ink, width);
                 let corner = rect.center() - galley.size() / 2.0;
-                return (width > 2.0 * size).then(|| Shape::galley(corner, galley, ink));
+                return (width > 2.0 * size).then(|| (&**text, Shape::galley(corner, galley, ink)));
             }
             // Letters may be wider than estimated.
             let smaller = (size > MIN_TEXT_SIZE).then_some(MIN_TEXT_SIZE);
@@ -274,7 +289,7 @@ impl Node {
             let mut galleys = sizes.filter_map(|size| fitting(painter, text, size, ink, width));
             if let Some(galley) = galleys.next() {
                 let top = rect.center().y - galley.size().y / 2.0;
-                return Some(Shape::galley(pos2(rect.center().x, top), galley, ink));
+                return Some((text, Shape::galley(pos2(rect.center().x, top), galley, ink)));
             }
         }
         None

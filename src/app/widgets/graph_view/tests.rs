@@ -69,7 +69,7 @@ fn a_small_box_has_its_number() {
             let (text, style) = (texts(number), NodeStyle::default());
             let node = super::Node { centre: Pos2::ZERO, size, text, style };
             assert!(super::node::can_hold_text(rect));
-            let Some(egui::Shape::Text(shape)) = node.brief(ui.painter(), rect) else {
+            let Some((_, egui::Shape::Text(shape))) = node.brief(ui.painter(), rect) else {
                 panic!("no text in the box of {number}")
             };
             assert!(shape.galley.text().starts_with(number));
@@ -77,6 +77,24 @@ fn a_small_box_has_its_number() {
         }
     });
     assert!(boxes.get() > 0, "a frame was drawn");
+}
+
+#[test]
+fn an_important_box_is_labelled_unless_it_shows_its_number_and_its_size() {
+    let brief = vec!["C2 59 k".to_owned(), "C2\n59 k".to_owned(), "C2".to_owned()];
+    let text = Arc::new(NodeText { brief, ..NodeText::default() });
+    let labels = Cell::new([false; 4]);
+    let _harness = Harness::new_ui(|ui| {
+        // Room for both in a line, for both in two lines, for the number alone, and for nothing.
+        let sizes = [vec2(80.0, 16.0), vec2(36.0, 40.0), vec2(22.0, 12.0), vec2(13.5, 10.0)];
+        labels.set(sizes.map(|size| {
+            let (text, style) = (Arc::clone(&text), NodeStyle::default());
+            let rect = Rect::from_min_size(Pos2::ZERO, size);
+            let node = super::Node { centre: rect.center(), size, text, style };
+            !node.shows_all_of_brief(ui.painter(), rect)
+        }));
+    });
+    assert_eq!(labels.get(), [false, false, true, true]);
 }
 
 #[test]
