@@ -184,8 +184,23 @@ impl Typesetter<'_> {
         block
     }
 
+    /// `text` in one line. Only the characters that the proportional font lacks are in the
+    /// monospaced one: in that font, a space is much wider.
     fn text(&self, text: &str) -> Block {
-        let font = self.font(text, self.size);
+        let mut block = Block::default();
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let font = self.font(first, self.size);
+            let end = rest.find(|letter| self.font(letter, self.size) != font);
+            let (run, after) = rest.split_at(end.unwrap_or(rest.len()));
+            block.append(self.run(run, font));
+            rest = after;
+        }
+        block
+    }
+
+    /// `text` in one line and in one font.
+    fn run(&self, text: &str, font: FontId) -> Block {
         let galley = self.painter.layout_no_wrap(text.to_owned(), font, Color32::PLACEHOLDER);
         let row = galley.rows.first();
         let baseline = row.and_then(|row| Some(row.pos.y + row.row.glyphs.first()?.pos.y));
@@ -195,11 +210,11 @@ impl Typesetter<'_> {
         Block { texts: vec![(at, galley)], rules: Vec::new(), width, ascent, descent }
     }
 
-    /// The proportional font if it has all characters of `text`, otherwise the monospaced font.
-    pub fn font(&self, text: &str, size: f32) -> FontId {
+    /// The proportional font if it has `letter`, otherwise the monospaced font.
+    pub fn font(&self, letter: char, size: f32) -> FontId {
         let proportional = FontId::new(size, FontFamily::Proportional);
-        let has_all = self.painter.fonts_mut(|fonts| fonts.has_glyphs(&proportional, text));
-        if has_all { proportional } else { FontId::new(size, FontFamily::Monospace) }
+        let has_it = self.painter.fonts_mut(|fonts| fonts.has_glyph(&proportional, letter));
+        if has_it { proportional } else { FontId::new(size, FontFamily::Monospace) }
     }
 }
 
@@ -240,6 +255,16 @@ mod tests {
             panic!("{places:?}")
         };
         assert!(sub_left > left && sub_baseline > baseline && sub_height < height, "{places:?}");
+    }
+
+    #[test]
+    fn a_space_after_a_symbol_is_as_wide_as_between_words() {
+        let gap = |text: &str| {
+            let letters = |text: &str| laid_out(text, |block, _| block.width);
+            letters(text) - letters(&text.replace(' ', ""))
+        };
+        let (words, symbol) = (gap("k S"), gap("k∈ S"));
+        assert!((words - symbol).abs() < 1.0, "{words} and {symbol}");
     }
 
     #[test]

@@ -186,7 +186,7 @@ mod tests {
                 galley.rows[0].row.glyphs[0].uv_rect
             };
             for symbol in "Σψφτ←·≤≥∈|*+−=/()…".chars() {
-                let font = typesetter(ui).font(&symbol.to_string(), 14.0);
+                let font = typesetter(ui).font(symbol, 14.0);
                 assert_ne!(image(symbol, font.clone()), image(UNKNOWN, font), "{symbol}");
             }
         });
