@@ -161,8 +161,12 @@ fn names(step: &LessonStep) -> impl Iterator<Item = &str> {
 }
 
 /// What is wrong with `step` if it is taken with `network`: a variable or a state that the network
-/// does not have.
+/// does not have. Nothing is reported for a step that opens a network, because its numbers may be
+/// of the network before or of this one.
 pub(super) fn problem(step: &LessonStep, network: &Network) -> Option<String> {
+    if matches!(step.action, Some(Action::Open(_))) {
+        return None;
+    }
     let states = names(step).find_map(|name| numbers::state_of(network, name)?.err());
     states.or_else(|| match &step.action {
         Some(Action::Observe(variable, state)) => {
@@ -250,7 +254,7 @@ mod tests {
         let lesson = with_step(
             r#"{"text": "{lug=yes}"},
                {"text": "b", "action": {"observe": ["xray", "maybe"]}},
-               {"text": "c", "action": {"open": "cancer"}},
+               {"text": "{xray=yes}, {Smoker=True}", "action": {"open": "cancer"}},
                {"text": "{xray=yes}"}"#,
         );
         let network = crate::format::open("asia").unwrap().network;
