@@ -356,7 +356,7 @@ fn merged_trees_are_junction_trees_with_the_same_posteriors() {
         let expected = posteriors(&plain);
         for rule in [MergeRule::All, MergeRule::Paying] {
             for threshold in MERGE_THRESHOLDS {
-                let merged = merged(&plain, threshold, rule);
+                let merged = merged(&plain, threshold, rule, &CancelToken::new()).unwrap();
                 let (graph, fill) = (merged.moral_graph(), merged.fill_edges());
                 let verdict = predicates::is_junction_tree(graph, fill, merged.tree());
                 assert_eq!(verdict, Ok(()), "{network} {threshold}");
@@ -365,7 +365,8 @@ fn merged_trees_are_junction_trees_with_the_same_posteriors() {
                 }
             }
         }
-        let cliques = merged(&plain, 512, MergeRule::All).tree().cliques().len();
+        let merged = merged(&plain, 512, MergeRule::All, &CancelToken::new()).unwrap();
+        let cliques = merged.tree().cliques().len();
         assert_eq!(cliques < plain.tree().cliques().len(), network == "insurance", "{network}");
     }
 }

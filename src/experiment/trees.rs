@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{ExperimentError, MessageSizes, Progress, Setup, Subject};
-use crate::cancel::CancelToken;
+use crate::cancel::{CancelToken, Cancelled};
 use crate::graph::{
     MergeLimits, Triangulation, TriangulationError, TriangulationOptions, merge_small_separators,
 };
@@ -58,12 +58,19 @@ pub(super) fn compile_tree(
 
 /// `compiled` with separators of at most `threshold` entries merged away by `rule`, within
 /// [the usual limits](MergeLimits::of_separators).
-#[must_use]
-pub fn merged(compiled: &CompiledNetwork, threshold: u64, rule: MergeRule) -> Arc<CompiledNetwork> {
+///
+/// # Errors
+/// Once `cancel` is set.
+pub fn merged(
+    compiled: &CompiledNetwork,
+    threshold: u64,
+    rule: MergeRule,
+    cancel: &CancelToken,
+) -> Result<Arc<CompiledNetwork>, Cancelled> {
     let message = (rule == MergeRule::Paying).then_some(MESSAGE_ENTRIES);
     let limits = MergeLimits::of_separators(threshold, message, compiled.tree());
-    let tree = merge_small_separators(compiled.moral_graph(), compiled.tree(), limits);
-    Arc::new(compiled.with_other_tree(tree))
+    let tree = merge_small_separators(compiled.moral_graph(), compiled.tree(), limits, cancel)?;
+    Ok(Arc::new(compiled.with_other_tree(tree)))
 }
 
 /// A network with a junction tree.
@@ -98,12 +105,21 @@ impl NamedTree {
 
     /// The same network with [`merged`] cliques. `triangulation` is the one that made this tree; it
     /// becomes a part of the label.
-    pub fn merged(&self, triangulation: Triangulation, threshold: u64, rule: MergeRule) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// Once `cancel` is set.
+    pub fn merged(
+        &self,
+        triangulation: Triangulation,
+        threshold: u64,
+        rule: MergeRule,
+        cancel: &CancelToken,
+    ) -> Result<Self, Cancelled> {
+        Ok(Self {
             name: self.name.clone(),
             label: tree_name(triangulation, Some((threshold, rule))),
-            compiled: merged(&self.compiled, threshold, rule),
-        }
+            compiled: merged(&self.compiled, threshold, rule, cancel)?,
+        })
     }
 
     /// The table sizes of all messages of the plan.

@@ -4,6 +4,7 @@
 //! separator removes the message, at the price of a larger table. Section 5 of Zheng, Mengshoel and
 //! Chong names this as future work. Equation numbers in this file refer to that paper.
 
+use crate::cancel::{CancelToken, Cancelled};
 use crate::graph::{
     Clique, CliqueId, JunctionTree, MoralGraph, Separator, SeparatorId, table_entries,
 };
@@ -49,18 +50,22 @@ impl MergeLimits {
 ///
 /// `graph` is the moral graph of `tree`; it provides the cardinalities.
 ///
+/// # Errors
+/// Once `cancel` is set.
+///
 /// # Complexity
 /// O((m + 1) k d) for k cliques, m merges and a tree of depth d.
-#[must_use]
 pub fn merge_small_separators(
     graph: &MoralGraph,
     tree: &JunctionTree,
     limits: MergeLimits,
-) -> JunctionTree {
+    cancel: &CancelToken,
+) -> Result<JunctionTree, Cancelled> {
     let mut state = MergeState::of(tree);
     let mut open: Vec<SeparatorId> = tree.separator_ids().collect();
     open.retain(|&edge| tree[edge].entries <= limits.separator);
     loop {
+        cancel.check()?;
         let effects =
             open.iter().enumerate().map(|(place, &edge)| (place, state.effect(&tree[edge])));
         let within = effects.filter(|(_, effect)| {
@@ -78,7 +83,7 @@ pub fn merge_small_separators(
         let Some((place, effect)) = best else { break };
         state.merge(&tree[open.remove(place)], effect);
     }
-    rebuild(graph, tree, &state.merged_into)
+    Ok(rebuild(graph, tree, &state.merged_into))
 }
 
 /// The merges so far.
@@ -238,6 +243,20 @@ mod tests {
         all.filter(|&(a, b)| !graph.are_neighbours(a, b)).collect()
     }
 
+    /// `tree` with small separators merged away.
+    fn merged(graph: &MoralGraph, tree: &JunctionTree, limits: MergeLimits) -> JunctionTree {
+        let cancel = CancelToken::new();
+        merge_small_separators(graph, tree, limits, &cancel).expect("not cancelled")
+    }
+
+    #[test]
+    fn merging_can_be_stopped() {
+        let (graph, tree) = tree_of("asia");
+        let cancel = CancelToken::new();
+        cancel.cancel();
+        assert!(merge_small_separators(&graph, &tree, no_other_limits(), &cancel).is_err());
+    }
+
     #[test]
     fn merging_gives_a_junction_tree() {
         for network in ["asia", "alarm", "insurance", "water", "pigs"] {
@@ -245,7 +264,7 @@ mod tests {
             let mut before = usize::MAX;
             for separator in [0, 2, 8, 64, 1 << 20] {
                 let limits = MergeLimits::of_separators(separator, None, &tree);
-                let merged = merge_small_separators(&graph, &tree, limits);
+                let merged = merged(&graph, &tree, limits);
                 let verdict = predicates::is_junction_tree(&graph, &fill(&graph, &merged), &merged);
                 assert_eq!(verdict, Ok(()), "{network} {separator}");
                 let total: u64 = merged.cliques().iter().map(|c| c.entries).sum();
@@ -263,14 +282,14 @@ mod tests {
     fn nothing_is_merged_below_the_smallest_separator() {
         let (graph, tree) = tree_of("alarm");
         let limits = MergeLimits::of_separators(1, None, &tree);
-        assert_eq!(merge_small_separators(&graph, &tree, limits), tree);
+        assert_eq!(merged(&graph, &tree, limits), tree);
     }
 
     #[test]
     fn without_limits_one_clique_remains() {
         let (graph, tree) = tree_of("asia");
         let limits = MergeLimits { separator: u64::MAX, ..no_other_limits() };
-        let merged = merge_small_separators(&graph, &tree, limits);
+        let merged = merged(&graph, &tree, limits);
         assert_eq!((merged.cliques().len(), merged.cliques()[0].entries), (1, 256));
     }
 
@@ -279,7 +298,7 @@ mod tests {
         let (graph, tree) = tree_of("water");
         // Limits that allow all of the small separators to be removed.
         let limits = MergeLimits { separator: 16, ..no_other_limits() };
-        let merged = merge_small_separators(&graph, &tree, limits);
+        let merged = merged(&graph, &tree, limits);
         let large = |tree: &JunctionTree| {
             let mut sizes: Vec<u64> = tree.separators().iter().map(|s| s.entries).collect();
             sizes.sort_unstable();
@@ -296,17 +315,14 @@ mod tests {
             let (graph, tree) = tree_of(network);
             for message in [0.0, 10.0, 200.0] {
                 let limits = MergeLimits::of_separators(u64::MAX, Some(message), &tree);
-                let merged = merge_small_separators(&graph, &tree, limits);
+                let merged = merged(&graph, &tree, limits);
                 let (before, after) = (cost(&tree, message), cost(&merged, message));
                 assert!(after <= before * (1.0 + 1e-9), "{network} {message}: {before} {after}");
                 let verdict = predicates::is_junction_tree(&graph, &fill(&graph, &merged), &merged);
                 assert_eq!(verdict, Ok(()), "{network} {message}");
             }
             let expensive = MergeLimits::of_separators(u64::MAX, Some(1e6), &tree);
-            assert!(
-                merge_small_separators(&graph, &tree, expensive).cliques().len()
-                    < tree.cliques().len()
-            );
+            assert!(merged(&graph, &tree, expensive).cliques().len() < tree.cliques().len());
         }
     }
 

@@ -8,6 +8,7 @@ use crate::app::state::notices::Notices;
 use crate::cancel::CancelToken;
 use crate::experiment::{ExperimentError, ExperimentRequest, Progress, Record, by_name};
 use crate::format::check_not_special;
+use crate::propagation::CompiledNetwork;
 use crate::session::{Job, Session};
 use crate::store::{EntryId, Store, write_atomically};
 
@@ -239,9 +240,18 @@ impl ExperimentRunner {
     }
 
     /// Receives the outcome of the running experiment, if the experiment has ended, and the tree
-    /// that was merged, if there is a new one.
-    pub(crate) fn receive(&mut self, experiments: &mut Experiments, session: &Session) {
-        experiments.merged = self.merger.receive(session).or(experiments.merged.take());
+    /// that was merged, if there is a new one. Forgets merged trees of any network but `open`.
+    pub(crate) fn receive(
+        &mut self,
+        experiments: &mut Experiments,
+        session: &Session,
+        open: Option<&Arc<CompiledNetwork>>,
+    ) {
+        let last = experiments.merged.take();
+        let last = last.filter(|last| {
+            open.is_some_and(|compiled| Arc::ptr_eq(&last.request.original, compiled))
+        });
+        experiments.merged = self.merger.receive(session, open).or(last);
         let Some(outcome) = self.job.as_ref().and_then(Job::take_outcome) else { return };
         self.job = None;
         experiments.running = None;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::cancel::CancelToken;
+use crate::cancel::{CancelToken, Cancelled};
 use crate::experiment::{MergeRule, merged};
 use crate::propagation::CompiledNetwork;
 use crate::session::{Job, Session};
@@ -38,7 +38,7 @@ pub struct MergedTree {
 /// Merges one tree at a time.
 #[derive(Default)]
 pub(crate) struct Merger {
-    running: Option<(MergeRequest, Job<Arc<CompiledNetwork>>)>,
+    running: Option<(MergeRequest, Job<Result<Arc<CompiledNetwork>, Cancelled>>)>,
     /// What to do next.
     next: Option<MergeRequest>,
 }
@@ -52,11 +52,24 @@ impl Merger {
         self.start_next(session);
     }
 
-    /// The tree that was merged, if a job has ended.
-    pub(crate) fn receive(&mut self, session: &Session) -> Option<MergedTree> {
+    /// The tree that was merged, if a job has ended. Stops the work for any network but `open`.
+    pub(crate) fn receive(
+        &mut self,
+        session: &Session,
+        open: Option<&Arc<CompiledNetwork>>,
+    ) -> Option<MergedTree> {
+        let is_open = |request: &MergeRequest| {
+            open.is_some_and(|compiled| Arc::ptr_eq(&request.original, compiled))
+        };
+        self.next = self.next.take().filter(is_open);
+        // Dropping the job cancels it.
+        self.running = self.running.take().filter(|(request, _)| is_open(request));
+        self.start_next(session);
         let outcome = self.running.as_ref()?.1.take_outcome()?;
         let (request, _) = self.running.take()?;
         self.start_next(session);
+        // Only a job that was dropped was cancelled, and it has no outcome.
+        let outcome = outcome.and_then(|merged| merged.map_err(|cancelled| cancelled.to_string()));
         Some(MergedTree { request, outcome })
     }
 
@@ -66,8 +79,10 @@ impl Merger {
         }
         let Some(request) = self.next.take() else { return };
         let MergeRequest { original, threshold, rule } = request.clone();
-        let merge = move || merged(&original, threshold, rule);
-        let job = session.start_job("merging", CancelToken::new(), merge);
+        let cancel = CancelToken::new();
+        let token = cancel.clone();
+        let merge = move || merged(&original, threshold, rule, &token);
+        let job = session.start_job("merging", cancel, merge);
         self.running = Some((request, job));
     }
 }
@@ -91,7 +106,7 @@ mod tests {
             merger.ask(&session, request(threshold));
         }
         let mut receive = || loop {
-            if let Some(merged) = merger.receive(&session) {
+            if let Some(merged) = merger.receive(&session, Some(&original)) {
                 return merged;
             }
             std::thread::yield_now();
@@ -101,6 +116,21 @@ mod tests {
         assert_eq!(last.request, request(16));
         let (before, after) = (original.statistics(), last.outcome.unwrap());
         assert!(after.statistics().cliques < before.cliques);
+        assert!(merger.running.is_none() && merger.next.is_none());
+    }
+
+    #[test]
+    fn the_work_for_a_network_that_was_closed_is_dropped() {
+        let session = Session::start(|| {});
+        let [closed, open] =
+            ["alarm", "asia"].map(|name| Arc::clone(model(name).compiled().expect("compiled")));
+        let mut merger = Merger::default();
+        for threshold in [2, 4] {
+            let original = Arc::clone(&closed);
+            merger.ask(&session, MergeRequest { original, threshold, rule: MergeRule::All });
+        }
+        assert!(merger.running.is_some() && merger.next.is_some());
+        assert!(merger.receive(&session, Some(&open)).is_none());
         assert!(merger.running.is_none() && merger.next.is_none());
     }
 }

@@ -23,7 +23,8 @@ impl Workbench {
     pub(super) fn receive_updates(&mut self) {
         self.explanations.receive(&mut self.core.model);
         let (model, session) = (&mut self.core.model, &self.core.requests.session);
-        self.experiments.receive(&mut model.experiments, session);
+        let open = model.document.as_ref().and_then(|document| document.compiled.as_ref());
+        self.experiments.receive(&mut model.experiments, session, open);
         self.long_case_reader.receive(&mut self.core, &mut self.history, &mut self.case_store);
         let updates: Vec<(u64, Update)> = self.core.requests.session.updates().collect();
         for (serial, update) in updates {

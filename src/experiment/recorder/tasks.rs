@@ -60,7 +60,7 @@ pub(super) fn tree_tasks(
     for rule in [MergeRule::All, MergeRule::Paying] {
         for threshold in MERGE_THRESHOLDS {
             let tree = tree_name(weighted_min_fill, Some((threshold, rule)));
-            let compiled = merged(&unmerged, threshold, rule);
+            let compiled = merged(&unmerged, threshold, rule, cancel)?;
             // An equal tree need not be recorded again: runs are found by the sizes of a tree's
             // messages.
             if tasks.iter().all(|task| task.compiled.tree() != compiled.tree()) {

@@ -72,8 +72,10 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
     let mut rows = Vec::new();
     for original in &trees {
         for &variant in &variants {
-            let merged = variant
-                .map(|(threshold, rule)| original.merged(setup.triangulation, threshold, rule));
+            let merge = |(threshold, rule)| {
+                original.merged(setup.triangulation, threshold, rule, progress.cancel_token())
+            };
+            let merged = variant.map(merge).transpose()?;
             let tree = merged.as_ref().unwrap_or(original);
             let mut times = Vec::new();
             for engine in &engines {

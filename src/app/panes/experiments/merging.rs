@@ -127,6 +127,7 @@ mod tests {
     use crate::app::state::command::Command;
     use crate::app::state::merging::MergedTree;
     use crate::app::testing::{drive, label_containing};
+    use crate::cancel::CancelToken;
     use crate::experiment::merged;
 
     #[test]
@@ -150,7 +151,8 @@ mod tests {
             panic!("{:?}", harness.state().pushed)
         };
         assert_eq!((request.threshold, request.rule), (16, MergeRule::All));
-        let tree = merged(&request.original, request.threshold, request.rule);
+        let cancel = CancelToken::new();
+        let tree = merged(&request.original, request.threshold, request.rule, &cancel).unwrap();
         assert!(tree.tree().cliques().len() < cliques);
         let after = numbers::thousands(tree.statistics().total_clique_entries);
         let state = harness.state_mut();
