@@ -10,6 +10,7 @@ use crate::app::state::highlight::{Highlight, Item};
 use crate::app::state::lessons::Lesson;
 use crate::app::state::pane::Pane;
 use crate::app::state::progress::Progress;
+use crate::app::state::projector::WindowBefore;
 use crate::app::state::settings::Settings;
 use crate::app::state::stepping::Stepping;
 use crate::engine::Beliefs;
@@ -79,8 +80,8 @@ pub struct Model {
     pub fill_edges: bool,
     /// The pane that fills the window, if the user maximised one.
     pub maximised: Option<Pane>,
-    /// The scale before the view for projectors was turned on; `None` while it is off.
-    pub projector: Option<f32>,
+    /// The window before the view for projectors was turned on; `None` while it is off.
+    pub projector: Option<WindowBefore>,
     /// A number that increases whenever the keyboard focus should move to the states of a variable.
     pub focus_serial: u64,
     /// The variable whose likelihoods are being entered with sliders.

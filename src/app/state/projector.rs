@@ -27,18 +27,32 @@ const NARROW_SHARES: [f32; 2] = [0.9, 2.1];
 /// lines of text at the top of its pane and for the rows of a few threads.
 const MIN_TIMELINE_SHARE: f32 = 0.72;
 
-/// Turns the view for projectors, which fills the screen, on or off.
+/// How large everything in a window is, and whether the window fills the screen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WindowBefore {
+    /// The scale of everything.
+    pub zoom: f32,
+    /// Whether the window filled the screen.
+    pub is_fullscreen: bool,
+}
+
+/// Turns the view for projectors, which fills the screen, on, or restores the window before it.
 pub(crate) fn toggle(core: &mut Core, ctx: &Context) {
-    let zoom = match core.model.projector.take() {
-        Some(zoom) => zoom,
-        None => {
-            core.model.projector = Some(ctx.zoom_factor());
-            ZOOM
-        }
-    };
+    let is_fullscreen = ctx.input(|input| input.viewport().fullscreen.unwrap_or(false));
+    let now = WindowBefore { zoom: ctx.zoom_factor(), is_fullscreen };
+    let WindowBefore { zoom, is_fullscreen } = toggled(&mut core.model.projector, now);
     ctx.set_zoom_factor(zoom);
-    let fullscreen = core.model.projector.is_some();
-    ctx.send_viewport_cmd(ViewportCommand::Fullscreen(fullscreen));
+    ctx.send_viewport_cmd(ViewportCommand::Fullscreen(is_fullscreen));
+}
+
+/// What becomes of the window `now`. `before` is as [`Model::projector`].
+///
+/// [`Model::projector`]: crate::app::state::model::Model::projector
+fn toggled(before: &mut Option<WindowBefore>, now: WindowBefore) -> WindowBefore {
+    before.take().unwrap_or_else(|| {
+        *before = Some(now);
+        WindowBefore { zoom: ZOOM, is_fullscreen: true }
+    })
 }
 
 /// Lays the panes out for a window of `width` points. Called in every frame.
@@ -145,6 +159,18 @@ mod tests {
     use crate::app::state::pane_layout::{
         Arrangement, initial_layout, is_complete, is_visible, show_pane,
     };
+
+    #[test]
+    fn leaving_the_view_restores_the_window_before_it() {
+        for is_fullscreen in [false, true] {
+            let window = WindowBefore { zoom: 1.25, is_fullscreen };
+            let mut before = None;
+            let projected = toggled(&mut before, window);
+            assert_eq!(projected, WindowBefore { zoom: ZOOM, is_fullscreen: true });
+            assert_eq!(toggled(&mut before, projected), window);
+            assert_eq!(before, None);
+        }
+    }
 
     #[test]
     fn a_narrow_layout_has_every_pane_and_the_right_column_in_tabs_on_the_left() {

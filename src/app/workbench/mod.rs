@@ -225,7 +225,8 @@ impl Workbench {
         self.was_typing = ctx.text_edit_focused();
         // While the view for projectors is on, store the scale that was used before it was turned
         // on.
-        let zoom = self.core.model.projector.unwrap_or_else(|| ctx.zoom_factor());
+        let before = self.core.model.projector;
+        let zoom = before.map_or_else(|| ctx.zoom_factor(), |before| before.zoom);
         self.core.model.settings.zoom = zoom;
         self.apply_commands(&ctx);
         self.take_picture(&ctx);

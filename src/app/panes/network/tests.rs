@@ -6,6 +6,7 @@ use egui_kittest::kittest::Queryable as _;
 
 use super::picture::Picture;
 use super::*;
+use crate::app::state::projector::WindowBefore;
 use crate::app::testing::{drive, label_containing, model};
 use crate::format;
 
@@ -102,7 +103,8 @@ fn the_view_for_projectors_has_a_layout_for_the_shape_of_its_pane() {
     pane.borrow_mut().canvas.zoom_by(2.0);
     harness.run();
     // The size changes some frames after the view is turned on or off.
-    harness.state_mut().model.projector = Some(1.0);
+    let before = WindowBefore { zoom: 1.0, is_fullscreen: false };
+    harness.state_mut().model.projector = Some(before);
     harness.run();
     harness.set_size(PROJECTED);
     harness.run();
