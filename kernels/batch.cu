@@ -28,10 +28,14 @@
 // grid, so blocks that run at the same time read the same rows and terms, and the messages of only
 // a few groups.
 //
-// Versions: only V = 2 is compiled. When this kernel was first measured, V = 1 took a fifth longer
-// than V = 2, and V = 4 took as long as V = 2. Loading the factors of four terms at once, whichever
-// rows they belong to, computed 1.08 times as many cases per second for Munin3 on an H200, and at
-// most 1.05 times as many for other networks. This is too little for the code that it needs.
+// Versions: at first, each row loaded its own terms, four at a time. But half of the rows of Munin3
+// have a single term, and a warp waited for the loads of one row after those of another. Now the
+// factors of four terms are loaded together, whichever rows the terms belong to. On an H200, this
+// computes 1.12 times as many cases per second for Munin3, and 1.05 to 1.07 times as many for
+// Barley, Diabetes and Munin4. The launch bound of 8 blocks keeps a thread within 64 registers.
+//
+// Only V = 2 is compiled. When this kernel was first measured, V = 1 took a fifth longer than
+// V = 2, and V = 4 took as long as V = 2.
 //
 // Launch, with groups = cases / (32 V), rounded up; no dynamic shared memory:
 //   propagate_batch_V  grid = (work items / 4, groups), block = 128 threads; one launch per level
@@ -42,7 +46,7 @@
 //
 // items      WorkItem[count], the work items of one level
 // rows       uint4: first term, one past the last term, entry of the result, entry of the second
-//            factor
+//            factor; the terms of the rows of a work item are consecutive
 // singles    uint2, terms with at most one factor: constant as float bits, entry of the factor
 // pairs      uint4, terms with two factors: constant as float bits, entry of the first factor,
 //            entry of the second factor, unused
@@ -69,6 +73,10 @@ static const int RAISE = 2;
 // Number of terms that are added up without a correction for rounding. Shared with
 // src/engine/batch.
 static const unsigned BLOCK = 16;
+
+// Number of terms whose factors are loaded at the same time. With a larger number, a thread needs
+// more registers, and fewer threads run at the same time.
+static const unsigned TOGETHER = 4;
 
 // The level of messages that are not raised. Shared with src/engine/cuda/batch.
 static const int NOT_RAISED = -16777216;
@@ -136,6 +144,100 @@ __device__ inline int raise_exponent(const WorkItem &item, int shift, int second
     return -149 + RAISE + static_cast<int>(item.log_terms) + largest;
 }
 
+// Computes the rows of a work item of this kind, and returns the largest result of each case. The
+// factors and the result are those of the first case of the thread.
+//
+// Most rows have only a few terms, and the terms of consecutive rows are consecutive. So the
+// factors of TOGETHER terms are loaded at the same time, whichever rows they belong to.
+template <unsigned V, unsigned KIND>
+__device__ Numbers<V> compute_rows(const WorkItem &item, const uint4 *rows, const uint2 *singles,
+                                   const uint4 *pairs, const float *first, const float *second,
+                                   float *result, const Numbers<V> &scale,
+                                   const Numbers<V> &second_scale, const Numbers<V> &raise)
+{
+    const unsigned GROUP = 32 * V;
+    const unsigned last_row = item.end_row - 1;
+    const unsigned end = rows[last_row].y;
+    unsigned r = item.first_row;
+    // Each row is loaded while the row before it is computed.
+    uint4 row = rows[r], next_row = rows[min(r + 1, last_row)];
+    Numbers<V> largest = {}, sum = {}, lost = {}, block = {};
+    for (unsigned t = row.x;; t += TOGETHER) {
+        float value[TOGETHER];
+        Numbers<V> x[TOGETHER], y[TOGETHER];
+        if (t < end) {
+#pragma unroll
+            for (unsigned n = 0; n < TOGETHER; ++n) {
+                const unsigned at = min(t + n, end - 1);
+                if (KIND == TWO_FACTORS) {
+                    const uint4 term = pairs[at];
+                    value[n] = __uint_as_float(term.x);
+                    x[n] = load(first + static_cast<unsigned long long>(term.y) * GROUP);
+                    y[n] = load(second + static_cast<unsigned long long>(term.z) * GROUP);
+                } else {
+                    const uint2 term = singles[at];
+                    value[n] = __uint_as_float(term.x);
+                    if (KIND != CONSTANT) {
+                        x[n] = load(first + static_cast<unsigned long long>(term.y) * GROUP);
+                    }
+                }
+            }
+        }
+#pragma unroll
+        for (unsigned n = 0; n < TOGETHER; ++n) {
+            // The rows without further terms. A row without any term is zero.
+            while (t + n == row.y) {
+                Numbers<V> factor;
+                if (KIND == FACTOR_AND_ROW) {
+                    factor = load(second + static_cast<unsigned long long>(row.w) * GROUP);
+                }
+#pragma unroll
+                for (unsigned v = 0; v < V; ++v) {
+                    if (KIND == TWO_FACTORS) {
+                        sum.by_case[v] *= second_scale.by_case[v];
+                    } else if (KIND != CONSTANT) {
+                        sum.by_case[v] *= scale.by_case[v];
+                    }
+                    if (KIND == FACTOR_AND_ROW) {
+                        sum.by_case[v] *= factor.by_case[v] * second_scale.by_case[v];
+                    }
+                    if (KIND != CONSTANT && row.x < row.y) {
+                        sum.by_case[v] += raise.by_case[v];
+                    }
+                    largest.by_case[v] = fmaxf(largest.by_case[v], sum.by_case[v]);
+                }
+                store(result + static_cast<unsigned long long>(row.z) * GROUP, sum);
+                if (r == last_row) {
+                    return largest;
+                }
+                ++r;
+                row = next_row;
+                next_row = rows[min(r + 1, last_row)];
+                sum = lost = {};
+            }
+#pragma unroll
+            for (unsigned v = 0; v < V; ++v) {
+                if (KIND == TWO_FACTORS) {
+                    block.by_case[v] +=
+                        value[n] * (x[n].by_case[v] * scale.by_case[v]) * y[n].by_case[v];
+                } else if (KIND == CONSTANT) {
+                    block.by_case[v] += value[n];
+                } else {
+                    block.by_case[v] += value[n] * x[n].by_case[v];
+                }
+            }
+            const unsigned added = t + n + 1 - row.x;
+            if (added % BLOCK == 0 || t + n + 1 == row.y) {
+#pragma unroll
+                for (unsigned v = 0; v < V; ++v) {
+                    add_compensated(sum.by_case[v], lost.by_case[v], block.by_case[v]);
+                }
+                block = {};
+            }
+        }
+    }
+}
+
 // Computes one work item for one group of cases. Each warp has a work item of its own.
 template <unsigned V> __device__ void propagate(PARAMETERS)
 {
@@ -180,105 +282,25 @@ template <unsigned V> __device__ void propagate(PARAMETERS)
     const float *first = messages + static_cast<unsigned long long>(item.factor) * GROUP;
     const float *second = messages + static_cast<unsigned long long>(item.second) * GROUP;
     float *result = messages + static_cast<unsigned long long>(item.result) * GROUP;
-    Numbers<V> largest_sum;
-#pragma unroll
-    for (unsigned v = 0; v < V; ++v) {
-        largest_sum.by_case[v] = 0.0f;
+    Numbers<V> largest_sum = {};
+#define COMPUTE_ROWS(KIND)                                                                         \
+    largest_sum = compute_rows<V, KIND>(item, rows, singles, pairs, first, second, result, scale,  \
+                                        second_scale, raise)
+    switch (item.kind) {
+    case CONSTANT:
+        COMPUTE_ROWS(CONSTANT);
+        break;
+    case ONE_FACTOR:
+        COMPUTE_ROWS(ONE_FACTOR);
+        break;
+    case FACTOR_AND_ROW:
+        COMPUTE_ROWS(FACTOR_AND_ROW);
+        break;
+    case TWO_FACTORS:
+        COMPUTE_ROWS(TWO_FACTORS);
+        break;
     }
-    for (unsigned r = item.first_row; r < item.end_row; ++r) {
-        const uint4 row = rows[r];
-        Numbers<V> sum, lost;
-#pragma unroll
-        for (unsigned v = 0; v < V; ++v) {
-            sum.by_case[v] = lost.by_case[v] = 0.0f;
-        }
-        if (item.kind == TWO_FACTORS) {
-            for (unsigned t = row.x; t < row.y;) {
-                const unsigned end = min(t + BLOCK, row.y);
-                Numbers<V> block = {};
-#pragma unroll 4
-                for (; t < end; ++t) {
-                    const uint4 term = pairs[t];
-                    const float value = __uint_as_float(term.x);
-                    const Numbers<V> x =
-                        load(first + static_cast<unsigned long long>(term.y) * GROUP);
-                    const Numbers<V> y =
-                        load(second + static_cast<unsigned long long>(term.z) * GROUP);
-#pragma unroll
-                    for (unsigned v = 0; v < V; ++v) {
-                        block.by_case[v] +=
-                            value * (x.by_case[v] * scale.by_case[v]) * y.by_case[v];
-                    }
-                }
-#pragma unroll
-                for (unsigned v = 0; v < V; ++v) {
-                    add_compensated(sum.by_case[v], lost.by_case[v], block.by_case[v]);
-                }
-            }
-#pragma unroll
-            for (unsigned v = 0; v < V; ++v) {
-                sum.by_case[v] *= second_scale.by_case[v];
-            }
-        } else if (item.kind == CONSTANT) {
-            for (unsigned t = row.x; t < row.y;) {
-                const unsigned end = min(t + BLOCK, row.y);
-                Numbers<V> block = {};
-                for (; t < end; ++t) {
-                    const float value = __uint_as_float(singles[t].x);
-#pragma unroll
-                    for (unsigned v = 0; v < V; ++v) {
-                        block.by_case[v] += value;
-                    }
-                }
-#pragma unroll
-                for (unsigned v = 0; v < V; ++v) {
-                    add_compensated(sum.by_case[v], lost.by_case[v], block.by_case[v]);
-                }
-            }
-        } else {
-            Numbers<V> y;
-            if (item.kind == FACTOR_AND_ROW) {
-                y = load(second + static_cast<unsigned long long>(row.w) * GROUP);
-            }
-            for (unsigned t = row.x; t < row.y;) {
-                const unsigned end = min(t + BLOCK, row.y);
-                Numbers<V> block = {};
-#pragma unroll 4
-                for (; t < end; ++t) {
-                    const uint2 term = singles[t];
-                    const float value = __uint_as_float(term.x);
-                    const Numbers<V> x =
-                        load(first + static_cast<unsigned long long>(term.y) * GROUP);
-#pragma unroll
-                    for (unsigned v = 0; v < V; ++v) {
-                        block.by_case[v] += value * x.by_case[v];
-                    }
-                }
-#pragma unroll
-                for (unsigned v = 0; v < V; ++v) {
-                    add_compensated(sum.by_case[v], lost.by_case[v], block.by_case[v]);
-                }
-            }
-#pragma unroll
-            for (unsigned v = 0; v < V; ++v) {
-                sum.by_case[v] *= scale.by_case[v];
-                if (item.kind == FACTOR_AND_ROW) {
-                    sum.by_case[v] *= y.by_case[v] * second_scale.by_case[v];
-                }
-            }
-        }
-        if (item.kind != CONSTANT && row.x < row.y) {
-#pragma unroll
-            for (unsigned v = 0; v < V; ++v) {
-                sum.by_case[v] += raise.by_case[v];
-            }
-        }
-        store(result + static_cast<unsigned long long>(row.z) * GROUP, sum);
-#pragma unroll
-        for (unsigned v = 0; v < V; ++v) {
-            largest_sum.by_case[v] = fmaxf(largest_sum.by_case[v], sum.by_case[v]);
-        }
-    }
+#undef COMPUTE_ROWS
     const unsigned long long at = static_cast<unsigned long long>(item.result_message) * GROUP;
 #pragma unroll
     for (unsigned v = 0; v < V; ++v) {
@@ -441,7 +463,7 @@ __device__ void bound_loss(const uint2 *reads, unsigned first_states, unsigned s
 }
 
 #define KERNELS(V)                                                                                 \
-    extern "C" __global__ void __launch_bounds__(128) propagate_batch_##V(PARAMETERS)              \
+    extern "C" __global__ void __launch_bounds__(128, 8) propagate_batch_##V(PARAMETERS)           \
     {                                                                                              \
         propagate<V>(ARGUMENTS);                                                                   \
     }                                                                                              \
