@@ -154,7 +154,7 @@ fn step(
 }
 
 /// A random number in `0..end`.
-fn random_below(end: usize, random: &mut Pcg64Mcg) -> usize {
+pub(super) fn random_below(end: usize, random: &mut Pcg64Mcg) -> usize {
     (((random.next_u64() >> 32) * end as u64) >> 32) as usize
 }
 

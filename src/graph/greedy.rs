@@ -12,8 +12,8 @@ use crate::graph::dynamic::DynamicGraph;
 use crate::graph::{GraphTooLarge, Heuristic, MoralGraph, TriangulationError};
 use crate::network::VariableId;
 
-/// Cardinalities are capped at this value in the cost of a fill edge, and for n variables also at
-/// 2^32 / n, so that sums of products are exact in 64 bits.
+/// Weights are capped at this value in the cost of a fill edge, and for n variables also at 2^32 / n,
+/// so that sums of products are exact in 64 bits.
 const MAX_WEIGHT: usize = 1 << 16;
 
 /// A graph during elimination, with the score of every remaining vertex.
@@ -67,19 +67,32 @@ impl Greedy {
         max_bytes: u64,
         cancel: &CancelToken,
     ) -> Result<Self, TriangulationError> {
+        let weights = match heuristic {
+            Heuristic::WeightedMinFill => graph.cardinalities(),
+            _ => &vec![1; graph.len()],
+        };
+        Self::with_weights(graph, heuristic, weights, max_bytes, cancel)
+    }
+
+    /// As [`new`](Self::new), but the cost of a fill edge is the product of the `weights` of its
+    /// ends, whatever the numbers of their states.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_weights(
+        graph: &MoralGraph,
+        heuristic: Heuristic,
+        weights: &[usize],
+        max_bytes: u64,
+        cancel: &CancelToken,
+    ) -> Result<Self, TriangulationError> {
         let (n, edges) = (graph.len(), graph.edge_count() as u64);
         GraphTooLarge::check(n, edges, max_bytes)?;
         let max_weight = MAX_WEIGHT.min((1 << 32) / n.max(1)).max(1);
-        let weights = match heuristic {
-            Heuristic::WeightedMinFill => {
-                graph.cardinalities().iter().map(|&states| states.min(max_weight) as u64).collect()
-            }
-            _ => vec![1; n],
-        };
         let mut greedy = Self {
             heuristic,
             cardinalities: graph.cardinalities().to_vec(),
-            weights,
+            weights: weights.iter().map(|&weight| weight.min(max_weight) as u64).collect(),
             graph: DynamicGraph::new(graph),
             edges,
             max_bytes,

@@ -9,7 +9,7 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIter
 use crate::allocate::shared_pool;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::clock::Instant;
-use crate::graph::anneal::{MAX_VERTICES, Ordering, Schedule, anneal};
+use crate::graph::anneal::{MAX_VERTICES, Ordering, Schedule, anneal, random_below};
 use crate::graph::elimination_tree::WHOLE;
 use crate::graph::greedy::{Found, Greedy};
 use crate::graph::reduction::reduce;
@@ -21,10 +21,10 @@ use crate::network::VariableId;
 /// small networks.
 const ENTRY_NANOSECONDS: f64 = 2.0;
 
-/// Elapsed time per step of the walks of a round, in nanoseconds, if two threads share these walks;
-/// measured on networks of 300 to 1200 variables. If it is too small, the search takes more time
-/// than it saves in small networks.
-const STEP_NANOSECONDS: f64 = 250.0;
+/// Elapsed time per step of the walks of a round, in nanoseconds, if two threads share these walks:
+/// one thread takes about 240 on networks of 300 to 1200 variables. If it is too small, the search
+/// takes more time than it saves in small networks.
+const STEP_NANOSECONDS: f64 = 125.0;
 
 /// Time of a greedy elimination for each vertex, in steps of a walk; measured in the same way.
 const STEPS_PER_ELIMINATED_VERTEX: u64 = 6;
@@ -46,6 +46,27 @@ pub(super) const SCHEDULES: [Schedule; 8] = [
 /// Affects only the quality of the tree.
 const FIRST_WALK_STEPS: u64 = 65_536;
 
+/// Number of eliminations of [`reweigh`] that change the same weights, and so can run in parallel.
+const ELIMINATIONS_PER_BATCH: u64 = 8;
+
+/// Maximum number of batches of [`reweigh`]. On the linkage problems of the UAI 2014 competition,
+/// later batches improve little. If it is too large, little time is left for the walks, which
+/// improve an order further than any weights.
+const MAX_BATCHES: u64 = 128;
+
+/// [`reweigh`] ends before the search has taken one part in this number of all its steps. Affects
+/// only the quality of the tree.
+const REWEIGH_PART: u64 = 4;
+
+/// One vertex in this number, and one more, gets another weight in an elimination of [`reweigh`].
+/// With 25 and 50, the trees of the linkage problems were larger in the mean. Affects only the
+/// quality of the tree.
+const VERTICES_PER_CHANGE: usize = 100;
+
+/// Number of different weights that [`reweigh`] gives a vertex, each twice the one before. Affects
+/// only the quality of the tree.
+const WEIGHTS: usize = 7;
+
 /// How many steps a search may take, how many it has taken, and its threads.
 ///
 /// Time is counted in steps, at [`STEP_NANOSECONDS`] each, so that the result does not depend on
@@ -57,13 +78,19 @@ struct Limits<'a> {
     started: Instant,
     /// Steps taken so far, by all walks and heuristics.
     steps: u64,
+    /// Number of steps after which the search ends, however much it could save.
+    end: u64,
 }
 
 impl Limits<'_> {
+    /// Number of steps that the search may take in all if the best tree has `entries` entries.
+    fn total_steps(&self, entries: f64) -> u64 {
+        worthwhile_steps(entries, self.options.runs).min(self.end)
+    }
+
     /// Number of steps that the search may still take if the best tree has `entries` entries.
     fn steps_left(&self, entries: f64) -> u64 {
-        let worthwhile = worthwhile_steps(entries, self.options.runs);
-        worthwhile.saturating_sub(self.steps)
+        self.total_steps(entries).saturating_sub(self.steps)
     }
 
     /// Whether the time budget is used up.
@@ -82,10 +109,11 @@ fn worthwhile_steps(entries: f64, runs: u32) -> u64 {
 /// Searches for an elimination order with a small total table size.
 ///
 /// Runs each of the [`different_heuristics`] once with the seed of `options`, then restarts those
-/// that broke ties, in turn. Then removes simplicial vertices, and improves the best order of the
-/// remaining vertices by rounds of random walks. A later order replaces an earlier one only if it
-/// is strictly better. Stops once it has taken longer than it can save, or at a limit of `options`.
-/// A graph that is too large for walks gets the best order of the heuristics.
+/// that broke ties, in turn. Then removes simplicial vertices, looks for a better order of the
+/// remaining vertices with random weights, and improves the best by rounds of random walks. A later
+/// order replaces an earlier one only if it is strictly better. Stops once it has taken longer than
+/// it can save, or at a limit of `options`. A graph that is too large for walks gets the best order
+/// of the heuristics.
 ///
 /// # Errors
 /// [`TriangulationError::TooLarge`] if this needs more memory than `options` allows, or
@@ -105,10 +133,11 @@ fn search_on(
     options: &TriangulationOptions,
     cancel: &CancelToken,
 ) -> Result<Vec<VariableId>, TriangulationError> {
-    let mut limits = Limits { options, threads, started: Instant::now(), steps: 0 };
+    let mut limits = Limits { options, threads, started: Instant::now(), steps: 0, end: u64::MAX };
     let mut seeds = Pcg64Mcg::seed_from_u64(options.seed);
     let found = restart(graph, options, &mut seeds, &mut limits, cancel)?;
-    if options.steps == 0 || limits.steps_left(found.entries as f64) == 0 {
+    limits.end = limits.steps.saturating_add(options.steps);
+    if limits.steps_left(found.entries as f64) == 0 {
         return Ok(found.order);
     }
     let core = reduce(graph);
@@ -116,6 +145,7 @@ fn search_on(
         return Ok(found.order);
     }
     let start = Ordering::new(&core.graph, core.restrict(&found.order));
+    let start = reweigh(&core.graph, start, &mut seeds, &mut limits, cancel)?;
     let improved = improve(&core.graph, start, &mut seeds, &mut limits, cancel)?;
     let found = Ordering::new(graph, found.order);
     let improved = Ordering::new(graph, core.extend(&improved));
@@ -177,6 +207,84 @@ fn different_heuristics(graph: &MoralGraph) -> impl Iterator<Item = Heuristic> {
     })
 }
 
+/// The best of `best` and of the orders found by weighted min-fill with random weights in place of
+/// the numbers of states.
+///
+/// The weights change as in a local search: each elimination of a batch changes a few of them, and
+/// the best elimination of the batch keeps its changes if the total does not grow. One changed
+/// weight can move many vertices of the order far, so this leaves orders from which each step of a
+/// walk leads to larger tables.
+fn reweigh(
+    graph: &MoralGraph,
+    mut best: Ordering,
+    seeds: &mut Pcg64Mcg,
+    limits: &mut Limits,
+    cancel: &CancelToken,
+) -> Result<Ordering, Cancelled> {
+    let n = graph.len();
+    let cost = ELIMINATIONS_PER_BATCH * STEPS_PER_ELIMINATED_VERTEX * n as u64;
+    // Not 0, which would break ties in file order instead of at random.
+    let tie_seed = seeds.next_u64() | 1;
+    let weight =
+        |v: usize, doublings: usize| graph.cardinalities()[v].saturating_mul(1 << doublings);
+    let mut weights: Vec<usize> = (0..n).map(|v| weight(v, WEIGHTS / 2)).collect();
+    let mut least = None;
+    for _ in 0..MAX_BATCHES {
+        let steps = limits.steps + cost;
+        let is_worthwhile = steps <= limits.total_steps(best.entries) / REWEIGH_PART;
+        if n < 2 || !is_worthwhile || limits.expired() {
+            break;
+        }
+        let seeds: Vec<u64> = (0..ELIMINATIONS_PER_BATCH).map(|_| seeds.next_u64()).collect();
+        // The first batch changes most weights.
+        let changes = if least.is_none() { 2 * n } else { 1 + n / VERTICES_PER_CHANGE };
+        let eliminate = |&seed: &u64| {
+            let mut random = Pcg64Mcg::seed_from_u64(seed);
+            let mut weights = weights.clone();
+            for _ in 0..changes {
+                let v = random_below(n, &mut random);
+                weights[v] = weight(v, random_below(WEIGHTS, &mut random));
+            }
+            let heuristic = Heuristic::WeightedMinFill;
+            let max_bytes = limits.options.max_bytes / ELIMINATIONS_PER_BATCH;
+            let bound = least.map(|least: u64| least.saturating_add(1));
+            let run = Greedy::with_weights(graph, heuristic, &weights, max_bytes, cancel)
+                .and_then(|start| start.run(tie_seed, bound, cancel));
+            match run {
+                Ok(run) => Ok(run.found.map(|found| (found, weights))),
+                Err(TriangulationError::TooLarge(_)) => Ok(None),
+                Err(TriangulationError::Cancelled(cancelled)) => Err(cancelled),
+            }
+        };
+        let batch = in_parallel(limits.threads, &seeds, eliminate);
+        limits.steps = steps;
+        for found in batch {
+            let Some((found, changed)) = found? else { continue };
+            if least.is_none_or(|least| found.entries <= least) {
+                least = Some(found.entries);
+                weights = changed;
+                if (found.entries as f64) < best.entries {
+                    best = Ordering::new(graph, found.order);
+                }
+            }
+        }
+    }
+    Ok(best)
+}
+
+/// The results of `work` on each of `items`, computed on `threads`, or on the calling thread if
+/// there are none.
+fn in_parallel<T: Sync, R: Send>(
+    threads: Option<&ThreadPool>,
+    items: &[T],
+    work: impl Fn(&T) -> R + Sync + Send,
+) -> Vec<R> {
+    match threads {
+        Some(threads) => threads.install(|| items.par_iter().with_max_len(1).map(work).collect()),
+        None => items.iter().map(work).collect(),
+    }
+}
+
 /// Number of steps of a walk after which most pairs of `n` vertices have been exchanged several
 /// times.
 pub(super) fn saturation_steps(n: u64) -> u64 {
@@ -203,16 +311,14 @@ fn improve(
     let n = graph.len() as u64;
     let walks = SCHEDULES.len() as u64;
     let mut length = first_walk_steps(n);
-    let (mut steps_done, mut length_since_best) = (0, 0);
+    let mut length_since_best = 0;
     while n >= 2 && length_since_best < saturation_steps(n) && !limits.expired() {
-        let left = limits.steps_left(best.entries).min(limits.options.steps - steps_done);
-        let steps = length.min(left / walks);
+        let steps = length.min(limits.steps_left(best.entries) / walks);
         if steps == 0 {
             break;
         }
         let found = round(graph, &best, steps, seeds, limits, cancel)?;
         limits.steps += walks * steps;
-        steps_done += walks * steps;
         length_since_best += steps;
         if found.entries < best.entries {
             (best, length_since_best) = (found, 0);
@@ -238,12 +344,8 @@ fn round(
         let mut expired = || limits.expired();
         anneal(graph, &start.order, schedule, steps, &mut random, &mut expired, cancel)
     };
-    let found: Vec<_> = match limits.threads {
-        Some(threads) => threads.install(|| walks.par_iter().with_max_len(1).map(walk).collect()),
-        None => walks.iter().map(walk).collect(),
-    };
     let mut best = start.clone();
-    for found in found {
+    for found in in_parallel(limits.threads, &walks, walk) {
         let found = found?;
         if found.entries < best.entries {
             best = found;
@@ -262,16 +364,19 @@ mod tests {
 
     #[test]
     fn a_search_is_worth_the_time_of_the_propagations_that_follow() {
-        // 2 ns for each entry, 250 ns for each step.
-        assert_eq!(worthwhile_steps(1e6, 1), 8_000);
-        assert_eq!(worthwhile_steps(1e6, 1000), 8_000_000);
-        assert_eq!(worthwhile_steps(100.0, 1), 0);
+        // 2 ns for each entry, 125 ns for each step.
+        assert_eq!(worthwhile_steps(1e6, 1), 16_000);
+        assert_eq!(worthwhile_steps(1e6, 1000), 16_000_000);
+        assert_eq!(worthwhile_steps(50.0, 1), 0);
         assert_eq!(worthwhile_steps(f64::INFINITY, 1), u64::MAX);
         let options = TriangulationOptions { runs: 10, ..TriangulationOptions::default() };
         let started = Instant::now();
-        let mut limits = Limits { options: &options, threads: None, started, steps: 70_000 };
+        let (steps, end) = (150_000, u64::MAX);
+        let mut limits = Limits { options: &options, threads: None, started, steps, end };
         assert_eq!(limits.steps_left(1e6), 10_000);
-        limits.steps = 90_000;
+        limits.end = 155_000;
+        assert_eq!(limits.steps_left(1e6), 5_000);
+        limits.steps = 170_000;
         assert_eq!(limits.steps_left(1e6), 0, "the search has already taken too long");
     }
 
@@ -294,6 +399,33 @@ mod tests {
             }
             assert_ne!(search(None, &greedy), alone, "seed {seed}: the walks find another order");
         }
+    }
+
+    #[test]
+    fn random_weights_give_better_orders_with_a_part_of_the_steps() {
+        // A random graph of 150 vertices and about 225 edges, with 2 to 6 states each.
+        let mut random = Pcg64Mcg::seed_from_u64(5);
+        let mut vertex = || VariableId::new(random_below(150, &mut random));
+        let edges: Vec<_> = (0..225).map(|_| vec![vertex(), vertex()]).collect();
+        let graph = MoralGraph::new((0..150).map(|v| 2 + v % 5).collect(), &edges);
+        let cancel = CancelToken::new();
+        let budget = Duration::from_secs(3600);
+        let mut better = 0;
+        for seed in 0..4 {
+            let options = TriangulationOptions { seed, budget, ..TriangulationOptions::default() };
+            let (started, end) = (Instant::now(), 400_000);
+            let mut limits = Limits { options: &options, threads: None, started, steps: 0, end };
+            let mut seeds = Pcg64Mcg::seed_from_u64(seed);
+            let found = restart(&graph, &options, &mut seeds, &mut limits, &cancel).expect("order");
+            let start = Ordering::new(&graph, found.order);
+            let least = start.entries;
+            let found = reweigh(&graph, start, &mut seeds, &mut limits, &cancel).expect("order");
+            assert!(found.entries <= least, "seed {seed}: {} after {least}", found.entries);
+            better += usize::from(found.entries < least);
+            assert_eq!(found.entries, Ordering::new(&graph, found.order).entries);
+            assert!(limits.steps <= end / REWEIGH_PART, "{} steps", limits.steps);
+        }
+        assert!(better > 0);
     }
 
     #[test]

@@ -65,8 +65,9 @@ pub struct TriangulationOptions {
     pub seed: u64,
     /// How often [`Triangulation::Auto`] restarts each heuristic whose first run had a tie.
     pub restarts: usize,
-    /// Maximum number of steps, in all walks together, by which [`Triangulation::Auto`] improves
-    /// the best order of the heuristics. The walks end earlier once they stop finding improvements.
+    /// Maximum number of steps by which [`Triangulation::Auto`] improves the best order of the
+    /// heuristics: steps of walks, and eliminations with random weights, which count as several
+    /// steps for each vertex. The search ends earlier once it stops finding improvements.
     pub steps: u64,
     /// Number of propagations that are likely to follow. [`Triangulation::Auto`] stops once the
     /// search has taken longer than this many propagations of the best tree so far are expected to
