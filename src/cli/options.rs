@@ -23,7 +23,7 @@ use super::{Failure, output};
 /// The number of propagations that `info` and `bench` expect when they search for a tree. With a
 /// larger number they would search longer, in a large network for up to the whole budget, before
 /// they show anything.
-pub const COMPILE_RUNS: u32 = 10;
+pub const COMPILE_RUNS: u32 = 20;
 
 /// How to compile a network, and the memory limit.
 #[derive(clap::Args)]

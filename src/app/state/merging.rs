@@ -35,10 +35,13 @@ pub struct MergedTree {
     pub outcome: Result<Arc<CompiledNetwork>, String>,
 }
 
+/// The network with a merged tree, unless merging was cancelled.
+type Merged = Result<Arc<CompiledNetwork>, Cancelled>;
+
 /// Merges one tree at a time.
 #[derive(Default)]
 pub(crate) struct Merger {
-    running: Option<(MergeRequest, Job<Result<Arc<CompiledNetwork>, Cancelled>>)>,
+    running: Option<(MergeRequest, Job<Merged>)>,
     /// What to do next.
     next: Option<MergeRequest>,
 }
