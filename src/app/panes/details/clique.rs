@@ -4,7 +4,7 @@ use eframe::egui::{Grid, Ui};
 
 use super::DetailsScene;
 use super::beliefs;
-use super::links::{Links, facts, section, title};
+use super::links::{Links, facts, section, text_width, title};
 use crate::app::state::highlight::Item;
 use crate::app::widgets::naming;
 use crate::graph::{CliqueId, SeparatorId, TreeLink};
@@ -136,10 +136,16 @@ fn variables(
     links: &mut Links<'_>,
 ) {
     section(ui, &format!("Variables ({})", variables.len()));
-    Grid::new("variables").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
+    const GAP: f32 = 14.0;
+    let network = scene.document.network();
+    let most = variables.iter().map(|&variable| network[variable].cardinality()).max();
+    let states = |cardinality| counted(cardinality, "state", "states");
+    let reserved = GAP + text_width(ui, &states(most.unwrap_or(0)));
+    Grid::new("variables").num_columns(2).spacing([GAP, 3.0]).show(ui, |ui| {
         for &variable in variables {
-            links.variable(ui, variable);
-            ui.weak(counted(scene.document.network()[variable].cardinality(), "state", "states"));
+            let name = network[variable].name();
+            links.fitted_link(ui, name, Item::Variable(variable), reserved);
+            ui.weak(states(network[variable].cardinality()));
             ui.end_row();
         }
     });

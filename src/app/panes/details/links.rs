@@ -1,12 +1,15 @@
 //! Parts that several kinds of details share: headings, tables of facts, links and bars.
 
-use eframe::egui::{self, Color32, Grid, Rect, Response, RichText, Sense, Ui};
+use eframe::egui::{
+    self, Color32, Grid, Rect, Response, RichText, Sense, TextStyle, Ui, WidgetInfo, WidgetType,
+};
 
 use crate::app::panes::common::item_link;
 use crate::app::state::command::Commands;
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
 use crate::app::widgets::naming;
+use crate::app::widgets::short_text::shortened;
 use crate::graph::{CliqueId, SeparatorId};
 use crate::network::{Network, VariableId};
 use crate::propagation::{CompiledNetwork, MessageId};
@@ -27,6 +30,9 @@ pub(super) struct Links<'a> {
     pub model: &'a Model,
     pub network: &'a Network,
     pub commands: &'a mut Commands,
+    /// The right edge of the pane. A `Ui` does not know it any more once something in it was wider
+    /// than the pane.
+    pub right: f32,
 }
 
 impl Links<'_> {
@@ -38,24 +44,50 @@ impl Links<'_> {
         item_link(ui, if hovered { text.underline() } else { text }, item, self.commands)
     }
 
-    /// Draws a link to `variable` with its name.
+    /// As [`link`](Self::link), but shortens `text` in its middle so that at least `reserved` points
+    /// are left to its right in the pane. The whole text is then a tooltip, and the label for screen
+    /// readers. In a wrapping line, a text that does not fit in the rest of the line begins a new
+    /// one.
+    pub fn fitted_link(&mut self, ui: &mut Ui, text: &str, item: Item, reserved: f32) -> Response {
+        let room = |ui: &Ui| {
+            let right = self.right.min(ui.clip_rect().right());
+            // Half a point for the rounding of positions.
+            right - ui.cursor().left() - reserved - 0.5
+        };
+        if ui.layout().main_wrap() && text_width(ui, text) > room(ui) {
+            ui.end_row();
+        }
+        let (width, font) = (room(ui), TextStyle::Body.resolve(ui.style()));
+        let shown = ui.fonts_mut(|fonts| {
+            shortened(text, width, |letter| fonts.glyph_width(&font, letter)).into_owned()
+        });
+        let is_whole = shown == text;
+        let response = self.link(ui, shown, item);
+        if is_whole {
+            return response;
+        }
+        response.widget_info(|| WidgetInfo::labeled(WidgetType::Link, ui.is_enabled(), text));
+        response.on_hover_text(text)
+    }
+
+    /// Draws a link to `variable` with its name, shortened to the rest of the line.
     pub fn variable(&mut self, ui: &mut Ui, variable: VariableId) -> Response {
-        self.link(ui, self.network[variable].name(), Item::Variable(variable))
+        self.fitted_link(ui, self.network[variable].name(), Item::Variable(variable), 0.0)
     }
 
-    /// Draws a link to a clique with its name.
+    /// Draws a link to a clique with its name, shortened to the rest of the line.
     pub fn clique(&mut self, ui: &mut Ui, compiled: &CompiledNetwork, id: CliqueId) -> Response {
-        self.link(ui, naming::clique(compiled, id), Item::Clique(id))
+        self.fitted_link(ui, &naming::clique(compiled, id), Item::Clique(id), 0.0)
     }
 
-    /// Draws a link to a separator with its name.
+    /// Draws a link to a separator with its name, shortened to the rest of the line.
     pub fn separator(
         &mut self,
         ui: &mut Ui,
         compiled: &CompiledNetwork,
         id: SeparatorId,
     ) -> Response {
-        self.link(ui, naming::separator(compiled, id), Item::Separator(id))
+        self.fitted_link(ui, &naming::separator(compiled, id), Item::Separator(id), 0.0)
     }
 
     /// Draws a link to a message with its number, sender and receiver.
@@ -85,6 +117,12 @@ impl Links<'_> {
         }
         show_rest(ui, cliques.len());
     }
+}
+
+/// The width of `text` in points.
+pub(super) fn text_width(ui: &Ui, text: &str) -> f32 {
+    let font = TextStyle::Body.resolve(ui.style());
+    ui.fonts_mut(|fonts| text.chars().map(|letter| fonts.glyph_width(&font, letter)).sum())
 }
 
 /// Says how many of `count` links are left out, if any.

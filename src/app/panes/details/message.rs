@@ -58,7 +58,7 @@ pub(super) fn show(ui: &mut Ui, scene: &DetailsScene<'_>, id: MessageId, links: 
 /// Draws buttons that select the previous and the next message of the plan.
 fn step_buttons(ui: &mut Ui, compiled: &CompiledNetwork, id: MessageId, links: &mut Links<'_>) {
     let count = compiled.plan().messages().len();
-    ui.horizontal(|ui| {
+    ui.horizontal_wrapped(|ui| {
         let mut step = |title: &str, index: Option<usize>| {
             let target = index.filter(|index| *index < count).map(MessageId::new);
             let button = ui.add_enabled(target.is_some(), Button::new(title));

@@ -46,22 +46,23 @@ impl DetailsPane {
             self.last_item = model.selected().cloned();
             area = area.vertical_scroll_offset(0.0);
         }
+        let right = ui.max_rect().right();
         area.show(ui, |ui| {
+            let mut links = Links { model, network: document.network(), commands, right };
             let Some(compiled) = document.compiled.as_deref() else {
                 match model.selected() {
                     Some(&Item::Variable(variable)) => {
-                        variable::show(ui, model, document, variable, commands);
+                        variable::show(ui, document, variable, &mut links);
                     }
                     _ => summary::show_network(ui, document),
                 }
                 return;
             };
             let scene = DetailsScene { model, document, compiled };
-            let mut links = Links { model, network: document.network(), commands };
             match model.selected() {
                 None => summary::show(ui, &scene, &mut links),
                 Some(&Item::Variable(variable)) => {
-                    variable::show(ui, model, document, variable, commands);
+                    variable::show(ui, document, variable, &mut links);
                 }
                 Some(&Item::Clique(id)) => clique::show(ui, &scene, id, &mut links),
                 Some(&Item::Separator(id)) => clique::show_separator(ui, &scene, id, &mut links),

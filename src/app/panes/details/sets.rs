@@ -5,7 +5,7 @@ use eframe::egui::{ScrollArea, TextStyle, Ui};
 use fixedbitset::FixedBitSet;
 
 use super::DetailsScene;
-use super::links::{Links, facts, section, title};
+use super::links::{Links, facts, section, text_width, title};
 use crate::app::state::highlight::Item;
 use crate::app::widgets::naming;
 use crate::graph::{CliqueId, SeparatorId};
@@ -27,8 +27,8 @@ pub(super) fn cliques(
     let mut rows: Vec<(u64, CliqueId)> = existing.map(|id| (tree[id].entries, id)).collect();
     title(ui, &counted(rows.len(), "clique", "cliques"), "selected");
     let total = compiled.statistics().total_clique_entries;
-    list(ui, &mut rows, total, "Cliques", |ui, id| {
-        links.link(ui, naming::clique(compiled, id), Item::Clique(id));
+    list(ui, &mut rows, total, "Cliques", |ui, id, reserved| {
+        links.fitted_link(ui, &naming::clique(compiled, id), Item::Clique(id), reserved);
     });
 }
 
@@ -44,8 +44,8 @@ pub(super) fn separators(
     let mut rows: Vec<(u64, SeparatorId)> = existing.map(|id| (tree[id].entries, id)).collect();
     title(ui, &counted(rows.len(), "separator", "separators"), "selected");
     let total = compiled.statistics().total_separator_entries;
-    list(ui, &mut rows, total, "Separators", |ui, id| {
-        links.link(ui, naming::separator(compiled, id), Item::Separator(id));
+    list(ui, &mut rows, total, "Separators", |ui, id, reserved| {
+        links.fitted_link(ui, &naming::separator(compiled, id), Item::Separator(id), reserved);
     });
 }
 
@@ -76,14 +76,14 @@ pub(super) fn messages(
 }
 
 /// Lists `rows`, each a number of entries and an id, by descending number of entries; `name` draws
-/// the name. `heading` is "Cliques" or "Separators", and `total_of_all` is the number of entries of
+/// the name and leaves as many points to its right as it is given. `heading` is "Cliques" or "Separators", and `total_of_all` is the number of entries of
 /// all cliques, or of all separators, of the tree.
 fn list<I: Copy>(
     ui: &mut Ui,
     rows: &mut [(u64, I)],
     total_of_all: u64,
     heading: &str,
-    mut name: impl FnMut(&mut Ui, I),
+    mut name: impl FnMut(&mut Ui, I, f32),
 ) {
     let sum = rows.iter().fold(0_u64, |sum, row| sum.saturating_add(row.0));
     let of_all = share(sum as f64, total_of_all as f64);
@@ -92,8 +92,10 @@ fn list<I: Copy>(
     section(ui, heading);
     rows.sort_by_key(|row| std::cmp::Reverse(row.0));
     scrolled(ui, rows, |ui, &(entries, id)| {
-        name(ui, id);
-        ui.weak(thousands(entries));
+        let entries = thousands(entries);
+        let reserved = ui.spacing().item_spacing.x + text_width(ui, &entries);
+        name(ui, id, reserved);
+        ui.weak(entries);
     });
 }
 

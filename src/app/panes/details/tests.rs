@@ -1,3 +1,4 @@
+use eframe::egui::vec2;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 
@@ -5,6 +6,8 @@ use super::*;
 use crate::app::state::command::{Command, EvidenceCommand};
 use crate::app::state::highlight::Highlight;
 use crate::app::testing::{Bench, drive_model, label_containing, model, model_with};
+use crate::app::widgets::naming;
+use crate::graph::SeparatorId;
 use crate::network::{FactorId, VariableId};
 use crate::propagation::{MessageId, Phase};
 
@@ -87,6 +90,38 @@ fn a_clique_lists_the_tables_that_were_multiplied_into_it() {
     label_containing(&harness, "Neighbours");
     follow(&mut harness, "either");
     assert_eq!(harness.state().model.selected(), Some(&Item::Variable(either)));
+}
+
+#[test]
+fn names_are_shortened_to_the_width_of_a_narrow_pane() {
+    const WIDTH: f32 = 170.0;
+    let model = model("alarm");
+    let compiled = std::sync::Arc::clone(model.compiled().unwrap());
+    let (tree, plan) = (compiled.tree(), compiled.plan());
+    let length = |&separator: &SeparatorId| naming::separator(&compiled, separator).len();
+    let longest = tree.separator_ids().max_by_key(length).unwrap();
+    let message = plan.message_over(longest, Phase::Collect).unwrap();
+    let separator = naming::separator(&compiled, longest);
+    let clique = naming::clique(&compiled, tree[longest].parent);
+    for (item, name) in [
+        (Item::Clique(tree[longest].parent), &separator),
+        (Item::Separator(longest), &clique),
+        (Item::Message(message), &separator),
+        (Item::Cliques([tree[longest].parent].into()), &clique),
+        (Item::Separators([longest].into()), &separator),
+    ] {
+        let mut harness = with_selection(model.clone(), |_| item.clone());
+        let right = |harness: &Harness<'_, Bench>| harness.get_by_label(name).rect().right();
+        assert!(right(&harness) > WIDTH, "{name} is too short for this test");
+        harness.set_size(vec2(WIDTH, 1200.0));
+        harness.run();
+        assert!(right(&harness) <= WIDTH, "{item:?}");
+        harness.get_by_label(name).hover();
+        // Until the tooltip appears.
+        harness.run_steps(80);
+        // The link and the tooltip.
+        assert_eq!(harness.query_all_by_label(name).count(), 2, "{item:?}");
+    }
 }
 
 #[test]

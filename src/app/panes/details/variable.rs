@@ -21,13 +21,7 @@ use crate::propagation::{CompiledNetwork, Home};
 const TEXT_WIDTH: f32 = 190.0;
 
 /// Draws the details of variable `id`.
-pub(super) fn show(
-    ui: &mut Ui,
-    model: &Model,
-    document: &Document,
-    id: VariableId,
-    commands: &mut Commands,
-) {
+pub(super) fn show(ui: &mut Ui, document: &Document, id: VariableId, links: &mut Links<'_>) {
     let network = document.network();
     let Some(variable) = network.variables().get(id.index()) else { return };
     title(
@@ -38,9 +32,8 @@ pub(super) fn show(
     if let Some(title) = naming::title(network, id) {
         ui.label(title);
     }
-    evidence(ui, document, id, commands);
-    states(ui, model, document, id, commands);
-    let mut links = Links { model, network, commands };
+    evidence(ui, document, id, links.commands);
+    states(ui, links.model, document, id, links.commands);
     if network.is_bayesian() {
         let parents = network.parents(id);
         section(ui, &format!("Parents ({})", parents.len()));
@@ -50,7 +43,7 @@ pub(super) fn show(
         links.variables(ui, children);
     }
     if let Some(compiled) = &document.compiled {
-        cliques(ui, compiled, id, &mut links);
+        cliques(ui, compiled, id, links);
     }
     if network.is_bayesian() {
         cpt::show(ui, network, id);
