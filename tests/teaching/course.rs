@@ -199,8 +199,8 @@ fn the_lesson_about_the_gpu_plays_recorded_runs_on_scales_of_their_own() {
     harness.get_by_label_contains(slow_motion);
     let document = harness.state().model().document.as_ref().expect("a network is open");
     let traces = document.traces_to_compare();
-    assert!(traces.iter().all(|(title, _)| title.contains("recorded on")));
-    let [paper, fastest] = [traces[0].1, traces[1].1];
+    assert!(traces.iter().all(|played| played.title.contains("recorded on")));
+    let [paper, fastest] = [traces[0].trace, traces[1].trace];
     assert!(paper.elapsed > 10 * fastest.elapsed);
     assert_eq!(document.stretch(paper), 1.0);
     let ratio = paper.elapsed.as_secs_f64() / fastest.elapsed.as_secs_f64();

@@ -8,12 +8,26 @@ use crate::app::state::case::Case;
 use crate::app::state::kept_run::KeptRun;
 use crate::app::state::long_case_file::LongCaseFile;
 use crate::app::state::recordings::RecordedRunRef;
+use crate::app::state::run_kind::RunKind;
 use crate::engine::ImpossibleEvidence;
 use crate::format::NetworkSource;
 use crate::format::ReadNetwork;
 use crate::network::{Evidence, Network};
 use crate::propagation::{CompiledNetwork, MessageId, MessageTiming, MessageTrace, Watch};
 use crate::session::{EngineChoice, Propagation, RunTimes};
+
+/// A trace that slow motion plays.
+#[derive(Clone, Debug)]
+pub struct PlayedTrace<'a> {
+    /// The engine and the machine.
+    pub title: String,
+    /// The trace.
+    pub trace: &'a MessageTrace,
+    /// How the run was computed.
+    pub kind: RunKind,
+    /// The recorded run; `None` for this machine's newest run.
+    pub recorded: Option<RecordedRunRef>,
+}
 
 /// The open network with its evidence, tree and results.
 #[derive(Clone, Debug)]
@@ -265,35 +279,44 @@ impl Document {
     /// slow motion.
     #[must_use]
     pub fn finished_trace(&self) -> Option<&MessageTrace> {
-        self.traces_to_compare().first().map(|(_, trace)| *trace)
+        self.traces_to_compare().first().map(|played| played.trace)
     }
 
     /// The traces that slow motion plays: up to two traces of finished propagations that fit the
-    /// current tree, each with a title.
+    /// current tree.
     ///
     /// * If [two recorded runs](Self::second_shown) are shown: their traces, the longer one first.
     /// * If one recorded run is shown: its trace, and then this machine's newest trace.
     /// * Otherwise: this machine's newest trace, and then the trace of a recorded run on a GPU.
     #[must_use]
-    pub fn traces_to_compare(&self) -> Vec<(String, &MessageTrace)> {
+    pub fn traces_to_compare(&self) -> Vec<PlayedTrace<'_>> {
         let result = self.result.as_ref().filter(|result| self.is_on_current_tree(result));
         let on_this_machine =
             result.filter(|result| !result.trace.messages.is_empty()).map(|result| {
                 let EngineChoice { engine, precision, .. } = result.engine;
-                (format!("{} {precision}, this machine", engine.name()), &result.trace)
+                PlayedTrace {
+                    title: format!("{} {precision}, this machine", engine.name()),
+                    trace: &result.trace,
+                    kind: RunKind::on_this_machine(self),
+                    recorded: None,
+                }
             });
-        let with_title = |recorded: &RecordedRunRef| {
-            let name = format!("{}, {}", recorded.engine(), recorded.credit());
-            recorded.trace().map(|trace| (name, trace))
+        let played = |recorded: &RecordedRunRef| {
+            recorded.trace().map(|trace| PlayedTrace {
+                title: format!("{}, {}", recorded.engine(), recorded.credit()),
+                trace,
+                kind: RunKind::of_recorded(*recorded),
+                recorded: Some(*recorded),
+            })
         };
         if let Some((shown, second)) = self.shown.as_ref().zip(self.second_shown.as_ref()) {
-            let mut both: Vec<_> = [shown, second].into_iter().filter_map(with_title).collect();
-            both.sort_by_key(|(_, trace)| std::cmp::Reverse(trace.elapsed));
+            let mut both: Vec<_> = [shown, second].into_iter().filter_map(played).collect();
+            both.sort_by_key(|played| std::cmp::Reverse(played.trace.elapsed));
             return both;
         }
         let recorded = match &self.shown {
-            Some(shown) => with_title(shown),
-            None => self.recorded.iter().find(|recorded| recorded.on_gpu()).and_then(with_title),
+            Some(shown) => played(shown),
+            None => self.recorded.iter().find(|recorded| recorded.on_gpu()).and_then(played),
         };
         if self.shown.is_some() {
             recorded.into_iter().chain(on_this_machine).collect()
@@ -330,7 +353,7 @@ impl Document {
     #[must_use]
     pub fn time_without_messages(&self, now: f64) -> Range<f64> {
         let mut gap = 0.0..self.traced_nanoseconds();
-        for (_, trace) in self.traces_to_compare() {
+        for PlayedTrace { trace, .. } in self.traces_to_compare() {
             let stretch = self.stretch(trace);
             for timing in &trace.messages {
                 let start = stretch * timing.start.as_nanos() as f64;
@@ -362,7 +385,7 @@ impl Document {
             trace.messages.iter().map(span).collect::<Vec<_>>()
         };
         let mut spans: Vec<(Duration, Duration)> =
-            traces.iter().flat_map(|(_, trace)| span(trace)).collect();
+            traces.iter().flat_map(|played| span(played.trace)).collect();
         spans.sort_unstable();
         let (mut busy, mut covered) = (Duration::ZERO, Duration::ZERO);
         for (start, end) in spans {
@@ -377,7 +400,7 @@ impl Document {
     #[must_use]
     pub fn traced_nanoseconds(&self) -> f64 {
         let traces = self.traces_to_compare();
-        traces.iter().map(|(_, trace)| trace.elapsed.as_nanos() as f64).fold(0.0, f64::max)
+        traces.iter().map(|played| played.trace.elapsed.as_nanos() as f64).fold(0.0, f64::max)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::app::state::document::Document;
+use crate::app::state::document::{Document, PlayedTrace};
 use crate::app::state::recordings::RecordedRunRef;
 use crate::session::Propagation;
 
@@ -23,6 +23,14 @@ impl FinishedRun {
             (Some(recorded), ..) => Some(Self::Recorded(recorded)),
             (None, None, Some(result)) => Some(Self::OnThisMachine(Arc::clone(result))),
             _ => None,
+        }
+    }
+
+    /// The run of `played`, one of the [traces to compare](Document::traces_to_compare).
+    pub fn of_played(document: &Document, played: &PlayedTrace<'_>) -> Option<Self> {
+        match played.recorded {
+            Some(recorded) => Some(Self::Recorded(recorded)),
+            None => document.result.clone().map(Self::OnThisMachine),
         }
     }
 }

@@ -28,7 +28,7 @@ pub(super) use item_link::item_link;
 pub(super) use search::Search;
 pub(super) use states::{StateRow, variable_menu};
 pub(super) use toolbar_summary::toolbar_summary;
-pub(super) use traced_messages::{TracedMessages, choose_messages};
+pub(super) use traced_messages::{TracedMessages, choose_messages, chosen_messages};
 pub(super) use zoom_buttons::{fit_button, zoom_buttons};
 
 /// Shown in place of the number of entries processed if the engine did not compute the message from

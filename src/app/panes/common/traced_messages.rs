@@ -27,6 +27,14 @@ pub(in crate::app::panes) fn choose_messages<'m>(
     commands: &mut Commands,
 ) -> Option<TracedMessages<'m>> {
     run_choice(ui, model, commands);
+    chosen_messages(ui, model)
+}
+
+/// As [`choose_messages`], without the choice of run.
+pub(in crate::app::panes) fn chosen_messages<'m>(
+    ui: &mut Ui,
+    model: &'m Model,
+) -> Option<TracedMessages<'m>> {
     traced_messages(model).map_err(|reason| empty_state(ui, reason)).ok()
 }
 

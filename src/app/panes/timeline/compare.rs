@@ -11,8 +11,7 @@ use egui_extras::{Column, TableBuilder};
 use super::alignment::{Alignment, Change, Pair};
 use super::axis::View;
 use super::geometry::Geometry;
-use super::layout::TimelineLayout;
-use super::rows::Grouping;
+use super::layout::{TimelineLayout, compact_grouping};
 use super::slices::Slice;
 use super::{TimelinePane, TimelineScene, draw, slice_at};
 use crate::app::panes::common::{FinishedRun, item_link};
@@ -64,8 +63,9 @@ impl RunComparison {
         compiled: &CompiledNetwork,
     ) -> Self {
         let kinds = [kept.kind, kind];
-        let layout =
-            |trace, compiled, kind| TimelineLayout::new(trace, compiled, kind, Grouping::Packed);
+        let layout = |trace, compiled, kind| {
+            TimelineLayout::new(trace, compiled, kind, compact_grouping(kind))
+        };
         let alignment = Alignment::new((&kept.compiled, &kept.trace), (compiled, trace));
         let mut changes = vec![None; compiled.plan().messages().len()];
         for pair in &alignment.pairs {
@@ -119,7 +119,7 @@ impl TimelinePane {
                 trace,
                 layout: &comparison.layouts[index],
                 kind: comparison.kinds[index],
-                grouping: Grouping::Packed,
+                grouping: compact_grouping(comparison.kinds[index]),
                 total,
                 untraced: None,
                 times: None,
@@ -127,6 +127,7 @@ impl TimelinePane {
                 highlights_path: false,
                 changes: (index == 1).then_some(&comparison.changes),
                 is_current: std::ptr::eq(compiled_of_run, &raw const **compiled),
+                now: None,
             };
             let half = 0.5 * charts.height();
             let top = charts.top() + index as f32 * half;
@@ -165,14 +166,7 @@ impl TimelinePane {
             self.compare_scroll[index] = geometry.scroll_bar(ui);
             let pointed = response.hover_pos().and_then(|pos| slice_at(scene, &geometry, pos));
             draw::draw(ui, &geometry, scene, pointed, None);
-            let name = |row: Rect, name: &str| {
-                let across = rect.left()..=geometry.chart.left();
-                draw::row_name(ui, Rect::from_x_y_ranges(across, row.y_range()), name, None);
-            };
-            name(geometry.stages, "stages");
-            for row in geometry.visible() {
-                name(geometry.rows[row], &rows[row].name);
-            }
+            draw::row_names(ui, &geometry, scene);
             self.move_view(ui, &response, (scene, &geometry), (index, view));
             if scene.is_current {
                 point_at(&response, pointed, commands);

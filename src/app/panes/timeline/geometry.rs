@@ -108,6 +108,19 @@ impl Geometry {
         }
     }
 
+    /// As [`new`](Self::new), but with rows as low as needed to show all of them.
+    pub fn fitted(rect: Rect, rows: &[TimelineRow], view: View) -> Self {
+        let mut all = Self::new(rect, rows, vec![false; rows.len()], view, 0.0);
+        let (top, room) = (all.scrolled.top(), all.scrolled.height());
+        let share = (room / all.content.max(1.0)).min(1.0);
+        for row in &mut all.rows {
+            let fitted = |y: f32| top + share * (y - top);
+            *row = Rect::from_x_y_ranges(row.x_range(), fitted(row.top())..=fitted(row.bottom()));
+        }
+        all.content *= share;
+        all
+    }
+
     /// The time at horizontal position `x`.
     pub fn time_at(&self, x: f32) -> f64 {
         self.view.at(f64::from(x - self.chart.left()) / f64::from(self.chart.width()))
@@ -147,10 +160,14 @@ impl Geometry {
 
     /// The vertical range of the bars in `track` of `row`.
     pub fn track_y(&self, row: usize, track: usize) -> Rangef {
-        let rect = self.rows[row].shrink2(vec2(0.0, 1.0));
+        // Low rows have lower gaps, and their bars are at least one point high to be seen.
+        let gap = |height: f32| (0.1 * height).min(1.0);
+        let rect = self.rows[row];
+        let rect = rect.shrink2(vec2(0.0, gap(rect.height())));
         let height = rect.height() / self.tracks[row] as f32;
         let top = rect.top() + track as f32 * height;
-        Rangef::new(top, top + height - if self.tracks[row] > 1 { 1.0 } else { 0.0 })
+        let bottom = top + height - if self.tracks[row] > 1 { gap(height) } else { 0.0 };
+        Rangef::new(top, bottom.max(top + 1.0))
     }
 
     /// The scroll distance at which `row` is visible.

@@ -23,6 +23,14 @@ pub fn groupings(kind: RunKind) -> Vec<Grouping> {
     by_multiprocessor.into_iter().chain([Grouping::Packed, Grouping::ByWorker]).collect()
 }
 
+/// How messages of a run of this kind are grouped where there is little room. Threads have a row
+/// each, as do launches and executions; the blocks of a GPU are too many for that.
+#[must_use]
+pub fn compact_grouping(kind: RunKind) -> Grouping {
+    let groupings = groupings(kind);
+    if groupings.contains(&Grouping::Packed) { Grouping::Packed } else { groupings[0] }
+}
+
 /// Where a message is in the rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {

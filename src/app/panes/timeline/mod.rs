@@ -28,14 +28,16 @@ use eframe::egui::{
     self, Rangef, Rect, Response, Sense, Ui, UiBuilder, WidgetInfo, WidgetType, pos2, vec2,
 };
 
-use crate::app::panes::common::{FinishedRun, LIVE_INTERVAL, TracedMessages, choose_messages};
+use crate::app::panes::common::{
+    FinishedRun, LIVE_INTERVAL, TracedMessages, choose_messages, chosen_messages,
+};
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
 use crate::app::state::recordings::RecordedRunRef;
 use crate::app::state::run_kind::RunKind;
-use crate::app::state::stepping::SteppingMode;
+use crate::app::state::stepping::{Stepping, SteppingMode};
 use crate::app::widgets::naming;
 use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
@@ -48,6 +50,7 @@ use layout::TimelineLayout;
 use panel::PanelView;
 use rows::Grouping;
 use slices::Slice;
+use slow_motion::PlayedLayout;
 
 /// Minimum and maximum width in points of the panel next to the chart, including the gap between
 /// them.
@@ -65,6 +68,8 @@ pub struct TimelinePane {
     view: Option<View>,
     /// The part that the user zoomed to in slow motion; `None` shows everything.
     slow_motion_view: Option<View>,
+    /// The traces that slow motion plays, laid out.
+    played: Vec<PlayedLayout>,
     /// The range of time over which the user dragged, in nanoseconds: where the drag began and
     /// where it ended.
     range: Option<(f64, f64)>,
@@ -132,6 +137,9 @@ struct TimelineScene<'a> {
     changes: Option<&'a Vec<Option<Change>>>,
     /// Whether the run is on the current tree, whose messages selection and hover refer to.
     is_current: bool,
+    /// The current time of slow motion, in nanoseconds since the start of the propagation. `None`
+    /// except in slow motion.
+    now: Option<f64>,
 }
 
 impl TimelineScene<'_> {
@@ -158,12 +166,21 @@ impl TimelinePane {
     /// Draws the pane.
     pub fn show(&mut self, ui: &mut Ui, model: &Model, commands: &mut Commands) {
         self.reset_for_another_run(model);
+        let is_live = |document: &Document| document.running.is_some() && document.shown.is_none();
+        let live = model.document.as_ref().is_some_and(is_live);
+        let is_slow_motion = |stepping: &Stepping| stepping.mode == SteppingMode::SlowMotion;
+        if let Some(stepping) = model.stepping.filter(is_slow_motion).filter(|_| !live) {
+            // Without the choice of run and the summary, there is room for the rows of two runs.
+            if let Some(TracedMessages { document, compiled, .. }) = chosen_messages(ui, model) {
+                self.slow_motion(ui, model, document, compiled, stepping, commands);
+            }
+            return;
+        }
         let Some(TracedMessages { document, compiled, trace }) =
             choose_messages(ui, model, commands)
         else {
             return;
         };
-        let live = document.running.is_some() && document.shown.is_none();
         if live {
             ui.ctx().request_repaint_after(LIVE_INTERVAL);
         }
@@ -186,20 +203,11 @@ impl TimelinePane {
             highlights_path: self.highlights_path,
             changes: None,
             is_current: true,
+            now: None,
         };
         header::show(ui, &scene, commands);
         self.options(ui, &scene, commands);
-        let slow_motion =
-            model.stepping.filter(|stepping| stepping.mode == SteppingMode::SlowMotion);
-        if let (Some(stepping), false) = (slow_motion, live) {
-            let player = stepping.player;
-            let now = slow_motion::Now {
-                time: player.position(),
-                playing: player.is_playing(),
-                slowdown: stepping.slowdown(),
-            };
-            slow_motion::show(ui, document, compiled, now, &mut self.slow_motion_view, commands);
-        } else if self.compares && document.kept.is_some() && !live {
+        if self.compares && document.kept.is_some() && !live {
             self.compare(ui, model, document, commands);
         } else {
             self.chart_and_panel(ui, &scene, commands);

@@ -436,3 +436,42 @@ fn slow_motion_is_zoomed_by_the_wheel_and_keeps_its_time_in_view() {
     let playing = pane.borrow().slow_motion_view.expect("still zoomed");
     assert!(playing.end >= total && (playing.span() - zoomed.span()).abs() < 1e-6, "{playing:?}");
 }
+
+#[test]
+fn in_slow_motion_every_stretch_of_time_has_a_name() {
+    let pane = std::cell::RefCell::new(TimelinePane::default());
+    let mut slow = model("asia");
+    record_on_gpu(&mut slow);
+    let total = slow.document.as_ref().unwrap().traced_nanoseconds();
+    slow.stepping = Some(Stepping::slow_motion(total));
+    let mut harness = drive_model(slow, |ui, model, commands| {
+        pane.borrow_mut().show(ui, model, commands);
+    });
+    harness.run_steps(3);
+    let pane_now = pane.borrow();
+    let document = harness.state().model.document.as_ref().unwrap();
+    let traces = document.traces_to_compare();
+    assert_eq!((traces.len(), pane_now.played.len()), (2, 2));
+    let length = |slices: &[Slice]| slices.iter().map(Slice::length).sum::<f64>();
+    let covered = |slices: &[Slice], whole: f64| (length(slices) - whole).abs() < 1.0;
+    for (played, run) in traces.iter().zip(&pane_now.played) {
+        let whole = played.trace.elapsed.as_nanos() as f64;
+        assert!(covered(&run.layout.stages, whole), "{:?}", run.layout.stages);
+    }
+    // The rows of threads have no gaps either.
+    let whole = traces[0].trace.elapsed.as_nanos() as f64;
+    let [thread] = &pane_now.played[0].layout.rows[..] else { panic!("one thread") };
+    assert!(covered(&thread.tracks.concat(), whole), "{thread:?}");
+    let stages = &pane_now.played[0].layout.stages;
+    let longest = *stages.iter().max_by(|a, b| a.length().total_cmp(&b.length())).unwrap();
+    drop(pane_now);
+    // The card of a slice in the row of stages has its name.
+    let chart = label_containing(&harness, "Slow motion of").rect();
+    let (left, right) = (chart.left() + GUTTER, chart.right() - geometry::SCROLL_BAR);
+    let share = View::all(total).share(f64::midpoint(longest.start, longest.end));
+    // The middle of this row is 45 points below the upper edge of the chart.
+    harness.hover_at(Pos2::new(left + share as f32 * (right - left), chart.top() + 45.0));
+    // Until the card appears.
+    harness.run_steps(80);
+    label_containing(&harness, longest.kind_name());
+}

@@ -9,6 +9,7 @@ use eframe::egui::{
 use super::TimelineScene;
 use super::axis::ticks;
 use super::geometry::{AXIS_HEIGHT, GUTTER, Geometry};
+use super::shapes::between;
 use super::slices::{Slice, SliceKind, Work};
 use crate::app::theme::{Palette, ink_on};
 use crate::app::widgets::short_text::cut_at_end;
@@ -18,6 +19,13 @@ use crate::propagation::{Phase, Stage};
 /// Minimum width in points of a bar with a label: room for three characters. Narrower bars are not
 /// tried, because laying out text is slow.
 const MIN_LABEL_WIDTH: f32 = 18.0;
+
+/// Opacity of the veil over what comes later in slow motion. With more, the names of what comes
+/// cannot be read; with less, it looks as if it had happened already.
+const VEIL: f32 = 0.6;
+
+/// Minimum height in points of a row with its name. The names of lower rows would overlap.
+const MIN_NAME_HEIGHT: f32 = 11.0;
 
 /// Room in points to the left and to the right of a label together.
 const LABEL_MARGIN: f32 = 4.0;
@@ -51,6 +59,9 @@ pub(super) fn draw(
     }
     if let Some(range) = range {
         drawing.range(&painter, range);
+    }
+    if let Some(now) = scene.now {
+        drawing.now(&painter, now);
     }
 }
 
@@ -168,6 +179,32 @@ impl Drawing<'_> {
         }
     }
 
+    /// Marks `now`, the current time of slow motion: everything later is dimmed, and the messages
+    /// that are being computed stand out. A line marks the end of the propagation.
+    fn now(&self, painter: &Painter, now: f64) {
+        let (geometry, visuals) = (self.geometry, self.ui.visuals());
+        let chart = geometry.chart;
+        let later = Rect::from_min_max(pos2(geometry.x(now), geometry.stages.top()), chart.max);
+        painter.rect_filled(later, 0, visuals.panel_fill.gamma_multiply(VEIL));
+        let end = Stroke::new(1.0, visuals.weak_text_color());
+        painter.vline(geometry.x(self.scene.total), geometry.stages.top()..=chart.bottom(), end);
+        for row in geometry.visible() {
+            for (track, slices) in self.scene.layout.rows[row].tracks.iter().enumerate() {
+                let is_active = |slice: &&Slice| {
+                    now < slice.end && slice.related_message().is_some() && !slice.is_wait()
+                };
+                for slice in between(slices, now, now).iter().filter(is_active) {
+                    let (from, to) = (geometry.x(slice.start), geometry.x(slice.end));
+                    let across = from..=to.max(from + 1.0);
+                    let bar = Rect::from_x_y_ranges(across, geometry.track_y(row, track));
+                    painter.rect_filled(bar, 0, self.palette.active);
+                }
+            }
+        }
+        let stroke = Stroke::new(2.0, self.palette.active);
+        painter.vline(geometry.x(now), chart.y_range(), stroke);
+    }
+
     /// Marks the time between the two ends of a range, in either order, and writes its length.
     fn range(&self, painter: &Painter, (from, to): (f64, f64)) {
         let (from, to) = (from.min(to), from.max(to));
@@ -210,6 +247,21 @@ fn label(painter: &Painter, room: Rect, names: [&str; 2], length: f64, ink: Colo
     if !text.is_empty() {
         let galley = painter.layout_no_wrap(text, font, ink);
         painter.galley(room.center() - galley.size() / 2.0, galley, ink);
+    }
+}
+
+/// Writes the names of the rows that are high enough to the left of the chart.
+pub(super) fn row_names(ui: &Ui, geometry: &Geometry, scene: &TimelineScene<'_>) {
+    let across = geometry.chart.left() - GUTTER..=geometry.chart.left();
+    let name = |row: Rect, name: &str, idle| {
+        row_name(ui, Rect::from_x_y_ranges(across.clone(), row.y_range()), name, idle);
+    };
+    name(geometry.stages, "stages", None);
+    for index in geometry.visible() {
+        let (row, rect) = (&scene.layout.rows[index], geometry.rows[index]);
+        if rect.height() >= MIN_NAME_HEIGHT {
+            name(rect, &row.name, row.idle);
+        }
     }
 }
 
