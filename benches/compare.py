@@ -12,8 +12,9 @@ The table has one row per network:
 
   before, after   median over the rounds, in milliseconds
   ratio           before / after; above 1 the second build is faster
-  by minima       the same ratio, of minima over the rounds: of the shortest propagation of a run;
-                  with --cases, of the mean of the shortest times of all cases
+  by minima       the same ratio of the shortest times: of each build, the run with the shortest
+                  propagation counts; with --cases, the run with the smallest mean over the cases
+                  of their shortest times
 
 The last row has the geometric means of both ratios.
 """

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 [ $# -ge 1 ] || { sed -n 's/^# //p' "$0" | head -3; exit 2; }
 minutes=$1
 export LONG_SEED=${2:-1}
-# No dialog of the system opens.
+# Without a session bus, no dialog of the system can open during the tests.
 export DBUS_SESSION_BUS_ADDRESS=unix:path=/dev/null
 # The tests use the allocator of the C library, which the program does not. By default it keeps
 # memory that was freed for each thread apart, so that the memory seems to grow.

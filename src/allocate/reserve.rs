@@ -55,7 +55,7 @@ unsafe impl Sync for Reserve {}
 
 impl<A> WithReserve<A> {
     /// `allocator` with a reserve. `if_used_up` is called if neither has memory for an allocation
-    /// whose failure would end the program. This function may itself end the program, and must not
+    /// whose failure would end the program. `if_used_up` may itself end the program, and must not
     /// allocate.
     pub const fn new(allocator: A, if_used_up: fn()) -> Self {
         Self { allocator, if_used_up }

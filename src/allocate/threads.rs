@@ -50,9 +50,9 @@ pub fn thread_pool(count: usize) -> Option<ThreadPool> {
     ThreadPoolBuilder::new().num_threads(count).spawn_handler(start).build().ok()
 }
 
-/// The pool of work that has no pool of its own. It is started by the first call that succeeds in
-/// this: with as many threads as rayon chooses, or with one thread if not all of them can be
-/// started. `None` if no thread can be started. Parallel work outside all pools would let rayon
+/// The pool for work that has no pool of its own. The first call starts it, with as many threads as
+/// rayon chooses, or with one thread if not all of them can be started. `None` if no thread can be
+/// started; the next call then tries again. Parallel work outside all pools would let rayon
 /// start threads, which ends the program if there is no memory for them.
 #[must_use]
 pub fn shared_pool() -> Option<&'static ThreadPool> {

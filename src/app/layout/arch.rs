@@ -6,8 +6,8 @@ use eframe::egui::{Pos2, Rect};
 /// visible.
 const SEGMENTS: usize = 16;
 
-/// Minimum distance between an arch and a box at which it does not end, in picture coordinates. In
-/// a picture that is shrunk, a line that is closer seems to touch the box.
+/// Distance, in picture coordinates, that a clear arch keeps from every box except the two that it
+/// connects. In a picture that is shrunk, a line that is closer seems to touch the box.
 const CLEARANCE: f32 = 3.0;
 
 /// A line from `from` to `to` in the shape of an arch, as a polyline. It is `rise` times as high as

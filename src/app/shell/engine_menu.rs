@@ -47,9 +47,10 @@ pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     });
 }
 
-/// Draws the list of engines, each with all its precisions. One row is marked: the recording that
-/// is shown, or else the chosen engine, even if a fallback replaces it. Below an engine that cannot
-/// run on this machine are the reason and the recorded runs of that engine.
+/// Draws the list of engines, each with all its precisions. While a recording is shown, its row is
+/// marked, if it is listed. While none is shown, the row of the chosen engine is marked, even if a
+/// fallback replaces this engine. Below an engine that cannot run on this machine are the reason
+/// and the recorded runs of that engine.
 fn engines(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let shows_recording = model.document.as_ref().is_some_and(|document| document.shown.is_some());
     for engine in engine::all() {

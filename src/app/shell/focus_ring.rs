@@ -4,7 +4,7 @@ use eframe::egui::{Context, Event, Id, InputState, Key, LayerId, Order, Stroke, 
 
 use crate::app::theme::Palette;
 
-/// Whether a key was pressed with which the toolkit moves the focus.
+/// Whether a key that makes the toolkit move the focus was pressed.
 pub(crate) fn moves_focus(input: &InputState) -> bool {
     let moves = |event: &Event| match event {
         Event::Key { key, pressed: true, .. } => is_focus_key(*key),
@@ -29,9 +29,9 @@ struct Ring {
     arrow: bool,
 }
 
-/// Draws the ring, from the first use of a key that moves the focus (Tab, E, which goes to the
-/// states of a variable, or an arrow key) until the next click. Without the ring, most widgets
-/// hardly change when they get the focus.
+/// Draws the ring, from the first use of a key that moves the focus until the next click. Such keys
+/// are Tab, the arrow keys, and E, the shortcut to the states of a variable. Without the ring, most
+/// widgets hardly change when they get the focus.
 pub(crate) fn show(ctx: &Context) {
     let id = Id::new("focus by keyboard");
     let before: Ring = ctx.data(|data| data.get_temp(id)).unwrap_or_default();

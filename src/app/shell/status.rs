@@ -21,8 +21,9 @@ const LN_P_TOOLTIP: &str =
 const LN_Z_TOOLTIP: &str = "Natural logarithm of the partition function: the product of all \
     factors, summed over the configurations that agree with the evidence";
 /// Tooltip of P(e) if weights of likelihoods are above one.
-const SCALED_TOOLTIP: &str = "Probability of the evidence times the scale of its likelihoods. \
-    Some of the likelihoods' weights are above one, so only ratios of such values have a meaning.";
+const SCALED_TOOLTIP: &str = "Probability of the evidence, with the weights of likelihoods as they \
+    were entered. Some weights are above one, so this value can exceed one, and only ratios of \
+    such values have a meaning.";
 
 /// Draws the status line.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {

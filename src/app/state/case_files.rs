@@ -18,24 +18,26 @@ use crate::format::cases::{CaseError, CaseFormat, CaseReader, ReadCase, write_fi
 use crate::network::{Evidence, Network};
 
 /// A command about files of evidence or cases.
+///
+/// A file with more cases than the list of the Cases pane can hold is shown in that pane outside
+/// the list, as the long file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaseFileCommand {
     /// Enter the evidence of the first case without mistakes in this file. If the file has several
-    /// cases, also add those without mistakes to the list, or show the file next to the list if it
+    /// cases, also add those without mistakes to the list, or show the long file if it
     /// has too many.
     LoadEvidence(PathBuf),
     /// Save the current evidence to this file.
     SaveEvidence(PathBuf),
-    /// Add the cases of this file to the list, or show the file next to the list if it has too
-    /// many.
+    /// Add the cases of this file to the list, or show the long file if it has too many.
     OpenCases(PathBuf),
-    /// Read these cases of the file next to the list, counted from zero.
+    /// Read these cases of the long file, counted from zero.
     ReadCases(Range<usize>),
-    /// Enter the evidence of the case with this index in the file next to the list.
+    /// Enter the evidence of the case with this index in the long file.
     EnterCase(usize),
-    /// Copy the case with this index from the file next to the list into the list.
+    /// Copy the case with this index from the long file into the list.
     AddCase(usize),
-    /// Close the file next to the list.
+    /// Close the long file.
     CloseFile,
     /// Save all listed cases to this file.
     SaveCases(PathBuf),

@@ -19,9 +19,9 @@ use crate::network::Evidence;
 use crate::numbers;
 use crate::propagation::Posteriors;
 
-/// No case can be added to a network with this many. (Undoing a removal can exceed the limit.) All
-/// cases of a network are propagated while the Cases pane is visible, so a larger limit costs time
-/// and memory.
+/// Maximum number of cases of a network: no more can be added, but undoing a removal can exceed the
+/// limit. All cases of a network are propagated while the Cases pane is visible, so a larger limit
+/// costs time and memory.
 pub(crate) const MAX_CASES: usize = 200;
 
 /// A command about the named cases of the open network. Cases are identified by their number.

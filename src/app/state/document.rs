@@ -46,7 +46,8 @@ pub struct Document {
     pub evidence: Evidence,
     /// The named cases of this network, in the order of the list on screen.
     pub cases: Vec<Case>,
-    /// The file of cases that is open next to the list.
+    /// The file of cases that is open separately from the list: its cases are still being found, or
+    /// are too many for the list.
     pub long_case_file: Option<LongCaseFile>,
     /// The propagation without evidence.
     pub prior: Option<Arc<Propagation>>,

@@ -27,7 +27,7 @@ pub enum ExperimentCommand {
     ExportResult(u64, PathBuf),
     /// Open the result in this file.
     OpenResult(PathBuf),
-    /// Merge small separators of a tree away.
+    /// Remove small separators from a tree by merging the cliques on either side.
     Merge(MergeRequest),
 }
 

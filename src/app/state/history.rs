@@ -21,8 +21,9 @@ const MAX_UNDO: usize = 200;
 /// these networks is kept with its factors.
 const MAX_NETWORKS: usize = 8;
 
-/// Maximum number of values of all factors of the networks to which undo can return: 256 MiB. A
-/// larger number takes more memory; with a smaller one, undo returns to fewer large networks.
+/// Maximum number of values of all factors of the networks to which undo can return. This many
+/// values take 256 MiB. With a larger number, undo can take more memory; with a smaller one, it
+/// returns to fewer large networks.
 const MAX_VALUES: usize = 1 << 25;
 
 /// A value of the document that a change, an undo or a redo replaced.
@@ -103,8 +104,8 @@ impl History {
         self.touched = false;
     }
 
-    /// Puts the changes of `earlier`, and then the opening of another network in place of
-    /// `document`, before all changes of this history.
+    /// Puts `earlier` before this history, and records between the two that this network was opened
+    /// in place of `document`. `earlier` is the history up to that moment.
     pub fn follow(&mut self, earlier: Self, document: &Document) {
         let later = std::mem::replace(self, earlier);
         self.record_network(document);

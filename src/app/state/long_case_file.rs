@@ -1,4 +1,4 @@
-//! The file of cases that is open next to the list of the Cases pane.
+//! An open file of cases that may be too long for the list of cases.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};

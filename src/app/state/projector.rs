@@ -36,7 +36,8 @@ pub struct WindowBefore {
     pub is_fullscreen: bool,
 }
 
-/// Turns the view for projectors, which fills the screen, on, or restores the window before it.
+/// Turns on the view for projectors, which fills the screen. If the view is on, turns it off and
+/// restores the window.
 pub(crate) fn toggle(core: &mut Core, ctx: &Context) {
     let is_fullscreen = ctx.input(|input| input.viewport().fullscreen.unwrap_or(false));
     let now = WindowBefore { zoom: ctx.zoom_factor(), is_fullscreen };
@@ -45,7 +46,8 @@ pub(crate) fn toggle(core: &mut Core, ctx: &Context) {
     ctx.send_viewport_cmd(ViewportCommand::Fullscreen(is_fullscreen));
 }
 
-/// What becomes of the window `now`. `before` is as [`Model::projector`].
+/// The new scale of a window whose state is `now`, and whether the window then fills the screen.
+/// `before` is [`Model::projector`], which is updated.
 ///
 /// [`Model::projector`]: crate::app::state::model::Model::projector
 fn toggled(before: &mut Option<WindowBefore>, now: WindowBefore) -> WindowBefore {
@@ -142,7 +144,7 @@ fn panes(tiles: &Tiles<Pane>, tile: TileId) -> Vec<TileId> {
     }
 }
 
-/// The panes within `tile` that are in front of their groups.
+/// The panes within `tile` that are the front tabs of their groups.
 fn front_panes(layout: &Tree<Pane>, tile: Option<TileId>) -> Vec<Pane> {
     let inside = tile.map_or_else(Vec::new, |tile| panes(&layout.tiles, tile));
     let is_inside = |tile: &TileId| inside.contains(tile);

@@ -38,7 +38,7 @@ pub enum ViewCommand {
     ResetLayout,
     /// Show or hide moral and fill edges in the network graph.
     ShowFillEdges(bool),
-    /// Show the messages of a recorded run, or for `None` the messages of this machine.
+    /// Show the messages of this recorded run, or for `None` those of the run on this machine.
     ShowRecording(Option<RecordedRunRef>),
     /// Keep the run whose trace is drawn, to compare it with others.
     KeepRun,

@@ -129,7 +129,8 @@ fn a_drawing_uses_half_of_the_width_of_the_pane_and_its_boxes_can_be_seen() {
             let zoom = (pane / drawing.bounds.size()).min_elem();
             let tried = format!("{} {:?} {:?}", sizes.len(), drawing.arrangement, drawing.bounds);
             assert!(drawing.bounds.width() * zoom >= pane.x / 2.0, "{tried}");
-            // The lowest box is 40 points high at zoom 1, and at least 4 points on screen.
+            // The smallest box is 40 points high at zoom 1, and must be at least 4 points high on
+            // screen.
             assert!(40.0 * zoom >= 4.0, "{tried}");
         }
     }

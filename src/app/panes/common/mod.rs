@@ -32,8 +32,8 @@ pub(super) use traced_messages::{TracedMessages, choose_messages, chosen_message
 pub(super) use zoom_buttons::{fit_button, zoom_buttons};
 
 /// Shown in place of the number of entries processed if the engine did not compute the message from
-/// a table: the message is one everywhere, only says which states of the separator were observed,
-/// or is unchanged since an earlier run.
+/// a table: all entries of the message are one, the message only says which states of the separator
+/// were observed, or it is unchanged since an earlier run.
 pub(super) const NOT_COMPUTED: &str =
     "none: the message is known without a table, or unchanged since an earlier run";
 

@@ -15,7 +15,8 @@ use crate::network::{Network, VariableId};
 
 /// Height of a box in picture coordinates: room for the name and the place in the order.
 const BOX_HEIGHT: f32 = 38.0;
-/// Minimum width of a box in picture coordinates. A narrower one shows no place in the order.
+/// Minimum width of a box in picture coordinates. A narrower box would have no room for the place
+/// in the order.
 const MIN_BOX_WIDTH: f32 = 80.0;
 /// Average width of a letter of a name in picture coordinates, estimated. If it is too small, names
 /// are shortened without need; if it is too large, boxes are wider than needed.

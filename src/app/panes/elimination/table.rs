@@ -58,7 +58,8 @@ fn costs(ui: &mut Ui, elimination: &HandElimination) {
     } else if yours.total > elimination.best.total {
         "The tables already have more entries than those of the best known order.".to_owned()
     } else {
-        "Eliminate all variables to compare: the fewer entries, the faster.".to_owned()
+        "Eliminate all variables to compare: the fewer table entries, the faster the propagation."
+            .to_owned()
     };
     ui.strong(text);
 }

@@ -115,7 +115,7 @@ impl Parameters {
                     }
                 });
                 ui.end_row();
-                // In a row of its own: a narrow pane would cut it off.
+                // In a row of its own: next to the layouts, a narrow pane would cut it off.
                 ui.label("Block size");
                 let size = &mut self.paper.block_size;
                 ComboBox::from_id_salt("experiment block size")

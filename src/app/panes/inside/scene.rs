@@ -283,7 +283,7 @@ fn index_column(title: &str, count: usize) -> GridColumn {
     }
 }
 
-/// A column for states, as wide as the other columns leave room.
+/// A column for states, which takes the width that the other columns leave over.
 fn states_column(title: String) -> GridColumn {
     GridColumn { title, width: 1.0, right: false }
 }

@@ -15,7 +15,7 @@ use crate::numbers::{self, short_size};
 use crate::propagation::CompiledNetwork;
 
 /// Maximum number of cliques for which boxes are wide enough for the names of variables. In larger
-/// trees, boxes are narrower, so that they are larger when the whole tree is in view.
+/// trees, boxes are narrower, so that the whole tree fits into the pane at a larger zoom.
 const MAX_WIDE_BOXES: usize = 60;
 
 /// Maximum number of cliques for which the area of each box is multiplied by 1 to 3, depending on

@@ -102,7 +102,8 @@ impl ShownColumns {
         &self.headers
     }
 
-    /// The columns as a table needs them, with the empty one at the right.
+    /// The columns from left to right, and an empty one that keeps the scroll bar away from the
+    /// numbers.
     pub(super) fn columns(&self) -> impl Iterator<Item = Column> {
         let column = |header: &Header<SortBy>| match header.column() {
             SortBy::Order => Column::exact(width(SortBy::Order)).clip(false),

@@ -62,10 +62,9 @@ struct LayoutKey {
     triangulated: Option<Identity<CompiledNetwork>>,
     /// Whether the variables are at the positions that the file gives.
     from_file: bool,
-    /// The size of the window if the view for projectors is on; otherwise `None`. The network is
-    /// laid out again when this size changes, because the window fills the screen only some frames
-    /// after the view is turned on. `None` also for a layout that does not depend on the shape of
-    /// the pane.
+    /// The size of the window if the view for projectors is on and the positions are not those of
+    /// the file; otherwise `None`. The network is laid out again when this size changes, because
+    /// the window fills the screen only some frames after the view is turned on.
     projected: Option<Vec2>,
 }
 

@@ -15,7 +15,7 @@ use crate::propagation::CompiledNetwork;
 
 // Lengths are in picture coordinates: points at zoom 1.
 
-/// Maximum number of bars that add to the height of a node. More bars share the same height.
+/// Maximum number of bars for which a box grows in height. With more bars, each bar is less tall.
 const MAX_BAR_ROWS: usize = 8;
 /// Height of the row of a bar.
 const BAR_HEIGHT: f32 = 12.0;
@@ -43,16 +43,18 @@ const RISE: f32 = 0.12;
 /// or fill edge between them runs above or below the boxes instead of through the gap.
 const MIN_GAP: f32 = 30.0;
 
-/// Minimum distance, in picture coordinates, from such boxes to the middle of the edge that runs
-/// above or below them, if the centres of the boxes are at the same height.
+/// For a moral or fill edge that runs above or below the two boxes that it connects: the distance,
+/// in picture coordinates, of its middle from the taller box, if the centres of the boxes are at
+/// the same height and the edge would otherwise be closer.
 const CLEARANCE: f32 = 12.0;
 
 /// Heights of the arch of a moral or fill edge, as shares of the length of the edge, that are tried
 /// if the edge would pass behind a box, in this order.
 const OTHER_RISES: [f32; 7] = [-RISE, 0.02, -0.02, 0.22, -0.22, 0.35, -0.35];
 
-/// Maximum number of variables times the number of moral and fill edges at which edges pass around
-/// boxes. For a larger network, this takes longer than the layout, and its boxes are small.
+/// Maximum product of the number of variables and the number of moral and fill edges for which
+/// these edges are led around boxes. In a larger network, this takes longer than the layout, and
+/// the boxes are small.
 const MAX_CHECKS: usize = 1_000_000;
 
 /// What a line of the picture stands for.

@@ -228,7 +228,7 @@ impl<'a> NetworkStyle<'a> {
         }
     }
 
-    /// The style of an edge of this kind that nothing highlights, for the legend.
+    /// The colour and the pattern of `edge` where nothing highlights it, for the legend.
     pub fn sample(ui: &Ui, edge: Edge) -> (Color32, Line) {
         plain_line(&Palette::of(ui), edge)
     }

@@ -90,7 +90,7 @@ fn the_view_for_projectors_has_a_layout_for_the_shape_of_its_pane() {
     let mut harness = drive("child", |ui, model, commands| {
         pane.borrow_mut().show(ui, model, commands);
     });
-    // The layout for a window that had its size from the start.
+    // The layout of a new pane in a window of the given size.
     let mut new_layout = |size| {
         harness.set_size(size);
         pane.take();

@@ -87,7 +87,7 @@ impl TimelinePane {
         }
         if response.drag_stopped() {
             self.is_marking = false;
-            // Not earlier: the table makes the chart narrower.
+            // Only now: opening the panel changes the size of the chart under the pointer.
             self.panel.get_or_insert(PanelView::Sums(GroupBy::Kind));
             if response.rect.height() < MIN_HEIGHT_OF_TABLES {
                 commands.push(ViewCommand::Enlarge(Pane::Timeline));

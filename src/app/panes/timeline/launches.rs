@@ -84,7 +84,7 @@ mod tests {
         let launch = |from, to| Slice::work(Work::Launch, from, to);
         let mut stages = [launch(0.0, 5.0), launch(10.0, 20.0), launch(30.0, 31.0)];
         name_reading_of_times(&mut stages, 10.0);
-        let marks = Slice::work(Work::ReadTimes, 10.0, 20.0);
-        assert_eq!(stages, [launch(0.0, 5.0), marks, launch(30.0, 31.0)]);
+        let reading = Slice::work(Work::ReadTimes, 10.0, 20.0);
+        assert_eq!(stages, [launch(0.0, 5.0), reading, launch(30.0, 31.0)]);
     }
 }

@@ -135,7 +135,7 @@ struct TimelineScene<'a> {
     /// If this run is compared with an earlier one: for each message, whether it was slower or
     /// faster than in the earlier run; `None` if the earlier run has no such message.
     changes: Option<&'a Vec<Option<Change>>>,
-    /// Whether the run is on the current tree, whose messages selection and hover refer to.
+    /// Whether the run is on the current tree. Selection and hover refer to messages of that tree.
     is_current: bool,
     /// The current time of slow motion, in nanoseconds since the start of the propagation. `None`
     /// except in slow motion.

@@ -44,7 +44,7 @@ pub(super) fn show(
         let text = match range {
             None => "Whole propagation".to_owned(),
             Some(_) => format!(
-                "{} from {}",
+                "{}, starting at {}",
                 numbers::nanoseconds((to - from).round()),
                 numbers::nanoseconds(from.round())
             ),
@@ -126,8 +126,8 @@ fn table(
     });
 }
 
-/// Draws the name of the phase, row or clique that a line of the table is about. The name of a
-/// clique is a link.
+/// Draws the name of what a line of the table is about: a kind of slice, a row or a clique. The
+/// name of a clique is a link.
 fn name(ui: &mut Ui, scene: &TimelineScene<'_>, sum: Sum, commands: &mut Commands) {
     let clique = match sum.group {
         Group::Clique(clique) => clique,

@@ -7,8 +7,8 @@ use crate::propagation::{
     StageTiming,
 };
 
-/// A section of a propagation, in nanoseconds since its start. The sections follow one another
-/// without a gap.
+/// A section of a propagation. Times are in nanoseconds since the start of the propagation. The
+/// sections follow one another without a gap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Section {
     kind: SectionKind,

@@ -90,7 +90,7 @@ impl Row {
             pressed
         });
         if !pressed.is_empty() {
-            // The toolkit would move the focus to the nearest widget in this direction.
+            // Otherwise egui would move the focus to the next widget in the arrow's direction.
             ui.memory_mut(|memory| memory.move_focus(FocusDirection::None));
         }
         let mut row = self;

@@ -47,7 +47,8 @@ pub struct VariablesPane {
     /// Serial number of the document that `expanded` belongs to.
     serial: Option<u64>,
     sliders: LikelihoodSliders,
-    /// The row where the keyboard is, or was last.
+    /// The row that was last reached by a key or clicked. Keys continue from it while it is in
+    /// view.
     current: Option<Row>,
     /// Whether the current row gets the focus as soon as it is in view.
     takes_focus: bool,
@@ -253,8 +254,9 @@ impl VariablesPane {
         })
     }
 
-    /// The first row in view if no heading begins in view: a state of the variable before the one
-    /// with index `below`, or the heading of that variable if it is collapsed.
+    /// The first row in view if no heading begins in view: a state of the last variable that begins
+    /// above the view, or the heading of this variable if it is collapsed. `below` is the index of
+    /// the next variable.
     fn first_state_in_view(
         &self,
         listed: &Listed<'_>,

@@ -161,8 +161,8 @@ fn names(step: &LessonStep) -> impl Iterator<Item = &str> {
 }
 
 /// What is wrong with `step` if it is taken with `network`: a variable or a state that the network
-/// does not have. Nothing is reported for a step that opens a network, because its numbers may be
-/// of the network before or of this one.
+/// does not have. Nothing is reported for a step that opens a network, because the numbers of such
+/// a step may belong to the old or to the new network.
 pub(super) fn problem(step: &LessonStep, network: &Network) -> Option<String> {
     if matches!(step.action, Some(Action::Open(_))) {
         return None;

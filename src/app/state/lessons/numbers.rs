@@ -238,7 +238,8 @@ mod tests {
         let mut model = model_with("asia", "sequential", &[]);
         model.recordings = Recording::shipped();
         model.elimination = HandElimination::begin(&model, &[]);
-        // This model has no recorded runs. The lesson in tests/teaching/course.rs shows some.
+        // `document.recorded` is empty in this test. tests/teaching/course.rs takes a lesson with
+        // recorded runs.
         for (name, _) in NAMES.iter().filter(|(name, _)| !name.starts_with("recorded")) {
             assert!(value(name, &model).is_some(), "{name}");
         }

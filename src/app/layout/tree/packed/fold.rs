@@ -18,8 +18,8 @@ const ROW_GAP: f32 = 18.0;
 /// Room at the ends of rows for the line to the next row, in points.
 const TURN_ROOM: f32 = 16.0;
 
-/// Maximum number of row heights that are tried for one path. More take longer, and the rows are
-/// hardly lower.
+/// Maximum number of row heights that are tried for one path. Trying more
+/// takes longer and hardly makes the drawing more compact.
 const MAX_HEIGHTS: usize = 5;
 
 /// Maximum ratio between the two sides of a folded path. With a larger ratio, more row lengths are

@@ -23,8 +23,9 @@ use fold::Folds;
 const MAX_PACKINGS: usize = 48;
 
 /// Maximum number of candidate packings in a tree: the sum over all subtrees, without cells and
-/// subtrees where a folded path may start. In a tree of more than 8,000 vertices, each subtree gets
-/// fewer candidates because of it, but at least 4. This limits the time that a large tree takes.
+/// subtrees where a folded path may start. In a tree of more than about 8,300 vertices, it
+/// leaves each subtree fewer than [`MAX_PACKINGS`] candidates, but at least 4. This limits the time
+/// that a large tree takes.
 const MAX_TOTAL_PACKINGS: usize = 400_000;
 
 /// How the subtrees of the children are arranged around the root of a subtree. If a form is

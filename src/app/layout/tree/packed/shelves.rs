@@ -103,7 +103,7 @@ impl Packer<'_> {
     }
 
     /// Places the rows of `children` next to `vertex`, whose subtree has this packing. `turned`,
-    /// `limit` and `length` are the fields of the packing, a [`Form::Shelves`].
+    /// `limit` and `length` are the fields of the packing's form, a [`Form::Shelves`].
     pub(super) fn shelf_blocks(
         &self,
         vertex: usize,

@@ -53,7 +53,7 @@ impl Drawing<'_> {
         let ground = self.ui.visuals().panel_fill;
         match shape {
             TrackShape::Bar(slice, from, to) => {
-                // A gap of one pixel separates neighbours that are wide enough for it.
+                // A gap of one point separates neighbours that are wide enough for it.
                 let inset = if to - from > 4.0 { 0.5 } else { 0.0 };
                 let x_range = from + inset..=to - inset;
                 if slice.is_wait() {
@@ -82,7 +82,8 @@ impl Drawing<'_> {
                     self.palette.distribute,
                     distribute / (collect + distribute).max(f32::EPSILON),
                 );
-                // In rows of launches, all other work is launches.
+                // If a kernel is launched for each message, all work in the rows apart from
+                // messages is launches.
                 let is_launching = self.scene.kind.launch.is_some();
                 let other = if is_launching { self.palette.overhead } else { self.palette.stage };
                 let mixed = messages.lerp_to_gamma(other, work / all);
