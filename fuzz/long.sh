@@ -9,9 +9,6 @@ minutes=$1
 export LONG_SEED=${2:-1}
 # Without a session bus, no dialog of the system can open during the tests.
 export DBUS_SESSION_BUS_ADDRESS=unix:path=/dev/null
-# The tests use the allocator of the C library, which the program does not. By default it keeps
-# memory that was freed for each thread apart, so that the memory seems to grow.
-export MALLOC_ARENA_MAX=1
 failed=0
 
 echo '== building'

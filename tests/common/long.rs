@@ -6,6 +6,12 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
+/// The program's allocator. The allocator of the C library keeps much freed memory for each thread,
+/// as if the memory had grown.
+#[cfg(feature = "allocator")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// At the end of a run, resident memory may be 1.5 times what it was after a tenth of the run, plus
 /// this many bytes. More is a leak, because the input does not get larger during a run.
 const MEMORY_SLACK: u64 = 64 << 20;
@@ -27,6 +33,7 @@ impl LongRun {
     /// The run called `name`, as the environment asks for it: `LONG_SECONDS` is the time, 10
     /// seconds by default, and `LONG_SEED` the seed, 1 by default.
     pub fn from_environment(name: &'static str) -> Self {
+        cliquescope::allocate::return_freed_memory_early();
         let number = |variable: &str, default: u64| match std::env::var(variable) {
             Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} is not a number")),
             Err(_) => default,

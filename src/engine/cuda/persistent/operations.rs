@@ -81,7 +81,7 @@ impl Operation {
 
 /// Returns whether a row fits into a work item. Arguments: the number of entries of the row, and
 /// for each message and finding the number of its entries that the row reads.
-pub(super) type RowFits<'a> = &'a dyn Fn(usize, &[usize]) -> bool;
+pub(super) type RowFits<'a> = &'a (dyn Fn(usize, &[usize]) -> bool + Sync);
 
 /// Adds `operation` to `all` and returns its number. If a single row of `operation` does not fit
 /// into a work item, two operations are added in its place: the first keeps some of the summed

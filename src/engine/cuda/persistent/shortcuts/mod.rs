@@ -15,8 +15,11 @@
 mod replace;
 
 use std::collections::{HashMap, HashSet};
+use std::iter::successors;
 
-use self::replace::MessageKey;
+use rayon::prelude::*;
+
+use self::replace::{AddedMessage, MessageKey};
 use super::operations::{Operation, RowFits};
 use super::work_items::estimate_latency;
 use crate::network::Network;
@@ -130,8 +133,8 @@ struct ShortcutSearch<'a> {
     latencies: Vec<u64>,
     /// When each operation ends, in nanoseconds.
     ends: Vec<u64>,
-    /// The keys of the added messages, in the order of their numbers.
-    keys: Vec<MessageKey>,
+    /// The operations in an order in which most of them come after their inputs.
+    order: Vec<usize>,
     /// The number of each added message.
     known: HashMap<MessageKey, usize>,
 }
@@ -139,8 +142,8 @@ struct ShortcutSearch<'a> {
 impl<'a> ShortcutSearch<'a> {
     fn new(all: Vec<Operation>, network: &'a Network, row_fits: RowFits<'a>) -> Self {
         let latencies = all.iter().map(|operation| estimate_latency(operation, network)).collect();
-        let (keys, known) = (Vec::new(), HashMap::new());
-        let mut search = Self { network, row_fits, all, latencies, ends: vec![], keys, known };
+        let (ends, order, known) = (Vec::new(), Vec::new(), HashMap::new());
+        let mut search = Self { network, row_fits, all, latencies, ends, order, known };
         search.find_ends();
         search
     }
@@ -154,7 +157,9 @@ impl<'a> ShortcutSearch<'a> {
     fn find_ends(&mut self) {
         self.ends.clear();
         self.ends.resize(self.all.len(), 0);
-        for number in inputs_first(&self.all, self.all.len()) {
+        let added = self.order.len()..self.all.len();
+        self.order = inputs_first(&self.all, self.order.iter().copied().chain(added));
+        for &number in &self.order {
             let inputs = self.all[number].factors.iter().map(|&(factor, _)| self.ends[factor]);
             self.ends[number] = inputs.max().unwrap_or(0) + self.latencies[number];
         }
@@ -166,24 +171,29 @@ impl<'a> ShortcutSearch<'a> {
         factors.max_by_key(|&factor| self.ends[factor])
     }
 
-    /// When `operation` would end, in nanoseconds, if its latency were `latency`.
-    fn end(&self, operation: &Operation, latency: u64) -> u64 {
-        let inputs = operation.factors.iter().map(|(factor, _)| self.ends[*factor]);
+    /// When `operation` would end, in nanoseconds, if its latency were `latency`. Some of its inputs
+    /// may be among `added`.
+    fn end(&self, operation: &Operation, latency: u64, added: &[AddedMessage]) -> u64 {
+        let end_of = |factor: usize| match self.ends.get(factor) {
+            Some(&end) => end,
+            None => added[factor - self.ends.len()].end,
+        };
+        let inputs = operation.factors.iter().map(|(factor, _)| end_of(*factor));
         inputs.max().unwrap_or(0) + latency
     }
 
-    /// The shortcuts on the critical path that save enough time, cheapest first.
-    fn shortcuts_on_critical_path(&mut self) -> Vec<Shortcut> {
-        let mut found = Vec::new();
+    /// The shortcuts on the critical path that save enough time, cheapest first. They are evaluated
+    /// on the threads of rayon.
+    fn shortcuts_on_critical_path(&self) -> Vec<Shortcut> {
         let last = (0..self.all.len()).max_by_key(|&number| self.ends[number]);
-        let Some(mut number) = last else { return found };
-        while let Some(skipped) = self.last_input(number) {
-            let Some(input) = self.last_input(skipped) else { break };
-            for kind in [ShortcutKind::LongerSum, ShortcutKind::Matrix] {
-                found.extend(self.evaluate(number, skipped, input, kind));
-            }
-            number = skipped;
-        }
+        let path: Vec<usize> = successors(last, |&number| self.last_input(number)).collect();
+        let of_operation = |places: &[usize]| {
+            let &[operation, skipped, input] = places else { unreachable!("windows of three") };
+            [ShortcutKind::LongerSum, ShortcutKind::Matrix]
+                .map(|kind| self.evaluate(operation, skipped, input, kind))
+        };
+        let found = path.par_windows(3).flat_map_iter(of_operation).flatten();
+        let mut found: Vec<Shortcut> = found.collect();
         found.sort_by(|a, b| a.price.total_cmp(&b.price));
         found
     }
@@ -191,32 +201,34 @@ impl<'a> ShortcutSearch<'a> {
     /// The shortcut of `operation` past `skipped` to `input`, if it saves enough time and is not
     /// too large.
     fn evaluate(
-        &mut self,
+        &self,
         operation: usize,
         skipped: usize,
         input: usize,
         kind: ShortcutKind,
     ) -> Option<Shortcut> {
-        let first = self.all.len();
-        let replacement = self.with_shortcut(operation, skipped, input, kind);
-        let shortcut = replacement.ok().and_then(|replacement| {
-            let end = self.end(&replacement, estimate_latency(&replacement, self.network));
-            let new: i64 = self.all[first..].iter().map(products).sum();
-            let added = new + products(&replacement) - products(&self.all[operation]);
-            let saved = self.ends[operation].saturating_sub(end);
-            let price = (added.max(0) + 1) as f64 / saved as f64;
-            let shortcut = Shortcut { operation, skipped, input, kind, added, price };
-            (saved >= MIN_SAVED).then_some(shortcut)
-        });
-        self.forget(first);
-        shortcut
+        let (replacement, messages) = self.with_shortcut(operation, skipped, input, kind).ok()?;
+        let latency = estimate_latency(&replacement, self.network);
+        let end = self.end(&replacement, latency, &messages);
+        let new: i64 = messages.iter().map(|message| products(&message.operation)).sum();
+        let added = new + products(&replacement) - products(&self.all[operation]);
+        let saved = self.ends[operation].saturating_sub(end);
+        let price = (added.max(0) + 1) as f64 / saved as f64;
+        let shortcut = Shortcut { operation, skipped, input, kind, added, price };
+        (saved >= MIN_SAVED).then_some(shortcut)
     }
 
     /// Applies `shortcut`. Returns the number of the replaced operation, and the operation as it
     /// was before; `None` if the shortcut cannot be applied any more.
     fn apply(&mut self, shortcut: &Shortcut) -> Option<(usize, Operation)> {
         let &Shortcut { operation: number, skipped, input, kind, .. } = shortcut;
-        let operation = self.with_shortcut(number, skipped, input, kind).ok()?;
+        let (operation, added) = self.with_shortcut(number, skipped, input, kind).ok()?;
+        for AddedMessage { key, operation, latency, end } in added {
+            self.known.insert(key, self.all.len());
+            self.all.push(operation);
+            self.latencies.push(latency);
+            self.ends.push(end);
+        }
         self.latencies[number] = estimate_latency(&operation, self.network);
         Some((number, std::mem::replace(&mut self.all[number], operation)))
     }
@@ -225,7 +237,7 @@ impl<'a> ShortcutSearch<'a> {
 /// The first `originals` operations and all operations that these need, each after its inputs. Also
 /// returns the new numbers of the first `originals` operations.
 fn sorted(all: Vec<Operation>, originals: usize) -> (Vec<Operation>, Vec<usize>) {
-    let order = inputs_first(&all, originals);
+    let order = inputs_first(&all, 0..originals);
     let mut all: Vec<Option<Operation>> = all.into_iter().map(Some).collect();
     let mut new_numbers = vec![usize::MAX; all.len()];
     let mut sorted: Vec<Operation> = Vec::with_capacity(order.len());
@@ -243,15 +255,20 @@ fn sorted(all: Vec<Operation>, originals: usize) -> (Vec<Operation>, Vec<usize>)
     (sorted, new_numbers)
 }
 
-/// The numbers of the first `wanted` operations and of all operations that these need, each after
-/// its inputs. An input can have a higher number than its reader, because the messages for
-/// shortcuts are added at the end.
-fn inputs_first(all: &[Operation], wanted: usize) -> Vec<usize> {
+/// The numbers of the `wanted` operations and of all operations that these need, each after its
+/// inputs. An input can have a higher number than its reader, because the messages for shortcuts
+/// are added at the end. It takes less time if most operations come after their inputs in `wanted`.
+fn inputs_first(all: &[Operation], wanted: impl Iterator<Item = usize>) -> Vec<usize> {
     let mut order = Vec::with_capacity(all.len());
     let mut is_listed = vec![false; all.len()];
     // The operations that wait for inputs, each with the number of inputs that were considered.
     let mut waiting: Vec<(usize, usize)> = Vec::new();
-    for first in 0..wanted {
+    for first in wanted {
+        if !is_listed[first] && all[first].factors.iter().all(|(input, _)| is_listed[*input]) {
+            is_listed[first] = true;
+            order.push(first);
+            continue;
+        }
         waiting.push((first, 0));
         while let Some((number, considered)) = waiting.pop() {
             if is_listed[number] {

@@ -24,24 +24,35 @@ pub(super) struct MessageKey {
     rows: Vec<VariableId>,
 }
 
+/// A message that an operation with a shortcut needs, and that was not added before.
+pub(super) struct AddedMessage {
+    pub key: MessageKey,
+    pub operation: Operation,
+    /// As an entry of [`ShortcutSearch::latencies`].
+    pub latency: u64,
+    /// As an entry of [`ShortcutSearch::ends`].
+    pub end: u64,
+}
+
 /// An operation with a shortcut, or a message added for it, would be too large.
 pub(super) struct TooLarge;
 
 impl ShortcutSearch<'_> {
     /// Operation `number` with `input` as a factor in place of `skipped`, where `skipped` is a
-    /// factor of the operation and `input` is a factor of `skipped`. Adds the messages that the
-    /// operation then needs.
+    /// factor of the operation and `input` is a factor of `skipped`. Also returns the messages to
+    /// add for it: their numbers follow those of all operations.
     ///
     /// # Errors
     /// If one of these messages or the operation would be too large.
     pub(super) fn with_shortcut(
-        &mut self,
+        &self,
         number: usize,
         skipped: usize,
         input: usize,
         kind: ShortcutKind,
-    ) -> Result<Operation, TooLarge> {
-        let rest_of_skipped = self.without(skipped, input)?;
+    ) -> Result<(Operation, Vec<AddedMessage>), TooLarge> {
+        let mut added = Vec::new();
+        let rest_of_skipped = self.without(skipped, input, &mut added)?;
         let (rows, result) = (self.all[number].rows.clone(), self.all[number].result);
         let (input_rows, skipped_rows) =
             (self.all[input].rows.clone(), self.all[skipped].rows.clone());
@@ -50,23 +61,25 @@ impl ShortcutSearch<'_> {
                 let Operation { summed, potential, factors, findings, .. } = &self.all[number];
                 let summed = union(self.network, [summed, &input_rows]);
                 let others = factors.iter().map(|(factor, _)| *factor).filter(|f| *f != skipped);
-                let factors = self.with_scopes(others.chain(rest_of_skipped).chain([input]));
+                let factors = others.chain(rest_of_skipped).chain([input]);
+                let factors = self.with_scopes(factors, &added);
                 let (potential, findings) = (*potential, findings.clone());
                 let summed = difference(self.network, &summed, &rows);
                 Operation { rows, summed, potential, factors, findings, result }
             }
             ShortcutKind::Matrix => {
-                let rest = self.without(number, skipped)?;
+                let rest = self.without(number, skipped, &mut added)?;
                 let matrix_rows = union(self.network, [&rows, &input_rows]);
                 let summed = difference(self.network, &skipped_rows, &matrix_rows);
                 let factors = rest.into_iter().chain(rest_of_skipped).collect();
-                let matrix = self.message(None, vec![], factors, matrix_rows, summed)?;
-                let factors = self.with_scopes(matrix.into_iter().chain([input]));
+                let matrix =
+                    self.message(None, vec![], factors, matrix_rows, summed, &mut added)?;
+                let factors = self.with_scopes(matrix.into_iter().chain([input]), &added);
                 let summed = difference(self.network, &input_rows, &rows);
                 Operation { rows, summed, potential: None, factors, findings: vec![], result }
             }
         };
-        self.checked(operation)
+        Ok((self.checked(operation)?, added))
     }
 
     /// The product of all factors of operation `number` except `left_out`: a message over the rows
@@ -74,28 +87,34 @@ impl ShortcutSearch<'_> {
     ///
     /// # Errors
     /// If the message would be too large.
-    fn without(&mut self, number: usize, left_out: usize) -> Result<Option<usize>, TooLarge> {
+    fn without(
+        &self,
+        number: usize,
+        left_out: usize,
+        added: &mut Vec<AddedMessage>,
+    ) -> Result<Option<usize>, TooLarge> {
         let Operation { rows, summed, potential, factors, findings, .. } = &self.all[number];
         let both = union(self.network, [rows, &self.all[left_out].rows]);
         let summed = difference(self.network, summed, &both);
         let factors = factors.iter().map(|(factor, _)| *factor).filter(|f| *f != left_out);
         let (factors, findings) = (factors.collect(), findings.clone());
-        self.message(*potential, findings, factors, both, summed)
+        self.message(*potential, findings, factors, both, summed, added)
     }
 
-    /// The number of the message with these factors and rows. The message is added, unless an equal
-    /// message was added before. Instead of a message that would only copy its single factor,
+    /// The number of the message with these factors and rows. The message is put into `added`, unless
+    /// an equal message is there or was added before. Instead of a message that would only copy its single factor,
     /// returns the number of that factor; instead of one without any factor, `None`.
     ///
     /// # Errors
     /// If the message would be too large.
     fn message(
-        &mut self,
+        &self,
         potential: Option<usize>,
         findings: Vec<VariableId>,
         mut factors: Vec<usize>,
         rows: Scope,
         summed: Scope,
+        added: &mut Vec<AddedMessage>,
     ) -> Result<Option<usize>, TooLarge> {
         let is_trivial = potential.is_none() && findings.is_empty() && summed.entries() == 1;
         if is_trivial && factors.len() < 2 {
@@ -105,25 +124,32 @@ impl ShortcutSearch<'_> {
         let mut variables = rows.variables().to_vec();
         variables.sort_unstable();
         let key = MessageKey { potential, findings, factors, rows: variables };
-        if let Some(&known) = self.known.get(&key) {
+        let is_equal = |message: &AddedMessage| message.key == key;
+        let in_added = || Some(self.all.len() + added.iter().position(is_equal)?);
+        if let Some(known) = self.known.get(&key).copied().or_else(in_added) {
             return Ok(Some(known));
         }
-        let factors = self.with_scopes(key.factors.iter().copied());
+        let factors = self.with_scopes(key.factors.iter().copied(), added);
         let (findings, result) = (key.findings.clone(), Role::Message);
         let operation = Operation { rows, summed, potential, factors, findings, result };
         let operation = self.checked(operation)?;
         let latency = estimate_latency(&operation, self.network);
-        self.ends.push(self.end(&operation, latency));
-        self.latencies.push(latency);
-        self.all.push(operation);
-        self.keys.push(key.clone());
-        self.known.insert(key, self.all.len() - 1);
-        Ok(Some(self.all.len() - 1))
+        let end = self.end(&operation, latency, added);
+        added.push(AddedMessage { key, operation, latency, end });
+        Ok(Some(self.all.len() + added.len() - 1))
     }
 
-    /// The operations `factors`, each with the scope of its result.
-    fn with_scopes(&self, factors: impl Iterator<Item = usize>) -> Vec<(usize, Scope)> {
-        factors.map(|factor| (factor, self.all[factor].rows.clone())).collect()
+    /// The operations `factors`, each with the scope of its result. Some may be among `added`.
+    fn with_scopes(
+        &self,
+        factors: impl Iterator<Item = usize>,
+        added: &[AddedMessage],
+    ) -> Vec<(usize, Scope)> {
+        let rows = |factor: usize| match self.all.get(factor) {
+            Some(operation) => &operation.rows,
+            None => &added[factor - self.all.len()].operation.rows,
+        };
+        factors.map(|factor| (factor, rows(factor).clone())).collect()
     }
 
     /// `operation` with its rows ordered.
@@ -138,17 +164,6 @@ impl ShortcutSearch<'_> {
         }
         operation.order_rows(self.network);
         Ok(operation)
-    }
-
-    /// Removes all messages that were added from number `first` on.
-    pub(super) fn forget(&mut self, first: usize) {
-        for _ in first..self.all.len() {
-            let key = self.keys.pop().expect("every added message has a key");
-            self.known.remove(&key);
-        }
-        self.all.truncate(first);
-        self.latencies.truncate(first);
-        self.ends.truncate(first);
     }
 }
 
