@@ -100,8 +100,9 @@ fn names() -> PossibleValuesParser {
 }
 
 impl Args {
-    /// The options with a [`Parameter`] that were given although `experiment` does not use them.
-    /// The options of engine gpu-paper count as given only if they differ from their defaults.
+    /// The options that the user gave and `experiment` does not use, among those that have a
+    /// [`Parameter`]. The options of engine gpu-paper count as given only if they differ from their
+    /// defaults.
     fn unused_options(&self, experiment: &Experiment) -> impl Iterator<Item = &'static str> {
         let given = [
             (self.engine.is_some(), Parameter::Engine, "--engine"),

@@ -26,7 +26,7 @@ use cliquescope::allocate;
 use cliquescope::engine::LoadError;
 use cliquescope::experiment::ExperimentError;
 
-/// See, set and time exact inference in Bayesian networks.
+/// Run, watch and time exact inference in Bayesian networks.
 ///
 /// Without a command, opens the window, with NETWORK if given. A NETWORK is the path of a file or
 /// the name of a sample. If a file has the name of a command, give its folder too, as in ./info.
@@ -112,8 +112,8 @@ pub fn main() -> ExitCode {
     code
 }
 
-/// Ends the program, but skips what the C library does at a normal exit: there, mimalloc would read
-/// a table that it may have had no memory for.
+/// Ends the program without what the C library does at a normal exit. At a normal exit, mimalloc
+/// would read a table that it may have failed to allocate.
 fn end_at_once(code: ExitCode) -> ! {
     let _ = std::io::stdout().flush();
     // An `ExitCode` can be compared with another one, but not converted to a number.
@@ -126,8 +126,8 @@ fn execute(cli: Cli) -> ExitCode {
     let outcome = match &cli.command {
         Some(command) => allocate::effect_or_error(|| run(command))
             .unwrap_or_else(|error| Err(error.to_string().into())),
-        // A step of the window that finds no memory must not end the window. So the steps catch
-        // that themselves.
+        // If a step of the window runs out of memory, the window must stay open. So the steps
+        // catch this failure themselves.
         None => window::run(cli.window),
     };
     let code = outcome.unwrap_or_else(|failure| {

@@ -68,7 +68,8 @@ impl CompileArgs {
         compile_with(network, &self.options(runs)?)
     }
 
-    /// Compiles `network` for `runs` propagations, without the variables that `evidence` observes.
+    /// Compiles `network` for `runs` propagations, without the edges of the variables that
+    /// `evidence` observes.
     ///
     /// # Errors
     /// A message for the user if the method is unknown, or the triangulation needs too much memory.
@@ -176,9 +177,9 @@ pub fn precision(engine: &dyn Engine, requested: Option<Precision>) -> Precision
     requested.unwrap_or(engine.precisions()[0])
 }
 
-/// On a machine that runs fewer threads than this in parallel, the maximum number of threads that a
-/// user may request. More threads than the machine runs in parallel make nothing faster, but are
-/// useful for tests.
+/// Number of threads that a user may request on any machine. A user may request more only if the
+/// machine runs more in parallel. More threads than the machine runs in parallel make nothing
+/// faster, but are useful for tests.
 const MAX_THREADS: usize = 64;
 
 /// The requested number of threads, or as many as the machine runs in parallel. Reduces, with a

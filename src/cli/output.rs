@@ -6,8 +6,8 @@ use cliquescope::safe_text::{json_for_terminal, visible, visible_lines};
 use serde::Serialize;
 
 /// Writes `text` to standard output, with escapes in place of control characters other than line
-/// ends. Escape names in `text` with [`visible`] first, because they may contain line ends. It is
-/// not an error if the reader of a pipe, such as `head`, has closed the pipe.
+/// ends. Names may contain line ends, so the caller must escape them with [`visible`]. It is not an
+/// error if the reader of a pipe, such as `head`, has closed the pipe.
 ///
 /// # Errors
 /// A message for the user if standard output cannot be written.

@@ -39,8 +39,8 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = options::whole(1..=u16::MAX))]
     threads: Option<u16>,
 
-    /// Commit that the program was built from, to be recorded. Without it a recording cannot be
-    /// resumed
+    /// Commit that the program was built from, to be recorded [default: the one that the build
+    /// noted, if any]. A recording without a commit cannot be resumed
     #[arg(long, value_name = "ID")]
     commit: Option<String>,
 

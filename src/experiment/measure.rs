@@ -138,7 +138,7 @@ impl Bench {
     fn times(&mut self, effort: Effort, cancel: &CancelToken) -> Result<Vec<f64>, ExperimentError> {
         let repeat = effort.repeat.max(1) as usize;
         let min_repeat = repeat.min(effort.min_repeat.max(1) as usize);
-        // `repeat` may be far more than the time limit allows.
+        // Without a capacity of `repeat`, because the time limit may allow far fewer propagations.
         let mut times = Vec::new();
         let start = Instant::now();
         while times.len() < min_repeat

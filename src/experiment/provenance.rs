@@ -44,7 +44,7 @@ impl Provenance {
 pub struct Machine {
     /// Name of the CPU, as the CPU reports it.
     pub cpu: String,
-    /// Number of hardware threads.
+    /// Number of threads that the program can run in parallel.
     pub threads: usize,
     /// The GPU that engines use, if there is one.
     pub gpu: Option<Gpu>,
@@ -105,7 +105,7 @@ impl Gpu {
     fn this() -> Option<Self> {
         let card = crate::engine::cuda::gpu_info()?;
         let query = "driver_version,clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem";
-        // The CUDA library does not report these values, but the driver's command-line tool does.
+        // The CUDA library does not report all these values; the driver's command-line tool does.
         let output = Command::new("nvidia-smi")
             .args(["--id=0", "--format=csv,noheader", &format!("--query-gpu={query}")])
             .output();

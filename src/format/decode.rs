@@ -113,8 +113,8 @@ pub(super) fn is_plain(head: &[u8]) -> bool {
     !head.starts_with(&[0x1f, 0x8b]) && utf16_unit(head).is_none()
 }
 
-/// The function that converts two bytes to a code unit, if a text that begins with the four bytes
-/// `head` is UTF-16.
+/// The function that converts two bytes to a code unit, if a text that begins with `head` is
+/// UTF-16. Only the first four bytes of `head` matter.
 fn utf16_unit(head: &[u8]) -> Option<fn([u8; 2]) -> u16> {
     match head {
         [0xff, 0xfe, ..] | [1..=255, 0, 1..=255, 0, ..] => Some(u16::from_le_bytes),
@@ -152,8 +152,8 @@ impl<R: Read> Read for Unpacker<R> {
     }
 }
 
-/// Converts UTF-16 to UTF-8 as it is read, as [`utf16`] does for a whole text, but keeps byte order
-/// marks.
+/// Converts UTF-16 to UTF-8 while it is being read. Gives the same text as [`utf16`], but keeps
+/// byte order marks.
 struct FromUtf16<R> {
     source: R,
     /// Converts two bytes to a code unit.

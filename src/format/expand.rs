@@ -20,8 +20,8 @@ use crate::numbers::counted;
 /// `strengths` is empty, the columns are in the order of the states.
 ///
 /// # Errors
-/// If there are too few or too many parameters or strengths, the strengths of a parent do not list
-/// each of its states once, or a column is not a distribution.
+/// If there are too few or too many parameters or strengths; if the strengths of a parent do not
+/// list each of its states once; or if a column is not a distribution.
 pub(super) fn noisy_max(
     node: &Node<'_>,
     cardinalities: &[usize],

@@ -173,7 +173,7 @@ impl RowLayout {
     }
 }
 
-/// The font of states and numbers in a list: one point smaller than the font of names.
+/// The font of states and numbers in a list: one point smaller than the body font.
 #[must_use]
 pub fn small_font(ui: &Ui) -> FontId {
     let body = TextStyle::Body.resolve(ui.style());

@@ -6,9 +6,9 @@ use eframe::egui::{self, Id, Rect, Response, Ui};
 
 /// In the list of variables, the row of the state that a lesson asks the user to observe.
 pub const STATE: &str = "state";
-/// The row of the same state in the network. Lessons point at it only if the list does not show the
-/// state: the rows of a network are so close that the outline drawn around one touches its
-/// neighbours.
+/// In the network pane, the row of the same state. Lessons point at it only if the list does not
+/// show the state: the rows in the network pane are so close that the outline drawn around one
+/// touches its neighbours.
 pub const STATE_IN_NETWORK: &str = "state in the network";
 
 /// The rectangle of each target, and the frame in which it was drawn.

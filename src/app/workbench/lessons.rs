@@ -57,8 +57,9 @@ impl Workbench {
         }
     }
 
-    /// Updates which state the current step asks the user to observe, and stores the numbers of the
-    /// step for the lesson's comparison of steps. Call this once a frame.
+    /// Sets `pointed` to the state that the current step asks the user to observe, if any. Also
+    /// stores the numbers of the step, if the lesson compares them with those of other steps. Call
+    /// this once a frame.
     pub(super) fn follow_lesson(&mut self) {
         let is_settled = self.is_settled();
         let model = &mut self.core.model;

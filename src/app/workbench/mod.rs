@@ -298,8 +298,8 @@ impl Workbench {
         self.commands.extend(self.overlays.files.take_answer(purpose, path, duration));
     }
 
-    /// Applies the commands that were pushed in this frame. Of the commands that hover an item, the
-    /// last one counts, and so does the last one that explains a message.
+    /// Applies the commands that were pushed in this frame. If several commands hover an item, only
+    /// the last of them counts. The same holds for commands that explain a message.
     fn apply_commands(&mut self, ctx: &egui::Context) {
         let (mut hovered, mut explained) = (None, None);
         for command in self.commands.drain() {

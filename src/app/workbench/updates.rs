@@ -66,8 +66,8 @@ impl Workbench {
             Update::Loaded { peak_bytes, launch_overhead, launch, .. } => {
                 document.engine_bytes = Some(peak_bytes);
                 document.launch_overhead = launch_overhead;
-                // Another engine may be loaded while the result is still that of an engine that
-                // launches kernels.
+                // Keep the launch time: the result in the document may come from an earlier engine,
+                // which launched kernels.
                 document.launch_time = launch.or(document.launch_time);
             }
             Update::Propagating(watch) => document.running = Some(watch),
@@ -107,8 +107,8 @@ impl Workbench {
         }
     }
 
-    /// The session reports a junction tree: of the whole network, or of the network without its
-    /// observed variables.
+    /// The session reports a junction tree: of the whole network, or of the network without the
+    /// edges of its observed variables.
     fn compiled(&mut self, compiled: Arc<CompiledNetwork>) {
         let core = &mut self.core;
         let is_auto = compiled.triangulation() == Some(Triangulation::Auto);

@@ -30,14 +30,15 @@ use record::{BatchRecord, ChangesRecord, Memory, Record, RunInfo, TimedRecord};
 /// A propagation enters evidence and computes the posteriors of all variables from scratch: what an
 /// engine could reuse is dropped before each, except with --changes and where --batch propagates
 /// one case at a time. One extra propagation runs first, for warming up. If the network is too
-/// large for the engine, each case is propagated in a junction tree without its observed variables,
-/// except with --batch, --changes and --form tables; engines sequential and gpu-paper cannot do
-/// this. load_ms is the time for reading the file, and compile_ms the time for building the
-/// junction tree and loading it into the engine, of which engine_load_ms is for loading. peak_bytes
-/// is the engine's peak memory. For engines on a GPU, it is the peak of host and GPU together, and
-/// host_bytes and device_bytes are the peaks of each, which need not be reached at the same time.
-/// launch_us is the time of one kernel launch, overhead_us the time of all launches and copies with
-/// empty kernels, and execution_us the median time of a propagation minus overhead_us.
+/// large for the engine, each case is propagated in a junction tree of the network without the
+/// edges of the observed variables, except with --batch, --changes and --form tables; engines
+/// sequential and gpu-paper cannot do this. load_ms is the time for reading the file, and
+/// compile_ms the time for building the junction tree and loading it into the engine, of which
+/// engine_load_ms is for loading. peak_bytes is the engine's peak memory. For engines on a GPU, it
+/// is the peak of host and GPU together, and host_bytes and device_bytes are the peaks of each,
+/// which need not be reached at the same time. launch_us is the time of one kernel launch,
+/// overhead_us the time of all launches and copies with empty kernels, and execution_us the median
+/// time of a propagation minus overhead_us.
 #[derive(clap::Args)]
 pub struct Args {
     /// Paths of files, or names of samples [default: all samples]
@@ -215,7 +216,7 @@ fn bench_engine(
     }
 }
 
-/// Whether the cases can be propagated one by one in trees without their observed variables.
+/// Whether the cases can be propagated one by one, each in the tree given its evidence.
 fn can_bench_given_evidence(args: &Args, engine: &dyn Engine, cases: &[Evidence]) -> bool {
     engine.info().capabilities.observed
         && args.form != Some(Form::Tables)
@@ -224,7 +225,7 @@ fn can_bench_given_evidence(args: &Args, engine: &dyn Engine, cases: &[Evidence]
         && cases.iter().any(|case| !case.observed_variables().is_empty())
 }
 
-/// Times the propagation of each case in a junction tree without its observed variables.
+/// Times the propagation of each case in the junction tree given its evidence.
 fn bench_given_evidence(
     args: &Args,
     prepared: &Prepared,
@@ -257,7 +258,7 @@ fn bench_given_evidence(
 struct EngineBench<'a> {
     args: &'a Args,
     prepared: &'a Prepared,
-    /// The loaded network, compiled with all variables or without the observed ones.
+    /// The loaded network, compiled whole or given the evidence of a case.
     compiled: Arc<CompiledNetwork>,
     propagator: Box<dyn Propagator>,
     info: RunInfo,

@@ -73,7 +73,7 @@ pub struct TimedRecord {
     /// On a GPU, median time of a propagation minus `overhead_us`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub execution_us: Option<f64>,
-    /// Number of observed variables that were left out when the junction tree was built.
+    /// Number of observed variables whose edges were left out when the junction tree was built.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: usize,
     pub cliques: usize,
@@ -177,7 +177,7 @@ pub fn as_text(records: &[Record]) -> String {
             "batch ms",
             "cases/s",
             "GPUs",
-            "one at a time",
+            "cases/s one at a time",
             "deviation",
             "peak memory",
         ],
@@ -196,8 +196,8 @@ pub fn as_text(records: &[Record]) -> String {
             "min ms",
             "median ms",
             "max ms",
-            "slowest",
-            "rebuilt entries",
+            "slowest change",
+            "entries it rebuilt",
         ],
         |record| match record {
             Record::Changes(changes) => Some((&changes.info, changes.cells())),

@@ -28,8 +28,8 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// If `read` waits for input when the work ends, its thread is left waiting.
 ///
 /// # Panics
-/// If a stage panics. Also if the operating system cannot start a thread: then by calling
-/// [`allocate::fail`].
+/// If a stage panics. If the operating system cannot start a thread, calls [`allocate::fail`],
+/// which panics.
 pub fn run<A: Send + 'static, B: Send + 'static, W: Send + 'static>(
     mut read: impl FnMut() -> Option<A> + Send + 'static,
     mut compute: impl FnMut(A) -> ControlFlow<Option<B>, B>,

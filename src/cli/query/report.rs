@@ -106,7 +106,7 @@ impl Report {
         if self.failed > 0 && self.cases > 1 {
             let (failed, cases) = (thousands(self.failed as u64), thousands(self.cases as u64));
             let listed = match self.failed > MAX_LISTED {
-                true => format!("; the first {MAX_LISTED} are listed, and the output has all"),
+                true => format!("; the first {MAX_LISTED} are listed, and the output marks all"),
                 false => String::new(),
             };
             self.note(&format!("error: {failed} of {cases} cases have no answer{listed}"));

@@ -24,9 +24,9 @@ pub struct Tick {
     pub coordinate: f64,
     /// Its label; empty for a tick without one.
     pub label: String,
-    /// Approximate distance to the next such tick, in axis coordinates. On a logarithmic axis, this
-    /// is 1 for powers of ten and 0.1 for the multiples between them. Renderers may fade ticks that
-    /// are too close together.
+    /// Approximate distance between ticks of the same kind, in axis coordinates. On a logarithmic
+    /// axis, this is 1 for powers of ten and 0.1 for the multiples between them. Renderers may fade
+    /// ticks that are too close together.
     pub spacing: f64,
     /// Whether the tick only subdivides the interval between two major ticks.
     pub is_minor: bool,

@@ -75,7 +75,7 @@ pub(super) fn labels(panel: &Panel, bars: &[StackedBar]) -> Vec<BarLabel> {
 /// A bar whose ends are values, not yet axis coordinates.
 pub(super) struct StackedBar {
     point: PointRef,
-    /// Number of the stack, and its value on the horizontal axis.
+    /// Number of the stack, and the value on the horizontal axis where the bar stands.
     stack: (usize, f64),
     left: f64,
     right: f64,

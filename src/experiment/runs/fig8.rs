@@ -23,7 +23,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     answer,
 };
 
-/// Maximum number of elements of each mapping table whose words are shown.
+/// The figure shows the reads of at most this many elements of each mapping table.
 const SHOWN_ELEMENTS: usize = 3;
 
 /// Compares the two layouts by the words that a warp reads, by the number of memory transactions,
@@ -79,9 +79,9 @@ fn answer(setup: &Setup, progress: &Progress, record: &mut Record) -> Result<(),
 }
 
 /// A panel for each layout, with the words that the first warp reads for the largest separator of
-/// the first network: a row of dots for each of the first reads, one dot at each word, counted from
-/// the first word of the read. Both panels show the same range of words. The mapping tables select
-/// the entries of the child clique. Adds a table with the words to `record`.
+/// the first network. Each of the first reads is a row of dots, with a dot for each word. Words are
+/// counted from the first word of their read. Both panels show the same range of words. The mapping
+/// tables select the entries of the child clique. Adds a table with the words to `record`.
 fn addresses(trees: &[NamedTree], record: &mut Record) -> Vec<Panel> {
     let Some(tree) = trees.first() else { return Vec::new() };
     let junction_tree = tree.compiled.tree();

@@ -205,7 +205,7 @@ fn notes(record: &mut Record, trees: &[NamedTree], rows: &[TreeTimes], engine: &
 fn sizes_panel(network: &str, rows: &[TreeTimes]) -> Panel {
     let original = rows.iter().find(|row| row.network == network && row.merged.is_none());
     let line = |label: &str, rule: MergeRule, size: fn(&TreeTimes) -> f64| {
-        // A tree of one clique has no messages: at least 1 avoids a division by zero.
+        // A tree of one clique has no messages. Then 1 is used, to avoid a division by zero.
         let original_size = original.map_or(1.0, size).max(1.0);
         let rows = rows.iter().filter(|row| row.is_on_curve(network, rule));
         let points = rows.map(|row| (row.threshold() as f64, size(row) / original_size));

@@ -25,7 +25,8 @@ pub(super) fn draw(body: &mut String, legend: &Legend, (x, y): (f64, f64), width
 /// The upper left corner of each entry, in lines of at most this width. A wider entry gets a line
 /// to itself.
 fn entry_positions(legend: &Legend, width: f64) -> Vec<(f64, f64)> {
-    /// Gap after an entry, in pixels. The gap after the last entry of a line may exceed the width.
+    /// Gap after an entry, in pixels. After the last entry of a line, it may extend beyond the
+    /// width.
     const GAP: f64 = 10.0;
     let (mut x, mut y) = (0.0, 0.0);
     let mut positions = Vec::new();

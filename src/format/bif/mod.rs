@@ -10,8 +10,8 @@
 //! * Commas, and the bar between a variable and its parents, are optional separators. In
 //!   `probability (a b c)` the first name is the variable, the others are its parents.
 //! * In a `table` the variable itself varies slowest and its last parent fastest, so all
-//!   probabilities of its first state come first. This is the order of the definition; JavaBayes
-//!   writes it and aGrUM reads it.
+//!   probabilities of its first state come first. This is the order that Cozman defines;
+//!   JavaBayes writes it and aGrUM reads it.
 //! * A row lists the states of the parents in the order of the header, and then one number for
 //!   each state of the variable. Rows may come in any order; `default` fills the rows not given.
 //!   Without parents, `default` and `table` are the same.

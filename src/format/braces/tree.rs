@@ -162,7 +162,7 @@ impl<'s> Parser<'s> {
     }
 
     /// The rest of a field after its `name`, which is at byte `offset`. `depth` is the number of
-    /// blocks around its block.
+    /// blocks around the block that holds the field.
     fn field(
         &mut self,
         name: &'s str,

@@ -32,7 +32,7 @@ pub(super) struct Rows<'t> {
     /// The text that starts a line comment, if the format has comments.
     comment: Option<&'static str>,
     offset: usize,
-    /// The byte offset at which the current line ends: of its line feed, or of the end of the text.
+    /// The byte offset of the line feed that ends the current line, or of the end of the text.
     line_end: usize,
 }
 
@@ -169,7 +169,7 @@ impl<'t> Rows<'t> {
     }
 
     /// Skips white space, but no line feed. With [`Separator::Character`], skips only spaces and
-    /// tabs, but not that character.
+    /// tabs, and not the separator if it is one of them.
     fn skip_blanks(&mut self) {
         let blank = |c: char| match self.separator {
             Separator::Character(separator) => (c == ' ' || c == '\t') && c != separator,

@@ -21,8 +21,8 @@ const CASES_PER_MARK: usize = 256;
 /// Reads any cases of a file without keeping cases in memory, unless the file is read as a
 /// whole, such as a Hugin case. Cases are counted from zero.
 ///
-/// The file stays open, or the temporary file into which it was unpacked. If an open file is
-/// changed, no more cases can be read. Changes to a file that was unpacked have no effect.
+/// The index keeps the file open, or a temporary file if the file had to be unpacked. If the open
+/// file is changed, no more cases can be read. Changes to a file that was unpacked have no effect.
 pub struct CaseIndex {
     path: PathBuf,
     network: Arc<Network>,

@@ -162,7 +162,7 @@ impl Input {
     }
 
     /// The end of the line that contains the byte at index `from` of [`rest`](Self::rest): the
-    /// index after its line feed, or of the end of the text.
+    /// index after its line feed, or the length of `rest` if the text ends without a line feed.
     ///
     /// # Errors
     /// If reading fails.

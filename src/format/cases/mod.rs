@@ -152,9 +152,9 @@ impl CaseFormat {
 /// gzip.
 ///
 /// # Errors
-/// If the bytes are damaged gzip or too large when unpacked, there is a mistake in the content, or
-/// the content names a state or a variable that `network` does not have. Unknown columns of a table
-/// only cause a warning.
+/// If the bytes are damaged gzip or too large when unpacked; if there is a mistake in the content;
+/// or if the content names a state or a variable that `network` does not have. Unknown columns of a
+/// table only cause a warning.
 pub fn read(
     file: &str,
     bytes: impl Into<Vec<u8>>,

@@ -30,7 +30,7 @@ pub struct ReadCase {
     pub number: usize,
     /// The line in which the case begins, counted from one; `None` if the file is read as a whole.
     pub line: Option<usize>,
-    /// The name, if the case has one; only JSON has names.
+    /// The name, if the case has one; only JSON and JSON lines have names.
     pub name: Option<String>,
     /// The evidence, or what is wrong with the case. The cases after it can be read nevertheless.
     pub evidence: Result<Evidence, CaseError>,
@@ -61,7 +61,7 @@ pub struct CaseReader<N> {
     input: Input,
     format: CaseFormat,
     layout: Layout,
-    /// Number of cases that were read.
+    /// Number of cases in the file before the next one.
     number: usize,
     warnings: Vec<String>,
     /// The number of bytes read from the source, and its size in bytes if this is known.
@@ -176,7 +176,7 @@ impl<N: Deref<Target = Network>> CaseReader<N> {
         Some(from_source * offset as f64 / decoded.max(1) as f64)
     }
 
-    /// Moves over the next case. Reads its findings only if they may cause a warning. Returns
+    /// Moves over the next case. Reads the case only if its count may cause a warning. Returns
     /// `false` if there is no next case.
     ///
     /// # Errors

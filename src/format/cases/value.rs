@@ -108,7 +108,8 @@ fn braces(variable: &Variable, list: &str) -> Result<Vec<f64>, String> {
     let items = items(list);
     let all_labels = items.iter().all(|item| variable.state_index(item).is_some());
     // If all items are labels, they are states, even if they are also numbers. The exception is a
-    // single item that holds a weight for each of several states, separated by white space.
+    // single item such as `0.3 0.7`, with one weight for each of several states: it is read as
+    // weights, even if a state has this label.
     if (!all_labels || (items.len() == 1 && variable.cardinality() > 1))
         && let Ok(weights) = numbers(list)
         && weights.len() == variable.cardinality()

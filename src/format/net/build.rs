@@ -38,7 +38,7 @@ pub(super) fn network<'s>(
         estimated.append(&mut models.estimated);
     }
     let found = if class.instances.is_empty() {
-        with_full_names(class, built.swap_remove(lookup.network))
+        with_original_names(class, built.swap_remove(lookup.network))
     } else {
         unfold::unfold(&lookup, &built)?
     };
@@ -77,22 +77,22 @@ fn nodes<'b, 's: 'b>(
     Ok(found)
 }
 
-/// Replaces the names of `nodes`, the nodes of `class`, with the full names in their attribute
-/// [`NAME`], if they have it.
-fn with_full_names<'s>(class: &Class<'s>, mut nodes: Vec<Node<'s>>) -> Vec<Node<'s>> {
-    let full_names: HashMap<&str, Cow<'_, str>> =
-        class.nodes.iter().map(|block| (&*block.name.text, full_name(block))).collect();
+/// Replaces each name in `nodes`, the nodes of `class`, with the name in the attribute [`NAME`] of
+/// the node that it refers to, if that node has this attribute.
+fn with_original_names<'s>(class: &Class<'s>, mut nodes: Vec<Node<'s>>) -> Vec<Node<'s>> {
+    let original_names: HashMap<&str, Cow<'_, str>> =
+        class.nodes.iter().map(|block| (&*block.name.text, original_name(block))).collect();
     for node in &mut nodes {
         for word in std::iter::once(&mut node.name).chain(&mut node.parents) {
-            if let Some(full) = full_names.get(&*word.text) {
-                word.text = full.clone();
+            if let Some(original) = original_names.get(&*word.text) {
+                word.text = original.clone();
             }
         }
     }
     nodes
 }
 
-fn full_name<'s>(block: &NodeBlock<'s>) -> Cow<'s, str> {
+fn original_name<'s>(block: &NodeBlock<'s>) -> Cow<'s, str> {
     text(&block.attributes, NAME).map_or_else(|| block.name.text.clone(), Cow::Owned)
 }
 

@@ -25,7 +25,7 @@
 //!   the network, except `inputs`, `outputs` and `name`.
 //!
 //! When written, a name that is not an identifier of the language is replaced by one that is; the
-//! attribute `cliquescope_name` holds the full name, and restores it when read.
+//! attribute `cliquescope_name` holds the original name, and the reader restores it.
 //! `cliquescope_empty_labels` says that empty labels are meant to be empty.
 
 mod blocks;
@@ -60,8 +60,8 @@ pub(super) static LANGUAGE: Language = Language {
     },
 };
 
-/// The attribute with the name of the network, or with the full name of a node if that is not an
-/// identifier of the language.
+/// The attribute with the name of the network, or with the original name of a node if that is not
+/// an identifier of the language.
 const NAME: &str = "cliquescope_name";
 
 /// The characters that are tokens of their own, and the comments.

@@ -231,8 +231,8 @@ impl<'s, 'd> Tokens<'s, 'd> {
     }
 }
 
-/// The length of the rest of a nested comment, including its `#/`. Its `/#` comes before `rest`.
-/// `None` if the comment is not closed.
+/// The number of bytes of `rest` up to and including the `#/` that closes the nested comment whose
+/// `/#` comes just before `rest`. `None` if the comment is not closed.
 fn nested_comment(rest: &[u8]) -> Option<usize> {
     let (mut depth, mut offset) = (1_usize, 0);
     while depth > 0 {

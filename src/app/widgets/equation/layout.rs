@@ -184,8 +184,8 @@ impl Typesetter<'_> {
         block
     }
 
-    /// `text` in one line. Only the characters that the proportional font lacks are in the
-    /// monospaced one: in that font, a space is much wider.
+    /// `text` in one line. Only the characters that the proportional font lacks are set in the
+    /// monospaced font, because spaces in the monospaced font are much wider.
     fn text(&self, text: &str) -> Block {
         let mut block = Block::default();
         let mut rest = text;

@@ -89,7 +89,8 @@ pub fn width(ui: &Ui, math: &Math) -> f32 {
 }
 
 /// Draws a text in which equations are between dollar signs, in the notation of [`parse`]. Each
-/// equation gets a line of its own. An equation that cannot be parsed is shown as it is written.
+/// equation gets a line of its own. An equation that cannot be parsed is shown
+/// as plain text, without the dollar signs.
 pub fn show_text(ui: &mut Ui, text: &str) {
     for (part, is_equation) in parts(text) {
         match parse(part) {

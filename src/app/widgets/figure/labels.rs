@@ -71,8 +71,8 @@ fn corner(label: LabelBox) -> Pos2 {
     egui::pos2(label.left as f32, label.top as f32)
 }
 
-/// Writes the values of bars, and the totals of stacked bars, at their ends; upward if a text is
-/// too wide for its bar.
+/// Writes the values of bars, and the totals of stacked bars, at the ends of the bars. A text that
+/// is too wide for its bar is turned to run upward.
 pub(super) fn show_bar_labels(
     ui: &Ui,
     rect: Rect,

@@ -9,8 +9,8 @@ const MARGIN: f32 = 14.0;
 /// fitted picture may be larger.
 const MAX_ZOOM: f32 = 6.0;
 
-/// Zoom of a fitted picture, in screen points per unit of the picture, above which a picture is
-/// magnified only until it takes up [`MIN_FITTED_SHARE`] of its pane.
+/// A zoom in screen points per unit of the picture. A fitted picture is magnified further than this
+/// only until it takes up [`MIN_FITTED_SHARE`] of the longer side of its pane.
 const LARGE_ZOOM: f32 = 1.6;
 
 /// Minimum share of the longer side of the pane that a fitted picture takes up, if the shape of the
@@ -42,8 +42,9 @@ impl Camera {
     pub fn fitting(bounds: Rect, size: Vec2) -> Self {
         let available = (size - Vec2::splat(2.0 * MARGIN)).max(Vec2::splat(1.0));
         let picture = bounds.size().max(Vec2::splat(1.0));
-        let share = if size.x >= size.y { size.x / picture.x } else { size.y / picture.y };
-        let largest = LARGE_ZOOM.max(MIN_FITTED_SHARE * share);
+        // The zoom at which the picture would take up all of the longer side of the pane.
+        let filling = if size.x >= size.y { size.x / picture.x } else { size.y / picture.y };
+        let largest = LARGE_ZOOM.max(MIN_FITTED_SHARE * filling);
         let zoom = (available / picture).min_elem().min(largest);
         Self { centre: bounds.center(), zoom }
     }

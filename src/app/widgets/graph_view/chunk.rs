@@ -73,8 +73,8 @@ impl ShapeTessellator {
     }
 }
 
-/// A rectangle of at most this many pixels in either direction is drawn with soft edges. With 0.5
-/// or less, thin bars vanish.
+/// A rectangle of at most this many pixels in either direction is drawn with soft edges. With less
+/// than 1, thin bars could vanish.
 const MIN_SHARP_PIXELS: f32 = 2.0;
 
 /// Whether a rectangle has neither round corners nor an outline.

@@ -176,7 +176,8 @@ impl EdgeShape {
     }
 
     /// The path on the screen, without points that are less than [`MIN_SEGMENT`] from the point
-    /// before. The first and the last point are always kept.
+    /// kept before them. The first and the last point are always kept: if the last is too near, the
+    /// point kept before it is left out instead, unless that is the first.
     fn visible_path(&self, to_screen: impl Fn(Pos2) -> Pos2) -> Vec<Pos2> {
         let mut path: Vec<Pos2> = Vec::with_capacity(self.path.len());
         for (index, &point) in self.path.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Labels of important nodes that are too small for all of their brief text.
+//! Labels of important nodes that are too small to show the first of their brief texts in full.
 
 use eframe::egui::{
     Align2, Color32, CornerRadius, FontId, Painter, Rect, Shape, Stroke, StrokeKind, Vec2, vec2,
@@ -24,10 +24,10 @@ pub struct LabelColours {
 /// With more, fewer labels are left out, but some are further away from their nodes.
 const RINGS: usize = 12;
 
-/// Paints the first brief text of each of `nodes`, most important first, if the node is in view and
-/// does not show all of this text itself. Labels cover neither each other, nor any of `nodes`, nor what is in
-/// `uncovered`. A label is left out if all places that are tried for it are taken or out of the
-/// pane.
+/// Paints a label with the first text of `NodeText::brief` next to each of `nodes`, most important
+/// first, if the node is in view and does not show all of this text itself. Labels cover neither
+/// each other, nor any of `nodes`, nor what is in `uncovered`. A label is left out if all places
+/// that are tried for it are taken or out of the pane.
 pub(super) fn paint<'n>(
     painter: &Painter,
     view: &View<'_>,
@@ -75,7 +75,8 @@ fn free_place(rect: Rect, size: Vec2, pane: Rect, taken: &[Rect]) -> Option<Rect
         Align2::RIGHT_BOTTOM,
         Align2::LEFT_BOTTOM,
     ];
-    /// Gap in points between a label and what is next to it.
+    /// Minimum gap in points between a label and its node. Other nodes and labels may be half as
+    /// far away.
     const GAP: f32 = 2.0;
     let rings = (0..RINGS).flat_map(|ring| SIDES.map(|side| (ring, side)));
     let places = rings.map(|(ring, side)| {

@@ -104,8 +104,8 @@ pub struct Pointing {
     pub click: Option<Click>,
 }
 
-/// The graph of a picture. A node or edge has the position of its [`PlacedNode`] or [`PlacedEdge`]
-/// in the argument of [`GraphCanvas::set_graph`] as its index.
+/// The graph of a picture. The index of a node or edge is the index of its [`PlacedNode`] or
+/// [`PlacedEdge`] in the argument of [`GraphCanvas::set_graph`].
 type ShapeGraph = egui_graphs::Graph<(), (), Directed, DefaultIx, Node, edge::EdgeShape>;
 
 /// The nodes of a graph, in the order of their indices.

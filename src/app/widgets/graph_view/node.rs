@@ -51,7 +51,8 @@ const SMALL_ZOOM: f32 = 0.15;
 /// Height of a line of text as a multiple of the font size.
 const LINE_HEIGHT: f32 = 1.25;
 
-/// Minimum height of a box with brief text, as a multiple of the font size and the number of lines.
+/// Minimum height of a box with brief text, as a multiple of the font size times the number of
+/// lines.
 /// Digits and capital letters take up three quarters of the font size. In a lower box, text would
 /// touch the outline.
 const MIN_ROOM: f32 = 0.95;
@@ -245,8 +246,8 @@ impl Node {
         }
     }
 
-    /// Whether the brief text in the box says all that the first one says: whether it has the same
-    /// words, be it in several lines.
+    /// Whether the brief text that fits the box has the same words as the first brief text,
+    /// perhaps on more lines.
     pub(super) fn shows_all_of_brief(&self, painter: &Painter, rect: Rect) -> bool {
         let Some((text, _)) = self.brief(painter, rect).filter(|_| can_hold_text(rect)) else {
             return false;

@@ -227,7 +227,8 @@ fn while_zooming_only_what_is_in_view_is_drawn() {
     harness.run();
     harness.hover_at(pos2(200.0, 150.0));
     harness.run();
-    // Vertices of what is drawn, per box in view. The map has four vertices for each of the boxes.
+    // Vertices of what is drawn except the map, per box in view. The mesh of the map has four
+    // vertices for each of the 10,000 boxes.
     let share_drawn = |harness: &Harness<'_, Fixture>| {
         let shapes = harness.output().shapes.iter().map(|clipped| &clipped.shape);
         let sizes = shapes.map(|shape| match shape {

@@ -18,10 +18,10 @@ pub fn font_size(size: f32) -> f32 {
     size.round().clamp(MIN_TEXT_SIZE, 40.0)
 }
 
-/// The toolkit keeps each text that was laid out in the last frame. The width of a text that does
-/// not fit is rounded down to a multiple of this many points, so that most texts stay the same
-/// while zooming. With more, texts leave more room unused; with less, more of them are laid out
-/// again.
+/// The maximum width of a text that does not fit is rounded down to a multiple of this many points.
+/// The toolkit keeps each layout of the last frame, and because of the rounding most layouts stay
+/// the same while zooming. With more, texts leave more room unused; with less, more of them are
+/// laid out again.
 const WIDTH_STEP: f32 = 6.0;
 
 /// Minimum average width of a letter as a multiple of the font size. A text that would not even fit

@@ -15,8 +15,8 @@ const MAX_DEPTH: usize = 32;
 /// seconds.
 const MAX_STEPS: usize = 1 << 25;
 
-/// Roughly the number of states whose weights, computed at one point, can be summed and averaged
-/// in the time that one evaluation step takes.
+/// Number of weights, one for each state, that are normalised and added to the mean in the time of
+/// an evaluation step, roughly.
 pub(super) const STATES_PER_STEP: usize = 16;
 
 /// Number of bytes of a label that are copied or compared in the time of an evaluation step,

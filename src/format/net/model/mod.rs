@@ -72,8 +72,8 @@ impl StateValues {
             Some(values) => Ok(Self::Intervals(values)),
             None => {
                 let message = format!(
-                    "expected {expected} increasing 'state_values' of '{}', because an expression \
-                     needs them",
+                    "expected {expected} increasing 'state_values' of '{}', because it occurs in a \
+                     table given by expressions",
                     block.name.text
                 );
                 Err(source.error(block.name.offset, message))
@@ -160,11 +160,11 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
     /// last parent.
     ///
     /// # Errors
-    /// If a parent is unknown, states are missing or lack the values that an expression needs, an
-    /// interval is infinite, an expression is malformed or not supported, its value is not a state
-    /// of the node, there are too few or too many expressions, `model_nodes` names a node that is
-    /// no parent, `samples_per_interval` is out of range, or the file takes too many evaluation
-    /// steps or has too many table entries.
+    /// If a parent is unknown, the node or a parent has no states or lacks the values for its
+    /// subtype, an interval is infinite, an expression is malformed or not supported, its value is
+    /// not a state of the node, there are too few or too many expressions, `model_nodes` names a
+    /// node that is no parent, `samples_per_interval` is out of range, or the file takes too many
+    /// evaluation steps or has too many table entries.
     pub fn table(
         &mut self,
         block: &NodeBlock<'s>,

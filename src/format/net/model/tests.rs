@@ -262,7 +262,8 @@ fn unsupported_and_wrong_expressions_are_refused_with_their_place() {
         assert!(place.starts_with("a.net:10:"), "{error}");
     }
     let deep = format!("{}1{}", "(".repeat(1000), ")".repeat(1000));
-    // Each pair of parentheses alone has fewer levels than the maximum, all together have more.
+    // Each pair of parentheses adds 90 additions to those of the pair inside it. These are fewer
+    // levels than the maximum; all pairs together have more.
     let sums = format!("{}1{}", "(".repeat(50), format!("{})", "+1".repeat(90)).repeat(50));
     let calls = format!("{}1{}", "max (".repeat(50), format!("{})", "+1".repeat(90)).repeat(50));
     for long in [deep, sums, calls, vec!["1"; 100_000].join("+"), "-".repeat(100_000)] {

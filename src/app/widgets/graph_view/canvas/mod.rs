@@ -47,7 +47,7 @@ pub struct GraphCanvas<K> {
     pub(super) camera_goal: Option<Camera>,
     /// Whether the whole picture is shown and follows the size of the pane.
     pub(super) fitted: bool,
-    /// Whether the camera jumps to its goal, rather than gliding there, in the next frame.
+    /// Whether the camera jumps to its next goal, rather than gliding there.
     pub(super) jumps: bool,
     /// Where nodes come from, until they have moved to their places.
     motion: Option<Motion>,

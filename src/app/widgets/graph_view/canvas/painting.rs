@@ -21,8 +21,8 @@ const HIGHLIGHT_WIDTH: f32 = 2.0;
 const MAX_UNCOVERED: usize = 12;
 
 impl<K: PartialEq> GraphCanvas<K> {
-    /// Where the origin of the picture is on the screen, in whole pixels, so that moved text and
-    /// lines stay sharp.
+    /// Where the origin of the picture is on the screen, in points, rounded to whole pixels so that
+    /// moved text and lines stay sharp.
     fn origin(&self, rect: Rect, pixels_per_point: f32) -> Vec2 {
         let origin = rect.min.to_vec2() + self.camera.pan(rect.size());
         (origin * pixels_per_point).round() / pixels_per_point
