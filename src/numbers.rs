@@ -111,9 +111,10 @@ pub fn short_size(entries: u64) -> String {
     if entries == u64::MAX { ">10^19".to_owned() } else { short(entries as f64) }
 }
 
-/// Whole bytes below 1 KiB. From there on, `bytes` to three digits, or four from 1,000 to 1,023, in
-/// the largest binary unit that gives at least 1; what would be rounded to 1,024 is 1.00 of the
-/// next unit. [`u64::MAX`], where forecasts saturate, is `more than 16 EiB`.
+/// A number of bytes in the largest binary unit that gives at least 1: `812 B`, `1.00 KiB`,
+/// `68.7 MiB`. Below 1 KiB all digits are written. From there on there are three digits, or four
+/// from 1,000 to 1,023; a number that would be rounded to 1,024 is 1.00 of the next unit.
+/// [`u64::MAX`], where forecasts saturate, is `more than 16 EiB`.
 #[must_use]
 pub fn human_bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];

@@ -3,10 +3,11 @@
 //! The clusters of an elimination form a tree. Each cluster consists of the variable that is
 //! eliminated and of variables that remain; its parent is the cluster of the remaining variable
 //! that is eliminated first. The parent contains all variables of the child except the eliminated
-//! one. If the parent contains no other variables, the two clusters are contracted into one clique.
-//! This leaves the maximal cliques, and each contraction preserves the running intersection
-//! property. [`build_junction_tree`] chooses among all trees of these cliques; [`clique_tree`]
-//! takes the tree that the elimination gives, and is much faster.
+//! one. If the parent contains no other variables, it is contracted with the child into one clique;
+//! if this holds for several children of a parent, only one of them is contracted with it. This
+//! leaves the maximal cliques, and each contraction preserves the running intersection property.
+//! [`build_junction_tree`] chooses among all trees of these cliques; [`clique_tree`] takes the tree
+//! that the elimination gives, and is much faster.
 //!
 //! [`build_junction_tree`]: crate::graph::build_junction_tree
 
@@ -37,8 +38,9 @@ pub struct CliqueTree {
 /// table entries in total, and the heuristic that found this tree; `None` if no heuristic finds
 /// such a tree, or once `cancel` is set.
 ///
-/// The first tree found is preferred. A later tree replaces it only if the total of the later tree
-/// is below `next_limit(total so far)`. If that limit is zero, no further heuristic is run.
+/// The first tree found is preferred. A later tree replaces it only if the later tree has fewer
+/// than `next_limit(total)` table entries, where `total` is the number of entries of the best tree
+/// so far. If that limit is zero, no further heuristic is run.
 ///
 /// The root is the largest clique. The largest clique of every other component is attached to the
 /// root by an empty separator. A graph without variables gives one empty clique.

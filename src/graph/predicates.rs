@@ -207,8 +207,8 @@ pub fn are_alone(variables: &[VariableId], tree: &JunctionTree) -> Verdict {
     families_are_covered(variables.iter().map(|&variable| [variable]), tree)
 }
 
-/// The cliques that contain a variable are connected, for each of `variables` variables (the
-/// running intersection property).
+/// For each variable, the cliques that contain it are connected (the running intersection
+/// property). `variables` is the number of variables.
 ///
 /// # Errors
 /// The first variable whose cliques are not connected, and two of these cliques.

@@ -47,20 +47,21 @@ pub(super) const SCHEDULES: [Schedule; 8] = [
 /// Affects only the quality of the tree.
 const FIRST_WALK_STEPS: u64 = 65_536;
 
-/// Number of eliminations of [`reweigh`] that change the same weights, and so can run in parallel.
+/// Number of eliminations in a batch of [`reweigh`]. All of them start from the same weights, so
+/// they can run in parallel.
 const ELIMINATIONS_PER_BATCH: u64 = 8;
 
 /// Maximum number of batches of [`reweigh`]. On the linkage problems of the UAI 2014 competition,
-/// later batches improve little. If it is too large, little time is left for the walks, which
-/// improve an order further than any weights.
+/// later batches improve little. A larger number may leave fewer steps for the walks, which improve an
+/// order further than any weights.
 const MAX_BATCHES: u64 = 128;
 
-/// [`reweigh`] ends before the search has taken one part in this number of all its steps. Affects
-/// only the quality of the tree.
+/// [`reweigh`] stops before a batch that would bring the search above 1 / `REWEIGH_PART` of the
+/// steps that the search may take in all. Affects only the quality of the tree.
 const REWEIGH_PART: u64 = 4;
 
-/// One vertex in this number, and one more, gets another weight in an elimination of [`reweigh`].
-/// With 25 and 50, the trees of the linkage problems were larger in the mean. Affects only the
+/// In a graph of n vertices, an elimination of [`reweigh`] draws 1 + n / `VERTICES_PER_CHANGE` new
+/// weights; in the first batch it draws more. With 25 and 50, the trees of the linkage problems were larger in the mean. Affects only the
 /// quality of the tree.
 const VERTICES_PER_CHANGE: usize = 100;
 
@@ -213,8 +214,8 @@ fn different_heuristics(graph: &MoralGraph) -> impl Iterator<Item = Heuristic> {
 ///
 /// The weights change as in a local search: each elimination of a batch changes a few of them, and
 /// the best elimination of the batch keeps its changes if the total does not grow. One changed
-/// weight can move many vertices of the order far, so this leaves orders from which each step of a
-/// walk leads to larger tables.
+/// weight can move many vertices of the order far, so the search can get away from an order that every
+/// single step of a walk would make worse.
 fn reweigh(
     graph: &MoralGraph,
     mut best: Ordering,

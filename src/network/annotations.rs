@@ -38,7 +38,7 @@ pub struct Attribute {
     pub format: &'static str,
     /// The name of the attribute.
     pub name: String,
-    /// Its value, as written in the file; of an XML format usually with entities resolved.
+    /// Its value, as written in the file. In XML formats, entities are usually resolved.
     pub value: String,
 }
 

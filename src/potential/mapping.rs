@@ -158,8 +158,8 @@ mod tests {
                 let axis = from.axis(v).unwrap();
                 index / axis.stride % axis.cardinality
             });
-            let moves = from.variables().iter().zip(states);
-            moves.map(|(&v, state)| onto.axis(v).map_or(0, |axis| axis.stride * state)).sum()
+            let assignments = from.variables().iter().zip(states);
+            assignments.map(|(&v, state)| onto.axis(v).map_or(0, |axis| axis.stride * state)).sum()
         };
         (0..from.entries()).map(|index| u32::try_from(entry(index)).unwrap()).collect()
     }

@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_product_multiplies_entries_with_the_same_states() {
-        // f(x, y) and g(z, x), in an order that is not ascending.
+        // f(x, y) and g(z, x); the variables of g are not in ascending order.
         let f = Potential::new(scope(&[(0, 2), (1, 2)]), vec![1.0, 2.0, 3.0, 4.0]);
         let g =
             Potential::new(scope(&[(2, 3), (0, 2)]), vec![10.0, 100.0, 20.0, 200.0, 30.0, 300.0]);

@@ -8,7 +8,7 @@ use crate::propagation::{MessageId, MessageTiming, Stage, StageTiming};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activity {
-    /// The worker wakes up: from the moment when it is asked for until it runs.
+    /// The worker wakes up: from the moment when it is given work until it runs.
     Start,
     /// The product of all tables and messages at the root, and its sums onto the separators below.
     /// In distribute, no message goes to the root, so this work belongs to no message. At any other

@@ -143,9 +143,9 @@ fn eliminated(
 /// Triangulates `part`, the moral graph of `network` without the edges of some variables.
 ///
 /// A known order for the whole graph is an order for its part too, and gives at most as many table
-/// entries there. Using it saves the search. A heuristic may nevertheless find a better one for the
-/// part. As in [`triangulate`], known orders are used only with seed 0: with another seed, the user
-/// wants to see another tree.
+/// entries there. Using it saves the search of [`Triangulation::Auto`]. Weighted min-fill may find
+/// a better order for the part, so it is tried too. As in [`triangulate`], known orders are used
+/// only with seed 0: with another seed, the user wants to see another tree.
 fn triangulate_part(
     network: &Network,
     part: &MoralGraph,
@@ -178,8 +178,8 @@ impl CompiledNetwork {
     /// This network, for the same [observed](Self::observed) variables, with another junction tree.
     ///
     /// # Panics
-    /// If a variable is in no clique of the tree, or if no clique contains all variables of some
-    /// family that are not observed.
+    /// If a variable is in no clique of the tree, or if there is a family whose unobserved
+    /// variables are not all in one clique.
     #[must_use]
     pub fn with_other_tree(&self, tree: JunctionTree) -> Self {
         let network = Arc::clone(&self.network);

@@ -5,7 +5,8 @@ use std::time::Duration;
 use crate::graph::{CliqueId, JunctionTree};
 use crate::propagation::{MessageId, MessageTrace, Phase, Plan};
 
-/// For each message of a plan, the messages that must have arrived before it can be computed.
+/// For each message of a plan, the messages on which it directly depends. All other messages that
+/// it needs arrive before these.
 ///
 /// A message toward the root needs the messages from all children of its sender. A message away
 /// from the root needs the message from the parent of its sender or, if the root sends it, the

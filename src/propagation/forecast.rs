@@ -29,8 +29,8 @@ pub struct Forecast {
     /// Why the engine cannot load the network, however much memory there is; `None` if it can. The
     /// text continues a sentence after "but".
     pub unsupported: Option<String>,
-    /// Number of [observed](CompiledNetwork::observed) variables without which the network was
-    /// compiled.
+    /// Number of [observed](CompiledNetwork::observed) variables, whose edges were left out when
+    /// the network was compiled.
     pub observed: usize,
     /// The clique with the largest table.
     pub largest: CliqueId,
@@ -43,8 +43,9 @@ impl Forecast {
     /// in bytes: its code, the answer, and the network and its tree up to
     /// [a few megabytes](CompiledNetwork::structure_bytes). Measured on Barley,
     /// Munin4, Diabetes and two networks of the UAI 2014 competition, with pages of 4 KiB, it is 6
-    /// to 17 MiB; this constant is near the upper end. Nothing is computed from it:
-    /// tests/peak_memory.rs compares it with what a query takes.
+    /// to 17 MiB; this constant is near the upper end. Only tests
+    /// use it: tests/peak_memory.rs adds it to forecasts and compares the sum with the memory that
+    /// a query takes.
     pub const PROCESS_BYTES: u64 = 16 << 20;
 
     /// The forecast for the engine called `engine`, which needs `bytes` for `compiled`.

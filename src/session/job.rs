@@ -31,7 +31,7 @@ impl<T: Send + 'static> Job<T> {
             wake();
         });
         if let Err(error) = thread {
-            // The receiver is in this function.
+            // Sending cannot fail, because `outcome` is still in this function.
             let _ = if_not_started.send(Err(format!("cannot start a thread: {error}")));
         }
         Self { cancel, outcome }

@@ -56,8 +56,8 @@ pub enum Step {
     Load,
     /// Computes the posteriors without evidence.
     Prior,
-    /// If the network is too large for the engine: compiles and loads the network without its
-    /// observed variables.
+    /// If the network is too large for the engine: compiles and loads the network without the edges
+    /// of its observed variables.
     Reduce,
     /// Computes the posteriors given the evidence.
     Propagate,

@@ -80,7 +80,8 @@ pub enum Update {
     Opened(Arc<ReadNetwork>),
     /// A compiled network, which replaces the one reported before. This is the whole network,
     /// unless the engine refused that as too large and the evidence observes variables: then it is
-    /// the network without these [observed variables](CompiledNetwork::observed).
+    /// the network compiled without the edges of these
+    /// [observed variables](CompiledNetwork::observed).
     Compiled(Arc<CompiledNetwork>),
     /// The requested engine cannot be used, because its device has failed, has too little memory or
     /// does not exist, or because the engine does not support the network. Another engine replaces
