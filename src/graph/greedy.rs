@@ -12,8 +12,8 @@ use crate::graph::dynamic::DynamicGraph;
 use crate::graph::{GraphTooLarge, Heuristic, MoralGraph, TriangulationError};
 use crate::network::VariableId;
 
-/// Weights are capped at this value in the cost of a fill edge, and for n variables also at 2^32 / n,
-/// so that sums of products are exact in 64 bits.
+/// Weights are capped at this value in the cost of a fill edge, and for n variables also at 2^32 /
+/// n, so that sums of products are exact in 64 bits.
 const MAX_WEIGHT: usize = 1 << 16;
 
 /// A graph during elimination, with the score of every remaining vertex.

@@ -52,8 +52,8 @@ const FIRST_WALK_STEPS: u64 = 65_536;
 const ELIMINATIONS_PER_BATCH: u64 = 8;
 
 /// Maximum number of batches of [`reweigh`]. On the linkage problems of the UAI 2014 competition,
-/// later batches improve little. A larger number may leave fewer steps for the walks, which improve an
-/// order further than any weights.
+/// later batches improve little. A larger number may leave fewer steps for the walks, which improve
+/// an order further than any weights.
 const MAX_BATCHES: u64 = 128;
 
 /// [`reweigh`] stops before a batch that would bring the search above 1 / `REWEIGH_PART` of the
@@ -61,8 +61,8 @@ const MAX_BATCHES: u64 = 128;
 const REWEIGH_PART: u64 = 4;
 
 /// In a graph of n vertices, an elimination of [`reweigh`] draws 1 + n / `VERTICES_PER_CHANGE` new
-/// weights; in the first batch it draws more. With 25 and 50, the trees of the linkage problems were larger in the mean. Affects only the
-/// quality of the tree.
+/// weights; in the first batch it draws more. With 25 and 50, the trees of the linkage problems
+/// were larger in the mean. Affects only the quality of the tree.
 const VERTICES_PER_CHANGE: usize = 100;
 
 /// Number of different weights that [`reweigh`] gives a vertex, each twice the one before. Affects
@@ -214,8 +214,8 @@ fn different_heuristics(graph: &MoralGraph) -> impl Iterator<Item = Heuristic> {
 ///
 /// The weights change as in a local search: each elimination of a batch changes a few of them, and
 /// the best elimination of the batch keeps its changes if the total does not grow. One changed
-/// weight can move many vertices of the order far, so the search can get away from an order that every
-/// single step of a walk would make worse.
+/// weight can move many vertices of the order far, so the search can get away from an order that
+/// every single step of a walk would make worse.
 fn reweigh(
     graph: &MoralGraph,
     mut best: Ordering,

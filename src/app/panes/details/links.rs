@@ -44,10 +44,10 @@ impl Links<'_> {
         item_link(ui, if hovered { text.underline() } else { text }, item, self.commands)
     }
 
-    /// As [`link`](Self::link), but shortens `text` in its middle so that at least `reserved` points
-    /// are left to its right in the pane. The whole text is then a tooltip, and the label for screen
-    /// readers. In a wrapping line, a text that does not fit in the rest of the line begins a new
-    /// one.
+    /// As [`link`](Self::link), but shortens `text` in its middle so that at least `reserved`
+    /// points are left to its right in the pane. The whole text is then a tooltip, and the label
+    /// for screen readers. In a wrapping line, a text that does not fit in the rest of the line
+    /// begins a new one.
     pub fn fitted_link(&mut self, ui: &mut Ui, text: &str, item: Item, reserved: f32) -> Response {
         let room = |ui: &Ui| {
             let right = self.right.min(ui.clip_rect().right());

@@ -76,8 +76,9 @@ pub(super) fn messages(
 }
 
 /// Lists `rows`, each a number of entries and an id, by descending number of entries; `name` draws
-/// the name and leaves as many points to its right as it is given. `heading` is "Cliques" or "Separators", and `total_of_all` is the number of entries of
-/// all cliques, or of all separators, of the tree.
+/// the name and leaves as many points to its right as it is given. `heading` is "Cliques" or
+/// "Separators", and `total_of_all` is the number of entries of all cliques, or of all separators,
+/// of the tree.
 fn list<I: Copy>(
     ui: &mut Ui,
     rows: &mut [(u64, I)],

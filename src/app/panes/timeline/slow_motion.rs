@@ -48,8 +48,8 @@ impl TimelinePane {
     /// Draws the [traces to compare](Document::traces_to_compare) of `document`, with everything
     /// after the current time of `stepping` dimmed.
     ///
-    /// A click or a drag moves to another time. The wheel zooms, and a double click shows everything
-    /// again. While playing, the current time stays in view.
+    /// A click or a drag moves to another time. The wheel zooms, and a double click shows
+    /// everything again. While playing, the current time stays in view.
     pub(super) fn slow_motion(
         &mut self,
         ui: &mut Ui,

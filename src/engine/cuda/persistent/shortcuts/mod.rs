@@ -171,8 +171,8 @@ impl<'a> ShortcutSearch<'a> {
         factors.max_by_key(|&factor| self.ends[factor])
     }
 
-    /// When `operation` would end, in nanoseconds, if its latency were `latency`. Some of its inputs
-    /// may be among `added`.
+    /// When `operation` would end, in nanoseconds, if its latency were `latency`. Some of its
+    /// inputs may be among `added`.
     fn end(&self, operation: &Operation, latency: u64, added: &[AddedMessage]) -> u64 {
         let end_of = |factor: usize| match self.ends.get(factor) {
             Some(&end) => end,

@@ -101,9 +101,10 @@ impl ShortcutSearch<'_> {
         self.message(*potential, findings, factors, both, summed, added)
     }
 
-    /// The number of the message with these factors and rows. The message is put into `added`, unless
-    /// an equal message is there or was added before. Instead of a message that would only copy its single factor,
-    /// returns the number of that factor; instead of one without any factor, `None`.
+    /// The number of the message with these factors and rows. The message is put into `added`,
+    /// unless an equal message is there or was added before. Instead of a message that would only
+    /// copy its single factor, returns the number of that factor; instead of one without any
+    /// factor, `None`.
     ///
     /// # Errors
     /// If the message would be too large.
