@@ -121,7 +121,8 @@ impl Scenario {
         allocate::or_error(run).unwrap_or_else(|error| Err(error.to_string()))
     }
 
-    /// As [`run`](Self::run), but unwinds if memory runs out where nothing returns an error.
+    /// As [`run`](Self::run), but if memory runs out in a function that cannot return an error, the
+    /// stack is unwound to the caller.
     fn run_or_unwind(&self) -> Result<Vec<Posteriors>, String> {
         let network = cliquescope::format::open(self.network).expect("a sample opens").network;
         let compiled = compile(network, &CompileOptions::default(), &CancelToken::new());
@@ -161,7 +162,7 @@ fn scenarios() -> Vec<(&'static str, Scenario)> {
     // One case is enough: this engine is slow, and each of its propagations allocates the same.
     reference.cases.truncate(1);
     vec![
-        // Insurance has zeros, which are left out.
+        // Insurance has zero probabilities, and engine `cpu` can leave zeros out of its tables.
         ("tables", Scenario::new("insurance", "cpu", double(tables))),
         ("single precision, two threads", Scenario::new("insurance", "cpu", single)),
         ("table-free", Scenario::new("insurance", "cpu", double(table_free))),
@@ -276,8 +277,8 @@ impl SessionWithoutMemory {
 fn session_without_memory() {
     let mut session = SessionWithoutMemory { session: Session::start(|| {}), serial: 0 };
     let (mut allowed, mut failures) = (0, 0);
-    // One entry for each change of the step that fails: the step before the change, the last number
-    // of allocations with which it failed, and the number tried next, with which it did not fail.
+    // The pairs of numbers tried one after the other with different outcomes. Each entry has the
+    // outcome of the first number (the step that failed, or `None`), this number, and the second.
     let mut ends = Vec::new();
     let mut last = (Some(Step::Open), 0);
     loop {
@@ -293,7 +294,7 @@ fn session_without_memory() {
         allowed += 1 + allowed / 8;
     }
     assert!(failures > 20, "few allocations failed");
-    assert!(ends.len() > 2, "the same step failed: {ends:?}");
+    assert!(ends.len() > 2, "the failing step changed too rarely: {ends:?}");
     // Finds the number of allocations at which the failing step changes, and tries the numbers
     // around it one by one.
     for ((step, mut fails), mut passes) in ends {

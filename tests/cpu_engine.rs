@@ -90,7 +90,11 @@ fn messages_are_timed_in_groups_in_small_networks_and_alone_in_large_ones() {
             assert!(ids.eq(compiled.plan().ids()), "{name}: every message once, in order");
             let is_shared = |timing: &&MessageTiming| timing.shared_with > 0;
             let shared = trace.messages.iter().filter(is_shared).count();
-            assert_eq!(shared > 0, is_small, "{name}: {shared} share a time");
+            assert_eq!(
+                shared > 0,
+                is_small,
+                "{name}: {shared} messages were timed together with others"
+            );
             // The messages of one worker do not overlap, and none starts before collect begins.
             let mut timings = trace.messages.clone();
             timings.sort_by_key(|timing| (timing.worker, timing.start, timing.duration));

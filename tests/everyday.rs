@@ -153,7 +153,7 @@ fn the_messages_fit_their_pane() {
 }
 
 #[test]
-fn one_key_leads_to_the_states_and_space_observes() {
+fn the_key_e_moves_the_focus_to_a_state_and_space_observes_it() {
     let mut harness = open("asia");
     harness.key_press(Key::E);
     harness.run_steps(3);

@@ -2,8 +2,8 @@
 //! without libFuzzer.
 //!
 //! `cargo test --release --test fuzz_smoke` runs only these tests. The mutations are the same in
-//! every run. `fuzz/long.sh` runs other mutations for a given time. The seeds include files of
-//! a collection next to the repository, if there is one: see `fuzz/seeds.sh`.
+//! every run. `fuzz/long.sh` runs other mutations for a given time. The seeds include small
+//! files of the corpus next to the repository, if it exists: see `fuzz/seeds.sh`.
 #![cfg(unix)]
 
 #[path = "common/long.rs"]

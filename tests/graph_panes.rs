@@ -247,7 +247,10 @@ fn small_networks_open_next_to_their_junction_tree_and_share_the_hover() {
         assert_eq!(model.hover.clique(clique), holds_tub(clique), "{clique:?}");
     }
     let alarm = open("alarm");
-    assert!(alarm.query_by_label("Fit the network").is_none(), "37 variables need the width");
+    assert!(
+        alarm.query_by_label("Fit the network").is_none(),
+        "alarm does not open next to its tree"
+    );
     alarm.get_by_label("Fit the tree");
 }
 

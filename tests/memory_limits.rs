@@ -40,7 +40,7 @@ fn smallest_limit() -> Option<u64> {
     let starts = |&mib: &u64| run_within(mib, &["--version"]).status.success();
     let smallest = (16..LARGEST).step_by(2).find(starts);
     if smallest.is_none() {
-        eprintln!("SKIPPED: the program starts with no limit below {LARGEST} MiB");
+        eprintln!("SKIPPED: the program does not start with any limit below {LARGEST} MiB");
     }
     smallest
 }

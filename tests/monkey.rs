@@ -1,7 +1,8 @@
 //! A monkey test of the window: sends it random clicks, drags, keys and scrolls, resizes it at
 //! random, and opens random files. The window runs in the process of the test, without a display.
 //! The same seed gives the same random numbers. What a click hits also depends on what the window
-//! shows at that moment: on when its threads answer, and on what earlier windows stored.
+//! shows at that moment, which depends on when its threads answer and on what earlier windows
+//! stored.
 //! `fuzz/long.sh` runs the test for a given time.
 #![cfg(feature = "app")]
 

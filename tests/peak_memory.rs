@@ -187,7 +187,7 @@ fn a_query_of_a_long_network_takes_the_memory_that_was_forecast() {
             if !LONG_RATIOS.contains(&ratio) {
                 wrong.push(format!("{path} {engine} {form:?}: {ratio:.3}"));
             }
-            // Slightly less than the forecast is refused.
+            // With a limit slightly below the forecast, the query is refused.
             let limit = forecast - 1;
             let bytes = limit.to_string();
             let (code, errors, peak) =

@@ -212,6 +212,9 @@ pub fn are_alone(variables: &[VariableId], tree: &JunctionTree) -> Verdict {
 ///
 /// # Errors
 /// The first variable whose cliques are not connected, and two of these cliques.
+///
+/// # Panics
+/// If a clique holds a variable whose index is not less than `variables`.
 pub fn running_intersection_holds(variables: usize, tree: &JunctionTree) -> Verdict {
     // A connected part of a rooted tree has exactly one clique whose parent is not in that part.
     let mut top: Vec<Option<CliqueId>> = vec![None; variables];

@@ -87,6 +87,13 @@ fn bench_times_drawn_cases_one_at_a_time_and_in_a_batch() {
 }
 
 #[test]
+fn standard_input_is_refused_for_several_networks() {
+    let (code, _, err) = run(&["bench", "asia", "cancer", "--evidence-file", "-"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("standard input can be read only once"), "{err}");
+}
+
+#[test]
 fn a_batch_without_cases_is_reported_and_takes_no_time() {
     let (_folder, path) = file("cases.csv", "smoke,xray\n");
     let path = path.to_str().unwrap();

@@ -24,10 +24,10 @@ pub enum FailureMode {
     Unavailable,
     /// The device is lost in any propagation with evidence.
     DeviceLost,
-    /// The device is lost in this propagation of a propagator, counted from one, and in all later
-    /// ones. Each case of a batch is a propagation.
+    /// The device is lost in the propagation with this number, and in all later ones. Each
+    /// propagator counts its propagations from one. Each case of a batch is a propagation.
     DeviceLostAtRun(usize),
-    /// Numbers are out of range in this propagation of a propagator, counted from one.
+    /// Numbers are out of range in the propagation with this number, counted as above.
     OutOfRangeAtRun(usize),
     /// The propagator panics in any propagation with evidence, and when it is dropped.
     Panic,

@@ -59,7 +59,8 @@ impl Number {
 /// A factor: the indices of its variables, and its values.
 pub type Table<'a> = (Vec<usize>, &'a [f64]);
 
-/// The terms of a joint distribution: the configurations that are possible, and their products.
+/// The terms of a joint distribution: the possible configurations, each with the product of the
+/// factors' values for it.
 pub struct Joint {
     terms: Vec<(Vec<usize>, Number)>,
     /// The states of variable v are at `offsets[v]..offsets[v + 1]` of all states.

@@ -207,7 +207,8 @@ pub fn a_long_chain(subject: &Subject) {
         (0..length).map(|v: usize| v.checked_sub(1).into_iter().collect()).collect();
     let all: Vec<_> = (0..length).map(|v| (STATES, &parents[v][..], &tables[v][..])).collect();
     let network = network(&all);
-    // Forward from the first variable; the finding on the last gives P(e).
+    // The distribution of each variable follows from that of the variable before it. P(e) is the
+    // probability of the observed state of the last variable.
     let mut belief = tables[0].clone();
     for table in &tables[1..] {
         let next = |state: usize| {

@@ -1,4 +1,5 @@
-//! Numbers of very different magnitudes, compared with sums over all configurations.
+//! Networks and evidence with numbers of very different magnitudes. The answers are compared with
+//! sums over all configurations.
 //!
 //! An engine must return the right posteriors whatever the magnitudes are, and call evidence
 //! impossible only where a zero makes it so.
@@ -306,7 +307,7 @@ pub fn likelihoods_that_favour_what_underflowed(subject: &Subject) {
 /// The evidence is possible, but two factors alone multiply to 1e-488, which is too small even for
 /// double precision. If such numbers become zero in the messages to the root, a message from the
 /// root may exclude every nonzero entry that is left in another clique.
-pub fn a_clique_that_contradicts_all_that_is_left(subject: &Subject) {
+pub fn underflow_that_may_leave_a_clique_all_zero(subject: &Subject) {
     let variables = (0..8).map(|v| Variable::new(format!("X{v}"), ["0", "1"])).collect();
     // All values are one except these.
     let factor = |scope: &[usize], others: &[(usize, f64)]| {
@@ -330,7 +331,7 @@ pub fn a_clique_that_contradicts_all_that_is_left(subject: &Subject) {
 
 /// The large values of a factor are about 10^600 times the others, but another factor excludes the
 /// large ones.
-pub fn values_of_a_factor_that_no_double_holds_together(subject: &Subject) {
+pub fn factor_values_whose_ratio_overflows_f64(subject: &Subject) {
     let variables = ["A", "B"].map(|name| Variable::new(name, ["0".to_owned(), "1".to_owned()]));
     let id = VariableId::new;
     let factors = vec![
@@ -348,7 +349,7 @@ pub fn values_of_a_factor_that_no_double_holds_together(subject: &Subject) {
 
 /// The weights of a likelihood differ by a factor of at least 10^408. If it is a likelihood of A, a
 /// zero excludes the larger one.
-pub fn weights_that_no_double_holds_together(subject: &Subject) {
+pub fn weights_whose_ratio_overflows_f64(subject: &Subject) {
     let variables = ["A", "B"].map(|name| Variable::new(name, ["0".to_owned(), "1".to_owned()]));
     let id = VariableId::new;
     let factors = vec![

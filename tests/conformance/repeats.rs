@@ -97,7 +97,8 @@ pub fn the_forecast_suffices_and_is_exact_on_the_cpu(subject: &Subject) {
         } else {
             assert_eq!(peak, bytes, "{name}");
         }
-        // For evidence, the engine may build a reduced tree, in memory that the limit allows.
+        // Given evidence, the engine may build a reduced tree. The memory may then exceed the
+        // forecast, but not the limit.
         let evidence = random_evidence(&mut rng(5), compiled.network());
         let _ = propagate(&mut *propagator, &compiled, &evidence);
         let limit = subject.load_options().memory.bytes();

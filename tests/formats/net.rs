@@ -229,7 +229,11 @@ fn a_table_is_computed_if_only_its_expression_is_given() {
     let stops = [1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0];
     assert_eq!(values(&network, "stops"), stops);
     let both = text.replace("model_data = ( Poisson", "data = (1 1 2); model_data = ( Poisson");
-    assert_eq!(values(&read(&both).network, "faults"), [0.25, 0.25, 0.5], "numbers come first");
+    assert_eq!(
+        values(&read(&both).network, "faults"),
+        [0.25, 0.25, 0.5],
+        "numbers take precedence"
+    );
 }
 
 /// The expected tables of this fixture were computed by hand.

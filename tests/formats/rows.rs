@@ -190,7 +190,7 @@ fn many_rows_of_zeros_are_made_uniform_or_refused() {
 }
 
 #[test]
-fn the_fixture_of_scales_has_the_expected_numbers() {
+fn percentages_counts_and_zeros_of_a_fixture_are_read() {
     let read = read("no extension", include_str!("../fixtures/scales.bif"));
     assert_close(values(&read.network, "draw"), &[0.5, 0.333, 0.167]);
     assert_close(values(&read.network, "seen"), &[0.75, 0.25, 1.0, 0.0, 0.0, 1.0]);

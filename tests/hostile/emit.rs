@@ -65,7 +65,7 @@ impl Node {
         self.table.as_ref().map(|numbers| numbers.join(between))
     }
 
-    /// `bar` and the parents, with `between` between them; empty if there are no parents.
+    /// `bar`, then the parents, separated by `between`; empty if there are no parents.
     fn given(&self, bar: &str, between: &str) -> String {
         if self.parents.is_empty() {
             String::new()

@@ -66,6 +66,11 @@ impl CaseArgs {
         self.evidence_file.as_deref().filter(|&file| file != Path::new("-"))
     }
 
+    /// Whether the cases are read from standard input.
+    pub fn are_on_standard_input(&self) -> bool {
+        self.evidence_file.as_deref() == Some(Path::new("-"))
+    }
+
     /// The cases of `file` in blocks, so that its length does not matter.
     ///
     /// # Errors

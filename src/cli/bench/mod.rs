@@ -106,6 +106,10 @@ pub struct Args {
 pub fn run(args: &Args) -> Outcome {
     let samples = || SAMPLES.iter().map(|sample| sample.name.into()).collect();
     let networks = if args.network.is_empty() { samples() } else { args.network.clone() };
+    if networks.len() > 1 && args.cases.are_on_standard_input() {
+        let message = "standard input can be read only once: name one network, or a file of cases";
+        return Err(message.to_owned().into());
+    }
     let mut records = Vec::new();
     for spec in &networks {
         bench_network(args, spec, &mut records);

@@ -277,8 +277,10 @@ impl<'s> Parser<'s> {
                 self.tokens.skip(skipped);
                 return Ok(rest[..found].trim());
             }
-            let line = rest[skipped..].lines().next().unwrap_or_default();
-            skipped += line.find('"').map_or(0, |close| close + 1);
+            let rest_of_line = &rest[skipped..];
+            let close =
+                rest_of_line.find(['"', '\n']).filter(|&at| rest_of_line[at..].starts_with('"'));
+            skipped += close.map_or(0, |close| close + 1);
         }
         Err(self.source.error(offset, "this property is not ended by ';'"))
     }

@@ -22,8 +22,7 @@ pub(super) enum Levels {
 
 impl Levels {
     /// The state that has this `value` or whose interval contains it. An interval contains its
-    /// lower bound but not its upper bound, except that the last bound always belongs to the last
-    /// interval.
+    /// lower bound but not its upper bound, except that the largest bound belongs to its interval.
     pub fn state_of(&self, value: f64) -> Option<usize> {
         match self {
             Self::None => None,
@@ -33,8 +32,9 @@ impl Levels {
                     let (low, high) = (pair[0].min(pair[1]), pair[0].max(pair[1]));
                     (low..high).contains(&value)
                 };
-                let last = bounds.last().filter(|&&last| last == value).map(|_| bounds.len() - 2);
-                bounds.windows(2).position(within).or(last)
+                let ends_at = |pair: &[f64]| pair[0].max(pair[1]) == value;
+                let mut intervals = bounds.windows(2);
+                intervals.clone().position(within).or_else(|| intervals.position(ends_at))
             }
         }
     }
@@ -203,7 +203,10 @@ mod tests {
             [Some(0), Some(1), Some(1), Some(1), None]
         );
         let falling = Levels::Bounds(vec![5.0, 1.0, 0.0]);
-        assert_eq!([4.0, 1.0, 0.5].map(|v| falling.state_of(v)), [Some(0), Some(0), Some(1)]);
+        assert_eq!(
+            [6.0, 5.0, 4.0, 1.0, 0.5, 0.0].map(|v| falling.state_of(v)),
+            [None, Some(0), Some(0), Some(0), Some(1), Some(1)]
+        );
         assert_eq!(Levels::Points(vec![2.0, 7.0]).state_of(7.0), Some(1));
         assert_eq!(Levels::None.state_of(0.0), None);
     }

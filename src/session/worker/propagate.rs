@@ -90,8 +90,8 @@ impl Worker {
 
     /// Stores and reports the posteriors for the request's evidence.
     fn store_and_report(&mut self, request: &Request, propagation: Arc<Propagation>) {
-        // On a GPU, timing messages slows the propagation down. Its time without timing them is
-        // measured next.
+        // On a GPU, timing the messages slows a propagation down. The next step therefore repeats
+        // the propagation without timing its messages, to measure the time that it then takes.
         let device = propagation.engine.engine.info().capabilities.device;
         self.state.traced = (device == Device::Gpu).then(|| Arc::clone(&propagation));
         self.state.propagated = Some((request.evidence.clone(), request.run_serial));

@@ -5,7 +5,7 @@ mod long_file;
 
 use std::collections::BTreeSet;
 
-use eframe::egui::{self, Panel, RichText, ScrollArea, Ui, WidgetInfo, WidgetType};
+use eframe::egui::{self, Key, Panel, RichText, ScrollArea, Ui, WidgetInfo, WidgetType};
 
 use crate::app::panes::common::{describe_finding, empty_state};
 use crate::app::state::case::Case;
@@ -125,7 +125,8 @@ impl CasesPane {
         {
             let response = ui.text_edit_singleline(name);
             if response.lost_focus() {
-                if !name.trim().is_empty() {
+                let is_cancelled = ui.input(|input| input.key_pressed(Key::Escape));
+                if !is_cancelled && !name.trim().is_empty() {
                     commands.push(CaseCommand::Rename(case.number, name.trim().to_owned()));
                 }
                 self.renaming = None;

@@ -70,6 +70,22 @@ fn a_case_is_renamed_in_the_list() {
 }
 
 #[test]
+fn escape_keeps_the_name_of_a_case() {
+    let mut harness = cases_pane();
+    harness.run_steps(3);
+    harness.get_by_label("More about well").click();
+    harness.run_steps(3);
+    harness.get_by_label("Rename").click();
+    harness.run_steps(3);
+    harness.input_mut().events.push(egui::Event::Text(" and at home".to_owned()));
+    harness.run_steps(2);
+    harness.key_press(egui::Key::Escape);
+    harness.run_steps(2);
+    assert_eq!(harness.state().pushed, []);
+    harness.get_by_label("Compare well");
+}
+
+#[test]
 fn posteriors_are_shown_side_by_side_or_as_differences() {
     let mut harness = cases_pane();
     harness.run_steps(3);

@@ -103,7 +103,8 @@ fn list<I: Copy>(
 /// Draws `rows` in an area that scrolls, each in a line of its own. Only the rows in view are
 /// drawn.
 fn scrolled<T>(ui: &mut Ui, rows: &[T], mut draw: impl FnMut(&mut Ui, &T)) {
-    let height = ui.text_style_height(&TextStyle::Body);
+    // A horizontal layout is at least as high as a button.
+    let height = ui.text_style_height(&TextStyle::Body).max(ui.spacing().interact_size.y);
     ScrollArea::vertical()
         .id_salt("set")
         .max_height(MAX_HEIGHT)

@@ -178,7 +178,9 @@ impl<'b, 's: 'b, F: Fn(&str) -> Option<&'b NodeBlock<'s>>> Models<'s, F> {
         let entries = &mut self.usage.entries;
         let rows =
             limits::count_entries(self.source, entries, table_at, &cardinalities, child.count())?;
-        let selectors = self.model_nodes(potential, &parents)?;
+        let mut selectors = self.model_nodes(potential, &parents)?;
+        // A parent with a single state selects nothing, however often it is listed.
+        selectors.retain(|&parent| cardinalities[parent] > 1);
         // A parent may be listed several times, so the product may exceed `usize`.
         let expected = selectors
             .iter()

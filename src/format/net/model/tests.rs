@@ -69,6 +69,15 @@ fn model_nodes_choose_among_expressions() {
 }
 
 #[test]
+fn listing_a_parent_with_one_state_in_model_nodes_changes_nothing() {
+    let one = "node one { states = (\"s\"); } ";
+    let model = r#"model_nodes = (one b one one); model_data = ("red", "green");"#;
+    let read = read(&format!("{one} potential (l | one b) {{ {model} }}")).expect("it is valid");
+    let l = read.network.find("l").unwrap();
+    assert_eq!(read.network.cpt(l).values(), [1.0, 0.0, 0.0, 1.0]);
+}
+
+#[test]
 fn distributions_have_the_probabilities_of_their_definitions() {
     assert_close(&from_expression("counts", "Binomial (3, 0.2)"), &[0.512, 0.384, 0.096, 0.008]);
     assert_close(&from_expression("counts", "Binomial (2, 1)"), &[0.0, 0.0, 1.0, 0.0]);
