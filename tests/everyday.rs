@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::HashSet;
 
-use cliquescope::app::state::command::{EngineCommand, ViewCommand};
+use cliquescope::app::state::command::{EngineCommand, StepCommand, ViewCommand};
 use cliquescope::app::state::pane::Pane;
 use cliquescope::app::{Settings, Workbench};
 use cliquescope::format::NetworkSource;
@@ -114,7 +114,7 @@ fn on_a_large_projector_the_panes_stay_where_they_are() {
 }
 
 #[test]
-fn the_timeline_becomes_higher_when_sums_are_shown() {
+fn the_timeline_is_higher_while_sums_are_shown() {
     let mut harness = open("barley");
     harness.set_size(Vec2::new(1280.0, 800.0));
     harness.run_steps(3);
@@ -128,6 +128,39 @@ fn the_timeline_becomes_higher_when_sums_are_shown() {
     let mean = harness.get_by_label("Mean").rect();
     let chart = harness.get_by_label_contains("Message timeline:").rect();
     assert!(mean.left() > chart.right() && mean.bottom() + 100.0 < chart.bottom(), "{mean:?}");
+    // The next run does not begin with the higher pane, and it is lower once sums are hidden.
+    let stored = harness.state().settings().layout;
+    harness.get_by_label("Sums").click();
+    harness.run_steps(4);
+    assert_eq!(height(&harness), before);
+    assert_eq!(harness.state().settings().layout, stored);
+}
+
+#[test]
+fn the_height_for_the_inside_of_a_message_is_given_back_after_the_last_table() {
+    let mut harness = open("barley");
+    let ctx = harness.ctx.clone();
+    harness.set_size(Vec2::new(1280.0, 800.0));
+    harness.run_steps(3);
+    let graphs = |harness: &Harness<'_, Workbench>| harness.get_by_label("Timeline").rect().top();
+    let before = graphs(&harness);
+    let run = |harness: &mut Harness<'_, Workbench>, command: StepCommand| {
+        harness.state_mut().run_command(&ctx, command);
+        harness.run_steps(4);
+        graphs(harness)
+    };
+    assert!(run(&mut harness, StepCommand::Begin) < before - 60.0, "the lower panes are higher");
+    assert_eq!(run(&mut harness, StepCommand::End), before);
+    // The table of sums needs the height for longer than stepping.
+    run(&mut harness, StepCommand::Begin);
+    harness.get_by_label("Timeline").click();
+    harness.run_steps(4);
+    harness.get_by_label("Sums").click();
+    harness.run_steps(4);
+    assert!(run(&mut harness, StepCommand::End) < before - 60.0, "sums need the height");
+    harness.get_by_label("Sums").click();
+    harness.run_steps(4);
+    assert_eq!(graphs(&harness), before);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The state that every feature may use.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use egui_tiles::Tree;
@@ -9,7 +10,7 @@ use crate::app::state::highlight::{Highlight, Item};
 use crate::app::state::model::Model;
 use crate::app::state::notices::Notices;
 use crate::app::state::pane::Pane;
-use crate::app::state::pane_layout::{self, Arrangement};
+use crate::app::state::pane_layout::{self, Arrangement, Enlarged};
 use crate::app::state::requests::Requests;
 
 /// The state that every feature may use. Features keep what only they need in structs of their own.
@@ -21,6 +22,8 @@ pub(crate) struct Core {
     /// The layout that is drawn instead while the view for projectors is on and the window is
     /// narrow.
     pub(crate) narrow_layout: Option<Tree<Pane>>,
+    /// What the program enlarged in the layout that is drawn.
+    pub(crate) enlarged: Vec<Enlarged>,
     /// The session, and the parts of requests that are kept from one request to the next.
     pub(crate) requests: Requests,
     /// Messages to the user.
@@ -94,7 +97,7 @@ impl Core {
     }
 
     /// The same layout, to be changed.
-    pub(crate) fn shown_layout_mut(&mut self) -> &mut Tree<Pane> {
+    fn shown_layout_mut(&mut self) -> &mut Tree<Pane> {
         self.narrow_layout.as_mut().unwrap_or(&mut self.layout)
     }
 
@@ -102,6 +105,68 @@ impl Core {
     pub(crate) fn set_layout(&mut self, layout: Tree<Pane>) {
         self.layout = layout;
         self.narrow_layout = None;
+        self.enlarged.clear();
+    }
+
+    /// The layout as the user arranged it, without what the program enlarged.
+    pub(crate) fn layout_to_store(&self) -> Cow<'_, Tree<Pane>> {
+        let mut layout = Cow::Borrowed(&self.layout);
+        // Otherwise the narrow layout has what was enlarged.
+        if self.narrow_layout.is_none() {
+            for enlarged in &self.enlarged {
+                enlarged.undo(layout.to_mut());
+            }
+        }
+        layout
+    }
+
+    /// Gives `pane` at least as much height as the panes above and below it, until
+    /// [`give_height_back`](Self::give_height_back).
+    pub(crate) fn enlarge(&mut self, pane: Pane) {
+        match pane_layout::enlarge(self.shown_layout_mut(), pane) {
+            Some(mut enlarged) => {
+                // The user made the group lower after it was enlarged.
+                for earlier in self.enlarged.extract_if(.., |other| other.tabs == enlarged.tabs) {
+                    enlarged.panes.extend(earlier.panes);
+                }
+                self.enlarged.push(enlarged);
+            }
+            None => self.keep_enlarged(pane),
+        }
+    }
+
+    /// If the group of `pane` was enlarged, keeps its height until `pane` does not need it either.
+    pub(crate) fn keep_enlarged(&mut self, pane: Pane) {
+        let tabs = pane_layout::group_of(self.shown_layout(), pane);
+        if let Some(enlarged) = self.enlarged.iter_mut().find(|one| Some(one.tabs) == tabs) {
+            enlarged.panes.push(pane);
+        }
+    }
+
+    /// `pane` no longer needs the height that its group was given. If no other pane of the group
+    /// needs it, gives it back, unless the user has moved a divider or a pane of the column.
+    pub(crate) fn give_height_back(&mut self, pane: Pane) {
+        let layout = self.narrow_layout.as_mut().unwrap_or(&mut self.layout);
+        self.enlarged.retain_mut(|enlarged| {
+            enlarged.panes.retain(|other| *other != pane);
+            let is_needed = !enlarged.panes.is_empty();
+            if !is_needed {
+                enlarged.undo(layout);
+            }
+            is_needed
+        });
+    }
+
+    /// Applies `change`, which may replace the layout that is drawn, to layouts without what the
+    /// program enlarged. Enlarges it again afterwards.
+    pub(crate) fn change_layout(&mut self, change: impl FnOnce(&mut Self)) {
+        let enlarged = std::mem::take(&mut self.enlarged);
+        let layout = self.shown_layout_mut();
+        let given_back: Vec<_> = enlarged.into_iter().filter(|one| one.undo(layout)).collect();
+        change(self);
+        for pane in given_back.into_iter().flat_map(|enlarged| enlarged.panes) {
+            self.enlarge(pane);
+        }
     }
 
     /// How the panes are arranged for the open network, unless the user moved a pane.

@@ -1,6 +1,6 @@
 //! The layout: where the panes are in the window.
 
-use egui_tiles::{Container, LinearDir, Tile, TileId, Tiles, Tree};
+use egui_tiles::{Container, Linear, LinearDir, Tile, TileId, Tiles, Tree};
 
 use crate::app::state::pane::Pane;
 
@@ -193,23 +193,65 @@ pub fn is_visible(layout: &Tree<Pane>, pane: Pane) -> bool {
     tile.is_some_and(|tile| layout.active_tiles().contains(&tile))
 }
 
-/// Gives the tab group of `pane` at least as much height as each other group in the same column.
-/// Does nothing if the group is not in a column.
-pub fn enlarge(layout: &mut Tree<Pane>, pane: Pane) {
-    let Some(tabs) = layout.tiles.find_pane(&pane).and_then(|tile| layout.tiles.parent_of(tile))
-    else {
-        return;
-    };
-    let Some(parent) = layout.tiles.parent_of(tabs) else { return };
-    if let Some(Tile::Container(Container::Linear(linear))) = layout.tiles.get_mut(parent)
-        && linear.dir == LinearDir::Vertical
-    {
-        let others = linear.children.iter().copied().filter(|child| *child != tabs);
-        let largest = others.map(|child| linear.shares[child]).fold(0.0, f32::max);
-        if linear.shares[tabs] < largest {
-            linear.shares.set_share(tabs, largest);
+/// A tab group that the program gave more height because some of its panes need it.
+#[derive(Clone, Debug)]
+pub struct Enlarged {
+    /// The group.
+    pub tabs: TileId,
+    /// The panes that need the height.
+    pub panes: Vec<Pane>,
+    /// The share of the group before.
+    before: f32,
+    /// The shares of all groups of the column after.
+    after: Vec<(TileId, f32)>,
+}
+
+impl Enlarged {
+    /// Gives the height back, unless the user has moved a divider or a pane of the column since.
+    /// Returns whether it was given back.
+    pub fn undo(&self, layout: &mut Tree<Pane>) -> bool {
+        let Some(column) = column_of(layout, self.tabs) else { return false };
+        let is_unchanged = shares_by_child(column) == self.after;
+        if is_unchanged {
+            column.shares.set_share(self.tabs, self.before);
         }
+        is_unchanged
     }
+}
+
+/// Gives the tab group of `pane` at least as much height as each other group in the same column.
+/// Does nothing, and returns `None`, if it has this height or is not in a column.
+pub fn enlarge(layout: &mut Tree<Pane>, pane: Pane) -> Option<Enlarged> {
+    let tabs = group_of(layout, pane)?;
+    let column = column_of(layout, tabs)?;
+    let before = column.shares[tabs];
+    let largest = shares_by_child(column).into_iter().map(|(_, share)| share).fold(0.0, f32::max);
+    if before >= largest {
+        return None;
+    }
+    column.shares.set_share(tabs, largest);
+    Some(Enlarged { tabs, panes: vec![pane], before, after: shares_by_child(column) })
+}
+
+/// The tab group of `pane`.
+#[must_use]
+pub fn group_of(layout: &Tree<Pane>, pane: Pane) -> Option<TileId> {
+    layout.tiles.parent_of(layout.tiles.find_pane(&pane)?)
+}
+
+/// The column that `tabs` is in, if it is in one.
+fn column_of(layout: &mut Tree<Pane>, tabs: TileId) -> Option<&mut Linear> {
+    match layout.tiles.get_mut(layout.tiles.parent_of(tabs)?)? {
+        Tile::Container(Container::Linear(linear)) if linear.dir == LinearDir::Vertical => {
+            Some(linear)
+        }
+        _ => None,
+    }
+}
+
+/// The children of a row or column with their shares, in order.
+fn shares_by_child(linear: &Linear) -> Vec<(TileId, f32)> {
+    linear.children.iter().map(|&child| (child, linear.shares[child])).collect()
 }
 
 #[cfg(test)]
@@ -253,5 +295,22 @@ mod tests {
         let moved = layout.clone();
         arrange(&mut layout, SideBySide);
         assert_eq!(layout, moved);
+    }
+
+    #[test]
+    fn the_height_of_a_group_is_given_back_unless_the_user_moved_a_divider() {
+        let initial = initial_layout(Arrangement::Tabs);
+        for is_moved in [false, true] {
+            let mut layout = initial.clone();
+            let enlarged = enlarge(&mut layout, Pane::Timeline).unwrap();
+            assert_eq!(shares_of(&layout, middle_column), [2.2, 2.2]);
+            assert!(enlarge(&mut layout, Pane::Inside).is_none(), "it is high enough");
+            if is_moved {
+                set_shares(&mut layout, middle_column, &[2.0, 2.4]);
+            }
+            assert_eq!(enlarged.undo(&mut layout), !is_moved);
+            let expected = if is_moved { [2.0, 2.4] } else { [2.2, 1.0] };
+            assert_eq!(shares_of(&layout, middle_column), expected);
+        }
     }
 }

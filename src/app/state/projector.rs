@@ -60,14 +60,18 @@ fn toggled(before: &mut Option<WindowBefore>, now: WindowBefore) -> WindowBefore
 /// Lays the panes out for a window of `width` points. Called in every frame.
 pub(crate) fn fit_layout(core: &mut Core, width: f32) {
     let is_narrow = core.model.projector.is_some() && width < MIN_THREE_COLUMNS;
-    if is_narrow && core.narrow_layout.is_none() {
-        core.narrow_layout = Some(narrow(&core.layout));
-    } else if !is_narrow && let Some(narrow) = core.narrow_layout.take() {
-        // The tabs in front stay in front.
-        for pane in front_panes(&narrow, narrow.root()) {
-            pane_layout::show_pane(&mut core.layout, pane);
-        }
+    if is_narrow == core.narrow_layout.is_some() {
+        return;
     }
+    core.change_layout(|core| match core.narrow_layout.take() {
+        None => core.narrow_layout = Some(narrow(&core.layout)),
+        // The tabs in front stay in front.
+        Some(narrow) => {
+            for pane in front_panes(&narrow, narrow.root()) {
+                pane_layout::show_pane(&mut core.layout, pane);
+            }
+        }
+    });
 }
 
 /// `layout` for a narrow window. A layout without three columns stays as it is, except that the

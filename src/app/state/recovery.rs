@@ -58,7 +58,7 @@ impl SavedWork {
             paper: engine.paper,
             triangulation: triangulation.name().to_owned(),
             memory,
-            layout: core.layout.clone(),
+            layout: core.layout_to_store().into_owned(),
         })
     }
 
@@ -96,7 +96,7 @@ impl LastSaved {
             serial: document.serial,
             evidence: document.evidence.clone(),
             compute: core.model.compute,
-            layout: core.layout.clone(),
+            layout: core.layout_to_store().into_owned(),
         })
     }
 
@@ -106,7 +106,7 @@ impl LastSaved {
             self.serial == document.serial
                 && self.evidence == document.evidence
                 && self.compute == core.model.compute
-                && self.layout == core.layout
+                && self.layout == *core.layout_to_store()
         })
     }
 }

@@ -8,7 +8,6 @@ use crate::app::state::core::Core;
 use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
 use crate::app::state::pane::Pane;
-use crate::app::state::pane_layout;
 use crate::app::state::stepping::{SKIP_SECONDS, StepCommand, Stepping, SteppingMode};
 use crate::propagation::CompiledNetwork;
 
@@ -51,7 +50,7 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: StepCommand) 
     }
     if command == StepCommand::Begin {
         core.show_pane(Pane::Inside);
-        pane_layout::enlarge(core.shown_layout_mut(), Pane::Inside);
+        core.enlarge(Pane::Inside);
     } else if matches!(command, StepCommand::SlowMotion | StepCommand::RecordedRuns) {
         core.show_pane(Pane::Timeline);
     }
@@ -97,15 +96,16 @@ fn select_current_message(core: &mut Core, compiled: &CompiledNetwork) {
     }
 }
 
-/// Advances the position while stepping plays. Ends stepping if there is no tree. Call this once
-/// per frame.
+/// Advances the position while stepping plays. Ends stepping if there is no tree. Once stepping has
+/// ended, gives back the height that it needed. Call this once per frame.
 pub(crate) fn advance(core: &mut Core, ctx: &egui::Context) {
-    let Some(compiled) = core.model.compiled().cloned() else {
-        core.model.stepping = None;
+    let compiled = core.model.compiled().cloned();
+    core.model.stepping = core.model.stepping.filter(|_| compiled.is_some());
+    let total = core.model.document.as_ref().map_or(0.0, Document::traced_nanoseconds);
+    let (Some(compiled), Some(stepping)) = (compiled, &mut core.model.stepping) else {
+        core.give_height_back(Pane::Inside);
         return;
     };
-    let total = core.model.document.as_ref().map_or(0.0, Document::traced_nanoseconds);
-    let Some(stepping) = &mut core.model.stepping else { return };
     if !stepping.player.is_playing() {
         return;
     }

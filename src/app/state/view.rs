@@ -28,8 +28,14 @@ pub enum ViewCommand {
     Restore,
     /// Turn the view for projectors on or off: large, without menu bar and status line.
     ToggleProjector,
-    /// Give this pane at least as much height as the panes above and below it.
+    /// Give this pane at least as much height as the panes above and below it, until
+    /// [`GiveHeightBack`](Self::GiveHeightBack).
     Enlarge(Pane),
+    /// If the group of this pane was enlarged for another pane, keep its height until
+    /// [`GiveHeightBack`](Self::GiveHeightBack) for this pane too.
+    KeepEnlarged(Pane),
+    /// This pane no longer needs the height that it was given.
+    GiveHeightBack(Pane),
     /// Move the keyboard focus to the states of the selected variable, or of the first one.
     FocusStates,
     /// Zoom the graphs so that each fits its pane.
@@ -65,7 +71,9 @@ pub(crate) fn apply(core: &mut Core, ctx: &egui::Context, command: ViewCommand) 
         }
         ViewCommand::Restore => core.model.maximised = None,
         ViewCommand::ToggleProjector => projector::toggle(core, ctx),
-        ViewCommand::Enlarge(pane) => pane_layout::enlarge(core.shown_layout_mut(), pane),
+        ViewCommand::Enlarge(pane) => core.enlarge(pane),
+        ViewCommand::KeepEnlarged(pane) => core.keep_enlarged(pane),
+        ViewCommand::GiveHeightBack(pane) => core.give_height_back(pane),
         ViewCommand::FocusStates => {
             core.show_pane(Pane::Variables);
             core.model.focus_serial += 1;

@@ -87,7 +87,7 @@ impl Workbench {
             selected: core.model.selected().cloned(),
             history: std::mem::take(&mut self.history),
             document: core.model.document.take(),
-            layout: core.layout.clone(),
+            layout: core.layout_to_store().into_owned(),
             compute: core.model.compute,
             settings: core.model.settings.clone(),
             fill_edges: core.model.fill_edges,

@@ -81,6 +81,7 @@ impl Workbench {
                 model: Model::new(settings, Recording::shipped()),
                 layout: layout.unwrap_or_else(|| pane_layout::initial_layout(Arrangement::Tabs)),
                 narrow_layout: None,
+                enlarged: Vec::new(),
                 requests: Requests::new(Session::start(move || wake_session())),
                 notices: Notices::default(),
             },
@@ -161,7 +162,7 @@ impl Workbench {
     #[must_use]
     pub fn settings(&self) -> Settings {
         let mut settings = Settings {
-            layout: Some(self.core.layout.clone()),
+            layout: Some(self.core.layout_to_store().into_owned()),
             left_evidence: self.left_evidence(),
             ..self.core.model.settings.clone()
         };

@@ -93,8 +93,10 @@ impl Workbench {
         document.running = None;
         let previous = core.replace_document(document);
         let arrangement = core.arrangement();
-        pane_layout::arrange(&mut core.layout, arrangement);
-        core.narrow_layout = None;
+        core.change_layout(|core| {
+            pane_layout::arrange(&mut core.layout, arrangement);
+            core.narrow_layout = None;
+        });
         cases::list(core, &self.case_store);
         previous
     }

@@ -30,7 +30,7 @@ const KEYS: &str = "Wheel, or W and S: zoom at the pointer\nDrag, or A and D: pa
 
 /// Minimum height in points, without the lines above the timeline, at which the table of sums or of
 /// a comparison has room. With less height, no row of the table would be in view.
-pub(super) const MIN_HEIGHT_OF_TABLES: f32 = 190.0;
+const MIN_HEIGHT_OF_TABLES: f32 = 190.0;
 
 /// Minimum height in points, from the top of the line of durations to the bottom of the pane, at
 /// which this line also has the number and the durations of the messages. With less height, these
@@ -116,14 +116,13 @@ fn slowest(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
 
 impl TimelinePane {
     /// Draws what can be chosen: the number of runs to measure, the rows, the critical path, the
-    /// comparison and the panel. Enlarges the pane if there is no room for what was just opened.
+    /// comparison and the panel. Enlarges the pane while there are tables for which it lacks room.
     pub(super) fn options(
         &mut self,
         ui: &mut Ui,
         scene: &TimelineScene<'_>,
         commands: &mut Commands,
     ) {
-        let mut has_opened = false;
         ui.horizontal_wrapped(|ui| {
             measure(ui, scene, commands);
             ui.separator();
@@ -143,7 +142,7 @@ impl TimelinePane {
             );
             let title = format!("Critical path {}", numbers::duration(path.duration));
             ui.toggle_value(&mut self.highlights_path, title).on_hover_text(hint);
-            has_opened = self.comparison_buttons(ui, scene, commands);
+            self.comparison_buttons(ui, scene, commands);
             let mut is_open = self.panel.is_some();
             ui.toggle_value(&mut is_open, "Sums").on_hover_text(
                 "Counts and total times by phase, by row or by clique, and a histogram of \
@@ -152,12 +151,21 @@ impl TimelinePane {
             if is_open != self.panel.is_some() {
                 self.panel = is_open.then_some(PanelView::Sums(GroupBy::Kind));
                 self.range = self.range.filter(|_| is_open);
-                has_opened |= is_open;
             }
             ui.weak("(?)").on_hover_text(KEYS);
         });
-        if has_opened && ui.available_height() < MIN_HEIGHT_OF_TABLES {
-            commands.push(ViewCommand::Enlarge(Pane::Timeline));
+        let has_kept = scene.model.document.as_ref().is_some_and(|open| open.kept.is_some());
+        let has_tables = self.panel.is_some() || self.compares && has_kept;
+        if self.has_tables != has_tables {
+            self.has_tables = has_tables;
+            commands.push(match has_tables {
+                true if ui.available_height() < MIN_HEIGHT_OF_TABLES => {
+                    ViewCommand::Enlarge(Pane::Timeline)
+                }
+                true => ViewCommand::KeepEnlarged(Pane::Timeline),
+                false => ViewCommand::GiveHeightBack(Pane::Timeline),
+            });
+            ui.ctx().request_repaint();
         }
     }
 
@@ -191,13 +199,13 @@ impl TimelinePane {
     }
 
     /// Draws the button that keeps the run for comparison and, once there is a kept run, the button
-    /// that compares. Returns whether the comparison was turned on in this frame.
+    /// that compares.
     fn comparison_buttons(
         &mut self,
         ui: &mut Ui,
         scene: &TimelineScene<'_>,
         commands: &mut Commands,
-    ) -> bool {
+    ) {
         let keep = Button::new("Keep this run");
         let hint = "Keep this run, to compare it with a later one, with another engine or with \
                     another triangulation";
@@ -205,12 +213,10 @@ impl TimelinePane {
             commands.push(ViewCommand::KeepRun);
         }
         let kept = scene.model.document.as_ref().and_then(|document| document.kept.as_ref());
-        let Some(kept) = kept else { return false };
+        let Some(kept) = kept else { return };
         let time = numbers::duration(kept.trace.elapsed);
-        let button = ui
-            .toggle_value(&mut self.compares, "Compare")
+        ui.toggle_value(&mut self.compares, "Compare")
             .on_hover_text(format!("Compare this run with the kept one: {}, {time}", kept.title));
-        button.changed() && self.compares
     }
 }
 

@@ -4,14 +4,12 @@ use eframe::egui::{EventFilter, Key, PointerButton, Rect, Response, Ui};
 
 use super::axis::View;
 use super::geometry::Geometry;
-use super::header::MIN_HEIGHT_OF_TABLES;
 use super::panel::PanelView;
 use super::slices::Slice;
 use super::sums::GroupBy;
 use super::{TimelinePane, TimelineScene};
 use crate::app::state::command::{Commands, ViewCommand};
 use crate::app::state::highlight::Item;
-use crate::app::state::pane::Pane;
 use crate::propagation::MessageId;
 
 /// Factor by which the keys W and S zoom.
@@ -54,7 +52,7 @@ impl TimelinePane {
             }
         }
         if self.is_marking {
-            self.mark_range(response, scene, geometry, commands);
+            self.mark_range(response, scene, geometry);
         } else if response.dragged() {
             let later = -geometry.time_across(response.drag_delta().x);
             if later != 0.0 {
@@ -74,13 +72,7 @@ impl TimelinePane {
 
     /// Moves the end of the range to the pointer. At the end of the drag, opens the panel with the
     /// table of sums, unless the panel is open.
-    fn mark_range(
-        &mut self,
-        response: &Response,
-        scene: &TimelineScene<'_>,
-        geometry: &Geometry,
-        commands: &mut Commands,
-    ) {
+    fn mark_range(&mut self, response: &Response, scene: &TimelineScene<'_>, geometry: &Geometry) {
         let Some((_, to)) = &mut self.range else { return };
         if let Some(pos) = response.interact_pointer_pos() {
             *to = geometry.time_at(pos.x).clamp(0.0, scene.total);
@@ -89,9 +81,6 @@ impl TimelinePane {
             self.is_marking = false;
             // Only now: opening the panel changes the size of the chart under the pointer.
             self.panel.get_or_insert(PanelView::Sums(GroupBy::Kind));
-            if response.rect.height() < MIN_HEIGHT_OF_TABLES {
-                commands.push(ViewCommand::Enlarge(Pane::Timeline));
-            }
         }
     }
 

@@ -85,6 +85,8 @@ pub struct TimelinePane {
     highlights_path: bool,
     /// What the panel shows; `None` if it is closed.
     panel: Option<PanelView>,
+    /// Whether the pane had tables in the last frame: the panel or a comparison.
+    has_tables: bool,
     /// Serial number of the document that this view state belongs to.
     document: u64,
     /// The run that `view` and `range` belong to: the recording if one is shown, and the engine of
@@ -223,7 +225,9 @@ impl TimelinePane {
         {
             let (document, fit_serial) = (document.serial, model.fit_serial);
             let (highlights_path, panel) = (self.highlights_path, self.panel);
-            *self = Self { document, fit_serial, highlights_path, panel, ..Self::default() };
+            let has_tables = self.has_tables;
+            let kept = Self { highlights_path, panel, has_tables, ..Self::default() };
+            *self = Self { document, fit_serial, ..kept };
         }
         let run = model.document.as_ref().map(|open| (open.shown, open.traced_engine()));
         if self.run != run {
