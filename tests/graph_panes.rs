@@ -236,6 +236,8 @@ fn small_networks_open_next_to_their_junction_tree_and_share_the_hover() {
     harness.get_by_label("Fit the network");
     harness.get_by_label("Fit the tree");
     let bar = harness.get_by_label_contains("Network: yes of tub").rect();
+    // The name of the state and the number take up 64 points of it.
+    assert!(bar.width() > 100.0, "{bar:?}");
     harness.hover_at(bar.center());
     harness.run_steps(3);
     let model = harness.state().model();

@@ -64,13 +64,15 @@ pub fn initial_layout(arrangement: Arrangement) -> Tree<Pane> {
     // The widths of the columns relative to each other.
     let [left_share, middle_share, right_share] =
         if is_side_by_side { [0.8, 2.3, 0.75] } else { [0.95, 2.0, 0.85] };
-    for (container, child, share) in [
+    // The bars of a network need more room than the boxes of its tree.
+    let network_share = network.map(|network| (graphs, network, 1.25));
+    for (container, child, share) in network_share.into_iter().chain([
         (root, variables, left_share),
         (root, middle, middle_share),
         (root, right, right_share),
         (middle, graphs, 2.2),
         (middle, time, 1.0),
-    ] {
+    ]) {
         if let Some(Tile::Container(Container::Linear(linear))) = tiles.get_mut(container) {
             linear.shares.set_share(child, share);
         }
