@@ -10,22 +10,47 @@ const SEGMENTS: usize = 16;
 /// connects. In a picture that is shrunk, a line that is closer seems to touch the box.
 const CLEARANCE: f32 = 3.0;
 
+/// Maximum number of boxes around which lines bend. There are hundreds of bends to try, and with
+/// more boxes this would take longer than the layout.
+const MAX_BOXES: usize = 60;
+
 /// A line from `from` to `to` in the shape of an arch, as a polyline. It is `rise` times as high as
 /// long.
 #[must_use]
 pub fn arch(from: Pos2, to: Pos2, rise: f32) -> Vec<Pos2> {
-    let across = (to - from).rot90() * rise;
+    bend(from, to, [rise; 2])
+}
+
+/// As [`arch`], but with one rise near `from` and another near `to`. With rises of different signs,
+/// the line is an S.
+fn bend(from: Pos2, to: Pos2, [first, last]: [f32; 2]) -> Vec<Pos2> {
+    let across = (to - from).rot90();
     let point = |index: usize| {
         let t = index as f32 / SEGMENTS as f32;
-        from + (to - from) * t + across * (4.0 * t * (1.0 - t))
+        let rise = (1.0 - t) * first + t * last;
+        from + (to - from) * t + across * (4.0 * t * (1.0 - t) * rise)
     };
     (0..=SEGMENTS).map(point).collect()
 }
 
+/// The bends that are tried if no arch is clear, the flattest first.
+fn bends() -> impl Iterator<Item = [f32; 2]> {
+    const RISES: [f32; 17] = [
+        0.0, 0.08, -0.08, 0.15, -0.15, 0.25, -0.25, 0.35, -0.35, 0.48, -0.48, 0.6, -0.6, 0.9, -0.9,
+        1.3, -1.3,
+    ];
+    (1..RISES.len()).flat_map(|highest| {
+        let both =
+            move |other: usize| [[RISES[highest], RISES[other]], [RISES[other], RISES[highest]]];
+        (0..highest).flat_map(both)
+    })
+}
+
 /// An arch between the centres of two of `boxes`, whose indices are `ends`, around the other boxes
 /// if possible: a line that passes behind a box looks like two lines that end there. Has the first
-/// of `rises` with which it meets no other box and stays within the picture, or else the first with
-/// which it meets no other box, or else the first of all.
+/// of `rises` with which it meets no other box and stays within the picture. If there is none, it
+/// is a bend that does so (unless there are many boxes), or else the first arch or bend that meets no other box, or else the arch
+/// with the first rise.
 ///
 /// # Panics
 /// If `rises` is empty.
@@ -46,7 +71,9 @@ pub fn clear_arch(boxes: &[Rect], ends: [usize; 2], rises: &[f32]) -> Vec<Pos2> 
     };
     let is_inside = |path: &Vec<Pos2>| path.iter().all(|point| picture.contains(*point));
     let mut clear = None;
-    for path in rises.iter().map(|rise| arch(from, to, *rise)).filter(is_clear) {
+    let bends = bends().take_while(|_| boxes.len() <= MAX_BOXES);
+    let all = rises.iter().map(|&rise| [rise; 2]).chain(bends);
+    for path in all.map(|rises| bend(from, to, rises)).filter(is_clear) {
         if is_inside(&path) {
             return path;
         }

@@ -4,8 +4,9 @@ use std::rc::Rc;
 use eframe::egui::{Pos2, Rect};
 use egui_kittest::kittest::Queryable as _;
 
-use super::picture::Picture;
+use super::picture::{Edge, Picture};
 use super::*;
+use crate::app::layout::arch::meets;
 use crate::app::state::projector::WindowBefore;
 use crate::app::testing::{drive, label_containing, model};
 use crate::format;
@@ -47,6 +48,28 @@ fn variables_are_drawn_at_the_positions_of_the_file_or_in_layers() {
     assert_eq!(file_positions(&far)[0], None);
     let layered = picture(&network, None, Some(1.0)).nodes;
     assert!(layered[1].centre.y > layered[0].centre.y, "an effect below its cause");
+}
+
+#[test]
+fn moral_and_fill_edges_of_child_pass_around_boxes() {
+    let model = model("child");
+    let compiled = model.compiled().unwrap();
+    for aspect in [0.8, 1.0, 1.3, 1.6, 2.0] {
+        let Picture { nodes, lines, edges } =
+            picture(compiled.network(), Some(compiled), Some(aspect));
+        for (line, edge) in lines.iter().zip(&edges).filter(|(_, edge)| !is_arc(**edge)) {
+            for (index, node) in nodes.iter().enumerate() {
+                let other = Rect::from_center_size(node.centre, node.size);
+                let is_end = [line.from, line.to].contains(&index);
+                let is_behind = || line.path.windows(2).any(|ends| meets(other, ends[0], ends[1]));
+                assert!(is_end || !is_behind(), "{edge:?} behind {index} with aspect {aspect}");
+            }
+        }
+    }
+}
+
+fn is_arc(edge: Edge) -> bool {
+    matches!(edge, Edge::Arc(..))
 }
 
 #[test]
