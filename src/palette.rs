@@ -13,6 +13,7 @@
 //! | kernel overhead: launches and copies | yellow |
 //! | execution of kernels | indigo |
 //! | engines | see [`ENGINE_SERIES`] |
+//! | a message that is slower, or faster, than in the run it is compared with | salmon, steel blue |
 //! | a value, such as the size of a table | [`value_ramp`]: dark blue through grey to yellow |
 //!
 //! Bluish green, blue, orange and yellow are hues of Okabe and Ito ("Color Universal Design",
@@ -90,6 +91,19 @@ pub enum SeriesColour {
 }
 
 impl<C: Copy> Palette<C> {
+    /// A message that is slower than in the run it is compared with. Figures with many series use
+    /// this colour and that of [`faster`](Self::faster) too.
+    #[must_use]
+    pub fn slower(&self) -> C {
+        self.series[8]
+    }
+
+    /// A message that is faster than in the run it is compared with.
+    #[must_use]
+    pub fn faster(&self) -> C {
+        self.series[5]
+    }
+
     /// The colour of a series.
     #[must_use]
     pub fn of_series(&self, colour: SeriesColour) -> C {

@@ -21,11 +21,12 @@ use crate::app::state::highlight::Item;
 use crate::app::state::kept_run::KeptRun;
 use crate::app::state::model::Model;
 use crate::app::state::run_kind::RunKind;
+use crate::app::theme::Palette;
 use crate::app::widgets::naming;
 use crate::app::widgets::short_text::one_line;
 use crate::app::widgets::table::{self, cell, number};
 use crate::numbers;
-use crate::propagation::{CompiledNetwork, MessageTrace};
+use crate::propagation::{CompiledNetwork, MessageId, MessageTrace};
 
 /// Width in points of the table of messages.
 const TABLE_WIDTH: f32 = 330.0;
@@ -43,6 +44,8 @@ pub(super) struct RunComparison {
     /// By message of the current run: how its time compares with the kept run; `None` if the kept
     /// run has no such message.
     changes: Vec<Option<Change>>,
+    /// By message of the kept run: the corresponding message of the current run.
+    counterparts: Vec<Option<MessageId>>,
 }
 
 /// Where one of the two runs is drawn.
@@ -68,12 +71,14 @@ impl RunComparison {
         };
         let alignment = Alignment::new((&kept.compiled, &kept.trace), (compiled, trace));
         let mut changes = vec![None; compiled.plan().messages().len()];
+        let mut counterparts = vec![None; kept.compiled.plan().messages().len()];
         for pair in &alignment.pairs {
             changes[pair.second.index()] = Some(pair.change());
+            counterparts[pair.first.index()] = Some(pair.second);
         }
         let layouts =
             [layout(&kept.trace, &*kept.compiled, kept.kind), layout(trace, compiled, kind)];
-        Self { kept: Arc::clone(kept), current, kinds, layouts, alignment, changes }
+        Self { kept: Arc::clone(kept), current, kinds, layouts, alignment, changes, counterparts }
     }
 }
 
@@ -127,6 +132,7 @@ impl TimelinePane {
                 highlights_path: false,
                 changes: (index == 1).then_some(&comparison.changes),
                 is_current: std::ptr::eq(compiled_of_run, &raw const **compiled),
+                counterparts: (index == 0).then_some(&comparison.counterparts),
                 now: None,
             };
             let half = 0.5 * charts.height();
@@ -168,9 +174,7 @@ impl TimelinePane {
             draw::draw(ui, &geometry, scene, pointed, None);
             draw::row_names(ui, &geometry, scene);
             self.move_view(ui, &response, (scene, &geometry), (index, view));
-            if scene.is_current {
-                point_at(&response, pointed, commands);
-            }
+            point_at(&response, scene, pointed, commands);
             if let Some(slice) = pointed {
                 response.on_hover_ui_at_pointer(|ui| super::card::show(ui, scene, slice));
             }
@@ -203,8 +207,14 @@ impl TimelinePane {
 
 /// Highlights the message of the slice under the pointer, and selects this message on a click. A
 /// click where there is no message clears the selection.
-fn point_at(response: &Response, pointed: Option<Slice>, commands: &mut Commands) {
+fn point_at(
+    response: &Response,
+    scene: &TimelineScene<'_>,
+    pointed: Option<Slice>,
+    commands: &mut Commands,
+) {
     let message = pointed.and_then(|slice| slice.message());
+    let message = message.and_then(|message| scene.in_current_plan(message));
     if response.clicked() {
         commands.push(ViewCommand::Select(message.map(Item::Message)));
     }
@@ -220,15 +230,18 @@ fn summary(ui: &mut Ui, alignment: &Alignment) {
     ui.horizontal_wrapped(|ui| {
         let aligned = numbers::counted(alignment.pairs.len(), "message", "messages");
         ui.label(RichText::new(format!("{aligned} in both")).strong());
-        ui.label(format!("⏶ {} slower", count(slower)));
-        ui.label(format!("⏷ {} faster", count(faster)));
+        let palette = Palette::of(ui);
+        let label = |text, colour| RichText::new(text).color(colour).strong();
+        ui.label(label(format!("⏶ {} slower", count(slower)), palette.slower()));
+        ui.label(label(format!("⏷ {} faster", count(faster)), palette.faster()));
         ui.weak("by more than a tenth;");
         let (first, second) = (alignment.only_first.len(), alignment.only_second.len());
         ui.weak(format!("{} only in the kept run, {} only now", count(first), count(second)));
         ui.weak("(?)").on_hover_text(
             "A message of one run corresponds to the message of the other run whose sender and \
-             receiver have the same variables. In the lower run, a line on top marks a slower \
-             message, and a line at the bottom a faster one.",
+             receiver have the same variables. In the lower run, colours show which messages \
+             are slower or faster; a line on top marks a slower message too, and a line at the \
+             bottom a faster one.",
         );
     });
 }

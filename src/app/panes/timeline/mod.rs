@@ -139,6 +139,9 @@ struct TimelineScene<'a> {
     changes: Option<&'a Vec<Option<Change>>>,
     /// Whether the run is on the current tree. Selection and hover refer to messages of that tree.
     is_current: bool,
+    /// If the run is not on the current tree: by message, the corresponding message of the run on
+    /// the current tree, if there is one.
+    counterparts: Option<&'a Vec<Option<MessageId>>>,
     /// The current time of slow motion, in nanoseconds since the start of the propagation. `None`
     /// except in slow motion.
     now: Option<f64>,
@@ -151,6 +154,14 @@ impl TimelineScene<'_> {
             Some(Item::Message(message)) if self.is_current => Some(*message),
             _ => None,
         }
+    }
+
+    /// The message on the current tree that is `message` of this run, or corresponds to it.
+    fn in_current_plan(&self, message: MessageId) -> Option<MessageId> {
+        if self.is_current {
+            return Some(message);
+        }
+        self.counterparts?.get(message.index()).copied().flatten()
     }
 
     /// The word for what a row shows.
@@ -205,6 +216,7 @@ impl TimelinePane {
             highlights_path: self.highlights_path,
             changes: None,
             is_current: true,
+            counterparts: None,
             now: None,
         };
         header::show(ui, &scene, commands);
@@ -331,7 +343,7 @@ impl TimelinePane {
         let left = geometry.chart.left() - GUTTER;
         let across = left..=geometry.chart.left();
         let stages = Rect::from_x_y_ranges(across.clone(), geometry.stages.y_range());
-        draw::row_name(ui, stages, "stages", None);
+        draw::row_name(ui, stages, stages, "stages", None);
         for index in geometry.visible() {
             let row = &scene.layout.rows[index];
             let area = geometry.area_of(index);
@@ -350,7 +362,7 @@ impl TimelinePane {
             });
             let mut clipped = ui.new_child(UiBuilder::new().max_rect(whole));
             clipped.set_clip_rect(rect.intersect(ui.clip_rect()));
-            draw::row_name(&clipped, whole, &row.name, row.idle);
+            draw::row_name(&clipped, whole, whole, &row.name, row.idle);
             pin_mark(&clipped, whole, is_pinned, response.hovered() || response.has_focus());
             if response.clicked() && !self.pinned.remove(&row.name) {
                 self.pinned.insert(row.name.clone());

@@ -112,6 +112,7 @@ impl TimelinePane {
                 highlights_path: false,
                 changes: None,
                 is_current: true,
+                counterparts: None,
                 now: Some(stepping.player.position() / stretch),
             };
             let geometry = Geometry::fitted(chart, &of.layout.rows, view.scaled(1.0 / stretch));

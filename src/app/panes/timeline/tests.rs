@@ -353,6 +353,13 @@ fn a_kept_run_is_compared_with_another_message_by_message() {
     let (slower, faster) = ("⏶ ", "⏷ ");
     label_containing(&harness, slower);
     label_containing(&harness, faster);
+    let palette = crate::app::theme::Palette::of_theme(harness.ctx.theme() == egui::Theme::Dark);
+    let is_change = |colour: egui::Color32| [palette.slower(), palette.faster()].contains(&colour);
+    let changed = harness.output().shapes.iter().any(|clipped| match &clipped.shape {
+        egui::Shape::Mesh(mesh) => mesh.vertices.iter().any(|vertex| is_change(vertex.color)),
+        _ => false,
+    });
+    assert!(changed, "slower and faster messages have colours of their own");
     let launches = pane.borrow().comparison.as_ref().unwrap().layouts.each_ref().map(|layout| {
         layout.stages.iter().filter(|slice| slice.kind_name() == "launch and copy").count()
     });
@@ -375,6 +382,28 @@ fn a_kept_run_is_compared_with_another_message_by_message() {
     harness.get_by_label("Compare").click();
     harness.run();
     label_containing(&harness, "Message timeline");
+}
+
+#[test]
+fn messages_of_a_kept_run_on_another_tree_are_linked_to_those_on_the_current_one() {
+    let mut model = model("asia");
+    let document = model.document.as_mut().unwrap();
+    let kept = KeptRun::of(document).unwrap();
+    // The same tree, compiled again.
+    let compiled = Arc::new((*kept.compiled).clone());
+    document.kept = Some(Arc::new(KeptRun { compiled, ..(*kept).clone() }));
+    let mut pane = TimelinePane { compares: true, ..TimelinePane::default() };
+    pane.document = document.serial;
+    let mut harness = drive_model(model, move |ui, model, commands| pane.show(ui, model, commands));
+    harness.run();
+    let chart = label_containing(&harness, "Run to compare, kept").rect();
+    let is_found = (chart.left() as i32..chart.right() as i32).step_by(3).any(|x| {
+        // The middle of the row of the thread is 52 points below the upper edge of the chart.
+        harness.hover_at(Pos2::new(x as f32, chart.top() + 52.0));
+        harness.run_steps(2);
+        matches!(harness.state().model.hovered(), Some(Item::Message(_)))
+    });
+    assert!(is_found, "a message under the pointer");
 }
 
 #[test]

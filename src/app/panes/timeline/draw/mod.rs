@@ -253,21 +253,22 @@ fn label(painter: &Painter, room: Rect, names: [&str; 2], length: f64, ink: Colo
 /// Writes the names of the rows that are high enough to the left of the chart.
 pub(super) fn row_names(ui: &Ui, geometry: &Geometry, scene: &TimelineScene<'_>) {
     let across = geometry.chart.left() - GUTTER..=geometry.chart.left();
-    let name = |row: Rect, name: &str, idle| {
-        row_name(ui, Rect::from_x_y_ranges(across.clone(), row.y_range()), name, idle);
+    let name = |row: Rect, area: Rect, name: &str, idle| {
+        let in_names = |rect: Rect| Rect::from_x_y_ranges(across.clone(), rect.y_range());
+        row_name(ui, in_names(row), in_names(area), name, idle);
     };
-    name(geometry.stages, "stages", None);
+    name(geometry.stages, geometry.stages, "stages", None);
     for index in geometry.visible() {
         let (row, rect) = (&scene.layout.rows[index], geometry.rows[index]);
         if rect.height() >= MIN_NAME_HEIGHT {
-            name(rect, &row.name, row.idle);
+            name(rect, geometry.area_of(index), &row.name, row.idle);
         }
     }
 }
 
-/// Writes the name of a row and its idle share to the left of the chart.
-pub(super) fn row_name(ui: &Ui, rect: Rect, name: &str, idle: Option<f64>) {
-    let painter = ui.painter_at(rect);
+/// Writes the name of a row and its idle share into `rect`, as far as it is within `area`.
+pub(super) fn row_name(ui: &Ui, rect: Rect, area: Rect, name: &str, idle: Option<f64>) {
+    let painter = ui.painter_at(rect.intersect(area));
     let visuals = ui.visuals();
     let font = FontId::proportional(11.0);
     let (left, right) = (rect.left_center() + egui::vec2(14.0, 0.0), rect.right_center());

@@ -100,6 +100,12 @@ impl Drawing<'_> {
         let ground = self.ui.visuals().panel_fill;
         let colour = self.colour(slice.kind);
         let Some(message) = slice.message() else { return ground.lerp_to_gamma(colour, 0.75) };
+        let colour = match self.change_of(message) {
+            _ if self.scene.changes.is_none() => colour,
+            Some(Change::Slower) => self.palette.slower(),
+            Some(Change::Faster) => self.palette.faster(),
+            Some(Change::Same) | None => self.palette.stage,
+        };
         if self.scene.highlights_path && !self.scene.layout.critical.contains(message.index()) {
             return ground.lerp_to_gamma(colour, DIMMED);
         }
@@ -152,14 +158,22 @@ impl Drawing<'_> {
         }
     }
 
+    /// Whether `message` is slower or faster than in the run that this run is compared with. `None`
+    /// if that run has no such message, or there is none.
+    fn change_of(&self, message: MessageId) -> Option<Change> {
+        self.scene.changes?.get(message.index()).copied().flatten()
+    }
+
     /// Marks messages that became slower by a line on top, and messages that became faster by a
     /// line at the bottom, with an arrowhead if there is room. Marks nothing unless the run is
     /// compared with another.
     fn mark_changes(&self, painter: &Painter, seen: &[Slice], y_range: Rangef) {
-        let Some(changes) = self.scene.changes else { return };
+        if self.scene.changes.is_none() {
+            return;
+        }
         let ink = self.ui.visuals().strong_text_color();
         for slice in seen {
-            let change = slice.message().and_then(|id| changes.get(id.index()).copied().flatten());
+            let change = slice.message().and_then(|id| self.change_of(id));
             let (line, text, align) = match change {
                 Some(Change::Slower) => (y_range.min..=y_range.min + 3.0, "⏶", Align2::LEFT_TOP),
                 Some(Change::Faster) => (y_range.max - 3.0..=y_range.max, "⏷", Align2::LEFT_BOTTOM),
@@ -178,14 +192,11 @@ impl Drawing<'_> {
     }
 
     /// Outlines the selected and the hovered messages among `seen`, and the slice under the
-    /// pointer. Outlines nothing if the run is not on the current tree.
+    /// pointer.
     fn outlines(&self, painter: &Painter, seen: &[Slice], y_range: Rangef, pointed: Option<Slice>) {
         let model = self.scene.model;
-        if !self.scene.is_current {
-            return;
-        }
         let is_marked = |slice: &Slice, highlighted: &dyn Fn(MessageId) -> bool| {
-            slice.message().is_some_and(highlighted)
+            slice.message().and_then(|id| self.scene.in_current_plan(id)).is_some_and(highlighted)
         };
         // Outlines at the same pixel need to be drawn only once.
         let mut drawn = f32::NEG_INFINITY;
