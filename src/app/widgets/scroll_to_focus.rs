@@ -17,7 +17,13 @@ pub fn scroll_to_focus(ui: &Ui) {
         return;
     }
     let response = focused.and_then(|id| ui.ctx().read_response(id));
-    let Some(rect) = response.map(|response| response.rect) else { return };
+    let Some(response) = response else { return };
+    let (rect, in_view) = (response.rect, response.interact_rect);
+    if in_view.is_positive() && !ui.clip_rect().contains_rect(in_view) {
+        // It is in another part of the window, into which this content would extend if it were not
+        // clipped.
+        return;
+    }
     if ui.min_rect().contains_rect(rect) && !ui.clip_rect().contains_rect(rect) {
         ui.scroll_to_rect(rect, None);
     }
@@ -29,6 +35,24 @@ mod tests {
     use eframe::egui::{Key, ScrollArea};
     use egui_kittest::Harness;
     use egui_kittest::kittest::Queryable as _;
+
+    #[test]
+    fn a_button_below_the_area_that_gets_the_focus_does_not_scroll_it() {
+        let mut harness = Harness::builder().with_size([200.0, 200.0]).build_ui(|ui| {
+            ScrollArea::vertical().max_height(100.0).show(ui, |ui| {
+                for number in 1..=20 {
+                    ui.label(format!("line {number}"));
+                }
+                scroll_to_focus(ui);
+            });
+            _ = ui.button("below");
+        });
+        let before = harness.get_by_label("line 1").rect();
+        harness.get_by_label("below").focus();
+        harness.run_steps(6);
+        assert!(harness.get_by_label("below").is_focused());
+        assert_eq!(harness.get_by_label("line 1").rect(), before);
+    }
 
     #[test]
     fn a_button_that_gets_the_focus_by_keyboard_is_scrolled_into_view() {
