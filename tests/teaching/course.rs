@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use cliquescope::app::state::command::{Command, EngineCommand};
+use cliquescope::app::state::command::{Command, EngineCommand, ViewCommand};
 use cliquescope::app::state::lessons::LESSONS;
 use cliquescope::app::{Settings, Workbench};
 use cliquescope::format::NetworkSource;
@@ -210,4 +210,15 @@ fn the_lesson_about_the_gpu_plays_recorded_runs_on_scales_of_their_own() {
     settle(&mut harness);
     let document = harness.state().model().document.as_ref().expect("a network is open");
     assert!(document.shown.is_none() && document.second_shown.is_none());
+    // A recorded run that the user chose is shown again.
+    let chosen = document.recorded[0];
+    let ctx = harness.ctx.clone();
+    harness.state_mut().run_command(&ctx, ViewCommand::ShowRecording(Some(chosen)));
+    for button in ["Recorded GPU runs", "Message by message"] {
+        settle(&mut harness);
+        harness.get_by_label(button).click();
+    }
+    settle(&mut harness);
+    let document = harness.state().model().document.as_ref().expect("a network is open");
+    assert!(document.shown == Some(chosen) && document.second_shown.is_none());
 }

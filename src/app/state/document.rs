@@ -61,6 +61,8 @@ pub struct Document {
     /// The recorded run that slow motion plays next to the one that is [shown](Self::shown), in
     /// place of this machine's newest run. Each of the two then has a time scale of its own.
     pub second_shown: Option<RecordedRunRef>,
+    /// If there is a [second run](Self::second_shown): what was [shown](Self::shown) before.
+    pub shown_before: Option<RecordedRunRef>,
     /// The run that was kept to be compared with others.
     pub kept: Option<Arc<KeptRun>>,
     /// The watch of the running propagation.
@@ -121,6 +123,7 @@ impl Document {
             recorded: Vec::new(),
             shown: None,
             second_shown: None,
+            shown_before: None,
             kept: None,
             running: None,
             snapshot: None,

@@ -72,13 +72,16 @@ fn choose_runs(core: &mut Core, command: StepCommand) -> bool {
     match command {
         StepCommand::RecordedRuns => {
             let Some([paper, fastest]) = document.recorded_gpu_runs() else { return false };
+            if document.second_shown.is_none() {
+                document.shown_before = document.shown;
+            }
             (document.shown, document.second_shown) = (Some(paper), Some(fastest));
         }
-        // These commands stop showing the two recorded runs. This machine's run is shown again.
+        // These commands stop showing the two recorded runs. What was shown before is shown again.
         StepCommand::Begin | StepCommand::SlowMotion | StepCommand::End
             if document.second_shown.take().is_some() =>
         {
-            document.shown = None;
+            document.shown = document.shown_before.take();
         }
         _ => {}
     }
