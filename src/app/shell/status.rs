@@ -112,10 +112,6 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
     }
     if let Some(result) = &document.result {
         evidence_facts(ui, document, result);
-        if let Some(times) = result.times {
-            times_fact(ui, times);
-            return;
-        }
         let time = numbers::duration(result.took());
         let traced = numbers::duration(result.trace.elapsed);
         let hover = match result.untraced {
@@ -132,6 +128,7 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
             ),
             None => hover,
         };
+        let (time, hover) = result.times.map_or((time, hover), times_text);
         if let Some(recorded) = document.shown {
             let median = Duration::from_secs_f64(recorded.run.propagate_us.median / 1e6);
             let recorded_time = format!("{} recorded", numbers::duration(median));
@@ -142,12 +139,12 @@ fn facts(ui: &mut Ui, model: &Model, document: &Document) {
     }
 }
 
-/// Draws the median, the shortest and the longest time of several propagations.
-fn times_fact(ui: &mut Ui, times: RunTimes) {
+/// The median, the shortest and the longest time of several propagations, and what they are.
+fn times_text(times: RunTimes) -> (String, String) {
     let [min, median, max] = [times.min, times.median, times.max].map(numbers::duration);
     let hover = format!("Median, minimum and maximum of {} propagations (F6)", times.runs);
     let runs = times.runs;
-    fact(ui, "propagation", format!("{median} ({min} to {max}, {runs} runs)"), &hover);
+    (format!("{median} ({min} to {max}, {runs} runs)"), hover)
 }
 
 /// Draws the chosen engine, or the engine that replaces it and why. If a recorded run is shown and
