@@ -149,13 +149,16 @@ fn order(ui: &mut Ui, network: &Network, elimination: &HandElimination) {
     ui.strong(if is_complete { "Your order" } else { "Your order so far" });
     for (index, step) in steps.iter().enumerate() {
         let names: Vec<&str> = step.cluster.iter().map(|&v| network[v].name()).collect();
-        let clique = if step.is_maximal { "clique" } else { "in an earlier clique" };
+        let names = format!("{{{}}}", names.join(", "));
+        let clique = if step.is_maximal {
+            format!("clique {names}, {} entries", thousands(step.entries))
+        } else {
+            format!("{names} lies in an earlier clique, no table")
+        };
         let text = format!(
-            "{}. {}: {clique} {{{}}}, {} entries, {}",
+            "{}. {}: {clique}, {}",
             index + 1,
             network[step.variable].name(),
-            names.join(", "),
-            thousands(step.entries),
             counted(step.fill_edges.len(), "fill edge", "fill edges"),
         );
         ui.add(Label::new(text).wrap());
