@@ -62,7 +62,8 @@ impl<A> WithReserve<A> {
     }
 
     /// A block of the reserve, because the allocator has failed. Null if the reserve has too little
-    /// memory too, or if the caller notices the failure.
+    /// memory too, or if this thread is in code that handles a failed allocation itself, so that it
+    /// needs no reserve.
     #[cold]
     fn allocate(&self, layout: Layout) -> *mut u8 {
         if NOTICES_FAILURE.get() {
@@ -178,10 +179,11 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for WithReserve<A> {
 }
 
 /// Lets the allocator return freed memory to the operating system after 10 ms instead of 1 s,
-/// unless the environment variable `MIMALLOC_PURGE_DELAY` sets another time. Reading a network and
-/// searching for zeros free much memory, and the tables that are made next cannot use all of it:
-/// with 1 s, the peak of Diabetes is 1.2 times as large as forecast. Returning it takes less than a
-/// tenth of the CPU time of a query of Munin4. Does nothing without mimalloc.
+/// unless the environment variable `MIMALLOC_PURGE_DELAY` sets another time. Much memory is freed
+/// by the code that reads a network and by the code that searches for zeros, and the tables that
+/// are made next cannot use all of it: with 1 s, the peak memory of the network Diabetes is 1.2
+/// times as large as forecast. Returning the memory early takes less than a tenth of the CPU time
+/// of a query of Munin4. Does nothing without mimalloc.
 pub fn return_freed_memory_early() {
     #[cfg(feature = "allocator")]
     {

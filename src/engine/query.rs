@@ -69,8 +69,9 @@ pub fn query_cases(
 /// Answers the cases of one network, one block of cases after another, so that not all of them need
 /// to be in memory.
 ///
-/// The network is compiled and loaded for the first block, as [`query_cases`] says, and again if a
-/// case of a later block does not observe a variable without which it was compiled.
+/// The network is compiled and loaded for the first block, as [`query_cases`] says. It may be
+/// compiled without some variables that all cases of the block observe. If a case of a later block
+/// does not observe all of these variables, the network is compiled and loaded again.
 pub struct CaseQuery<'a> {
     engine: &'a dyn Engine,
     network: &'a Arc<Network>,
@@ -82,7 +83,8 @@ pub struct CaseQuery<'a> {
     /// The network as it was last loaded: whole, or without some variables that the last cases
     /// observe. `None` if it could not be loaded.
     prepared: Option<Prepared>,
-    /// The last set of variables without which the network was still too large, with the error.
+    /// The last attempt in which the network was too large: the variables that were left out, and
+    /// the error.
     refused: Option<Refusal>,
     /// Whether the engine could load the network for at least one case so far.
     has_answered: bool,

@@ -38,7 +38,8 @@ pub(super) fn read_path(path: &Path) -> Result<Vec<u8>, OpenError> {
     // If the file is too large, `read_limited` reads one byte more than the maximum and refuses it.
     let size = file.metadata().map_or(0, |metadata| metadata.len()).min(MAX_BYTES);
     let mut bytes = Vec::new();
-    allocate::reserve(&mut bytes, size as usize + 1);
+    // The end of the file is found without reserving again.
+    allocate::reserve(&mut bytes, size as usize + MIN_READ);
     unpack_all(&name, read_limited(&name, file, bytes, MAX_BYTES, false)?)
 }
 
@@ -245,6 +246,16 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Cow<'static, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_takes_little_more_memory_than_its_size() {
+        let size = 4 * MIN_READ;
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), vec![b'x'; size]).unwrap();
+        let bytes = read_path(file.path()).unwrap();
+        assert_eq!(bytes.len(), size);
+        assert!(bytes.capacity() < 2 * size, "{} bytes are reserved", bytes.capacity());
+    }
 
     #[test]
     fn gzip_is_recognised_by_its_first_bytes_and_unpacked_up_to_the_limit() {

@@ -2,10 +2,11 @@
 //!
 //! A vertex is simplicial if its neighbours form a clique. Every triangulation has a clique that
 //! contains such a vertex and all its neighbours, and no minimal triangulation adds an edge at the
-//! vertex. If all variables have at least two states, some triangulation with the smallest total
-//! is minimal: removing a superfluous edge, with ends of a and b states, splits a clique of s
-//! entries into two cliques of s/a + s/b <= s entries together. So simplicial vertices
-//! can be eliminated first, whether the largest table or the total is to be minimised. (For the
+//! vertex. Call the number of entries of all cliques together the total. If all variables have at
+//! least two states, some triangulation with the smallest total is minimal: removing a superfluous
+//! edge, with ends of a and b states, splits a clique of s entries into two cliques of
+//! s/a + s/b <= s entries together. So simplicial vertices can be eliminated first, whether the
+//! number of entries of the largest clique or the total is to be minimised. (For the
 //! total, this does not hold for vertices with one state: eliminating such a vertex first may give
 //! a maximal clique of its own, which a triangulation with more edges would have avoided.)
 //!

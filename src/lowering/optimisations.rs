@@ -13,8 +13,8 @@ use std::str::FromStr;
 pub enum Optimisation {
     /// Table entries that are zero whatever the evidence are left out.
     Sparsity,
-    /// At each end of a separator, entries are left out that belong only to left-out entries of the
-    /// clique's table.
+    /// A separator has a table at each of its two ends. Each of these tables leaves out the entries
+    /// that belong only to left-out entries of the table of the clique at that end.
     CompressedSeparators,
     /// The states of the entries of compressed separators are listed, so that observations are
     /// entered faster.
@@ -51,13 +51,13 @@ pub enum Optimisation {
     DConnection,
     /// Many cases are propagated together, one in each lane of a vector register.
     BatchedCases,
-    /// Small inputs of a contraction are multiplied with one another first, and small outputs are
-    /// summed from one table.
+    /// Small inputs of a contraction are multiplied with one another first. Small outputs are
+    /// summed from a table that several of them share, not each from the whole product.
     GroupedFactors,
     /// A contraction without tables works on tiles of several variables.
     Tiles,
-    /// An input of a contraction that does not depend on the innermost loops is multiplied in
-    /// outside them.
+    /// Inputs of a contraction that do not depend on the innermost loops are multiplied outside
+    /// these loops, not in each of their iterations.
     HoistedInputs,
     /// Loops over short rows of a tile are compiled with the length of the row as a constant.
     ConstantRows,

@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(of(&[30.0, 70.0, 0.0, 1.0]), Scale::Counts, "not every row sums to 100");
         assert_eq!(of(&[3.0, 0.0, f64::NAN, 0.0]), Scale::Counts);
         assert_eq!(of(&[30.5, 69.5, 0.5, 0.5]), Scale::Probabilities, "two scales in one table");
-        assert_eq!(of(&[1.0, 1.0, 1.0, 0.0]), Scale::Probabilities, "upper bounds");
+        assert_eq!(of(&[1.0, 1.0, 1.0, 0.0]), Scale::Probabilities, "none exceeds 1");
         assert_eq!(of(&[2.5, 0.5]), Scale::Probabilities);
         assert_eq!(of(&[101.0, -1.0]), Scale::Probabilities);
         assert_eq!(of(&[1e300, 1e300]), Scale::Probabilities);

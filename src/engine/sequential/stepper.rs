@@ -294,8 +294,8 @@ fn shown_table(values: &[f64], exponent: i64) -> (Arc<[f64]>, i64) {
     (values.iter().map(|value| value.scale(scale)).collect(), shown)
 }
 
-/// The tables that one message reads and writes: Algorithm 1 of Zheng, Mengshoel and Chong with its
-/// numbers.
+/// The tables that one message reads and writes: the numbers in Algorithm 1 of Zheng, Mengshoel and
+/// Chong for this message.
 ///
 /// Each table is in the index order of its scope. If the evidence is very improbable, entries may
 /// be out of the range of double precision. So each table has an exponent: the entries are the

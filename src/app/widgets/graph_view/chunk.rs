@@ -25,7 +25,7 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// The view that egui_graphs draws.
+    /// The view that `context` of egui_graphs describes.
     pub fn of(context: &DrawContext<'a>) -> Self {
         let (painter, meta) = (context.painter, context.meta);
         Self { painter, zoom: meta.zoom, origin: meta.pan, needed: painter.clip_rect() }
@@ -88,7 +88,8 @@ pub struct Chunk {
     mesh: Arc<Mesh>,
     /// Text and labels. Those of all edges are drawn after the triangles of all edges, and those of
     /// all nodes after the triangles of all nodes. The toolkit may rearrange its texture of glyphs
-    /// in any frame, so text is not turned into triangles here. A label is a [`Shape::Vec`].
+    /// in any frame, so text is not turned into triangles here. A label of an edge is a
+    /// [`Shape::Vec`]: a box and the text in it.
     texts: Vec<Shape>,
     /// Where the origin of the picture was on the screen in the last call of `make` or `move_to`.
     origin: Vec2,

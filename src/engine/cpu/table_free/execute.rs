@@ -228,9 +228,9 @@ impl<'a, T: Number> Chunk<'a, T> {
         }
     }
 
-    /// Multiplies in the inputs of `level` and adds all tiles inside this level to `outputs`. The
-    /// product of all numbers that were multiplied in so far is `factor`; the product of the tables
-    /// is tile number `tile`.
+    /// Multiplies the product by the inputs of `level`, and adds the sums of all tiles inside this
+    /// level to `outputs`. The product so far is `factor` times tile number `tile`: `factor` is the
+    /// product of the inputs that are single numbers, and the tile is the product of the others.
     fn visit(&mut self, level: usize, mut factor: T, mut tile: usize, outputs: &mut [Runs<'_, T>]) {
         let nest = self.nest;
         let at = level * nest.inputs.len();

@@ -45,8 +45,8 @@ impl Structure {
         places.iter_mut().for_each(VariablePlaces::clear);
         let mut nodes: Vec<Node> = Vec::with_capacity(self.layouts.len());
         let (mut above, mut below) = (0, 0);
-        // By clique: where the table of the separator to the parent lies in the region below. Set
-        // when the parent's node is made, which comes first.
+        // By clique: the range of the table of the separator to the parent, in the tree's region
+        // `below`. Set when the node of the parent is made; parents come before their children.
         let mut in_parent = vec![0..0; self.layouts.len()];
         // By variable: the number of entries of the smallest table of beliefs that holds it, among
         // the tables found so far.

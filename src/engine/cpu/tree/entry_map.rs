@@ -1,9 +1,9 @@
 //! Maps from the entries of a full table to the entries that a compressed table holds.
 //!
-//! If zeros are left out of a clique's table, its rows may meet few entries of its separators. The
-//! other entries of the separators are then left out too (see
-//! [`compress`](crate::engine::cpu::tables::compress)). The entries that remain are *held*. Held
-//! entries keep their order, so the held entries of a run are consecutive.
+//! If zeros are left out of a clique's table, the rest of the table may belong to only a few
+//! entries of the clique's separators. The other entries of the separators are then left out too
+//! (see [`compress`](crate::engine::cpu::tables::compress)). The entries that remain are *held*.
+//! Held entries keep their order, so the held entries of a run are consecutive.
 
 use std::ops::Range;
 

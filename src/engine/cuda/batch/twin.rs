@@ -17,7 +17,8 @@ pub const PEAK: i32 = 32;
 /// this. Shared with the kernel.
 pub const RAISE: i32 = 2;
 
-/// The level of messages that are not raised. Shared with the kernel.
+/// Marks a message that is not raised, in place of its exponent in `Group::levels`. Two to this
+/// power is zero in single precision. Shared with the kernel.
 pub const NOT_RAISED: i32 = -16_777_216;
 
 /// One number for each case of a group.

@@ -82,8 +82,9 @@ impl ShortcutSearch<'_> {
         Ok((self.checked(operation)?, added))
     }
 
-    /// The product of all factors of operation `number` except `left_out`: a message over the rows
-    /// of the operation and the rows of `left_out`. `None` if the operation has no other factor.
+    /// The number of a message over the rows of operation `number` and the rows of `left_out`: the
+    /// product of all that the operation multiplies except `left_out`. It may be the number of an
+    /// existing message; see [`Self::message`]. `None` if the operation multiplies nothing else.
     ///
     /// # Errors
     /// If the message would be too large.
@@ -103,8 +104,8 @@ impl ShortcutSearch<'_> {
 
     /// The number of the message with these factors and rows. The message is put into `added`,
     /// unless an equal message is there or was added before. Instead of a message that would only
-    /// copy its single factor, returns the number of that factor; instead of one without any
-    /// factor, `None`.
+    /// copy its single factor, returns the number of that factor. Returns `None` if there is
+    /// nothing to multiply: no potential, no findings and no factors.
     ///
     /// # Errors
     /// If the message would be too large.

@@ -17,7 +17,7 @@ pub(super) struct DenseForm {
     record_entries: usize,
     /// Target for the number of entries of a row that one thread sums; see [`Layout::new`].
     steps: usize,
-    /// Number of pairs of factors.
+    /// Number of pairs into which the factors are divided; one word holds both addresses of a pair.
     pairs: usize,
     /// Whether the rows of a class share their table entries.
     by_class: bool,
@@ -78,9 +78,9 @@ impl DenseForm {
         (entries / (THREADS * layout.steps)).max(1) * layout.rows_per_pass()
     }
 
-    /// The number of rows of each record of the work item of `rows`. `staged`: the number of
-    /// sources. If rows are in classes, `class` returns the class of a row, and `classes` numbers
-    /// the classes.
+    /// The number of rows of each record of the work item of `rows`. `staged`: the number of words
+    /// that the work item stages, each of which has a source in the first record. If rows are in
+    /// classes, `class` returns the class of a row, and `classes` numbers the classes.
     pub(super) fn rows_of_records(
         &self,
         rows: &[u32],
