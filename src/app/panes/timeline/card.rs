@@ -33,7 +33,14 @@ fn other_card(ui: &mut Ui, scene: &TimelineScene<'_>, slice: Slice) {
             ],
         );
     });
-    let explanation = match slice.kind {
+    if let Some(explanation) = explanation(slice.kind) {
+        ui.weak(explanation);
+    }
+}
+
+/// What is done, or waited for, if the name does not say it.
+fn explanation(kind: SliceKind) -> Option<&'static str> {
+    Some(match kind {
         SliceKind::Wait(Cause::Message(_)) => {
             "The next message here needs this message, which was still being computed."
         }
@@ -41,6 +48,14 @@ fn other_card(ui: &mut Ui, scene: &TimelineScene<'_>, slice: Slice) {
         SliceKind::Wait(Cause::NoMore(_)) => "No further message of this phase is computed here.",
         SliceKind::Wait(Cause::PickUp) => {
             "All inputs of the next message were available, but it was not yet picked up."
+        }
+        SliceKind::Work(Work::Before) => {
+            "From the call of the engine to its first stage. In this time engine cpu chooses the \
+             tree for the evidence and, for a large network, wakes a thread."
+        }
+        SliceKind::Work(Work::After) => {
+            "From the last stage to the return of the engine. For a large network, engine cpu then \
+             wakes the thread that asked for the posteriors; on a busy machine it waits for a core."
         }
         SliceKind::Work(Work::Root) => {
             "The product of all tables and messages at the root. It belongs to no message."
@@ -52,9 +67,8 @@ fn other_card(ui: &mut Ui, scene: &TimelineScene<'_>, slice: Slice) {
             "The host reads the times that the GPU recorded. A propagation without a trace does \
              not do this."
         }
-        _ => return,
-    };
-    ui.weak(explanation);
+        _ => return None,
+    })
 }
 
 /// Draws the card of a message.
@@ -110,5 +124,17 @@ fn lines<const N: usize>(ui: &mut Ui, lines: [(&str, String); N]) {
         ui.weak(name);
         ui.label(value);
         ui.end_row();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_that_are_named_by_their_place_alone_are_explained() {
+        for work in [Work::Before, Work::After] {
+            assert!(explanation(SliceKind::Work(work)).is_some(), "{work:?}");
+        }
     }
 }

@@ -1,8 +1,6 @@
 //! Painting one row of the timeline: its slices, and what marks some of them.
 
-use eframe::egui::{
-    self, Align2, Color32, FontId, Mesh, Painter, Rangef, Rect, Shape, Stroke, StrokeKind, pos2,
-};
+use eframe::egui::{Color32, Mesh, Painter, Rangef, Rect, Shape, Stroke, StrokeKind, pos2};
 
 use super::{Drawing, MIN_LABEL_WIDTH, label};
 use crate::app::panes::timeline::alignment::Change;
@@ -165,8 +163,7 @@ impl Drawing<'_> {
     }
 
     /// Marks messages that became slower by a line on top, and messages that became faster by a
-    /// line at the bottom, with an arrowhead if there is room. Marks nothing unless the run is
-    /// compared with another.
+    /// line at the bottom. Marks nothing unless the run is compared with another.
     fn mark_changes(&self, painter: &Painter, seen: &[Slice], y_range: Rangef) {
         if self.scene.changes.is_none() {
             return;
@@ -174,20 +171,14 @@ impl Drawing<'_> {
         let ink = self.ui.visuals().strong_text_color();
         for slice in seen {
             let change = slice.message().and_then(|id| self.change_of(id));
-            let (line, text, align) = match change {
-                Some(Change::Slower) => (y_range.min..=y_range.min + 3.0, "⏶", Align2::LEFT_TOP),
-                Some(Change::Faster) => (y_range.max - 3.0..=y_range.max, "⏷", Align2::LEFT_BOTTOM),
+            let line = match change {
+                Some(Change::Slower) => y_range.min..=y_range.min + 3.0,
+                Some(Change::Faster) => y_range.max - 3.0..=y_range.max,
                 _ => continue,
             };
             let (from, to) = (self.geometry.x(slice.start), self.geometry.x(slice.end));
             let bar = Rect::from_x_y_ranges(from..=to.max(from + 1.0), line);
             painter.rect_filled(bar, 0, ink);
-            if to - from > 14.0 {
-                let bar = Rect::from_x_y_ranges(from..=to, y_range);
-                let ink_on_bar = ink_on(self.fill(*slice));
-                let at = align.pos_in_rect(&bar.shrink2(egui::vec2(2.0, 3.0)));
-                painter.text(at, align, text, FontId::proportional(9.0), ink_on_bar);
-            }
         }
     }
 
