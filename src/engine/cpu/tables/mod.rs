@@ -2,8 +2,8 @@
 //!
 //! The table of a clique is psi(x) = product over its factors f of f(x restricted to the variables
 //! of f). The entries are in the order of the clique's [layout](super::tree::layout). The table is
-//! stored as `values` and an exponent: psi = values * 2^exponent, with the largest value of a full
-//! table near one. Three techniques make tables cheap:
+//! stored as `values` and an exponent: psi = values * 2^exponent. If the table has all its entries,
+//! the largest value is near one. Three techniques make tables cheap:
 //!
 //! * [`multiply`] fills a table run by run; a *run* is a number of consecutive entries. Along a
 //!   run, most factors are constant or have consecutive entries. Others are often copied into a

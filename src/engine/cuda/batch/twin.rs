@@ -13,8 +13,8 @@ const GROUP: usize = 32;
 /// kernel.
 pub const PEAK: i32 = 32;
 
-/// What is added to a raised row is the bound of its error by underflow, times two to the power of
-/// this. Shared with the kernel.
+/// The amount added to a raised row is the bound on the row's error by underflow, multiplied by two
+/// to the power of this. Shared with the kernel.
 pub const RAISE: i32 = 2;
 
 /// Marks a message that is not raised, in place of its exponent in `Group::levels`. Two to this
@@ -32,8 +32,8 @@ struct Group {
     largest: Vec<Numbers>,
     /// The exponent of the power of two to multiply each message by, indexed by message.
     exponents: Vec<[i32; GROUP]>,
-    /// The exponent of a power of two, which is at least what raising has added to all entries of
-    /// each message together; indexed by message. [`NOT_RAISED`] if the message is not raised.
+    /// By message: an exponent. Two to this power is at least the sum of what raising has added to
+    /// the entries of the message. [`NOT_RAISED`] if the message is not raised.
     levels: Vec<[i32; GROUP]>,
 }
 

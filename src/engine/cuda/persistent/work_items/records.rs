@@ -57,7 +57,8 @@ impl DenseForm {
         let list = layout.lanes * layout.steps * self.pairs;
         let class_words = if self.by_class { classes * layout.class_stride() } else { 0 };
         let step_words = usize::from(self.has_own_entries);
-        // The list and the stream are padded to multiples of four words.
+        // The list of entry addresses and the stream of table entries are padded to multiples of
+        // four words.
         let padding = 4 + 4;
         layout.words(1 + self.pairs + usize::from(self.by_class), step_words)
             + class_words
@@ -71,8 +72,8 @@ impl DenseForm {
         self.rows_in_passes(self.item_entries, remaining)
     }
 
-    /// The number of rows in the passes that cover about `entries` entries; there is at least one
-    /// pass. The layout is the one for `remaining` rows.
+    /// The number of rows in as many passes (see [`Layout`]) as about `entries` entries fill, but
+    /// in at least one pass. The layout is that of a record with `remaining` rows.
     fn rows_in_passes(&self, entries: usize, remaining: usize) -> usize {
         let layout = self.layout(remaining);
         (entries / (THREADS * layout.steps)).max(1) * layout.rows_per_pass()
@@ -203,7 +204,8 @@ impl WorkItemBuilder<'_> {
     }
 
     /// For each factor of pair `n`, the address in the staging buffer of the part that row number
-    /// `row` of `item` reads. Addresses are in bytes; the buffer's first word is the constant 1.
+    /// `row` of `item` reads. Both addresses are in one word, as byte offsets; the buffer's first
+    /// word is the constant 1.
     fn row_address(&self, item: &DenseItem<'_>, n: usize, row: usize) -> u32 {
         self.pair_word(n, |f| {
             let part = item.row_parts[f][row] as usize;
