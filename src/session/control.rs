@@ -29,14 +29,14 @@ struct Status {
 impl Control {
     /// Replaces the request, and interrupts the running step if the new request affects that step
     /// or an earlier one. A request that wants the same as the latest one is ignored: what failed
-    /// would fail again.
-    pub fn submit(&self, request: Request) {
+    /// would fail again. Returns whether the request replaces another.
+    pub fn submit(&self, request: Request) -> bool {
         let mut status = self.status();
         let difference = match &status.latest {
             Some(latest) => request.first_difference(latest),
             None => Some(Step::Open),
         };
-        let Some(changed) = difference else { return };
+        let Some(changed) = difference else { return false };
         if let Some((step, token)) = &status.running
             && changed <= *step
         {
@@ -44,6 +44,7 @@ impl Control {
         }
         status.latest = Some(request.clone());
         self.requests.put(request);
+        true
     }
 
     /// Interrupts the running step on behalf of the user.

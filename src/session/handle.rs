@@ -41,9 +41,10 @@ impl Session {
         Self { control, timing, updates, reporter, improver: None }
     }
 
-    /// Replaces the request. To have the same work done again, increase one of its serials.
-    pub fn submit(&self, request: Request) {
-        self.control.submit(request);
+    /// Replaces the request. To have the same work done again, increase one of its serials. Returns
+    /// whether the worker has something new to do; it then reports at least one update.
+    pub fn submit(&self, request: Request) -> bool {
+        self.control.submit(request)
     }
 
     /// Stops the running step, if there is one. The worker then does nothing more for the request

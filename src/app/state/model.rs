@@ -61,7 +61,7 @@ pub struct Model {
     pub working: Option<Step>,
     /// The message of the last failure, until the user dismisses it, changes the evidence or opens
     /// a network. The next step of compiling, loading or propagating hides it too, except after a
-    /// network could not be opened: see `Requests::failed_to_open`.
+    /// network or a lesson could not be opened: see `Requests::failed_to_open`.
     pub failure: Option<String>,
     /// The running experiment and all results.
     pub experiments: Experiments,

@@ -29,9 +29,11 @@ pub(crate) struct Requests {
     pub(crate) session: Session,
     /// The network that is being opened.
     pub(crate) opening: Option<Opening>,
-    /// Whether a network could not be opened and the window still shows a failure. Work on the
-    /// current network then does not hide the failure.
+    /// Whether a network or a lesson could not be opened and the window still shows a failure. Work
+    /// on the current network then does not hide the failure.
     pub(crate) failed_to_open: bool,
+    /// Whether the session has not yet reported anything since it took the latest request.
+    pub(crate) unanswered: bool,
     /// The known elimination orders that are part of each request. An order that is found later is
     /// not added at once, because the session compiles the network again when the orders change.
     pub(crate) orders: Arc<KnownOrders>,
@@ -61,6 +63,7 @@ impl Requests {
             session,
             opening: None,
             failed_to_open: false,
+            unanswered: false,
             orders: KnownOrders::shipped(),
             source_serial: 0,
             run_serial: 0,
@@ -114,7 +117,7 @@ impl Requests {
 
     /// Sends a request for the network that is being opened, or else for `document`. Does nothing
     /// if there is neither.
-    pub(crate) fn submit(&self, document: Option<&mut Document>, options: &ComputeOptions) {
+    pub(crate) fn submit(&mut self, document: Option<&mut Document>, options: &ComputeOptions) {
         // The evidence and the cases of the last request do not belong to a network that is being
         // opened.
         let (source, read, source_serial, evidence, cases) = match (&self.opening, document) {
@@ -131,7 +134,7 @@ impl Requests {
             }
             (None, None) => return,
         };
-        self.session.submit(Request {
+        let is_new = self.session.submit(Request {
             source,
             read,
             source_serial,
@@ -150,5 +153,6 @@ impl Requests {
             run_serial: self.run_serial,
             runs: self.runs,
         });
+        self.unanswered |= is_new;
     }
 }

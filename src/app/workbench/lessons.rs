@@ -53,7 +53,10 @@ impl Workbench {
                 opened.push(Arc::clone(&lesson));
                 self.start_lesson(&lesson);
             }
-            Err(message) => self.core.model.failure = Some(format!("The lesson: {message}")),
+            Err(message) => {
+                self.core.model.failure = Some(format!("The lesson: {message}"));
+                self.core.requests.failed_to_open = true;
+            }
         }
     }
 

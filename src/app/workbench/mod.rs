@@ -208,7 +208,9 @@ impl Workbench {
     #[must_use]
     pub fn is_settled(&self) -> bool {
         let model = &self.core.model;
-        self.core.requests.opening.is_none()
+        let requests = &self.core.requests;
+        requests.opening.is_none()
+            && !requests.unanswered
             && model.working.is_none()
             && (model.failure.is_some()
                 || model.document.as_ref().is_some_and(|document| !document.is_stale()))

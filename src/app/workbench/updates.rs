@@ -39,6 +39,11 @@ impl Workbench {
 
     /// Receives one update about the network that is open or being opened.
     fn receive(&mut self, update: Update) {
+        if let Update::Started(_) | Update::Idle | Update::Cancelled(_) | Update::Failed(..) =
+            update
+        {
+            self.core.requests.unanswered = false;
+        }
         match update {
             Update::Started(step) => self.started(step),
             Update::FellBack { wanted, engine, reason } => self.fell_back(wanted, engine, reason),
@@ -92,8 +97,8 @@ impl Workbench {
     fn started(&mut self, step: Step) {
         let core = &mut self.core;
         core.model.working = Some(step);
-        // If another network could not be opened, the work on the current one does not hide the
-        // error.
+        // If another network or a lesson could not be opened, the work on the current network does
+        // not hide the error.
         if step <= Step::Propagate && !core.requests.failed_to_open {
             core.model.failure = None;
         }
@@ -219,7 +224,10 @@ impl Workbench {
 mod tests {
     use std::time::Duration;
 
+    use eframe::egui::Context;
+
     use super::*;
+    use crate::app::state::command::LessonCommand;
     use crate::app::state::settings::Settings;
     use crate::app::testing::model;
 
@@ -235,5 +243,27 @@ mod tests {
             let document = workbench.core.document().unwrap();
             assert_eq!((document.launch_overhead, document.launch_time), (launch, known));
         }
+    }
+
+    #[test]
+    fn work_on_the_current_network_does_not_hide_that_a_lesson_could_not_be_opened() {
+        let mut workbench = Workbench::new(Settings::default(), || {});
+        workbench.core.model.document = model("asia").document;
+        let absent = "/there/is/no/such/lesson.json".into();
+        workbench.run_command(&Context::default(), LessonCommand::OpenFile(absent));
+        workbench.receive(Update::Started(Step::Propagate));
+        assert!(workbench.core.model.failure.is_some());
+    }
+
+    #[test]
+    fn the_window_is_not_settled_before_the_session_has_reported_on_a_request() {
+        let mut workbench = Workbench::new(Settings::default(), || {});
+        workbench.core.model.document = model("asia").document;
+        workbench.core.model.compute.engine = workbench.core.document().unwrap().engine();
+        assert!(workbench.is_settled());
+        workbench.core.request();
+        assert!(!workbench.is_settled());
+        workbench.receive(Update::Idle);
+        assert!(workbench.is_settled());
     }
 }
