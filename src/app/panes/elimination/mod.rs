@@ -13,20 +13,22 @@ use crate::app::state::command::{Commands, EliminationCommand, ViewCommand};
 use crate::app::state::elimination::{HandElimination, MAX_VARIABLES};
 use crate::app::state::highlight::Item;
 use crate::app::state::model::Model;
+use crate::app::theme::Palette;
+use crate::app::widgets::graph_view::legend::sample;
 use crate::app::widgets::graph_view::{Click, GraphCanvas, Target};
 use crate::network::{Network, VariableId};
 use crate::numbers::thousands;
 
-use picture::{PictureKey, PictureStyle};
+use picture::{Edge, PictureKey, PictureStyle, plain_line};
 
 /// Width of the costs and the list in points, if they are next to the picture.
-const LIST_WIDTH: f32 = 390.0;
+const LIST_WIDTH: f32 = 400.0;
 /// Minimum width of the picture in points next to the list. In a narrower pane, the list is below.
 const MIN_PICTURE_WIDTH: f32 = 240.0;
 
-/// Minimum width of the pane, in points, at which the legend of the lines is shown. In a narrower
-/// pane, the legend would take height from the list.
-const MIN_LEGEND_WIDTH: f32 = 420.0;
+/// Minimum width to the right of the buttons, in points, at which the legend of the lines is shown.
+/// With less, the legend would take height from the list.
+const MIN_LEGEND_WIDTH: f32 = 540.0;
 
 /// The picture of the elimination and its view state.
 #[derive(Default)]
@@ -65,7 +67,7 @@ impl EliminationPane {
         if self.shown.as_ref().is_none_or(|shown| shown.serial() != elimination.serial) {
             self.pointed = None;
         }
-        toolbar(ui, elimination, commands);
+        toolbar(ui, network, elimination, commands);
         let whole = ui.available_rect_before_wrap();
         let (mut graph, mut list) = (whole, whole);
         if whole.width() >= LIST_WIDTH + MIN_PICTURE_WIDTH {
@@ -169,8 +171,8 @@ impl EliminationPane {
     }
 }
 
-/// Draws the buttons, and how far the elimination is.
-fn toolbar(ui: &mut Ui, elimination: &HandElimination, commands: &mut Commands) {
+/// Draws the buttons, how far the elimination is, and the legend.
+fn toolbar(ui: &mut Ui, network: &Network, elimination: &HandElimination, commands: &mut Commands) {
     let (steps, all) = (elimination.done.steps().len(), elimination.graph.len());
     ui.horizontal_wrapped(|ui| {
         let has_steps = steps > 0;
@@ -197,8 +199,29 @@ fn toolbar(ui: &mut Ui, elimination: &HandElimination, commands: &mut Commands) 
         let text = format!("{steps} of {all} variables eliminated");
         ui.label(RichText::new(text).weak());
         if ui.available_width() >= MIN_LEGEND_WIDTH {
-            ui.weak("· solid: moral graph, dotted: fill edge, dashed: would be added");
+            ui.add_space(8.0);
+            legend(ui, network);
         }
     });
     ui.add_space(2.0);
+}
+
+/// Draws a sample of each kind of line with its name.
+fn legend(ui: &mut Ui, network: &Network) {
+    let id = VariableId::new(0);
+    let moral = "Between two variables that have a child in common or are in the same factor";
+    let kinds = [
+        (Edge::Arc(id, id), "arc", "Between a parent and its child"),
+        (Edge::Moral(id, id), "moral edge", moral),
+        (Edge::Fill(id, id), "fill edge", "Added by an elimination"),
+        (
+            Edge::Preview(id, id),
+            "would be added",
+            "Fill edge that eliminating the variable under the pointer would add",
+        ),
+    ];
+    let palette = Palette::of(ui);
+    for (edge, name, description) in kinds.into_iter().skip(usize::from(!network.is_bayesian())) {
+        sample(ui, plain_line(&palette, edge), name, description);
+    }
 }

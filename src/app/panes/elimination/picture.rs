@@ -29,7 +29,11 @@ const MORAL_RISES: [f32; 12] =
     [0.08, -0.08, 0.02, -0.02, 0.14, -0.14, 0.2, -0.2, 0.28, -0.28, 0.4, -0.4];
 /// The same for a fill edge. Lower arches are hard to tell from the edges of the moral graph.
 const FILL_RISES: [f32; 6] = [0.22, 0.12, -0.22, -0.12, 0.35, -0.35];
-/// Share of the background in the colour of an eliminated variable and its edges.
+/// Width of a fill edge that would be added, in points at zoom 1. It is wider than other lines, so
+/// that the two kinds of dotted lines differ by more than their colour. With more, the dots touch.
+const PREVIEW_WIDTH: f32 = 2.2;
+/// Share of the background in the colour of an eliminated variable and its edges, as long as other
+/// variables remain.
 const FADE: f32 = 0.6;
 
 /// Everything that the picture depends on, except the theme.
@@ -57,7 +61,9 @@ impl PictureKey {
 /// A line of the picture.
 #[derive(Clone, Copy)]
 pub(super) enum Edge {
-    /// An edge of the moral graph.
+    /// An edge of the moral graph between a parent and its child.
+    Arc(VariableId, VariableId),
+    /// Any other edge of the moral graph.
     Moral(VariableId, VariableId),
     /// A fill edge that an elimination added.
     Fill(VariableId, VariableId),
@@ -67,9 +73,9 @@ pub(super) enum Edge {
 
 impl Edge {
     /// Both variables.
-    fn ends(self) -> (VariableId, VariableId) {
+    pub fn ends(self) -> (VariableId, VariableId) {
         match self {
-            Self::Moral(a, b) | Self::Fill(a, b) | Self::Preview(a, b) => (a, b),
+            Self::Arc(a, b) | Self::Moral(a, b) | Self::Fill(a, b) | Self::Preview(a, b) => (a, b),
         }
     }
 }
@@ -82,7 +88,9 @@ pub(super) fn edges(
     pointed: Option<VariableId>,
 ) -> Vec<Edge> {
     debug_assert_eq!(network.variables().len(), elimination.graph.len());
-    let mut edges: Vec<Edge> = elimination.graph.edges().map(|(a, b)| Edge::Moral(a, b)).collect();
+    let is_arc = |a, b| network.parents(a).contains(&b) || network.parents(b).contains(&a);
+    let of_graph = |(a, b)| if is_arc(a, b) { Edge::Arc(a, b) } else { Edge::Moral(a, b) };
+    let mut edges: Vec<Edge> = elimination.graph.edges().map(of_graph).collect();
     let added = elimination.done.steps().iter().flat_map(|step| &step.fill_edges);
     edges.extend(added.map(|&(a, b)| Edge::Fill(a, b)));
     let preview = pointed.and_then(|variable| elimination.done.preview(variable));
@@ -117,7 +125,13 @@ pub(super) fn picture(
         PlacedNode {
             centre: centres[id.index()],
             size: size(id),
-            text: NodeText { brief: vec![name.clone()], may_cut: true, title: name, subtitle },
+            text: NodeText {
+                brief: vec![name.clone()],
+                may_cut: true,
+                title: name,
+                subtitle,
+                ..NodeText::default()
+            },
         }
     };
     let boxes: Vec<Rect> =
@@ -126,7 +140,7 @@ pub(super) fn picture(
         let (a, b) = edge.ends();
         let [from, to] = [a, b].map(VariableId::index);
         let rises = match edge {
-            Edge::Moral(..) => &MORAL_RISES[..],
+            Edge::Arc(..) | Edge::Moral(..) => &MORAL_RISES[..],
             Edge::Fill(..) | Edge::Preview(..) => &FILL_RISES,
         };
         PlacedEdge { from, to, path: clear_arch(&boxes, [from, to], rises), text: String::new() }
@@ -184,11 +198,17 @@ impl<'a> PictureStyle<'a> {
         }
     }
 
-    /// The style of a variable: faded once it is eliminated.
+    /// Whether the variable is faded: whether it is eliminated while others remain. Once all are
+    /// eliminated, the picture is the result, the triangulated graph.
+    fn is_faded(&self, id: VariableId) -> bool {
+        self.elimination.done.is_eliminated(id) && !self.elimination.done.is_complete()
+    }
+
+    /// The style of a variable.
     pub fn variable(&self, id: VariableId) -> NodeStyle {
-        let is_eliminated = self.elimination.done.is_eliminated(id);
+        let is_faded = self.is_faded(id);
         let fade = |colour: Color32| {
-            if is_eliminated { colour.lerp_to_gamma(self.background, FADE) } else { colour }
+            if is_faded { colour.lerp_to_gamma(self.background, FADE) } else { colour }
         };
         let outline = if self.pointed == Some(id) {
             Stroke::new(2.5, self.palette.hovered)
@@ -204,18 +224,24 @@ impl<'a> PictureStyle<'a> {
         NodeStyle { fill, small_fill, ink, outline, ..NodeStyle::default() }
     }
 
-    /// The style of a line: faded once one of its ends is eliminated.
+    /// The style of a line: faded if one of its ends is.
     pub fn edge(&self, edge: Edge) -> EdgeStyle {
         let (a, b) = edge.ends();
-        let done = &self.elimination.done;
-        let is_gone = done.is_eliminated(a) || done.is_eliminated(b);
-        let (colour, line, width) = match edge {
-            Edge::Moral(..) => (self.palette.line, Line::Solid, 1.6),
-            Edge::Fill(..) => (self.palette.fill, Line::Dotted, 1.6),
-            Edge::Preview(..) => (self.palette.fill, Line::Dashed, 1.6),
-        };
-        let colour = if is_gone { colour.lerp_to_gamma(self.background, FADE) } else { colour };
-        EdgeStyle { width, colour, line, on_top: !is_gone, ..EdgeStyle::default() }
+        let is_faded = self.is_faded(a) || self.is_faded(b);
+        let (colour, line, width) = plain_line(&self.palette, edge);
+        let colour = if is_faded { colour.lerp_to_gamma(self.background, FADE) } else { colour };
+        EdgeStyle { width, colour, line, on_top: !is_faded, ..EdgeStyle::default() }
+    }
+}
+
+/// The colour, the pattern and the width of a line that is not faded. Colours and patterns are
+/// those of the Network pane.
+pub(super) fn plain_line(palette: &Palette, edge: Edge) -> (Color32, Line, f32) {
+    match edge {
+        Edge::Arc(..) => (palette.line, Line::Solid, 1.6),
+        Edge::Moral(..) => (palette.moral, Line::Dashed, 1.6),
+        Edge::Fill(..) => (palette.fill, Line::Dotted, 1.6),
+        Edge::Preview(..) => (palette.hovered, Line::Dotted, PREVIEW_WIDTH),
     }
 }
 

@@ -50,8 +50,8 @@ fn costs(ui: &mut Ui, elimination: &HandElimination) {
         };
         row("fill edges", |cost| cost.fill_edges as u64);
         row("cliques", |cost| cost.cliques as u64);
-        row("largest table", |cost| cost.largest);
-        row("all tables", |cost| cost.total);
+        row("entries, largest", |cost| cost.largest);
+        row("entries, all", |cost| cost.total);
     });
     let text = if is_complete {
         verdict(&yours, &elimination.best)
@@ -111,7 +111,7 @@ fn remaining(
     }
     let mut hovered = None;
     Grid::new("variables to eliminate").striped(true).spacing(vec2(14.0, 3.0)).show(ui, |ui| {
-        for heading in ["eliminate", "neighbours", "fill edges", "table"] {
+        for heading in ["eliminate", "neighbours", "fill edges", "entries"] {
             ui.weak(heading);
         }
         ui.end_row();

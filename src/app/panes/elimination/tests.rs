@@ -63,6 +63,47 @@ fn a_good_order_is_as_good_as_the_best_known_one() {
     let order = ["asia", "tub", "xray", "dysp", "smoke", "lung", "bronc", "either"];
     let harness = pane("asia", &order);
     harness.get_by_label("Your order is as good as the best known one.");
+    harness.get_by_label("6. lung: clique {lung, bronc, either}, 8 entries, 0 fill edges");
+}
+
+#[test]
+fn lines_have_the_patterns_of_the_network_pane_and_a_legend() {
+    use crate::app::widgets::graph_view::edge::Line;
+    let harness = pane("asia", &["smoke"]);
+    let model = &harness.state().model;
+    let network = model.document.as_ref().unwrap().network();
+    let edges = picture::edges(network, model.elimination.as_ref().unwrap(), None);
+    let palette = Palette::of_theme(true);
+    let pattern = |a: &str, b: &str| {
+        let [a, b] = [a, b].map(|name| network.find(name).unwrap());
+        let edge = edges.iter().find(|edge| [(a, b), (b, a)].contains(&edge.ends())).unwrap();
+        plain_line(&palette, *edge).1
+    };
+    assert_eq!(pattern("smoke", "lung"), Line::Solid);
+    assert_eq!(pattern("tub", "lung"), Line::Dashed);
+    assert_eq!(pattern("lung", "bronc"), Line::Dotted);
+    for name in ["arc", "moral edge", "fill edge", "would be added"] {
+        harness.get_by_label(name);
+    }
+}
+
+#[test]
+fn variables_fade_when_eliminated_until_all_are() {
+    use crate::app::widgets::graph_view::node::NodeStyle;
+    let order = ["asia", "tub", "xray", "dysp", "smoke", "lung", "bronc", "either"];
+    let style_after = |count: usize| -> NodeStyle {
+        let harness = pane("asia", &order[..count]);
+        let elimination = harness.state().model.elimination.clone().unwrap();
+        let style = std::cell::RefCell::new(NodeStyle::default());
+        let _harness = Harness::new_ui(|ui| {
+            let asia = VariableId::new(0);
+            *style.borrow_mut() = PictureStyle::new(ui, &elimination, None).variable(asia);
+        });
+        style.take()
+    };
+    let [none, some, all] = [0, 7, 8].map(style_after);
+    assert_ne!(some.ink, none.ink);
+    assert_eq!(all, none);
 }
 
 #[test]

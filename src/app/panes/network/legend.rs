@@ -1,11 +1,11 @@
 //! The legend of the lines of the network, shown if the user has switched on moral and fill edges
 //! and the network is compiled.
 
-use eframe::egui::{Sense, Shape, Stroke, Ui, vec2};
+use eframe::egui::Ui;
 
 use super::picture::Edge;
 use super::style::NetworkStyle;
-use crate::app::widgets::graph_view::edge::Line;
+use crate::app::widgets::graph_view::legend::sample;
 use crate::network::VariableId;
 
 /// Height of the legend in points.
@@ -27,19 +27,8 @@ pub fn show(ui: &mut Ui, has_arcs: bool) {
     ];
     ui.horizontal(|ui| {
         for (edge, name, description) in kinds.into_iter().skip(usize::from(!has_arcs)) {
-            let (rect, _) = ui.allocate_exact_size(vec2(34.0, HEIGHT - 4.0), Sense::hover());
             let (colour, line) = NetworkStyle::sample(ui, edge);
-            let stroke = Stroke::new(2.0, colour);
-            let ends = [rect.left_center(), rect.right_center()];
-            match line {
-                Line::Solid => {
-                    ui.painter().line_segment(ends, stroke);
-                }
-                Line::Dashed => ui.painter().extend(Shape::dashed_line(&ends, stroke, 6.0, 4.0)),
-                Line::Dotted => ui.painter().extend(Shape::dotted_line(&ends, colour, 5.0, 1.6)),
-            }
-            ui.label(name).on_hover_text(description);
-            ui.add_space(8.0);
+            sample(ui, (colour, line, 2.0), name, description);
         }
     });
 }

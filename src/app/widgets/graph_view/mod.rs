@@ -27,6 +27,7 @@ mod chunk;
 pub mod edge;
 mod interact;
 mod labels;
+pub mod legend;
 mod minimap;
 pub mod node;
 mod text;
