@@ -55,7 +55,8 @@ pub struct JunctionTreePane {
     /// The last value of [`Model::fit_serial`] that was seen; the tree is fitted when it changes.
     fit_serial: u64,
     search: Search,
-    /// The selection in the last frame; a newly selected clique is brought into view.
+    /// The selection in the last frame; a newly selected clique, or the receiver of a newly selected
+    /// message, is brought into view.
     last_selected: Option<Item>,
 }
 
@@ -182,7 +183,7 @@ impl JunctionTreePane {
     }
 
     /// Lays the tree out if needed, fits it if requested, and brings a newly selected clique into
-    /// view.
+    /// view, or the receiver of a newly selected message.
     fn update(&mut self, model: &Model, compiled: &Arc<CompiledNetwork>) {
         let is_new = !self.shown.as_ref().is_some_and(|shown| Arc::ptr_eq(shown, compiled));
         if is_new || self.fit_serial != model.fit_serial {
@@ -196,10 +197,18 @@ impl JunctionTreePane {
         let selected = model.selected();
         if self.last_selected.as_ref() != selected {
             self.last_selected = selected.cloned();
-            if let Some(Item::Clique(clique)) = selected
-                && !self.canvas.is_visible(clique.index())
+            let cliques = match selected {
+                Some(&Item::Clique(clique)) => vec![clique],
+                Some(&Item::Message(message)) => {
+                    let message = compiled.plan().messages().get(message.index());
+                    message.map_or_else(Vec::new, |message| vec![message.to, message.from])
+                }
+                _ => Vec::new(),
+            };
+            if let Some(first) = cliques.first()
+                && cliques.iter().any(|clique| !self.canvas.is_visible(clique.index()))
             {
-                self.canvas.centre_on(clique.index());
+                self.canvas.centre_on(first.index());
             }
         }
     }

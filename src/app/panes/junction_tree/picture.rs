@@ -18,8 +18,27 @@ use crate::propagation::CompiledNetwork;
 /// trees, boxes are narrower, so that the whole tree fits into the pane at a larger zoom.
 const MAX_WIDE_BOXES: usize = 60;
 
+/// Maximum number of cliques for which each box has room for all of its variables when the whole
+/// tree is in view, in the pane of a window of 1280x800 that shows the network too. Small networks
+/// are for learning what a clique is. With more cliques, the boxes would be too small for names.
+const MAX_NAMED: usize = 10;
+
+/// Size of the smallest boxes of such a tree if no name is longer than six letters, in picture
+/// coordinates: room for two names, one below the other, with the number and the size below them.
+/// Larger boxes would be in view only at a zoom at which names are too small.
+const NAMED_SIZE: Vec2 = Vec2::new(54.0, 50.0);
+
+/// Width of a letter in such a box, in picture coordinates, estimated. With less, names do not fit;
+/// with more, boxes are wider than needed.
+const NAMED_LETTER_WIDTH: f32 = 6.6;
+
+/// Maximum width of the smallest boxes of such a tree. Longer names are left out until the user
+/// zooms in.
+const MAX_NAMED_WIDTH: f32 = 120.0;
+
 /// Maximum number of cliques for which the area of each box is multiplied by 1 to 3, depending on
-/// the size of its table. In larger trees, it is multiplied by 1 to 2.
+/// the size of its table. In larger trees, and where boxes name all variables, it is multiplied by 1
+/// to 2.
 const MAX_LARGE_BOXES: usize = 400;
 
 /// Number of cliques that are always labelled. More labels would hide more of the picture.
@@ -33,9 +52,15 @@ pub fn picture(compiled: &CompiledNetwork, by_area: bool) -> (Vec<PlacedNode>, V
     let texts: Vec<NodeText> = junction_tree.clique_ids().map(|id| text_of(compiled, id)).collect();
     // Only the positions on the scale are used, not its colours.
     let scale = ColourScale::of_cliques(junction_tree, true);
-    let max_area = if count <= MAX_LARGE_BOXES { 3.0 } else { 2.0 };
+    let has_large_boxes = (MAX_NAMED + 1..=MAX_LARGE_BOXES).contains(&count);
+    let max_area = if has_large_boxes { 3.0 } else { 2.0 };
     let size = |(clique, text): (&crate::graph::Clique, &NodeText)| {
-        let base = if count <= MAX_WIDE_BOXES {
+        let base = if count <= MAX_NAMED {
+            let names = text.title.split_whitespace().map(|name| name.chars().count());
+            let letters = names.max().unwrap_or(0) as f32;
+            let width = 10.0 + NAMED_LETTER_WIDTH * letters;
+            Vec2::new(width.clamp(NAMED_SIZE.x, MAX_NAMED_WIDTH), NAMED_SIZE.y)
+        } else if count <= MAX_WIDE_BOXES {
             let letters = text.title.chars().count() as f32;
             // A title of more than 12 letters widens the box, by at most 56 points.
             Vec2::new(78.0 + (letters * 3.1 - 40.0).clamp(0.0, 56.0), 40.0)
@@ -43,7 +68,12 @@ pub fn picture(compiled: &CompiledNetwork, by_area: bool) -> (Vec<PlacedNode>, V
             Vec2::new(56.0, 40.0)
         };
         let is_one_size = scale.low() >= scale.high();
-        let share = if by_area && !is_one_size { scale.share(clique.entries as f64) } else { 0.0 };
+        let share = if by_area && !is_one_size {
+            scale.share(clique.entries as f64)
+        } else {
+            // The boxes of cliques of three variables need room for three names.
+            f32::from(count <= MAX_NAMED)
+        };
         base * (1.0 + (max_area - 1.0) * share).sqrt()
     };
     let sizes: Vec<Vec2> = junction_tree.cliques().iter().zip(&texts).map(size).collect();
@@ -97,10 +127,16 @@ fn text_of(compiled: &CompiledNetwork, id: CliqueId) -> NodeText {
     let number = naming::clique_id(id);
     let size = short_size(clique.entries);
     let count = numbers::counted(clique.variables.len(), "var", "vars");
+    let prefers_title = compiled.tree().cliques().len() <= MAX_NAMED;
     NodeText {
         title: names.collect::<Vec<_>>().join(", "),
-        subtitle: format!("{number} · {count} · {size}"),
+        subtitle: if prefers_title {
+            format!("{number} {size}")
+        } else {
+            format!("{number} · {count} · {size}")
+        },
         brief: vec![format!("{number} {size}"), format!("{number}\n{size}"), number],
         may_cut: false,
+        prefers_title,
     }
 }

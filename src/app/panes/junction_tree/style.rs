@@ -181,6 +181,8 @@ impl<'a> TreeStyle<'a> {
             small_fill: None,
             ink: fade(ink),
             outline,
+            // In the light theme, the largest cliques are nearly as dark as the line.
+            outline_gap: if is_item(&self.key.selection) { 2.0 } else { 0.0 },
             ring: (tree.root() == id).then(|| fade(self.palette.line)),
             dot: self.key.with_evidence.contains(id.index()).then_some(self.palette.evidence),
             chart: None,

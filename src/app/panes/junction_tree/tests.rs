@@ -3,7 +3,7 @@ use egui_kittest::kittest::Queryable as _;
 
 use super::*;
 use crate::app::layout::label_place;
-use crate::app::testing::{drive, label_containing, model};
+use crate::app::testing::{drive, drive_model, label_containing, model};
 use crate::app::widgets::graph_view::PlacedEdge;
 use crate::app::widgets::graph_view::camera::Camera;
 use crate::cancel::CancelToken;
@@ -116,13 +116,37 @@ fn boxes_carry_the_number_and_the_size_of_their_clique() {
     for (id, node) in compiled.tree().clique_ids().zip(picture(compiled, true).0) {
         let size = short_size(compiled.tree()[id].entries);
         assert_eq!(node.text.brief[0], format!("C{} {size}", id.index()));
-        assert!(node.text.subtitle.starts_with(&format!("C{} · ", id.index())));
+        assert_eq!(node.text.subtitle, node.text.brief[0], "all names fit into the box");
     }
     let sizes: Vec<u64> = picture::largest(compiled)
         .into_iter()
         .map(|clique| compiled.tree().cliques()[clique].entries)
         .collect();
     assert!(sizes.windows(2).all(|pair| pair[0] >= pair[1]), "{sizes:?}");
+}
+
+#[test]
+fn the_boxes_of_a_small_tree_name_all_variables_when_the_whole_tree_is_in_view() {
+    // The pane next to the network in a lesson, in a window of 1280x800.
+    let pane = Vec2::new(335.0, 340.0);
+    for name in ["asia", "cancer"] {
+        let compiled = compiled(format::open(name).unwrap().network);
+        let mut harness = egui_kittest::Harness::new_ui(move |ui| {
+            for by_area in [true, false] {
+                let (nodes, _) = picture(&compiled, by_area);
+                let boxes = nodes.iter().map(|n| Rect::from_center_size(n.centre, n.size));
+                let bounds = boxes.reduce(Rect::union).unwrap();
+                let zoom = Camera::fitting(bounds, pane).zoom();
+                for node in &nodes {
+                    let text = &node.text;
+                    assert!(text.prefers_title);
+                    let letters = text.title_size(ui.painter(), node.size * zoom);
+                    assert!(letters.is_some(), "{} at {:?}", text.title, node.size * zoom);
+                }
+            }
+        });
+        harness.run();
+    }
 }
 
 #[test]
@@ -163,4 +187,34 @@ fn the_colours_can_show_time_and_the_share_of_zeros() {
     harness.get_by_label("area").click();
     harness.run();
     label_containing(&harness, "log");
+}
+
+#[test]
+fn a_newly_selected_message_is_brought_into_view() {
+    use crate::app::state::highlight::Highlight;
+    use crate::propagation::MessageId;
+    let model = model("child");
+    let compiled = Arc::clone(model.compiled().unwrap());
+    let count = compiled.tree().cliques().len();
+    let mut pane = JunctionTreePane::default();
+    let mut frame = 0;
+    let mut harness = drive_model(model, move |ui: &mut Ui, model, commands| {
+        pane.show(ui, model, commands);
+        frame += 1;
+        if frame == 4 {
+            pane.canvas.zoom_by(12.0);
+        }
+        let visible: Vec<bool> = (0..count).map(|clique| pane.canvas.is_visible(clique)).collect();
+        ui.ctx().data_mut(|data| data.insert_temp("visible".into(), visible));
+        ui.ctx().request_repaint();
+    });
+    harness.run_steps(60);
+    let visible: Vec<bool> = harness.ctx.data(|data| data.get_temp("visible".into())).unwrap();
+    let messages = compiled.plan().messages();
+    let hidden = messages.iter().position(|message| !visible[message.to.index()]).unwrap();
+    let item = Item::Message(MessageId::new(hidden));
+    harness.state_mut().model.selection = Highlight::of(Some(item), Some(&compiled));
+    harness.run_steps(60);
+    let visible: Vec<bool> = harness.ctx.data(|data| data.get_temp("visible".into())).unwrap();
+    assert!(visible[messages[hidden].to.index()]);
 }

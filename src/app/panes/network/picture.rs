@@ -156,7 +156,7 @@ pub fn picture(
             brief: vec![name],
             may_cut: true,
             title: title(network, id),
-            subtitle: String::new(),
+            ..NodeText::default()
         };
         PlacedNode { centre, size, text }
     };

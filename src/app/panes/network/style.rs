@@ -131,7 +131,7 @@ pub struct NetworkStyle<'a> {
     is_crowded: bool,
 }
 
-/// How far the charts of dimmed variables fade, from 0 to 1. With more, their numbers are hard to
+/// How far the names and charts of dimmed variables fade, from 0 to 1. With more, they are hard to
 /// read; with less, the other variables do not stand out.
 const CHART_FADING: f32 = 0.45;
 
@@ -220,8 +220,13 @@ impl<'a> NetworkStyle<'a> {
         NodeStyle {
             fill: fade(fill),
             small_fill: Some(fade(if has_evidence { self.palette.evidence } else { small_fill })),
-            ink: fade(self.ink),
+            ink: if faded {
+                self.ink.lerp_to_gamma(self.background, CHART_FADING)
+            } else {
+                self.ink
+            },
             outline,
+            outline_gap: 0.0,
             ring: None,
             dot: has_evidence.then_some(self.palette.evidence),
             chart: charts.get(id.index()).cloned(),

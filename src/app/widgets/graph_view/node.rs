@@ -27,6 +27,9 @@ const TITLE_SIZE: f32 = 10.5;
 /// size. Zooming in further shows more of the title instead of larger letters.
 const MAX_TITLE_SIZE: f32 = 16.0;
 
+/// Space to the left and right of a title, together, in points.
+const TITLE_MARGIN: f32 = 6.0;
+
 /// Maximum number of lines of a title with a subtitle. More lines would hardly be read in a box.
 const MAX_TITLE_ROWS: f32 = 6.0;
 
@@ -68,9 +71,37 @@ pub struct NodeText {
     pub may_cut: bool,
     /// The title, shown when it is large enough to read.
     pub title: String,
+    /// Whether the title is preferred to `brief` at any zoom at which all of it fits, with the
+    /// subtitle, into the node.
+    pub prefers_title: bool,
     /// A line below the title; none if empty. With a subtitle, the title may take up several lines
-    /// rather than one.
+    /// rather than one. If the subtitle does not fit, the first text of `brief` takes its place.
     pub subtitle: String,
+}
+
+impl NodeText {
+    /// The largest size of letters at which all of the title, and the first text of `brief` below
+    /// it, fit into a node of `size` points; `None` if they do not even fit in the smallest letters.
+    pub fn title_size(&self, painter: &Painter, size: Vec2) -> Option<f32> {
+        // At least one line of the title, the line below it, and space.
+        let max = font_size(size.y / 3.0);
+        let mut sizes = (MIN_TEXT_SIZE as u8..=max as u8).rev().map(f32::from);
+        sizes.find(|letters| self.fits_title(painter, size, *letters))
+    }
+
+    /// Whether all of the title, in letters of `letters` points, and the first text of `brief` below
+    /// it fit into a node of `size` points.
+    fn fits_title(&self, painter: &Painter, size: Vec2, letters: f32) -> bool {
+        let (ink, width) = (Color32::WHITE, size.x - TITLE_MARGIN);
+        let fits = |line: &str| fitting(painter, line, letters, ink, width).is_some();
+        // A line that is too narrow for a word would break the word.
+        if !self.title.split_whitespace().all(fits) || !self.brief.first().is_none_or(|b| fits(b)) {
+            return false;
+        }
+        let line = LINE_HEIGHT * letters;
+        let rows = (size.y / line - 1.0).floor() as usize;
+        rows > 0 && !wrapped(painter, &self.title, letters, ink, width, rows).elided
+    }
 }
 
 /// The style of a node.
@@ -84,6 +115,9 @@ pub struct NodeStyle {
     pub ink: Color32,
     /// The line around the node. Its width is in points and does not zoom.
     pub outline: Stroke,
+    /// Space between the node and this line in points. With a gap, the line can be seen around a
+    /// node of nearly the same colour.
+    pub outline_gap: f32,
     /// Colour of a second line around the node, which marks the root of a tree.
     pub ring: Option<Color32>,
     /// Colour of a dot in the corner, which marks evidence.
@@ -168,7 +202,7 @@ impl Node {
 
     /// Adds the box with its outline and, for the root of a tree, the ring.
     fn background(&self, rect: Rect, zoom: f32, shapes: &mut Vec<Shape>) {
-        let NodeStyle { fill, outline, ring, .. } = &self.style;
+        let NodeStyle { fill, outline, outline_gap, ring, .. } = &self.style;
         let fill = self.style.small_fill.as_ref().filter(|_| zoom < SMALL_ZOOM).unwrap_or(fill);
         if rect.height() < MIN_ROUNDED_HEIGHT && outline.width < 1.5 && ring.is_none() {
             shapes.push(Shape::rect_filled(rect, CornerRadius::ZERO, *fill));
@@ -177,11 +211,17 @@ impl Node {
         let radius = CornerRadius::same((7.0 * zoom).clamp(1.0, 12.0) as u8);
         if let Some(colour) = ring {
             // The wide outline of a selected node does not cover the ring.
-            let gap = (3.5 * zoom).clamp(2.0, 5.0).max(outline.width + 2.0);
+            let gap = (3.5 * zoom).clamp(2.0, 5.0).max(outline_gap + outline.width + 2.0);
             let width = (1.8 * zoom).clamp(1.2, 2.5);
             let stroke = Stroke::new(width, *colour);
             let outer = radius + CornerRadius::same(gap as u8);
             shapes.push(Shape::rect_stroke(rect.expand(gap), outer, stroke, StrokeKind::Middle));
+        }
+        if *outline_gap > 0.0 {
+            shapes.push(Shape::rect_filled(rect, radius, *fill));
+            let around = rect.expand(*outline_gap);
+            shapes.push(Shape::rect_stroke(around, radius, *outline, StrokeKind::Outside));
+            return;
         }
         // In one shape, which is turned into triangles faster than two.
         shapes.push(RectShape::new(rect, radius, *fill, *outline, StrokeKind::Outside).into());
@@ -198,7 +238,11 @@ impl Node {
         let is_large = view.zoom >= MIN_TITLE_ZOOM
             && rect.height() >= (rows + 0.2) * LINE_HEIGHT * size
             && rect.width() >= 6.0 * size;
-        if is_large && !self.text.title.is_empty() {
+        let prefers_title = self.text.prefers_title;
+        let preferred = prefers_title.then(|| self.text.title_size(view.painter, rect.size()));
+        if let Some(size) = preferred.flatten() {
+            self.title_and_subtitle(view.painter, rect, size, shapes);
+        } else if is_large && !self.text.title.is_empty() {
             self.title_and_subtitle(view.painter, rect, size, shapes);
         } else {
             shapes.extend(self.brief_shape(view.painter, rect));
@@ -224,17 +268,20 @@ impl Node {
         size: f32,
         shapes: &mut Vec<Shape>,
     ) {
-        let NodeText { title, subtitle, .. } = &*self.text;
+        let NodeText { title, subtitle, brief, .. } = &*self.text;
         let ink = self.style.ink;
-        let width = rect.width() - 6.0;
+        let width = rect.width() - TITLE_MARGIN;
         let small = font_size(size * 0.9);
         let lower_height = if subtitle.is_empty() { 0.0 } else { LINE_HEIGHT * small };
         let rows = ((rect.height() - lower_height) / (LINE_HEIGHT * size)).floor();
         let rows = rows.clamp(1.0, MAX_TITLE_ROWS);
         let rows = if subtitle.is_empty() { 1 } else { rows as usize };
         let upper = wrapped(painter, title, size, ink, width, rows);
-        let lower =
-            (!subtitle.is_empty()).then(|| wrapped(painter, subtitle, small, ink, width, 1));
+        let lower = (!subtitle.is_empty()).then(|| {
+            let mut texts = std::iter::once(subtitle).chain(brief.first());
+            let whole = texts.find_map(|text| fitting(painter, text, small, ink, width));
+            whole.unwrap_or_else(|| wrapped(painter, subtitle, small, ink, width, 1))
+        });
         let height = upper.size().y + lower.as_ref().map_or(0.0, |galley| galley.size().y);
         let top = pos2(rect.center().x, rect.center().y - height / 2.0);
         let upper_height = upper.size().y;
