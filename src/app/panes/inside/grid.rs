@@ -13,6 +13,12 @@ use crate::palette::SEPARATOR_ENTRIES;
 pub const ROW_HEIGHT: f32 = 18.0;
 /// Height of the title and the column names in points.
 const HEAD_HEIGHT: f32 = 36.0;
+/// Size of the letters in the rows and of the column names, in points.
+const TEXT_SIZE: f32 = 12.0;
+/// Space before the first column in points.
+const MARGIN: f32 = 8.0;
+/// Space between the text of a column and the next column in points.
+const COLUMN_GAP: f32 = 4.0;
 /// Width of the scroll bar in points.
 const BAR_WIDTH: f32 = 9.0;
 
@@ -93,6 +99,29 @@ pub struct Grid<'a> {
 }
 
 impl Grid<'_> {
+    /// Height of the table with all of its rows, in points.
+    pub fn full_height(&self) -> f32 {
+        HEAD_HEIGHT + ROW_HEIGHT * self.count as f32
+    }
+
+    /// Width, in points, in which all column names and the texts of the first row fit.
+    pub fn full_width(&self, ui: &Ui) -> f32 {
+        let first = (self.count > 0).then(|| (self.row)(0));
+        let width = |text: &str| {
+            let font = FontId::proportional(TEXT_SIZE);
+            ui.painter().layout_no_wrap(text.to_owned(), font, Color32::WHITE).size().x
+        };
+        let column = |(index, column): (usize, &GridColumn)| {
+            if column.width > 1.0 {
+                return column.width;
+            }
+            let cell = first.as_ref().map_or(0.0, |row| width(&row.cells[index]));
+            width(&column.title).max(cell) + 2.0 * COLUMN_GAP
+        };
+        let columns: f32 = self.columns.iter().enumerate().map(column).sum();
+        (MARGIN + columns + BAR_WIDTH + COLUMN_GAP).ceil()
+    }
+
     /// Draws the table at `rect`. When `follow` changes, scrolls until row `follow` is visible.
     /// Returns the visible rows, and the row that was clicked.
     pub fn show(
@@ -107,7 +136,7 @@ impl Grid<'_> {
         let max_first = (self.count as f64 - fit).max(0.0);
         self.scroll(ui, rows, scroll, (fit, max_first), follow);
         let visible = VisibleRows { rect: rows, first: scroll.first, count: self.count };
-        let extents = self.column_extents(rect.width() - BAR_WIDTH - 4.0);
+        let extents = self.column_extents(rect.width() - BAR_WIDTH - COLUMN_GAP);
         self.head(ui, rect, &extents);
         let mut clicked = None;
         for index in visible.range() {
@@ -234,8 +263,8 @@ impl Grid<'_> {
     /// `width` points for columns.
     fn column_extents(&self, width: f32) -> Vec<(f32, f32)> {
         let fixed: f32 = self.columns.iter().map(|c| c.width).filter(|w| *w > 1.0).sum();
-        let room = (width - 8.0 - fixed).max(20.0);
-        let mut left = 8.0;
+        let room = (width - MARGIN - fixed).max(20.0);
+        let mut left = MARGIN;
         let extent = |column: &GridColumn| {
             let width = if column.width > 1.0 { column.width } else { column.width * room };
             left += width;
@@ -257,7 +286,7 @@ struct Cell {
 impl Cell {
     /// Writes `text`, aligned as in `column`, with an ellipsis if it does not fit.
     fn write(&self, ui: &Ui, column: &GridColumn, text: &str, ink: Color32) {
-        let right = self.left + self.width - 4.0;
+        let right = self.left + self.width - COLUMN_GAP;
         let rect =
             Rect::from_min_max(pos2(self.left, self.clip.top()), pos2(right, self.clip.bottom()));
         let painter = ui.painter_at(rect.intersect(self.clip));
@@ -267,8 +296,8 @@ impl Cell {
             (pos2(self.left, self.y), Align2::LEFT_CENTER)
         };
         let mut job =
-            LayoutJob::simple_singleline(text.to_owned(), FontId::proportional(12.0), ink);
-        job.wrap = TextWrapping::truncate_at_width((self.width - 4.0).max(1.0));
+            LayoutJob::simple_singleline(text.to_owned(), FontId::proportional(TEXT_SIZE), ink);
+        job.wrap = TextWrapping::truncate_at_width((self.width - COLUMN_GAP).max(1.0));
         let galley = painter.layout_job(job);
         painter.galley(align.anchor_size(at, galley.size()).min, galley, ink);
     }

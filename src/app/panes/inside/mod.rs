@@ -19,7 +19,7 @@ use crate::app::widgets::{equation, naming, targets};
 use crate::engine::MessageDetail;
 use crate::propagation::{CompiledNetwork, MessageId};
 
-use grid::Scroll;
+use grid::{Grid, Scroll};
 use player::StepPlayer;
 use scene::MessageScene;
 
@@ -30,7 +30,7 @@ const MIN_TABLE_HEIGHT: f32 = 150.0;
 const MEMORY_HEIGHT: f32 = 84.0;
 /// Minimum width of the pane, in points, at which the memory view is to the right of the tables.
 const MIN_WIDTH_FOR_COLUMNS: f32 = 1050.0;
-/// Minimum width of the pane, in points, at which the tables have the additional columns that
+/// Minimum width of the tables together, in points, at which they have the additional columns that
 /// [`MessageScene::new`] names.
 const MIN_WIDE_TABLES: f32 = 840.0;
 
@@ -83,13 +83,15 @@ impl InsidePane {
             return;
         };
         let full_width = ui.available_width();
-        let scene = MessageScene::new(compiled, &detail, full_width >= MIN_WIDE_TABLES);
+        let in_columns = full_width >= MIN_WIDTH_FOR_COLUMNS;
+        let width = if in_columns { 0.7 * full_width } else { full_width };
+        let scene = MessageScene::new(compiled, &detail, width >= MIN_WIDE_TABLES);
         self.player.handle_keys(ui, &detail);
         self.player.advance(ui, &detail);
         header(ui, compiled, &scene);
         self.player.controls(ui, &detail);
         // Always the same height, so that the tables do not move at every step.
-        let rows = if full_width >= MIN_WIDTH_FOR_COLUMNS { 1.0 } else { 2.0 };
+        let rows = if in_columns { 1.0 } else { 2.0 };
         let height = rows * ui.text_style_height(&egui::TextStyle::Body);
         ui.allocate_ui(Vec2::new(full_width, height), |ui| {
             ui.set_min_height(height);
@@ -97,21 +99,19 @@ impl InsidePane {
         });
         let area = ScrollArea::vertical().id_salt("inside a message").auto_shrink(false);
         area.show(ui, |ui| {
-            let in_columns = full_width >= MIN_WIDTH_FOR_COLUMNS;
             let height = ui.available_height();
             let height = if in_columns { height } else { height - MEMORY_HEIGHT };
-            let width = if in_columns { 0.7 * full_width } else { full_width };
             let size = Vec2::new(width, height.max(MIN_TABLE_HEIGHT));
             ui.horizontal_top(|ui| {
                 let (rect, _) = ui.allocate_exact_size(size, egui::Sense::hover());
-                self.tables(ui, rect, &scene);
-                targets::mark_rect(ui, rect, "tables of a message");
+                let tables = self.tables(ui, rect, &scene);
+                targets::mark_rect(ui, tables, "tables of a message");
                 if in_columns {
-                    ui.vertical(|ui| memory::show(ui, &scene, &self.player));
+                    ui.vertical(|ui| memory::show(ui, &scene, &self.player, Some(size.y)));
                 }
             });
             if !in_columns {
-                memory::show(ui, &scene, &self.player);
+                memory::show(ui, &scene, &self.player, None);
             }
         });
     }
@@ -126,25 +126,25 @@ impl InsidePane {
         self.shown = Some(Arc::clone(detail));
     }
 
-    /// Draws the three tables and the lines between them into `rect`.
-    fn tables(&mut self, ui: &mut Ui, rect: Rect, scene: &MessageScene<'_>) {
+    /// Draws the three tables and the lines between them into `rect`. Returns the part of `rect`
+    /// that they take up: they are no higher than the longest of them.
+    fn tables(&mut self, ui: &mut Ui, rect: Rect, scene: &MessageScene<'_>) -> Rect {
         // Room for the lines between the tables.
         let gap = 34.0_f32.min(0.04 * rect.width());
         let width = rect.width() - 2.0 * gap;
-        // The shares of the sender, the separator and the receiver in the width.
-        let shares = [0.32, 0.34, 0.34];
+        let grids = scene.grids(&self.player);
+        let highest = grids.iter().map(Grid::full_height).fold(0.0, f32::max);
+        let rect = rect.with_max_y(rect.bottom().min(rect.top() + highest));
+        let wanted = grids.each_ref().map(|grid| grid.full_width(ui));
         let mut left = rect.left();
-        let table_rects = shares.map(|share| {
-            let table_rect = Rect::from_min_size(
-                pos2(left, rect.top()),
-                Vec2::new(share * width, rect.height()),
-            );
+        let table_rects = table_widths(wanted, width).map(|width| {
+            let table_rect =
+                Rect::from_min_size(pos2(left, rect.top()), Vec2::new(width, rect.height()));
             left = table_rect.right() + gap;
             table_rect
         });
         let follow = self.player.rows_to_follow(scene.detail);
         let mut clicked = None;
-        let grids = scene.grids(&self.player);
         let mut visible_rows = Vec::new();
         for (index, (grid, table_rect)) in grids.into_iter().zip(table_rects).enumerate() {
             let scroll = &mut self.scrolls[index];
@@ -156,6 +156,7 @@ impl InsidePane {
         if let Some((table, entry)) = clicked {
             self.player.jump_to_entry(scene.detail, table, entry);
         }
+        rect
     }
 
     /// Says how to choose a message, or that there are none.
@@ -172,6 +173,16 @@ impl InsidePane {
             }
         });
     }
+}
+
+/// The widths of the tables of the sender, the separator and the receiver, which take up `width`
+/// points together. They stay the same from message to message unless a table needs more: `wanted`
+/// says how much each needs.
+fn table_widths(wanted: [f32; 3], width: f32) -> [f32; 3] {
+    let usual = [0.32, 0.34, 0.34].map(|share| share * width);
+    let sum: f32 = wanted.iter().sum();
+    let fit = wanted.iter().zip(usual).all(|(wanted, usual)| *wanted <= usual);
+    if fit { usual } else { wanted.map(|wanted| wanted / sum * width) }
 }
 
 /// The message to show: the one that the user has stepped to, or else the selected one.

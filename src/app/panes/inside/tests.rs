@@ -156,6 +156,30 @@ fn the_memory_of_both_layouts_is_described() {
 }
 
 #[test]
+fn with_room_the_memory_is_drawn_in_sectors_and_the_tables_end_with_their_rows() {
+    let mut harness = pane(1);
+    let frames = "A frame holds a sector of 8 words";
+    harness.set_size(eframe::egui::vec2(1270.0, 560.0));
+    harness.run_steps(3);
+    harness.get_by_label_contains(frames);
+    // The lesson's frame around the tables.
+    let tables = targets::find(&harness.ctx, "tables of a message").unwrap();
+    let rows = detail(&harness).sender_values.len().max(detail(&harness).receiver_values.len());
+    assert!(tables.height() < 60.0 + grid::ROW_HEIGHT * rows as f32, "{tables:?}");
+    harness.set_size(eframe::egui::vec2(1270.0, 260.0));
+    harness.run_steps(3);
+    assert!(harness.query_by_label_contains(frames).is_none());
+}
+
+#[test]
+fn a_table_that_needs_more_than_its_share_of_the_width_gets_it_from_the_others() {
+    assert_eq!(table_widths([100.0, 100.0, 100.0], 1000.0), [320.0, 340.0, 340.0]);
+    let widths = table_widths([200.0, 250.0, 450.0], 1000.0);
+    assert!(widths.iter().zip([200.0, 250.0, 450.0]).all(|(width, wanted)| *width >= wanted));
+    assert!((widths.iter().sum::<f32>() - 1000.0).abs() < 0.01, "{widths:?}");
+}
+
+#[test]
 fn the_pane_stops_repainting() {
     let mut harness = pane(1);
     // Panics if the window still repaints after many frames.
