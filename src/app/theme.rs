@@ -7,6 +7,9 @@ use crate::palette::{self, Rgb};
 /// Size of small text in points: the smallest that can be read from the back of a room.
 const SMALL_TEXT: f32 = 10.0;
 
+/// Maximum height of the list of a combo box in points: room for the recorded runs of a network.
+const MENU_HEIGHT: f32 = 480.0;
+
 /// The palette in egui's colours.
 pub type Palette = palette::Palette<Color32>;
 
@@ -45,6 +48,7 @@ pub fn set_style(ctx: &egui::Context) {
         }
         style.text_styles.insert(TextStyle::Small, FontId::proportional(SMALL_TEXT));
         style.spacing.item_spacing = egui::vec2(6.0, 4.0);
+        style.spacing.combo_height = MENU_HEIGHT;
         style.animation_time = 0.05;
         style.interaction.tooltip_delay = 0.15;
     });

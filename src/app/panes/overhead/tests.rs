@@ -180,3 +180,21 @@ fn the_bars_stay_within_a_narrow_pane() {
     harness.run();
     label_containing(&harness, "Time of a propagation");
 }
+
+#[test]
+fn the_list_of_recorded_runs_is_shown_whole() {
+    let mut model = model("pigs");
+    model.recordings = crate::experiment::Recording::shipped();
+    let engines = networks::engines(&model);
+    assert!(engines.len() > 10);
+    let mut harness = pane(model);
+    crate::app::theme::set_style(&harness.ctx);
+    harness.run();
+    let shown = harness.get_all_by_role(eframe::egui::accesskit::Role::ComboBox).next().unwrap();
+    shown.click();
+    harness.run_steps(4);
+    let row = |engine: &String| harness.get_all_by_label(engine).last().unwrap().rect();
+    let needed = row(engines.last().unwrap()).bottom() - row(&engines[0]).top();
+    let room = harness.ctx.global_style().spacing.combo_height;
+    assert!(needed + 8.0 <= room, "{needed} of {room}");
+}
