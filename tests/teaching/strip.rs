@@ -53,6 +53,46 @@ fn the_strip_covers_no_pane_and_next_stays_in_place() {
 }
 
 #[test]
+fn the_strip_is_as_high_as_its_content() {
+    let mut harness = open("asia");
+    let height = |harness: &mut Harness<'static, Workbench>| {
+        harness.run_steps(4);
+        targets::find(&harness.ctx, "Variables").expect("a pane in front").top()
+    };
+    let without = height(&mut harness);
+    start_lesson(&mut harness, 0);
+    go_to_step(&mut harness, 7, 7);
+    let short = height(&mut harness) - without;
+    let leave = harness.get_by_label("Leave lesson").rect().bottom();
+    assert!(short < 110.0, "two lines of text take {short} points, the buttons end at {leave}");
+    let lesson = LESSONS.iter().position(|lesson| lesson.id == "gpu-time").expect("shipped");
+    start_lesson(&mut harness, lesson);
+    go_to_step(&mut harness, 6, 8);
+    harness.get_by_label("Show the answer").click();
+    let memory = |harness: &Harness<'_, Workbench>| {
+        targets::find(&harness.ctx, "memory of a message").map(|rect| rect.top())
+    };
+    wait_until(&mut harness, "the tables of the message", |harness| memory(harness).is_some());
+    harness.run_steps(4);
+    let answer = harness.get_by_label_contains("conjecture").rect().bottom();
+    let pane = memory(&harness).expect("the pane is in front");
+    assert!(answer < pane, "the answer ends at {answer}, the pane is at {pane}");
+}
+
+#[test]
+fn the_text_is_larger_in_a_wide_window() {
+    let mut harness = open("asia");
+    start_lesson(&mut harness, 0);
+    let mut height = |width: f32| {
+        harness.set_size(eframe::egui::vec2(width, 900.0));
+        harness.run_steps(4);
+        harness.get_by_label("Step 1 of 7").rect().height()
+    };
+    let [usual, wide] = [1280.0, 1920.0].map(&mut height);
+    assert!(wide > 1.25 * usual, "{usual} and {wide}");
+}
+
+#[test]
 fn the_state_to_click_is_framed_in_the_list_or_else_in_the_network() {
     let mut harness = open("asia");
     start_lesson(&mut harness, 0);

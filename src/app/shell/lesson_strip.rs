@@ -1,7 +1,8 @@
 //! The strip of a lesson below the menu, and the frame around the target of its current step.
 //!
-//! The strip has a place of its own, so it covers nothing. The button for the next step is at the
-//! same place in every step.
+//! The strip has a place of its own, so it covers nothing, and is only as high as its content
+//! needs, so that the panes get the rest. The button for the next step is at the same place in
+//! every step.
 
 use eframe::egui::{
     Align, Button, Context, Grid, Id, LayerId, Layout, Order, Panel, Rect, RichText, ScrollArea,
@@ -15,13 +16,18 @@ use crate::app::theme::Palette;
 use crate::app::widgets::scroll_to_focus::scroll_to_focus;
 use crate::app::widgets::{equation, targets};
 
-/// Initial height of the strip in points: room for the longest text in a window 1280 points wide.
-const HEIGHT: f32 = 158.0;
+/// Maximum height of the strip as a share of the window's height. Higher content scrolls.
+const MAX_HEIGHT_SHARE: f32 = 0.3;
 /// Minimum height of the strip in points: room for the buttons.
-const MIN_HEIGHT: f32 = 104.0;
-/// Width of the buttons in points.
+const MIN_HEIGHT: f32 = 84.0;
+/// Width of a window in points in which the text has its usual size. In a wider window, as on a
+/// projector, the text grows with the width.
+const USUAL_WIDTH: f32 = 1280.0;
+/// Maximum factor by which the text grows.
+const MAX_TEXT_SCALE: f32 = 1.4;
+/// Width of the buttons in points, at the usual size of the text.
 const BUTTONS_WIDTH: f32 = 196.0;
-/// Maximum width of the text in points. In wider lines the eye loses its place.
+/// Maximum width of the text in points, at its usual size. In wider lines the eye loses its place.
 const MAX_TEXT_WIDTH: f32 = 760.0;
 /// The compared numbers take this share of the width to the left of the buttons.
 const COMPARISON_SHARE: f32 = 0.36;
@@ -31,24 +37,42 @@ pub(super) const FRAME_DISTANCE: f32 = 2.0;
 
 /// Draws the strip of `course`, and a frame around the target of the current step.
 pub fn show(ui: &mut Ui, course: &Course, model: &Model, commands: &mut Commands) {
-    let panel = Panel::top("lesson").resizable(true).default_size(HEIGHT).min_size(MIN_HEIGHT);
-    panel.show(ui, |ui| {
+    // What the content needed in the last frame.
+    let key = Id::new("height of the lesson strip");
+    let last = ui.data(|data| data.get_temp(key)).unwrap_or(MIN_HEIGHT);
+    let panel = Panel::top("lesson").exact_size(last);
+    let mut room = 0.0;
+    let mut needed = 0.0_f32;
+    let shown = panel.show(ui, |ui| {
         let height = ui.available_height();
+        room = height;
+        let scale = text_scale(ui);
+        for font in ui.style_mut().text_styles.values_mut() {
+            font.size *= scale;
+        }
         let leftward = Layout::right_to_left(Align::Min);
         ui.allocate_ui_with_layout(vec2(ui.available_width(), height), leftward, |ui| {
-            column(ui, "buttons", vec2(BUTTONS_WIDTH, height), |ui| {
+            needed = column(ui, "buttons", vec2(scale * BUTTONS_WIDTH, height), |ui| {
                 buttons(ui, course, model, commands)
             });
             ui.separator();
             if let Some(comparison) = course.comparison(model) {
-                let width = COMPARISON_SHARE * ui.available_width();
-                column(ui, "numbers", vec2(width, height), |ui| compare(ui, &comparison));
+                let size = vec2(COMPARISON_SHARE * ui.available_width(), height);
+                needed = needed.max(column(ui, "numbers", size, |ui| compare(ui, &comparison)));
                 ui.separator();
             }
-            let width = ui.available_width();
-            column(ui, "text", vec2(width, height), |ui| text(ui, course, model, commands));
+            let size = vec2(ui.available_width(), height);
+            let text = column(ui, "text", size, |ui| text(ui, course, model, commands));
+            needed = needed.max(text);
         });
     });
+    let margins = shown.response.rect.height() - room;
+    let max = MAX_HEIGHT_SHARE * ui.ctx().content_rect().height();
+    let height = (needed + margins).ceil().min(max).max(MIN_HEIGHT);
+    if height != last {
+        ui.data_mut(|data| data.insert_temp(key, height));
+        ui.ctx().request_discard("the height of the strip changed");
+    }
     if let Some(target) = &course.step().target
         && let Some(target) = targets::find(ui.ctx(), target)
     {
@@ -56,22 +80,29 @@ pub fn show(ui: &mut Ui, course: &Course, model: &Model, commands: &mut Commands
     }
 }
 
+/// The factor by which the text of the strip is larger than that of the panes.
+fn text_scale(ui: &Ui) -> f32 {
+    (ui.ctx().content_rect().width() / USUAL_WIDTH).clamp(1.0, MAX_TEXT_SCALE)
+}
+
 /// Draws `content` from top to bottom in a column of this size, and scrolls it if it is higher.
-/// `name` tells the columns apart.
-fn column(ui: &mut Ui, name: &str, size: Vec2, content: impl FnOnce(&mut Ui)) {
+/// Returns the height of the content. `name` tells the columns apart.
+fn column(ui: &mut Ui, name: &str, size: Vec2, content: impl FnOnce(&mut Ui)) -> f32 {
     let down = Layout::top_down(Align::Min);
-    ui.allocate_ui_with_layout(size, down, |ui| {
+    let shown = ui.allocate_ui_with_layout(size, down, |ui| {
         ui.set_width(size.x);
-        ScrollArea::vertical().id_salt(name).auto_shrink(false).show(ui, |ui| {
+        let area = ScrollArea::vertical().id_salt(name).auto_shrink(false);
+        area.show(ui, |ui| {
             content(ui);
             scroll_to_focus(ui);
-        });
+        })
     });
+    shown.inner.content_size.y
 }
 
 /// Draws the title, the text of the current step and its question.
 fn text(ui: &mut Ui, course: &Course, model: &Model, commands: &mut Commands) {
-    ui.set_max_width(ui.available_width().min(MAX_TEXT_WIDTH));
+    ui.set_max_width(ui.available_width().min(text_scale(ui) * MAX_TEXT_WIDTH));
     let (number, count) = (course.step_index() + 1, course.lesson().steps.len());
     ui.horizontal(|ui| {
         ui.strong(&course.lesson().title);
@@ -152,7 +183,8 @@ fn compare(ui: &mut Ui, comparison: &Comparison) {
 fn buttons(ui: &mut Ui, course: &Course, model: &Model, commands: &mut Commands) {
     let is_done = course.is_done(model);
     let is_open = course.open_question().is_some();
-    let size = vec2(BUTTONS_WIDTH, 1.4 * ui.spacing().interact_size.y);
+    let scale = text_scale(ui);
+    let size = scale * vec2(BUTTONS_WIDTH, 1.4 * ui.spacing().interact_size.y);
     let title = if course.is_at_end() { "Finish" } else { "Next" };
     let next = Button::new(RichText::new(title).strong()).selected(is_done && !is_open);
     let next = ui.add_enabled(!is_open, next.min_size(size));
