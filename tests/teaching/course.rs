@@ -179,6 +179,23 @@ fn going_back_restores_the_network_and_the_evidence_of_the_step() {
 }
 
 #[test]
+fn going_back_steps_through_the_messages_again() {
+    let mut harness = open("asia");
+    start_lesson(&mut harness, 0);
+    go_to_step(&mut harness, 7, 7);
+    harness.key_press(Key::Escape);
+    settle(&mut harness);
+    assert!(harness.state().model().stepping.is_none());
+    harness.key_press(Key::PageUp);
+    settle(&mut harness);
+    harness.get_by_label("Step 6 of 7");
+    // The task of this step is to go to the end.
+    harness.get_by_label("Done");
+    let stepping = harness.state().model().stepping.expect("stepping goes on");
+    assert_eq!(stepping.messages_passed(), Some(10));
+}
+
+#[test]
 fn the_lesson_about_the_gpu_plays_recorded_runs_on_scales_of_their_own() {
     let mut harness = open("asia");
     let lesson = LESSONS.iter().position(|lesson| lesson.id == "gpu-time").expect("shipped");
@@ -195,6 +212,8 @@ fn the_lesson_about_the_gpu_plays_recorded_runs_on_scales_of_their_own() {
     settle(&mut harness);
     harness.get_by_label("Done");
     harness.get_by_label_contains("Recorded runs, each on a time scale of its own");
+    // The runs are the climax of the lesson: they get all the room.
+    harness.get_by_label("Restore");
     let slow_motion = "Slow motion of gpu-paper f32, naive, 128 threads per block, recorded on ";
     harness.get_by_label_contains(slow_motion);
     let document = harness.state().model().document.as_ref().expect("a network is open");

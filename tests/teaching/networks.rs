@@ -1,8 +1,10 @@
 //! Networks and files that are opened during a lesson, and lesson files.
 
 use cliquescope::app::Workbench;
-use cliquescope::app::state::command::{DocumentCommand, EvidenceCommand};
+use cliquescope::app::state::command::{DocumentCommand, EvidenceCommand, ViewCommand};
 use cliquescope::app::state::lessons::{LESSONS, LessonCommand};
+use cliquescope::app::state::pane::Pane;
+use cliquescope::app::widgets::targets;
 use cliquescope::format::NetworkSource;
 use cliquescope::network::VariableId;
 use eframe::egui::{Key, Modifiers};
@@ -153,4 +155,29 @@ fn a_lesson_file_can_be_opened_and_its_mistakes_are_shown() {
     settle(&mut harness);
     let mistakes = mistakes(&harness);
     assert!(mistakes[0].contains("the network has no variable 'Smokes'"), "{mistakes:?}");
+}
+
+#[test]
+fn a_lesson_shows_its_pane_and_the_state_to_click_in_a_larger_network() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("alarm.json");
+    let lesson = r#"{"title": "Alarm", "network": "alarm", "steps": [
+        {"text": "Look.", "target": "Network"},
+        {"text": "Click.", "target": "state", "action": {"observe": ["BP", "LOW"]}}]}"#;
+    std::fs::write(&file, lesson).expect("written");
+    let mut harness = open("asia");
+    let ctx = harness.ctx.clone();
+    harness.state_mut().run_command(&ctx, ViewCommand::Show(Pane::Experiments));
+    harness.run_steps(3);
+    harness.state_mut().run_command(&ctx, LessonCommand::OpenFile(file));
+    settle(&mut harness);
+    // Network and Experiments are tabs of the same group once this network is open.
+    assert_eq!(title(&harness), "alarm");
+    assert!(targets::find(&ctx, "Network").is_some());
+    harness.get_by_label("Next").click();
+    settle(&mut harness);
+    // The list of this network is folded, and this variable is at its end.
+    let list = targets::find(&ctx, "Variables").expect("the list");
+    let state = targets::find(&ctx, "state").expect("the state");
+    assert!(list.contains_rect(state), "{state:?} in {list:?}");
 }

@@ -45,6 +45,7 @@ fn arrow_keys_step_through_the_messages_and_escape_ends_stepping() {
     harness.key_press(Key::End);
     harness.run_steps(3);
     harness.get_by_label_contains("messages passed");
+    assert_eq!(selected(&harness), Some(9), "the last message");
     harness.key_press(Key::Home);
     harness.run_steps(3);
     assert_eq!(selected(&harness), Some(0));

@@ -29,8 +29,8 @@ const PAPER_WIDTH: f32 = 140.0;
 /// Draws the menu bar.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let mut fits = true;
-    let bar = egui::MenuBar::new().ui(ui, |ui| {
-        ui.menu_button("File", |ui| file(ui, model, commands));
+    egui::MenuBar::new().ui(ui, |ui| {
+        let first = ui.menu_button("File", |ui| file(ui, model, commands)).response;
         ui.menu_button("Edit", |ui| {
             item(ui, HistoryCommand::Undo, commands);
             item(ui, HistoryCommand::Redo, commands);
@@ -46,10 +46,11 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
         ui.menu_button("Tree", |ui| tree_menu::show(ui, model, commands));
         ui.menu_button("View", |ui| view(ui, model, commands));
         ui.menu_button("Learn", |ui| learn(ui, model, commands));
-        ui.menu_button("Help", |ui| {
+        let last = ui.menu_button("Help", |ui| {
             item(ui, WindowCommand::TogglePalette, commands);
             item(ui, WindowCommand::ToggleHelp, commands);
         });
+        targets::mark_rect(ui, first.rect.union(last.response.rect), "menu");
         let paper = if model.compute.engine.takes_paper_options() { PAPER_WIDTH } else { 0.0 };
         if ui.available_width() >= CHOICES_WIDTH + paper {
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| choices(ui, model, commands));
@@ -64,7 +65,6 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
             |ui| choices(ui, model, commands),
         );
     }
-    targets::mark(&bar.response, "menu");
 }
 
 /// Draws the line that replaces the menu bar in the view for projectors: the network, the engine,

@@ -9,7 +9,7 @@ use crate::app::state::document::Document;
 use crate::app::state::highlight::Item;
 use crate::app::state::pane::Pane;
 use crate::app::state::stepping::{SKIP_SECONDS, StepCommand, Stepping, SteppingMode};
-use crate::propagation::CompiledNetwork;
+use crate::propagation::{CompiledNetwork, MessageId};
 
 /// Time between repaints in slow motion: about 60 repaints per second. With a longer time, the
 /// motion is jerky.
@@ -88,11 +88,13 @@ fn choose_runs(core: &mut Core, command: StepCommand) -> bool {
     true
 }
 
-/// Selects the current message along the plan, if there is one, so that all panes show this
-/// message.
+/// Selects the current message along the plan, or the last one if all are passed, so that all panes
+/// show this message.
 fn select_current_message(core: &mut Core, compiled: &CompiledNetwork) {
-    let current = core.model.stepping.as_ref().and_then(|step| step.current_message(compiled));
-    if let Some(message) = current
+    let passed = core.model.stepping.as_ref().and_then(Stepping::messages_passed);
+    let last = compiled.plan().messages().len().checked_sub(1);
+    let message = passed.zip(last).map(|(passed, last)| MessageId::new(passed.min(last)));
+    if let Some(message) = message
         && core.model.selected() != Some(&Item::Message(message))
     {
         core.select(Some(Item::Message(message)));

@@ -111,6 +111,12 @@ impl Workbench {
         let Some(course) = &mut self.course else { return };
         course.go_to(step);
         self.core.model.settings.lessons.insert(course.lesson().id.clone(), step);
+        self.show_pane_of_step();
+    }
+
+    /// Brings the pane of the current step to the front, and maximises it if the step says so.
+    pub(super) fn show_pane_of_step(&mut self) {
+        let Some(course) = &self.course else { return };
         let (pane, maximise) = (course.step().pane(), course.step().maximise);
         if let Some(pane) = pane {
             self.core.show_pane(pane);
@@ -119,14 +125,13 @@ impl Workbench {
     }
 
     /// Opens the network and enters the evidence with which the step with index `step` ended, so
-    /// that the step does not show numbers of a later one. Ends stepping through messages, unless
-    /// this step or an earlier one begins it.
+    /// that the step does not show numbers of a later one. Steps through messages if this step or
+    /// an earlier one does, and otherwise ends stepping.
     fn restore_step(&mut self, ctx: &egui::Context, step: usize) {
         let Some(course) = &self.course else { return };
         let (source, findings) = course.network_and_findings_at(step + 1);
-        let begins_stepping =
-            |step: &LessonStep| step.action.as_ref().is_some_and(Action::steps_through_messages);
-        let is_stepping = course.lesson().steps[..=step].iter().any(begins_stepping);
+        let actions = course.lesson().steps[..=step].iter().filter_map(|step| step.action.as_ref());
+        let stepping = actions.rev().find(|action| action.steps_through_messages()).cloned();
         // A network that is still being opened would replace the one that is open.
         let is_opening = self.core.requests.opening.is_some();
         let document = self.core.model.document.as_ref().filter(|_| !is_opening);
@@ -139,8 +144,16 @@ impl Workbench {
         if let Some(evidence) = evidence.ok().filter(|evidence| *evidence != document.evidence) {
             evidence::change(&mut self.core, &mut self.history, |current| *current = evidence);
         }
-        if !is_stepping && self.core.model.stepping.is_some() {
-            self.apply(ctx, StepCommand::End.into());
+        let commands: &[StepCommand] = match (stepping, self.core.model.stepping.is_some()) {
+            (None, true) => &[StepCommand::End],
+            (Some(Action::StepToEnd), false) => &[StepCommand::Begin, StepCommand::Last],
+            (Some(Action::SlowMotion), false) => &[StepCommand::SlowMotion],
+            (Some(Action::RecordedRuns), false) => &[StepCommand::RecordedRuns],
+            (Some(_), false) => &[StepCommand::Begin],
+            _ => &[],
+        };
+        for command in commands {
+            self.apply(ctx, (*command).into());
         }
     }
 

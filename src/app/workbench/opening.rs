@@ -72,6 +72,8 @@ impl Workbench {
         let engine = self.core.model.compute.engine;
         let document = Document::new(opening.source, opening.serial, engine, read, evidence);
         let previous = self.replace_document(document);
+        // A larger or smaller network may have another layout, with other panes in front.
+        self.show_pane_of_step();
         self.continue_history(previous.as_ref());
         for mistake in self.course.iter().flat_map(|course| course.problems(&self.core.model)) {
             self.core.notices.error(&format!("The lesson has a mistake: {mistake}"));

@@ -54,6 +54,9 @@ pub struct VariablesPane {
     takes_focus: bool,
     /// The variable that was selected in the last frame; a new selection is scrolled into view.
     last_selected: Option<VariableId>,
+    /// The state that a lesson asked the user to observe in the last frame. A new one is scrolled
+    /// into view.
+    last_pointed: Option<(VariableId, usize)>,
     /// The last value of [`Model::focus_serial`] that was seen; the focus moves when it changes.
     focus_serial: u64,
     /// Whether to scroll to the top, because another network was opened.
@@ -170,6 +173,7 @@ impl VariablesPane {
         commands: &mut Commands,
     ) {
         let focused = self.take_focus(model, shown);
+        self.expand_pointed(model);
         let network = document.network();
         let listed = Listed { network, variables: shown, tops: self.tops(network, shown) };
         let tops = &listed.tops;
@@ -325,12 +329,23 @@ impl VariablesPane {
             Some(Item::Variable(variable)) => Some(*variable),
             _ => None,
         };
-        if self.last_selected == selected {
-            return None;
-        }
+        let pointed = model.pointed.filter(|_| self.last_pointed != model.pointed);
+        self.last_pointed = model.pointed;
+        let wanted = match pointed {
+            Some((variable, _)) => Some(variable),
+            None if self.last_selected == selected => return None,
+            None => selected,
+        };
         self.last_selected = selected;
-        let index = shown.iter().position(|variable| Some(*variable) == selected)?;
+        let index = shown.iter().position(|variable| Some(*variable) == wanted)?;
         Some((tops[index] - 3.0 * HEADING_HEIGHT).max(0.0))
+    }
+
+    /// Lists the states of the variable that a lesson newly asks the user to observe.
+    fn expand_pointed(&mut self, model: &Model) {
+        if let Some((variable, _)) = model.pointed.filter(|_| self.last_pointed != model.pointed) {
+            self.expanded.insert(variable);
+        }
     }
 }
 
