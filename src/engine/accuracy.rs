@@ -36,9 +36,9 @@ const DOUBLE: f64 = 1e-13;
 /// One rounding to single precision.
 const SINGLE: f64 = 6e-8;
 
-/// Roundings to single precision per factor, one of each of these: the number of the factor, a
-/// finding, a message, and the product with this message. Engine `cpu` rounds only the number
-/// itself, except in batches. Long sums are in double precision or compensated, except in two
+/// Roundings to single precision per factor: the number of the factor is rounded once, and so are a
+/// finding, a message, and the product with this message. Engine `cpu` rounds only the number of
+/// the factor, except in batches. Long sums are in double precision or compensated, except in two
 /// places that add up few terms: a block of terms in a batch (`BLOCK` in `batch/kernel.rs`), and a
 /// thread of engine `gpu`.
 const ROUNDINGS: f64 = 4.0;

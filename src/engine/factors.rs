@@ -77,14 +77,16 @@ impl<'a> FactorProduct<'a> {
     /// Calls `put` with a number for each entry, in index order. The entries of the product are
     /// these numbers multiplied by two to the power of the returned exponent.
     pub fn entries(&self, mut put: impl FnMut(f64)) -> i32 {
-        let headroom_below: f64 =
+        // All nonzero entries are at least 2 to the power of minus this number.
+        let needed_headroom: f64 =
             self.factors.iter().map(|(values, _)| -smallest_nonzero(values).log2()).sum();
-        if headroom_below <= MAX_DIRECT_EXPONENT {
+        if needed_headroom <= MAX_DIRECT_EXPONENT {
             self.for_each_product(1.0, |product, value| product * value, put);
             return 0;
         }
         // Each product is a number in [1, 2) and an exponent. Zero has a very negative exponent, so
-        // that scaling it below gives zero rather than 0 times infinity, which is not a number.
+        // that `number.scale(power - largest)`, at the end of this function, gives zero rather than
+        // 0 times infinity, which is not a number.
         const ZERO: (f64, i32) = (0.0, i32::MIN / 2);
         let times = |(number, power): (f64, i32), value: f64| {
             let product: f64 = number * value;

@@ -56,8 +56,8 @@ pub(in crate::engine) fn networks() -> Vec<(Arc<CompiledNetwork>, Vec<Evidence>)
     with_cases.chain([unlikely()]).map(compiled).collect()
 }
 
-/// A chain and a star of 100,000 variables, each with two cases. Single precision holds all numbers
-/// of these networks exactly, so that no rounding adds up.
+/// A chain and a star of 100,000 variables, each with two cases. Single precision holds all entries
+/// of their CPTs exactly. Otherwise, the rounding errors of 100,000 CPTs could add up.
 #[cfg(feature = "cuda")]
 pub(in crate::engine) fn long_networks() -> [(Arc<CompiledNetwork>, Vec<Evidence>); 2] {
     const VARIABLES: usize = 100_000;

@@ -103,8 +103,8 @@ pub struct Output {
     /// By run: the chunk that it belongs to. Empty if each chunk writes a copy, and if the
     /// contraction is not divided.
     pub run_chunks: Vec<u32>,
-    /// By loop: the distance between consecutive states, counted in runs of one chunk; runs of
-    /// other chunks do not count.
+    /// By loop: the distance between consecutive states, counted in runs. Only runs of the same
+    /// chunk count.
     pub run_strides: Vec<usize>,
     /// By loop: the distance between consecutive states within a run, counted in entries.
     pub strides: Vec<usize>,

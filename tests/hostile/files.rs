@@ -177,7 +177,8 @@ fn a_file_that_changes_or_disappears_while_it_is_read_is_read_whole_or_refused()
                 let _ = fs::remove_file(&whole);
             }
         });
-        // What was written may end after the network's own block: this is a network of no variables.
+        // What was written may end after the network's own block: this is a network of no
+        // variables.
         let sizes = (0..500).filter_map(|_| open_path(&whole).ok());
         let mut sizes = sizes.map(|read| read.network.variables().len());
         let wrong = sizes.find(|size| ![0, 3].contains(size));

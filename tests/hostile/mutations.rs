@@ -1,6 +1,7 @@
 //! Random mutations of the fixtures. A network that is read must be valid. The networks and cases
-//! that are read are written in every format that can hold them, and read back. `tests/fuzz_smoke.rs`
-//! and the fuzz targets in `fuzz/` do the same over more files, but do not write networks.
+//! that are read are written in every format that can hold them, and read back.
+//! `tests/fuzz_smoke.rs` and the fuzz targets in `fuzz/` do the same over more files, but do not
+//! write networks.
 
 use std::fs;
 use std::path::Path;

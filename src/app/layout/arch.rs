@@ -49,8 +49,8 @@ fn bends() -> impl Iterator<Item = [f32; 2]> {
 /// An arch between the centres of two of `boxes`, whose indices are `ends`, around the other boxes
 /// if possible: a line that passes behind a box looks like two lines that end there. Has the first
 /// of `rises` with which it meets no other box and stays within the picture. If there is none, it
-/// is a bend that does so (unless there are many boxes), or else the first arch or bend that meets no other box, or else the arch
-/// with the first rise.
+/// is a bend that does so (unless there are many boxes), or else the first arch or bend that meets
+/// no other box, or else the arch with the first rise.
 ///
 /// # Panics
 /// If `rises` is empty.

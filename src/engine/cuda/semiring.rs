@@ -15,7 +15,7 @@ pub(super) enum Semiring {
 }
 
 impl Semiring {
-    /// Two terms together.
+    /// Combines two terms: their sum or, for max-product, the larger one.
     #[inline]
     pub fn add<Number: Add<Output = Number> + PartialOrd>(self, a: Number, b: Number) -> Number {
         match self {
@@ -25,7 +25,7 @@ impl Semiring {
         }
     }
 
-    /// All terms together; zero if there is none.
+    /// Combines all `terms` as [`add`](Self::add) does; zero if there are none.
     pub fn total(self, terms: impl Iterator<Item = f64>) -> f64 {
         terms.fold(0.0, |a, b| self.add(a, b))
     }

@@ -43,8 +43,8 @@ pub(super) fn all(network: &Network) -> Vec<Bucket> {
 
 /// The peak of the memory that the engine takes in addition to the network and its tree, in bytes.
 ///
-/// Held at once at most: all factors, a finding on every variable, all messages of the first pass,
-/// the messages of the second, and the marginals.
+/// At most the following are held at the same time: all factors, a finding on every variable, all
+/// messages of the first pass, the messages of the second, and the marginals.
 pub(super) fn forecast_bytes(network: &Network) -> u64 {
     let factors = network.factors().map(|factor| factor.values().len() as u64).sum::<u64>();
     let states = network.ids().map(|variable| network[variable].cardinality() as u64).sum::<u64>();

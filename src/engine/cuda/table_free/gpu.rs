@@ -14,8 +14,8 @@ use crate::engine::cuda::kernels;
 use crate::engine::cuda::semiring::Semiring;
 
 /// `kernels/table_free.cu` has a version of kernel `contract` for each number of varying inputs up
-/// to this. An input varies if it contains a variable of the inner run, which is over the fastest
-/// of the variables that are summed out. The number ends the version's name.
+/// to this. An input varies if it contains a variable of the inner run: one of the fastest of the
+/// variables that are summed out. The version for three varying inputs is named `contract_3`.
 const MAX_VARYING: usize = 8;
 
 /// Maximum number of blocks of a kernel whose threads each loop over several entries of a table. It

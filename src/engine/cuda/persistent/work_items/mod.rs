@@ -1,10 +1,10 @@
 //! Cuts operations into work items, and writes the work items as the records that the kernel reads.
 //!
-//! [`builder`] gathers the inputs of an operation and decides whether its work items are [`dense`]
-//! or [`sparse`]. [`layout`] divides a record among the threads of a block, and [`records`] writes
-//! dense records. [`header`] describes the beginning of every record. [`report`] makes the work
-//! items that send posteriors to the host. [`estimate`] predicts sizes for the forecast, and
-//! latencies for the search for shortcuts.
+//! [`builder`] decides whether the work items of an operation are [`dense`] or [`sparse`], and
+//! writes a record from its parts. [`layout`] divides a record among the threads of a block, and
+//! [`records`] makes the parts of dense records. [`header`] describes the beginning of every
+//! record. [`report`] makes the work items that send posteriors to the host. [`estimate`] predicts
+//! sizes for the forecast, and latencies for the search for shortcuts.
 
 mod builder;
 mod dense;

@@ -72,8 +72,10 @@ impl DenseForm {
         self.rows_in_passes(self.item_entries, remaining)
     }
 
-    /// The number of rows in as many passes (see [`Layout`]) as about `entries` entries fill, but
-    /// in at least one pass. The layout is that of a record with `remaining` rows.
+    /// Converts a target number of entries to a number of rows that fill whole passes (see
+    /// [`Layout`]). The number of passes is `entries` divided by the number of entries that
+    /// [`THREADS`] threads sum in one pass, rounded down, but at least one. The layout is that of a
+    /// record with `remaining` rows.
     fn rows_in_passes(&self, entries: usize, remaining: usize) -> usize {
         let layout = self.layout(remaining);
         (entries / (THREADS * layout.steps)).max(1) * layout.rows_per_pass()
