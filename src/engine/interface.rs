@@ -29,12 +29,18 @@ pub trait Engine: Send + Sync {
         self.info().capabilities.precisions
     }
 
-    /// Checks that the engine can run on this machine.
+    /// Checks that the engine can run on this machine. The first check of a GPU may take a second.
     ///
     /// # Errors
     /// The reason why the engine cannot run, phrased for the user.
     fn availability(&self) -> Result<(), String> {
         Ok(())
+    }
+
+    /// What [`availability`](Self::availability) returns, without waiting for it: `None` while a
+    /// thread checks, which the first call starts.
+    fn known_availability(&self) -> Option<Result<(), String>> {
+        Some(self.availability())
     }
 
     /// What [`load`](Self::load) would allocate for `compiled`, and what a propagation without

@@ -1,6 +1,8 @@
 //! The choice of the engine with its number type and, for engine `gpu-paper`, of block size and
 //! layout.
 
+use std::time::Duration;
+
 use eframe::egui::{Button, ComboBox, RichText, Ui};
 
 use crate::app::state::command::{Commands, EngineCommand, ViewCommand};
@@ -14,6 +16,9 @@ use crate::session::EngineChoice;
 /// The block sizes to choose from, in threads: those of experiment `fig5`
 /// ([`BLOCK_SIZES`](crate::experiment::BLOCK_SIZES)), and four more in between.
 const BLOCK_SIZES: [u32; 14] = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 640, 768, 896, 1024];
+
+/// Interval at which the list of engines asks whether a GPU was found, until this is known.
+const CHECK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Draws the choices, from right to left.
 pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
@@ -54,7 +59,10 @@ pub(crate) fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
 fn engines(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let shows_recording = model.document.as_ref().is_some_and(|document| document.shown.is_some());
     for engine in engine::all() {
-        let available = engine.availability();
+        let available = engine.known_availability().unwrap_or_else(|| {
+            ui.ctx().request_repaint_after(CHECK_AGAIN);
+            Err("looking for a GPU".to_owned())
+        });
         for &precision in engine.precisions() {
             let choice = EngineChoice { engine: *engine, precision, ..model.compute.engine };
             let text = format!("{} {precision}", engine.name());

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicU64};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Once, OnceLock};
 use std::time::Duration;
 
 use bytemuck::{NoUninit, Pod};
@@ -13,6 +13,7 @@ use cudarc::driver::{
 use cudarc::nvrtc::Ptx;
 
 use super::kernels;
+use crate::allocate::start_thread;
 use crate::clock::Instant;
 use crate::engine::{LoadError, RunError};
 
@@ -35,6 +36,10 @@ pub struct GpuInfo {
 /// Maximum number of GPUs that are used. It is the size of a table; further GPUs stay idle.
 const MAX_DEVICES: usize = 32;
 
+/// By number: the GPU, or why it cannot be used; unset before the first call that asks for it.
+static DEVICES: [OnceLock<Result<Device, String>>; MAX_DEVICES] =
+    [const { OnceLock::new() }; MAX_DEVICES];
+
 /// The first GPU. Only the first call in a process looks for it.
 ///
 /// # Errors
@@ -49,9 +54,30 @@ pub(super) fn device() -> Result<&'static Device, String> {
 /// # Errors
 /// The reason why this GPU cannot be used, phrased for the user.
 pub(super) fn numbered_device(number: usize) -> Result<&'static Device, String> {
-    static DEVICES: [OnceLock<Result<Device, String>>; MAX_DEVICES] =
-        [const { OnceLock::new() }; MAX_DEVICES];
     DEVICES[number].get_or_init(|| find(number)).as_ref().map_err(Clone::clone)
+}
+
+/// What [`device`] returns, without waiting for the start of CUDA: `None` while a thread starts it,
+/// which the first call starts.
+pub(super) fn known_device() -> Option<Result<&'static Device, String>> {
+    static SEARCH: Once = Once::new();
+    let is_known = || DEVICES[0].get().is_some();
+    let takes_long = !is_known() && has_driver();
+    if takes_long {
+        SEARCH.call_once(|| {
+            let thread = start_thread("GPU check", || _ = device());
+            // If no thread can be started, this one waits.
+            if thread.is_err() {
+                _ = device();
+            }
+        });
+    }
+    (!takes_long || is_known()).then(device)
+}
+
+fn has_driver() -> bool {
+    // SAFETY: loads the driver's library, whose initialisers are safe to run at any time.
+    unsafe { sys::is_culib_present() }
 }
 
 /// Number of GPUs that the driver finds, including GPUs that cannot be used, but at most
@@ -64,8 +90,7 @@ pub(super) fn device_count() -> usize {
 
 /// Looks for the GPU with this number.
 fn find(number: usize) -> Result<Device, String> {
-    // SAFETY: loads the driver's library, whose initialisers are safe to run at any time.
-    if !unsafe { sys::is_culib_present() } {
+    if !has_driver() {
         return Err("there is no NVIDIA driver on this machine".to_owned());
     }
     // cudarc panics if it calls a function that the driver is too old to have.
@@ -382,5 +407,11 @@ pub(super) mod tests {
             eprintln!("a launch takes {time:?}");
             assert!(time > Duration::ZERO);
         }
+    }
+
+    #[test]
+    fn what_is_known_of_the_gpu_is_what_a_check_finds() {
+        let found = device().map(|_| ());
+        assert_eq!(known_device().map(|known| known.map(|_| ())), Some(found));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::device::{Device, device};
+use super::device::{Device, device, known_device};
 use super::semiring::Semiring;
 use super::table_free::TOO_MANY_TABLES;
 use super::{persistent, table_free};
@@ -110,6 +110,10 @@ impl Engine for GpuEngine {
 
     fn availability(&self) -> Result<(), String> {
         device().map(|_| ())
+    }
+
+    fn known_availability(&self) -> Option<Result<(), String>> {
+        known_device().map(|known| known.map(|_| ()))
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {

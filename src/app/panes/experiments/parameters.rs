@@ -173,9 +173,9 @@ impl Parameters {
 /// Draws a choice of engines. Those that cannot run on this machine are marked as recorded. If one
 /// of them is chosen, the experiment shows recorded times, also for engines that can run here.
 fn engine_choice(ui: &mut Ui, title: &str, name: &mut String) {
-    let label = |engine: &dyn engine::Engine| match engine.availability() {
-        Ok(()) => engine.name().to_owned(),
-        Err(_) => format!("{} (recorded)", engine.name()),
+    let label = |engine: &dyn engine::Engine| match engine.known_availability() {
+        Some(Err(_)) => format!("{} (recorded)", engine.name()),
+        Some(Ok(())) | None => engine.name().to_owned(),
     };
     ui.label(title);
     let selected = engine::by_name(name).map_or_else(|| name.clone(), label);

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use self::buffers::Buffers;
 use self::gpu::Gpu;
-use super::device::device;
+use super::device::{device, known_device};
 use super::underflow::{MassBound, TINY_WEIGHT};
 use crate::engine::{
     Engine, EngineInfo, GPU_PAPER, GpuPropagator, LoadError, LoadOptions, Propagator, RunError,
@@ -41,6 +41,10 @@ impl Engine for GpuPaper {
 
     fn availability(&self) -> Result<(), String> {
         device().map(|_| ())
+    }
+
+    fn known_availability(&self) -> Option<Result<(), String>> {
+        known_device().map(|known| known.map(|_| ()))
     }
 
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast {
