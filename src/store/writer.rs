@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -90,7 +91,10 @@ impl Shared {
     fn write_until_closed(&self, interval: Duration) {
         while let Some(changes) = self.changes.take() {
             for (path, change) in changes {
-                if let Err(error) = apply(&path, change) {
+                // A change that panics must not keep the writer from making the others.
+                let made = catch_unwind(AssertUnwindSafe(|| apply(&path, change)));
+                let defect = || Err(io::Error::other("a defect of this program"));
+                if let Err(error) = made.unwrap_or_else(|_| defect()) {
                     let text = format!("{}: {error}", path.display());
                     *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
                 }
@@ -119,5 +123,26 @@ fn apply(path: &Path, change: Change) -> io::Result<()> {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_that_panics_is_an_error_and_the_others_are_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let [broken, whole] = ["a", "b"].map(|name| folder.path().join(name));
+        let writer = Writer::start(Duration::from_millis(1)).unwrap();
+        writer.change(&broken, Change::Write(Box::new(|| panic!("a defect for a test"))));
+        while writer.shared.error.lock().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        writer.change(&whole, Change::Write(Box::new(|| b"whole".to_vec())));
+        let error = writer.take_error();
+        drop(writer);
+        assert!(error.is_some_and(|error| error.ends_with("a defect of this program")));
+        assert_eq!(fs::read(whole).unwrap(), b"whole");
     }
 }

@@ -34,6 +34,9 @@ pub(super) struct Rows<'t> {
     offset: usize,
     /// The byte offset of the line feed that ends the current line, or of the end of the text.
     line_end: usize,
+    /// Closing brackets that the rest of the current line does not have. Without this list, a line
+    /// of opening brackets would take quadratic time.
+    unclosed: Vec<char>,
 }
 
 /// Why a row cannot be split into cells.
@@ -52,7 +55,7 @@ impl<'t> Rows<'t> {
         separator: Separator,
         comment: Option<&'static str>,
     ) -> Self {
-        Self { source, separator, comment, offset: 0, line_end: 0 }
+        Self { source, separator, comment, offset: 0, line_end: 0, unclosed: Vec::new() }
     }
 
     /// The next row, of at least one cell; `None` at the end. A quoted cell may span several lines.
@@ -147,7 +150,10 @@ impl<'t> Rows<'t> {
             Separator::Space if opens("[") => Some(']'),
             _ => None,
         };
-        let group_end = close.and_then(|close| line.find(close)).map_or(0, |end| end + 1);
+        let close = close.filter(|close| !self.unclosed.contains(close));
+        let closed = close.and_then(|close| line.find(close));
+        self.unclosed.extend(close.filter(|_| closed.is_none()));
+        let group_end = closed.map_or(0, |end| end + 1);
         let after = &line[group_end..];
         let length = match self.separator {
             Separator::Character(separator) => after.find(separator),
@@ -191,6 +197,7 @@ impl<'t> Rows<'t> {
     fn find_line_end(&mut self) {
         let rest = self.rest();
         self.line_end = self.offset + memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+        self.unclosed.clear();
     }
 }
 
@@ -305,5 +312,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn brackets_that_are_not_closed_in_their_line_are_part_of_a_cell() {
+        let text = "(a [b {c (d [e {f\n(g h) [i j] {k (l\n(m n)";
+        assert_eq!(
+            rows(text, Separator::Space, None),
+            [
+                vec!["(a", "[b", "{c", "(d", "[e", "{f"],
+                vec!["(g h)", "[i j]", "{k", "(l"],
+                vec!["(m n)"],
+            ]
+        );
+        // In quadratic time, this would take minutes.
+        let brackets = "( [ {x ".repeat(500_000);
+        assert_eq!(rows(&brackets, Separator::Space, None)[0].len(), 1_500_000);
     }
 }
