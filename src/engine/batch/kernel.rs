@@ -7,7 +7,7 @@
 use crate::engine::simd::simd_dispatch;
 use crate::potential::{Precision, Real};
 
-use super::plan::{Kind, Operation, Plan};
+use super::plan::{Kind, Operation, Pair, Plan};
 
 /// Number of cases that are computed together. They fill an AVX-512 register in double precision.
 pub const CASES_PER_GROUP: usize = 8;
@@ -121,14 +121,15 @@ fn compute_rows_of<T: Real, const LONG: bool>(
         }
         Kind::Two => {
             for row in rows {
-                let terms = &plan.pairs[row.first as usize..row.end as usize];
-                let mut sum = add_up::<T, _, _, LONG>(terms, |term, sum: &mut PerCase<T>| {
-                    let x = &first[term.entries[0] as usize];
-                    let y = &second[term.entries[1] as usize];
-                    for case in 0..CASES_PER_GROUP {
-                        sum[case] += term.value * (x[case] * scales.first[case]) * y[case];
-                    }
-                });
+                let range = row.first as usize..row.end as usize;
+                let mut sum = if operation.is_product {
+                    let terms = &plan.products[range];
+                    let split = |&[x, y]: &[u16; 2]| (T::ONE, [usize::from(x), usize::from(y)]);
+                    add_up_pairs::<T, _, LONG>(terms, inputs, &scales.first, split)
+                } else {
+                    let split = |pair: &Pair<T>| (pair.value, pair.entries.map(|at| at as usize));
+                    add_up_pairs::<T, _, LONG>(&plan.pairs[range], inputs, &scales.first, split)
+                };
                 for case in 0..CASES_PER_GROUP {
                     sum[case] *= scales.second[case];
                 }
@@ -137,6 +138,25 @@ fn compute_rows_of<T: Real, const LONG: bool>(
         }
     }
     *range = [max, min];
+}
+
+/// The sum of `terms`, each a constant times an entry of the first of the `inputs`, scaled, times an
+/// entry of the second. `split` returns the constant and the two entries of a term.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)] // Clearer than zipping several arrays.
+fn add_up_pairs<T: Real, Term, const LONG: bool>(
+    terms: &[Term],
+    [first, second]: [&[PerCase<T>]; 2],
+    scale: &PerCase<T>,
+    split: impl Fn(&Term) -> (T, [usize; 2]),
+) -> PerCase<T> {
+    add_up::<T, _, _, LONG>(terms, |term, sum: &mut PerCase<T>| {
+        let (value, [x, y]) = split(term);
+        let (x, y) = (&first[x], &second[y]);
+        for case in 0..CASES_PER_GROUP {
+            sum[case] += value * (x[case] * scale[case]) * y[case];
+        }
+    })
 }
 
 /// The sum of `terms`; `add` adds one term to a sum. If `LONG` and there are more terms than a

@@ -27,8 +27,11 @@ pub struct Plan<T> {
     pub rows: Vec<Row>,
     /// The terms of all rows with at most one factor per term.
     pub singles: Vec<Single<T>>,
-    /// The terms of all rows with two factors per term.
+    /// The terms of all rows with two factors per term, unless they are in `products`.
     pub pairs: Vec<Pair<T>>,
+    /// The terms of all operations with [`Operation::is_product`]: the entries of the first and the
+    /// second factor.
+    pub products: Vec<[u16; 2]>,
     /// By variable: the messages from and to it.
     pub variables: Vec<Ends>,
     /// Number of messages.
@@ -44,6 +47,11 @@ pub struct Plan<T> {
 pub struct Operation {
     /// The form of the rows.
     pub kind: Kind,
+    /// Whether the kind is [`Kind::Two`], all constants are one, and the numbers of all entries of
+    /// the factors fit into 16 bits. Such a term takes a quarter of the memory of a [`Pair`] in
+    /// double precision; most terms of the plans of Munin4 and Diabetes are of this kind.
+    /// Always false in [`Order::Levels`], because the kernels of engine `gpu` read constants.
+    pub is_product: bool,
     /// The range of the operation's rows in [`Plan::rows`].
     pub rows: Range<usize>,
     /// The message that is computed.
@@ -89,8 +97,8 @@ pub enum Kind {
 /// One entry of a computed message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The row's first term, in [`Plan::pairs`] if the kind is [`Kind::Two`], otherwise in
-    /// [`Plan::singles`].
+    /// The row's first term, in [`Plan::products`] if [`Operation::is_product`], else in
+    /// [`Plan::pairs`] if the kind is [`Kind::Two`], otherwise in [`Plan::singles`].
     pub first: u32,
     /// One past the row's last term.
     pub end: u32,
@@ -101,7 +109,7 @@ pub struct Row {
     pub factor: u32,
 }
 
-/// A term with at most one factor. Packed, because most of the memory of a plan is for these.
+/// A term with at most one factor. Packed, because a plan may have millions of these.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, packed(4))]
 pub struct Single<T> {
@@ -148,12 +156,12 @@ impl<T: Real> Plan<T> {
     /// after its last message.
     pub fn new(mut tree: JoinTree<'_>, order: Order) -> Self {
         let steps = order::steps(&tree, order);
-        let mut plan = Self::empty(&tree, &steps);
+        let mut plan = Self::empty(&tree, &steps, order);
         let mut steps_left: Vec<usize> =
             tree.vertices.iter().map(|vertex| vertex.links.len()).collect();
         let mut tree_bytes = tree.bytes();
         for (number, step) in steps.iter().enumerate() {
-            let operation = plan.add_rows(&tree, step);
+            let operation = plan.add_rows(&tree, step, order);
             plan.operations.push(operation);
             plan.max_bytes = plan.max_bytes.max(tree_bytes + plan.bytes());
             steps_left[step.vertex] -= 1;
@@ -177,13 +185,17 @@ impl<T: Real> Plan<T> {
 
     /// A plan without operations, with memory for the operations of `steps`. Vectors that grow
     /// would be copied, and meanwhile take half as much memory again.
-    fn empty(tree: &JoinTree<'_>, steps: &[Step]) -> Self {
-        let (mut rows, mut singles, mut pairs) = (0, 0, 0);
+    fn empty(tree: &JoinTree<'_>, steps: &[Step], order: Order) -> Self {
+        let (mut rows, mut singles, mut pairs, mut products) = (0, 0, 0, 0);
         for step in steps {
             rows += tree.edges[step.edge].entries;
             let source = MessageSource::new(tree, step);
-            let terms = source.vertex.configurations.codes.len();
-            *(if source.kind == Kind::Two { &mut pairs } else { &mut singles }) += terms;
+            let count = match source.kind {
+                Kind::Two if source.is_product(tree, order) => &mut products,
+                Kind::Two => &mut pairs,
+                _ => &mut singles,
+            };
+            *count += source.vertex.configurations.codes.len();
         }
         Self {
             operations: Vec::with_capacity(steps.len()),
@@ -191,6 +203,7 @@ impl<T: Real> Plan<T> {
             rows: allocate::with_capacity(rows),
             singles: allocate::with_capacity(singles),
             pairs: allocate::with_capacity(pairs),
+            products: allocate::with_capacity(products),
             variables: Vec::new(),
             messages: 2 * tree.edges.len(),
             exponent: tree.exponent,
@@ -199,14 +212,15 @@ impl<T: Real> Plan<T> {
     }
 
     /// Adds the rows and terms of the message that `step` computes.
-    fn add_rows(&mut self, tree: &JoinTree<'_>, step: &Step) -> Operation {
+    fn add_rows(&mut self, tree: &JoinTree<'_>, step: &Step, order: Order) -> Operation {
         let source = MessageSource::new(tree, step);
+        let is_product = source.is_product(tree, order);
         let factors = source.factor_entries(tree, step.vertex);
         let row_of = tree.entries(step.vertex, step.edge);
-        let (order, starts) = by_row(&row_of, tree.edges[step.edge].entries);
+        let (configurations, starts) = by_row(&row_of, tree.edges[step.edge].entries);
         drop(row_of);
         let configurations_of_row =
-            |row: usize| &order[starts[row] as usize..starts[row + 1] as usize];
+            |row: usize| &configurations[starts[row] as usize..starts[row + 1] as usize];
         // Rows that read nearby entries of the first factor are computed one after another.
         let first_read = |row: usize| {
             let entries = configurations_of_row(row).iter().map(|&at| factors[0][at as usize]);
@@ -232,11 +246,12 @@ impl<T: Real> Plan<T> {
             count += terms.len();
             longest = longest.max(terms.len());
             smallest = terms.iter().map(|term| term.value).fold(smallest, f64::min);
-            self.add_row(source.kind, row, &terms);
+            self.add_row(source.kind, is_product, row, &terms);
         }
         let incoming = |link: &&Link| Message::new(link.edge, 1 - link.end);
         Operation {
             kind: source.kind,
+            is_product,
             rows: first_row..self.rows.len(),
             result: Message::new(step.edge, step.end),
             factors: source.others.iter().map(incoming).collect(),
@@ -247,19 +262,31 @@ impl<T: Real> Plan<T> {
     }
 
     /// Adds a row with its terms.
-    fn add_row(&mut self, kind: Kind, row: usize, terms: &[Term]) {
-        let first = if kind == Kind::Two { self.pairs.len() } else { self.singles.len() } as u32;
+    fn add_row(&mut self, kind: Kind, is_product: bool, row: usize, terms: &[Term]) {
+        let first = match kind {
+            Kind::Two if is_product => {
+                let first = self.products.len();
+                self.products.extend(terms.iter().map(|term| term.entries.map(|at| at as u16)));
+                first
+            }
+            Kind::Two => {
+                let first = self.pairs.len();
+                let pair =
+                    |term: &Term| Pair { value: T::from_f64(term.value), entries: term.entries };
+                self.pairs.extend(terms.iter().map(pair));
+                first
+            }
+            _ => {
+                let first = self.singles.len();
+                let single =
+                    |term: &Term| Single { value: T::from_f64(term.value), entry: term.entries[0] };
+                self.singles.extend(terms.iter().map(single));
+                first
+            }
+        } as u32;
         let factor =
             if kind == Kind::OneAndRow { terms.first().map_or(0, |t| t.entries[1]) } else { 0 };
         self.rows.push(Row { first, end: first + terms.len() as u32, entry: row as u32, factor });
-        if kind == Kind::Two {
-            let pair = |term: &Term| Pair { value: T::from_f64(term.value), entries: term.entries };
-            self.pairs.extend(terms.iter().map(pair));
-        } else {
-            let single =
-                |term: &Term| Single { value: T::from_f64(term.value), entry: term.entries[0] };
-            self.singles.extend(terms.iter().map(single));
-        }
     }
 
     /// Bytes of the rows, terms and operations.
@@ -267,6 +294,7 @@ impl<T: Real> Plan<T> {
         size_of_val(&*self.rows)
             + size_of_val(&*self.singles)
             + size_of_val(&*self.pairs)
+            + size_of_val(&*self.products)
             + self.operations.len() * (size_of::<Operation>() + 2 * size_of::<Message>())
     }
 }
@@ -339,6 +367,16 @@ impl<'a> MessageSource<'a> {
         })
     }
 
+    /// See [`Operation::is_product`].
+    fn is_product(&self, tree: &JoinTree<'_>, order: Order) -> bool {
+        const MAX_ENTRIES: usize = 1 << u16::BITS;
+        order == Order::DepthFirst
+            && self.kind == Kind::Two
+            && self.others.iter().all(|link| tree.edges[link.edge].entries <= MAX_ENTRIES)
+            && self.vertex.configurations.values.iter().all(|&value| value == 1.0)
+            && !self.may_repeat_terms(tree)
+    }
+
     /// Whether two configurations of the vertex may belong to the same entry at every edge, because
     /// some variable of the vertex is in no edge.
     fn may_repeat_terms(&self, tree: &JoinTree<'_>) -> bool {
@@ -367,4 +405,48 @@ fn by_row(row_of: &[u32], rows: usize) -> (Vec<u32>, Vec<u32>) {
         next[row as usize] += 1;
     }
     (order, starts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cancel::CancelToken;
+    use crate::format;
+    use crate::propagation::{CompileOptions, compile};
+
+    /// The entries and the constant of each term of a row.
+    type Terms = Vec<([u32; 2], f64)>;
+
+    /// The rows of an operation, each without the place of its terms, and with its terms.
+    fn rows(plan: &Plan<f64>, operation: &Operation) -> Vec<(Row, Terms)> {
+        let terms = |row: &Row| -> Terms {
+            let range = row.first as usize..row.end as usize;
+            match operation.kind {
+                Kind::Two if operation.is_product => {
+                    plan.products[range].iter().map(|at| (at.map(u32::from), 1.0)).collect()
+                }
+                Kind::Two => plan.pairs[range].iter().map(|t| (t.entries, t.value)).collect(),
+                _ => plan.singles[range].iter().map(|t| ([t.entry, 0], t.value)).collect(),
+            }
+        };
+        let rows = plan.rows[operation.rows.clone()].iter();
+        rows.map(|row| (Row { first: 0, end: 0, ..*row }, terms(row))).collect()
+    }
+
+    #[test]
+    fn both_orders_have_the_same_terms_and_products_take_less_memory() {
+        let network = format::sample("pigs").expect("a sample of this name").open().network;
+        let compiled = compile(network, &CompileOptions::default(), &CancelToken::new()).unwrap();
+        let tree = || JoinTree::new(&compiled, u64::MAX).unwrap();
+        let by_level = Plan::<f64>::new(tree(), Order::Levels);
+        let plan = Plan::<f64>::new(tree(), Order::DepthFirst);
+        assert!(by_level.products.is_empty());
+        assert!(plan.products.len() > plan.pairs.len());
+        assert!(plan.bytes() < by_level.bytes() * 3 / 4);
+        for operation in &plan.operations {
+            let of_same = |other: &&Operation| other.result.number == operation.result.number;
+            let other = by_level.operations.iter().find(of_same).unwrap();
+            assert_eq!(rows(&plan, operation), rows(&by_level, other));
+        }
+    }
 }
