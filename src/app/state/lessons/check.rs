@@ -1,7 +1,10 @@
 //! Reads lesson files, and finds the mistakes in lessons.
 
+use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;
+
+use serde_json::value::RawValue;
 
 use super::numbers;
 use super::script::{Action, Lesson, LessonStep, Question};
@@ -48,7 +51,7 @@ pub fn read(path: &Path) -> Result<Lesson, String> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     lesson.folder = path.parent().map(Path::to_owned).unwrap_or_default();
     lesson.id = path.display().to_string();
-    check(&lesson).map_err(|message| format!("{place}: {message}"))?;
+    check(&lesson).map_err(|mistake| mistake.in_file(&text, &place.to_string()))?;
     Ok(lesson)
 }
 
@@ -71,72 +74,140 @@ pub fn is_lesson(path: &Path) -> bool {
 /// # Errors
 /// A message for the user, with line and column, if the text is not the JSON of a [`Lesson`].
 pub(super) fn parse(text: &str, file: &str) -> Result<Lesson, String> {
-    serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
+    let text = without_mark(text);
+    let error = |line, column, message| {
+        FormatError { file: file.to_owned(), line, column, message }.to_string()
+    };
+    if !text.trim_start().starts_with('{') {
+        let message = "this is not a lesson, which is a JSON object and begins with '{'";
+        return Err(error(1, 1, message.to_owned()));
+    }
+    serde_json::from_str(text).map_err(|cause| {
         // serde_json ends its messages with the place; here it comes first.
-        let (line, column, message) = (error.line(), error.column(), error.to_string());
+        let (line, column, message) = (cause.line(), cause.column(), cause.to_string());
         let end = format!(" at line {line} column {column}");
         let message = message.strip_suffix(&end).unwrap_or(&message).to_owned();
-        FormatError { file: file.to_owned(), line, column, message }.to_string()
+        error(line, column, message)
     })
+}
+
+/// `text` without the byte order mark with which some editors begin a file.
+fn without_mark(text: &str) -> &str {
+    text.trim_start_matches('\u{feff}')
+}
+
+/// A mistake in the content of a lesson.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mistake {
+    /// The index of the step; `None` if the mistake is in no step.
+    step: Option<usize>,
+    /// Where in the step or else the lesson the mistake is: a field, a field of this field, and so
+    /// on.
+    path: &'static [&'static str],
+    /// What is wrong and, in most cases, what was expected.
+    message: String,
+}
+
+impl Mistake {
+    /// A mistake at `path` in a step or a lesson.
+    fn new(path: &'static [&'static str], message: impl Into<String>) -> Self {
+        Self { step: None, path, message: message.into() }
+    }
+
+    /// The message for the user if the lesson is in `file`, whose content is `text`: with line and
+    /// column of the value that is wrong. If it is missing, those of what should contain it.
+    fn in_file(&self, text: &str, file: &str) -> String {
+        let text = without_mark(text);
+        let step = self.step.and_then(|step| elements(field(text, "steps")?).get(step).copied());
+        let mut value = step.unwrap_or(text);
+        for name in self.path {
+            value = field(value, name).unwrap_or(value);
+        }
+        let before = &text[..value.as_ptr() as usize - text.as_ptr() as usize];
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|letter| *letter != '\n').count() + 1;
+        let message = match self.step {
+            Some(step) => format!("step {}: {}", step + 1, self.message),
+            None => self.message.clone(),
+        };
+        FormatError { file: file.to_owned(), line, column, message }.to_string()
+    }
+}
+
+/// The part of the JSON object `object` that is the value of its field `name`.
+fn field<'a>(object: &'a str, name: &str) -> Option<&'a str> {
+    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(object).ok()?;
+    fields.get(name).map(|value| value.get())
+}
+
+/// The parts of the JSON array `array` that are its elements.
+fn elements(array: &str) -> Vec<&str> {
+    let values: Vec<&RawValue> = serde_json::from_str(array).unwrap_or_default();
+    values.into_iter().map(RawValue::get).collect()
 }
 
 /// Checks everything in `lesson` that does not depend on the content of its networks.
 ///
 /// # Errors
-/// The first mistake, and in which step it is.
-pub(super) fn check(lesson: &Lesson) -> Result<(), String> {
+/// The first mistake.
+pub(super) fn check(lesson: &Lesson) -> Result<(), Mistake> {
     if lesson.title.trim().is_empty() {
-        return Err("the title is empty".to_owned());
+        return Err(Mistake::new(&["title"], "the title is empty"));
     }
     if lesson.steps.is_empty() {
-        return Err("there are no steps".to_owned());
+        return Err(Mistake::new(&["steps"], "there are no steps"));
     }
-    check_network(lesson, &lesson.network)?;
+    check_network(lesson, &lesson.network)
+        .map_err(|message| Mistake::new(&["network"], message))?;
     for (index, step) in lesson.steps.iter().enumerate() {
-        let in_step = |message: String| format!("step {}: {message}", index + 1);
+        let in_step = |mistake| Mistake { step: Some(index), ..mistake };
         check_step(lesson, step).map_err(in_step)?;
         let has_column = lesson.steps[..=index].iter().any(|step| step.column.is_some());
         if !step.compare.is_empty() && !has_column {
             let message = "'compare' needs a 'column' in this step or an earlier one";
-            return Err(in_step(message.to_owned()));
+            return Err(in_step(Mistake::new(&["compare"], message)));
         }
     }
     Ok(())
 }
 
 /// Checks one step of a lesson.
-fn check_step(lesson: &Lesson, step: &LessonStep) -> Result<(), String> {
+fn check_step(lesson: &Lesson, step: &LessonStep) -> Result<(), Mistake> {
     if let Some(target) = &step.target
         && Pane::by_title(target).is_none()
         && !TARGETS.contains(&target.as_str())
     {
         let known = Pane::ALL.map(Pane::title).into_iter().chain(TARGETS);
         let known = known.map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
-        return Err(format!("there is no target '{target}'; expected one of {known}"));
+        let message = format!("there is no target '{target}'; expected one of {known}");
+        return Err(Mistake::new(&["target"], message));
     }
     if step.maximise && step.pane().is_none() {
-        return Err("'maximise' needs a pane in 'show' or 'target'".to_owned());
+        let message = "'maximise' needs a pane in 'show' or 'target'";
+        return Err(Mistake::new(&["maximise"], message));
     }
     if let Some(question) = &step.question {
         check_question(question)?;
     }
     if let Some(Action::Open(name)) = &step.action {
-        check_network(lesson, name)?;
+        check_network(lesson, name)
+            .map_err(|message| Mistake::new(&["action", "open"], message))?;
     }
-    equation::check_text(&step.text)?;
-    let problem = names(step).find_map(numbers::problem);
-    problem.map_or(Ok(()), Err)
+    equation::check_text(&step.text).map_err(|message| Mistake::new(&["text"], message))?;
+    let problem = names(step).find_map(|(path, name)| Some((path, numbers::problem(name)?)));
+    problem.map_or(Ok(()), |(path, message)| Err(Mistake::new(path, message)))
 }
 
 /// Checks a question.
-fn check_question(question: &Question) -> Result<(), String> {
+fn check_question(question: &Question) -> Result<(), Mistake> {
     let options = question.options.len();
     if !(2..=6).contains(&options) {
-        return Err(format!("a question needs 2 to 6 options, and there are {options}"));
+        let message = format!("a question needs 2 to 6 options, and the number here is {options}");
+        return Err(Mistake::new(&["question", "options"], message));
     }
     if question.right().is_none() {
-        let answer = &question.answer;
-        return Err(format!("the answer '{answer}' is not one of the options"));
+        let message = format!("the answer '{}' is not one of the options", question.answer);
+        return Err(Mistake::new(&["question", "answer"], message));
     }
     Ok(())
 }
@@ -153,11 +224,19 @@ fn check_network(lesson: &Lesson, name: &str) -> Result<(), String> {
     }
 }
 
-/// The names of all numbers in `step`.
-fn names(step: &LessonStep) -> impl Iterator<Item = &str> {
-    let question = step.question.iter().flat_map(|question| [&question.ask, &question.because]);
-    let texts = std::iter::once(&step.text).chain(question);
-    texts.flat_map(|text| numbers::names(text)).chain(step.compare.iter().map(String::as_str))
+/// The names of all numbers in `step`, each with the path of the field that contains it.
+fn names(step: &LessonStep) -> impl Iterator<Item = (&'static [&'static str], &str)> {
+    type Path = &'static [&'static str];
+    let of_question = step.question.iter().flat_map(|question| {
+        let ask: (Path, _) = (&["question", "ask"], &question.ask);
+        [ask, (&["question", "because"], &question.because)]
+    });
+    let text: (Path, _) = (&["text"], &step.text);
+    let texts = std::iter::once(text).chain(of_question);
+    let compared = step.compare.iter().map(|name| (&["compare"] as Path, name.as_str()));
+    texts
+        .flat_map(|(path, text)| numbers::names(text).map(move |name| (path, name)))
+        .chain(compared)
 }
 
 /// What is wrong with `step` if it is taken with `network`: a variable or a state that the network
@@ -167,7 +246,7 @@ pub(super) fn problem(step: &LessonStep, network: &Network) -> Option<String> {
     if matches!(step.action, Some(Action::Open(_))) {
         return None;
     }
-    let states = names(step).find_map(|name| numbers::state_of(network, name)?.err());
+    let states = names(step).find_map(|(_, name)| numbers::state_of(network, name)?.err());
     states.or_else(|| match &step.action {
         Some(Action::Observe(variable, state)) => {
             numbers::find_state(network, variable, state).err()
@@ -200,9 +279,10 @@ mod tests {
 
     /// The lesson with this step, or the first mistake in it.
     fn with_step(step: &str) -> Result<Lesson, String> {
-        let lesson = format!("{{\"title\": \"T\", \"network\": \"asia\",\n\"steps\": [{step}]}}");
-        let lesson = parse(&lesson, "class.json")?;
-        check(&lesson).map(|()| lesson)
+        let text = format!("{{\"title\": \"T\", \"network\": \"asia\",\n\"steps\": [{step}]}}");
+        let lesson = parse(&text, "class.json")?;
+        check(&lesson).map_err(|mistake| mistake.in_file(&text, "class.json"))?;
+        Ok(lesson)
     }
 
     #[test]
@@ -231,7 +311,10 @@ mod tests {
         assert!(typo.starts_with("class.json:2:"), "{typo}");
         assert!(typo.contains("unknown field `txet`, expected one of `text`"), "{typo}");
         let target = error(r#"{"text": "a"}, {"text": "a", "target": "Clique"}"#);
-        assert!(target.starts_with("step 2: there is no target 'Clique'"), "{target}");
+        assert!(
+            target.starts_with("class.json:2:50: step 2: there is no target 'Clique'"),
+            "{target}"
+        );
         assert!(target.contains("'Cliques'") && target.contains("'stepping'"), "{target}");
         let pane = error(r#"{"text": "a", "show": "Tree"}"#);
         assert!(pane.contains("there is no pane 'Tree'; expected one of 'Variables'"), "{pane}");
@@ -239,14 +322,27 @@ mod tests {
         assert!(number.contains("there is no number 'size'"), "{number}");
         let question = r#"{"ask": "?", "options": ["x", "y"], "answer": "z"}"#;
         let answer = error(&format!(r#"{{"text": "a", "question": {question}}}"#));
-        assert_eq!(answer, "step 1: the answer 'z' is not one of the options");
+        assert_eq!(answer, "class.json:2:83: step 1: the answer 'z' is not one of the options");
         let network = error(r#"{"text": "a", "action": {"open": "nowhere.bif"}}"#);
         assert!(network.contains("'nowhere.bif' is neither a sample nor a file"), "{network}");
         let column = error(r#"{"text": "a", "compare": ["time"]}"#);
         assert!(column.contains("'compare' needs a 'column'"), "{column}");
         let pane = error(r#"{"text": "a", "maximise": true}"#);
         assert!(pane.contains("'maximise' needs a pane"), "{pane}");
-        assert!(error("").contains("there are no steps"));
+        assert_eq!(error(""), "class.json:2:10: there are no steps");
+        assert!(number.starts_with("class.json:2:20: step 1"), "{number}");
+        assert!(network.starts_with("class.json:2:44: step 1"), "{network}");
+        let second_line = error("{\"text\": \"ä\",\n  \"compare\": [\"size\"]}");
+        assert!(
+            second_line.starts_with("class.json:3:14: step 1: there is no number"),
+            "{second_line}"
+        );
+        let equation = error(r#"{"text": "costs $5"}"#);
+        assert!(equation.starts_with("class.json:2:20: step 1: a '$' begins"), "{equation}");
+        for text in ["", "network alarm {}"] {
+            let other = parse(text, "class.json").unwrap_err();
+            assert!(other.starts_with("class.json:1:1: this is not a lesson"), "{other}");
+        }
     }
 
     #[test]
