@@ -1,5 +1,5 @@
-// How the terms of a sum of products are combined: a semiring, the template parameter of all device
-// functions that add up terms.
+// How the terms of a sum of products are combined: a semiring, the template parameter of the device
+// functions in persistent.cu and table_free.cu that add up such terms.
 //
 // Sum-product adds the terms, which gives posteriors and P(e). Max-product keeps the largest, which
 // gives max-marginals: for each state of a variable, the probability of the most probable

@@ -240,9 +240,10 @@ impl SessionWithoutMemory {
     }
 
     /// Opens a network while allocations after the first `allowed` fail. If a step fails, its error
-    /// must say that memory is missing, and it must not have reported its result. Otherwise the
-    /// network must have been propagated. Then the session must propagate another network. Returns
-    /// the step that failed, and whether an allocation failed.
+    /// must say that memory is missing. A step that fails to open, compile or load must not have
+    /// reported its result. If no step fails, the network must have been propagated. Then the
+    /// session must propagate another network. Returns the step that failed, and whether an
+    /// allocation failed.
     fn open(&mut self, allowed: usize) -> (Option<Step>, bool) {
         println!("session: {allowed} allocations");
         let (updates, has_failed) = with_few_allocations(allowed, || self.updates("insurance"));

@@ -64,7 +64,7 @@ use crate::potential::{Entry, Limits, Precision, Real};
 pub struct Bounds {
     /// Every entry other than zero is at least 2^`min`.
     pub min: i32,
-    /// Every entry is below 2^`max`, and so is its exact value.
+    /// Every entry is below 2^`max` unless it overflowed. Its exact value always is.
     pub max: i32,
     /// Every entry differs from its exact value by less than 2^`error`, apart from rounding; `None`
     /// if nothing underflowed or overflowed, so that zeros are exact.

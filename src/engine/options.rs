@@ -11,7 +11,8 @@ use crate::propagation::{Form, MemoryLimit};
 
 /// How an engine loads a network.
 ///
-/// The default is double precision, one thread per core, and half of the available memory.
+/// The default is double precision, as many threads as this process can run in parallel, and half
+/// of the available memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadOptions {
     /// Number type of the tables.
@@ -51,8 +52,9 @@ impl LoadOptions {
 }
 
 impl Default for LoadOptions {
-    /// Double precision, all cores, and half of the available memory. Engines on a GPU support only
-    /// single precision: set [`precision`](Self::precision) for these engines.
+    /// Double precision, as many threads as this process can run in parallel, and half of the
+    /// available memory. Engines on a GPU support only single precision: set
+    /// [`precision`](Self::precision) for these engines.
     fn default() -> Self {
         Self {
             precision: Precision::F64,

@@ -12,8 +12,8 @@ use crate::numbers::counted;
 pub struct WrittenNetwork {
     /// The content of the file, to be stored as UTF-8.
     pub text: String,
-    /// What the format cannot hold, as phrases for the user. A title or comment of the network as a
-    /// whole is not listed.
+    /// What the format cannot hold, as phrases for the user. The name, title or comment of the
+    /// network as a whole is not listed.
     pub lost: Vec<String>,
 }
 
@@ -62,8 +62,8 @@ pub fn write(network: &Network, format: Format) -> Result<WrittenNetwork, WriteE
     Ok(WrittenNetwork { text: writer(network)?, lost: lost(network, format) })
 }
 
-/// The parts of `network` that `format` cannot hold, as phrases for the user. Omits the title and
-/// the comment of the network as a whole.
+/// The parts of `network` that `format` cannot hold, as phrases for the user. Omits the name, the
+/// title and the comment of the network as a whole.
 fn lost(network: &Network, format: Format) -> Vec<String> {
     let Features { names, titles, comments, positions, colours, attributes } =
         format.language().features;

@@ -152,8 +152,8 @@ impl<'c> Supports<'c> {
         if fixed.iter().any(|(parent, state)| !self.possible[parent][*state]) {
             return true;
         }
-        // Only the parents and their ancestors matter: the rows of all other variables sum to one,
-        // so they exclude nothing.
+        // Only the parents and their ancestors matter: a row of any other variable sums to one, or
+        // has only zeros and counts as above zero, so it excludes nothing.
         let mut open: Vec<VariableId> = fixed.iter().map(|(parent, _)| *parent).collect();
         let mut domains = Domains::new();
         let mut order = Vec::new();

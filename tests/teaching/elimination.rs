@@ -1,7 +1,7 @@
 //! Elimination by hand.
 
 use cliquescope::app::Workbench;
-use cliquescope::app::state::command::{DocumentCommand, ViewCommand};
+use cliquescope::app::state::command::{DocumentCommand, EliminationCommand, ViewCommand};
 use cliquescope::app::state::highlight::Item;
 use cliquescope::format::NetworkSource;
 use egui_kittest::Harness;
@@ -34,6 +34,26 @@ fn an_elimination_order_is_chosen_by_clicks_and_taken_back() {
     harness.get_by_label("Start again").click();
     harness.run_steps(3);
     assert_eq!(total(&harness), 0);
+}
+
+#[test]
+fn taking_back_a_variable_takes_back_what_was_eliminated_after_it() {
+    let mut harness = open("asia");
+    let ctx = harness.ctx.clone();
+    let find = |harness: &Harness<'_, Workbench>, name: &str| {
+        harness.state().model().document.as_ref().expect("open").network().find(name).expect(name)
+    };
+    let names = ["xray", "either", "asia"];
+    let ids = names.map(|name| find(&harness, name));
+    harness.state_mut().run_command(&ctx, EliminationCommand::Begin);
+    for id in ids {
+        harness.state_mut().run_command(&ctx, EliminationCommand::Eliminate(id));
+    }
+    harness.state_mut().run_command(&ctx, EliminationCommand::TakeBackFrom(ids[1]));
+    harness.run_steps(2);
+    let done =
+        |id| harness.state().model().hand_elimination().expect("begun").done.is_eliminated(id);
+    assert_eq!(ids.map(done), [true, false, false]);
 }
 
 #[test]

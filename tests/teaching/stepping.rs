@@ -89,6 +89,32 @@ fn escape_leaves_a_text_field_before_it_ends_stepping() {
 }
 
 #[test]
+fn escape_closes_the_help_and_a_menu_before_it_ends_stepping() {
+    let mut harness = open("asia");
+    harness.get_by_label("Step through").click();
+    harness.run_steps(3);
+    harness.key_press(Key::F1);
+    harness.run_steps(3);
+    let has_help = |harness: &Harness<'_, Workbench>| {
+        harness.query_by_label("observe it; click again to retract it").is_some()
+    };
+    assert!(has_help(&harness));
+    harness.key_press(Key::Escape);
+    harness.run_steps(3);
+    assert!(!has_help(&harness) && harness.state().model().stepping.is_some());
+    harness.get_by_label("File").click();
+    harness.run_steps(3);
+    harness.get_by_label_contains("Open lesson");
+    harness.key_press(Key::Escape);
+    harness.run_steps(3);
+    assert!(harness.query_by_label_contains("Open lesson").is_none());
+    assert!(harness.state().model().stepping.is_some());
+    harness.key_press(Key::Escape);
+    harness.run_steps(3);
+    assert!(harness.state().model().stepping.is_none());
+}
+
+#[test]
 fn play_stops_after_the_last_message() {
     let mut harness = open("asia");
     harness.key_press(Key::F8);

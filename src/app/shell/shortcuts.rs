@@ -50,7 +50,8 @@ pub(crate) fn read_stepping(ctx: &egui::Context, stepping: &Stepping, commands: 
         (Key::Escape, StepCommand::End),
     ];
     for (key, command) in keys {
-        if ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key)) {
+        let closes_popup = egui::Popup::is_any_open(ctx) && key == Key::Escape;
+        if !closes_popup && ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key)) {
             commands.push(command);
             // An arrow key would also move the focus to the nearest widget in its direction.
             ctx.memory_mut(|memory| memory.move_focus(FocusDirection::None));

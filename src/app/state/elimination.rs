@@ -25,6 +25,8 @@ pub enum EliminationCommand {
     Eliminate(VariableId),
     /// Take the last elimination back.
     TakeBack,
+    /// Take back the elimination of this variable and all after it.
+    TakeBackFrom(VariableId),
     /// Take all eliminations back.
     StartAgain,
     /// Eliminate all remaining variables by min-fill.
@@ -112,6 +114,10 @@ pub(crate) fn apply(core: &mut Core, command: &EliminationCommand) {
         EliminationCommand::TakeBack => {
             let order = order(&elimination.done);
             elimination.restart(order.into_iter().rev().skip(1).rev());
+        }
+        EliminationCommand::TakeBackFrom(variable) => {
+            let order = order(&elimination.done);
+            elimination.restart(order.into_iter().take_while(|eliminated| eliminated != variable));
         }
         EliminationCommand::StartAgain => elimination.restart([]),
         EliminationCommand::Finish => {

@@ -58,7 +58,7 @@ impl FilePurpose {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         match self {
             // The folder is created if it does not exist.
-            Self::ExportResult(_) => None,
+            Self::ExportResult(_) => path.is_file().then_some("This is a file."),
             // The user has not typed anything yet.
             _ if path.as_os_str().is_empty() => None,
             _ if path.is_dir() => Some("This is a folder."),

@@ -125,13 +125,16 @@ impl Workbench {
     }
 
     /// Opens the network and enters the evidence with which the step with index `step` ended, so
-    /// that the step does not show numbers of a later one. Steps through messages if this step or
-    /// an earlier one does, and otherwise ends stepping.
+    /// that the step does not show numbers of a later one. If this network is open already, also
+    /// steps through messages if this step or an earlier one in this network does, and otherwise
+    /// ends stepping.
     fn restore_step(&mut self, ctx: &egui::Context, step: usize) {
         let Some(course) = &self.course else { return };
         let (source, findings) = course.network_and_findings_at(step + 1);
         let actions = course.lesson().steps[..=step].iter().filter_map(|step| step.action.as_ref());
-        let stepping = actions.rev().find(|action| action.steps_through_messages()).cloned();
+        // Stepping ends when another network is opened.
+        let mut actions = actions.rev().take_while(|action| !matches!(action, Action::Open(_)));
+        let stepping = actions.find(|action| action.steps_through_messages()).cloned();
         // A network that is still being opened would replace the one that is open.
         let is_opening = self.core.requests.opening.is_some();
         let document = self.core.model.document.as_ref().filter(|_| !is_opening);

@@ -274,14 +274,14 @@ impl Workbench {
         // Escape removes the focus before the frame begins, so the focus in the last frame counts
         // too.
         let typing = self.overlays.has_text_field() || self.was_typing || ctx.text_edit_focused();
-        if let Some(stepping) = self.core.model.stepping.as_ref().filter(|_| !typing) {
-            shortcuts::read_stepping(ctx, stepping, &mut self.commands);
-        }
         let escape = |input: &mut egui::InputState| {
             input.consume_key(egui::Modifiers::NONE, egui::Key::Escape)
         };
         if self.overlays.help && ctx.input_mut(escape) {
             self.overlays.help = false;
+        }
+        if let Some(stepping) = self.core.model.stepping.as_ref().filter(|_| !typing) {
+            shortcuts::read_stepping(ctx, stepping, &mut self.commands);
         }
         if self.course.is_some() && !typing {
             shortcuts::read_lesson(ctx, &mut self.commands);

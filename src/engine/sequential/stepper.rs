@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::{Beliefs, Loaded, Sequential, message};
+use crate::allocate;
 use crate::cancel::CancelToken;
 use crate::engine::bounds::Bounds;
 use crate::engine::{Engine, LoadError, RunError};
@@ -261,7 +262,7 @@ impl Stepper {
             Phase::Collect => &mappings[edge].child,
             Phase::Distribute => &mappings[edge].parent,
         };
-        let mut sums = vec![0.0; separator.entries()];
+        let mut sums = allocate::zeros(separator.entries());
         message::marginalise(&sender_values, mapping, &mut sums);
         Ok(MessageDetail {
             message,

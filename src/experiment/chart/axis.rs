@@ -37,7 +37,7 @@ impl Scale {
     #[must_use]
     pub fn coordinate(&self, value: f64) -> Option<f64> {
         match self {
-            Self::Log => (value > 0.0).then(|| value.log10()),
+            Self::Log => (value > 0.0 && value.is_finite()).then(|| value.log10()),
             Self::Linear | Self::Categories(_) => value.is_finite().then_some(value),
         }
     }
@@ -141,12 +141,22 @@ fn linear_ticks(low: f64, high: f64) -> Vec<Tick> {
 /// labels, an axis from 6 to 9 would have only the label 7.
 const VERY_SHORT: f64 = 0.4;
 
+/// Length in powers of ten below which numbers between the multiples are labelled too. The gap
+/// between the multiples 2 and 3 is this wide, so with fewer labels a shorter axis could have none.
+const SHORTEST: f64 = 0.18;
+
+/// Where a logarithmic axis may have ticks within each power of ten. Consecutive numbers differ by
+/// at most a factor of 1.25, which is less than the length of the shortest axis, 1.15 * 1.15.
+const LOG_TICKS: [f64; 14] = [1.0, 1.2, 1.5, 1.7, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
+
 /// Labelled ticks at powers of ten, and minor ticks at multiples of these powers. On a short axis,
 /// some or all of the multiples are labelled too. On a long axis, only every other power of ten is
 /// labelled. The lengths at which this changes affect only the ticks and their labels.
 fn log_ticks(low: f64, high: f64) -> Vec<Tick> {
     let decades = high - low;
-    let labelled: &[f64] = if decades < VERY_SHORT {
+    let labelled: &[f64] = if decades < SHORTEST {
+        &LOG_TICKS
+    } else if decades < VERY_SHORT {
         &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]
     } else if decades < 1.0 {
         &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0]
@@ -158,12 +168,12 @@ fn log_ticks(low: f64, high: f64) -> Vec<Tick> {
     let label_every = if decades > 8.0 { 2 } else { 1 };
     let mut ticks = Vec::new();
     for exponent in low.floor() as i32..=high.ceil() as i32 {
-        for factor in [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0] {
+        for factor in LOG_TICKS {
             let is_minor = !labelled.contains(&factor);
             let value = factor * 10_f64.powi(exponent);
             let coordinate = value.log10();
             let is_visible = (low..=high).contains(&coordinate);
-            if !is_visible || (is_minor && factor == 1.5) {
+            if !is_visible || (is_minor && factor.fract() > 0.0) {
                 continue;
             }
             let has_label = !is_minor && exponent % label_every == 0;
@@ -180,7 +190,7 @@ fn log_ticks(low: f64, high: f64) -> Vec<Tick> {
 }
 
 /// The label of a tick at `value` of a linear axis with this `step`, with enough digits to tell the
-/// tick from its neighbours.
+/// tick from its neighbours if the value is below 1000 or the axis includes zero.
 fn linear_label(value: f64, step: f64) -> String {
     // Without the factor, a rounding error could turn 1e-7 into a number of the decade below.
     let power = |number: f64| (number.abs() * (1.0 + 1e-9)).log10().floor() as i32;
@@ -232,6 +242,16 @@ mod tests {
 
     fn log(low: f64, high: f64) -> Vec<String> {
         labels(&AxisRange::new(&Axis::log(""), low.log10(), high.log10()))
+    }
+
+    #[test]
+    fn a_logarithmic_axis_has_labels_however_short_it_is() {
+        for value in (100..1000).map(|value| f64::from(value) / 100.0) {
+            let axis = Axis::log("");
+            let range = AxisRange::around(&axis, [value.log10()].into_iter());
+            let labels = labels(&range);
+            assert!(labels.iter().any(|label| !label.is_empty()), "no label around {value}");
+        }
     }
 
     #[test]

@@ -12,8 +12,9 @@ pub struct Credit {
 }
 
 impl Record {
-    /// The machines that measured the numbers in the figures of the record, and how the figures
-    /// draw predicted numbers and numbers from the paper.
+    /// The machine of the live numbers, if a figure shows any; the machines of all recorded numbers
+    /// of the record, also of those in tables only; and how the figures draw predicted numbers and
+    /// numbers from the paper, if they show any.
     #[must_use]
     pub fn credits(&self) -> Vec<Credit> {
         let series = || {

@@ -68,14 +68,16 @@ pub(super) enum Definition<'s> {
     /// The state of the node in each configuration of the parents, with its byte offset; `None`
     /// where the file leaves it undefined.
     Function(Vec<(Option<usize>, usize)>),
-    /// Parameters of a noisy-MAX: one column for each state of each parent, and one for the leak.
+    /// Parameters of a noisy-MAX: one column for each state of each parent, and one for the leak,
+    /// which some files omit.
     NoisyMax {
         /// For each parent in turn, its states from the strongest to the one without effect. Empty
         /// if every parent has its states in that order.
         strengths: Vec<Number>,
         columns: Vec<Number>,
     },
-    /// Parameters of a noisy adder, which averages columns like those of a noisy-MAX.
+    /// Parameters of a noisy adder, which averages columns like those of a noisy-MAX. The column
+    /// for the leak may be missing here too.
     NoisyAdder {
         /// One weight for each parent and one for the leak; empty if all are equal.
         weights: Vec<Number>,

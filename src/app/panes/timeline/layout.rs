@@ -23,8 +23,9 @@ pub fn groupings(kind: RunKind) -> Vec<Grouping> {
     by_multiprocessor.into_iter().chain([Grouping::Packed, Grouping::ByWorker]).collect()
 }
 
-/// How messages of a run of this kind are grouped where there is little room. Threads have a row
-/// each, as do launches and executions; the blocks of a GPU are too many for that.
+/// How messages of a run of this kind are grouped where there is little room. Each thread has a
+/// row; all launches share one row, and all executions another. The blocks of a GPU are too many
+/// to have a row each.
 #[must_use]
 pub fn compact_grouping(kind: RunKind) -> Grouping {
     let groupings = groupings(kind);

@@ -179,7 +179,8 @@ fn pack(
 }
 
 /// The stages of `trace` in order, followed by the stretches of time before, between and after
-/// them. On a GPU, these stretches are launches and copies.
+/// them. On a GPU, these stretches count as launches and copies;
+/// [`name_reading_of_times`](super::launches::name_reading_of_times) corrects this where one is not.
 #[must_use]
 pub fn stages(trace: &MessageTrace, on_gpu: bool) -> Vec<Slice> {
     let stage = |stage: &StageTiming| {

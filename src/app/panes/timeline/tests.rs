@@ -389,7 +389,7 @@ fn messages_of_a_kept_run_on_another_tree_are_linked_to_those_on_the_current_one
     let mut model = model("asia");
     let document = model.document.as_mut().unwrap();
     let kept = KeptRun::of(document).unwrap();
-    // The same tree, compiled again.
+    // A copy of the same tree. The pane compares addresses, so it takes the copy for another tree.
     let compiled = Arc::new((*kept.compiled).clone());
     document.kept = Some(Arc::new(KeptRun { compiled, ..(*kept).clone() }));
     let mut pane = TimelinePane { compares: true, ..TimelinePane::default() };

@@ -83,7 +83,9 @@ impl LikelihoodSliders {
                 response.widget_info(|| {
                     WidgetInfo::slider(true, value, format!("Likelihood of {name} = {label}"))
                 });
-                if response.drag_started() || !response.dragged() && response.changed() {
+                // The value may still change in the frame in which the slider is released.
+                let is_dragged = response.dragged() || response.drag_stopped();
+                if response.drag_started() || !is_dragged && response.changed() {
                     self.gesture += 1;
                 }
                 if response.changed() {

@@ -232,7 +232,10 @@ impl Course {
                 let found = model.document.as_ref()?.network().find(name)?;
                 EliminationCommand::Eliminate(found).into()
             }
-            Action::TakeBack(_) => EliminationCommand::TakeBack.into(),
+            Action::TakeBack(name) => {
+                let found = model.document.as_ref()?.network().find(name)?;
+                EliminationCommand::TakeBackFrom(found).into()
+            }
             Action::EliminateAll => EliminationCommand::Finish.into(),
             Action::StepThrough => StepCommand::Begin.into(),
             Action::StepToEnd => StepCommand::Last.into(),

@@ -82,7 +82,8 @@ pub struct LessonStep {
 }
 
 impl LessonStep {
-    /// Whether there is more to see in the step once its task is done.
+    /// Whether the lesson stays at the step once its task is done, because there is more to see, or
+    /// because the numbers for its column are known only then.
     #[must_use]
     pub fn has_result(&self) -> bool {
         self.question.is_some() || self.column.is_some() || !self.compare.is_empty()

@@ -46,7 +46,15 @@ impl Math {
     pub fn spoken(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
-            Self::Row(parts) => parts.iter().map(Self::spoken).collect(),
+            Self::Row(parts) => {
+                let last = parts.len().saturating_sub(1);
+                let spoken = |(index, part): (usize, &Self)| match part {
+                    // What follows a fraction must not sound like a part of its denominator.
+                    Self::Fraction(..) if index < last => part.in_parentheses(),
+                    _ => part.spoken(),
+                };
+                parts.iter().enumerate().map(spoken).collect()
+            }
             Self::Subscript(base, below) => format!("{}_{}", base.spoken(), below.spoken()),
             Self::Sum(over) => format!("sum over {} of ", over.spoken().trim()),
             Self::Fraction(above, below) => {

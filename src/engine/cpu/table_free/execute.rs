@@ -1,4 +1,5 @@
-//! Runs loop nests. The file `lowering/nest.rs` explains their levels, tiles, chunks and runs.
+//! Runs steps, which consist of loop nests. `lowering/step.rs` explains steps and their groups, and
+//! `lowering/nest.rs` the levels, tiles, chunks and runs of a nest.
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::slice::{ParallelSlice, ParallelSliceMut};

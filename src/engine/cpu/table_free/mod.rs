@@ -187,6 +187,6 @@ pub fn bytes<T>(program: &Program) -> u64 {
     bytes.saturating_add(WORKSPACE_BYTES)
 }
 
-/// Memory for tiles, plans and posteriors, in bytes. A generous round figure: it only matters for
-/// networks that need little anyway.
+/// Memory for tiles, for the loop nests of the program's steps, and for posteriors, in bytes. A
+/// generous round figure: it only matters for networks that need little anyway.
 const WORKSPACE_BYTES: u64 = 4 << 20;

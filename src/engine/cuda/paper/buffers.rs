@@ -2,6 +2,7 @@
 //! twin.
 
 use super::records::{Chunk, Marginal, Message};
+use crate::allocate;
 use crate::engine::factors::FactorProduct;
 use crate::engine::{MappingLayout, PaperOptions};
 use crate::graph::{CliqueId, JunctionTree};
@@ -215,7 +216,7 @@ impl Buffers {
 /// The product of the factors assigned to each clique, clique after clique, and for each clique the
 /// exponent of the power of two to multiply the product by.
 fn prior(compiled: &CompiledNetwork, scopes: &[Scope]) -> (Vec<f32>, Vec<i32>) {
-    let mut prior = Vec::with_capacity(scopes.iter().map(Scope::entries).sum());
+    let mut prior = allocate::with_capacity(scopes.iter().map(Scope::entries).sum());
     let mut exponents = Vec::with_capacity(scopes.len());
     let one = 1.0.scale(PEAK);
     for product in FactorProduct::for_cliques(compiled, scopes) {

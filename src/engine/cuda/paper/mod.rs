@@ -211,9 +211,10 @@ fn mass_bound(compiled: &CompiledNetwork) -> MassBound {
     let tree = compiled.tree();
     // An upper bound on the number of products that compute the tables. For each entry of a clique,
     // the product of the clique's factors counts as one, because it is rounded only once. Each
-    // message to the clique counts as one, and each variable of the clique counts as two, for its
-    // finding. All these numbers are doubled, because the largest entry of a table is scaled only
-    // to near a power of two.
+    // message to the clique counts as one. Each variable of the clique counts as two: the weight of
+    // its finding is rounded to single precision, and then the entry is multiplied by it. All these
+    // numbers are doubled, because the largest entry of a table is scaled only to near a power of
+    // two.
     let products = tree.clique_ids().map(|clique| {
         let per_entry = tree.children(clique).len() + 2 * tree[clique].variables.len() + 2;
         2.0 * tree[clique].entries as f64 * per_entry as f64

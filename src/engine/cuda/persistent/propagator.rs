@@ -45,7 +45,7 @@ pub(super) struct PersistentPropagator<E> {
     /// could not be created.
     batch: Option<BatchPropagator>,
     /// Whether creating the batch propagator was tried.
-    is_batch_loaded: bool,
+    has_tried_batch: bool,
 }
 
 impl<E: Executor> Propagator for PersistentPropagator<E> {
@@ -88,7 +88,7 @@ impl<E: Executor> Propagator for PersistentPropagator<E> {
         if cases.len() >= MIN_BATCH && self.program.semiring == Semiring::SumProduct {
             let LoadOptions { threads, memory, .. } = self.options;
             let bytes = memory.bytes().saturating_sub(self.peak_bytes());
-            if !std::mem::replace(&mut self.is_batch_loaded, true) {
+            if !std::mem::replace(&mut self.has_tried_batch, true) {
                 self.batch = BatchPropagator::load(&self.compiled, threads, bytes);
             }
             if let Some(batch) = &mut self.batch {
@@ -164,7 +164,7 @@ impl<E: Executor> PersistentPropagator<E> {
             bound,
             smallest_power,
             batch: None,
-            is_batch_loaded: false,
+            has_tried_batch: false,
         }
     }
 

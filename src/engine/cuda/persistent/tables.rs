@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::operations::Potential;
+use crate::allocate;
 use crate::engine::factors::{FactorProduct, smallest_exponents};
 use crate::network::Network;
 use crate::potential::{Real, Scope};
@@ -45,7 +46,8 @@ pub(super) fn fill(network: &Network, potentials: &[Potential]) -> (Vec<Potentia
             small if *value > 0.0 => small.max(f32::MIN_POSITIVE),
             zero => zero,
         });
-        let values: Vec<f32> = scaled.collect();
+        let mut values = allocate::with_capacity(product.len());
+        values.extend(scaled);
         let has_zeros = values.contains(&0.0);
         let least: i32 = potential.factors.iter().map(|factor| smallest[factor.index()]).sum();
         let has_tiny_entries = least < MIN_POTENTIAL;

@@ -85,7 +85,9 @@ impl Factors {
         Self(scopes.iter().map(entries_and_rows).collect())
     }
 
-    /// Upper bound on the number of pairs of factors.
+    /// Upper bound on the number of pairs into which the factors are divided. One word of a record
+    /// holds the addresses of both factors of a pair. Messages and findings are paired separately,
+    /// so there can be two incomplete pairs.
     fn pairs(&self) -> usize {
         self.0.len() / 2 + 1
     }
