@@ -32,10 +32,15 @@
 // have a single term, and a warp waited for the loads of one row after those of another. Now the
 // factors of four terms are loaded together, whichever rows the terms belong to. On an H200, this
 // computes 1.12 times as many cases per second for Munin3, and 1.05 to 1.07 times as many for
-// Barley, Diabetes and Munin4. The launch bound of 8 blocks keeps a thread within 64 registers.
+// Barley, Diabetes and Munin4. Next, the terms after these four are loaded while the factors are on
+// their way, and copies between host and GPU overlap with the kernels of another launch. On an
+// H100, both together compute 1.08 times as many cases per second for Munin3, 1.04 for Munin4, 1.11
+// for Diabetes and 1.15 for Barley. The launch bound of 6 blocks leaves a thread 80 registers; with
+// 8 blocks and 64 registers, it was slower than before.
 //
-// Only V = 2 is compiled. When this kernel was first measured, V = 1 took a fifth longer than
-// V = 2, and V = 4 took as long as V = 2.
+// Only V = 2 is compiled. V = 1 took a fifth longer when this kernel was first measured. V = 4 with
+// 128 registers, measured on an H200 against the version with four terms at once: .93 times as many
+// cases per second for Munin4, 1.00 for Munin3, 1.10 for Diabetes and 1.21 for Barley.
 //
 // Launch, with groups = cases / (32 V), rounded up; no dynamic shared memory:
 //   propagate_batch_V  grid = (work items / 4, groups), block = 128 threads; one launch per level
@@ -144,6 +149,37 @@ __device__ inline int raise_exponent(const WorkItem &item, int shift, int second
     return -149 + RAISE + static_cast<int>(item.log_terms) + largest;
 }
 
+// TOGETHER consecutive terms. Entries of factors that the kind does not have are undefined.
+struct Terms {
+    float value[TOGETHER];
+    unsigned first[TOGETHER];   // entry of the first factor
+    unsigned second[TOGETHER];  // entry of the second factor
+};
+
+// Loads the terms from number `t` on; the last term of the work item, `end` - 1, in place of those
+// behind it.
+template <unsigned KIND>
+__device__ inline Terms load_terms(const uint2 *singles, const uint4 *pairs, unsigned t,
+                                   unsigned end)
+{
+    Terms terms;
+#pragma unroll
+    for (unsigned n = 0; n < TOGETHER; ++n) {
+        const unsigned at = min(t + n, end - 1);
+        if (KIND == TWO_FACTORS) {
+            const uint4 term = pairs[at];
+            terms.value[n] = __uint_as_float(term.x);
+            terms.first[n] = term.y;
+            terms.second[n] = term.z;
+        } else {
+            const uint2 term = singles[at];
+            terms.value[n] = __uint_as_float(term.x);
+            terms.first[n] = term.y;
+        }
+    }
+    return terms;
+}
+
 // Computes the rows of a work item of this kind, and returns the largest result of each case. The
 // factors and the result are those of the first case of the thread.
 //
@@ -162,59 +198,63 @@ __device__ Numbers<V> compute_rows(const WorkItem &item, const uint4 *rows, cons
     // Each row is loaded while the row before it is computed.
     uint4 row = rows[r], next_row = rows[min(r + 1, last_row)];
     Numbers<V> largest = {}, sum = {}, lost = {}, block = {};
-    for (unsigned t = row.x;; t += TOGETHER) {
-        float value[TOGETHER];
-        Numbers<V> x[TOGETHER], y[TOGETHER];
-        if (t < end) {
-#pragma unroll
-            for (unsigned n = 0; n < TOGETHER; ++n) {
-                const unsigned at = min(t + n, end - 1);
-                if (KIND == TWO_FACTORS) {
-                    const uint4 term = pairs[at];
-                    value[n] = __uint_as_float(term.x);
-                    x[n] = load(first + static_cast<unsigned long long>(term.y) * GROUP);
-                    y[n] = load(second + static_cast<unsigned long long>(term.z) * GROUP);
-                } else {
-                    const uint2 term = singles[at];
-                    value[n] = __uint_as_float(term.x);
-                    if (KIND != CONSTANT) {
-                        x[n] = load(first + static_cast<unsigned long long>(term.y) * GROUP);
-                    }
-                }
+    // Stores the sum, and goes to the next row that has terms. Returns whether there is none.
+    const auto finish_rows = [&] {
+        do {
+            Numbers<V> factor;
+            if (KIND == FACTOR_AND_ROW) {
+                factor = load(second + static_cast<unsigned long long>(row.w) * GROUP);
             }
-        }
+#pragma unroll
+            for (unsigned v = 0; v < V; ++v) {
+                if (KIND == TWO_FACTORS) {
+                    sum.by_case[v] *= second_scale.by_case[v];
+                } else if (KIND != CONSTANT) {
+                    sum.by_case[v] *= scale.by_case[v];
+                }
+                if (KIND == FACTOR_AND_ROW) {
+                    sum.by_case[v] *= factor.by_case[v] * second_scale.by_case[v];
+                }
+                if (KIND != CONSTANT && row.x < row.y) {
+                    sum.by_case[v] += raise.by_case[v];
+                }
+                largest.by_case[v] = fmaxf(largest.by_case[v], sum.by_case[v]);
+            }
+            store(result + static_cast<unsigned long long>(row.z) * GROUP, sum);
+            if (r == last_row) {
+                return true;
+            }
+            ++r;
+            row = next_row;
+            next_row = rows[min(r + 1, last_row)];
+            sum = lost = {};
+        } while (row.x == row.y);
+        return false;
+    };
+    // A row without any term is zero.
+    if (row.x == row.y && finish_rows()) {
+        return largest;
+    }
+    // One past the last term of the block.
+    unsigned end_of_block = min(row.x + BLOCK, row.y);
+    Terms terms = load_terms<KIND>(singles, pairs, row.x, end);
+    for (unsigned t = row.x;; t += TOGETHER) {
+        Numbers<V> x[TOGETHER], y[TOGETHER];
+        float value[TOGETHER];
 #pragma unroll
         for (unsigned n = 0; n < TOGETHER; ++n) {
-            // The rows without further terms. A row without any term is zero.
-            while (t + n == row.y) {
-                Numbers<V> factor;
-                if (KIND == FACTOR_AND_ROW) {
-                    factor = load(second + static_cast<unsigned long long>(row.w) * GROUP);
-                }
-#pragma unroll
-                for (unsigned v = 0; v < V; ++v) {
-                    if (KIND == TWO_FACTORS) {
-                        sum.by_case[v] *= second_scale.by_case[v];
-                    } else if (KIND != CONSTANT) {
-                        sum.by_case[v] *= scale.by_case[v];
-                    }
-                    if (KIND == FACTOR_AND_ROW) {
-                        sum.by_case[v] *= factor.by_case[v] * second_scale.by_case[v];
-                    }
-                    if (KIND != CONSTANT && row.x < row.y) {
-                        sum.by_case[v] += raise.by_case[v];
-                    }
-                    largest.by_case[v] = fmaxf(largest.by_case[v], sum.by_case[v]);
-                }
-                store(result + static_cast<unsigned long long>(row.z) * GROUP, sum);
-                if (r == last_row) {
-                    return largest;
-                }
-                ++r;
-                row = next_row;
-                next_row = rows[min(r + 1, last_row)];
-                sum = lost = {};
+            value[n] = terms.value[n];
+            if (KIND != CONSTANT) {
+                x[n] = load(first + static_cast<unsigned long long>(terms.first[n]) * GROUP);
             }
+            if (KIND == TWO_FACTORS) {
+                y[n] = load(second + static_cast<unsigned long long>(terms.second[n]) * GROUP);
+            }
+        }
+        // The next terms are loaded while the factors of these are on their way.
+        terms = load_terms<KIND>(singles, pairs, t + TOGETHER, end);
+#pragma unroll
+        for (unsigned n = 0; n < TOGETHER; ++n) {
 #pragma unroll
             for (unsigned v = 0; v < V; ++v) {
                 if (KIND == TWO_FACTORS) {
@@ -226,13 +266,16 @@ __device__ Numbers<V> compute_rows(const WorkItem &item, const uint4 *rows, cons
                     block.by_case[v] += value[n] * x[n].by_case[v];
                 }
             }
-            const unsigned added = t + n + 1 - row.x;
-            if (added % BLOCK == 0 || t + n + 1 == row.y) {
+            if (t + n + 1 == end_of_block) {
 #pragma unroll
                 for (unsigned v = 0; v < V; ++v) {
                     add_compensated(sum.by_case[v], lost.by_case[v], block.by_case[v]);
                 }
                 block = {};
+                if (end_of_block == row.y && finish_rows()) {
+                    return largest;
+                }
+                end_of_block = min(t + n + 1 + BLOCK, row.y);
             }
         }
     }
@@ -463,7 +506,7 @@ __device__ void bound_loss(const uint2 *reads, unsigned first_states, unsigned s
 }
 
 #define KERNELS(V)                                                                                 \
-    extern "C" __global__ void __launch_bounds__(128, 8) propagate_batch_##V(PARAMETERS)           \
+    extern "C" __global__ void __launch_bounds__(128, 6) propagate_batch_##V(PARAMETERS)           \
     {                                                                                              \
         propagate<V>(ARGUMENTS);                                                                   \
     }                                                                                              \

@@ -13,7 +13,12 @@ use crate::engine::cuda::kernels;
 /// The buffers of one network on the GPU, and the kernels. `kernels/batch.cu` says what is in the
 /// buffers.
 pub struct Gpu {
+    /// Runs the kernels.
     stream: Arc<CudaStream>,
+    /// Copies evidence to the GPU, while the kernels of another launch run.
+    uploads: Arc<CudaStream>,
+    /// Copies results to the host, while the kernels of another launch run.
+    downloads: Arc<CudaStream>,
     propagate: CudaFunction,
     enter_findings: CudaFunction,
     read_posteriors: CudaFunction,
@@ -61,7 +66,7 @@ impl Gpu {
         buffers: &Buffers,
         bytes: u64,
     ) -> Result<Option<Self>, DriverError> {
-        let stream = device.stream()?;
+        let [stream, uploads, downloads] = [device.stream()?, device.stream()?, device.stream()?];
         let names = ["propagate_batch_2", "enter_findings_2", "read_posteriors_2", "bound_loss_2"];
         let [propagate, enter_findings, read_posteriors, bound_loss] =
             device.load(kernels::BATCH, names)?;
@@ -78,7 +83,7 @@ impl Gpu {
                 done: device.timer()?,
             })
         };
-        Ok(Some(Self {
+        let gpu = Self {
             propagate,
             enter_findings,
             read_posteriors,
@@ -97,7 +102,12 @@ impl Gpu {
             capacity,
             bytes: (buffers.bytes() + capacity * buffers.case_bytes()) as u64,
             stream,
-        }))
+            uploads,
+            downloads,
+        };
+        // The buffers are allocated in the order of this stream.
+        gpu.uploads.join(&gpu.stream)?;
+        Ok(Some(gpu))
     }
 
     /// Enqueues all work for the first `cases` cases of a buffer set.
@@ -112,7 +122,9 @@ impl Gpu {
             &mut self.sets[set];
         let filled = cases * buffers.packed_words(is_soft);
         let stream = &self.stream;
-        stream.memcpy_htod(&packed.as_slice()[..filled], &mut evidence.slice_mut(..filled))?;
+        let packed = &packed.as_slice()[..filled];
+        self.uploads.memcpy_htod(packed, &mut evidence.slice_mut(..filled))?;
+        stream.join(&self.uploads)?;
         stream.memset_zeros(&mut self.largest)?;
         let groups = cases.div_ceil(GROUP) as u32;
         let (count, states) = (buffers.variables() as u32, buffers.states() as u32);
@@ -153,8 +165,18 @@ impl Gpu {
         unsafe { launch.launch(grid((1, rows), 256))? };
         *words = cases as usize * buffers.result_words();
         let on_host = &mut results_on_host.as_mut_slice()[..*words];
-        stream.memcpy_dtoh(&results.slice(..*words), on_host)?;
-        done.record(stream)
+        self.downloads.join(stream)?;
+        self.downloads.memcpy_dtoh(&results.slice(..*words), on_host)?;
+        done.record(&self.downloads)
+    }
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        // The buffers are freed in the order of one stream, which does not wait for the others.
+        for stream in [&self.uploads, &self.stream, &self.downloads] {
+            let _ = stream.synchronize();
+        }
     }
 }
 
