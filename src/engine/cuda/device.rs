@@ -106,8 +106,8 @@ fn find(number: usize) -> Result<Device, String> {
                 "the GPU has compute capability {major}.{minor}; the minimum is 7.0"
             ));
         }
-        // SAFETY: all buffers of a propagator are used only on its single stream, so no order
-        // between streams has to be tracked.
+        // SAFETY: each buffer is used on one stream, or on streams that are made to wait for each
+        // other, as those of a batch. So cudarc need not track the order between streams.
         unsafe { context.disable_event_tracking() };
         Ok(Device { context })
     });
