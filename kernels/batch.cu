@@ -5,10 +5,11 @@
 //
 // A message is computed row by row. A row is a sum of terms. A term is a constant, which may be
 // multiplied by one entry of another message, or by one entry of each of two other messages
-// (src/engine/batch/plan.rs). Evidence consists of weights, so rows and terms are the same for all
-// cases: a warp reads them once, and the numbers of neighbouring cases are consecutive in memory.
-// Each thread computes V cases. Cases come in groups of 32 V, the cases of a warp, and the messages
-// of a group are arrays [entry][case].
+// (src/engine/batch/plan.rs). If all terms of a row have the same entry of the second message, the
+// sum is multiplied by it instead. Evidence consists of weights, so rows and terms are the same for
+// all cases: a warp reads them once, and the numbers of neighbouring cases are consecutive in
+// memory. Each thread computes V cases. Cases come in groups of 32 V, the cases of a warp, and the
+// messages of a group are arrays [entry][case].
 //
 // To stay within the range of single precision, messages are scaled. The largest entry of each
 // message is found for each case by an atomic maximum, which does not depend on the order of the
@@ -23,24 +24,25 @@
 // can have taken from the row. So no message is too small, and `bound_loss` bounds what has been
 // added to P(e). src/engine/cuda/batch/mod.rs has the argument.
 //
-// There is one launch per level of the plan: the messages of a level need only messages of lower
-// levels. Each warp computes one work item for one group of cases. Groups are the slow index of the
-// grid, so blocks that run at the same time read the same rows and terms, and the messages of only
-// a few groups.
+// There is one kernel launch per level of the plan: the messages of a level need only messages of
+// lower levels. Each warp computes one work item for one group of cases. Groups are the slow index
+// of the grid, so blocks that run at the same time read the same rows and terms, and the messages
+// of only a few groups.
 //
 // Versions: at first, each row loaded its own terms, four at a time. But half of the rows of Munin3
-// have a single term, and a warp waited for the loads of one row after those of another. Now the
-// factors of four terms are loaded together, whichever rows the terms belong to. On an H200, this
-// computes 1.12 times as many cases per second for Munin3, and 1.05 to 1.07 times as many for
-// Barley, Diabetes and Munin4. Next, the terms after these four are loaded while the factors are on
-// their way, and copies between host and GPU overlap with the kernels of another launch. On an
-// H100, both together compute 1.08 times as many cases per second for Munin3, 1.04 for Munin4, 1.11
-// for Diabetes and 1.15 for Barley. The launch bound of 6 blocks leaves a thread 80 registers; with
-// 8 blocks and 64 registers, it was slower than before.
+// have a single term, and a warp waited for the loads of one row after those of another. In the
+// second version, the factors of four terms are loaded together, whichever rows the terms belong
+// to. On an H200, it computes 1.12 times as many cases per second for Munin3, and 1.05 to 1.07
+// times as many for Barley, Diabetes and Munin4. In this third version, the next terms are loaded
+// while the factors of these are on their way, and copies between host and GPU overlap with the
+// kernels of the other buffer set. On an H100, it computes 1.09 times as many cases per second as
+// the second for Munin3, 1.04 for Munin4, 1.11 for Diabetes and 1.15 for Barley. The launch bound
+// of 6 blocks leaves a thread 80 registers; with 8 blocks and 64 registers, it was slower than the
+// second.
 //
 // Only V = 2 is compiled. V = 1 took a fifth longer when this kernel was first measured. V = 4 with
-// 128 registers, measured on an H200 against the version with four terms at once: .93 times as many
-// cases per second for Munin4, 1.00 for Munin3, 1.10 for Diabetes and 1.21 for Barley.
+// 128 registers, measured on an H200 against the second version: .93 times as many cases per second
+// for Munin4, 1.00 for Munin3, 1.10 for Diabetes and 1.21 for Barley.
 //
 // Launch, with groups = cases / (32 V), rounded up; no dynamic shared memory:
 //   propagate_batch_V  grid = (work items / 4, groups), block = 128 threads; one launch per level
@@ -51,19 +53,22 @@
 //
 // items      WorkItem[count], the work items of one level
 // rows       uint4: first term, one past the last term, entry of the result, entry of the second
-//            factor; the terms of the rows of a work item are consecutive
+//            factor if the kind is FACTOR_AND_ROW. The terms of the rows of a work item are
+//            consecutive; a row without terms begins and ends where the next one begins. Entries of
+//            rows and terms are counted from the first entry of their message.
 // singles    uint2, terms with at most one factor: constant as float bits, entry of the factor
 // pairs      uint4, terms with two factors: constant as float bits, entry of the first factor,
 //            entry of the second factor, unused
 // messages   float[group][entries][case]
-// entries    number of entries for the messages of one case; a message takes the place of others
-//            that no later launch reads
+// entries    number of entries for the messages of one case; a message may take the place of others
+//            that only the launches for earlier levels read
 // largest    unsigned[group][message_count][case]: float bits of the largest entry of each message;
 //            for a message from a variable, whose weights are at most one, the float bits of 1.0;
 //            zero before the first launch
 // exponents  int[group][message_count][case]: a message must be multiplied by two to this power
-// levels     int[group][message_count][case]: raising has added at most two to this power to all
-//            entries of the message together; NOT_RAISED if the message is not raised
+// levels     int[group][message_count][case], not the levels of the plan: raising has added at most
+//            two to this power to all entries of the message together; NOT_RAISED if the message is
+//            not raised
 
 #include "numbers.cuh"
 
@@ -198,7 +203,8 @@ __device__ Numbers<V> compute_rows(const WorkItem &item, const uint4 *rows, cons
     // Each row is loaded while the row before it is computed.
     uint4 row = rows[r], next_row = rows[min(r + 1, last_row)];
     Numbers<V> largest = {}, sum = {}, lost = {}, block = {};
-    // Stores the sum, and goes to the next row that has terms. Returns whether there is none.
+    // Stores the sum, and zeros for the rows without terms that follow, and goes to the next row
+    // that has terms. Returns whether there is none.
     const auto finish_rows = [&] {
         do {
             Numbers<V> factor;
@@ -235,7 +241,7 @@ __device__ Numbers<V> compute_rows(const WorkItem &item, const uint4 *rows, cons
     if (row.x == row.y && finish_rows()) {
         return largest;
     }
-    // One past the last term of the block.
+    // One past the last of the at most BLOCK terms that are added up without a correction.
     unsigned end_of_block = min(row.x + BLOCK, row.y);
     Terms terms = load_terms<KIND>(singles, pairs, row.x, end);
     for (unsigned t = row.x;; t += TOGETHER) {
@@ -402,11 +408,13 @@ __device__ void enter_findings(const uint4 *variables, unsigned count, const uns
 }
 
 // Computes the unnormalised posteriors, and the exponent of the power of two by which the posterior
-// of the first variable must be multiplied to sum to P(e). Transposes [state][case] to
-// [case][state] through shared memory.
+// of the first variable must be multiplied to sum to P(e), apart from the scales of factors and
+// findings, which the host multiplies in. Transposes [state][case] to [case][state] through shared
+// memory.
 //
-// reads          uint2[states]: two message entries, the weight of the state and the entry for the
-//                state in the message to the variable; the posterior is their product
+// reads          uint2[states]: two message entries, counted from the first one of the case: the
+//                weight of the state, and the entry for the state in the message to the variable;
+//                the posterior is their product
 // first_message  number of the message to the first variable
 // out            float[cases][states + 2]; the last but one word of a case is the exponent, as an
 //                int

@@ -1,6 +1,7 @@
-// Access to memory that blocks and the host share: messages, records and results. From compute
-// capability 8.0 on, accesses to messages and records carry hints for the L2 cache, and records are
-// copied in the background. On older GPUs, the same functions use neither.
+// Access to memory that blocks and the host share: messages, records and results. If compiled for
+// compute capability 8.0 or higher, accesses to messages and records carry hints for the L2 cache,
+// and records are copied in the background. Otherwise (for older GPUs, and for max-product on all
+// GPUs), the same functions use neither.
 //
 // Words of messages and results are read and written with relaxed order: each holds a number and an
 // epoch or a parity, which shows that it is new. So the order of different words does not matter.

@@ -34,7 +34,8 @@
 // Apart from messages and evidence, the records of a work item hold everything that a block needs.
 // If the rows do not fit into one record, further records follow, which use the inputs that the
 // first record gathered. A record is copied to shared memory while the block works on the previous
-// record. On GPUs before compute capability 8.0, the block waits for this copy.
+// record. On GPUs before compute capability 8.0, and for max-product, the block waits for this
+// copy.
 //
 // Blocks exchange messages through global memory. A message entry is a word of 64 bits: a number,
 // its power of two and the epoch, which is the number of the run that wrote the word. A reader
@@ -44,8 +45,8 @@
 // # Why no block waits for ever
 //
 // 1. A block waits only for words that another work item of the same run writes. Each word that is
-//    read is written once in every run, as zero if the evidence excludes its row. Entries that are
-//    never computed are not among the sources of any record.
+//    read is written once in every run, as zero if the evidence excludes its row. A source of an
+//    entry that is never computed has no index (NO_SOURCE), and no block waits for it.
 // 2. In the order of the simulated start times, every work item waits only for earlier work items,
 //    and every list is in this order. So the earliest work item that is not complete is the one
 //    that its block works on, and everything it waits for has been written.
@@ -161,8 +162,9 @@ static const unsigned EPOCH_BITS = 12;
 // Tables are scaled so that their largest entry is near 2^PEAK. Shared.
 static const int PEAK = 24;
 
-// A raised run adds to a row two to the power of this times a bound on the largest part of the
-// row's error by underflow; see `raise_of`. Shared.
+// A raised run adds to a row two to the power of this times a bound on the largest of the three
+// parts of the row's error by underflow, which is at least four times the error; see `raise_of`.
+// Shared.
 static const int RAISE = 4;
 
 // The error by underflow in the multiplications of a product is at most 2^(-126 - PRODUCT_HEADROOM)

@@ -20,15 +20,16 @@
 //            there is a table; then, only if sparse, two addresses for each pair. The words that
 //            all threads read at the same time are consecutive. In step s, lane l reads what
 //            belongs to entry s * lanes + l of its row. If BY_CLASS, the stream has instead for
-//            each class the table entries that its rows share.
+//            each class the table entries that its rows share. List and stream are padded to
+//            steps * lanes entries.
 //
 // The factors of a product are multiplied two at a time: first pairs of messages, then pairs of
-// findings. An address is an offset in bytes in the staging buffer. It has 16 bits, so one word
-// holds the addresses of both factors of a pair, the first in the low half. In a dense work item,
-// the word of the row and the word of the entry are added, which adds both addresses at once.
-// The staging buffer has STAGING words (persistent.cu). The word before them is a one, for pairs
-// with a single factor. The word after them is a zero, for unused products of a sparse work item
-// without a table.
+// findings. An address is an offset in bytes from the word before the staging buffer. It has 16
+// bits, so one word holds the addresses of both factors of a pair, the first in the low half. In a
+// dense work item, the word of the row and the word of the entry are added, which adds both
+// addresses at once. The staging buffer has STAGING words (persistent.cu). The word before them is
+// a one, for pairs with a single factor. The word after them is a zero, for unused products of a
+// sparse work item without a table.
 //
 // In a report, the sources are followed by one word per variable, as its list: the first source in
 // the low half, the number of states in the high half. The lanes share a variable.
@@ -67,9 +68,10 @@ static const unsigned NO_SOURCE = 0x1fffffff;
 static const unsigned SOURCE_BITS = 29;
 
 // Bits of `form`: the kind of the work item, and flags. CONTINUED: the record continues the work
-// item of the previous record. NO_TABLE: the operation has no table. BY_CLASS: rows with equal
-// table entries are in a class, and share one copy of them. P_EVIDENCE: the result is P(e), not a
-// message or a posterior. KIND is the mask of the kind. Shared.
+// item of the previous record, whose staging buffer it reads; it has no sources of its own.
+// NO_TABLE: the operation has no table. BY_CLASS: rows with equal table entries are in a class, and
+// share one copy of them. P_EVIDENCE: the result is P(e), not a message or a posterior. KIND is the
+// mask of the kind. Shared.
 static const unsigned DENSE = 0;
 static const unsigned SPARSE = 1;
 static const unsigned REPORT = 2;

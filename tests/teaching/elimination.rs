@@ -30,7 +30,7 @@ fn an_elimination_order_is_chosen_by_clicks_and_taken_back() {
     harness.get_by_label("Finish with min-fill").click();
     harness.run_steps(3);
     assert_eq!(total(&harness), 40);
-    harness.get_by_label("Your order is as good as the best known one.");
+    harness.get_by_label("Your order needs as few table entries as the best known one.");
     harness.get_by_label("Start again").click();
     harness.run_steps(3);
     assert_eq!(total(&harness), 0);

@@ -243,7 +243,9 @@ impl Workbench {
         let Self { core, panes, commands, recovery, course, overlays, .. } = self;
         let model = &core.model;
         let has_bars = model.projector.is_none();
-        if has_bars {
+        // A lesson that points at the menu or at the choice of the engine needs the menu bar.
+        let target = course.as_ref().and_then(|course| course.step().target.as_deref());
+        if has_bars || matches!(target, Some("menu" | "engine")) {
             Panel::top("menu").show(ui, |ui| menu::show(ui, model, commands));
         } else {
             Panel::top("projector").show(ui, |ui| menu::show_projector(ui, model, commands));

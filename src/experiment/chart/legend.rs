@@ -117,8 +117,10 @@ fn new_colour(label: &str, taken: &[(&str, SeriesColour)]) -> SeriesColour {
     )
 }
 
-/// The colour of what `label` means in every figure, if it has such a meaning.
+/// The colour of what `label` means in every figure, if it has such a meaning. Where results are
+/// compared, the name of the result and a colon precede the label.
 fn meaning(label: &str) -> Option<SeriesColour> {
+    let label = label.rsplit_once(": ").map_or(label, |(_, label)| label);
     match label {
         OVERHEAD => Some(SeriesColour::Overhead),
         EXECUTION => Some(SeriesColour::Execution),

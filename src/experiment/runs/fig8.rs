@@ -216,7 +216,7 @@ fn note_gain(record: &mut Record, gain: &[Option<f64>]) {
     ));
     if not_faster > 0 {
         record.note(
-            "Where interleaving does not help, the cache is the reason. In the naive layout, a \
+            "Where interleaving does not help, the cache is the main reason. In the naive layout, a \
              memory transaction brings eight successive elements of one thread's table, and the \
              thread finds seven of them in the L1 cache later. In the interleaved layout, the \
              thread needs another transaction for each element. This was tested on an H200 with \

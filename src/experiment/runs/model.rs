@@ -1,4 +1,4 @@
-//! The time model of section 3.4: equations 4 to 6.
+//! The time model of section 3.4: equations 4 and 6.
 
 use crate::experiment::paper;
 use crate::experiment::runs::{dots, labelled_dots};
@@ -13,7 +13,7 @@ use crate::numbers;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     name: "model",
-    title: "Equations 4 to 6: predicted and measured time",
+    title: "Equations 4 and 6: predicted and measured time",
     question: "Is the time a constant for each message plus a constant for each entry, as equation \
                6 says? What changes if the model runs no more threads at once than the GPU can? \
                And why can the speedup be below its lower bound?",

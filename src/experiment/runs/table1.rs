@@ -113,7 +113,9 @@ fn difference(name: &str, ours: &TreeStatistics, printed: &PaperNetwork) -> Stri
         }
     }
     if differing.is_empty() {
-        format!("{name}: the tree has the sizes that the paper prints.")
+        format!(
+            "{name}: the tree has the sizes that the paper prints, apart from the rounding of means."
+        )
     } else {
         format!(
             "{name}: {}. The paper does not name its triangulation; where several variables are \

@@ -68,10 +68,10 @@ fn costs(ui: &mut Ui, elimination: &HandElimination) {
 fn verdict(yours: &EliminationCost, best: &EliminationCost) -> String {
     let more = yours.total.saturating_sub(best.total);
     if yours.total < best.total {
-        return "Your order is better than the best known one.".to_owned();
+        return "Your order needs fewer table entries than the best known one.".to_owned();
     }
     if more == 0 {
-        return "Your order is as good as the best known one.".to_owned();
+        return "Your order needs as few table entries as the best known one.".to_owned();
     }
     let percent = share(more as f64, best.total.max(1) as f64);
     format!("The tables have {percent} more entries than those of the best known order.")

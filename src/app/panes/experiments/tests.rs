@@ -152,7 +152,7 @@ fn the_title_of_a_result_stays_in_view_while_the_result_is_scrolled() {
 #[test]
 fn the_equations_of_the_model_are_typeset() {
     let mut harness = pane(with_results(0));
-    harness.get_by_label("Equations 4 to 6: predicted and measured time").click();
+    harness.get_by_label("Equations 4 and 6: predicted and measured time").click();
     harness.run();
     harness.get_by_label_contains("2(n − 1) τ + sum over i of sum over k ∈ Ne(C_i) of (|φ_X_i|");
     harness.get_by_label("min |φ_S| ≤ speedup ≤ max |φ_S|");

@@ -108,7 +108,7 @@ pub fn show(ui: &mut Ui, scene: &MessageScene<'_>, player: &StepPlayer, height: 
     if are_in_rows {
         let text = format!(
             "Each cell is a word with the number of an entry of {clique}. A frame holds a sector \
-             of {SECTOR} words; a bright frame is a sector that is fetched."
+             of {SECTOR} words; a thick frame is a sector that is fetched."
         );
         ui.add(Label::new(RichText::new(text).weak()).wrap());
     }

@@ -177,8 +177,12 @@ impl BatchPropagator {
         let mut queue = Queue::new(cases.len(), per_launch, count);
         let mut parts: Vec<(usize, BatchAnswers)> = Vec::new();
         let mut failed = Vec::new();
+        let mut cancelled = Ok(());
         while let Some(step) = queue.next_step() {
-            watch.check()?;
+            cancelled = watch.check();
+            if cancelled.is_err() {
+                break;
+            }
             let (slot, result) = match step {
                 Step::Start(slot, range) => (slot, self.start(slot, &cases[range])),
                 Step::Read(slot, range) => {
@@ -197,6 +201,7 @@ impl BatchPropagator {
         }
         let mut number = 0..count;
         self.gpus.retain(|_| number.next().is_some_and(|gpu| !failed.contains(&gpu)));
+        cancelled?;
         let failure = || self.failure.clone().unwrap_or(RunError::Device(NO_GPU.to_owned()));
         parts.extend(queue.rest().map(|range| (range.start, vec![Err(failure()); range.len()])));
         parts.sort_unstable_by_key(|(start, _)| *start);

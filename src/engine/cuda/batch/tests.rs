@@ -23,6 +23,8 @@ fn twin(compiled: &CompiledNetwork) -> Option<BatchPropagator> {
 struct Failing {
     twin: Twin,
     launches_left: usize,
+    /// Cancelled when the twin fails.
+    cancel: CancelToken,
 }
 
 impl Executor for Failing {
@@ -50,16 +52,23 @@ impl Executor for Failing {
 
     fn results(&mut self, set: usize) -> Result<&[f32], RunError> {
         let left = self.launches_left.checked_sub(1);
+        if left.is_none() {
+            self.cancel.cancel();
+        }
         self.launches_left = left.ok_or(RunError::Device("the GPU is lost".to_owned()))?;
         self.twin.results(set)
     }
 }
 
-/// Twins of GPUs, each of which fails after this many launches.
-fn failing_twins(compiled: &CompiledNetwork, launches: &[usize]) -> BatchPropagator {
+/// Twins of GPUs, each of which fails after this many launches and then cancels `cancel`.
+fn failing_twins(
+    compiled: &CompiledNetwork,
+    launches: &[usize],
+    cancel: &CancelToken,
+) -> BatchPropagator {
     let buffers = buffers(compiled, 1 << 30).expect("the network has a plan");
     let failing = |&launches_left: &usize| -> Box<dyn Executor> {
-        Box::new(Failing { twin: Twin::new(&buffers, 16), launches_left })
+        Box::new(Failing { twin: Twin::new(&buffers, 16), launches_left, cancel: cancel.clone() })
     };
     let executors = launches.iter().map(failing).collect();
     BatchPropagator::new(buffers, executors, None, threads())
@@ -72,14 +81,20 @@ fn the_cases_of_a_gpu_that_fails_are_computed_by_the_others() {
     let watch = Watch::untimed(CancelToken::new());
     let batch: Vec<Evidence> = cases.iter().cycle().take(BATCH_CASES).cloned().collect();
     let expected = twin(&compiled).expect("a plan").run(&batch, &watch).unwrap();
-    let mut three_gpus = failing_twins(&compiled, &[99, 1, 0]);
+    let mut three_gpus = failing_twins(&compiled, &[99, 1, 0], &CancelToken::new());
     assert_eq!(three_gpus.gpus(), 3);
     assert_eq!(three_gpus.run(&batch, &watch).unwrap(), expected);
     assert_eq!(three_gpus.gpus(), 1, "GPUs that failed are not used again");
     assert_eq!(three_gpus.run(&batch, &watch).unwrap(), expected);
 
+    // The batch is cancelled after a GPU has failed.
+    let cancel = CancelToken::new();
+    let mut two_gpus = failing_twins(&compiled, &[99, 0], &cancel);
+    assert_eq!(two_gpus.run(&batch, &Watch::untimed(cancel)), Err(Cancelled));
+    assert_eq!(two_gpus.gpus(), 1, "a GPU that failed is not used again");
+
     // The last GPU fails in the middle of the batch.
-    let mut one_gpu = failing_twins(&compiled, &[2]);
+    let mut one_gpu = failing_twins(&compiled, &[2], &CancelToken::new());
     let lost = Err(RunError::Device("the GPU is lost".to_owned()));
     for computed in [32, 0] {
         let found = one_gpu.run(&batch, &watch).unwrap();
