@@ -117,6 +117,19 @@ impl View {
         wide.clamped(total).unless_all(total)
     }
 
+    /// This view of another run, in a run that takes `total` nanoseconds. `None` if less than half
+    /// of it lies within that run, or if it shows (almost) everything: all of the run is shown
+    /// then, rather than mostly empty time.
+    #[must_use]
+    pub fn within(self, total: f64) -> Option<Self> {
+        let end = Self::all(total).end;
+        if self.end.min(end) - self.start < 0.5 * self.span() {
+            return None;
+        }
+        // A view that suits the run stays exactly as it is.
+        if self.end > end { self.clamped(total) } else { self }.unless_all(total)
+    }
+
     /// This view, shortened and moved so that it does not extend beyond [`all`](Self::all).
     fn clamped(self, total: f64) -> Self {
         let all = Self::all(total);
@@ -202,6 +215,17 @@ mod tests {
         let zoomed = all.zoomed(0.5, 10.0, 1e6);
         assert_eq!(zoomed.moved(-1e9, 1e6).start, 0.0);
         assert_eq!(zoomed.moved(1e9, 1e6).end, all.end);
+    }
+
+    #[test]
+    fn a_view_that_lies_mostly_outside_a_shorter_run_shows_all_of_it() {
+        let view = View { start: 600_000.0, end: 800_000.0 };
+        assert_eq!(view.within(1e6), Some(view));
+        assert_eq!(view.within(500_000.0), None);
+        assert_eq!(view.within(650_000.0), None);
+        let moved = view.within(750_000.0).expect("most of the view is in the run");
+        assert_eq!((moved.end, moved.span()), (View::all(750_000.0).end, view.span()));
+        assert_eq!(view.within(0.0), None);
     }
 
     #[test]

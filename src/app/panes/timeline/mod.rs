@@ -219,6 +219,12 @@ impl TimelinePane {
             counterparts: None,
             now: None,
         };
+        if !live {
+            // In a comparison, the axis covers the longer run.
+            let kept = document.kept.as_ref().filter(|_| self.compares);
+            let longer = kept.map_or(trace.elapsed, |kept| kept.trace.elapsed.max(trace.elapsed));
+            self.refit(longer.as_nanos() as f64);
+        }
         header::show(ui, &scene, commands);
         self.options(ui, &scene, commands);
         if self.compares && document.kept.is_some() && !live {
@@ -245,6 +251,13 @@ impl TimelinePane {
         if self.run != run {
             (self.run, self.view, self.range) = (run, None, None);
         }
+    }
+
+    /// Keeps the view and the range only as far as they suit a finished run that took `total`
+    /// nanoseconds: an earlier run of the same engine may have taken longer.
+    fn refit(&mut self, total: f64) {
+        self.view = self.view.and_then(|view| view.within(total));
+        self.range = self.range.filter(|(from, to)| from.min(*to) < total);
     }
 
     /// The layout of the run. The layout of a finished run is computed only once.

@@ -156,7 +156,8 @@ impl TimelinePane {
         total: f64,
     ) -> View {
         let all = View::all(total);
-        let view = self.slow_motion_view.unwrap_or(all);
+        // The view may be of an earlier run that took longer.
+        let view = self.slow_motion_view.and_then(|view| view.within(total)).unwrap_or(all);
         let mut view = view.wheeled(ui, response, across, total);
         if response.double_clicked() {
             view = all;
