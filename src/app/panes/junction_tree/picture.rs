@@ -54,8 +54,8 @@ pub fn picture(compiled: &CompiledNetwork, by_area: bool) -> (Vec<PlacedNode>, V
     let scale = ColourScale::of_cliques(junction_tree, true);
     let has_large_boxes = (MAX_NAMED + 1..=MAX_LARGE_BOXES).contains(&count);
     let max_area = if has_large_boxes { 3.0 } else { 2.0 };
-    let size = |(clique, text): (&crate::graph::Clique, &NodeText)| {
-        let base = if count <= MAX_NAMED {
+    let base = |text: &NodeText| {
+        if count <= MAX_NAMED {
             let names = text.title.split_whitespace().map(|name| name.chars().count());
             let letters = names.max().unwrap_or(0) as f32;
             let width = 10.0 + NAMED_LETTER_WIDTH * letters;
@@ -66,9 +66,23 @@ pub fn picture(compiled: &CompiledNetwork, by_area: bool) -> (Vec<PlacedNode>, V
             Vec2::new(78.0 + (letters * 3.1 - 40.0).clamp(0.0, 56.0), 40.0)
         } else {
             Vec2::new(56.0, 40.0)
+        }
+    };
+    let mut bases: Vec<Vec2> = texts.iter().map(base).collect();
+    let shows_size = by_area && scale.low() < scale.high();
+    if shows_size {
+        // If a long name widened its own box only, a small table could have the larger box. All
+        // names of a small tree have to fit.
+        let widths = bases.iter().map(|base| base.x);
+        let width = if count <= MAX_NAMED {
+            widths.fold(0.0, f32::max)
+        } else {
+            widths.sum::<f32>() / count as f32
         };
-        let is_one_size = scale.low() >= scale.high();
-        let share = if by_area && !is_one_size {
+        bases.iter_mut().for_each(|base| base.x = width);
+    }
+    let size = |(clique, base): (&crate::graph::Clique, Vec2)| {
+        let share = if shows_size {
             scale.share(clique.entries as f64)
         } else {
             // The boxes of cliques of three variables need room for three names.
@@ -76,7 +90,7 @@ pub fn picture(compiled: &CompiledNetwork, by_area: bool) -> (Vec<PlacedNode>, V
         };
         base * (1.0 + (max_area - 1.0) * share).sqrt()
     };
-    let sizes: Vec<Vec2> = junction_tree.cliques().iter().zip(&texts).map(size).collect();
+    let sizes: Vec<Vec2> = junction_tree.cliques().iter().zip(bases).map(size).collect();
     let mut drawing = tree::draw(&TreeShape::of_junction_tree(junction_tree), &sizes);
     let edges = junction_tree.separators().iter().map(|separator| PlacedEdge {
         from: separator.parent.index(),

@@ -166,6 +166,22 @@ fn larger_tables_have_larger_boxes_unless_the_user_switches_this_off() {
 }
 
 #[test]
+fn the_box_of_a_larger_table_is_larger_whatever_the_names_of_its_variables() {
+    for name in ["asia", "cancer", "child", "mildew", "alarm"] {
+        let compiled = compiled(format::open(name).unwrap().network);
+        let (nodes, _) = picture(&compiled, true);
+        let mut boxes: Vec<(u64, f32)> = (compiled.tree().cliques().iter().zip(&nodes))
+            .map(|(clique, node)| (clique.entries, node.size.x * node.size.y))
+            .collect();
+        boxes.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        for pair in boxes.windows(2) {
+            let grows = pair[0].1 < pair[1].1;
+            assert!(grows || pair[0].0 == pair[1].0, "{name}: {pair:?}");
+        }
+    }
+}
+
+#[test]
 fn the_colours_can_show_time_and_the_share_of_zeros() {
     let mut pane = JunctionTreePane::default();
     let mut harness = drive("asia", move |ui, model, commands| {
