@@ -50,6 +50,8 @@ pub struct JunctionTreePane {
     /// The network whose tree was laid out.
     shown: Option<Arc<CompiledNetwork>>,
     colouring: Colouring,
+    /// The largest cliques, largest first.
+    largest: Vec<usize>,
     /// Whether larger tables have larger boxes.
     by_area: bool,
     /// The last value of [`Model::fit_serial`] that was seen; the tree is fitted when it changes.
@@ -66,6 +68,7 @@ impl Default for JunctionTreePane {
             canvas: GraphCanvas::new(),
             shown: None,
             colouring: Colouring::default(),
+            largest: Vec::new(),
             by_area: true,
             fit_serial: 0,
             search: Search::default(),
@@ -122,6 +125,7 @@ impl JunctionTreePane {
         if key.is_running() {
             ui.ctx().request_repaint_after(LIVE_INTERVAL);
         }
+        self.canvas.set_labelled(self.labelled(model, compiled));
         let style = TreeStyle::new(ui, model, compiled, &key);
         let response = self.canvas.draw(
             ui,
@@ -132,6 +136,25 @@ impl JunctionTreePane {
         if let Some(target) = pointing.hovered {
             response.on_hover_ui_at_pointer(|ui| card::show(ui, model, compiled, &item_of(target)));
         }
+    }
+
+    /// The cliques that are labelled even if their boxes are small: the two cliques of the current
+    /// message, and the largest cliques.
+    fn labelled(&self, model: &Model, compiled: &CompiledNetwork) -> Vec<usize> {
+        let selected = match model.selected() {
+            Some(&Item::Message(message)) => Some(message),
+            _ => None,
+        };
+        let stepped = model.stepping.and_then(|stepping| stepping.current_message(compiled));
+        let messages = compiled.plan().messages();
+        let current = stepped.or(selected).and_then(|message| messages.get(message.index()));
+        let ends = current.map_or([None; 2], |message| [Some(message.from), Some(message.to)]);
+        let ends = ends.into_iter().flatten().map(CliqueId::index);
+        let mut labelled: Vec<usize> = ends.collect();
+        let others = self.largest.iter().filter(|clique| !labelled.contains(clique));
+        let others: Vec<usize> = others.copied().collect();
+        labelled.extend(others);
+        labelled
     }
 
     /// Draws the search field, the buttons and the summary of the tree.
@@ -229,7 +252,7 @@ impl JunctionTreePane {
         }
         let (nodes, edges) = picture(compiled, self.by_area);
         self.canvas.set_graph(nodes, edges, &origins);
-        self.canvas.set_labelled(picture::largest(compiled));
+        self.largest = picture::largest(compiled);
         self.shown = Some(Arc::clone(compiled));
     }
 }

@@ -41,7 +41,8 @@ const MAX_NAMED_WIDTH: f32 = 120.0;
 /// to 2.
 const MAX_LARGE_BOXES: usize = 400;
 
-/// Number of cliques that are always labelled. More labels would hide more of the picture.
+/// Maximum number of cliques that are always labelled because of their size. More labels would hide
+/// more of the picture.
 const LABELLED: usize = 10;
 
 /// The boxes and lines of the tree. Boxes are in the order of the cliques, and lines in the order
@@ -125,12 +126,16 @@ pub(super) fn label_common_lines_once(edges: &mut [PlacedEdge]) {
     }
 }
 
-/// The largest cliques, which are always labelled, largest first.
+/// The largest cliques, which are always labelled, largest first. If not all cliques of one size
+/// belong to the ten largest, none of them does: labels on some of them would mean nothing.
 pub fn largest(compiled: &CompiledNetwork) -> Vec<usize> {
     let tree = compiled.tree();
     let mut cliques: Vec<CliqueId> = tree.clique_ids().collect();
     cliques.sort_by_key(|&clique| (std::cmp::Reverse(tree[clique].entries), clique));
-    cliques.truncate(LABELLED);
+    if let Some(&next) = cliques.get(LABELLED) {
+        let count = cliques.partition_point(|&clique| tree[clique].entries > tree[next].entries);
+        cliques.truncate(count);
+    }
     cliques.into_iter().map(CliqueId::index).collect()
 }
 

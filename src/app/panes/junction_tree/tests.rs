@@ -125,6 +125,48 @@ fn boxes_carry_the_number_and_the_size_of_their_clique() {
     assert!(sizes.windows(2).all(|pair| pair[0] >= pair[1]), "{sizes:?}");
 }
 
+/// A hidden Markov model of `states` binary states, whose cliques have 4 entries each.
+fn chain(states: usize) -> CompiledNetwork {
+    let variables: Vec<Variable> =
+        (0..states).map(|index| Variable::new(format!("x{index}"), ["no", "yes"])).collect();
+    let cpts = (0..states).map(|index| match index.checked_sub(1) {
+        None => Cpt::new(VariableId::new(0), vec![], vec![0.5; 2]),
+        Some(before) => {
+            Cpt::new(VariableId::new(index), vec![VariableId::new(before)], vec![0.5; 4])
+        }
+    });
+    let network = Network::new("chain", variables, cpts.collect()).expect("a valid network");
+    compiled(Arc::new(network))
+}
+
+#[test]
+fn of_cliques_of_one_size_all_or_none_belong_to_the_largest() {
+    assert_eq!(picture::largest(&chain(11)).len(), 10);
+    assert!(picture::largest(&chain(50)).is_empty());
+    let barley = compiled(format::open("barley").unwrap().network);
+    assert_eq!(picture::largest(&barley).len(), 10);
+}
+
+#[test]
+fn the_cliques_of_the_selected_message_are_labelled_first() {
+    use crate::app::state::highlight::Highlight;
+    use crate::propagation::MessageId;
+    let mut model = model("child");
+    let compiled = Arc::clone(model.compiled().unwrap());
+    let pane =
+        JunctionTreePane { largest: picture::largest(&compiled), ..JunctionTreePane::default() };
+    assert_eq!(pane.labelled(&model, &compiled), pane.largest);
+    let last = compiled.plan().messages().len() - 1;
+    let message = compiled.plan().messages()[last];
+    let item = Item::Message(MessageId::new(last));
+    model.selection = Highlight::of(Some(item), Some(&compiled));
+    let labelled = pane.labelled(&model, &compiled);
+    assert_eq!(labelled[..2], [message.from.index(), message.to.index()]);
+    assert!(pane.largest.iter().all(|clique| labelled.contains(clique)));
+    let distinct: std::collections::BTreeSet<usize> = labelled.iter().copied().collect();
+    assert_eq!(distinct.len(), labelled.len());
+}
+
 #[test]
 fn the_boxes_of_a_small_tree_name_all_variables_when_the_whole_tree_is_in_view() {
     // The pane next to the network in a lesson, in a window of 1280x800.

@@ -24,9 +24,14 @@ pub struct LabelColours {
 /// With more, fewer labels are left out, but some are further away from their nodes.
 const RINGS: usize = 12;
 
+/// Maximum number of nodes with text that labels avoid if they can. With more, placing the labels
+/// takes longer than drawing the rest of the picture.
+pub(super) const MAX_AVOIDED: usize = 500;
+
 /// Paints a label with the first text of `NodeText::brief` next to each of `nodes`, most important
-/// first, if the node is in view and does not show all of this text itself. Labels cover neither
-/// each other, nor any of `nodes`, nor what is in `uncovered`. A label is left out if all places
+/// first, if the node is in view and does not show all of this text itself. The label leaves out
+/// words that the node shows. Labels cover neither each other, nor any of `nodes`, nor what is in
+/// `uncovered`, and nothing in `texts` if there is another place. A label is left out if all places
 /// that are tried for it are taken or out of the pane.
 pub(super) fn paint<'n>(
     painter: &Painter,
@@ -34,6 +39,7 @@ pub(super) fn paint<'n>(
     pane: Rect,
     nodes: impl Iterator<Item = &'n Node>,
     uncovered: Vec<Rect>,
+    texts: &[Rect],
     colours: LabelColours,
 ) {
     let nodes: Vec<(&Node, Rect)> = nodes
@@ -43,14 +49,11 @@ pub(super) fn paint<'n>(
     let mut taken = uncovered;
     taken.extend(nodes.iter().map(|(_, rect)| *rect));
     for (node, rect) in nodes {
-        let Some(text) = node.text.brief.first() else { continue };
-        if node.shows_all_of_brief(painter, rect) {
-            continue;
-        }
+        let Some(text) = node.missing_brief(painter, rect) else { continue };
         let font = FontId::proportional(MIN_TEXT_SIZE + 1.0);
-        let galley = painter.layout_no_wrap(text.clone(), font, colours.ink);
+        let galley = painter.layout_no_wrap(text, font, colours.ink);
         let size = galley.size() + vec2(6.0, 0.0);
-        let Some(label) = free_place(rect, size, pane, &taken) else { continue };
+        let Some(label) = place(rect, size, pane, &mut taken, texts) else { continue };
         taken.push(label);
         let radius = CornerRadius::same(3);
         let stroke = Stroke::new(1.0, colours.line);
@@ -60,6 +63,20 @@ pub(super) fn paint<'n>(
         painter.add(Shape::rect_stroke(label, radius, stroke, StrokeKind::Middle));
         painter.galley(label.center() - galley.size() / 2.0, galley, colours.ink);
     }
+}
+
+/// A place for a label as [`free_place`] finds one, away from `texts` too if possible.
+fn place(
+    rect: Rect,
+    size: Vec2,
+    pane: Rect,
+    taken: &mut Vec<Rect>,
+    texts: &[Rect],
+) -> Option<Rect> {
+    taken.extend(texts);
+    let clear = free_place(rect, size, pane, taken);
+    taken.truncate(taken.len() - texts.len());
+    clear.or_else(|| free_place(rect, size, pane, taken))
 }
 
 /// A place for a label of `size` next to `rect`, inside `pane` and away from the rectangles in
@@ -108,6 +125,17 @@ mod tests {
             taken.push(place);
         }
         assert!(free_place(node, vec2(500.0, 14.0), pane, &[]).is_none());
+    }
+
+    #[test]
+    fn a_label_covers_the_text_of_another_node_only_if_there_is_no_other_place() {
+        let pane = Rect::from_min_max(pos2(0.0, 0.0), pos2(400.0, 300.0));
+        let node = Rect::from_center_size(pos2(200.0, 150.0), vec2(8.0, 6.0));
+        let size = vec2(50.0, 14.0);
+        let first = free_place(node, size, pane, &[node]).expect("there is room");
+        let clear = place(node, size, pane, &mut vec![node], &[first]).expect("there is room");
+        assert!(!clear.intersects(first));
+        assert_eq!(place(node, size, pane, &mut vec![node], &[pane]), Some(first));
     }
 
     #[test]

@@ -293,13 +293,16 @@ impl Node {
         }
     }
 
-    /// Whether the brief text that fits the box has the same words as the first brief text,
-    /// perhaps on more lines.
-    pub(super) fn shows_all_of_brief(&self, painter: &Painter, rect: Rect) -> bool {
-        let Some((text, _)) = self.brief(painter, rect).filter(|_| can_hold_text(rect)) else {
-            return false;
+    /// The words of the first brief text that the box has no room for; `None` if it shows all of
+    /// them, perhaps on more lines.
+    pub(super) fn missing_brief(&self, painter: &Painter, rect: Rect) -> Option<String> {
+        let first = self.text.brief.first()?;
+        let Some((shown, _)) = self.brief(painter, rect).filter(|_| can_hold_text(rect)) else {
+            return Some(first.clone());
         };
-        text.split_whitespace().eq(self.text.brief[0].split_whitespace())
+        let is_missing = |word: &&str| shown.split_whitespace().all(|other| other != *word);
+        let missing: Vec<&str> = first.split_whitespace().filter(is_missing).collect();
+        (!missing.is_empty()).then(|| missing.join(" "))
     }
 
     /// The brief text as a shape, if one fits the box.

@@ -80,10 +80,10 @@ fn a_small_box_has_its_number() {
 }
 
 #[test]
-fn an_important_box_is_labelled_unless_it_shows_its_number_and_its_size() {
+fn the_label_of_a_box_has_what_the_box_does_not_show_of_its_number_and_its_size() {
     let brief = vec!["C2 59 k".to_owned(), "C2\n59 k".to_owned(), "C2".to_owned()];
     let text = Arc::new(NodeText { brief, ..NodeText::default() });
-    let labels = Cell::new([false; 4]);
+    let labels = Cell::default();
     let _harness = Harness::new_ui(|ui| {
         // Room for both in a line, for both in two lines, for the number alone, and for nothing.
         let sizes = [vec2(80.0, 16.0), vec2(36.0, 40.0), vec2(22.0, 12.0), vec2(13.5, 10.0)];
@@ -91,10 +91,14 @@ fn an_important_box_is_labelled_unless_it_shows_its_number_and_its_size() {
             let (text, style) = (Arc::clone(&text), NodeStyle::default());
             let rect = Rect::from_min_size(Pos2::ZERO, size);
             let node = super::Node { centre: rect.center(), size, text, style };
-            !node.shows_all_of_brief(ui.painter(), rect)
+            node.missing_brief(ui.painter(), rect)
         }));
     });
-    assert_eq!(labels.get(), [false, false, true, true]);
+    let labels = labels.take();
+    assert_eq!(
+        labels.each_ref().map(Option::as_deref),
+        [None, None, Some("59 k"), Some("C2 59 k")]
+    );
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::app::widgets::graph_view::chunk::{CHUNK_SIZE, ShapeTessellator, View}
 use crate::app::widgets::graph_view::edge::EdgeShape;
 use crate::app::widgets::graph_view::labels::{self, LabelColours};
 use crate::app::widgets::graph_view::minimap::{self, MapColours};
+use crate::app::widgets::graph_view::node::can_hold_text;
 use crate::app::widgets::graph_view::{Node, edges_of, nodes_of};
 
 /// Minimum width, in points, of the outline of a node that counts as highlighted, such as a
@@ -129,7 +130,14 @@ impl<K: PartialEq> GraphCanvas<K> {
                 .map(|node| node.on_screen(&view))
                 .filter(|node| rect.intersects(*node))
                 .take(MAX_UNCOVERED);
-            labels::paint(painter, &view, rect, nodes, highlighted.collect(), colours);
+            let texts: Vec<Rect> = if self.labelled.is_empty() {
+                Vec::new()
+            } else {
+                let boxes = nodes_of(&self.graph).map(|node| node.on_screen(&view));
+                let with_text = boxes.filter(|node| can_hold_text(*node) && rect.intersects(*node));
+                with_text.take(labels::MAX_AVOIDED).collect()
+            };
+            labels::paint(painter, &view, rect, nodes, highlighted.collect(), &texts, colours);
         }
         if let Some(area) = minimap::area(rect, self.bounds, &self.camera) {
             let colours = MapColours {
