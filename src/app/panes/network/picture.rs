@@ -19,6 +19,13 @@ use crate::propagation::CompiledNetwork;
 const MAX_BAR_ROWS: usize = 8;
 /// Height of the row of a bar.
 const BAR_HEIGHT: f32 = 12.0;
+/// The same in a network of at most [`MAX_TALL_BARS`] variables. All of such a network fits into a
+/// pane at a zoom of about 0.45, at which the rows can still be clicked. With higher bars, moral
+/// and fill edges find no way around the boxes of Child.
+const TALL_BAR_HEIGHT: f32 = 18.0;
+/// Maximum number of variables of a network with tall bars. A larger network fits only at a zoom at
+/// which no bar can be clicked.
+const MAX_TALL_BARS: usize = 20;
 /// Minimum width of a bar at probability one. With a smaller width, 5% and 6% look the same.
 const MIN_BAR_WIDTH: f32 = 50.0;
 /// Maximum width of a box whose title needs more room than its chart. A longer title is shortened.
@@ -191,7 +198,9 @@ fn box_size(network: &Network, id: VariableId) -> Vec2 {
     let rows = network[id].cardinality().min(MAX_BAR_ROWS) as f32;
     let chart = label_width(network, id) + MIN_BAR_WIDTH + NUMBER_WIDTH + 2.0 * CHART_MARGIN;
     let width = (letters * TITLE_LETTER_WIDTH + TITLE_MARGIN).min(MAX_TITLED_WIDTH).max(chart);
-    Vec2::new(width, CHART_TOP + BAR_HEIGHT * rows + CHART_BOTTOM)
+    let is_small = network.variables().len() <= MAX_TALL_BARS;
+    let height = if is_small { TALL_BAR_HEIGHT } else { BAR_HEIGHT };
+    Vec2::new(width, CHART_TOP + height * rows + CHART_BOTTOM)
 }
 
 /// The arcs of a Bayesian network.

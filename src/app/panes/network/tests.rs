@@ -51,6 +51,25 @@ fn variables_are_drawn_at_the_positions_of_the_file_or_in_layers() {
 }
 
 #[test]
+fn the_bars_of_small_networks_can_be_clicked_when_all_of_the_network_is_in_view() {
+    use crate::app::widgets::graph_view::camera::Camera;
+    use crate::app::widgets::graph_view::chart::{CHART_BOTTOM, CHART_TOP};
+    // The pane next to the junction tree in a window of 1280x800.
+    let pane = Vec2::new(416.0, 463.0);
+    for name in ["asia", "child"] {
+        let network = format::open(name).unwrap().network;
+        let nodes = picture(&network, None, Some(pane.x / pane.y)).nodes;
+        let boxes = nodes.iter().map(|node| Rect::from_center_size(node.centre, node.size));
+        let zoom = Camera::fitting(boxes.reduce(Rect::union).unwrap(), pane).zoom();
+        for (id, node) in network.ids().zip(&nodes) {
+            let rows = (node.size.y - CHART_TOP - CHART_BOTTOM) * zoom;
+            let row = rows / network[id].cardinality() as f32;
+            assert!(row >= 8.0, "{}: {row}", network[id].name());
+        }
+    }
+}
+
+#[test]
 fn moral_and_fill_edges_of_child_pass_around_boxes() {
     let model = model("child");
     let compiled = model.compiled().unwrap();

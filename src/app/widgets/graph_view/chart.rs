@@ -11,6 +11,10 @@ use crate::app::widgets::state_bar::{BarColours, RowLayout, StateBar};
 /// this.
 const MIN_TEXT_ROW_HEIGHT: f32 = 9.0;
 
+/// Minimum width in points of a bar next to the name and the number of its state. With less room,
+/// the bar fills the row instead.
+const MIN_BAR_BESIDE_TEXT: f32 = 12.0;
+
 /// Minimum height in points of a row that can be clicked. Rows that are less tall are hard to hit.
 const MIN_CLICKABLE_HEIGHT: f32 = 7.0;
 
@@ -38,6 +42,13 @@ pub struct Chart {
 }
 
 impl Chart {
+    /// Whether the rows in a node that is `height` high in the picture are high enough, at this
+    /// `zoom`, to be clicked.
+    pub(super) fn has_high_rows(&self, height: f32, zoom: f32) -> bool {
+        let rows = (height - CHART_TOP - CHART_BOTTOM) * zoom;
+        rows >= MIN_CLICKABLE_HEIGHT * self.bars.len() as f32
+    }
+
     /// Where the rows are in a node that fills `node` on the screen, at this `zoom`.
     pub(super) fn rows(&self, node: Rect, zoom: f32) -> impl Iterator<Item = RowLayout> {
         let room = Rect::from_min_max(
@@ -50,6 +61,8 @@ impl Chart {
         // Text has a minimum size, so it may need more room than the zoom gives it.
         let text_zoom = font.as_ref().map_or(zoom, |font| zoom.max(font.size / TEXT_SIZE));
         let (label_width, number_width) = (self.label_width * text_zoom, NUMBER_WIDTH * text_zoom);
+        let beside = room.width() - label_width - number_width;
+        let font = font.filter(|_| beside >= MIN_BAR_BESIDE_TEXT);
         (0..self.bars.len()).map(move |index| {
             let top = room.top() + height * index as f32;
             let row = Rect::from_min_size(pos2(room.left(), top), vec2(room.width(), height));

@@ -47,6 +47,10 @@ const CHART_TITLE_SIZE: f32 = 11.0;
 /// room for the title.
 const MIN_CHART_ZOOM: f32 = 0.6;
 
+/// Minimum zoom at which a node shows a chart with high rows. At a smaller zoom, the smallest text
+/// does not fit above the chart.
+const MIN_HIGH_CHART_ZOOM: f32 = 0.39;
+
 /// Zoom below which all nodes have the fill for small nodes. At this zoom, hardly any node has room
 /// for text.
 const SMALL_ZOOM: f32 = 0.15;
@@ -172,7 +176,10 @@ impl Node {
 
     /// Whether the node has a chart, and `zoom` is large enough to draw it with the title above it.
     pub(super) fn shows_chart(&self, zoom: f32) -> bool {
-        self.style.chart.is_some() && zoom >= MIN_CHART_ZOOM
+        self.style.chart.as_ref().is_some_and(|chart| {
+            zoom >= MIN_CHART_ZOOM
+                || zoom >= MIN_HIGH_CHART_ZOOM && chart.has_high_rows(self.size.y, zoom)
+        })
     }
 
     /// Adds the shapes of the node. Returns `false` if it added none because the node is outside
