@@ -13,6 +13,7 @@ use petgraph::stable_graph::IndexType;
 
 use super::Node;
 use super::chunk::View;
+use super::edge_labels::LABEL_SIZE;
 use super::text::font_size;
 use crate::app::layout;
 
@@ -69,11 +70,13 @@ pub(super) struct EdgeShape {
     /// The indices of the nodes at its ends.
     pub(super) ends: (usize, usize),
     /// The line in picture coordinates.
-    path: Vec<Pos2>,
+    pub(super) path: Vec<Pos2>,
     /// The smallest rectangle around the path.
     pub(super) bounds: Rect,
     /// The text of the label. If it is empty, there is no label.
-    text: Arc<str>,
+    pub(super) text: Arc<str>,
+    /// Where the label is, in picture coordinates; `None` if there is no room for it.
+    pub(super) label_place: Option<Pos2>,
     pub(super) style: EdgeStyle,
 }
 
@@ -112,7 +115,8 @@ impl EdgeShape {
     /// An edge with the default style. `ends` are the indices of its nodes.
     pub(super) fn new(ends: (usize, usize), path: Vec<Pos2>, text: &str) -> Self {
         let bounds = Rect::from_points(&path);
-        Self { ends, path, bounds, text: text.into(), style: EdgeStyle::default() }
+        let label_place = layout::label_place(&path);
+        Self { ends, path, bounds, text: text.into(), label_place, style: EdgeStyle::default() }
     }
 
     /// Adds the shapes of the edge. Returns `false` if it added none because the edge is outside
@@ -194,6 +198,11 @@ impl EdgeShape {
         path
     }
 
+    /// Whether the edge has a label, perhaps too small to be shown.
+    pub(super) fn has_label(&self) -> bool {
+        self.style.label.is_some() && !self.text.is_empty()
+    }
+
     /// Adds the label, if the line is long enough for it.
     fn label(&self, view: &View<'_>, shapes: &mut Vec<Shape>) {
         let Some((background, colour)) = self.style.label else { return };
@@ -202,13 +211,13 @@ impl EdgeShape {
             return;
         }
         let along = (last - first).abs() * view.zoom;
-        let size = font_size(8.5 * view.zoom);
+        let size = font_size(LABEL_SIZE * view.zoom);
         if along.max_elem() < size {
             return;
         }
         let font = FontId::proportional(size);
         let galley = view.painter.layout_no_wrap(self.text.to_string(), font, colour);
-        let Some(middle) = layout::label_place(&self.path) else { return };
+        let Some(middle) = self.label_place else { return };
         let middle = view.to_screen(middle);
         let rect = Rect::from_center_size(middle, galley.size() + vec2(6.0, 0.0));
         if along.x < rect.width() + 2.0 && along.y < rect.height() {

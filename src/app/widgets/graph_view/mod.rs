@@ -25,6 +25,7 @@ mod canvas;
 pub mod chart;
 mod chunk;
 pub mod edge;
+mod edge_labels;
 mod interact;
 mod labels;
 pub mod legend;

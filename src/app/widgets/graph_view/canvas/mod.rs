@@ -14,7 +14,7 @@ use super::chunk::{CHUNK_SIZE, Chunk};
 use super::edge::{EdgeShape, EdgeStyle};
 use super::minimap::Minimap;
 use super::node::NodeStyle;
-use super::{Node, PlacedEdge, PlacedNode, ShapeGraph, nodes_of};
+use super::{Node, PlacedEdge, PlacedNode, ShapeGraph, edge_labels, edges_of, nodes_of};
 use crate::app::layout;
 
 /// Minimum zoom when a node is brought to the centre, so that its text can be read.
@@ -56,6 +56,8 @@ pub struct GraphCanvas<K> {
     top_edges: Chunk,
     node_chunks: Vec<Chunk>,
     map: Minimap,
+    /// The zoom for which the labels of edges were placed; `None` if they must be placed again.
+    labels_zoom: Option<f32>,
     /// What the triangles were made for; `None` if all must be made again.
     drawn: Option<DrawnState<K>>,
     /// The id of the widget in the last frame.
@@ -121,6 +123,7 @@ impl<K: PartialEq> GraphCanvas<K> {
             top_edges: Chunk::default(),
             node_chunks: Vec::new(),
             map: Minimap::default(),
+            labels_zoom: None,
             drawn: None,
             response_id: None,
             rect: Rect::ZERO,
@@ -176,6 +179,7 @@ impl<K: PartialEq> GraphCanvas<K> {
         self.edge_chunks.resize_with(chunks(self.graph.edge_count()), Chunk::default);
         self.top_edges = Chunk::default();
         self.labelled.clear();
+        self.labels_zoom = None;
         self.drawn = None;
     }
 
@@ -292,9 +296,28 @@ impl<K: PartialEq> GraphCanvas<K> {
             _ => self.make_stale(|chunk| !chunk.is_complete),
         }
         self.drawn = Some(DrawnState { key, settings, region });
+        self.place_labels(settings.zoom);
         self.make_chunks(ui, &painter, rect, region, progress);
         self.paint(ui, &painter, rect);
         response
+    }
+
+    /// Places the labels of the edges for `zoom`, unless they are placed already or none is shown.
+    /// Chunks are made again anyway when the zoom changes.
+    fn place_labels(&mut self, zoom: f32) {
+        let is_shown = |edge: &EdgeShape| zoom >= edge.style.label_zoom && edge.has_label();
+        if self.labels_zoom == Some(zoom) || !edges_of(&self.graph).any(is_shown) {
+            return;
+        }
+        self.labels_zoom = Some(zoom);
+        let nodes: Vec<Rect> = nodes_of(&self.graph).map(Node::rect).collect();
+        let edges: Vec<&EdgeShape> = edges_of(&self.graph).collect();
+        let places = edge_labels::places(&nodes, &edges, zoom);
+        for (index, place) in places.into_iter().enumerate() {
+            if let Some(edge) = self.graph.edge_mut(EdgeIndex::new(index)) {
+                edge.display_mut().label_place = place;
+            }
+        }
     }
 
     /// Marks as stale the chunks to which `which` applies.
