@@ -222,6 +222,6 @@ fn legend(ui: &mut Ui, network: &Network) {
     ];
     let palette = Palette::of(ui);
     for (edge, name, description) in kinds.into_iter().skip(usize::from(!network.is_bayesian())) {
-        sample(ui, plain_line(&palette, edge), name, description);
+        sample(ui, plain_line(&palette, edge), false, name, description);
     }
 }

@@ -28,7 +28,8 @@ pub fn show(ui: &mut Ui, has_arcs: bool) {
     ui.horizontal(|ui| {
         for (edge, name, description) in kinds.into_iter().skip(usize::from(!has_arcs)) {
             let (colour, line) = NetworkStyle::sample(ui, edge);
-            sample(ui, (colour, line, 2.0), name, description);
+            let has_arrow = matches!(edge, Edge::Arc(..));
+            sample(ui, (colour, line, 2.0), has_arrow, name, description);
         }
     });
 }

@@ -14,12 +14,16 @@ use petgraph::stable_graph::IndexType;
 use super::Node;
 use super::chunk::View;
 use super::edge_labels::LABEL_SIZE;
+use super::node::SMALL_ZOOM;
 use super::text::font_size;
 use crate::app::layout;
 
 /// Minimum length of a segment of a drawn curve, in points. Shorter segments take longer to draw
 /// and look no smoother.
 const MIN_SEGMENT: f32 = 4.0;
+
+/// Length in points of the smallest arrowheads. With less, they cannot be told from the line.
+const MIN_ARROW_LENGTH: f32 = 6.0;
 
 /// The pattern of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -241,15 +245,28 @@ fn distance_to_segment(point: Pos2, from: Pos2, to: Pos2) -> f32 {
     (towards - along * share).length()
 }
 
+/// The length in points of an arrowhead at the end of a line `width` points wide. It can be seen at
+/// any zoom at which boxes have room for text; at a smaller zoom it does not hide the boxes.
+fn arrow_length(zoom: f32, width: f32) -> f32 {
+    let min = (MIN_ARROW_LENGTH * zoom / SMALL_ZOOM).clamp(2.0, MIN_ARROW_LENGTH);
+    (7.0 * zoom + 1.5 * width).clamp(min, 16.0)
+}
+
 /// Adds a filled arrowhead with its tip at `end` of `path`. If the segment there is longer than the
 /// arrowhead, shortens it to end inside the arrowhead: a wide line would cover the tip.
-fn arrowhead(path: &mut [Pos2], end: PathEnd, stroke: Stroke, zoom: f32, shapes: &mut Vec<Shape>) {
+pub(super) fn arrowhead(
+    path: &mut [Pos2],
+    end: PathEnd,
+    stroke: Stroke,
+    zoom: f32,
+    shapes: &mut Vec<Shape>,
+) {
     let pair = match end {
         PathEnd::Start => path.first_chunk_mut::<2>().map(|[tip, tail]| (tail, tip)),
         PathEnd::End => path.last_chunk_mut::<2>().map(|[tail, tip]| (tail, tip)),
     };
     let Some((tail, tip)) = pair else { return };
-    let length = (7.0 * zoom + 1.5 * stroke.width).clamp(2.0, 16.0);
+    let length = arrow_length(zoom, stroke.width);
     let direction = (*tip - *tail).normalized();
     let side: Vec2 = direction.rot90() * length * 0.42;
     let base = *tip - direction * length;
@@ -275,6 +292,13 @@ mod tests {
         let edge = edge(&[pos2(0.0, 0.0), pos2(10.0, 0.0), pos2(10.0, 10.0)]);
         assert_eq!(edge.distance(pos2(5.0, 3.0)), 3.0);
         assert_eq!(edge.distance(pos2(13.0, 14.0)), 5.0);
+    }
+
+    #[test]
+    fn arrowheads_can_be_seen_at_the_zoom_of_barley_and_do_not_hide_tiny_boxes() {
+        assert!(arrow_length(0.25, 0.7) >= 6.0);
+        assert!(arrow_length(0.03, 0.7) < 3.0);
+        assert!(arrow_length(1.0, 1.2) > arrow_length(0.5, 1.2));
     }
 
     #[test]

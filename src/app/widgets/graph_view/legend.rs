@@ -2,24 +2,30 @@
 
 use eframe::egui::{Color32, Sense, Shape, Stroke, Ui, vec2};
 
-use super::edge::Line;
+use super::edge::{Line, PathEnd, arrowhead};
 
 /// Height of a sample in points.
 const HEIGHT: f32 = 16.0;
 /// Width of a sample in points: enough for four dashes.
 const WIDTH: f32 = 34.0;
 
-/// Draws a sample of a line `width` points wide, with its `name`, and its `description` as a
-/// tooltip of the name.
+/// Draws a sample of a line `width` points wide, with an arrowhead if `has_arrow`, and its `name`
+/// with its `description` as a tooltip.
 pub fn sample(
     ui: &mut Ui,
     (colour, line, width): (Color32, Line, f32),
+    has_arrow: bool,
     name: &str,
     description: &str,
 ) {
     let (rect, _) = ui.allocate_exact_size(vec2(WIDTH, HEIGHT), Sense::hover());
     let stroke = Stroke::new(width, colour);
-    let ends = [rect.left_center(), rect.right_center()];
+    let mut ends = [rect.left_center(), rect.right_center()];
+    if has_arrow {
+        let mut head = Vec::new();
+        arrowhead(&mut ends, PathEnd::End, stroke, 1.0, &mut head);
+        ui.painter().extend(head);
+    }
     match line {
         Line::Solid => {
             ui.painter().line_segment(ends, stroke);

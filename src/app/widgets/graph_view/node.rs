@@ -53,7 +53,7 @@ const MIN_HIGH_CHART_ZOOM: f32 = 0.39;
 
 /// Zoom below which all nodes have the fill for small nodes. At this zoom, hardly any node has room
 /// for text.
-const SMALL_ZOOM: f32 = 0.15;
+pub(super) const SMALL_ZOOM: f32 = 0.15;
 
 /// Height of a line of text as a multiple of the font size.
 const LINE_HEIGHT: f32 = 1.25;
