@@ -72,8 +72,15 @@ pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Comman
         }
         // Reading the times is not part of the launches: a propagation without a trace does not
         // read them.
+        // A kernel launched for a message is part of the time of the message.
+        let launched = scene.layout.launched;
+        let launch = if launched > 0.0 { "other launches and copies" } else { "launch and copy" };
+        if launched > 0.0 && !scene.live {
+            let time = numbers::nanoseconds(launched.round());
+            Fact::new("launches of messages", &time).with_swatch(palette.overhead).show(ui);
+        }
         let other_work = [
-            (Work::Launch, "launch and copy", palette.overhead),
+            (Work::Launch, launch, palette.overhead),
             (Work::ReadTimes, "reading times", palette.stage),
         ];
         for (kind, name, colour) in other_work {

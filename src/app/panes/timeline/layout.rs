@@ -3,10 +3,10 @@
 
 use fixedbitset::FixedBitSet;
 
+use super::launches;
 use super::rows::{self, Grouping, TimelineRow};
-use super::slices::Slice;
+use super::slices::{Slice, SliceKind, Work};
 use super::waits::GapNamer;
-use super::{launches, slices::Work};
 use crate::app::panes::common::DurationSummary;
 use crate::app::state::run_kind::RunKind;
 use crate::propagation::{
@@ -59,6 +59,8 @@ pub struct TimelineLayout {
     pub critical: FixedBitSet,
     /// Count, sum and median of the durations of the messages.
     pub durations: DurationSummary,
+    /// Sum of the times in nanoseconds in which the kernels of messages are launched.
+    pub launched: f64,
     /// By message: where it is; `None` if it was not computed.
     places: Vec<Option<Place>>,
 }
@@ -95,7 +97,10 @@ impl TimelineLayout {
         }
         let durations = trace.messages.iter().map(|timing| timing.duration.as_nanos() as f64);
         let durations = DurationSummary::of(durations);
-        Self { rows, stages, dependencies, critical_path, critical, durations, places }
+        let is_launch = |slice: &&Slice| matches!(slice.kind, SliceKind::Work(Work::LaunchOf(_)));
+        let slices = rows.iter().flat_map(|row| &row.tracks).flatten();
+        let launched = slices.filter(is_launch).map(Slice::length).sum();
+        Self { rows, stages, dependencies, critical_path, critical, durations, launched, places }
     }
 
     /// Where `message` is in the rows; `None` if it was not computed.

@@ -89,7 +89,7 @@ impl Work {
             Self::HelpRoot => "part of the product at the root",
             Self::Help(_) => "part of a message",
             Self::Launch => "launch and copy",
-            Self::LaunchOf(_) => "launch",
+            Self::LaunchOf(_) => "launches of messages",
             Self::ReadTimes => "reading the times of the trace",
             Self::Between => "between the stages",
             Self::After => "after the last stage",

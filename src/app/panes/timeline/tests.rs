@@ -430,6 +430,23 @@ fn a_comparison_is_laid_out_again_when_the_kind_of_its_run_changes() {
 }
 
 #[test]
+fn the_launches_of_messages_are_summed_apart_from_other_launches() {
+    let model = model("asia");
+    let compiled = model.compiled().unwrap();
+    let trace = model.document.as_ref().unwrap().trace().unwrap();
+    let layout = |launch| {
+        let kind = RunKind { on_gpu: true, multiprocessors: None, launch };
+        TimelineLayout::new(trace, compiled, kind, Grouping::ByWorker)
+    };
+    assert_eq!(layout(None).launched, 0.0);
+    let launched = layout(Some(1.0));
+    let sum: f64 = launched.rows[0].tracks[0].iter().map(Slice::length).sum();
+    assert!(sum > 0.0 && launched.launched == sum, "{sum}");
+    let names = launched.rows[0].tracks[0].iter().map(Slice::kind_name);
+    assert!(names.into_iter().all(|name| name == "launches of messages"));
+}
+
+#[test]
 fn slow_motion_is_zoomed_by_the_wheel_and_keeps_its_time_in_view() {
     let pane = std::cell::RefCell::new(TimelinePane::default());
     let mut slow = model("asia");
