@@ -22,6 +22,16 @@ const TRACK_HEIGHT: f32 = 13.0;
 /// Height in points that pinned rows leave for the rows that scroll, if the chart is high enough.
 const MIN_SCROLLED: f32 = 40.0;
 
+/// Minimum height in points of a row, or of its visible part, with its name. The names of lower
+/// rows would overlap.
+pub(super) const MIN_NAME_HEIGHT: f32 = 11.0;
+
+/// Where the name of a row is that takes up `whole`, of which only `visible` is in view: in the
+/// middle of the visible part, if that has room for it.
+pub(super) fn name_place(whole: Rect, visible: Rect) -> Rect {
+    if visible.height() >= MIN_NAME_HEIGHT { visible } else { whole }
+}
+
 /// The geometry of the timeline in one frame.
 #[derive(Clone, Debug)]
 pub(super) struct Geometry {
@@ -202,5 +212,22 @@ impl Geometry {
             .vertical_scroll_offset(self.scroll)
             .show(&mut child, |ui| ui.allocate_space(vec2(1.0, self.content)));
         output.state.offset.y.clamp(0.0, max_scroll)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use eframe::egui::pos2;
+
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_cut_row_is_in_its_visible_part() {
+        let whole = Rect::from_min_max(pos2(0.0, 0.0), pos2(100.0, 67.0));
+        let visible = whole.with_max_y(28.0);
+        assert_eq!(name_place(whole, visible), visible);
+        // A sliver has no room: the name is cut with its row.
+        assert_eq!(name_place(whole, whole.with_max_y(4.0)), whole);
+        assert_eq!(name_place(whole, whole), whole);
     }
 }

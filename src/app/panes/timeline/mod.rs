@@ -373,10 +373,11 @@ impl TimelinePane {
                 let label = format!("Pin {}{}", row.name, idle.unwrap_or_default());
                 WidgetInfo::selected(WidgetType::Checkbox, true, is_pinned, label)
             });
-            let mut clipped = ui.new_child(UiBuilder::new().max_rect(whole));
+            let place = geometry::name_place(whole, rect);
+            let mut clipped = ui.new_child(UiBuilder::new().max_rect(place));
             clipped.set_clip_rect(rect.intersect(ui.clip_rect()));
-            draw::row_name(&clipped, whole, whole, &row.name, row.idle);
-            pin_mark(&clipped, whole, is_pinned, response.hovered() || response.has_focus());
+            draw::row_name(&clipped, place, place, &row.name, row.idle);
+            pin_mark(&clipped, place, is_pinned, response.hovered() || response.has_focus());
             if response.clicked() && !self.pinned.remove(&row.name) {
                 self.pinned.insert(row.name.clone());
             }

@@ -8,7 +8,7 @@ use eframe::egui::{
 
 use super::TimelineScene;
 use super::axis::ticks;
-use super::geometry::{AXIS_HEIGHT, GUTTER, Geometry};
+use super::geometry::{AXIS_HEIGHT, GUTTER, Geometry, MIN_NAME_HEIGHT, name_place};
 use super::shapes::between;
 use super::slices::{Slice, SliceKind, Work};
 use crate::app::theme::{Palette, ink_on};
@@ -23,9 +23,6 @@ const MIN_LABEL_WIDTH: f32 = 18.0;
 /// Opacity of the veil over what comes later in slow motion. With more, the names of what comes
 /// cannot be read; with less, it looks as if it had happened already.
 const VEIL: f32 = 0.6;
-
-/// Minimum height in points of a row with its name. The names of lower rows would overlap.
-const MIN_NAME_HEIGHT: f32 = 11.0;
 
 /// Room in points to the left and to the right of a label together.
 const LABEL_MARGIN: f32 = 4.0;
@@ -255,7 +252,8 @@ pub(super) fn row_names(ui: &Ui, geometry: &Geometry, scene: &TimelineScene<'_>)
     let across = geometry.chart.left() - GUTTER..=geometry.chart.left();
     let name = |row: Rect, area: Rect, name: &str, idle| {
         let in_names = |rect: Rect| Rect::from_x_y_ranges(across.clone(), rect.y_range());
-        row_name(ui, in_names(row), in_names(area), name, idle);
+        let place = name_place(row, row.intersect(area));
+        row_name(ui, in_names(place), in_names(area), name, idle);
     };
     name(geometry.stages, geometry.stages, "stages", None);
     for index in geometry.visible() {
