@@ -34,9 +34,51 @@ pub fn bins(durations: impl Iterator<Item = (MessageId, f64)>) -> Vec<DurationBi
     bins
 }
 
+/// Which edges of `bins` are labelled if a bin is `width` points wide and a label `label` points:
+/// edge `i` is the lower edge of bin `i` or the upper edge of the last. Powers of ten come before
+/// the edges between them. If at most one of these edges is labelled, the first and the last edge
+/// are, as far as there is room.
+#[must_use]
+pub fn labelled_edges(bins: &[DurationBin], width: f32, label: f32) -> Vec<usize> {
+    let Some(first) = bins.first() else { return Vec::new() };
+    let first = (first.from.log10() * PER_DECADE).round() as usize;
+    // Twice as many bins between labels keep powers of ten, and later every second of them.
+    let mut step = 1;
+    while step as f32 * width < label {
+        step *= 2;
+    }
+    let edges = (0..=bins.len()).filter(|edge| (first + edge).is_multiple_of(step));
+    let edges: Vec<usize> = edges.collect();
+    if edges.len() > 1 {
+        edges
+    } else if bins.len() as f32 * width >= label {
+        vec![0, bins.len()]
+    } else {
+        vec![0]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn some_edges_are_labelled_in_any_range_and_at_any_width() {
+        let of = |durations: &[f64], width| {
+            let durations = durations.iter().enumerate().map(|(i, &d)| (MessageId::new(i), d));
+            labelled_edges(&bins(durations), width, 50.0)
+        };
+        // From 100 ns to 1 µs in four bins.
+        assert_eq!(of(&[100.0, 900.0], 80.0), [0, 1, 2, 3, 4]);
+        assert_eq!(of(&[100.0, 900.0], 20.0), [0, 4]);
+        // From 178 ns to 562 ns, without a power of ten.
+        assert_eq!(of(&[200.0, 500.0], 20.0), [0]);
+        assert_eq!(of(&[200.0, 500.0], 30.0), [0, 2]);
+        assert_eq!(of(&[200.0, 500.0], 80.0), [0, 1, 2]);
+        assert_eq!(of(&[], 80.0), [0; 0]);
+        // From 1 ns to 1 s: powers of ten only.
+        assert!(of(&[1.0, 9e8], 8.0).iter().all(|edge| edge.is_multiple_of(4)));
+    }
 
     #[test]
     fn every_duration_is_in_one_bin_and_the_bins_have_no_gaps() {

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use eframe::egui::{
-    Align, Align2, FontId, Layout, Rangef, Rect, RichText, Sense, StrokeKind, Ui, WidgetInfo,
-    WidgetType, pos2, vec2,
+    Align, FontId, Layout, Rangef, Rect, RichText, Sense, StrokeKind, Ui, WidgetInfo, WidgetType,
+    pos2, vec2,
 };
 use egui_extras::{Column, TableBuilder};
 
 use super::TimelineScene;
-use super::duration_bins::{DurationBin, bins};
+use super::duration_bins::{DurationBin, bins, labelled_edges};
 use super::sums::{Group, GroupBy, Sum, clipped, sums};
 use crate::app::panes::common::item_link;
 use crate::app::state::command::{Commands, ViewCommand};
@@ -20,6 +20,9 @@ use crate::app::widgets::naming;
 use crate::app::widgets::table::{self, cell, number};
 use crate::numbers;
 use crate::propagation::Phase;
+
+/// Room in points for the label of an edge of the histogram: `178 ns` and a gap.
+const EDGE_WIDTH: f32 = 50.0;
 
 /// What the panel shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,16 +165,18 @@ fn histogram(ui: &mut Ui, scene: &TimelineScene<'_>, range: (f64, f64), commands
         let left = plot.left() + index as f32 * width;
         let column = Rangef::new(left, left + width);
         show_bin(ui, scene, bin, (plot, column, highest), commands);
-        let edge = bin.from.log10();
-        // Powers of ten are labelled if there is room.
-        if (edge - edge.round()).abs() < 1e-6 && plot.right() - left > 36.0 {
-            let ink = ui.visuals().weak_text_color();
-            let font = FontId::proportional(11.0);
-            let at = pos2(left, plot.bottom() + 3.0);
-            ui.painter().vline(left, plot.bottom()..=plot.bottom() + 4.0, (1.0, ink));
-            let text = numbers::nanoseconds(bin.from.round());
-            ui.painter().text(at + vec2(2.0, 0.0), Align2::LEFT_TOP, text, font, ink);
-        }
+    }
+    let ink = ui.visuals().weak_text_color();
+    for edge in labelled_edges(&bins, width, EDGE_WIDTH) {
+        let x = plot.left() + edge as f32 * width;
+        let time = bins.get(edge).map_or(bins[bins.len() - 1].to, |bin| bin.from);
+        let text = numbers::nanoseconds(time.round());
+        let text = ui.painter().layout_no_wrap(text, FontId::proportional(11.0), ink);
+        ui.painter().vline(x, plot.bottom()..=plot.bottom() + 4.0, (1.0, ink));
+        // The labels at both ends stay within the panel.
+        let right = (area.right() - text.size().x).max(area.left());
+        let left = (x - text.size().x / 2.0).clamp(area.left(), right);
+        ui.painter().galley(pos2(left, plot.bottom() + 4.0), text, ink);
     }
 }
 
