@@ -157,10 +157,12 @@ pub fn percent(probability: f64) -> String {
     format!("{percent:.*}%", decimals.max(1.0) as usize)
 }
 
-/// `part` of `whole` in percent, to about two digits: `61%`, `3.2%`, `<0.1%`; `-` if `whole` is not
-/// positive.
+/// `part` of `whole` in percent, to about two digits: `61%`, `3.2%`, `<0.1%`, `>99.9%`; `-` if
+/// `whole` is not positive. `0%` and `100%` are written only if nothing or all of it is meant.
 #[must_use]
 pub fn share(part: f64, whole: f64) -> String {
+    /// A difference from 100% that is the rounding error of a sum, in percent.
+    const ROUNDING: f64 = 1e-9;
     if whole <= 0.0 {
         return "-".to_owned();
     }
@@ -168,6 +170,10 @@ pub fn share(part: f64, whole: f64) -> String {
     if percent == 0.0 {
         // Not formatted, because an empty sum is -0, which would read `-0%`.
         "0%".to_owned()
+    } else if (99.95..100.0 - ROUNDING).contains(&percent) {
+        ">99.9%".to_owned()
+    } else if (99.5..99.95).contains(&percent) {
+        format!("{percent:.1}%")
     } else if percent >= 9.95 {
         format!("{percent:.0}%")
     } else if percent < 0.1 {
@@ -339,6 +345,9 @@ mod tests {
         assert_eq!(share(61.0, 100.0), "61%");
         assert_eq!(share(3.24, 100.0), "3.2%");
         assert_eq!(share(1.0, 1e9), "<0.1%");
+        assert_eq!((share(1.0, 1.0), share(0.1 + 0.2, 0.3)), ("100%".into(), "100%".into()));
+        assert_eq!((share(99.97, 100.0), share(99.6, 100.0)), (">99.9%".into(), "99.6%".into()));
+        assert_eq!(share(99.4, 100.0), "99%");
         assert_eq!(share(0.0, 1e9), "0%");
         assert_eq!(share(-0.0, 1e9), "0%");
         assert_eq!(share(0.0, 0.0), "-");

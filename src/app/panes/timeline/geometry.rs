@@ -11,7 +11,7 @@ use super::rows::TimelineRow;
 pub(super) const AXIS_HEIGHT: f32 = 18.0;
 /// Height of the row of stages in points.
 const STAGES_HEIGHT: f32 = 18.0;
-/// Width of the row names in points: enough for `thread 10  idle 100%`.
+/// Width of the row names in points: enough for `thread 10  idle >99.9%`.
 pub(super) const GUTTER: f32 = 128.0;
 /// Width in points of the space for the scroll bar.
 pub(super) const SCROLL_BAR: f32 = 12.0;
