@@ -73,11 +73,55 @@ pub fn ink_on(background: Color32) -> Color32 {
     /// The relative luminance of a background on which black text and white text have about the
     /// same contrast ratio, as WCAG 2.2 defines both terms.
     const EQUAL_CONTRAST: f32 = 0.18;
-    let [r, g, b, _] = egui::Rgba::from(background).to_array();
-    let luminance = 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    colour(if luminance > EQUAL_CONTRAST {
+    colour(if luminance(background) > EQUAL_CONTRAST {
         palette::TEXT_ON_LIGHT_COLOUR
     } else {
         palette::TEXT_ON_DARK_COLOUR
     })
+}
+
+/// The colour of text on `background` that matters less than other text: as faint as its contrast
+/// ratio allows.
+#[must_use]
+pub fn faint_ink_on(background: Color32) -> Color32 {
+    /// Minimum contrast ratio. WCAG 2.2 asks for 3 for large text; with less, the text cannot be
+    /// read on a projector.
+    const MIN_CONTRAST: f32 = 3.2;
+    let ink = ink_on(background);
+    let mixed = |percent: u8| ink.lerp_to_gamma(background, f32::from(percent) / 100.0);
+    let inks = (0..=60).rev().step_by(5).map(mixed);
+    let mut legible = inks.filter(|ink| contrast(*ink, background) >= MIN_CONTRAST);
+    legible.next().unwrap_or(ink)
+}
+
+/// The relative luminance of a colour, as WCAG 2.2 defines it.
+fn luminance(colour: Color32) -> f32 {
+    let [r, g, b, _] = egui::Rgba::from(colour).to_array();
+    0.2126 * r + 0.7152 * g + 0.0722 * b
+}
+
+/// The contrast ratio of two colours, from 1 to 21, as WCAG 2.2 defines it.
+fn contrast(one: Color32, other: Color32) -> f32 {
+    let [a, b] = [luminance(one), luminance(other)];
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faint_text_can_be_read_on_every_colour_of_a_scale_and_is_fainter_than_other_text() {
+        for is_dark in [false, true] {
+            let panel = if is_dark { Color32::from_gray(27) } else { Color32::from_gray(248) };
+            for share in 0..=20_u8 {
+                let value = ramp(f32::from(share) / 20.0, is_dark);
+                for fill in [value, value.lerp_to_gamma(panel, 0.72), panel] {
+                    let ratio = contrast(faint_ink_on(fill), fill);
+                    assert!(ratio >= 3.0, "{fill:?}: {ratio}");
+                    assert!(ratio < contrast(ink_on(fill), fill), "{fill:?}: {ratio}");
+                }
+            }
+        }
+    }
 }

@@ -10,7 +10,7 @@ use crate::app::panes::junction_tree::measure::Colouring;
 use crate::app::state::highlight::{Highlight, Item};
 use crate::app::state::model::Model;
 use crate::app::state::progress::Progress;
-use crate::app::theme::{Palette, ink_on};
+use crate::app::theme::{Palette, faint_ink_on, ink_on};
 use crate::app::widgets::colour_scale::ColourScale;
 use crate::app::widgets::graph_view::edge::{EdgeStyle, Line, PathEnd};
 use crate::app::widgets::graph_view::node::NodeStyle;
@@ -161,7 +161,6 @@ impl<'a> TreeStyle<'a> {
         let tree = self.compiled.tree();
         let value = self.key.values.get(id.index()).copied().flatten();
         let fill = value.map_or(self.unknown, |value| self.key.colours.colour(value));
-        let ink = ink_on(fill);
         let faded = self.dims && !self.is_emphasised(id) && !self.key.hover.clique(id);
         let fade = |colour: Color32| {
             if faded { colour.lerp_to_gamma(self.background, DIMMED_CLIQUE) } else { colour }
@@ -179,7 +178,7 @@ impl<'a> TreeStyle<'a> {
         NodeStyle {
             fill: fade(fill),
             small_fill: None,
-            ink: fade(ink),
+            ink: if faded { faint_ink_on(fade(fill)) } else { ink_on(fill) },
             outline,
             // In the light theme, the largest cliques are nearly as dark as the line.
             outline_gap: if is_item(&self.key.selection) { 2.0 } else { 0.0 },
