@@ -197,6 +197,11 @@ fn slow_motion_plays_the_trace_once() {
     harness.run_steps(3);
     harness.get_by_label("Pause");
     harness.get_by_label_contains("Slow motion of cpu");
+    // In the list of variables and above the network.
+    let finals = |harness: &Harness<'_, Workbench>| {
+        harness.query_all_by_label("Final posteriors, after all messages").count()
+    };
+    assert_eq!(finals(&harness), 2);
     for _ in 0..60 * 130 {
         harness.step();
         if harness.state().model().stepping.is_some_and(|stepping| !stepping.player.is_playing()) {
@@ -205,4 +210,5 @@ fn slow_motion_plays_the_trace_once() {
     }
     assert!(harness.state().model().stepping.is_some_and(|stepping| !stepping.player.is_playing()));
     harness.run();
+    assert_eq!(finals(&harness), 0, "at the end, they are the posteriors of that moment");
 }
