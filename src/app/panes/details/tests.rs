@@ -52,6 +52,19 @@ fn without_a_selection_the_network_is_summarised() {
 }
 
 #[test]
+fn the_priors_of_a_variable_with_long_states_are_in_view_in_a_narrow_pane() {
+    let model = model("barley");
+    let area = variable(&model, "nedbarea");
+    let mut harness = with_selection(model, |_| Item::Variable(area));
+    harness.set_size(vec2(280.0, 400.0));
+    harness.run();
+    let numbers: Vec<f32> =
+        harness.query_all_by_label("33.3%").map(|number| number.rect().right()).collect();
+    assert_eq!(numbers.len(), 6, "posteriors and priors of three states");
+    assert!(numbers.iter().all(|right| *right <= 280.0), "{numbers:?}");
+}
+
+#[test]
 fn a_variable_shows_prior_and_posterior_and_links_to_its_parent() {
     let model = model_with("asia", "sequential", &[("xray", "yes")]);
     let lung = variable(&model, "lung");

@@ -1,6 +1,6 @@
 //! Details of a variable: evidence, states, family, cliques and CPT.
 
-use eframe::egui::{Grid, RichText, Ui};
+use eframe::egui::{Grid, Rangef, RichText, TextStyle, Ui};
 
 use super::cpt;
 use super::links::{Links, bar, section, title};
@@ -11,14 +11,18 @@ use crate::app::state::highlight::Item;
 use crate::app::state::model::{BeliefStatus, Model};
 use crate::app::theme::Palette;
 use crate::app::widgets::naming;
+use crate::app::widgets::short_text::shortened;
 use crate::app::widgets::state_bar::faded;
 use crate::graph::CliqueId;
 use crate::network::{FactorId, Finding, VariableId};
 use crate::numbers::{counted, percent};
 use crate::propagation::{CompiledNetwork, Home};
 
-/// Width in points of the texts in the row of a state: its name, posterior and prior.
-const TEXT_WIDTH: f32 = 190.0;
+/// Width in points of everything in the row of a state but its name and its bar: posterior, prior
+/// and the gaps. With less, the prior is cut off at the edge of the pane.
+const NUMBERS_WIDTH: f32 = 146.0;
+/// Minimum and maximum width in points of the bar of a state.
+const BAR_WIDTHS: Rangef = Rangef { min: 20.0, max: 90.0 };
 
 /// Draws the details of variable `id`.
 pub(super) fn show(ui: &mut Ui, document: &Document, id: VariableId, links: &mut Links<'_>) {
@@ -84,8 +88,9 @@ fn states(
     let stale = model.belief_status() == BeliefStatus::Stale;
     let probability =
         |table: Option<&[f64]>, state: usize| table.and_then(|table| table.get(state).copied());
-    // In a narrow pane the bar shrinks, not the numbers.
-    let width = (ui.available_width() - TEXT_WIDTH).clamp(20.0, 90.0);
+    // In a narrow pane the bars shrink, then the names, not the numbers.
+    let room = (ui.available_width() - NUMBERS_WIDTH).max(0.0);
+    let (names, width) = names_and_bar(ui, variable.states(), room);
     Grid::new("states").num_columns(4).spacing([10.0, 3.0]).show(ui, |ui| {
         ui.weak("state");
         ui.weak("");
@@ -96,11 +101,16 @@ fn states(
         }
         ui.weak("prior").on_hover_text("P(state), without evidence");
         ui.end_row();
-        for (state, label) in variable.states().iter().enumerate() {
+        for (state, label) in names.into_iter().enumerate() {
             let observed = matches!(finding, Some(Finding::Observed(finding)) if *finding == state);
-            let name = RichText::new(label);
+            let name = RichText::new(&label);
             let name = if observed { name.strong().color(palette.evidence) } else { name };
-            let hint = if observed { "Retract this finding" } else { "Observe this state" };
+            let mut hint = if observed { "Retract this finding" } else { "Observe this state" };
+            let full = &variable.states()[state];
+            let with_name = format!("{full}: {hint}");
+            if label != *full {
+                hint = &with_name;
+            }
             if ui.link(name).on_hover_text(hint).clicked() {
                 commands.push(EvidenceCommand::Toggle(id, state));
             }
@@ -119,6 +129,20 @@ fn states(
             ui.end_row();
         }
     });
+}
+
+/// The names of `states`, shortened if needed, and the width of a bar, for `room` points for both.
+fn names_and_bar(ui: &Ui, states: &[String], room: f32) -> (Vec<String>, f32) {
+    let font = TextStyle::Body.resolve(ui.style());
+    let max_name = room - BAR_WIDTHS.min;
+    ui.fonts_mut(|fonts| {
+        let mut width_of = |letter| fonts.glyph_width(&font, letter);
+        let names = states.iter().map(|name| shortened(name, max_name, &mut width_of).into_owned());
+        let names: Vec<String> = names.collect();
+        let widths = names.iter().map(|name| name.chars().map(&mut width_of).sum::<f32>());
+        let widest = widths.fold(0.0, f32::max);
+        (names, BAR_WIDTHS.clamp(room - widest))
+    })
 }
 
 /// Lists the cliques that contain variable `id`, and says which of them has its CPT, and from which
