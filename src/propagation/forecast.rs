@@ -27,7 +27,7 @@ pub struct Forecast {
     /// does not support the network. [`fastest_form`](Self::fastest_form) chooses among them.
     pub forms: Vec<FormForecast>,
     /// Why the engine cannot load the network, however much memory there is; `None` if it can. The
-    /// text continues a sentence after "but".
+    /// text continues a sentence after "and".
     pub unsupported: Option<String>,
     /// Number of [observed](CompiledNetwork::observed) variables, whose edges were left out when
     /// the network was compiled.
@@ -77,7 +77,7 @@ impl Forecast {
     }
 
     /// The forecast for an engine that cannot load `compiled` for some `reason`, which continues a
-    /// sentence after "but". The bytes of the forecast count only the clique tables.
+    /// sentence after "and". The bytes of the forecast count only the clique tables.
     #[must_use]
     pub fn unsupported(
         engine: &'static str,
@@ -135,7 +135,7 @@ impl Forecast {
     /// Why the network does not fit, as a clause of the message of [`TooLarge`].
     fn reason(&self, limit: MemoryLimit) -> String {
         match &self.unsupported {
-            Some(reason) => format!("but {reason}"),
+            Some(reason) => format!("and {reason}"),
             None => format!("and the limit is {}", human_bytes(limit.bytes())),
         }
     }

@@ -103,7 +103,7 @@ fn plan_controls(
     let passed = stepping.player.step();
     let text = match compiled.plan().messages().get(passed) {
         Some(message) => format!(
-            "Message {passed} ({} of {}): {}, {}",
+            "Next: message {passed} ({} of {}), {}, {}",
             numbers::thousands(passed as u64 + 1),
             numbers::thousands(messages as u64),
             message.phase.name(),

@@ -94,8 +94,8 @@ impl<'a> MessageScene<'a> {
             ),
             None if player.progress().done() == 0 => "Nothing is done yet.".to_owned(),
             None => format!(
-                "All done: {}, {}, {}. Entries that belong to the same separator entry, and so to \
-                 the same thread, share a colour.",
+                "The whole message: {}, {}, {}. Entries that belong to the same separator entry, \
+                 and so to the same thread, share a colour.",
                 counted(detail.sender_values.len(), "entry added", "entries added"),
                 counted(detail.before.len(), "ratio", "ratios"),
                 counted(detail.receiver_values.len(), "entry multiplied", "entries multiplied"),

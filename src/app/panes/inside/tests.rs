@@ -91,7 +91,7 @@ fn the_pane_requests_the_numbers_of_its_message() {
 #[test]
 fn buttons_and_keys_move_by_one_step() {
     let mut harness = pane(0);
-    harness.get_by_label_contains("All done");
+    harness.get_by_label_contains("The whole message: ");
     harness.get_by_label("Before the first step").click();
     harness.run_steps(2);
     harness.get_by_label("Nothing is done yet.");
