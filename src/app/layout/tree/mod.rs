@@ -48,6 +48,9 @@ struct Gaps {
     siblings: f32,
     /// Above each row of children, where the line to these children runs.
     lines: f32,
+    /// At the ends of the rows of a folded path. The line to the next row is in the middle. With
+    /// less, it seems to touch the boxes when all of the tree is in view.
+    turns: f32,
 }
 
 impl Gaps {
@@ -55,11 +58,11 @@ impl Gaps {
     /// have no room for labels, so that the boxes come out larger.
     fn for_tree_of(n: usize) -> Self {
         if n <= MAX_WITH_LABELS {
-            Self { levels: LEVEL_GAP, siblings: 10.0, lines: 16.0 }
+            Self { levels: LEVEL_GAP, siblings: 10.0, lines: 16.0, turns: 40.0 }
         } else if n <= 400 {
-            Self { levels: 24.0, siblings: 8.0, lines: 14.0 }
+            Self { levels: 24.0, siblings: 8.0, lines: 14.0, turns: 28.0 }
         } else {
-            Self { levels: 18.0, siblings: 6.0, lines: 10.0 }
+            Self { levels: 18.0, siblings: 6.0, lines: 10.0, turns: 16.0 }
         }
     }
 }

@@ -15,9 +15,6 @@ const MIN_PATH: usize = 5;
 /// Gap between rows in points.
 const ROW_GAP: f32 = 18.0;
 
-/// Room at the ends of rows for the line to the next row, in points.
-const TURN_ROOM: f32 = 16.0;
-
 /// Maximum number of row heights that are tried for one path. Trying more
 /// takes longer and hardly makes the drawing more compact.
 const MAX_HEIGHTS: usize = 5;
@@ -160,8 +157,8 @@ impl Packer<'_> {
             end += advance;
             width = width.max(end - self.gaps.levels);
         }
-        let left = if row > 1 { TURN_ROOM } else { 0.0 };
-        let right = if row > 0 { TURN_ROOM } else { 0.0 };
+        let left = if row > 1 { self.gaps.turns } else { 0.0 };
+        let right = if row > 0 { self.gaps.turns } else { 0.0 };
         let mut top = 0.0;
         for row in cells.chunk_by_mut(|a, b| a.row == b.row) {
             // The vertices of the path have their centres on one line.
@@ -206,7 +203,8 @@ impl Packer<'_> {
             return vec![start, end];
         }
         // The path turns round in the room at the end of the row.
-        let turn = if runs_right(from.row) { width - TURN_ROOM / 2.0 } else { TURN_ROOM / 2.0 };
+        let room = self.gaps.turns / 2.0;
+        let turn = if runs_right(from.row) { width - room } else { room };
         rounded(&[start, pos2(turn, start.y), pos2(turn, end.y), end])
     }
 }
