@@ -24,6 +24,10 @@ const MIN_LABEL_WIDTH: f32 = 18.0;
 /// cannot be read; with less, it looks as if it had happened already.
 const VEIL: f32 = 0.6;
 
+/// Distance in points of arrows between messages from the lower edges of their bars. With more, an
+/// arrow strikes through the names on its row.
+const FLOW_INSET: f32 = 1.5;
+
 /// Room in points to the left and to the right of a label together.
 const LABEL_MARGIN: f32 = 4.0;
 
@@ -139,7 +143,8 @@ impl Drawing<'_> {
         }
     }
 
-    /// Draws an arrow to the selected message from each of its inputs.
+    /// Draws an arrow to the selected message from each of its inputs, along the lower edges of
+    /// bars, below the names.
     fn flows(&self) {
         let layout = self.scene.layout;
         let Some(to) = self.scene.selected_message().and_then(|id| layout.place(id)) else {
@@ -148,15 +153,16 @@ impl Drawing<'_> {
         let Some(message) = to.slice.message() else { return };
         let geometry = self.geometry;
         let painter = self.ui.painter_at(geometry.chart);
-        let middle = |row: usize, track: usize| {
+        let foot = |row: usize, track: usize| {
             // An arrow from or to a row that is scrolled out of sight ends at the edge.
             let area = geometry.area_of(row);
-            geometry.track_y(row, track).center().clamp(area.top(), area.bottom())
+            let bottom = geometry.track_y(row, track).max - FLOW_INSET;
+            bottom.clamp(area.top(), area.bottom())
         };
-        let end = pos2(geometry.x(to.slice.start), middle(to.row, to.track));
+        let end = pos2(geometry.x(to.slice.start), foot(to.row, to.track));
         let stroke = Stroke::new(1.5, self.palette.active);
         for from in layout.dependencies.inputs(message).iter().filter_map(|id| layout.place(*id)) {
-            let start = pos2(geometry.x(from.slice.end), middle(from.row, from.track));
+            let start = pos2(geometry.x(from.slice.end), foot(from.row, from.track));
             let bend = (0.5 * (end.x - start.x)).clamp(12.0, 80.0);
             let control = egui::vec2(bend, 0.0);
             let points = [start, start + control, end - control, end];
