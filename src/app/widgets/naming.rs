@@ -64,6 +64,14 @@ pub fn timed_together(others: u32) -> Option<String> {
     })
 }
 
+/// A time in nanoseconds that belongs to a message: `895 ns`, or `≈ 895 ns` if the message was
+/// timed together with `others`, because the common time is divided by an estimate.
+#[must_use]
+pub fn message_time(nanoseconds: f64, others: u32) -> String {
+    let mark = if others > 0 { "≈ " } else { "" };
+    format!("{mark}{}", numbers::nanoseconds(nanoseconds))
+}
+
 /// The short name of a clique: `C12`.
 #[must_use]
 pub fn clique_id(clique: CliqueId) -> String {

@@ -10,7 +10,7 @@ use crate::app::state::command::ViewCommand;
 use crate::app::state::highlight::Item;
 use crate::app::theme::Palette;
 use crate::app::widgets::{equation, naming};
-use crate::numbers::{duration, nanoseconds, share, thousands};
+use crate::numbers::{share, thousands};
 use crate::propagation::{CompiledNetwork, MessageId, Phase};
 
 /// Draws the details of message `id`.
@@ -94,13 +94,15 @@ fn work(ui: &mut Ui, scene: &DetailsScene<'_>, id: MessageId) {
     let trace = scene.document.trace();
     let timing =
         trace.as_ref().and_then(|trace| trace.messages.iter().find(|timing| timing.message == id));
+    let others = timing.map_or(0, |timing| timing.shared_with);
+    let time = |nanoseconds: f64| naming::message_time(nanoseconds, others);
     if let (Some(trace), Some(timing)) = (&trace, timing) {
         let took = timing.duration.as_nanos() as f64;
         let all: f64 = trace.messages.iter().map(|timing| timing.duration.as_nanos() as f64).sum();
         lines.extend([
-            ("start", duration(timing.start)),
-            ("duration", duration(timing.duration)),
-            ("per entry touched", nanoseconds(took / touched.max(1) as f64)),
+            ("start", time(timing.start.as_nanos() as f64)),
+            ("duration", time(took)),
+            ("per entry touched", time(took / touched.max(1) as f64)),
             ("share", format!("{} of all messages' time", share(took, all))),
         ]);
     }
@@ -111,7 +113,7 @@ fn work(ui: &mut Ui, scene: &DetailsScene<'_>, id: MessageId) {
             lines.push(("processed", format!("{} by the engine", thousands(processed))));
             if let Some(timing) = timing {
                 let took = timing.duration.as_nanos() as f64;
-                lines.push(("per entry processed", nanoseconds(took / processed as f64)));
+                lines.push(("per entry processed", time(took / processed as f64)));
             }
         }
     }

@@ -6,7 +6,6 @@ use crate::app::panes::common::DurationSummary;
 use crate::app::widgets::naming;
 use crate::app::widgets::table::Sort;
 use crate::graph::CliqueId;
-use crate::numbers;
 use crate::propagation::{CompiledNetwork, MessageId, MessageTrace, Phase};
 
 /// Which messages are listed, and in which order.
@@ -81,8 +80,7 @@ impl MessageRow {
     /// `nanoseconds` with a unit, marked as approximate if the message was timed together with
     /// others.
     pub fn time(&self, nanoseconds: f64) -> String {
-        let about = if self.shared_with > 0 { "≈ " } else { "" };
-        format!("{about}{}", numbers::nanoseconds(nanoseconds))
+        naming::message_time(nanoseconds, self.shared_with)
     }
 }
 

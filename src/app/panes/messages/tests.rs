@@ -80,6 +80,8 @@ fn estimated_times_are_marked_as_approximate() {
     let lines = list(&trace, compiled, Query::default()).rows;
     let spoken = lines.iter().map(|line| spoken(compiled, line).contains("≈"));
     assert!(spoken.enumerate().all(|(number, is_marked)| is_marked == (number == 4)));
+    assert_eq!(naming::message_time(895.0, 0), "895 ns");
+    assert_eq!(naming::message_time(895.0, 3), "≈ 895 ns");
     assert_eq!(naming::timed_together(0), None);
     assert!(naming::timed_together(3).unwrap().contains("3 others"));
 }

@@ -85,6 +85,7 @@ fn message_card(ui: &mut Ui, scene: &TimelineScene<'_>, slice: Slice, id: Messag
     ui.label(RichText::new(title).strong().color(colour));
     let touched = naming::entries_touched(compiled, id);
     let length = slice.length();
+    let time = |nanoseconds: f64| naming::message_time(nanoseconds, slice.shared_with);
     egui::Grid::new("timeline card").num_columns(2).show(ui, |ui| {
         lines(
             ui,
@@ -94,9 +95,9 @@ fn message_card(ui: &mut Ui, scene: &TimelineScene<'_>, slice: Slice, id: Messag
                 ("over", naming::separator(compiled, message.separator)),
                 ("separator", numbers::counted(separator.entries as usize, "entry", "entries")),
                 ("touched", format!("{} entries of both cliques", numbers::thousands(touched))),
-                ("start", numbers::nanoseconds(slice.start)),
-                ("duration", numbers::nanoseconds(length)),
-                ("per entry touched", numbers::nanoseconds(length / touched.max(1) as f64)),
+                ("start", time(slice.start)),
+                ("duration", time(length)),
+                ("per entry touched", time(length / touched.max(1) as f64)),
             ],
         );
         match scene.trace.entries_processed(id) {
@@ -104,7 +105,7 @@ fn message_card(ui: &mut Ui, scene: &TimelineScene<'_>, slice: Slice, id: Messag
             Some(0) => lines(ui, [("processed", NOT_COMPUTED.to_owned())]),
             Some(processed) => {
                 let entries = numbers::thousands(processed);
-                let per_processed = numbers::nanoseconds(length / processed as f64);
+                let per_processed = time(length / processed as f64);
                 let processed = format!("{entries} entries by the engine");
                 lines(ui, [("processed", processed), ("per entry processed", per_processed)]);
             }
