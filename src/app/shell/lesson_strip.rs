@@ -29,8 +29,9 @@ const MAX_TEXT_SCALE: f32 = 1.4;
 const BUTTONS_WIDTH: f32 = 196.0;
 /// Maximum width of the text in points, at its usual size. In wider lines the eye loses its place.
 const MAX_TEXT_WIDTH: f32 = 760.0;
-/// The compared numbers take this share of the width to the left of the buttons.
-const COMPARISON_SHARE: f32 = 0.36;
+/// The compared numbers take the width that they need, but at least and at most these shares of the
+/// width to the left of the buttons.
+const COMPARISON_SHARES: [f32; 2] = [0.36, 0.64];
 /// Distance of the frame's outer edge from its target in points: at most half of the space between
 /// widgets, so that the frame does not lie over a neighbour of the target.
 pub(super) const FRAME_DISTANCE: f32 = 2.0;
@@ -39,7 +40,10 @@ pub(super) const FRAME_DISTANCE: f32 = 2.0;
 pub fn show(ui: &mut Ui, course: &Course, model: &Model, commands: &mut Commands) {
     // What the content needed in the last frame.
     let key = Id::new("height of the lesson strip");
+    let width_key = Id::new("width of compared numbers");
     let last = ui.data(|data| data.get_temp(key)).unwrap_or(MIN_HEIGHT);
+    let last_width = ui.data(|data| data.get_temp(width_key)).unwrap_or(0.0_f32);
+    let mut needed_width = 0.0_f32;
     let panel = Panel::top("lesson").exact_size(last);
     let mut room = 0.0;
     let mut needed = 0.0_f32;
@@ -57,8 +61,11 @@ pub fn show(ui: &mut Ui, course: &Course, model: &Model, commands: &mut Commands
             });
             ui.separator();
             if let Some(comparison) = course.comparison(model) {
-                let size = vec2(COMPARISON_SHARE * ui.available_width(), height);
-                needed = needed.max(column(ui, "numbers", size, |ui| compare(ui, &comparison)));
+                let [least, most] = COMPARISON_SHARES.map(|share| share * ui.available_width());
+                let size = vec2(last_width.clamp(least, most), height);
+                needed = needed.max(column(ui, "numbers", size, |ui| {
+                    needed_width = compare(ui, &comparison);
+                }));
                 ui.separator();
             }
             let size = vec2(ui.available_width(), height);
@@ -69,9 +76,13 @@ pub fn show(ui: &mut Ui, course: &Course, model: &Model, commands: &mut Commands
     let margins = shown.response.rect.height() - room;
     let max = MAX_HEIGHT_SHARE * ui.ctx().content_rect().height();
     let height = (needed + margins).ceil().min(max).max(MIN_HEIGHT);
-    if height != last {
-        ui.data_mut(|data| data.insert_temp(key, height));
-        ui.ctx().request_discard("the height of the strip changed");
+    let needed_width = needed_width.ceil();
+    if height != last || needed_width != last_width {
+        ui.data_mut(|data| {
+            data.insert_temp(key, height);
+            data.insert_temp(width_key, needed_width);
+        });
+        ui.ctx().request_discard("the size of the strip's content changed");
     }
     if let Some(target) = &course.step().target
         && let Some(target) = targets::find(ui.ctx(), target)
@@ -155,9 +166,9 @@ fn ask(ui: &mut Ui, question: &Question, course: &Course, model: &Model, command
     }
 }
 
-/// Draws the numbers of several steps side by side.
-fn compare(ui: &mut Ui, comparison: &Comparison) {
-    ScrollArea::horizontal().id_salt("compared numbers").show(ui, |ui| {
+/// Draws the numbers of several steps side by side. Returns the width that they need.
+fn compare(ui: &mut Ui, comparison: &Comparison) -> f32 {
+    let shown = ScrollArea::horizontal().id_salt("compared numbers").show(ui, |ui| {
         Grid::new("compared numbers").striped(true).spacing(vec2(14.0, 3.0)).show(ui, |ui| {
             ui.weak("compare");
             for column in &comparison.columns {
@@ -176,6 +187,7 @@ fn compare(ui: &mut Ui, comparison: &Comparison) {
             }
         });
     });
+    shown.content_size.x
 }
 
 /// Draws the buttons that change the step or end the lesson. The button for the next step is

@@ -103,6 +103,12 @@ impl Workbench {
         core.model.fill_edges = lesson.steps[..step].iter().any(shows_fill_edges);
         self.begin_opening(source, findings);
         self.enter_step(step);
+        if step > 0 {
+            self.core.notices.info(&format!(
+                "The lesson continues at step {}, where you left it; Back goes to the earlier steps",
+                step + 1
+            ));
+        }
     }
 
     /// Goes to the step with index `step`, stores it in the settings, and brings its pane to the

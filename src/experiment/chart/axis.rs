@@ -25,8 +25,8 @@ pub struct Tick {
     /// Its label; empty for a tick without one.
     pub label: String,
     /// Approximate distance between ticks of the same kind, in axis coordinates. On a logarithmic
-    /// axis, this is 1 for powers of ten and 0.1 for the multiples between them. Renderers may fade
-    /// ticks that are too close together.
+    /// axis, this is 1 for powers of ten and for multiples with a label, and 0.1 for other multiples
+    /// between them. Renderers may fade ticks that are too close together.
     pub spacing: f64,
     /// Whether the tick only subdivides the interval between two major ticks.
     pub is_minor: bool,
@@ -182,7 +182,7 @@ fn log_ticks(low: f64, high: f64) -> Vec<Tick> {
                 true => tick_label(value, DECIMALS),
                 false => String::new(),
             };
-            let spacing = if factor == 1.0 { 1.0 } else { 0.1 };
+            let spacing = if factor == 1.0 || has_label { 1.0 } else { 0.1 };
             ticks.push(Tick { coordinate, label, spacing, is_minor });
         }
     }

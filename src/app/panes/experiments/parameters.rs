@@ -11,6 +11,10 @@ use crate::experiment::{
 use crate::format::{NetworkOrigin, NetworkSource, SAMPLES};
 use crate::graph::Triangulation;
 
+/// Maximum width of a choice from a list in points: room for the longest name. In a narrower pane,
+/// the name is cut with an ellipsis.
+const MAX_CHOICE_WIDTH: f32 = 160.0;
+
 /// The user's choices for one experiment.
 pub(super) struct Parameters {
     /// Whether each sample is chosen, in the order of [`SAMPLES`].
@@ -84,6 +88,8 @@ impl Parameters {
                 .on_hover_text("weighted-min-fill gives trees like the paper's");
             ComboBox::from_id_salt("experiment triangulation")
                 .selected_text(self.triangulation.name())
+                .width(ui.available_width().min(MAX_CHOICE_WIDTH))
+                .truncate()
                 .show_ui(ui, |ui| {
                     for method in Triangulation::ALL {
                         ui.selectable_value(&mut self.triangulation, method, method.name());
@@ -109,7 +115,8 @@ impl Parameters {
             }
             if has(Parameter::Paper) {
                 ui.label(GPU_PAPER.name);
-                ui.horizontal(|ui| {
+                // One below the other: side by side, a narrow pane would cut them off.
+                ui.vertical(|ui| {
                     for layout in MappingLayout::ALL {
                         ui.selectable_value(&mut self.paper.layout, layout, layout.name());
                     }
@@ -120,6 +127,8 @@ impl Parameters {
                 let size = &mut self.paper.block_size;
                 ComboBox::from_id_salt("experiment block size")
                     .selected_text(format!("{size} threads"))
+                    .width(ui.available_width().min(MAX_CHOICE_WIDTH))
+                    .truncate()
                     .show_ui(ui, |ui| {
                         for choice in BLOCK_SIZES {
                             ui.selectable_value(size, choice, choice.to_string());
@@ -179,13 +188,14 @@ fn engine_choice(ui: &mut Ui, title: &str, name: &mut String) {
     };
     ui.label(title);
     let selected = engine::by_name(name).map_or_else(|| name.clone(), label);
-    ComboBox::from_id_salt(("experiment engine", title)).selected_text(selected).show_ui(
-        ui,
-        |ui| {
+    ComboBox::from_id_salt(("experiment engine", title))
+        .selected_text(selected)
+        .width(ui.available_width().min(MAX_CHOICE_WIDTH))
+        .truncate()
+        .show_ui(ui, |ui| {
             for engine in engine::all() {
                 ui.selectable_value(name, engine.name().to_owned(), label(*engine));
             }
-        },
-    );
+        });
     ui.end_row();
 }

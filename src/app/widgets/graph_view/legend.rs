@@ -1,6 +1,6 @@
 //! Samples of lines for the legends of pictures.
 
-use eframe::egui::{Color32, Sense, Shape, Stroke, Ui, vec2};
+use eframe::egui::{Color32, Label, Sense, Shape, Stroke, Ui, vec2};
 
 use super::edge::{Line, PathEnd, arrowhead};
 
@@ -35,6 +35,7 @@ pub fn sample(
             ui.painter().extend(Shape::dotted_line(&ends, colour, 5.0, 0.8 * width));
         }
     }
-    ui.label(name).on_hover_text(description);
+    // In a row that wraps, the name stays in one piece.
+    ui.add(Label::new(name).extend()).on_hover_text(description);
     ui.add_space(8.0);
 }

@@ -5,7 +5,7 @@ use eframe::egui::{Color32, Mesh, Painter, Rangef, Rect, Shape, Stroke, StrokeKi
 use super::{Drawing, MIN_LABEL_WIDTH, label};
 use crate::app::panes::timeline::alignment::Change;
 use crate::app::panes::timeline::shapes::{TrackShape, between, shapes};
-use crate::app::panes::timeline::slices::Slice;
+use crate::app::panes::timeline::slices::{Slice, SliceKind, Work};
 use crate::app::theme::ink_on;
 use crate::propagation::MessageId;
 
@@ -96,14 +96,18 @@ impl Drawing<'_> {
     /// The colour of the bar of a slice that is not a wait.
     fn fill(&self, slice: Slice) -> Color32 {
         let ground = self.ui.visuals().panel_fill;
-        let colour = self.colour(slice.kind);
-        let Some(message) = slice.message() else { return ground.lerp_to_gamma(colour, 0.75) };
-        let colour = match self.change_of(message) {
-            _ if self.scene.changes.is_none() => colour,
+        // A part of a message has the colour of the message.
+        let computed = match slice.kind {
+            SliceKind::Message(message, _) | SliceKind::Work(Work::Help(message)) => Some(message),
+            SliceKind::Work(_) | SliceKind::Wait(_) => None,
+        };
+        let colour = match computed.and_then(|message| self.change_of(message)) {
+            _ if self.scene.changes.is_none() || computed.is_none() => self.colour(slice.kind),
             Some(Change::Slower) => self.palette.slower(),
             Some(Change::Faster) => self.palette.faster(),
             Some(Change::Same) | None => self.palette.stage,
         };
+        let Some(message) = slice.message() else { return ground.lerp_to_gamma(colour, 0.75) };
         if self.scene.highlights_path && !self.scene.layout.critical.contains(message.index()) {
             return ground.lerp_to_gamma(colour, DIMMED);
         }
