@@ -263,7 +263,9 @@ impl Node {
         let galley = one_line(view.painter, &self.text.title, font, ink, rect.width() - 4.0);
         let left = rect.center().x - galley.size().x / 2.0;
         let above = (CHART_TOP * view.zoom - galley.size().y) / 2.0;
-        shapes.push(Shape::galley(pos2(left, rect.top() + above.max(0.0)), galley, ink));
+        // A line is higher than its letters, so the upper edge of the line may be above the box.
+        let top = rect.top() + above.max(-0.2 * galley.size().y);
+        shapes.push(Shape::galley(pos2(left, top), galley, ink));
         chart.paint(view.painter, rect, view.zoom, shapes);
     }
 
