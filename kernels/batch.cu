@@ -37,12 +37,12 @@
 // while the factors of these are on their way, and copies between host and GPU overlap with the
 // kernels of the other buffer set. On an H100, it computes 1.09 times as many cases per second as
 // the second for Munin3, 1.04 for Munin4, 1.11 for Diabetes and 1.15 for Barley. The launch bound
-// of 6 blocks leaves a thread 80 registers; with 8 blocks and 64 registers, it was slower than the
-// second.
+// of 6 blocks leaves a thread 80 registers; with 8 blocks and 64 registers, this version was slower
+// than the second.
 //
 // Only V = 2 is compiled. V = 1 took a fifth longer when this kernel was first measured. V = 4 with
-// 128 registers, measured on an H200 against the second version: .93 times as many cases per second
-// for Munin4, 1.00 for Munin3, 1.10 for Diabetes and 1.21 for Barley.
+// 128 registers, measured on an H200 against the second version: 0.93 times as many cases per
+// second for Munin4, 1.00 for Munin3, 1.10 for Diabetes and 1.21 for Barley.
 //
 // Launch, with groups = cases / (32 V), rounded up; no dynamic shared memory:
 //   propagate_batch_V  grid = (work items / 4, groups), block = 128 threads; one launch per level
@@ -54,8 +54,8 @@
 // items      WorkItem[count], the work items of one level
 // rows       uint4: first term, one past the last term, entry of the result, entry of the second
 //            factor if the kind is FACTOR_AND_ROW. The terms of the rows of a work item are
-//            consecutive; a row without terms begins and ends where the next one begins. Entries of
-//            rows and terms are counted from the first entry of their message.
+//            consecutive; a row without terms begins and ends where the row before it ends. Entries
+//            of rows and terms are counted from the first entry of their message.
 // singles    uint2, terms with at most one factor: constant as float bits, entry of the factor
 // pairs      uint4, terms with two factors: constant as float bits, entry of the first factor,
 //            entry of the second factor, unused

@@ -84,15 +84,21 @@ pub fn ink_on(background: Color32) -> Color32 {
 /// ratio allows.
 #[must_use]
 pub fn faint_ink_on(background: Color32) -> Color32 {
-    /// Minimum contrast ratio. WCAG 2.2 asks for 3 for large text; with less, the text cannot be
-    /// read on a projector.
-    const MIN_CONTRAST: f32 = 3.2;
     let ink = ink_on(background);
     let mixed = |percent: u8| ink.lerp_to_gamma(background, f32::from(percent) / 100.0);
     let inks = (0..=60).rev().step_by(5).map(mixed);
-    let mut legible = inks.filter(|ink| contrast(*ink, background) >= MIN_CONTRAST);
+    // The lower line of a box is fainter than the ink.
+    let faintest = |ink: Color32| ink.lerp_to_gamma(background, 1.0 - SUBTITLE_STRENGTH);
+    let mut legible = inks.filter(|ink| contrast(faintest(*ink), background) >= MIN_CONTRAST);
     legible.next().unwrap_or(ink)
 }
+
+/// Minimum contrast ratio of text. WCAG 2.2 asks for 3 for large text; with less, the text cannot
+/// be read on a projector.
+const MIN_CONTRAST: f32 = 3.0;
+
+/// How strong the colour of the lower line of a box is, relative to that of the upper line.
+pub const SUBTITLE_STRENGTH: f32 = 0.85;
 
 /// The relative luminance of a colour, as WCAG 2.2 defines it.
 fn luminance(colour: Color32) -> f32 {

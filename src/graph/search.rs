@@ -287,8 +287,8 @@ fn in_parallel<T: Sync, R: Send>(
     }
 }
 
-/// Number of steps of a walk after which most pairs of `n` vertices have been exchanged several
-/// times.
+/// A number of steps, about 200 for each pair of `n` vertices. A search gives up after this many
+/// steps of a walk without improvement, or after a multiple of it.
 pub(super) fn saturation_steps(n: u64) -> u64 {
     200 * n + 100 * n * n
 }

@@ -398,7 +398,7 @@ impl Watch {
 
 /// The duration in nanoseconds, at most [`span::LATEST`].
 fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(span::LATEST)
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX).min(span::LATEST)
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub(super) struct State {
     pub(super) loaded: Option<LoadedEngine>,
     /// The refusal of the whole network, if it is too large for the engine.
     pub(super) refusal: Option<Refusal>,
-    /// Whether the tree that was reported last was built without the observed variables.
+    /// Whether the tree that was reported last is a tree given the evidence.
     pub(super) reported_given_evidence: bool,
     /// The engine that failed with the current network, if one did.
     pub(super) engine_failure: Option<EngineFailure>,
@@ -44,12 +44,12 @@ pub(super) struct LoadedEngine {
     pub(super) engine: EngineChoice,
     /// For a fallback: the serial of the run that last tried the requested engine.
     pub(super) fallback_since: Option<u64>,
-    /// The network that was loaded, compiled with all variables or without the observed ones.
+    /// The network that was loaded: the whole network, or one with a tree given the evidence.
     pub(super) compiled: Arc<CompiledNetwork>,
     pub(super) propagator: Box<dyn Propagator>,
 }
 
-/// The whole network is too large for the engine. Without the observed variables it may fit.
+/// The whole network is too large for the engine. With a tree given the evidence it may fit.
 pub(super) struct Refusal {
     pub(super) requested: EngineChoice,
     pub(super) memory: Option<MemoryLimit>,

@@ -77,7 +77,7 @@ fn bif_properties_are_unchanged() {
     );
 }
 
-/// A network of two variables, the child first. The names are not identifiers.
+/// A network of two variables, the child first. Most of the names are not identifiers.
 fn unusual() -> Network {
     let id = VariableId::new;
     let variables = vec![

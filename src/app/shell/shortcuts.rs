@@ -18,9 +18,8 @@ pub(crate) fn read(ctx: &egui::Context, typing: bool, commands: &mut Commands) {
     keyed.sort_by_key(|(shortcut, _)| !shortcut.modifiers.shift);
     for (shortcut, command) in keyed {
         let belongs_to_text = typing && actions::edits_text(shortcut);
-        let closes_popup = egui::Popup::is_any_open(ctx) && shortcut.logical_key == Key::Escape;
         if !belongs_to_text
-            && !closes_popup
+            && !closes_popup(ctx, shortcut.logical_key)
             && ctx.input_mut(|input| input.consume_shortcut(&shortcut))
         {
             commands.push(command);
@@ -50,11 +49,16 @@ pub(crate) fn read_stepping(ctx: &egui::Context, stepping: &Stepping, commands: 
         (Key::Escape, StepCommand::End),
     ];
     for (key, command) in keys {
-        let closes_popup = egui::Popup::is_any_open(ctx) && key == Key::Escape;
-        if !closes_popup && ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key)) {
+        if !closes_popup(ctx, key) && ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key))
+        {
             commands.push(command);
             // An arrow key would also move the focus to the nearest widget in its direction.
             ctx.memory_mut(|memory| memory.move_focus(FocusDirection::None));
         }
     }
+}
+
+/// Whether `key` closes a menu or another popup that is open.
+fn closes_popup(ctx: &egui::Context, key: Key) -> bool {
+    key == Key::Escape && egui::Popup::is_any_open(ctx)
 }

@@ -25,7 +25,8 @@ pub enum EliminationCommand {
     Eliminate(VariableId),
     /// Take the last elimination back.
     TakeBack,
-    /// Take back the elimination of this variable and all after it.
+    /// Take back the elimination of this variable and all after it; does nothing if it is not
+    /// eliminated.
     TakeBackFrom(VariableId),
     /// Take all eliminations back.
     StartAgain,

@@ -106,7 +106,7 @@ pub(crate) fn receive_end(core: &mut Core, end: Result<(), String>) {
         core.notices.info(&if best < current {
             format!("Found a junction tree with {} entries", numbers::thousands(best))
         } else {
-            "No junction tree better than the current one was found".to_owned()
+            "The search has ended: the current junction tree is the best one found".to_owned()
         });
     }
 }

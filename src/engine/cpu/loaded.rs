@@ -63,8 +63,8 @@ struct Batch<T> {
     max_bytes: u64,
     /// Maximum memory of runners so far, in bytes.
     peak_bytes: u64,
-    /// Forecast time of the batches that were propagated case by case because making a runner for
-    /// them would have taken too long, in nanoseconds.
+    /// Forecast time, case by case, of all batches for which making a runner was considered, in
+    /// nanoseconds. A runner is made once this is at least the forecast time to make it.
     waited: f64,
 }
 
@@ -176,6 +176,8 @@ impl<T: Real> Loaded<T> {
         let thread_state = &mut self.thread_states[0];
         let forecast = |case| self.shared.forecast(thread_state, case, context, watch);
         let forecasts: Vec<f64> = samples.map(forecast).collect();
+        // A forecast may have built a reduced tree.
+        self.note_peak();
         forecasts.iter().sum::<f64>() / forecasts.len() as f64
     }
 }

@@ -62,7 +62,8 @@
 //! answer then agrees within 1e-12, in double precision, with an answer that is computed from
 //! scratch; after [`forget`](Propagator::forget) it agrees to the last bit. The number of threads
 //! changes no bit of a propagation. The answers to a batch may differ in their last bits between
-//! one thread and several, because only a single thread keeps messages from one case to the next.
+//! different numbers of threads: only a single thread keeps messages from one case to the next, and
+//! the number of threads determines which cases share a reduced tree.
 
 mod context;
 mod loaded;

@@ -248,9 +248,11 @@ mod tests {
     fn a_logarithmic_axis_has_labels_however_short_it_is() {
         for value in (100..1000).map(|value| f64::from(value) / 100.0) {
             let axis = Axis::log("");
-            let range = AxisRange::around(&axis, [value.log10()].into_iter());
-            let labels = labels(&range);
-            assert!(labels.iter().any(|label| !label.is_empty()), "no label around {value}");
+            let shortest = AxisRange::around(&axis, [value.log10()].into_iter());
+            let longer = AxisRange::new(&axis, value.log10(), value.log10() + SHORTEST);
+            for range in [shortest, longer] {
+                assert!(!labels(&range).is_empty(), "no label around {value}");
+            }
         }
     }
 

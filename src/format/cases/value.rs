@@ -181,8 +181,10 @@ pub(super) fn text(variable: &Variable, finding: &Finding) -> String {
         Finding::Likelihood(weights) => {
             let item = |(state, weight): (usize, &f64)| {
                 let label = &variable.states()[state];
+                // Without quotes, the item must not be the label of another state.
                 let plain = !label.is_empty()
-                    && label.chars().all(|c| c.is_alphanumeric() || "_.-+".contains(c));
+                    && label.chars().all(|c| c.is_alphanumeric() || "_.-+".contains(c))
+                    && variable.state_index(&format!("{label} {weight:?}")).is_none();
                 let quoted = || format!("\"{}\"", label.replace('"', "\"\""));
                 format!("{} {weight:?}", if plain { label.clone() } else { quoted() })
             };
@@ -299,5 +301,11 @@ mod tests {
         let weights = [0.1, 1e-300, 0.30000000000000004, 4.0, 5.0, 0.0, 7.0, 8.0, 9.0];
         let finding = Finding::Likelihood(weights.into());
         assert_eq!(read(&labels, &text(&variable, &finding)), Ok(Some(finding)));
+
+        // A label and its weight are the label of another state.
+        let labels = ["low", "low 0.5"];
+        let finding = Finding::Likelihood([0.5, 0.25].into());
+        let written = text(&Variable::new("v", labels), &finding);
+        assert_eq!(read(&labels, &written), Ok(Some(finding)));
     }
 }

@@ -27,7 +27,11 @@ fn final_label(ui: &mut Ui, model: &Model) -> Option<Response> {
     if now >= document.traced_nanoseconds() {
         return None;
     }
-    let text = RichText::new("Final posteriors, after all messages");
+    let of = match document.shown {
+        Some(_) => format!(" of {}", document.posterior_source()),
+        None => String::new(),
+    };
+    let text = RichText::new(format!("Final posteriors{of}, after all messages"));
     let label = ui.label(text.strong().color(Palette::of(ui).active));
     Some(label.on_hover_text(
         "Slow motion shows when messages were computed. Go through them message by message to see \

@@ -9,7 +9,7 @@ use crate::app::state::highlight::Item;
 use crate::app::widgets::naming;
 use crate::graph::{CliqueId, SeparatorId, TreeLink};
 use crate::network::{FactorId, VariableId};
-use crate::numbers::{self, counted, human_bytes, share, thousands};
+use crate::numbers::{counted, human_bytes, share, thousands};
 use crate::propagation::Phase;
 
 /// Draws the details of clique `id`.
@@ -122,7 +122,9 @@ pub(super) fn show_separator(
             let timing = trace
                 .as_ref()
                 .and_then(|trace| trace.messages.iter().find(|timing| timing.message == message));
-            ui.label(timing.map_or("-".to_owned(), |timing| numbers::duration(timing.duration)));
+            ui.label(timing.map_or("-".to_owned(), |timing| {
+                naming::message_time(timing.duration.as_nanos() as f64, timing.shared_with)
+            }));
             ui.end_row();
         }
     });

@@ -1,6 +1,6 @@
 //! Details of a variable: evidence, states, family, cliques and CPT.
 
-use eframe::egui::{Grid, Rangef, RichText, TextStyle, Ui};
+use eframe::egui::{Grid, Rangef, RichText, TextStyle, Ui, WidgetInfo, WidgetType};
 
 use super::cpt;
 use super::links::{Links, bar, section, title};
@@ -21,6 +21,8 @@ use crate::propagation::{CompiledNetwork, Home};
 /// Width in points of everything in the row of a state but its name and its bar: posterior, prior
 /// and the gaps. With less, the prior is cut off at the edge of the pane.
 const NUMBERS_WIDTH: f32 = 146.0;
+/// Minimum width in points of the name of a state, so that it can be clicked.
+const MIN_NAME_WIDTH: f32 = 30.0;
 /// Minimum and maximum width in points of the bar of a state.
 const BAR_WIDTHS: Rangef = Rangef { min: 20.0, max: 90.0 };
 
@@ -105,13 +107,13 @@ fn states(
             let observed = matches!(finding, Some(Finding::Observed(finding)) if *finding == state);
             let name = RichText::new(&label);
             let name = if observed { name.strong().color(palette.evidence) } else { name };
-            let mut hint = if observed { "Retract this finding" } else { "Observe this state" };
+            let action = if observed { "Retract this finding" } else { "Observe this state" };
             let full = &variable.states()[state];
-            let with_name = format!("{full}: {hint}");
-            if label != *full {
-                hint = &with_name;
-            }
-            if ui.link(name).on_hover_text(hint).clicked() {
+            let is_whole = label == *full;
+            let hint = if is_whole { action.to_owned() } else { format!("{full}: {action}") };
+            let link = ui.link(name).on_hover_text(hint);
+            link.widget_info(|| WidgetInfo::labeled(WidgetType::Link, true, full));
+            if link.clicked() {
                 commands.push(EvidenceCommand::Toggle(id, state));
             }
             let belief = probability(posterior, state);
@@ -134,7 +136,7 @@ fn states(
 /// The names of `states`, shortened if needed, and the width of a bar, for `room` points for both.
 fn names_and_bar(ui: &Ui, states: &[String], room: f32) -> (Vec<String>, f32) {
     let font = TextStyle::Body.resolve(ui.style());
-    let max_name = room - BAR_WIDTHS.min;
+    let max_name = (room - BAR_WIDTHS.min).max(MIN_NAME_WIDTH);
     ui.fonts_mut(|fonts| {
         let mut width_of = |letter| fonts.glyph_width(&font, letter);
         let names = states.iter().map(|name| shortened(name, max_name, &mut width_of).into_owned());

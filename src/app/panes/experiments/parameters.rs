@@ -1,6 +1,6 @@
 //! The networks and settings of an experiment, as the user chooses them.
 
-use eframe::egui::{ComboBox, DragValue, Grid, Ui};
+use eframe::egui::{self, ComboBox, DragValue, Grid, Ui};
 
 use crate::app::state::model::Model;
 use crate::engine::{self, GPU_PAPER, MappingLayout, PaperOptions};
@@ -86,15 +86,11 @@ impl Parameters {
         Grid::new("experiment parameters").num_columns(2).spacing([12.0, 5.0]).show(ui, |ui| {
             ui.label("Triangulation")
                 .on_hover_text("weighted-min-fill gives trees like the paper's");
-            ComboBox::from_id_salt("experiment triangulation")
-                .selected_text(self.triangulation.name())
-                .width(ui.available_width().min(MAX_CHOICE_WIDTH))
-                .truncate()
-                .show_ui(ui, |ui| {
-                    for method in Triangulation::ALL {
-                        ui.selectable_value(&mut self.triangulation, method, method.name());
-                    }
-                });
+            choice(ui, "experiment triangulation", self.triangulation.name()).show_ui(ui, |ui| {
+                for method in Triangulation::ALL {
+                    ui.selectable_value(&mut self.triangulation, method, method.name());
+                }
+            });
             ui.end_row();
             if has(Parameter::Engine) {
                 engine_choice(ui, "Engine", &mut self.engine);
@@ -125,15 +121,11 @@ impl Parameters {
                 // In a row of its own: next to the layouts, a narrow pane would cut it off.
                 ui.label("Block size");
                 let size = &mut self.paper.block_size;
-                ComboBox::from_id_salt("experiment block size")
-                    .selected_text(format!("{size} threads"))
-                    .width(ui.available_width().min(MAX_CHOICE_WIDTH))
-                    .truncate()
-                    .show_ui(ui, |ui| {
-                        for choice in BLOCK_SIZES {
-                            ui.selectable_value(size, choice, choice.to_string());
-                        }
-                    });
+                choice(ui, "experiment block size", &format!("{size} threads")).show_ui(ui, |ui| {
+                    for choice in BLOCK_SIZES {
+                        ui.selectable_value(size, choice, choice.to_string());
+                    }
+                });
                 ui.end_row();
             }
             if has(Parameter::Threshold) {
@@ -188,14 +180,19 @@ fn engine_choice(ui: &mut Ui, title: &str, name: &mut String) {
     };
     ui.label(title);
     let selected = engine::by_name(name).map_or_else(|| name.clone(), label);
-    ComboBox::from_id_salt(("experiment engine", title))
+    choice(ui, ("experiment engine", title), &selected).show_ui(ui, |ui| {
+        for engine in engine::all() {
+            ui.selectable_value(name, engine.name().to_owned(), label(*engine));
+        }
+    });
+    ui.end_row();
+}
+
+/// A list to choose from that fits into a narrow pane. It shows `selected`; `id` tells the lists
+/// apart.
+fn choice(ui: &Ui, id: impl egui::AsIdSalt, selected: &str) -> ComboBox {
+    ComboBox::from_id_salt(id)
         .selected_text(selected)
         .width(ui.available_width().min(MAX_CHOICE_WIDTH))
         .truncate()
-        .show_ui(ui, |ui| {
-            for engine in engine::all() {
-                ui.selectable_value(name, engine.name().to_owned(), label(*engine));
-            }
-        });
-    ui.end_row();
 }

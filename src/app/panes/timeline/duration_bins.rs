@@ -42,9 +42,9 @@ pub fn bins(durations: impl Iterator<Item = (MessageId, f64)>) -> Vec<DurationBi
 pub fn labelled_edges(bins: &[DurationBin], width: f32, label: f32) -> Vec<usize> {
     let Some(first) = bins.first() else { return Vec::new() };
     let first = (first.from.log10() * PER_DECADE).round() as usize;
-    // Twice as many bins between labels keep powers of ten, and later every second of them.
+    // Doubling the step keeps the powers of ten; from 8 on, every second of them.
     let mut step = 1;
-    while step as f32 * width < label {
+    while step as f32 * width < label && step <= bins.len() {
         step *= 2;
     }
     let edges = (0..=bins.len()).filter(|edge| (first + edge).is_multiple_of(step));
@@ -76,8 +76,9 @@ mod tests {
         assert_eq!(of(&[200.0, 500.0], 30.0), [0, 2]);
         assert_eq!(of(&[200.0, 500.0], 80.0), [0, 1, 2]);
         assert_eq!(of(&[], 80.0), [0; 0]);
-        // From 1 ns to 1 s: powers of ten only.
-        assert!(of(&[1.0, 9e8], 8.0).iter().all(|edge| edge.is_multiple_of(4)));
+        assert_eq!(of(&[100.0, 900.0], 0.0), [0]);
+        // From 1 ns to 1 s: every second power of ten.
+        assert_eq!(of(&[1.0, 9e8], 8.0), [0, 8, 16, 24, 32]);
     }
 
     #[test]

@@ -70,15 +70,16 @@ pub(super) fn show(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Comman
             let time = numbers::nanoseconds(waits);
             Fact::new("waits", &time).with_swatch(palette.wait).show(ui);
         }
-        // Reading the times is not part of the launches: a propagation without a trace does not
-        // read them.
-        // A kernel launched for a message is part of the time of the message.
+        // The launch of a message is part of the message's time, so it is not among the other
+        // launches.
         let launched = scene.layout.launched;
         let launch = if launched > 0.0 { "other launches and copies" } else { "launch and copy" };
         if launched > 0.0 && !scene.live {
             let time = numbers::nanoseconds(launched.round());
             Fact::new("launches of messages", &time).with_swatch(palette.overhead).show(ui);
         }
+        // Reading the times is not part of the launches: a propagation without a trace does not
+        // read them.
         let other_work = [
             (Work::Launch, launch, palette.overhead),
             (Work::ReadTimes, "reading times", palette.stage),
@@ -116,7 +117,8 @@ fn slowest(ui: &mut Ui, scene: &TimelineScene<'_>, commands: &mut Commands) {
     let timings = scene.trace.messages.iter();
     let Some(slowest) = timings.max_by_key(|timing| timing.duration) else { return };
     let ends = naming::message_ends(scene.compiled, slowest.message);
-    let text = format!("slowest {ends}  {}", numbers::duration(slowest.duration));
+    let time = slowest.duration.as_nanos() as f64;
+    let text = format!("slowest {ends}  {}", naming::message_time(time, slowest.shared_with));
     let link = item_link(ui, text, Item::Message(slowest.message), commands);
     link.on_hover_text("Select the slowest message");
 }

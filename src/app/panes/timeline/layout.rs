@@ -59,7 +59,8 @@ pub struct TimelineLayout {
     pub critical: FixedBitSet,
     /// Count, sum and median of the durations of the messages.
     pub durations: DurationSummary,
-    /// Sum of the times in nanoseconds in which the kernels of messages are launched.
+    /// Sum of the times in nanoseconds in which the kernels of messages are launched; zero unless a
+    /// kernel is launched for each message.
     pub launched: f64,
     /// By message: where it is; `None` if it was not computed.
     places: Vec<Option<Place>>,

@@ -14,6 +14,7 @@ use super::Node;
 use super::chart::{CHART_TOP, Chart};
 use super::chunk::View;
 use super::text::{MIN_TEXT_SIZE, fitting, font_size, wrapped};
+use crate::app::theme::SUBTITLE_STRENGTH;
 use crate::app::widgets::short_text::one_line;
 
 /// Height in points below which a node is a plain rectangle without rounded corners, unless it has
@@ -296,7 +297,7 @@ impl Node {
         let upper_height = upper.size().y;
         shapes.push(Shape::galley(top, upper, ink));
         if let Some(lower) = lower {
-            let ink = ink.gamma_multiply(0.85);
+            let ink = ink.gamma_multiply(SUBTITLE_STRENGTH);
             let position = top + vec2(0.0, upper_height);
             shapes.push(Shape::galley_with_override_text_color(position, lower, ink));
         }

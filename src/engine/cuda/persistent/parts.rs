@@ -10,8 +10,8 @@ use super::operations::Operation;
 use crate::network::{Network, VariableId};
 use crate::potential::{Scope, write_mapping};
 
-/// Minimum number of rows or parts, or in [`LiveProducts::restrict`] of entries of parts, for a
-/// task on another thread to pay off. It affects only speed.
+/// Minimum number of rows or parts for a task on another thread to pay off;
+/// [`LiveProducts::restrict`] counts entries of parts instead. It affects only speed.
 pub(super) const MIN_PARALLEL: usize = 1 << 12;
 
 /// The same mapping as [`write_mapping`] writes, from each entry of one table to the entry of

@@ -122,7 +122,9 @@ impl Twin {
         }
     }
 
-    /// Whether the evidence excludes a state that all rows of the work item have in common.
+    /// Whether the evidence excludes a state that all rows of the work item have in common. The
+    /// kernel looks only at the first 16,384 states. If the excluded state is a later one, the
+    /// kernel computes the rows, which are zero, and a raised run raises them.
     fn is_excluded(&self, record: &[u32]) -> bool {
         let mut common = RecordHeader::of(record).common_states.into_iter();
         let is_impossible = |state: usize| self.evidence[state / 32] >> (state % 32) & 1 == 0;

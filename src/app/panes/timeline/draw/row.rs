@@ -101,11 +101,13 @@ impl Drawing<'_> {
             SliceKind::Message(message, _) | SliceKind::Work(Work::Help(message)) => Some(message),
             SliceKind::Work(_) | SliceKind::Wait(_) => None,
         };
-        let colour = match computed.and_then(|message| self.change_of(message)) {
-            _ if self.scene.changes.is_none() || computed.is_none() => self.colour(slice.kind),
-            Some(Change::Slower) => self.palette.slower(),
-            Some(Change::Faster) => self.palette.faster(),
-            Some(Change::Same) | None => self.palette.stage,
+        let colour = match computed.filter(|_| self.scene.changes.is_some()) {
+            None => self.colour(slice.kind),
+            Some(message) => match self.change_of(message) {
+                Some(Change::Slower) => self.palette.slower(),
+                Some(Change::Faster) => self.palette.faster(),
+                Some(Change::Same) | None => self.palette.stage,
+            },
         };
         let Some(message) = slice.message() else { return ground.lerp_to_gamma(colour, 0.75) };
         if self.scene.highlights_path && !self.scene.layout.critical.contains(message.index()) {
