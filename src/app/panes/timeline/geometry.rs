@@ -26,8 +26,8 @@ const MIN_SCROLLED: f32 = 40.0;
 /// rows would overlap.
 pub(super) const MIN_NAME_HEIGHT: f32 = 11.0;
 
-/// Where the name of a row is that takes up `whole`, of which only `visible` is in view: in the
-/// middle of the visible part, if that has room for it.
+/// The place of a row's name, for a row that takes up `whole` and of which only `visible` is in
+/// view: the visible part if it has room for the name, else the whole row.
 pub(super) fn name_place(whole: Rect, visible: Rect) -> Rect {
     if visible.height() >= MIN_NAME_HEIGHT { visible } else { whole }
 }
