@@ -151,9 +151,11 @@ impl JunctionTreePane {
         let ends = current.map_or([None; 2], |message| [Some(message.from), Some(message.to)]);
         let ends = ends.into_iter().flatten().map(CliqueId::index);
         let mut labelled: Vec<usize> = ends.collect();
-        let others = self.largest.iter().filter(|clique| !labelled.contains(clique));
-        let others: Vec<usize> = others.copied().collect();
-        labelled.extend(others);
+        for &clique in &self.largest {
+            if !labelled.contains(&clique) {
+                labelled.push(clique);
+            }
+        }
         labelled
     }
 

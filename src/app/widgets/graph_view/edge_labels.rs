@@ -16,7 +16,8 @@ pub(super) const LABEL_SIZE: f32 = 8.5;
 const SHARES: [f32; 7] = [0.5, 0.65, 0.78, 0.88, 0.35, 0.2, 0.1];
 
 /// Minimum distance in points of a label's centre from the other edges that leave the same node and
-/// have another label. With less, it is not clear whose label it is; with more, edges that run close have no labels.
+/// have another label. With less, it is not clear whose label it is; with more, edges that run
+/// close have no labels.
 const OWN_DISTANCE: f32 = 4.0;
 
 /// Maximum number of edges that leave a node for which this distance is kept. The time to check it
