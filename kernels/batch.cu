@@ -5,11 +5,20 @@
 //
 // A message is computed row by row. A row is a sum of terms. A term is a constant, which may be
 // multiplied by one entry of another message, or by one entry of each of two other messages
-// (src/engine/batch/plan.rs). If all terms of a row have the same entry of the second message, the
-// sum is multiplied by it instead. Evidence consists of weights, so rows and terms are the same for
-// all cases: a warp reads them once, and the numbers of neighbouring cases are consecutive in
-// memory. Each thread computes V cases. Cases come in groups of 32 V, the cases of a warp, and the
-// messages of a group are arrays [entry][case].
+// (src/engine/batch/plan.rs). Evidence consists of weights, so rows and terms are the same for all
+// cases: a warp reads them once, and the numbers of neighbouring cases are consecutive in memory.
+// Each thread computes V cases. Cases come in groups of 32 V, the cases of a warp, and the messages
+// of a group are arrays [entry][case].
+//
+// A product of two messages is a product of matrices: each entry of a factor is read for many rows.
+// So where it pays, four rows are computed together, as a tile. Each of its quads of terms reads
+// two entries of either factor, where the rows by themselves would read four
+// (src/engine/batch/tiles.rs).
+//
+// The terms of a work item come in steps. The factors of a step are copied to shared memory in the
+// background, AHEAD steps before they are used, and the record of a step, which says what to copy,
+// twice as many steps before. So a warp has several steps on their way at any time, whichever rows
+// they belong to, and needs no registers for them.
 //
 // To stay within the range of single precision, messages are scaled. The largest entry of each
 // message is found for each case by an atomic maximum, which does not depend on the order of the
@@ -17,8 +26,9 @@
 // (first factor) or near one (second factor), and adds up the exponents. Sums are in the order of
 // the terms, so two runs are bit-equal.
 //
-// The terms of a row are added up BLOCK at a time. These partial sums are then added up with a
-// correction for rounding, so that long sums are as accurate as short ones.
+// The terms of a row are added up in blocks of 16 (BLOCK in src/engine/batch/kernel.rs). The sums of
+// the blocks are then added up with a correction for rounding, so that long sums are as accurate as
+// short ones.
 //
 // Each row that has terms with factors is raised: it gets an addend that is at least what underflow
 // can have taken from the row. So no message is too small, and `bound_loss` bounds what has been
@@ -29,20 +39,20 @@
 // of the grid, so blocks that run at the same time read the same rows and terms, and the messages
 // of only a few groups.
 //
-// Versions: at first, each row loaded its own terms, four at a time. But half of the rows of Munin3
-// have a single term, and a warp waited for the loads of one row after those of another. In the
-// second version, the factors of four terms are loaded together, whichever rows the terms belong
-// to. On an H200, it computes 1.12 times as many cases per second for Munin3, and 1.05 to 1.07
-// times as many for Barley, Diabetes and Munin4. In this third version, the next terms are loaded
-// while the factors of these are on their way, and copies between host and GPU overlap with the
-// kernels of the other buffer set. On an H100, it computes 1.09 times as many cases per second as
-// the second for Munin3, 1.04 for Munin4, 1.11 for Diabetes and 1.15 for Barley. The launch bound
-// of 6 blocks leaves a thread 80 registers; with 8 blocks and 64 registers, this version was slower
-// than the second.
+// Versions, and how many times as many cases per second each computed as the one before. In the
+// first, each row loaded its own terms, four at a time. In the second, the factors of four terms
+// were loaded together, whichever rows they belonged to: 1.12 on an H200 for Munin3, 1.05 to 1.07
+// for Barley, Diabetes and Munin4. In the third, the next terms were loaded while the factors of
+// these were on their way: 1.04 to 1.15 on an H100. But a warp still waited for loads in more than
+// half of all cycles: of factors, of the next terms and of the next row. This fourth version copies
+// factors and records to shared memory in the background, has tiles, and needs no list of rows. Four
+// buffer sets, each with a stream of its own, hide the ends of launches, so work items can be
+// larger. Together, this brings 1.5 on an H200 for Munin3 and Diabetes, and 1.6 for Munin4 and
+// Barley; tiles alone bring 1.03 for Munin3 and 1.4 for Diabetes.
 //
-// Only V = 2 is compiled. V = 1 took a fifth longer when this kernel was first measured. V = 4 with
-// 128 registers, measured on an H200 against the second version: 0.93 times as many cases per
-// second for Munin4, 1.00 for Munin3, 1.10 for Diabetes and 1.21 for Barley.
+// Only V = 2 is compiled: the rings of V = 4 would not leave room for enough warps. The launch bound
+// of 6 blocks leaves a thread 80 registers; with 5 or 7 blocks it is 1 to 3% slower, with 8 about
+// 10%.
 //
 // Launch, with groups = cases / (32 V), rounded up; no dynamic shared memory:
 //   propagate_batch_V  grid = (work items / 4, groups), block = 128 threads; one launch per level
@@ -52,13 +62,10 @@
 // All quotients are rounded up.
 //
 // items      WorkItem[count], the work items of one level
-// rows       uint4: first term, one past the last term, entry of the result, entry of the second
-//            factor if the kind is FACTOR_AND_ROW. The terms of the rows of a work item are
-//            consecutive; a row without terms begins and ends where the row before it ends. Entries
-//            of rows and terms are counted from the first entry of their message.
-// singles    uint2, terms with at most one factor: constant as float bits, entry of the factor
-// pairs      uint4, terms with two factors: constant as float bits, entry of the first factor,
-//            entry of the second factor, unused
+// steps      uint4[], the records of the steps of all work items: the entries of factors that the
+//            lower half of a warp copies, those that the upper half copies, the constants of the
+//            terms as float bits, and where their rows end (src/engine/cuda/batch/steps.rs). Entries
+//            are counted from the first entry of their message.
 // messages   float[group][entries][case]
 // entries    number of entries for the messages of one case; a message may take the place of others
 //            that only the launches for earlier levels read
@@ -70,6 +77,7 @@
 //            two to this power to all entries of the message together; NOT_RAISED if the message is
 //            not raised
 
+#include "memory.cuh"
 #include "numbers.cuh"
 
 // The first factor is scaled so that its largest entry is near 2^PEAK. Shared with
@@ -80,22 +88,19 @@ static const int PEAK = 32;
 // with src/engine/cuda/batch.
 static const int RAISE = 2;
 
-// Number of terms that are added up without a correction for rounding. Shared with
-// src/engine/batch.
-static const unsigned BLOCK = 16;
-
-// Number of terms whose factors are loaded at the same time. With a larger number, a thread needs
-// more registers, and fewer threads run at the same time.
-static const unsigned TOGETHER = 4;
-
 // The level of messages that are not raised. Shared with src/engine/cuda/batch.
 static const int NOT_RAISED = -16777216;
 
+// Where a row ends that goes on after a term, or does not exist (NONE), or that goes on with another
+// block (END_OF_BLOCK). Shared with src/engine/cuda/batch.
+static const unsigned NONE = 4294967295;
+static const unsigned END_OF_BLOCK = 4294967294;
+
 // Some rows of one message. Shared with src/engine/cuda/batch.
 struct WorkItem {
-    unsigned kind;  // one of CONSTANT to TWO_FACTORS
-    unsigned first_row;
-    unsigned end_row;         // one past the last row
+    unsigned kind;            // one of CONSTANT to TILES
+    unsigned first_step;      // position in `steps` of the first step
+    unsigned steps;           // number of steps
     unsigned is_first;        // 1 in the first work item of a message, which writes its exponents
     unsigned result;          // first entry of the message that is computed
     unsigned result_message;  // number of the message that is computed
@@ -111,11 +116,10 @@ struct WorkItem {
 static_assert(sizeof(WorkItem) == 48, "as in Rust");
 
 // Kinds of work items: what the terms of a row are. Shared with src/engine/cuda/batch.
-static const unsigned CONSTANT = 0;    // constants
-static const unsigned ONE_FACTOR = 1;  // constants times an entry of the first factor
-// As ONE_FACTOR, and the sum is multiplied by an entry of the second factor.
-static const unsigned FACTOR_AND_ROW = 2;
-static const unsigned TWO_FACTORS = 3;  // constants times an entry of each factor
+static const unsigned CONSTANT = 0;     // constants
+static const unsigned ONE_FACTOR = 1;   // constants times an entry of the first factor
+static const unsigned TWO_FACTORS = 2;  // constants times an entry of each factor
+static const unsigned TILES = 3;        // the same, for four rows at a time
 
 // One number for each of the V cases of a thread.
 template <unsigned V> struct Numbers {
@@ -134,157 +138,295 @@ __device__ inline void store(float *to, Numbers<2> x)
 }
 
 #define PARAMETERS                                                                                 \
-    const WorkItem *items, unsigned count, const uint4 *rows, const uint2 *singles,                \
-        const uint4 *pairs, float *messages, unsigned long long entries, unsigned *largest,        \
-        int *exponents, int *levels, unsigned message_count
+    const WorkItem *items, unsigned count, const uint4 *steps, float *messages,                    \
+        unsigned long long entries, unsigned *largest, int *exponents, int *levels,                \
+        unsigned message_count
 #define ARGUMENTS                                                                                  \
-    items, count, rows, singles, pairs, messages, entries, largest, exponents, levels,             \
-        message_count
+    items, count, steps, messages, entries, largest, exponents, levels, message_count
 
 // The exponent of what is added to each row. A multiplication loses at most half of 2^-149, the
 // smallest number of single precision. The loss of a row grows with the number of its terms and
 // with their constants (`log_terms`), and with what a product is still multiplied by (`largest`).
 // The factors are scaled by two to the power of `shift` and `second_shift`, and are then below
 // 2^(PEAK + 1) and 2. One scale is multiplied in only after the terms are summed, so it enlarges
-// their loss: that of the second factor with TWO_FACTORS, otherwise that of the first.
+// their loss: that of the second factor with TWO_FACTORS and TILES, otherwise that of the first.
 __device__ inline int raise_exponent(const WorkItem &item, int shift, int second_shift)
 {
-    const int scaled = item.kind == TWO_FACTORS ? second_shift : shift + 1;
+    const int scaled = item.kind >= TWO_FACTORS ? second_shift : shift + 1;
     const int largest = max(scaled, PEAK + 2);
     return -149 + RAISE + static_cast<int>(item.log_terms) + largest;
 }
 
-// TOGETHER consecutive terms. Entries of factors that the kind does not have are undefined.
-struct Terms {
-    float value[TOGETHER];
-    unsigned first[TOGETHER];   // entry of the first factor
-    unsigned second[TOGETHER];  // entry of the second factor
+// Number of entries of factors in a step.
+static const unsigned STEP_ENTRIES = 8;
+
+// How many steps before its use a step's factors are copied. With 3, the rings take memory from the
+// first-level cache, and the kernel is not faster.
+static const unsigned AHEAD = 2;
+
+// Number of steps in the ring of factors and in the ring of records.
+static const unsigned FACTOR_SLOTS = AHEAD + 1;
+static const unsigned RECORD_SLOTS = 2 * AHEAD + 1;
+
+// Length of the longest record.
+static const unsigned MAX_RECORD = 6;
+
+// What depends on the kind of a work item. For tiles, a term is a quad.
+template <unsigned KIND> struct Shape {
+    static const bool HAS_TWO = KIND == TWO_FACTORS || KIND == TILES;
+    // Number of entries of each factor that a term has.
+    static const unsigned ENTRIES = KIND == TILES ? 2 : 1;
+    // Number of rows that are computed together.
+    static const unsigned ROWS = ENTRIES * ENTRIES;
+    // Number of terms of a step.
+    static const unsigned TERMS = STEP_ENTRIES / ENTRIES / (HAS_TWO ? 2 : 1);
+    // Number of constants of a step.
+    static const unsigned CONSTANTS = TERMS * ROWS;
+    // Length of a record.
+    static const unsigned RECORD = 2 + 2 * (CONSTANTS / 4);
 };
 
-// Loads the terms from number `t` on; the last term of the work item, `end` - 1, in place of those
-// behind it.
-template <unsigned KIND>
-__device__ inline Terms load_terms(const uint2 *singles, const uint4 *pairs, unsigned t,
-                                   unsigned end)
+// The shared memory of a warp: the records and factors of consecutive steps.
+template <unsigned V> struct Rings {
+    float factors[FACTOR_SLOTS][STEP_ENTRIES][32 * V];
+    uint4 records[RECORD_SLOTS][MAX_RECORD];
+};
+
+__device__ inline unsigned component(const uint4 &words, unsigned n)
 {
-    Terms terms;
-#pragma unroll
-    for (unsigned n = 0; n < TOGETHER; ++n) {
-        const unsigned at = min(t + n, end - 1);
-        if (KIND == TWO_FACTORS) {
-            const uint4 term = pairs[at];
-            terms.value[n] = __uint_as_float(term.x);
-            terms.first[n] = term.y;
-            terms.second[n] = term.z;
-        } else {
-            const uint2 term = singles[at];
-            terms.value[n] = __uint_as_float(term.x);
-            terms.first[n] = term.y;
-        }
-    }
-    return terms;
+    return n == 0 ? words.x : n == 1 ? words.y : n == 2 ? words.z : words.w;
 }
 
-// Computes the rows of a work item of this kind, and returns the largest result of each case. The
-// factors and the result are those of the first case of the thread.
-//
-// Most rows have only a few terms, and the terms of consecutive rows are consecutive. So the
-// factors of TOGETHER terms are loaded at the same time, whichever rows they belong to.
-template <unsigned V, unsigned KIND>
-__device__ Numbers<V> compute_rows(const WorkItem &item, const uint4 *rows, const uint2 *singles,
-                                   const uint4 *pairs, const float *first, const float *second,
-                                   float *result, const Numbers<V> &scale,
-                                   const Numbers<V> &second_scale, const Numbers<V> &raise)
+// The slot of a ring of SLOTS slots that comes after `slot`.
+template <unsigned SLOTS> __device__ inline unsigned next_slot(unsigned slot)
 {
-    const unsigned GROUP = 32 * V;
-    const unsigned last_row = item.end_row - 1;
-    const unsigned end = rows[last_row].y;
-    unsigned r = item.first_row;
-    // Each row is loaded while the row before it is computed.
-    uint4 row = rows[r], next_row = rows[min(r + 1, last_row)];
-    Numbers<V> largest = {}, sum = {}, lost = {}, block = {};
-    // Stores the sum, and zeros for the rows without terms that follow, and goes to the next row
-    // that has terms. Returns whether there is none.
-    const auto finish_rows = [&] {
-        do {
-            Numbers<V> factor;
-            if (KIND == FACTOR_AND_ROW) {
-                factor = load(second + static_cast<unsigned long long>(row.w) * GROUP);
-            }
-#pragma unroll
-            for (unsigned v = 0; v < V; ++v) {
-                if (KIND == TWO_FACTORS) {
-                    sum.by_case[v] *= second_scale.by_case[v];
-                } else if (KIND != CONSTANT) {
-                    sum.by_case[v] *= scale.by_case[v];
-                }
-                if (KIND == FACTOR_AND_ROW) {
-                    sum.by_case[v] *= factor.by_case[v] * second_scale.by_case[v];
-                }
-                if (KIND != CONSTANT && row.x < row.y) {
-                    sum.by_case[v] += raise.by_case[v];
-                }
-                largest.by_case[v] = fmaxf(largest.by_case[v], sum.by_case[v]);
-            }
-            store(result + static_cast<unsigned long long>(row.z) * GROUP, sum);
-            if (r == last_row) {
-                return true;
-            }
-            ++r;
-            row = next_row;
-            next_row = rows[min(r + 1, last_row)];
-            sum = lost = {};
-        } while (row.x == row.y);
-        return false;
-    };
-    // A row without any term is zero.
-    if (row.x == row.y && finish_rows()) {
-        return largest;
+    return slot + 1 == SLOTS ? 0 : slot + 1;
+}
+
+// Starts to copy the record of a step, unless the work item has no such step. `length` is the
+// length of its records.
+template <unsigned V>
+__device__ inline void copy_record(const WorkItem &item, const uint4 *steps, unsigned step,
+                                   unsigned length, unsigned slot, Rings<V> &rings)
+{
+    const unsigned word = threadIdx.x % 32;
+    if (step < item.steps && word < length) {
+        copy_in_group(&rings.records[slot][word],
+                      steps + item.first_step + static_cast<unsigned long long>(step) * length +
+                          word);
     }
-    // One past the last of the at most BLOCK terms that are added up without a correction.
-    unsigned end_of_block = min(row.x + BLOCK, row.y);
-    Terms terms = load_terms<KIND>(singles, pairs, row.x, end);
-    for (unsigned t = row.x;; t += TOGETHER) {
-        Numbers<V> x[TOGETHER], y[TOGETHER];
-        float value[TOGETHER];
+}
+
+// Starts to copy the records of the first AHEAD steps of a work item of any kind, as one group.
+template <unsigned V>
+__device__ inline void copy_first_records(const WorkItem &item, const uint4 *steps, Rings<V> &rings)
+{
+    const unsigned length =
+        item.kind == TWO_FACTORS ? Shape<TWO_FACTORS>::RECORD : Shape<TILES>::RECORD;
 #pragma unroll
-        for (unsigned n = 0; n < TOGETHER; ++n) {
-            value[n] = terms.value[n];
-            if (KIND != CONSTANT) {
-                x[n] = load(first + static_cast<unsigned long long>(terms.first[n]) * GROUP);
-            }
-            if (KIND == TWO_FACTORS) {
-                y[n] = load(second + static_cast<unsigned long long>(terms.second[n]) * GROUP);
+    for (unsigned step = 0; step < AHEAD; ++step) {
+        copy_record(item, steps, step, length, step, rings);
+    }
+    end_group();
+}
+
+// Copies the factors and records of a work item of this kind.
+template <unsigned V, unsigned KIND> struct Copier {
+    const WorkItem &item;
+    const uint4 *steps;
+    Rings<V> &rings;
+    // The first entry of the factor that this half of the warp copies, for the cases of this
+    // thread: it copies four, and V in every step.
+    const float *factor;
+    // The slots of the next record to be copied, of the record that says which factors are copied
+    // next, and of these factors.
+    unsigned to_record, from_record, to_factors;
+
+    __device__ Copier(const WorkItem &item, const uint4 *steps, Rings<V> &rings, const float *first,
+                      const float *second)
+        : item(item), steps(steps), rings(rings), to_record(AHEAD), from_record(0), to_factors(0)
+    {
+        factor = Shape<KIND>::HAS_TWO && half() == 1 ? second : first;
+        factor += threadIdx.x % 16 * 4;
+    }
+
+    __device__ static unsigned half() { return threadIdx.x / 16 % 2; }
+
+    // Starts to copy the factors of this step, and the record of the step that is AHEAD steps
+    // later, as one group. The record of this step must have been copied.
+    __device__ void copy(unsigned step)
+    {
+        if (KIND != CONSTANT && step < item.steps) {
+            const uint4 entries = rings.records[from_record][half()];
+#pragma unroll
+            for (unsigned n = 0; n < 4; ++n) {
+                float *to = rings.factors[to_factors][half() * 4 + n] + threadIdx.x % 16 * 4;
+                const unsigned long long entry = component(entries, n);
+                copy_in_group(to, factor + entry * 32 * V);
             }
         }
-        // The next terms are loaded while the factors of these are on their way.
-        terms = load_terms<KIND>(singles, pairs, t + TOGETHER, end);
+        copy_record(item, steps, step + AHEAD, Shape<KIND>::RECORD, to_record, rings);
+        end_group();
+        from_record = next_slot<RECORD_SLOTS>(from_record);
+        to_factors = next_slot<FACTOR_SLOTS>(to_factors);
+        to_record = next_slot<RECORD_SLOTS>(to_record);
+    }
+};
+
+// The terms of a step. Entries of factors that the kind does not have are undefined.
+template <unsigned V, unsigned KIND> struct Terms {
+    typedef Shape<KIND> S;
+    float constants[S::TERMS][S::ROWS];
+    unsigned ends[S::TERMS][S::ROWS];
+    Numbers<V> first[S::TERMS][S::ENTRIES], second[S::TERMS][S::ENTRIES];
+
+    // Loads the terms from shared memory.
+    __device__ Terms(const uint4 *record, const float (*factors)[32 * V])
+    {
+        const unsigned first_case = threadIdx.x % 32 * V;
 #pragma unroll
-        for (unsigned n = 0; n < TOGETHER; ++n) {
+        for (unsigned n = 0; n < S::TERMS; ++n) {
 #pragma unroll
-            for (unsigned v = 0; v < V; ++v) {
-                if (KIND == TWO_FACTORS) {
-                    block.by_case[v] +=
-                        value[n] * (x[n].by_case[v] * scale.by_case[v]) * y[n].by_case[v];
-                } else if (KIND == CONSTANT) {
-                    block.by_case[v] += value[n];
-                } else {
-                    block.by_case[v] += value[n] * x[n].by_case[v];
+            for (unsigned i = 0; i < S::ROWS; ++i) {
+                const unsigned at = n * S::ROWS + i;
+                constants[n][i] = __uint_as_float(component(record[2 + at / 4], at % 4));
+                ends[n][i] = component(record[2 + S::CONSTANTS / 4 + at / 4], at % 4);
+            }
+#pragma unroll
+            for (unsigned i = 0; i < S::ENTRIES; ++i) {
+                const unsigned at = n * S::ENTRIES + i;
+                if (KIND != CONSTANT) {
+                    first[n][i] = load(factors[at] + first_case);
+                }
+                if (S::HAS_TWO) {
+                    second[n][i] = load(factors[STEP_ENTRIES / 2 + at] + first_case);
                 }
             }
-            if (t + n + 1 == end_of_block) {
+        }
+    }
+};
+
+// What a warp multiplies its factors by, and what it adds to each row.
+template <unsigned V> struct Scales {
+    Numbers<V> first, second, raise;
+};
+
+// The rows that are computed together: their sums so far.
+template <unsigned V, unsigned KIND> struct Sums {
+    typedef Shape<KIND> S;
+    // Of the terms of this block, and of all blocks before it.
+    Numbers<V> block[S::ROWS], sum[S::ROWS];
+    // Minus what the additions to `sum` rounded away.
+    Numbers<V> lost[S::ROWS];
+    // Whether there is a block before this one. Otherwise `sum` and `lost` are zero.
+    bool has_blocks;
+
+    // Adds term number `n`.
+    __device__ void add(const Terms<V, KIND> &terms, unsigned n, const Scales<V> &scales)
+    {
+#pragma unroll
+        for (unsigned i = 0; i < S::ROWS; ++i) {
+            const float constant = terms.constants[n][i];
+#pragma unroll
+            for (unsigned v = 0; v < V; ++v) {
+                float &total = block[i].by_case[v];
+                const float first = terms.first[n][i / S::ENTRIES].by_case[v];
+                if (S::HAS_TWO) {
+                    total += constant * (first * scales.first.by_case[v]) *
+                             terms.second[n][i % S::ENTRIES].by_case[v];
+                } else {
+                    total += KIND == CONSTANT ? constant : constant * first;
+                }
+            }
+        }
+    }
+
+    __device__ void end_block()
+    {
+#pragma unroll
+        for (unsigned i = 0; i < S::ROWS; ++i) {
+#pragma unroll
+            for (unsigned v = 0; v < V; ++v) {
+                add_compensated(sum[i].by_case[v], lost[i].by_case[v], block[i].by_case[v]);
+            }
+            block[i] = {};
+        }
+        has_blocks = true;
+    }
+
+    // Stores the rows as the entries `ends` of the result, and starts the next rows. Raises
+    // `largest` to the largest entry.
+    __device__ void end_rows(const unsigned (&ends)[S::ROWS], float *result,
+                             const Scales<V> &scales, Numbers<V> &largest)
+    {
+        if (has_blocks) {
+            end_block();
+        }
+#pragma unroll
+        for (unsigned i = 0; i < S::ROWS; ++i) {
+            if (has_blocks) {
+                block[i] = sum[i];
+                sum[i] = lost[i] = {};
+            }
+            if (KIND != TILES || ends[i] != NONE) {
 #pragma unroll
                 for (unsigned v = 0; v < V; ++v) {
-                    add_compensated(sum.by_case[v], lost.by_case[v], block.by_case[v]);
+                    float &x = block[i].by_case[v];
+                    if (KIND != CONSTANT) {
+                        x *= S::HAS_TWO ? scales.second.by_case[v] : scales.first.by_case[v];
+                        x += scales.raise.by_case[v];
+                    }
+                    largest.by_case[v] = fmaxf(largest.by_case[v], x);
                 }
-                block = {};
-                if (end_of_block == row.y && finish_rows()) {
-                    return largest;
-                }
-                end_of_block = min(t + n + 1 + BLOCK, row.y);
+                store(result + static_cast<unsigned long long>(ends[i]) * 32 * V, block[i]);
+            }
+            block[i] = {};
+        }
+        has_blocks = false;
+    }
+};
+
+// Computes the rows of a work item of this kind, and returns the largest result of each case. The
+// factors are those of the first case of the group, and the result that of the first case of the
+// thread. The records of the first AHEAD steps are being copied.
+template <unsigned V, unsigned KIND>
+__device__ Numbers<V> compute_rows(const WorkItem &item, const uint4 *steps, const float *first,
+                                   const float *second, float *result, Rings<V> &rings,
+                                   const Scales<V> &scales)
+{
+    typedef Shape<KIND> S;
+    Copier<V, KIND> copier(item, steps, rings, first, second);
+    wait_for_groups<0>();
+    for (unsigned step = 0; step < AHEAD; ++step) {
+        copier.copy(step);
+    }
+    Numbers<V> largest = {};
+    Sums<V, KIND> sums = {};
+    unsigned record = 0, factors = 0;
+    for (unsigned step = 0; step < item.steps; ++step) {
+        // All but the last AHEAD - 1 groups: the factors of this step, and the record of the step
+        // AHEAD steps later. And no lane reads the step before any more, whose slots are next.
+        wait_for_groups<AHEAD - 1>();
+        copier.copy(step + AHEAD);
+        const Terms<V, KIND> terms(rings.records[record], rings.factors[factors]);
+        record = next_slot<RECORD_SLOTS>(record);
+        factors = next_slot<FACTOR_SLOTS>(factors);
+#pragma unroll
+        for (unsigned n = 0; n < S::TERMS; ++n) {
+            sums.add(terms, n, scales);
+            unsigned end = NONE;
+#pragma unroll
+            for (unsigned i = 0; i < S::ROWS; ++i) {
+                end = min(end, terms.ends[n][i]);
+            }
+            if (end == END_OF_BLOCK) {
+                sums.end_block();
+            } else if (end != NONE) {
+                sums.end_rows(terms.ends[n], result, scales, largest);
             }
         }
     }
+    return largest;
 }
 
 // Computes one work item for one group of cases. Each warp has a work item of its own.
@@ -297,44 +439,46 @@ template <unsigned V> __device__ void propagate(PARAMETERS)
     }
     const unsigned first_case = threadIdx.x % 32 * V;
     const WorkItem item = items[number];
-    messages += blockIdx.y * entries * GROUP + first_case;
+    __shared__ Rings<V> rings_of_block[4];
+    Rings<V> &rings = rings_of_block[threadIdx.x / 32];
+    copy_first_records(item, steps, rings);
+    messages += blockIdx.y * entries * GROUP;
     const unsigned long long group_messages =
         static_cast<unsigned long long>(blockIdx.y) * message_count;
     largest += group_messages * GROUP + first_case;
     exponents += group_messages * GROUP + first_case;
     levels += group_messages * GROUP + first_case;
 
-    Numbers<V> scale, second_scale, raise;
+    Scales<V> scales;
     int exponent[V], raised[V];
 #pragma unroll
     for (unsigned v = 0; v < V; ++v) {
         exponent[v] = 0;
-        scale.by_case[v] = second_scale.by_case[v] = 1.0f;
+        scales.first.by_case[v] = scales.second.by_case[v] = 1.0f;
         int shift = 0, second_shift = 0;
         if (item.kind > CONSTANT) {
             const unsigned long long at =
                 static_cast<unsigned long long>(item.factor_message) * GROUP;
             shift = min(PEAK - exponent_of(largest[at + v]), 127);
-            scale.by_case[v] = float_power_of_two(shift);
+            scales.first.by_case[v] = float_power_of_two(shift);
             exponent[v] += exponents[at + v] - shift;
         }
         if (item.kind > ONE_FACTOR) {
             const unsigned long long at =
                 static_cast<unsigned long long>(item.second_message) * GROUP;
             second_shift = min(-exponent_of(largest[at + v]), 127);
-            second_scale.by_case[v] = float_power_of_two(second_shift);
+            scales.second.by_case[v] = float_power_of_two(second_shift);
             exponent[v] += exponents[at + v] - second_shift;
         }
         raised[v] = raise_exponent(item, shift, second_shift);
-        raise.by_case[v] = float_power_of_two(raised[v]);
+        scales.raise.by_case[v] = float_power_of_two(raised[v]);
     }
     const float *first = messages + static_cast<unsigned long long>(item.factor) * GROUP;
     const float *second = messages + static_cast<unsigned long long>(item.second) * GROUP;
-    float *result = messages + static_cast<unsigned long long>(item.result) * GROUP;
+    float *result = messages + static_cast<unsigned long long>(item.result) * GROUP + first_case;
     Numbers<V> largest_sum = {};
 #define COMPUTE_ROWS(KIND)                                                                         \
-    largest_sum = compute_rows<V, KIND>(item, rows, singles, pairs, first, second, result, scale,  \
-                                        second_scale, raise)
+    largest_sum = compute_rows<V, KIND>(item, steps, first, second, result, rings, scales)
     switch (item.kind) {
     case CONSTANT:
         COMPUTE_ROWS(CONSTANT);
@@ -342,11 +486,11 @@ template <unsigned V> __device__ void propagate(PARAMETERS)
     case ONE_FACTOR:
         COMPUTE_ROWS(ONE_FACTOR);
         break;
-    case FACTOR_AND_ROW:
-        COMPUTE_ROWS(FACTOR_AND_ROW);
-        break;
     case TWO_FACTORS:
         COMPUTE_ROWS(TWO_FACTORS);
+        break;
+    case TILES:
+        COMPUTE_ROWS(TILES);
         break;
     }
 #undef COMPUTE_ROWS

@@ -49,7 +49,11 @@ class NoCompiler(Exception):
 
 def targets(source: pathlib.Path) -> list[str]:
     """The extensions of the .ptx files of a source."""
-    extensions = {"persistent": list(TARGETS), "table_free": [".ptx", ".max.ptx"]}
+    extensions = {
+        "batch": [".ptx", ".sm80.ptx"],
+        "persistent": list(TARGETS),
+        "table_free": [".ptx", ".max.ptx"],
+    }
     return extensions.get(source.stem, [".ptx"])
 
 

@@ -91,6 +91,36 @@ __device__ inline void wait_for_copies()
 #endif
 }
 
+// Starts to copy 16 bytes to shared memory, in the current group of copies of this thread.
+__device__ inline void copy_in_group(void *to, const void *from)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(
+                     static_cast<unsigned>(__cvta_generic_to_shared(to))),
+                 "l"(from)
+                 : "memory");
+#else
+    *static_cast<uint4 *>(to) = *static_cast<const uint4 *>(from);
+#endif
+}
+
+// Ends the current group of copies, which may be empty.
+__device__ inline void end_group()
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+// Waits until all but the last N groups of copies of every thread of the warp are complete.
+template <unsigned N> __device__ inline void wait_for_groups()
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+#endif
+    __syncwarp();
+}
+
 // The GPU's clock, in nanoseconds.
 __device__ inline unsigned long long now()
 {

@@ -34,7 +34,7 @@ const MAX_ALL_PAIRS: usize = 32;
 
 /// A binary join tree.
 pub struct JoinTree<'a> {
-    network: &'a Network,
+    pub network: &'a Network,
     pub vertices: Vec<Vertex>,
     pub edges: Vec<Edge>,
     /// By variable: the edge between it and its vertex.

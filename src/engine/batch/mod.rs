@@ -29,6 +29,7 @@
 //!   `cpu`, *row* has another meaning.)
 //! * *factor*, in a plan: a message that is multiplied to compute another one.
 //! * *operation*: the computation of one message.
+//! * *tile*: four rows that the GPU computes together.
 //! * *group*: the cases that are computed together.
 //!
 //! | module | what it does |
@@ -37,6 +38,7 @@
 //! | [`join_tree`] | the binary join tree |
 //! | [`order`] | the order of its messages |
 //! | [`plan`] | the messages as lists of terms |
+//! | [`tiles`] | rows that the GPU computes together |
 //! | [`kernel`] | the loops over terms, on the CPU |
 //! | [`state`] | the messages of a group |
 //! | [`runner`] | batches on the CPU; on the GPU it is `engine/cuda/batch` |
@@ -50,12 +52,15 @@ mod plan;
 mod runner;
 mod sparsity;
 mod state;
+mod tiles;
 
 #[cfg(feature = "cuda")]
 pub(super) use join_tree::JoinTree;
+#[cfg(feature = "cuda")]
+pub(super) use kernel::BLOCK;
 pub(super) use kernel::CASES_PER_GROUP;
 #[cfg(all(test, feature = "cuda"))]
-pub(super) use kernel::{BLOCK, add_up};
+pub(super) use kernel::add_up;
 #[cfg(feature = "cuda")]
 pub(super) use order::Order;
 #[cfg(feature = "cuda")]
@@ -63,3 +68,5 @@ pub(super) use plan::{Kind, Message, Operation, Plan, Row};
 pub(super) use runner::BatchRunner;
 #[cfg(feature = "cuda")]
 pub(super) use state::weight_scale;
+#[cfg(feature = "cuda")]
+pub(super) use tiles::{NO_ROW, Quad, Tile, Tiles};

@@ -10,10 +10,11 @@ use std::ops::Range;
 
 use crate::allocate;
 use crate::network::VariableId;
-use crate::potential::Real;
+use crate::potential::{Real, Scope};
 
 use super::join_tree::{JoinTree, Link, Vertex};
 use super::order::{self, Order, Step};
+use super::tiles::Tiles;
 
 /// The messages of a propagation: those from variables, which hold the findings, and the computed
 /// messages.
@@ -23,15 +24,18 @@ pub struct Plan<T> {
     pub operations: Vec<Operation>,
     /// Ranges of consecutive operations of one level, which do not depend on one another.
     pub levels: Vec<Range<usize>>,
-    /// The rows of all operations.
+    /// The rows of all operations, except those in `tiles`.
     pub rows: Vec<Row>,
     /// The terms of all rows with at most one factor per term.
     pub singles: Vec<Single<T>>,
-    /// The terms of all rows with two factors per term, unless they are in `products`.
+    /// The terms of all rows with two factors per term, unless they are in `products` or `tiles`.
     pub pairs: Vec<Pair<T>>,
     /// The terms of all operations with [`Operation::is_product`]: the entries of the first and the
     /// second factor.
     pub products: Vec<[u16; 2]>,
+    /// The rows and terms of each operation with [`Operation::tiles`]. Empty in
+    /// [`Order::DepthFirst`]: engine `cpu` does not compute tiles.
+    pub tiles: Vec<Tiles>,
     /// By variable: the messages from and to it.
     pub variables: Vec<Ends>,
     /// Number of messages.
@@ -52,17 +56,21 @@ pub struct Operation {
     /// double precision; most terms of the plans of Munin4 and Diabetes are of this kind.
     /// Always false in [`Order::Levels`], because the kernels of engine `gpu` read constants.
     pub is_product: bool,
-    /// The range of the operation's rows in [`Plan::rows`].
+    /// The range of the operation's rows in [`Plan::rows`]; empty if the rows are in tiles.
     pub rows: Range<usize>,
+    /// If the rows are in tiles: where in [`Plan::tiles`].
+    pub tiles: Option<usize>,
     /// The message that is computed.
     pub result: Message,
+    /// Number of entries of the message.
+    pub entries: usize,
     /// The messages that are multiplied: zero, one or two, depending on the kind.
     pub factors: Vec<Message>,
-    /// Number of terms of all rows.
+    /// Number of terms of all rows; zero if they are in tiles.
     pub terms: usize,
-    /// Number of terms of the longest row.
+    /// Number of terms of the longest row; zero if the rows are in tiles.
     pub longest: usize,
-    /// The smallest constant of all terms; at most one.
+    /// The smallest constant of all terms; at most one. One if the rows are in tiles.
     pub smallest: f64,
 }
 
@@ -184,7 +192,8 @@ impl<T: Real> Plan<T> {
     }
 
     /// A plan without operations, with memory for the operations of `steps`. Vectors that grow
-    /// would be copied, and meanwhile take half as much memory again.
+    /// would be copied, and meanwhile take half as much memory again. The part of `pairs` for
+    /// operations that get tiles is never written, so it takes no memory.
     fn empty(tree: &JoinTree<'_>, steps: &[Step], order: Order) -> Self {
         let (mut rows, mut singles, mut pairs, mut products) = (0, 0, 0, 0);
         for step in steps {
@@ -204,6 +213,7 @@ impl<T: Real> Plan<T> {
             singles: allocate::with_capacity(singles),
             pairs: allocate::with_capacity(pairs),
             products: allocate::with_capacity(products),
+            tiles: Vec::new(),
             variables: Vec::new(),
             messages: 2 * tree.edges.len(),
             exponent: tree.exponent,
@@ -217,7 +227,29 @@ impl<T: Real> Plan<T> {
         let is_product = source.is_product(tree, order);
         let factors = source.factor_entries(tree, step.vertex);
         let row_of = tree.entries(step.vertex, step.edge);
-        let (configurations, starts) = by_row(&row_of, tree.edges[step.edge].entries);
+        let entries = tree.edges[step.edge].entries;
+        let incoming = |link: &&Link| Message::new(link.edge, 1 - link.end);
+        let mut operation = Operation {
+            kind: source.kind,
+            is_product,
+            rows: self.rows.len()..self.rows.len(),
+            tiles: None,
+            result: Message::new(step.edge, step.end),
+            entries,
+            factors: source.others.iter().map(incoming).collect(),
+            terms: 0,
+            longest: 0,
+            smallest: 1.0,
+        };
+        if order == Order::Levels
+            && source.kind == Kind::Two
+            && let Some(tiles) = Tiles::new(tree, &source, &factors, &row_of, entries)
+        {
+            operation.tiles = Some(self.tiles.len());
+            self.tiles.push(tiles);
+            return operation;
+        }
+        let (configurations, starts) = by_row(&row_of, entries);
         drop(row_of);
         let configurations_of_row =
             |row: usize| &configurations[starts[row] as usize..starts[row + 1] as usize];
@@ -229,36 +261,25 @@ impl<T: Real> Plan<T> {
         let mut rows: Vec<(u32, usize)> =
             (0..starts.len() - 1).map(|row| (first_read(row), row)).collect();
         rows.sort_unstable();
-        let first_row = self.rows.len();
         let merges = source.may_repeat_terms(tree);
         let mut terms: Vec<Term> = Vec::new();
-        let (mut count, mut longest, mut smallest) = (0, 0, 1.0_f64);
         for (_, row) in rows {
             terms.clear();
             terms.extend(configurations_of_row(row).iter().map(|&at| {
                 let at = at as usize;
-                let value = source.vertex.configurations.values.get(at).copied().unwrap_or(1.0);
-                Term { entries: [factors[0][at], factors[1][at]], value }
+                Term { entries: [factors[0][at], factors[1][at]], value: source.value(at) }
             }));
             if merges {
                 merge_equal(&mut terms);
             }
-            count += terms.len();
-            longest = longest.max(terms.len());
-            smallest = terms.iter().map(|term| term.value).fold(smallest, f64::min);
+            operation.terms += terms.len();
+            operation.longest = operation.longest.max(terms.len());
+            operation.smallest =
+                terms.iter().map(|term| term.value).fold(operation.smallest, f64::min);
             self.add_row(source.kind, is_product, row, &terms);
         }
-        let incoming = |link: &&Link| Message::new(link.edge, 1 - link.end);
-        Operation {
-            kind: source.kind,
-            is_product,
-            rows: first_row..self.rows.len(),
-            result: Message::new(step.edge, step.end),
-            factors: source.others.iter().map(incoming).collect(),
-            terms: count,
-            longest,
-            smallest,
-        }
+        operation.rows.end = self.rows.len();
+        operation
     }
 
     /// Adds a row with its terms.
@@ -295,6 +316,7 @@ impl<T: Real> Plan<T> {
             + size_of_val(&*self.singles)
             + size_of_val(&*self.pairs)
             + size_of_val(&*self.products)
+            + self.tiles.iter().map(Tiles::bytes).sum::<usize>()
             + self.operations.len() * (size_of::<Operation>() + 2 * size_of::<Message>())
     }
 }
@@ -320,8 +342,8 @@ fn merge_equal(terms: &mut Vec<Term>) {
 
 /// The inputs of a message: the vertex that sends it, and the messages from the vertex's other
 /// neighbours.
-struct MessageSource<'a> {
-    vertex: &'a Vertex,
+pub struct MessageSource<'a> {
+    pub vertex: &'a Vertex,
     /// The link over which the message is sent.
     out: &'a Link,
     /// The other links, from which the factors come. A factor that is the same for a whole row
@@ -355,6 +377,21 @@ impl<'a> MessageSource<'a> {
             _ => unreachable!("a vertex has at most three neighbours"),
         };
         Self { vertex, out, others, kind }
+    }
+
+    /// The variables of the message.
+    pub fn result_scope<'t>(&self, tree: &'t JoinTree<'_>) -> &'t Scope {
+        &tree.edges[self.out.edge].scope
+    }
+
+    /// The variables of the two factors of a message of [`Kind::Two`].
+    pub fn factor_scopes<'t>(&self, tree: &'t JoinTree<'_>) -> [&'t Scope; 2] {
+        [0, 1].map(|which: usize| &tree.edges[self.others[which].edge].scope)
+    }
+
+    /// The potential of a configuration of the sending vertex.
+    pub fn value(&self, configuration: usize) -> f64 {
+        self.vertex.configurations.values.get(configuration).copied().unwrap_or(1.0)
     }
 
     /// By factor, then by configuration of the sending vertex, whose number is `vertex`: the entry
@@ -392,7 +429,7 @@ impl<'a> MessageSource<'a> {
 /// The numbers of all configurations, sorted by row; and by row, the position in this list of the
 /// row's first configuration. One more position marks the end of the list. `row_of` has the row of
 /// each configuration.
-fn by_row(row_of: &[u32], rows: usize) -> (Vec<u32>, Vec<u32>) {
+pub fn by_row(row_of: &[u32], rows: usize) -> (Vec<u32>, Vec<u32>) {
     let mut starts = vec![0_u32; rows + 1];
     row_of.iter().for_each(|&row| starts[row as usize + 1] += 1);
     for row in 0..rows {
@@ -409,44 +446,77 @@ fn by_row(row_of: &[u32], rows: usize) -> (Vec<u32>, Vec<u32>) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::tiles::{NO_ROW, Quad};
     use super::*;
     use crate::cancel::CancelToken;
     use crate::format;
     use crate::propagation::{CompileOptions, compile};
 
-    /// The entries and the constant of each term of a row.
-    type Terms = Vec<([u32; 2], f64)>;
+    /// A row: its entry of the second factor, if it has one, and the entries and the constant of
+    /// each of its terms, in ascending order.
+    type RowTerms = (u32, Vec<([u32; 2], f32)>);
 
-    /// The rows of an operation, each without the place of its terms, and with its terms.
-    fn rows(plan: &Plan<f64>, operation: &Operation) -> Vec<(Row, Terms)> {
-        let terms = |row: &Row| -> Terms {
+    /// The rows of an operation, by their entry of the result.
+    fn rows(plan: &Plan<f32>, operation: &Operation) -> BTreeMap<u32, RowTerms> {
+        let mut found = BTreeMap::new();
+        for row in &plan.rows[operation.rows.clone()] {
             let range = row.first as usize..row.end as usize;
-            match operation.kind {
+            let terms: Vec<_> = match operation.kind {
                 Kind::Two if operation.is_product => {
                     plan.products[range].iter().map(|at| (at.map(u32::from), 1.0)).collect()
                 }
                 Kind::Two => plan.pairs[range].iter().map(|t| (t.entries, t.value)).collect(),
                 _ => plan.singles[range].iter().map(|t| ([t.entry, 0], t.value)).collect(),
+            };
+            assert_eq!(found.insert(row.entry, (row.factor, terms)), None);
+        }
+        if let Some(number) = operation.tiles {
+            let Tiles { tiles, quads } = &plan.tiles[number];
+            for tile in tiles {
+                let quads = &quads[tile.first as usize..tile.end as usize];
+                for row in (0..4).filter(|&row| tile.rows[row] != NO_ROW) {
+                    let term = |quad: &Quad| {
+                        let entries = [quad.first[row / 2], quad.second[row % 2]];
+                        (entries, quad.values[row])
+                    };
+                    let terms = quads.iter().map(term).filter(|(_, value)| *value != 0.0);
+                    assert_eq!(found.insert(tile.rows[row], (0, terms.collect())), None);
+                }
             }
-        };
-        let rows = plan.rows[operation.rows.clone()].iter();
-        rows.map(|row| (Row { first: 0, end: 0, ..*row }, terms(row))).collect()
+        }
+        found.values_mut().for_each(|(_, terms)| terms.sort_by_key(|(entries, _)| *entries));
+        found
     }
 
     #[test]
     fn both_orders_have_the_same_terms_and_products_take_less_memory() {
-        let network = format::sample("pigs").expect("a sample of this name").open().network;
-        let compiled = compile(network, &CompileOptions::default(), &CancelToken::new()).unwrap();
-        let tree = || JoinTree::new(&compiled, u64::MAX).unwrap();
-        let by_level = Plan::<f64>::new(tree(), Order::Levels);
-        let plan = Plan::<f64>::new(tree(), Order::DepthFirst);
-        assert!(by_level.products.is_empty());
-        assert!(plan.products.len() > plan.pairs.len());
-        assert!(plan.bytes() < by_level.bytes() * 3 / 4);
-        for operation in &plan.operations {
-            let of_same = |other: &&Operation| other.result.number == operation.result.number;
-            let other = by_level.operations.iter().find(of_same).unwrap();
-            assert_eq!(rows(&plan, operation), rows(&by_level, other));
+        for name in ["pigs", "munin4"] {
+            let network = format::sample(name).expect("a sample of this name").open().network;
+            let compiled =
+                compile(network, &CompileOptions::default(), &CancelToken::new()).unwrap();
+            let tree = || JoinTree::new(&compiled, u64::MAX).unwrap();
+            let by_level = Plan::<f32>::new(tree(), Order::Levels);
+            let plan = Plan::<f32>::new(tree(), Order::DepthFirst);
+            let mut terms_of_two = 0;
+            for operation in &plan.operations {
+                let of_same = |other: &&Operation| other.result.number == operation.result.number;
+                let other = by_level.operations.iter().find(of_same).unwrap();
+                assert_eq!(rows(&plan, operation), rows(&by_level, other));
+                assert_eq!(operation.entries, other.entries);
+                assert_eq!(operation.tiles, None);
+                terms_of_two += if operation.kind == Kind::Two { operation.terms } else { 0 };
+            }
+            assert!(by_level.products.is_empty() && plan.products.len() > plan.pairs.len());
+            let in_products = size_of_val(&*plan.products) + size_of_val(&*plan.pairs);
+            let all = terms_of_two * size_of::<Pair<f32>>();
+            assert!(in_products < all * 3 / 4, "{name}: {in_products} bytes of {all}");
+            assert!(
+                by_level.tiles.len() > 10,
+                "{name}: {} messages in tiles",
+                by_level.tiles.len()
+            );
         }
     }
 }

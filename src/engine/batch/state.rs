@@ -46,7 +46,7 @@ impl Buffers {
         let mut free = Vec::new();
         for (number, operation) in plan.operations.iter().enumerate() {
             if buffers.buffer_of[operation.result.number as usize] == u32::MAX {
-                buffers.assign(operation.result, operation.rows.len(), &mut free);
+                buffers.assign(operation.result, operation.entries, &mut free);
             }
             let is_done = |factor: &&Message| last_use[factor.number as usize] == number;
             let done = operation.factors.iter().filter(is_done);
@@ -239,7 +239,7 @@ impl<T: Real> GroupState<T> {
         let amplified: i32 = shifts.into_iter().map(|shift| shift.max(0)).sum();
         let level = T::LIMITS.smallest + amplified + terms + ABOVE_ERROR;
         let lowest = T::ONE.scale(level);
-        let entries = operation.rows.len();
+        let entries = operation.entries;
         for entry in &mut result[..entries] {
             entry[case] = if entry[case] < lowest { lowest } else { entry[case] };
         }

@@ -90,40 +90,42 @@ fn shared_constants(source: &str) -> BTreeMap<String, f64> {
             let name = declaration.rsplit(' ').next().unwrap().to_owned();
             let value = evaluate(value, &known);
             if is_shared {
+                let value = value.unwrap_or_else(|| panic!("cannot evaluate {definition}"));
                 shared.insert(name.clone(), value);
             }
-            known.insert(name, value);
+            // Constants of templates have no value.
+            known.extend(value.map(|value| (name, value)));
         }
     }
     shared
 }
 
 /// The value of an expression: literals and known constants, multiplied or divided from left to
-/// right.
-fn evaluate(expression: &str, known: &BTreeMap<String, f64>) -> f64 {
+/// right. `None` if there is anything else in it.
+fn evaluate(expression: &str, known: &BTreeMap<String, f64>) -> Option<f64> {
     let mut tokens = expression.split(' ');
-    let mut value = operand(tokens.next().unwrap(), known);
-    while let (Some(operator), Some(next)) = (tokens.next(), tokens.next()) {
-        let next = operand(next, known);
+    let mut value = operand(tokens.next()?, known)?;
+    while let Some(operator) = tokens.next() {
+        let next = operand(tokens.next()?, known)?;
         value = match operator {
             "*" => value * next,
             "/" => value / next,
-            _ => panic!("unknown operator in {expression}"),
+            _ => return None,
         };
     }
-    value
+    Some(value)
 }
 
-fn operand(token: &str, known: &BTreeMap<String, f64>) -> f64 {
+fn operand(token: &str, known: &BTreeMap<String, f64>) -> Option<f64> {
     let (sign, digits) = match token.strip_prefix('-') {
         Some(digits) => (-1.0, digits),
         None => (1.0, token),
     };
     let magnitude = match digits.strip_prefix("0x") {
-        Some(hex) => i64::from_str_radix(hex.trim_end_matches('u'), 16).unwrap() as f64,
-        None => digits.parse().unwrap_or_else(|_| known[digits]),
+        Some(hex) => i64::from_str_radix(hex.trim_end_matches('u'), 16).ok()? as f64,
+        None => digits.parse().ok().or_else(|| known.get(digits).copied())?,
     };
-    sign * magnitude
+    Some(sign * magnitude)
 }
 
 /// A struct's name, its size in bytes, and its fields with their offsets in bytes.

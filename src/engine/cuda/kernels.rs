@@ -3,8 +3,9 @@
 /// For each PTX file: the path of its source in kernels/ without extension, the minimum compute
 /// capability times ten, and the text.
 #[cfg(test)]
-const ALL: [(&str, u32, &str); 10] = [
+const ALL: [(&str, u32, &str); 11] = [
     ("batch", 70, BATCH),
+    ("batch", 80, BATCH_80),
     ("empty", 70, EMPTY),
     ("paper/initialise", 70, PAPER_INITIALISE),
     ("paper/marginals", 70, PAPER_MARGINALS),
@@ -17,6 +18,8 @@ const ALL: [(&str, u32, &str); 10] = [
 ];
 
 pub(super) const BATCH: &str = include_str!("../../../kernels/batch.ptx");
+/// [`BATCH`] for GPUs of compute capability 8.0 or higher.
+pub(super) const BATCH_80: &str = include_str!("../../../kernels/batch.sm80.ptx");
 pub(super) const EMPTY: &str = include_str!("../../../kernels/empty.ptx");
 pub(super) const PAPER_INITIALISE: &str = include_str!("../../../kernels/paper/initialise.ptx");
 pub(super) const PAPER_MARGINALS: &str = include_str!("../../../kernels/paper/marginals.ptx");

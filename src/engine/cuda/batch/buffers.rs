@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::BUFFER_SETS;
-use crate::engine::batch::{Kind, Message, Operation, Plan, Row, weight_scale};
+use super::{BUFFER_SETS, steps};
+use crate::engine::batch::{Kind, Message, Operation, Plan, Row, Tile, Tiles, weight_scale};
 use crate::engine::cuda::underflow::{TINY_WEIGHT, has_tiny_weight};
 use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
 
-// The next four constants were tuned on the paper's networks, and affect only speed. The unit of
+// The next five constants were tuned on the paper's networks, and affect only speed. The unit of
 // work is a term: the work of a row is the number of its terms plus ROW_OVERHEAD.
 
 /// Minimum work of a work item, except the last one of an operation. With smaller work items, more
 /// run in parallel, but the overhead grows.
-const MIN_WORK: usize = 128;
+const MIN_WORK: usize = 512;
 
 /// A work item takes no further row once it has this much work. In larger work items, more of the
 /// entries that the rows read are in the cache, but fewer work items run in parallel.
@@ -29,6 +29,9 @@ const ITEMS_PER_OPERATION: usize = 4096;
 /// The work of a row that does not depend on the number of its terms.
 const ROW_OVERHEAD: usize = 4;
 
+/// The work of a quad: four terms, which share the entries that they read.
+const QUAD_WORK: usize = 3;
+
 /// Number of cases in a group: the cases that the 32 threads of a warp compute together. A buffer
 /// set has room for a whole number of groups.
 pub const GROUP: usize = 32 * CASES_PER_THREAD;
@@ -36,16 +39,14 @@ pub const GROUP: usize = 32 * CASES_PER_THREAD;
 /// Cases per thread: V in `kernels/batch.cu`, and the number at the end of the kernels' names.
 pub const CASES_PER_THREAD: usize = 2;
 
-/// Maximum number of cases in a buffer set. It is large enough to fill a large GPU, and small
-/// enough that a large batch needs several launches: the host then packs and reads the cases of one
-/// launch while the GPU computes another. This affects only speed and memory.
-const MAX_CASES: usize = 2048;
+/// Maximum number of cases in all buffer sets of a GPU together. In launches of fewer cases, starting
+/// the kernels of a small network takes longer than running them. This affects only speed and
+/// memory.
+const MAX_CASES: usize = 8192;
 
-/// Maximum memory on a GPU for the messages, evidence and results of cases, in bytes. One group of
-/// cases may take more. It suffices for 2048 cases of Munin3 and 576 of Barley. With less memory, a
-/// launch has fewer cases and uses the GPU less well: on an H200, launches of 576 cases of Barley
-/// reached 94% of the speed of launches of 2048, and launches of 384 cases 91%; launches of 1536
-/// cases of Munin3 reached 96%.
+/// Maximum memory on a GPU for the evidence, messages and results of cases, in bytes. One group of
+/// cases in each buffer set may take more. It suffices for 2048 cases of Munin3 and 512 of Barley.
+/// With less memory, a launch has fewer cases and uses the GPU less well.
 const MAX_CASE_BYTES: u64 = 6000 << 20;
 
 /// Maximum number of messages that may share memory with others; large ones come first. The time to
@@ -57,12 +58,12 @@ const MAX_SHARING: usize = 8192;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub struct WorkItem {
-    /// The kind of the rows: one of [`CONSTANT`] to [`TWO_FACTORS`].
+    /// The kind of the rows: one of [`CONSTANT`] to [`TILES`].
     pub kind: u32,
-    /// The first row.
-    pub first_row: u32,
-    /// One past the last row.
-    pub end_row: u32,
+    /// The position of the first step in [`Buffers::steps`].
+    pub first_step: u32,
+    /// Number of steps.
+    pub steps: u32,
     /// 1 if this is the first work item of its message.
     pub is_first: u32,
     /// First entry of the message that is computed.
@@ -88,26 +89,24 @@ pub struct WorkItem {
 /// Length of a [`WorkItem`] in words.
 pub const ITEM_WORDS: usize = size_of::<WorkItem>() / 4;
 
-/// Kinds of work items, see [`Kind`]. Shared with the kernel.
+/// Kinds of work items: what the terms of a row are. Shared with the kernel.
+///
+/// Constants.
 pub const CONSTANT: u32 = 0;
+/// Constants times an entry of the first factor.
 pub const ONE_FACTOR: u32 = 1;
-pub const FACTOR_AND_ROW: u32 = 2;
-pub const TWO_FACTORS: u32 = 3;
+/// Constants times an entry of each factor.
+pub const TWO_FACTORS: u32 = 2;
+/// As [`TWO_FACTORS`], for four rows at a time.
+pub const TILES: u32 = 3;
 
 /// Everything that the kernels read and that does not depend on the case.
 pub struct Buffers {
     pub items: Vec<WorkItem>,
     /// For each launch its range of work items. There is one launch per level of the plan.
     pub launches: Vec<Range<usize>>,
-    /// By row: the first term, one past the last term, the entry of the result, and the entry of
-    /// the second factor if the kind is [`FACTOR_AND_ROW`]. Here and in terms, entries count from
-    /// the first entry of their message.
-    pub rows: Vec<[u32; 4]>,
-    /// Terms with at most one factor: the constant as float bits, and the entry of the factor.
-    pub singles: Vec<[u32; 2]>,
-    /// Terms with two factors: the constant as float bits, the entry of each factor, and a word
-    /// that is not used.
-    pub pairs: Vec<[u32; 4]>,
+    /// The rows of all work items; see [`steps`](super::steps).
+    pub steps: Vec<[u32; 4]>,
     /// By variable: the first entry and the number of the message from the variable, its number of
     /// states, and its first state in the numbering of all states.
     pub variables: Vec<[u32; 4]>,
@@ -137,10 +136,9 @@ impl Buffers {
     /// The buffers for `plan`, a plan for `network`.
     pub fn new(network: &Network, plan: Plan<f32>) -> Self {
         let places = Places::new(&plan);
-        let (items, launches) = work_items(&plan, &places);
-        // Work items and pairs need new memory. Rows and singles keep theirs: the size of their
-        // elements does not change, so `collect` reuses it. Other new lists are not counted.
-        let stored = size_of_val(&*items) + plan.pairs.len() * size_of::<[u32; 4]>();
+        let Lists { items, launches, steps } = Lists::new(&plan, &places);
+        // Other new lists are not counted.
+        let stored = size_of_val(&*items) + size_of_val(&*steps);
         let host_bytes = plan.max_bytes.max(plan.bytes() + stored);
         let mut offsets = vec![0];
         let (mut variables, mut reads) = (Vec::new(), Vec::new());
@@ -154,13 +152,7 @@ impl Buffers {
         Self {
             items,
             launches,
-            rows: plan.rows.into_iter().map(|r| [r.first, r.end, r.entry, r.factor]).collect(),
-            singles: plan.singles.into_iter().map(|t| [t.value.to_bits(), t.entry]).collect(),
-            pairs: plan
-                .pairs
-                .into_iter()
-                .map(|t| [t.value.to_bits(), t.entries[0], t.entries[1], 0])
-                .collect(),
+            steps,
             variables,
             reads,
             entries: places.entries,
@@ -175,8 +167,7 @@ impl Buffers {
 
     /// Frees the lists of which every GPU has a copy by now.
     pub fn drop_lists(&mut self) {
-        (self.items, self.rows) = (Vec::new(), Vec::new());
-        (self.singles, self.pairs) = (Vec::new(), Vec::new());
+        (self.items, self.steps) = (Vec::new(), Vec::new());
     }
 
     /// Number of variables.
@@ -212,26 +203,26 @@ impl Buffers {
         self.packed_words(true).max(self.packed_words(false))
     }
 
-    /// Memory of a case on a GPU, in bytes: its messages, with three numbers for each, and its
-    /// place in every buffer set.
+    /// Memory of a case in a buffer set on a GPU, in bytes: its messages, with three numbers for
+    /// each, its evidence and its results.
     pub fn case_bytes(&self) -> usize {
-        4 * (self.entries + 3 * self.messages) + BUFFER_SETS * self.set_bytes()
+        4 * (self.entries + 3 * self.messages) + self.set_bytes()
     }
 
-    /// The number of cases for which a GPU has buffers, a multiple of [`GROUP`], if it may use
-    /// `available` bytes for them; `None` if that is too little for one group.
+    /// The number of cases for which each buffer set of a GPU has room, a multiple of [`GROUP`], if
+    /// all sets together may use `available` bytes; `None` if that is too little for one group in
+    /// each.
     pub fn capacity(&self, available: u64) -> Option<usize> {
-        let group_bytes = (GROUP * self.case_bytes()) as u64;
-        let groups = (available.min(MAX_CASE_BYTES) / group_bytes).min((MAX_CASES / GROUP) as u64);
+        let group_bytes = (BUFFER_SETS * GROUP * self.case_bytes()) as u64;
+        let max_groups = (MAX_CASES / BUFFER_SETS / GROUP) as u64;
+        let groups = (available.min(MAX_CASE_BYTES) / group_bytes).min(max_groups);
         (available >= group_bytes).then_some(groups.max(1) as usize * GROUP)
     }
 
     /// Size of the lists that the kernels read, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.items)
-            + size_of_val(&*self.rows)
-            + size_of_val(&*self.singles)
-            + size_of_val(&*self.pairs)
+            + size_of_val(&*self.steps)
             + size_of_val(&*self.variables)
             + size_of_val(&*self.reads)
     }
@@ -288,7 +279,7 @@ impl Places {
         let mut messages = vec![(0, 0, 0); plan.messages];
         for (level, operations) in plan.levels.iter().enumerate() {
             for operation in &plan.operations[operations.clone()] {
-                messages[operation.result.number as usize] = (operation.rows.len(), level, level);
+                messages[operation.result.number as usize] = (operation.entries, level, level);
                 for factor in &operation.factors {
                     messages[factor.number as usize].2 = level;
                 }
@@ -349,52 +340,101 @@ impl Places {
     }
 }
 
-/// The work items of all operations, and the range of work items of each launch.
-fn work_items(plan: &Plan<f32>, places: &Places) -> (Vec<WorkItem>, Vec<Range<usize>>) {
-    let mut items = Vec::new();
-    let mut launches = Vec::with_capacity(plan.levels.len());
-    for level in &plan.levels {
-        let first = items.len();
-        for operation in &plan.operations[level.clone()] {
-            let kind = match operation.kind {
-                Kind::Constant => CONSTANT,
-                Kind::One => ONE_FACTOR,
-                Kind::OneAndRow => FACTOR_AND_ROW,
-                Kind::Two => TWO_FACTORS,
-            };
-            // The first entry and the number of a factor; zeros if there is no such factor.
-            let factor = |which: usize| match operation.factors.get(which) {
-                Some(&message) => (places.start(message), message.number),
-                None => (0, 0),
-            };
-            let (second, second_message) = factor(1);
-            let (result, (factor, factor_message)) = (operation.result, factor(0));
-            let (log_terms, log_rows) = logarithms(plan, operation);
-            for (number, rows) in pieces(plan, operation.rows.clone()).enumerate() {
-                items.push(WorkItem {
-                    kind,
-                    first_row: rows.start as u32,
-                    end_row: rows.end as u32,
-                    is_first: u32::from(number == 0),
-                    result: places.start(result),
-                    result_message: result.number,
-                    factor,
-                    factor_message,
-                    second,
-                    second_message,
-                    log_terms,
-                    log_rows,
-                });
-            }
-        }
-        launches.push(first..items.len());
-    }
-    (items, launches)
+/// What the kernels read, except for variables.
+#[derive(Default)]
+struct Lists {
+    items: Vec<WorkItem>,
+    launches: Vec<Range<usize>>,
+    steps: Vec<[u32; 4]>,
 }
 
-/// [`WorkItem::log_terms`] and [`WorkItem::log_rows`] of all work items of an operation.
-fn logarithms(plan: &Plan<f32>, operation: &Operation) -> (u32, u32) {
-    let rows = &plan.rows[operation.rows.clone()];
+impl Lists {
+    /// The work items of all operations, with their steps.
+    fn new(plan: &Plan<f32>, places: &Places) -> Self {
+        let mut lists = Self::default();
+        for level in &plan.levels {
+            let first = lists.items.len();
+            for operation in &plan.operations[level.clone()] {
+                lists.add_items(plan, places, operation);
+            }
+            lists.launches.push(first..lists.items.len());
+        }
+        lists
+    }
+
+    /// Adds the work items of an operation.
+    fn add_items(&mut self, plan: &Plan<f32>, places: &Places, operation: &Operation) {
+        // The first entry and the number of a factor; zeros if there is no such factor.
+        let factor = |which: usize| match operation.factors.get(which) {
+            Some(&message) => (places.start(message), message.number),
+            None => (0, 0),
+        };
+        let (second, second_message) = factor(1);
+        let (result, (factor, factor_message)) = (operation.result, factor(0));
+        let whole = WorkItem {
+            kind: match operation.kind {
+                Kind::Constant => CONSTANT,
+                Kind::One => ONE_FACTOR,
+                Kind::OneAndRow => TWO_FACTORS,
+                Kind::Two if operation.tiles.is_some() => TILES,
+                Kind::Two => TWO_FACTORS,
+            },
+            first_step: 0,
+            steps: 0,
+            is_first: 1,
+            result: places.start(result),
+            result_message: result.number,
+            factor,
+            factor_message,
+            second,
+            second_message,
+            log_terms: log_terms(plan, operation),
+            log_rows: operation.entries.next_power_of_two().ilog2(),
+        };
+        let before = self.items.len();
+        if let Some(number) = operation.tiles {
+            let Tiles { tiles, quads } = &plan.tiles[number];
+            let work =
+                |tile: &Tile| 4 * ROW_OVERHEAD + QUAD_WORK * (tile.end - tile.first) as usize;
+            for piece in pieces(tiles, work) {
+                let terms = piece.iter().flat_map(|tile| steps::of_tile(*tile, quads));
+                self.add_item(whole, &terms.collect::<Vec<_>>());
+            }
+        } else {
+            let rows = &plan.rows[operation.rows.clone()];
+            let (zeros, rows): (Vec<Row>, Vec<Row>) =
+                rows.iter().partition(|row| row.first == row.end);
+            let work = |row: &Row| ROW_OVERHEAD + (row.end - row.first) as usize;
+            for piece in pieces(&rows, work) {
+                let terms = piece.iter().flat_map(|row| steps::of_row(plan, operation.kind, *row));
+                self.add_item(whole, &terms.collect::<Vec<_>>());
+            }
+            // These are not raised, so they are sums of constants.
+            let constants = WorkItem { kind: CONSTANT, ..whole };
+            for piece in pieces(&zeros, work) {
+                let terms = piece.iter().map(|row| steps::zero(row.entry));
+                self.add_item(constants, &terms.collect::<Vec<_>>());
+            }
+        }
+        self.items[before + 1..].iter_mut().for_each(|item| item.is_first = 0);
+    }
+
+    /// Adds a work item with these terms, which is otherwise like `whole`.
+    fn add_item<const E: usize, const R: usize>(
+        &mut self,
+        whole: WorkItem,
+        terms: &[steps::Term<E, R>],
+    ) {
+        let first_step = self.steps.len();
+        steps::add(&mut self.steps, whole.kind, terms);
+        let words = self.steps.len() - first_step;
+        let steps = (words / steps::length(whole.kind)) as u32;
+        self.items.push(WorkItem { first_step: first_step as u32, steps, ..whole });
+    }
+}
+
+/// [`WorkItem::log_terms`] of all work items of an operation.
+fn log_terms(plan: &Plan<f32>, operation: &Operation) -> u32 {
     let largest = |row: &Row| {
         let terms = row.first as usize..row.end as usize;
         let constants: f32 = match operation.kind {
@@ -403,24 +443,27 @@ fn logarithms(plan: &Plan<f32>, operation: &Operation) -> (u32, u32) {
         };
         (row.end - row.first) as f32 * constants
     };
-    let longest = rows.iter().map(largest).fold(1.0, f32::max);
-    (longest.log2().ceil() as u32, rows.len().next_power_of_two().ilog2())
+    let largest = match operation.tiles {
+        Some(number) => plan.tiles[number].largest_sum(),
+        None => plan.rows[operation.rows.clone()].iter().map(largest).fold(1.0, f32::max),
+    };
+    largest.log2().ceil() as u32
 }
 
-/// Divides the rows of an operation into pieces of about equal work.
-fn pieces(plan: &Plan<f32>, rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-    let row_work = |row: usize| ROW_OVERHEAD + (plan.rows[row].end - plan.rows[row].first) as usize;
-    let all: usize = rows.clone().map(row_work).sum();
+/// Divides `rows`, each with this `work`, into pieces of about equal work.
+fn pieces<R>(rows: &[R], work: impl Fn(&R) -> usize) -> impl Iterator<Item = &[R]> {
+    let all: usize = rows.iter().map(&work).sum();
     let target = (all / ITEMS_PER_OPERATION).clamp(MIN_WORK, MAX_WORK);
-    let mut next = rows.start;
+    let mut rest = rows;
     std::iter::from_fn(move || {
-        let start = next;
-        let mut work = 0;
-        while next < rows.end && work < target {
-            work += row_work(next);
-            next += 1;
-        }
-        (start < next).then_some(start..next)
+        let mut so_far = 0;
+        let is_full = |row: &R| {
+            so_far += work(row);
+            so_far >= target
+        };
+        let length = rest.iter().position(is_full).map_or(rest.len(), |last| last + 1);
+        let piece = rest.split_off(..length)?;
+        (!piece.is_empty()).then_some(piece)
     })
 }
 
@@ -429,7 +472,7 @@ mod tests {
     use super::super::twin::{NOT_RAISED, PEAK, RAISE};
     use super::*;
     use crate::cancel::CancelToken;
-    use crate::engine::batch::{BLOCK, JoinTree, Order};
+    use crate::engine::batch::{JoinTree, Order};
     use crate::engine::cuda::kernel_source::{assert_constants, assert_layout, layout};
     use crate::format;
     use crate::propagation::{CompileOptions, compile};
@@ -442,17 +485,6 @@ mod tests {
     }
 
     #[test]
-    fn the_terms_of_the_rows_of_a_work_item_are_consecutive() {
-        plan("munin3", |network, plan| {
-            let buffers = Buffers::new(network, plan);
-            for item in &buffers.items {
-                let rows = &buffers.rows[item.first_row as usize..item.end_row as usize];
-                assert!(rows.windows(2).all(|pair| pair[0][1] == pair[1][0]));
-            }
-        });
-    }
-
-    #[test]
     fn messages_that_are_needed_at_the_same_time_do_not_overlap() {
         plan("munin3", |_, plan| {
             let places = Places::new(&plan);
@@ -460,8 +492,7 @@ mod tests {
             let mut needed = vec![(0, usize::MAX, 0); plan.messages];
             for (number, level) in plan.levels.iter().enumerate() {
                 for operation in &plan.operations[level.clone()] {
-                    needed[operation.result.number as usize] =
-                        (operation.rows.len(), number, number);
+                    needed[operation.result.number as usize] = (operation.entries, number, number);
                     for factor in &operation.factors {
                         needed[factor.number as usize].2 = number;
                     }
@@ -492,14 +523,14 @@ mod tests {
         });
     }
 
-    /// The number of cases of a launch, and the bytes on GPU and host together, for a batch that
+    /// The number of cases in a buffer set, and the bytes on GPU and host together, for a batch that
     /// needs several launches on a GPU with enough memory.
     fn large_batch(sample: &str) -> (usize, usize) {
         let mut found = (0, 0);
         plan(sample, |network, plan| {
             let buffers = Buffers::new(network, plan);
             let capacity = buffers.capacity(1 << 40).unwrap();
-            let device = buffers.bytes() + capacity * buffers.case_bytes();
+            let device = buffers.bytes() + BUFFER_SETS * capacity * buffers.case_bytes();
             let host = buffers.host_bytes + BUFFER_SETS * capacity * buffers.set_bytes();
             found = (capacity, device + host);
         });
@@ -508,7 +539,7 @@ mod tests {
 
     #[test]
     fn a_batch_of_4096_cases_takes_less_than_8_gib() {
-        for (sample, cases, gib) in [("barley", 576, 7.25), ("munin3", 2048, 6.5)] {
+        for (sample, cases, gib) in [("barley", 128, 6.75), ("munin3", 512, 6.5)] {
             let (capacity, bytes) = large_batch(sample);
             assert_eq!(capacity, cases, "{sample}");
             assert!((bytes as f64) < gib * f64::from(1 << 30), "{sample}: {bytes} bytes");
@@ -519,11 +550,11 @@ mod tests {
     fn with_less_memory_a_launch_has_fewer_cases() {
         plan("asia", |network, plan| {
             let buffers = Buffers::new(network, plan);
-            let group = (GROUP * buffers.case_bytes()) as u64;
+            let group = (BUFFER_SETS * GROUP * buffers.case_bytes()) as u64;
             assert_eq!(buffers.capacity(group - 1), None);
             assert_eq!(buffers.capacity(group), Some(GROUP));
             assert_eq!(buffers.capacity(3 * group + 1), Some(3 * GROUP));
-            assert_eq!(buffers.capacity(u64::MAX), Some(MAX_CASES));
+            assert_eq!(buffers.capacity(u64::MAX), Some(MAX_CASES / BUFFER_SETS));
         });
     }
 
@@ -533,8 +564,8 @@ mod tests {
             "batch",
             layout!(WorkItem {
                 kind,
-                first_row,
-                end_row,
+                first_step,
+                steps,
                 is_first,
                 result,
                 result_message,
@@ -551,12 +582,13 @@ mod tests {
             &[
                 ("PEAK", f64::from(PEAK)),
                 ("RAISE", f64::from(RAISE)),
-                ("BLOCK", BLOCK as f64),
                 ("NOT_RAISED", f64::from(NOT_RAISED)),
                 ("CONSTANT", f64::from(CONSTANT)),
                 ("ONE_FACTOR", f64::from(ONE_FACTOR)),
-                ("FACTOR_AND_ROW", f64::from(FACTOR_AND_ROW)),
                 ("TWO_FACTORS", f64::from(TWO_FACTORS)),
+                ("TILES", f64::from(TILES)),
+                ("NONE", f64::from(steps::NONE)),
+                ("END_OF_BLOCK", f64::from(steps::END_OF_BLOCK)),
             ],
         );
     }

@@ -3,9 +3,9 @@
 //!
 //! A large batch is divided among all GPUs of the machine ([`queue`]). Each of them has a copy of
 //! the plan and buffers of its own. While the GPUs compute some cases, the threads of the host read
-//! the results of earlier cases and pack the evidence of the next cases. [`buffers`] computes what
-//! the kernels read, and [`gpu`] launches the kernels. In tests, [`twin`] does the same as the
-//! kernels on the CPU.
+//! the results of earlier cases and pack the evidence of the next cases. [`buffers`] and [`steps`]
+//! compute what the kernels read, and [`gpu`] launches the kernels. In tests, [`twin`] does the same
+//! as the kernels on the CPU.
 //!
 //! # Underflow
 //!
@@ -34,6 +34,7 @@
 mod buffers;
 mod gpu;
 mod queue;
+mod steps;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -44,10 +45,11 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use self::buffers::Buffers;
+use self::buffers::{Buffers, GROUP};
 use self::gpu::Gpu;
 use self::queue::{Queue, Slot, Step};
 use super::device::{device, device_count, numbered_device};
+use crate::allocate;
 use crate::cancel::Cancelled;
 use crate::engine::batch::{JoinTree, Kind, Operation, Order, Plan};
 use crate::engine::bounds::Loss;
@@ -57,9 +59,11 @@ use crate::network::{Evidence, Finding};
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Posteriors, Watch};
 
-/// The number of buffer sets of a GPU, each for the evidence and results of one launch. With two,
-/// the host and the GPU work at the same time.
-const BUFFER_SETS: usize = 2;
+/// The number of buffer sets of a GPU, each for the evidence, messages and results of one launch.
+/// While some launches end, and while the host reads the results of others, the rest keeps the GPU
+/// busy. With two sets, an H200 computed 0.88 times as many cases per second for Munin3, and 0.98
+/// times as many for Barley.
+const BUFFER_SETS: usize = 4;
 
 /// Why a batch fails if no GPU is left, and none has reported a failure.
 const NO_GPU: &str = "no GPU is left";
@@ -132,6 +136,7 @@ impl BatchPropagator {
         if further.is_none() {
             buffers.drop_lists();
         }
+        allocate::return_freed_memory_late();
         Some(Self::new(buffers, vec![Box::new(gpu)], further, threads))
     }
 
@@ -262,13 +267,17 @@ impl BatchPropagator {
     }
 }
 
-/// Maximum number of cases of a launch: the capacity of a buffer set. With several GPUs it can be
-/// smaller, so that every buffer set of every GPU gets a launch.
-fn launch_size(cases: usize, capacity: usize, gpus: usize) -> usize {
-    match gpus {
-        0 | 1 => capacity,
-        _ => cases.div_ceil(BUFFER_SETS * gpus).clamp(1, capacity),
+impl Drop for BatchPropagator {
+    fn drop(&mut self) {
+        allocate::return_freed_memory_early();
     }
+}
+
+/// Maximum number of cases of a launch: as many whole groups as give every buffer set of every GPU a
+/// launch, and at most the capacity of a buffer set.
+fn launch_size(cases: usize, capacity: usize, gpus: usize) -> usize {
+    let part = cases.div_ceil(BUFFER_SETS * gpus.max(1)).next_multiple_of(GROUP);
+    part.clamp(1, capacity)
 }
 
 /// The plan of a network in the form that the kernels read. `None` if [`JoinTree::new`] returns

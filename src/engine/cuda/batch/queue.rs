@@ -116,16 +116,19 @@ mod tests {
     }
 
     #[test]
-    fn both_sets_of_each_gpu_run_before_the_first_is_read() {
-        let mut queue = Queue::new(50, 10, 2);
-        let slots = [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(gpu, set)| Slot { gpu, set });
-        for (number, slot) in slots.into_iter().enumerate() {
+    fn all_sets_of_each_gpu_run_before_the_first_is_read() {
+        let sets = 2 * BUFFER_SETS;
+        let mut queue = Queue::new(10 * sets + 10, 10, 2);
+        let first = Slot { gpu: 0, set: 0 };
+        for number in 0..sets {
+            let slot = Slot { gpu: number % 2, set: number / 2 };
             let cases = 10 * number..10 * number + 10;
             assert_eq!(queue.next_step(), Some(Step::Start(slot, cases)));
         }
-        assert_eq!(queue.next_step(), Some(Step::Read(slots[0], 0..10)));
+        assert_eq!(queue.next_step(), Some(Step::Read(first, 0..10)));
         queue.finish();
-        assert_eq!(queue.next_step(), Some(Step::Start(slots[0], 40..50)));
+        let cases = 10 * sets..10 * sets + 10;
+        assert_eq!(queue.next_step(), Some(Step::Start(first, cases)));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::engine::cuda::device::tests::has_gpu;
 use crate::engine::cuda::fixtures::{assert_near, class_given_features, load_options, networks};
 use crate::network::VariableId;
 
-/// Enough cases for several groups and both buffer sets; the last group is not full.
+/// Enough cases for several groups and several buffer sets; the last group is not full.
 const BATCH_CASES: usize = 85;
 
 fn threads() -> Threads {

@@ -1,6 +1,7 @@
 //! The CPU twin of the kernels of `kernels/batch.cu`: computes the same from the same buffers.
 
-use super::buffers::{Buffers, CONSTANT, FACTOR_AND_ROW, ONE_FACTOR, TWO_FACTORS, WorkItem};
+use super::buffers::{Buffers, CONSTANT, ONE_FACTOR, TILES, TWO_FACTORS, WorkItem};
+use super::steps::{self, END_OF_BLOCK, NONE};
 use super::{BUFFER_SETS, Executor};
 use crate::engine::RunError;
 use crate::engine::batch::add_up;
@@ -47,7 +48,7 @@ struct Scales {
     raise: [i32; GROUP],
 }
 
-/// The evidence and results of both buffer sets.
+/// The evidence and results of all buffer sets.
 pub struct Twin {
     capacity: usize,
     packed: [Vec<u32>; BUFFER_SETS],
@@ -58,7 +59,7 @@ impl Twin {
     /// A twin whose buffer sets hold `capacity` cases.
     pub fn new(buffers: &Buffers, capacity: usize) -> Self {
         let packed = || vec![0; capacity * buffers.packed_words(true).max(buffers.variables())];
-        Self { capacity, packed: [packed(), packed()], results: Default::default() }
+        Self { capacity, packed: std::array::from_fn(|_| packed()), results: Default::default() }
     }
 }
 
@@ -142,16 +143,22 @@ impl Group {
     /// Computes a work item, as `propagate` in `kernels/batch.cu` does.
     fn propagate(&mut self, buffers: &Buffers, item: &WorkItem) {
         let scales = self.scales(item);
-        for &row in &buffers.rows[item.first_row as usize..item.end_row as usize] {
-            let mut sum = self.row(buffers, item, row, &scales);
-            if item.kind != CONSTANT && row[0] < row[1] {
-                let raise = scales.raise.map(|exponent| 1.0_f32.scale(exponent));
-                sum.iter_mut().zip(raise).for_each(|(sum, raise)| *sum += raise);
-            }
-            self.messages[(item.result + row[2]) as usize] = sum;
-            let largest = &mut self.largest[item.result_message as usize];
-            for (largest, sum) in largest.iter_mut().zip(sum) {
-                *largest = largest.max(sum);
+        let mut rows: [Vec<Term>; 4] = Default::default();
+        let length = steps::length(item.kind);
+        let steps = &buffers.steps[item.first_step as usize..];
+        for record in steps.chunks(length).take(item.steps as usize) {
+            for number in 0..steps::terms(item.kind) {
+                let terms = terms(record, item.kind, number);
+                let is_row = terms.iter().any(|(_, end)| ![NONE, END_OF_BLOCK].contains(end));
+                for (row, (term, end)) in rows.iter_mut().zip(terms) {
+                    row.push(term);
+                    if is_row && end != NONE {
+                        self.store(item, end, self.sum(item, row, &scales), &scales);
+                    }
+                }
+                if is_row {
+                    rows.iter_mut().for_each(Vec::clear);
+                }
             }
         }
         if item.is_first == 1 {
@@ -162,6 +169,17 @@ impl Group {
                 _ => scales.raise.map(|exponent| exponent + 1 + log_rows),
             };
         }
+    }
+
+    /// Stores the sum of a row as entry number `entry` of the result.
+    fn store(&mut self, item: &WorkItem, entry: u32, mut sum: Numbers, scales: &Scales) {
+        if item.kind != CONSTANT {
+            let raise = scales.raise.map(|exponent| 1.0_f32.scale(exponent));
+            sum.iter_mut().zip(raise).for_each(|(sum, raise)| *sum += raise);
+        }
+        self.messages[(item.result + entry) as usize] = sum;
+        let largest = &mut self.largest[item.result_message as usize];
+        largest.iter_mut().zip(sum).for_each(|(largest, sum)| *largest = largest.max(sum));
     }
 
     /// The scales of both factors for each case, and what is added to each row.
@@ -188,7 +206,7 @@ impl Group {
         // As `raise_exponent` in `kernels/batch.cu`, which explains it.
         let raise = |case: usize| {
             let largest = match item.kind {
-                TWO_FACTORS => shifts[1][case].max(PEAK + 2),
+                TWO_FACTORS | TILES => shifts[1][case].max(PEAK + 2),
                 _ => (shifts[0][case] + 1).max(PEAK + 2),
             };
             // 2^-149 is the smallest positive number in single precision.
@@ -216,38 +234,51 @@ impl Group {
         (0..buffers.messages).map(share).sum()
     }
 
-    /// The sum of one row for each case.
-    fn row(
-        &self,
-        buffers: &Buffers,
-        item: &WorkItem,
-        row: [u32; 4],
-        Scales { first: scale, second: second_scale, .. }: &Scales,
-    ) -> Numbers {
-        let terms = row[0] as usize..row[1] as usize;
+    /// The sum of `terms` for each case, multiplied by the scales of the factors that they have.
+    fn sum(&self, item: &WorkItem, terms: &[Term], scales: &Scales) -> Numbers {
         std::array::from_fn(|case| {
-            let load = |start: u32, entry: u32| self.messages[(start + entry) as usize][case];
-            if item.kind == TWO_FACTORS {
-                let pairs = &buffers.pairs[terms.clone()];
-                let [sum] =
-                    add_up::<f32, _, 1, true>(pairs, |&[value, first, second, _], [sum]| {
-                        let first = load(item.factor, first) * scale[case];
-                        *sum += f32::from_bits(value) * first * load(item.second, second);
-                    });
-                return sum * second_scale[case];
-            }
-            let [mut sum] = add_up::<f32, _, 1, true>(
-                &buffers.singles[terms.clone()],
-                |&[value, entry], [sum]| {
-                    let factor = if item.kind == CONSTANT { 1.0 } else { load(item.factor, entry) };
-                    *sum += f32::from_bits(value) * factor;
-                },
-            );
-            sum *= scale[case];
-            if item.kind == FACTOR_AND_ROW {
-                sum *= load(item.second, row[3]) * second_scale[case];
-            }
-            sum
+            let (scale, second_scale) = (scales.first[case], scales.second[case]);
+            let [sum] = add_up::<f32, _, 1, true>(terms, |term, [sum]| {
+                let load = |start: u32, entry: u32| self.messages[(start + entry) as usize][case];
+                *sum += match item.kind {
+                    CONSTANT => term.value,
+                    ONE_FACTOR => term.value * load(item.factor, term.first),
+                    _ => {
+                        let first = load(item.factor, term.first) * scale;
+                        term.value * first * load(item.second, term.second)
+                    }
+                };
+            });
+            sum * if item.kind >= TWO_FACTORS { second_scale } else { scale }
         })
     }
+}
+
+/// A term of a row.
+struct Term {
+    value: f32,
+    /// The entry of the first factor, if it has one.
+    first: u32,
+    /// The entry of the second factor, if it has one.
+    second: u32,
+}
+
+/// Term number `number` of each row of a step with this record, and what comes after it in the row:
+/// an entry of the result, [`END_OF_BLOCK`] or [`NONE`].
+fn terms(record: &[[u32; 4]], kind: u32, number: usize) -> Vec<(Term, u32)> {
+    let words = record.as_flattened();
+    let (entries, constants) = words.split_at(8);
+    let (values, ends) = constants.split_at(constants.len() / 2);
+    let rows = values.len() / steps::terms(kind);
+    let term = |row: usize| {
+        let (first, second) = match kind {
+            TILES => (2 * number + row / 2, 4 + 2 * number + row % 2),
+            TWO_FACTORS => (number, 4 + number),
+            _ => (number, number),
+        };
+        let at = number * rows + row;
+        let value = f32::from_bits(values[at]);
+        (Term { value, first: entries[first], second: entries[second] }, ends[at])
+    };
+    (0..rows).map(term).collect()
 }
