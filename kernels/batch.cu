@@ -11,14 +11,15 @@
 // of a group are arrays [entry][case].
 //
 // A product of two messages is a product of matrices: each entry of a factor is read for many rows.
-// So where it pays, four rows are computed together, as a tile. Each of its quads of terms reads
-// two entries of either factor, where the rows by themselves would read four
+// So where it pays, four rows are computed together, as a tile. A quad is one term of each of these
+// rows. It reads two entries of each factor; four separate terms would read four of each
 // (src/engine/batch/tiles.rs).
 //
 // The terms of a work item come in steps. The factors of a step are copied to shared memory in the
 // background, AHEAD steps before they are used, and the record of a step, which says what to copy,
 // twice as many steps before. So a warp has several steps on their way at any time, whichever rows
-// they belong to, and needs no registers for them.
+// they belong to, and needs no registers for them. On GPUs below compute capability 8.0, the copies
+// are plain loads and stores, for which the warp waits.
 //
 // To stay within the range of single precision, messages are scaled. The largest entry of each
 // message is found for each case by an atomic maximum, which does not depend on the order of the
@@ -26,9 +27,9 @@
 // (first factor) or near one (second factor), and adds up the exponents. Sums are in the order of
 // the terms, so two runs are bit-equal.
 //
-// The terms of a row are added up in blocks of 16 (BLOCK in src/engine/batch/kernel.rs). The sums of
-// the blocks are then added up with a correction for rounding, so that long sums are as accurate as
-// short ones.
+// The terms of a row are added up in blocks; the records say where a block ends (BLOCK in
+// src/engine/batch/kernel.rs). The sums of the blocks are then added up with a correction for
+// rounding, so that long sums are as accurate as short ones.
 //
 // Each row that has terms with factors is raised: it gets an addend that is at least what underflow
 // can have taken from the row. So no message is too small, and `bound_loss` bounds what has been
@@ -39,20 +40,20 @@
 // of the grid, so blocks that run at the same time read the same rows and terms, and the messages
 // of only a few groups.
 //
-// Versions, and how many times as many cases per second each computed as the one before. In the
-// first, each row loaded its own terms, four at a time. In the second, the factors of four terms
-// were loaded together, whichever rows they belonged to: 1.12 on an H200 for Munin3, 1.05 to 1.07
-// for Barley, Diabetes and Munin4. In the third, the next terms were loaded while the factors of
-// these were on their way: 1.04 to 1.15 on an H100. But a warp still waited for loads in more than
-// half of all cycles: of factors, of the next terms and of the next row. This fourth version copies
-// factors and records to shared memory in the background, has tiles, and needs no list of rows. Four
-// buffer sets, each with a stream of its own, hide the ends of launches, so work items can be
-// larger. Together, this brings 1.5 on an H200 for Munin3 and Diabetes, and 1.6 for Munin4 and
-// Barley; tiles alone bring 1.03 for Munin3 and 1.4 for Diabetes.
+// Versions, with the cases per second of each relative to the one before:
+// 1. Each row loaded its own terms, four at a time.
+// 2. The factors of four terms were loaded together, even of different rows. On an H200: 1.12 for
+//    Munin3, 1.05 to 1.07 for Barley, Diabetes and Munin4.
+// 3. The next terms were loaded while the factors of these were on their way. On an H100: 1.04 to
+//    1.15. But a warp still waited for loads in more than half of all cycles: of factors, of the
+//    next terms and of the next row.
+// 4. This one: copies in the background, tiles, no list of rows, larger work items, and four buffer
+//    sets, which hide the ends of launches. On an H200: 1.5 for Munin3 and Diabetes, 1.6 for Munin4
+//    and Barley. Tiles alone bring 1.03 for Munin3 and 1.4 for Diabetes.
 //
-// Only V = 2 is compiled: the rings of V = 4 would not leave room for enough warps. The launch bound
-// of 6 blocks leaves a thread 80 registers; with 5 or 7 blocks it is 1 to 3% slower, with 8 about
-// 10%.
+// Only V = 2 is compiled: half a warp copies the 64 cases of an entry, 16 bytes in each lane. The
+// rings of the 4 warps of a block take 26,496 bytes of shared memory. The launch bound of 6 blocks
+// leaves a thread 80 registers; with 5 or 7 blocks it is 1 to 3% slower, with 8 about 10%.
 //
 // Launch, with groups = cases / (32 V), rounded up; no dynamic shared memory:
 //   propagate_batch_V  grid = (work items / 4, groups), block = 128 threads; one launch per level
@@ -91,8 +92,9 @@ static const int RAISE = 2;
 // The level of messages that are not raised. Shared with src/engine/cuda/batch.
 static const int NOT_RAISED = -16777216;
 
-// Where a row ends that goes on after a term, or does not exist (NONE), or that goes on with another
-// block (END_OF_BLOCK). Shared with src/engine/cuda/batch.
+// A record has for each term the entry of the result, if the row ends with this term. Otherwise it
+// has END_OF_BLOCK if a block ends with the term, and NONE if not, or if the tile has no such row.
+// Shared with src/engine/cuda/batch.
 static const unsigned NONE = 4294967295;
 static const unsigned END_OF_BLOCK = 4294967294;
 
@@ -109,7 +111,7 @@ struct WorkItem {
     unsigned second;          // first entry of the message that is the second factor
     unsigned second_message;  // number of the message that is the second factor
     // The binary logarithm, rounded up, of the number of terms of a row times its largest constant
-    // (at least one); the maximum over all rows of the message.
+    // (at least one); the maximum over all rows of the message, or an upper bound for tiles.
     unsigned log_terms;
     unsigned log_rows;  // the binary logarithm of the number of rows of the message, rounded up
 };
@@ -157,18 +159,18 @@ __device__ inline int raise_exponent(const WorkItem &item, int shift, int second
     return -149 + RAISE + static_cast<int>(item.log_terms) + largest;
 }
 
-// Number of entries of factors in a step.
+// Number of entries of factors in a step. Shared with src/engine/cuda/batch.
 static const unsigned STEP_ENTRIES = 8;
 
-// How many steps before its use a step's factors are copied. With 3, the rings take memory from the
-// first-level cache, and the kernel is not faster.
+// How many steps before its use a step's factors are copied. With 3, the larger rings leave less
+// memory to the first-level cache, and the kernel is not faster.
 static const unsigned AHEAD = 2;
 
 // Number of steps in the ring of factors and in the ring of records.
 static const unsigned FACTOR_SLOTS = AHEAD + 1;
 static const unsigned RECORD_SLOTS = 2 * AHEAD + 1;
 
-// Length of the longest record.
+// Length of the longest record, in uint4.
 static const unsigned MAX_RECORD = 6;
 
 // What depends on the kind of a work item. For tiles, a term is a quad.
@@ -182,7 +184,7 @@ template <unsigned KIND> struct Shape {
     static const unsigned TERMS = STEP_ENTRIES / ENTRIES / (HAS_TWO ? 2 : 1);
     // Number of constants of a step.
     static const unsigned CONSTANTS = TERMS * ROWS;
-    // Length of a record.
+    // Length of a record, in uint4.
     static const unsigned RECORD = 2 + 2 * (CONSTANTS / 4);
 };
 
@@ -204,16 +206,15 @@ template <unsigned SLOTS> __device__ inline unsigned next_slot(unsigned slot)
 }
 
 // Starts to copy the record of a step, unless the work item has no such step. `length` is the
-// length of its records.
+// length of its records in uint4.
 template <unsigned V>
 __device__ inline void copy_record(const WorkItem &item, const uint4 *steps, unsigned step,
                                    unsigned length, unsigned slot, Rings<V> &rings)
 {
-    const unsigned word = threadIdx.x % 32;
-    if (step < item.steps && word < length) {
-        copy_in_group(&rings.records[slot][word],
-                      steps + item.first_step + static_cast<unsigned long long>(step) * length +
-                          word);
+    const unsigned n = threadIdx.x % 32;
+    if (step < item.steps && n < length) {
+        copy_in_group(&rings.records[slot][n],
+                      steps + item.first_step + static_cast<unsigned long long>(step) * length + n);
     }
 }
 
@@ -221,8 +222,10 @@ __device__ inline void copy_record(const WorkItem &item, const uint4 *steps, uns
 template <unsigned V>
 __device__ inline void copy_first_records(const WorkItem &item, const uint4 *steps, Rings<V> &rings)
 {
-    const unsigned length =
-        item.kind == TWO_FACTORS ? Shape<TWO_FACTORS>::RECORD : Shape<TILES>::RECORD;
+    static_assert(Shape<CONSTANT>::RECORD == MAX_RECORD && Shape<TILES>::RECORD == MAX_RECORD &&
+                      Shape<ONE_FACTOR>::RECORD == MAX_RECORD,
+                  "only TWO_FACTORS has shorter records");
+    const unsigned length = item.kind == TWO_FACTORS ? Shape<TWO_FACTORS>::RECORD : MAX_RECORD;
 #pragma unroll
     for (unsigned step = 0; step < AHEAD; ++step) {
         copy_record(item, steps, step, length, step, rings);
@@ -232,11 +235,12 @@ __device__ inline void copy_first_records(const WorkItem &item, const uint4 *ste
 
 // Copies the factors and records of a work item of this kind.
 template <unsigned V, unsigned KIND> struct Copier {
+    static_assert(V == 2, "16 lanes copy the 64 cases of an entry");
     const WorkItem &item;
     const uint4 *steps;
     Rings<V> &rings;
-    // The first entry of the factor that this half of the warp copies, for the cases of this
-    // thread: it copies four, and V in every step.
+    // The factor that this half of the warp copies, from the first of the four cases that this lane
+    // copies of each entry.
     const float *factor;
     // The slots of the next record to be copied, of the record that says which factors are copied
     // next, and of these factors.
@@ -354,8 +358,8 @@ template <unsigned V, unsigned KIND> struct Sums {
         has_blocks = true;
     }
 
-    // Stores the rows as the entries `ends` of the result, and starts the next rows. Raises
-    // `largest` to the largest entry.
+    // Stores the rows as the entries `ends` of the result, and starts the next rows. Updates
+    // `largest`, the largest entry of each case.
     __device__ void end_rows(const unsigned (&ends)[S::ROWS], float *result,
                              const Scales<V> &scales, Numbers<V> &largest)
     {
@@ -386,9 +390,9 @@ template <unsigned V, unsigned KIND> struct Sums {
     }
 };
 
-// Computes the rows of a work item of this kind, and returns the largest result of each case. The
-// factors are those of the first case of the group, and the result that of the first case of the
-// thread. The records of the first AHEAD steps are being copied.
+// Computes the rows of a work item of this kind, and returns the largest result of each case.
+// `first` and `second` point to the entries of the group's first case, `result` to those of the
+// thread's first case. The copies of the first AHEAD records have been started.
 template <unsigned V, unsigned KIND>
 __device__ Numbers<V> compute_rows(const WorkItem &item, const uint4 *steps, const float *first,
                                    const float *second, float *result, Rings<V> &rings,
@@ -404,8 +408,8 @@ __device__ Numbers<V> compute_rows(const WorkItem &item, const uint4 *steps, con
     Sums<V, KIND> sums = {};
     unsigned record = 0, factors = 0;
     for (unsigned step = 0; step < item.steps; ++step) {
-        // All but the last AHEAD - 1 groups: the factors of this step, and the record of the step
-        // AHEAD steps later. And no lane reads the step before any more, whose slots are next.
+        // Afterwards the factors of this step and the record of step + AHEAD are there, and all
+        // lanes have read the step before, whose slots the next copies overwrite.
         wait_for_groups<AHEAD - 1>();
         copier.copy(step + AHEAD);
         const Terms<V, KIND> terms(rings.records[record], rings.factors[factors]);

@@ -12,9 +12,9 @@ nvidia.cuda_nvrtc. --check exits with status 0 if all files are equal, 1 if a fi
 if there is no NVRTC 12.0. Neither a GPU nor the CUDA toolkit is needed.
 
 NVRTC 12.0 writes PTX ISA 8.0, which drivers from 2023 on accept. Each kernel is compiled for
-compute_70, which runs on every GPU from Volta on. persistent.cu is also compiled for compute_80,
-which has asynchronous copies and cache hints. persistent.cu and table_free.cu are also compiled
-for max-product, which semiring.cuh describes. The first line of a .ptx file is a hash of its
+compute_70, which runs on every GPU from Volta on. batch.cu and persistent.cu are also compiled for
+compute_80, which has asynchronous copies and (used by persistent.cu) cache hints. persistent.cu
+and table_free.cu are also compiled for max-product, which semiring.cuh describes. The first line of a .ptx file is a hash of its
 sources; a test in src/engine/cuda/kernels.rs compares this hash with the sources.
 """
 

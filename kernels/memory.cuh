@@ -1,10 +1,12 @@
-// Access to memory that blocks and the host share: messages, records and results. If compiled for
-// compute capability 8.0 or higher, accesses to messages and records carry hints for the L2 cache,
-// and records are copied in the background. Otherwise (for older GPUs, and for max-product on all
-// GPUs), the same functions use neither.
+// Access to global memory: words that blocks and the host share (persistent.cu), and copies to
+// shared memory (persistent.cu and batch.cu). If compiled for compute capability 8.0 or higher, the
+// copies run in the background, and `load`, `store` and `copy_quad` carry hints for the L2 cache.
+// Otherwise (for older GPUs, and for max-product on all GPUs), copies are plain loads and stores,
+// and there are no hints.
 //
-// Words of messages and results are read and written with relaxed order: each holds a number and an
-// epoch or a parity, which shows that it is new. So the order of different words does not matter.
+// `load`, `store` and `store_to_host` have relaxed order: each word of a message or result holds a
+// number and an epoch or a parity, which shows that it is new. So the order of different words does
+// not matter.
 #pragma once
 
 #if __CUDA_ARCH__ >= 800
@@ -91,7 +93,8 @@ __device__ inline void wait_for_copies()
 #endif
 }
 
-// Starts to copy 16 bytes to shared memory, in the current group of copies of this thread.
+// Starts to copy 16 bytes to shared memory, through the first-level cache, where other rows and other
+// warps may read them again. The copy belongs to this thread's current group (`end_group`).
 __device__ inline void copy_in_group(void *to, const void *from)
 {
 #if __CUDA_ARCH__ >= 800

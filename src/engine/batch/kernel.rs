@@ -18,7 +18,7 @@ pub const CASES_PER_GROUP: usize = 8;
 /// roundings for 16 terms, and 8.5 for 32. For P(e),
 /// [`ErrorBound`](crate::engine::ErrorBound) allows 8 roundings for each factor. With a smaller
 /// number, long sums take more time; with this one, sums of hundreds of terms take 6 to 11% more
-/// instructions than without a correction. Shared with `kernels/batch.cu`.
+/// instructions than without a correction. Engine `gpu` marks the ends of blocks in its steps.
 pub const BLOCK: usize = 16;
 
 /// A number for each case of a group.

@@ -29,7 +29,7 @@
 //!   `cpu`, *row* has another meaning.)
 //! * *factor*, in a plan: a message that is multiplied to compute another one.
 //! * *operation*: the computation of one message.
-//! * *tile*: four rows that the GPU computes together.
+//! * *tile*: four rows that the GPU computes together. A *quad* is a term of each of them.
 //! * *group*: the cases that are computed together.
 //!
 //! | module | what it does |
@@ -52,6 +52,7 @@ mod plan;
 mod runner;
 mod sparsity;
 mod state;
+#[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only engine gpu computes tiles.
 mod tiles;
 
 #[cfg(feature = "cuda")]
@@ -69,4 +70,4 @@ pub(super) use runner::BatchRunner;
 #[cfg(feature = "cuda")]
 pub(super) use state::weight_scale;
 #[cfg(feature = "cuda")]
-pub(super) use tiles::{NO_ROW, Quad, Tile, Tiles};
+pub(super) use tiles::{NONE, Quad, Tile, Tiles};

@@ -59,6 +59,7 @@ pub struct Operation {
     /// The range of the operation's rows in [`Plan::rows`]; empty if the rows are in tiles.
     pub rows: Range<usize>,
     /// If the rows are in tiles: where in [`Plan::tiles`].
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only engine gpu computes tiles.
     pub tiles: Option<usize>,
     /// The message that is computed.
     pub result: Message,
@@ -148,7 +149,8 @@ pub struct Ends {
 }
 
 impl Operation {
-    /// How many times entries of messages are read, for one case.
+    /// How many times entries of messages are read, for one case. Not for an operation whose rows
+    /// are in tiles, for which this is zero.
     pub fn loads(&self) -> usize {
         match self.kind {
             Kind::Constant => 0,
@@ -192,8 +194,8 @@ impl<T: Real> Plan<T> {
     }
 
     /// A plan without operations, with memory for the operations of `steps`. Vectors that grow
-    /// would be copied, and meanwhile take half as much memory again. The part of `pairs` for
-    /// operations that get tiles is never written, so it takes no memory.
+    /// would be copied, and meanwhile take half as much memory again. The parts of `rows` and
+    /// `pairs` for operations that get tiles are never written, so they take no memory.
     fn empty(tree: &JoinTree<'_>, steps: &[Step], order: Order) -> Self {
         let (mut rows, mut singles, mut pairs, mut products) = (0, 0, 0, 0);
         for step in steps {
@@ -310,7 +312,7 @@ impl<T: Real> Plan<T> {
         self.rows.push(Row { first, end: first + terms.len() as u32, entry: row as u32, factor });
     }
 
-    /// Bytes of the rows, terms and operations.
+    /// Bytes of the rows, terms, tiles and operations.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.rows)
             + size_of_val(&*self.singles)
@@ -448,7 +450,7 @@ pub fn by_row(row_of: &[u32], rows: usize) -> (Vec<u32>, Vec<u32>) {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::tiles::{NO_ROW, Quad};
+    use super::super::tiles::{NONE, Quad};
     use super::*;
     use crate::cancel::CancelToken;
     use crate::format;
@@ -476,7 +478,7 @@ mod tests {
             let Tiles { tiles, quads } = &plan.tiles[number];
             for tile in tiles {
                 let quads = &quads[tile.first as usize..tile.end as usize];
-                for row in (0..4).filter(|&row| tile.rows[row] != NO_ROW) {
+                for row in (0..4).filter(|&row| tile.rows[row] != NONE) {
                     let term = |quad: &Quad| {
                         let entries = [quad.first[row / 2], quad.second[row % 2]];
                         (entries, quad.values[row])

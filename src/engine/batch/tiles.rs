@@ -8,15 +8,16 @@
 //! ```
 //!
 //! Each entry of the first factor is read for every b, and each entry of the second for every a. A
-//! *tile* computes four rows, for two states of A and two of B. For each c, these rows together
-//! have one term each, but read only four entries, where four rows by themselves would read eight.
+//! *tile* computes four rows, for two states of A and two of B. For each c, each row has one term,
+//! but the four terms together, a *quad*, read only four entries instead of eight.
 //!
 //! Here A, B and C are sets of variables, and a state of a set has a state of each of its
-//! variables. Other variables of the result, which both factors have or neither, are the same in
-//! all rows of a tile.
+//! variables. The other variables of the result, which are in both factors or in neither, have the
+//! same state in all rows of a tile. Configurations that agree in these variables form a *block*.
 //!
-//! Impossible configurations leave gaps in tiles: rows that do not exist, and terms that are
-//! missing in some rows of a tile, in place of which there is a term with the constant zero.
+//! Tiles can have gaps: rows that do not exist, because a number of states is odd or because
+//! configurations are impossible, and terms that are missing in some rows. A missing term has the
+//! constant zero.
 
 use crate::network::VariableId;
 use crate::potential::Scope;
@@ -25,12 +26,12 @@ use super::join_tree::JoinTree;
 use super::plan::{MessageSource, by_row};
 use super::sparsity::Projection;
 
-/// The cost of a missing term of a tile, compared with reading an entry. Tuned on a GPU with the
+/// The cost of a missing term of a tile, in units of reading one entry. Tuned on a GPU with the
 /// paper's eight networks; if it is wrong, only speed changes (and last bits of results).
 const COST_OF_GAP: f64 = 0.6;
 
 /// Stands for a row that does not exist, and for an entry that is not read.
-pub const NO_ROW: u32 = u32::MAX;
+pub const NONE: u32 = u32::MAX;
 
 /// Four rows that are computed together. Row 2i + j reads entry i of the two entries of the first
 /// factor in each quad, and entry j of the second.
@@ -40,7 +41,7 @@ pub struct Tile {
     pub first: u32,
     /// One past the last quad.
     pub end: u32,
-    /// By row: the entry of the result that it computes; [`NO_ROW`] if there is no such row.
+    /// By row: the entry of the result that it computes; [`NONE`] if there is no such row.
     pub rows: [u32; 4],
 }
 
@@ -77,7 +78,7 @@ impl Tiles {
     /// The tiles of the message of `source`, a product of two messages. `factors` has, for each of
     /// these, the entry of each configuration; `row_of` has the row of each configuration.
     ///
-    /// `None` if the rows by themselves are faster, or if some of the `rows` rows have no term.
+    /// `None` if the rows by themselves are estimated to be faster, or if some of the `rows` rows have no term.
     pub fn new(
         tree: &JoinTree<'_>,
         source: &MessageSource<'_>,
@@ -105,9 +106,9 @@ impl Tiles {
                 Term { summed: summed[configuration], row, configuration }
             }));
             terms.sort_unstable_by_key(|term| (term.summed, term.row));
-            let mut tile = Tile { first: found.quads.len() as u32, end: 0, rows: [NO_ROW; 4] };
+            let mut tile = Tile { first: found.quads.len() as u32, end: 0, rows: [NONE; 4] };
             for terms in terms.chunk_by(|a, b| a.summed == b.summed) {
-                let mut entries = [[NO_ROW; 2]; 2];
+                let mut entries = [[NONE; 2]; 2];
                 let mut values = [0.0; 4];
                 for &Term { row, configuration, .. } in terms {
                     tile.rows[row] = row_of[configuration];
@@ -117,25 +118,25 @@ impl Tiles {
                 }
                 let row_terms = terms.chunk_by(|a, b| a.row == b.row).count();
                 reads += 2 * row_terms;
-                reads_in_tiles +=
-                    entries.iter().flatten().filter(|&&entry| entry != NO_ROW).count();
+                reads_in_tiles += entries.iter().flatten().filter(|&&entry| entry != NONE).count();
                 gaps += 4 - row_terms;
                 // An entry that is missing is read where its neighbour is.
-                let [first, second] = entries.map(|[a, b]| {
-                    [if a == NO_ROW { b } else { a }, if b == NO_ROW { a } else { b }]
-                });
+                let [first, second] = entries
+                    .map(|[a, b]| [if a == NONE { b } else { a }, if b == NONE { a } else { b }]);
                 found.quads.push(Quad { first, second, values: values.map(|value| value as f32) });
             }
             tile.end = found.quads.len() as u32;
             found.tiles.push(tile);
         }
         let cost = reads_in_tiles as f64 + COST_OF_GAP * gaps as f64;
+        found.tiles.shrink_to_fit();
+        found.quads.shrink_to_fit();
         (cost < reads as f64).then_some(found)
     }
 
-    /// Maximum of the number of terms of a row times its largest constant, or times one if all
-    /// constants are smaller.
-    pub fn largest_sum(&self) -> f32 {
+    /// An upper bound, for every row, on its number of terms times the larger of its largest
+    /// constant and one.
+    pub fn terms_bound(&self) -> f32 {
         let of_tile = |tile: &Tile| {
             let quads = &self.quads[tile.first as usize..tile.end as usize];
             let constants = quads.iter().flat_map(|quad| quad.values).fold(1.0, f32::max);
@@ -180,8 +181,8 @@ fn places(tree: &JoinTree<'_>, source: &MessageSource<'_>) -> (Vec<u32>, Vec<Pla
         source.vertex.configurations.codes.iter().map(|&code| projection.of(code)).collect()
     };
     let block = codes(&rest);
-    let a = Numbers::new(&block, rest.entries(), &codes(&a), a.entries());
-    let b = Numbers::new(&block, rest.entries(), &codes(&b), b.entries());
+    let a = Numbering::new(&block, rest.entries(), &codes(&a), a.entries());
+    let b = Numbering::new(&block, rest.entries(), &codes(&b), b.entries());
     // By block: the number of tiles of the blocks before it.
     let mut tiles = 0;
     let before: Vec<usize> = (0..rest.entries())
@@ -203,20 +204,20 @@ fn places(tree: &JoinTree<'_>, source: &MessageSource<'_>) -> (Vec<u32>, Vec<Pla
 }
 
 /// The states of a set of variables that occur in each block, numbered without gaps.
-struct Numbers {
+struct Numbering {
     /// By configuration: the number of its state in its block.
     numbers: Vec<u32>,
     /// By block: how many states occur.
     counts: Vec<u32>,
 }
 
-impl Numbers {
+impl Numbering {
     /// `block` and `codes` have the block and the state of each configuration.
     fn new(block: &[u32], blocks: usize, codes: &[u32], states: usize) -> Self {
         let at = |configuration: usize| {
             block[configuration] as usize * states + codes[configuration] as usize
         };
-        let mut number = vec![NO_ROW; blocks * states];
+        let mut number = vec![NONE; blocks * states];
         (0..block.len()).for_each(|configuration| number[at(configuration)] = 0);
         let count = |states: &mut [u32]| {
             let mut next = 0;

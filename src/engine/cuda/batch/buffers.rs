@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{BUFFER_SETS, steps};
+use super::{MAX_SETS, steps};
+use crate::allocate;
 use crate::engine::batch::{Kind, Message, Operation, Plan, Row, Tile, Tiles, weight_scale};
 use crate::engine::cuda::underflow::{TINY_WEIGHT, has_tiny_weight};
 use crate::network::{Evidence, Finding, Network};
@@ -39,8 +40,8 @@ pub const GROUP: usize = 32 * CASES_PER_THREAD;
 /// Cases per thread: V in `kernels/batch.cu`, and the number at the end of the kernels' names.
 pub const CASES_PER_THREAD: usize = 2;
 
-/// Maximum number of cases in all buffer sets of a GPU together. In launches of fewer cases, starting
-/// the kernels of a small network takes longer than running them. This affects only speed and
+/// Maximum number of cases in all buffer sets of a GPU together. With a smaller number, starting the
+/// kernels of a small network would take longer than running them. This affects only speed and
 /// memory.
 const MAX_CASES: usize = 8192;
 
@@ -80,7 +81,7 @@ pub struct WorkItem {
     pub second_message: u32,
     /// For each row of the message, take the number of its terms times its largest constant, or
     /// times one if all constants are smaller. This is the binary logarithm, rounded up, of the
-    /// largest of these products.
+    /// largest of these products, or of an upper bound for tiles.
     pub log_terms: u32,
     /// The binary logarithm, rounded up, of the number of rows of the message.
     pub log_rows: u32,
@@ -105,7 +106,7 @@ pub struct Buffers {
     pub items: Vec<WorkItem>,
     /// For each launch its range of work items. There is one launch per level of the plan.
     pub launches: Vec<Range<usize>>,
-    /// The rows of all work items; see [`steps`](super::steps).
+    /// The records of the steps of all work items; see [`steps`](super::steps).
     pub steps: Vec<[u32; 4]>,
     /// By variable: the first entry and the number of the message from the variable, its number of
     /// states, and its first state in the numbering of all states.
@@ -209,14 +210,15 @@ impl Buffers {
         4 * (self.entries + 3 * self.messages) + self.set_bytes()
     }
 
-    /// The number of cases for which each buffer set of a GPU has room, a multiple of [`GROUP`], if
-    /// all sets together may use `available` bytes; `None` if that is too little for one group in
-    /// each.
-    pub fn capacity(&self, available: u64) -> Option<usize> {
-        let group_bytes = (BUFFER_SETS * GROUP * self.case_bytes()) as u64;
-        let max_groups = (MAX_CASES / BUFFER_SETS / GROUP) as u64;
-        let groups = (available.min(MAX_CASE_BYTES) / group_bytes).min(max_groups);
-        (available >= group_bytes).then_some(groups.max(1) as usize * GROUP)
+    /// How many buffer sets a GPU has, and for how many cases each has room, a multiple of
+    /// [`GROUP`], if all together may use `available` bytes; `None` if that is too little for one
+    /// group. There are fewer than [`MAX_SETS`] only if there is too little memory.
+    pub fn capacity(&self, available: u64) -> Option<(usize, usize)> {
+        let group_bytes = (GROUP * self.case_bytes()) as u64;
+        let sets = (available / group_bytes).min(MAX_SETS as u64);
+        let groups = (available.min(MAX_CASE_BYTES) / group_bytes).checked_div(sets)?;
+        let groups = groups.clamp(1, (MAX_CASES / MAX_SETS / GROUP) as u64);
+        Some((sets as usize, groups as usize * GROUP))
     }
 
     /// Size of the lists that the kernels read, in bytes.
@@ -351,7 +353,8 @@ struct Lists {
 impl Lists {
     /// The work items of all operations, with their steps.
     fn new(plan: &Plan<f32>, places: &Places) -> Self {
-        let mut lists = Self::default();
+        let lengths = plan.operations.iter().map(|operation| max_length(plan, operation));
+        let mut lists = Self { steps: allocate::with_capacity(lengths.sum()), ..Self::default() };
         for level in &plan.levels {
             let first = lists.items.len();
             for operation in &plan.operations[level.clone()] {
@@ -409,7 +412,8 @@ impl Lists {
                 let terms = piece.iter().flat_map(|row| steps::of_row(plan, operation.kind, *row));
                 self.add_item(whole, &terms.collect::<Vec<_>>());
             }
-            // These are not raised, so they are sums of constants.
+            // Rows without terms are exactly zero and must not be raised, so they are computed as
+            // sums of constants.
             let constants = WorkItem { kind: CONSTANT, ..whole };
             for piece in pieces(&zeros, work) {
                 let terms = piece.iter().map(|row| steps::zero(row.entry));
@@ -427,10 +431,28 @@ impl Lists {
     ) {
         let first_step = self.steps.len();
         steps::add(&mut self.steps, whole.kind, terms);
-        let words = self.steps.len() - first_step;
-        let steps = (words / steps::length(whole.kind)) as u32;
+        let vectors = self.steps.len() - first_step;
+        let steps = (vectors / steps::length(whole.kind)) as u32;
         self.items.push(WorkItem { first_step: first_step as u32, steps, ..whole });
     }
+}
+
+/// An upper bound on the length of the steps of an operation, in vectors of four words. A vector that
+/// grows would be copied, and meanwhile take half as much memory again.
+fn max_length(plan: &Plan<f32>, operation: &Operation) -> usize {
+    let (kind, rows, terms) = if let Some(number) = operation.tiles {
+        let Tiles { tiles, quads } = &plan.tiles[number];
+        (TILES, tiles.len(), quads.len())
+    } else {
+        let rows = &plan.rows[operation.rows.clone()];
+        // A row without terms becomes a term.
+        let terms = rows.iter().map(|row| (row.end - row.first).max(1) as usize).sum();
+        let has_two = matches!(operation.kind, Kind::Two | Kind::OneAndRow);
+        (if has_two { TWO_FACTORS } else { ONE_FACTOR }, rows.len(), terms)
+    };
+    // Every work item but the last has at least this much work; see `pieces`.
+    let items = (QUAD_WORK * terms + 4 * ROW_OVERHEAD * rows) / MIN_WORK + 2;
+    (terms / steps::terms(kind) + items) * steps::length(ONE_FACTOR)
 }
 
 /// [`WorkItem::log_terms`] of all work items of an operation.
@@ -444,7 +466,7 @@ fn log_terms(plan: &Plan<f32>, operation: &Operation) -> u32 {
         (row.end - row.first) as f32 * constants
     };
     let largest = match operation.tiles {
-        Some(number) => plan.tiles[number].largest_sum(),
+        Some(number) => plan.tiles[number].terms_bound(),
         None => plan.rows[operation.rows.clone()].iter().map(largest).fold(1.0, f32::max),
     };
     largest.log2().ceil() as u32
@@ -529,9 +551,10 @@ mod tests {
         let mut found = (0, 0);
         plan(sample, |network, plan| {
             let buffers = Buffers::new(network, plan);
-            let capacity = buffers.capacity(1 << 40).unwrap();
-            let device = buffers.bytes() + BUFFER_SETS * capacity * buffers.case_bytes();
-            let host = buffers.host_bytes + BUFFER_SETS * capacity * buffers.set_bytes();
+            let (sets, capacity) = buffers.capacity(1 << 40).unwrap();
+            assert_eq!(sets, MAX_SETS);
+            let device = buffers.bytes() + sets * capacity * buffers.case_bytes();
+            let host = buffers.host_bytes + sets * capacity * buffers.set_bytes();
             found = (capacity, device + host);
         });
         found
@@ -550,11 +573,13 @@ mod tests {
     fn with_less_memory_a_launch_has_fewer_cases() {
         plan("asia", |network, plan| {
             let buffers = Buffers::new(network, plan);
-            let group = (BUFFER_SETS * GROUP * buffers.case_bytes()) as u64;
+            let group = (GROUP * buffers.case_bytes()) as u64;
+            let sets = MAX_SETS as u64;
             assert_eq!(buffers.capacity(group - 1), None);
-            assert_eq!(buffers.capacity(group), Some(GROUP));
-            assert_eq!(buffers.capacity(3 * group + 1), Some(3 * GROUP));
-            assert_eq!(buffers.capacity(u64::MAX), Some(MAX_CASES / BUFFER_SETS));
+            assert_eq!(buffers.capacity(group), Some((1, GROUP)));
+            assert_eq!(buffers.capacity(3 * group - 1), Some((2, GROUP)));
+            assert_eq!(buffers.capacity(3 * sets * group + 1), Some((MAX_SETS, 3 * GROUP)));
+            assert_eq!(buffers.capacity(u64::MAX), Some((MAX_SETS, MAX_CASES / MAX_SETS)));
         });
     }
 
@@ -587,6 +612,7 @@ mod tests {
                 ("ONE_FACTOR", f64::from(ONE_FACTOR)),
                 ("TWO_FACTORS", f64::from(TWO_FACTORS)),
                 ("TILES", f64::from(TILES)),
+                ("STEP_ENTRIES", steps::STEP_ENTRIES as f64),
                 ("NONE", f64::from(steps::NONE)),
                 ("END_OF_BLOCK", f64::from(steps::END_OF_BLOCK)),
             ],

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaEvent, CudaFunction, CudaSlice, CudaStream, DriverError, PushKernelArg};
 
+use super::Executor;
 use super::buffers::{Buffers, CASES_PER_THREAD, GROUP, ITEM_WORDS};
-use super::{BUFFER_SETS, Executor};
 use crate::engine::RunError;
 use crate::engine::cuda::device::{Device, Pinned, grid, upload, upload_records};
 use crate::engine::cuda::kernels;
@@ -22,13 +22,13 @@ pub struct Gpu {
     variables: CudaSlice<[u32; 4]>,
     reads: CudaSlice<[u32; 2]>,
     sets: Vec<BufferSet>,
-    /// Maximum number of cases of a launch, a multiple of [`GROUP`].
+    /// Maximum number of cases in a buffer set, a multiple of [`GROUP`].
     capacity: usize,
     /// Size of all buffers on the GPU in bytes.
     bytes: u64,
 }
 
-/// Evidence, messages and results of the cases of one launch.
+/// Evidence, messages and results of the cases of one part of a batch.
 struct BufferSet {
     /// Runs the kernels and copies of this set, while those of other sets run.
     stream: Arc<CudaStream>,
@@ -43,7 +43,7 @@ struct BufferSet {
     /// The results on the GPU.
     results: CudaSlice<f32>,
     results_on_host: Pinned<f32>,
-    /// Length of the results of the last launch in words.
+    /// Length of the results of the last part in words.
     words: usize,
     /// Recorded once the results have been copied to the host.
     done: CudaEvent,
@@ -76,8 +76,7 @@ impl BufferSet {
 
 impl Gpu {
     /// Loads the kernels, and copies `buffers` to the GPU. Allocates at most `bytes` on the GPU,
-    /// and at most half of its free memory; `None` if that is too little for a group of cases in
-    /// every buffer set.
+    /// and at most half of its free memory; `None` if that is too little for one group of cases.
     ///
     /// # Errors
     /// If the driver reports an error.
@@ -93,9 +92,10 @@ impl Gpu {
         };
         let [propagate, enter_findings, read_posteriors, bound_loss] = device.load(ptx, names)?;
         let available = bytes.min(device.free_bytes()? / 2).saturating_sub(buffers.bytes() as u64);
-        let Some(capacity) = buffers.capacity(available) else { return Ok(None) };
+        let Some((sets, capacity)) = buffers.capacity(available) else { return Ok(None) };
         let stream = device.stream()?;
-        let sets = (0..BUFFER_SETS).map(|_| BufferSet::new(device, buffers, capacity));
+        let bytes = buffers.bytes() + sets * capacity * buffers.case_bytes();
+        let sets = (0..sets).map(|_| BufferSet::new(device, buffers, capacity));
         let gpu = Self {
             propagate,
             enter_findings,
@@ -107,7 +107,7 @@ impl Gpu {
             reads: upload(&stream, &buffers.reads)?,
             sets: sets.collect::<Result<_, _>>()?,
             capacity,
-            bytes: (buffers.bytes() + BUFFER_SETS * capacity * buffers.case_bytes()) as u64,
+            bytes: bytes as u64,
         };
         for set in &gpu.sets {
             set.stream.join(&stream)?;
@@ -193,6 +193,10 @@ impl Drop for Gpu {
 }
 
 impl Executor for Gpu {
+    fn sets(&self) -> usize {
+        self.sets.len()
+    }
+
     fn capacity(&self) -> usize {
         self.capacity
     }

@@ -59,17 +59,24 @@ use crate::network::{Evidence, Finding};
 use crate::potential::Precision;
 use crate::propagation::{CompiledNetwork, Posteriors, Watch};
 
-/// The number of buffer sets of a GPU, each for the evidence, messages and results of one launch.
-/// While some launches end, and while the host reads the results of others, the rest keeps the GPU
-/// busy. With two sets, an H200 computed 0.88 times as many cases per second for Munin3, and 0.98
-/// times as many for Barley.
-const BUFFER_SETS: usize = 4;
+/// Maximum number of buffer sets of a GPU, each for the evidence, messages and results of one part of
+/// a batch. While a kernel of one part ends, and while the host reads the results of another, the
+/// others keep the GPU busy. With two sets, an H200 computed 0.88 times as many cases per second for
+/// Munin3, and 0.98 times as many for Barley.
+const MAX_SETS: usize = 4;
+
+/// A part of a batch has at least this many cases, if the batch has. In smaller parts, starting the
+/// kernels takes longer than running them. This affects only speed.
+const MIN_PART: usize = 512;
 
 /// Why a batch fails if no GPU is left, and none has reported a failure.
 const NO_GPU: &str = "no GPU is left";
 
 /// Runs a batch plan on the GPU, or in tests on the CPU twin.
 trait Executor: Send {
+    /// Number of buffer sets, at most [`MAX_SETS`].
+    fn sets(&self) -> usize;
+
     /// Maximum number of cases in a buffer set.
     fn capacity(&self) -> usize;
 
@@ -112,7 +119,7 @@ pub(super) struct BatchPropagator {
 struct GpuState {
     executor: Box<dyn Executor>,
     /// What [`Buffers::pack`] returned for each case of each buffer set.
-    exponents: [Vec<Option<i64>>; BUFFER_SETS],
+    exponents: [Vec<Option<i64>>; MAX_SETS],
 }
 
 impl GpuState {
@@ -158,8 +165,9 @@ impl BatchPropagator {
     /// Maximum memory on the host so far, in bytes: of the plan while it was made, and of the
     /// evidence and results of all buffer sets.
     pub fn host_bytes(&self) -> u64 {
-        let cases: usize = self.gpus.iter().map(|gpu| gpu.executor.capacity()).sum();
-        (self.buffers.host_bytes + BUFFER_SETS * cases * self.buffers.set_bytes()) as u64
+        let cases = |gpu: &GpuState| gpu.executor.sets() * gpu.executor.capacity();
+        let cases: usize = self.gpus.iter().map(cases).sum();
+        (self.buffers.host_bytes + cases * self.buffers.set_bytes()) as u64
     }
 
     /// Number of GPUs in use.
@@ -174,12 +182,12 @@ impl BatchPropagator {
     /// that fails are computed by the others. If no GPU is left, the answers to all remaining cases
     /// are the last failure.
     pub fn run(&mut self, cases: &[Evidence], watch: &Watch) -> Result<BatchAnswers, Cancelled> {
-        if cases.len() > BUFFER_SETS * self.capacity() {
+        if cases.len() > self.sets() * self.capacity() {
             self.load_further_gpus();
         }
-        let count = self.gpus.len();
-        let per_launch = launch_size(cases.len(), self.capacity(), count);
-        let mut queue = Queue::new(cases.len(), per_launch, count);
+        let (count, sets) = (self.gpus.len(), self.sets());
+        let part = part_size(cases.len(), self.capacity(), count * sets);
+        let mut queue = Queue::new(cases.len(), part, count, sets);
         let mut parts: Vec<(usize, BatchAnswers)> = Vec::new();
         let mut failed = Vec::new();
         let mut cancelled = Ok(());
@@ -211,6 +219,11 @@ impl BatchPropagator {
         parts.extend(queue.rest().map(|range| (range.start, vec![Err(failure()); range.len()])));
         parts.sort_unstable_by_key(|(start, _)| *start);
         Ok(parts.into_iter().flat_map(|(_, part)| part).collect())
+    }
+
+    /// Number of buffer sets that each GPU in use has.
+    fn sets(&self) -> usize {
+        self.gpus.iter().map(|gpu| gpu.executor.sets()).min().unwrap_or(1)
     }
 
     /// Number of cases that a buffer set of each GPU in use can hold.
@@ -273,23 +286,25 @@ impl Drop for BatchPropagator {
     }
 }
 
-/// Maximum number of cases of a launch: as many whole groups as give every buffer set of every GPU a
-/// launch, and at most the capacity of a buffer set.
-fn launch_size(cases: usize, capacity: usize, gpus: usize) -> usize {
-    let part = cases.div_ceil(BUFFER_SETS * gpus.max(1)).next_multiple_of(GROUP);
+/// Maximum number of cases of a part of a batch: so many that each of the `sets` buffer sets of all
+/// GPUs gets one if the parts are not too small, in whole groups, and at most the capacity of a set.
+fn part_size(cases: usize, capacity: usize, sets: usize) -> usize {
+    let part = cases.div_ceil(sets.max(1)).max(MIN_PART).next_multiple_of(GROUP);
     part.clamp(1, capacity)
 }
 
 /// The plan of a network in the form that the kernels read. `None` if [`JoinTree::new`] returns
-/// `None`, for example because `bytes` are too few, if the network has no variables, or if a row of
-/// constants alone has a constant that is too small for single precision.
+/// `None`, for example because `bytes` are too few, if the network has no variables, if a row of
+/// constants alone has a constant that is too small for single precision, or if there are too many
+/// steps for 32-bit numbers.
 fn buffers(compiled: &CompiledNetwork, bytes: u64) -> Option<Buffers> {
     let plan = Plan::new(JoinTree::new(compiled, bytes)?, Order::Levels);
     let is_tiny = |operation: &Operation| {
         operation.kind == Kind::Constant && operation.smallest < f64::from(f32::MIN_POSITIVE)
     };
     let is_supported = !plan.variables.is_empty() && !plan.operations.iter().any(is_tiny);
-    is_supported.then(|| Buffers::new(compiled.network(), plan))
+    let buffers = is_supported.then(|| Buffers::new(compiled.network(), plan))?;
+    (buffers.steps.len() <= u32::MAX as usize).then_some(buffers)
 }
 
 /// Minimum sum of a variable's unnormalised posterior. With a smaller sum, its entries may have

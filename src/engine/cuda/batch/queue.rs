@@ -3,14 +3,12 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::BUFFER_SETS;
-
 /// A buffer set of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// Position of the GPU in the list of GPUs.
     pub gpu: usize,
-    /// Number of the buffer set, below [`BUFFER_SETS`].
+    /// Number of the buffer set of this GPU.
     pub set: usize,
 }
 
@@ -23,27 +21,26 @@ pub enum Step {
     Read(Slot, Range<usize>),
 }
 
-/// The launches of a batch: those that wait, those that run, and the buffer sets that are free.
+/// The parts of a batch: those that wait, those that run, and the buffer sets that are free.
 ///
-/// While there are free buffer sets, launches are started; then the oldest launch is read, which
+/// While there are free buffer sets, parts are started; then the oldest part is read, which
 /// frees its buffer set. So all GPUs work while the host packs evidence and reads results. A GPU
-/// that fails gives its launches back, and the others compute them.
+/// that fails gives its parts back, and the others compute them.
 pub struct Queue {
-    /// The cases of each launch that has not been started.
+    /// The cases of each part that has not been started.
     waiting: VecDeque<Range<usize>>,
-    /// The launches that have been started but not read, the oldest first.
+    /// The parts that have been started but not read, the oldest first.
     running: VecDeque<(Slot, Range<usize>)>,
-    /// The buffer sets that hold no launch.
+    /// The buffer sets that hold no part.
     free: VecDeque<Slot>,
 }
 
 impl Queue {
-    /// `cases` cases in launches of at most `per_launch` cases, for `gpus` GPUs.
-    pub fn new(cases: usize, per_launch: usize, gpus: usize) -> Self {
-        let starts = (0..cases).step_by(per_launch.max(1));
-        let waiting = starts.map(|start| start..(start + per_launch).min(cases)).collect();
-        let sets = 0..BUFFER_SETS;
-        let free = sets.flat_map(|set| (0..gpus).map(move |gpu| Slot { gpu, set })).collect();
+    /// `cases` cases in parts of at most `part` cases, for `gpus` GPUs with `sets` buffer sets each.
+    pub fn new(cases: usize, part: usize, gpus: usize, sets: usize) -> Self {
+        let starts = (0..cases).step_by(part.max(1));
+        let waiting = starts.map(|start| start..(start + part).min(cases)).collect();
+        let free = (0..sets).flat_map(|set| (0..gpus).map(move |gpu| Slot { gpu, set })).collect();
         Self { waiting, running: VecDeque::new(), free }
     }
 
@@ -59,14 +56,14 @@ impl Queue {
         self.running.front().map(|(slot, cases)| Step::Read(*slot, cases.clone()))
     }
 
-    /// Notes that the results of the oldest launch have been read.
+    /// Notes that the results of the oldest part have been read.
     pub fn finish(&mut self) {
         if let Some((slot, _)) = self.running.pop_front() {
             self.free.push_back(slot);
         }
     }
 
-    /// Stops using a GPU that failed. Its launches wait again, before all others.
+    /// Stops using a GPU that failed. Its parts wait again, before all others.
     pub fn lose(&mut self, gpu: usize) {
         self.free.retain(|slot| slot.gpu != gpu);
         let (lost, kept) = self.running.drain(..).partition(|(slot, _)| slot.gpu == gpu);
@@ -107,18 +104,18 @@ mod tests {
     #[test]
     fn every_case_is_read_once_and_every_gpu_takes_part() {
         for gpus in [1, 3, 8] {
-            let (read, by) = run(Queue::new(1001, 10, gpus), None);
+            let (read, by) = run(Queue::new(1001, 10, gpus, 4), None);
             assert!(read.iter().map(|cases| cases.start).eq((0..1001).step_by(10)));
             assert_eq!(read.last(), Some(&(1000..1001)));
             assert!((0..gpus).all(|gpu| by.contains(&gpu)));
         }
-        assert!(Queue::new(0, 10, 1).next_step().is_none());
+        assert!(Queue::new(0, 10, 1, 4).next_step().is_none());
     }
 
     #[test]
     fn all_sets_of_each_gpu_run_before_the_first_is_read() {
-        let sets = 2 * BUFFER_SETS;
-        let mut queue = Queue::new(10 * sets + 10, 10, 2);
+        let sets = 2 * 4;
+        let mut queue = Queue::new(10 * sets + 10, 10, 2, 4);
         let first = Slot { gpu: 0, set: 0 };
         for number in 0..sets {
             let slot = Slot { gpu: number % 2, set: number / 2 };
@@ -133,14 +130,14 @@ mod tests {
 
     #[test]
     fn the_others_compute_what_a_failed_gpu_started() {
-        let (read, by) = run(Queue::new(200, 10, 3), Some(1));
+        let (read, by) = run(Queue::new(200, 10, 3, 4), Some(1));
         assert!(read.iter().map(|cases| cases.start).eq((0..200).step_by(10)));
         assert_eq!(by.iter().filter(|&&gpu| gpu == 1).count(), 1);
     }
 
     #[test]
     fn cases_remain_if_no_gpu_is_left() {
-        let mut queue = Queue::new(30, 10, 1);
+        let mut queue = Queue::new(30, 10, 1, 4);
         assert!(matches!(queue.next_step(), Some(Step::Start(..))));
         queue.lose(0);
         assert_eq!(queue.next_step(), None);

@@ -2,7 +2,7 @@
 //! memory together.
 //!
 //! A step is some consecutive terms of a work item, or quads if its kind is [`TILES`]; a quad is a
-//! term of each of four rows. Its record is a sequence of groups of four words:
+//! term of each of four rows. Its record is a sequence of vectors of four words:
 //!
 //! * the entries of factors that the lower half of a warp copies,
 //! * the entries that the upper half copies,
@@ -24,7 +24,7 @@
 //! [`ONE_FACTOR`]: super::buffers::ONE_FACTOR
 
 use super::buffers::{TILES, TWO_FACTORS};
-use crate::engine::batch::{BLOCK, Kind, NO_ROW, Plan, Quad, Row, Tile};
+use crate::engine::batch::{self, BLOCK, Kind, Plan, Quad, Row, Tile};
 
 /// The row goes on after this term; or there is no such row. Shared with the kernel.
 pub const NONE: u32 = u32::MAX;
@@ -32,8 +32,8 @@ pub const NONE: u32 = u32::MAX;
 /// The row goes on after this term, which is the last of a [`BLOCK`]. Shared with the kernel.
 pub const END_OF_BLOCK: u32 = NONE - 1;
 
-/// Number of entries of factors that a step of any kind has.
-const STEP_ENTRIES: usize = 8;
+/// Number of entries of factors that a step of any kind has. Shared with the kernel.
+pub const STEP_ENTRIES: usize = 8;
 
 /// A term of each of R rows that are computed together, with E entries of each factor.
 #[derive(Clone, Copy)]
@@ -57,7 +57,7 @@ pub fn terms(kind: u32) -> usize {
     }
 }
 
-/// Length of the record of a step, in groups of four words.
+/// Length of the record of a step, in vectors of four words.
 pub fn length(kind: u32) -> usize {
     if kind == TWO_FACTORS { 4 } else { 6 }
 }
@@ -98,7 +98,7 @@ pub fn of_tile(tile: Tile, quads: &[Quad]) -> impl Iterator<Item = Term<2, 4>> {
     (tile.first..tile.end).map(move |at| {
         let Quad { first, second, values } = quads[at as usize];
         let end = |row: u32| match row {
-            NO_ROW => NONE,
+            batch::NONE => NONE,
             entry => end_after(at, tile.first, tile.end, entry),
         };
         Term { first, second, values, ends: tile.rows.map(end) }

@@ -28,6 +28,10 @@ struct Failing {
 }
 
 impl Executor for Failing {
+    fn sets(&self) -> usize {
+        self.twin.sets()
+    }
+
     fn capacity(&self) -> usize {
         self.twin.capacity()
     }

@@ -2,7 +2,7 @@
 
 use super::buffers::{Buffers, CONSTANT, ONE_FACTOR, TILES, TWO_FACTORS, WorkItem};
 use super::steps::{self, END_OF_BLOCK, NONE};
-use super::{BUFFER_SETS, Executor};
+use super::{Executor, MAX_SETS};
 use crate::engine::RunError;
 use crate::engine::batch::add_up;
 use crate::potential::Real;
@@ -51,19 +51,23 @@ struct Scales {
 /// The evidence and results of all buffer sets.
 pub struct Twin {
     capacity: usize,
-    packed: [Vec<u32>; BUFFER_SETS],
-    results: [Vec<f32>; BUFFER_SETS],
+    packed: [Vec<u32>; MAX_SETS],
+    results: [Vec<f32>; MAX_SETS],
 }
 
 impl Twin {
     /// A twin whose buffer sets hold `capacity` cases.
     pub fn new(buffers: &Buffers, capacity: usize) -> Self {
-        let packed = || vec![0; capacity * buffers.packed_words(true).max(buffers.variables())];
+        let packed = || vec![0; capacity * buffers.max_packed_words()];
         Self { capacity, packed: std::array::from_fn(|_| packed()), results: Default::default() }
     }
 }
 
 impl Executor for Twin {
+    fn sets(&self) -> usize {
+        MAX_SETS
+    }
+
     fn capacity(&self) -> usize {
         self.capacity
     }
