@@ -31,7 +31,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytemuck::Zeroable;
 
-pub use reserve::{WithReserve, return_freed_memory_early, return_freed_memory_late};
+pub use reserve::{KeepFreedMemory, WithReserve, return_freed_memory_early};
 pub use threads::{shared_pool, start_thread, thread_pool};
 
 /// The machine did not provide memory that the memory limit allowed.

@@ -7,6 +7,8 @@ use std::hint::spin_loop;
 use std::mem::MaybeUninit;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(feature = "allocator")]
+use std::sync::{Mutex, PoisonError};
 
 use linked_list_allocator::Heap;
 
@@ -185,30 +187,66 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for WithReserve<A> {
 /// times as large as forecast. Returning the memory early takes less than a tenth of the CPU time
 /// of a query of Munin4. Does nothing without mimalloc.
 pub fn return_freed_memory_early() {
-    return_freed_memory_after(10);
-}
-
-/// Lets the allocator return freed memory to the operating system after 1 s again; see
-/// [`return_freed_memory_early`]. For batches on GPUs, whose results take gigabytes: the results of
-/// the cases that come next can then take the memory of those that were freed. Taking it from the
-/// operating system, which clears it, halved the cases per second of two H200 GPUs.
-pub fn return_freed_memory_late() {
-    return_freed_memory_after(1000);
-}
-
-/// Lets the allocator return freed memory to the operating system after this time.
-fn return_freed_memory_after(milliseconds: i64) {
     #[cfg(feature = "allocator")]
-    {
-        /// `mi_option_purge_delay` of mimalloc.h, in milliseconds.
-        const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
-        // SAFETY: options may be set at any time, even if the program has another allocator.
-        unsafe {
-            libmimalloc_sys::mi_option_set_default(PURGE_DELAY, milliseconds as std::ffi::c_long);
+    set_purge_delay(10);
+}
+
+/// While a value of this type exists, the allocator keeps freed memory for 1 s before it returns it
+/// to the operating system; see [`return_freed_memory_early`].
+///
+/// For batches on GPUs, whose results take gigabytes. The results of the next cases can then use the
+/// memory of earlier results. Taking it from the operating system, which clears it, halved the cases
+/// per second of two H200 GPUs.
+pub struct KeepFreedMemory(());
+
+/// Number of values of [`KeepFreedMemory`], and the time in milliseconds after which freed memory is
+/// returned without them.
+#[cfg(feature = "allocator")]
+static KEEPERS: Mutex<(usize, std::ffi::c_long)> = Mutex::new((0, 0));
+
+impl KeepFreedMemory {
+    /// Keeps freed memory from now on.
+    #[must_use]
+    #[allow(clippy::new_without_default)] // The value is a guard, not data.
+    pub fn new() -> Self {
+        #[cfg(feature = "allocator")]
+        {
+            let mut keepers = KEEPERS.lock().unwrap_or_else(PoisonError::into_inner);
+            if keepers.0 == 0 {
+                // SAFETY: reads a number.
+                keepers.1 = unsafe { libmimalloc_sys::mi_option_get(PURGE_DELAY) };
+                set_purge_delay(1000);
+            }
+            keepers.0 += 1;
+        }
+        Self(())
+    }
+}
+
+impl Drop for KeepFreedMemory {
+    fn drop(&mut self) {
+        #[cfg(feature = "allocator")]
+        {
+            let mut keepers = KEEPERS.lock().unwrap_or_else(PoisonError::into_inner);
+            keepers.0 -= 1;
+            if keepers.0 == 0 {
+                set_purge_delay(keepers.1);
+            }
         }
     }
-    #[cfg(not(feature = "allocator"))]
-    let _ = milliseconds;
+}
+
+/// `mi_option_purge_delay` of mimalloc.h, in milliseconds.
+#[cfg(feature = "allocator")]
+const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
+
+/// Sets the time after which the allocator returns freed memory, in milliseconds, unless
+/// `MIMALLOC_PURGE_DELAY` is set.
+#[cfg(feature = "allocator")]
+fn set_purge_delay(milliseconds: std::ffi::c_long) {
+    // SAFETY: sets a number. Other threads may read it at the same time, and get the old or the new
+    // one. The program may even have another allocator.
+    unsafe { libmimalloc_sys::mi_option_set_default(PURGE_DELAY, milliseconds) };
 }
 
 #[cfg(test)]

@@ -49,14 +49,14 @@ pub(super) const SCHEDULES: [Schedule; 8] = [
 /// Affects only the quality of the tree.
 const FIRST_WALK_STEPS: u64 = 65_536;
 
-/// Number of steps of each walk in the last round before the search starts again. Walks of one round
-/// more seldom find much better orders: on linkage_14 of the UAI 2014 competition, 5 of 40 starts
-/// came within 1.4 times of the smallest known tree, and 3 of 24 with 2.4 times as many steps each.
-/// Affects only the quality of the tree.
+/// Maximum number of steps of each walk in the last round before the search starts again. Longer
+/// walks rather than more starts do not pay: on linkage_14 of the UAI 2014 competition, of searches
+/// with 5 million steps, 5 of 40 came within 1.4 times of the smallest known tree; with 12 million
+/// steps, 3 of 24. Affects only the quality of the tree.
 const LAST_WALK_STEPS: u64 = 262_144;
 
-/// The search does not start again after this part of its steps or of its time. The rest is for
-/// improving the best order. Affects only the quality of the tree.
+/// The search does not start again after this part of its steps or of its time. What is left when the
+/// last start ends is for improving the best order. Affects only the quality of the tree.
 const PART_OF_STARTS: f64 = 0.75;
 
 /// Number of eliminations in a batch of [`reweigh`]. All of them start from the same weights, so
@@ -68,8 +68,8 @@ const ELIMINATIONS_PER_BATCH: u64 = 8;
 /// an order further than any weights.
 const MAX_BATCHES: u64 = 80;
 
-/// [`reweigh`] stops before a batch that would bring the search above 1 / `REWEIGH_PART` of the
-/// steps that the search may take in all. Affects only the quality of the tree.
+/// [`reweigh`] stops before it would take more than 1 / `REWEIGH_PART` of the steps that the search
+/// may take in all. Affects only the quality of the tree.
 const REWEIGH_PART: u64 = 4;
 
 /// In a graph of n vertices, an elimination of [`reweigh`] draws 1 + n / `VERTICES_PER_CHANGE` new
@@ -84,7 +84,8 @@ const WEIGHTS: usize = 7;
 /// How many steps a search may take, how many it has taken, and its threads.
 ///
 /// Time is counted in steps, at [`STEP_NANOSECONDS`] each, so that the result does not depend on
-/// the speed of the machine. The clock only cuts off a search that takes longer than its budget.
+/// the speed of the machine. The clock matters only for a search that takes more than
+/// [`PART_OF_STARTS`] of its budget.
 struct Limits<'a> {
     options: &'a TriangulationOptions,
     /// The threads that share the walks of a round; `None` to stay on the calling thread.
@@ -94,12 +95,15 @@ struct Limits<'a> {
     steps: u64,
     /// Number of steps after which the search ends, however much it could save.
     end: u64,
+    /// Entries of the best tree of all starts that have ended; infinite before the first one ends.
+    least: f64,
 }
 
 impl Limits<'_> {
-    /// Number of steps that the search may take in all if the best tree has `entries` entries.
+    /// Number of steps that the search may take in all if the best tree of this start has `entries`
+    /// entries.
     fn total_steps(&self, entries: f64) -> u64 {
-        worthwhile_steps(entries, self.options.runs).min(self.end)
+        worthwhile_steps(entries.min(self.least), self.options.runs).min(self.end)
     }
 
     /// Number of steps that the search may still take if the best tree has `entries` entries.
@@ -129,11 +133,10 @@ fn worthwhile_steps(entries: f64, runs: u32) -> u64 {
 /// Searches for an elimination order with a small total table size.
 ///
 /// Runs each of the [`different_heuristics`] once with the seed of `options`, then restarts those
-/// that broke ties, in turn. Then removes simplicial vertices, looks for a better order of the
-/// remaining vertices with random weights, and improves the best by rounds of random walks. A later
-/// order replaces an earlier one only if it is strictly better. Stops once it has taken longer than
-/// it can save, or at a limit of `options`. A graph that is too large for walks gets the best order
-/// of the heuristics.
+/// that broke ties, in turn. Then removes simplicial vertices, and looks for a better order of the
+/// remaining vertices from several starts; see [`from_several_starts`]. A later order replaces an
+/// earlier one only if it is strictly better. Stops once it has taken longer than it can save, or at
+/// a limit of `options`. A graph that is too large for walks gets the best order of the heuristics.
 ///
 /// # Errors
 /// [`TriangulationError::TooLarge`] if this needs more memory than `options` allows, or
@@ -153,7 +156,8 @@ fn search_on(
     options: &TriangulationOptions,
     cancel: &CancelToken,
 ) -> Result<Vec<VariableId>, TriangulationError> {
-    let mut limits = Limits { options, threads, started: Instant::now(), steps: 0, end: u64::MAX };
+    let (started, end, least) = (Instant::now(), u64::MAX, f64::INFINITY);
+    let mut limits = Limits { options, threads, started, steps: 0, end, least };
     let mut seeds = Pcg64Mcg::seed_from_u64(options.seed);
     let found = restart(graph, options, &mut seeds, &mut limits, cancel)?;
     limits.end = limits.steps.saturating_add(options.steps);
@@ -248,9 +252,10 @@ fn reweigh(
         |v: usize, doublings: usize| graph.cardinalities()[v].saturating_mul(1 << doublings);
     let mut weights: Vec<usize> = (0..n).map(|v| weight(v, WEIGHTS / 2)).collect();
     let mut least = None;
+    let begun = limits.steps;
     for _ in 0..MAX_BATCHES {
-        let steps = limits.steps + cost;
-        let is_worthwhile = steps <= limits.total_steps(best.entries) / REWEIGH_PART;
+        let (steps, total) = (limits.steps + cost, limits.total_steps(best.entries));
+        let is_worthwhile = steps <= total && steps - begun <= total / REWEIGH_PART;
         if n < 2 || !is_worthwhile || limits.expired() {
             break;
         }
@@ -315,12 +320,12 @@ fn first_walk_steps(n: u64) -> u64 {
     (100 * n + 3 * n * n).min(FIRST_WALK_STEPS)
 }
 
-/// The best order of `graph` that several starts find. Each tries other random weights, beginning
-/// with the order `start`, and improves the best of these orders by rounds of walks. The best of all
-/// starts is then improved by longer walks.
+/// The best order of `graph` that several starts find.
 ///
-/// A walk that forgets the order from which it starts seldom finds a better one, however long it is.
-/// Which orders it can reach depends on the start more than on the number of steps.
+/// Each start tries new random weights, takes the best order found, or `start` if none is better, and
+/// improves it by rounds of walks. The best order of all starts is then improved by longer walks.
+/// However long a walk is, it seldom gets far from the order from which it starts, so several starts
+/// find better orders than one long walk.
 fn from_several_starts(
     graph: &MoralGraph,
     start: &Ordering,
@@ -330,39 +335,49 @@ fn from_several_starts(
 ) -> Result<Vec<VariableId>, Cancelled> {
     let first = first_walk_steps(graph.len() as u64);
     let mut best = start.clone();
+    // Number of steps of each walk since the best order was found.
+    let mut length_since_best = 0;
     loop {
         let found = reweigh(graph, start.clone(), seeds, limits, cancel)?;
         let found = improve(graph, found, first..=LAST_WALK_STEPS, seeds, limits, cancel)?;
         if found.order.entries < best.entries {
-            best = found.order;
+            (best, length_since_best) = (found.order, found.length_since_best);
+        } else {
+            length_since_best += found.length;
         }
-        if found.is_final || !limits.can_start_again(best.entries) {
+        limits.least = limits.least.min(best.entries);
+        if found.is_limited || length_since_best >= saturation_steps(graph.len() as u64) {
+            return Ok(best.order);
+        }
+        if !limits.can_start_again(best.entries) {
             break;
         }
     }
     let longer = 2 * LAST_WALK_STEPS..=u64::MAX;
-    let found = improve(graph, best, longer, seeds, limits, cancel)?;
-    Ok(found.order.order)
+    Ok(improve(graph, best, longer, seeds, limits, cancel)?.order.order)
 }
 
 /// What [`improve`] found.
 struct Improved {
     order: Ordering,
-    /// Whether further rounds of longer walks are not expected to find a better order, or not worth
-    /// their time.
-    is_final: bool,
+    /// Number of steps of each walk, in all rounds together.
+    length: u64,
+    /// Number of steps of each walk since `order` was found.
+    length_since_best: u64,
+    /// Whether it stopped at the limits of the search.
+    is_limited: bool,
 }
 
 /// The best order of `graph` found by rounds of walks. The first round starts from `best`, the others
-/// from the best order so far. `lengths` is the number of steps of each walk in the first round, which
-/// doubles with each round, and its maximum.
+/// from the best order so far. Each walk of the first round takes `lengths.start()` steps. The number
+/// doubles with each round, up to `lengths.end()`.
 ///
 /// The walks of a round are independent, so they run in parallel with the same result. Stops at
 /// `limits`, or after [`saturation_steps`] of each walk without improvement, so small networks take
 /// only a few milliseconds.
 fn improve(
     graph: &MoralGraph,
-    mut best: Ordering,
+    best: Ordering,
     lengths: RangeInclusive<u64>,
     seeds: &mut Pcg64Mcg,
     limits: &mut Limits,
@@ -370,23 +385,27 @@ fn improve(
 ) -> Result<Improved, Cancelled> {
     let n = graph.len() as u64;
     let walks = SCHEDULES.len() as u64;
+    let mut improved = Improved { order: best, length: 0, length_since_best: 0, is_limited: n < 2 };
     let mut length = *lengths.start();
-    let mut length_since_best = 0;
-    while length <= *lengths.end() {
-        let steps = length.min(limits.steps_left(best.entries) / walks);
-        let is_saturated = length_since_best >= saturation_steps(n);
-        if n < 2 || steps == 0 || is_saturated || limits.expired() {
-            return Ok(Improved { order: best, is_final: true });
+    while length <= *lengths.end()
+        && improved.length_since_best < saturation_steps(n)
+        && !improved.is_limited
+    {
+        let steps = length.min(limits.steps_left(improved.order.entries) / walks);
+        improved.is_limited = steps == 0 || limits.expired();
+        if improved.is_limited {
+            break;
         }
-        let found = round(graph, &best, steps, seeds, limits, cancel)?;
+        let found = round(graph, &improved.order, steps, seeds, limits, cancel)?;
         limits.steps += walks * steps;
-        length_since_best += steps;
-        if found.entries < best.entries {
-            (best, length_since_best) = (found, 0);
+        improved.length += steps;
+        improved.length_since_best += steps;
+        if found.entries < improved.order.entries {
+            (improved.order, improved.length_since_best) = (found, 0);
         }
         length = length.saturating_mul(2);
     }
-    Ok(Improved { order: best, is_final: false })
+    Ok(improved)
 }
 
 /// The best order found by one walk of `steps` steps for each of [`SCHEDULES`]; of equally good
@@ -433,7 +452,8 @@ mod tests {
         let options = TriangulationOptions { runs: 10, ..TriangulationOptions::default() };
         let started = Instant::now();
         let (steps, end) = (70_000, u64::MAX);
-        let mut limits = Limits { options: &options, threads: None, started, steps, end };
+        let least = f64::INFINITY;
+        let mut limits = Limits { options: &options, threads: None, started, steps, end, least };
         assert_eq!(limits.steps_left(1e6), 10_000);
         limits.end = 75_000;
         assert_eq!(limits.steps_left(1e6), 5_000);
@@ -462,29 +482,64 @@ mod tests {
         }
     }
 
+    /// A random graph of `n` vertices with at most this many edges, and 2 to 6 states each.
+    fn random_graph(n: usize, edges: usize) -> MoralGraph {
+        let mut random = Pcg64Mcg::seed_from_u64(5);
+        let mut vertex = || VariableId::new(random_below(n, &mut random));
+        let edges: Vec<_> = (0..edges).map(|_| vec![vertex(), vertex()]).collect();
+        MoralGraph::new((0..n).map(|v| 2 + v % 5).collect(), &edges)
+    }
+
+    #[test]
+    fn a_small_graph_is_searched_until_nothing_better_is_found() {
+        let graph = random_graph(20, 40);
+        let options = TriangulationOptions {
+            steps: u64::MAX,
+            runs: u32::MAX,
+            budget: Duration::from_secs(3600),
+            ..TriangulationOptions::default()
+        };
+        let cancel = CancelToken::new();
+        let (started, end, least) = (Instant::now(), u64::MAX, f64::INFINITY);
+        let mut limits = Limits { options: &options, threads: None, started, steps: 0, end, least };
+        let mut seeds = Pcg64Mcg::seed_from_u64(1);
+        let start = restart(&graph, &options, &mut seeds, &mut limits, &cancel).expect("an order");
+        let start = Ordering::new(&graph, start.order);
+        let order = from_several_starts(&graph, &start, &mut seeds, &mut limits, &cancel);
+        let found = Ordering::new(&graph, order.expect("an order"));
+        assert!(found.entries <= start.entries);
+        let walks = SCHEDULES.len() as u64;
+        assert!(limits.steps < 10 * walks * saturation_steps(20), "{} steps", limits.steps);
+    }
+
     #[test]
     fn random_weights_give_better_orders_with_a_part_of_the_steps() {
-        // A random graph of 150 vertices and about 225 edges, with 2 to 6 states each.
-        let mut random = Pcg64Mcg::seed_from_u64(5);
-        let mut vertex = || VariableId::new(random_below(150, &mut random));
-        let edges: Vec<_> = (0..225).map(|_| vec![vertex(), vertex()]).collect();
-        let graph = MoralGraph::new((0..150).map(|v| 2 + v % 5).collect(), &edges);
+        let graph = random_graph(150, 225);
         let cancel = CancelToken::new();
         let budget = Duration::from_secs(3600);
         let mut better = 0;
         for seed in 0..4 {
             let options = TriangulationOptions { seed, budget, ..TriangulationOptions::default() };
             let (started, end) = (Instant::now(), 400_000);
-            let mut limits = Limits { options: &options, threads: None, started, steps: 0, end };
+            let mut limits = Limits {
+                options: &options,
+                threads: None,
+                started,
+                steps: 0,
+                end,
+                least: f64::INFINITY,
+            };
             let mut seeds = Pcg64Mcg::seed_from_u64(seed);
             let found = restart(&graph, &options, &mut seeds, &mut limits, &cancel).expect("order");
             let start = Ordering::new(&graph, found.order);
             let least = start.entries;
+            let begun = limits.steps;
             let found = reweigh(&graph, start, &mut seeds, &mut limits, &cancel).expect("order");
             assert!(found.entries <= least, "seed {seed}: {} after {least}", found.entries);
             better += usize::from(found.entries < least);
             assert_eq!(found.entries, Ordering::new(&graph, found.order).entries);
-            assert!(limits.steps <= end / REWEIGH_PART, "{} steps", limits.steps);
+            let taken = limits.steps - begun;
+            assert!(taken <= end / REWEIGH_PART, "{taken} steps");
         }
         assert!(better > 0);
     }

@@ -109,7 +109,8 @@ impl Default for TriangulationOptions {
 /// Makes `graph` chordal.
 ///
 /// The result is the same for the same graph and options, whatever the number of threads, except
-/// that [`Triangulation::Auto`] may find larger cliques if its budget runs out before its steps do.
+/// that [`Triangulation::Auto`] may find larger cliques if three quarters of its budget run out before
+/// its steps do.
 ///
 /// # Errors
 /// [`TriangulationError::TooLarge`] if this needs more than

@@ -49,7 +49,7 @@ use self::buffers::{Buffers, GROUP};
 use self::gpu::Gpu;
 use self::queue::{Queue, Slot, Step};
 use super::device::{device, device_count, numbered_device};
-use crate::allocate;
+use crate::allocate::KeepFreedMemory;
 use crate::cancel::Cancelled;
 use crate::engine::batch::{JoinTree, Kind, Operation, Order, Plan};
 use crate::engine::bounds::Loss;
@@ -65,8 +65,9 @@ use crate::propagation::{CompiledNetwork, Posteriors, Watch};
 /// Munin3, and 0.98 times as many for Barley.
 const MAX_SETS: usize = 4;
 
-/// A part of a batch has at least this many cases, if the batch has. In smaller parts, starting the
-/// kernels takes longer than running them. This affects only speed.
+/// Parts of a batch are not made smaller than this to give every buffer set one: starting the kernels
+/// of small parts takes longer than running them. The capacity of a set may force smaller parts, and
+/// the last part may be smaller. This affects only speed.
 const MIN_PART: usize = 512;
 
 /// Why a batch fails if no GPU is left, and none has reported a failure.
@@ -113,6 +114,8 @@ pub(super) struct BatchPropagator {
     failure: Option<RunError>,
     /// The threads that pack evidence and read results.
     threads: Threads,
+    /// For the results, which take gigabytes.
+    _keep: KeepFreedMemory,
 }
 
 /// A GPU on which the network is loaded.
@@ -143,7 +146,6 @@ impl BatchPropagator {
         if further.is_none() {
             buffers.drop_lists();
         }
-        allocate::return_freed_memory_late();
         Some(Self::new(buffers, vec![Box::new(gpu)], further, threads))
     }
 
@@ -154,7 +156,8 @@ impl BatchPropagator {
         threads: Threads,
     ) -> Self {
         let gpus = executors.into_iter().map(GpuState::new).collect();
-        Self { buffers, gpus, further, failure: None, threads }
+        let _keep = KeepFreedMemory::new();
+        Self { buffers, gpus, further, failure: None, threads, _keep }
     }
 
     /// Memory in use on all GPUs, in bytes.
@@ -280,14 +283,9 @@ impl BatchPropagator {
     }
 }
 
-impl Drop for BatchPropagator {
-    fn drop(&mut self) {
-        allocate::return_freed_memory_early();
-    }
-}
-
-/// Maximum number of cases of a part of a batch: so many that each of the `sets` buffer sets of all
-/// GPUs gets one if the parts are not too small, in whole groups, and at most the capacity of a set.
+/// Maximum number of cases of a part of a batch. The batch is divided evenly among the `sets` buffer
+/// sets of all GPUs. A part has at least [`MIN_PART`] cases, is rounded up to whole groups, and has at
+/// most the capacity of a set.
 fn part_size(cases: usize, capacity: usize, sets: usize) -> usize {
     let part = cases.div_ceil(sets.max(1)).max(MIN_PART).next_multiple_of(GROUP);
     part.clamp(1, capacity)
