@@ -66,7 +66,7 @@ pub fn length(kind: u32) -> usize {
 fn end_after(at: u32, first: u32, end: u32, entry: u32) -> u32 {
     if at + 1 == end {
         entry
-    } else if (at + 1 - first) as usize % BLOCK == 0 {
+    } else if ((at + 1 - first) as usize).is_multiple_of(BLOCK) {
         END_OF_BLOCK
     } else {
         NONE
