@@ -151,7 +151,7 @@ __device__ inline void store(float *to, Numbers<2> x)
 // with their constants (`log_terms`), and with what a product is still multiplied by (`largest`).
 // The factors are scaled by two to the power of `shift` and `second_shift`, and are then below
 // 2^(PEAK + 1) and 2. One scale is multiplied in only after the terms are summed, so it enlarges
-// their loss: that of the second factor with TWO_FACTORS and TILES, otherwise that of the first.
+// their loss. If terms have two factors, it is the scale of the second; otherwise that of the first.
 __device__ inline int raise_exponent(const WorkItem &item, int shift, int second_shift)
 {
     const int scaled = item.kind >= TWO_FACTORS ? second_shift : shift + 1;
@@ -391,8 +391,9 @@ template <unsigned V, unsigned KIND> struct Sums {
 };
 
 // Computes the rows of a work item of this kind, and returns the largest result of each case.
-// `first` and `second` point to the entries of the group's first case, `result` to those of the
-// thread's first case. The copies of the first AHEAD records have been started.
+// `first` and `second` are the factors, from the group's first case on; `result` is the message to
+// be computed, from the thread's first case on. The copies of the first AHEAD records have been
+// started.
 template <unsigned V, unsigned KIND>
 __device__ Numbers<V> compute_rows(const WorkItem &item, const uint4 *steps, const float *first,
                                    const float *second, float *result, Rings<V> &rings,

@@ -1,7 +1,8 @@
 //! Tiles: rows that are computed together because they read the same entries.
 //!
-//! The product of two messages is a product of matrices. Let A and B be the variables of the
-//! result, A those of the first factor and B those of the second, and let the vertex sum over C:
+//! The product of two messages is a product of matrices. Let A be the variables that the result has
+//! in common with the first factor only, B those that it has in common with the second only, and C
+//! the variables over which the vertex sums:
 //!
 //! ```text
 //! result[a, b] = sum over c of  value(a, b, c) * first[a, c] * second[b, c]
@@ -30,7 +31,7 @@ use super::sparsity::Projection;
 /// paper's eight networks; if it is wrong, only speed changes (and last bits of results).
 const COST_OF_GAP: f64 = 0.6;
 
-/// Stands for a row that does not exist, and for an entry that is not read.
+/// In place of the number of a row or an entry: there is none.
 pub const NONE: u32 = u32::MAX;
 
 /// Four rows that are computed together. Row 2i + j reads entry i of the two entries of the first
@@ -78,7 +79,8 @@ impl Tiles {
     /// The tiles of the message of `source`, a product of two messages. `factors` has, for each of
     /// these, the entry of each configuration; `row_of` has the row of each configuration.
     ///
-    /// `None` if the rows by themselves are estimated to be faster, or if some of the `rows` rows have no term.
+    /// `None` if the rows by themselves are estimated to be faster, or if some of the `rows` rows
+    /// have no term.
     pub fn new(
         tree: &JoinTree<'_>,
         source: &MessageSource<'_>,
@@ -159,8 +161,8 @@ struct Place {
     row: u8,
 }
 
-/// By configuration of the vertex of `source`: its state of C, and its place in the tiles. And the
-/// number of tiles, some of which may be empty.
+/// First the state of C of each configuration of the vertex of `source`, then the place of its term,
+/// and last the number of tiles. A tile may be without terms.
 fn places(tree: &JoinTree<'_>, source: &MessageSource<'_>) -> (Vec<u32>, Vec<Place>, usize) {
     let result = source.result_scope(tree);
     let [first, second] = source.factor_scopes(tree);

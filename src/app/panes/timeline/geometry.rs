@@ -26,8 +26,8 @@ const MIN_SCROLLED: f32 = 40.0;
 /// rows would overlap.
 pub(super) const MIN_NAME_HEIGHT: f32 = 11.0;
 
-/// The place of a row's name, for a row that takes up `whole` and of which only `visible` is in
-/// view: the visible part if it has room for the name, else the whole row.
+/// Where the name of a row is drawn. `whole` is the place of the row, and `visible` the part of it
+/// that is in view. If the visible part has no room for the name, it is drawn in the whole row.
 pub(super) fn name_place(whole: Rect, visible: Rect) -> Rect {
     if visible.height() >= MIN_NAME_HEIGHT { visible } else { whole }
 }

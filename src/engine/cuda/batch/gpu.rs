@@ -5,7 +5,8 @@ use std::sync::Arc;
 use cudarc::driver::{CudaEvent, CudaFunction, CudaSlice, CudaStream, DriverError, PushKernelArg};
 
 use super::Executor;
-use super::buffers::{Buffers, CASES_PER_THREAD, GROUP, ITEM_WORDS};
+use super::buffers::{Buffers, CASES_PER_THREAD, GROUP};
+use super::work_items::ITEM_WORDS;
 use crate::engine::RunError;
 use crate::engine::cuda::device::{Device, Pinned, grid, upload, upload_records};
 use crate::engine::cuda::kernels;
@@ -30,7 +31,7 @@ pub struct Gpu {
 
 /// Evidence, messages and results of the cases of one part of a batch.
 struct BufferSet {
-    /// Runs the kernels and copies of this set, while those of other sets run.
+    /// Runs the kernels and copies of this set. Those of other sets run at the same time.
     stream: Arc<CudaStream>,
     /// The packed evidence on the host.
     packed: Pinned<u32>,

@@ -3,8 +3,8 @@
 //!
 //! A large batch is divided among all GPUs of the machine ([`queue`]). Each of them has a copy of
 //! the plan and buffers of its own. While the GPUs compute some cases, the threads of the host read
-//! the results of earlier cases and pack the evidence of the next cases. [`buffers`] and [`steps`]
-//! compute what the kernels read, and [`gpu`] launches the kernels. In tests, [`twin`] does the same
+//! the results of earlier cases and pack the evidence of the next cases. [`work_items`], [`steps`]
+//! and [`buffers`] hold what the kernels read, and [`gpu`] launches the kernels. In tests, [`twin`] does the same
 //! as the kernels on the CPU.
 //!
 //! # Underflow
@@ -39,6 +39,7 @@ mod steps;
 mod tests;
 #[cfg(test)]
 mod twin;
+mod work_items;
 
 use std::f64::consts::LN_2;
 use std::sync::Arc;

@@ -20,10 +20,10 @@
 //! The last step of a work item may have fewer terms. It is filled up with copies of the last term,
 //! with the constant zero.
 //!
-//! [`CONSTANT`]: super::buffers::CONSTANT
-//! [`ONE_FACTOR`]: super::buffers::ONE_FACTOR
+//! [`CONSTANT`]: super::work_items::CONSTANT
+//! [`ONE_FACTOR`]: super::work_items::ONE_FACTOR
 
-use super::buffers::{TILES, TWO_FACTORS};
+use super::work_items::{TILES, TWO_FACTORS};
 use crate::engine::batch::{self, BLOCK, Kind, Plan, Quad, Row, Tile};
 
 /// The row goes on after this term; or there is no such row. Shared with the kernel.
@@ -38,9 +38,9 @@ pub const STEP_ENTRIES: usize = 8;
 /// A term of each of R rows that are computed together, with E entries of each factor.
 #[derive(Clone, Copy)]
 pub struct Term<const E: usize, const R: usize> {
-    /// Of the first factor; zeros if there is none.
+    /// The entries of the first factor; zeros if there is none.
     first: [u32; E],
-    /// Of the second factor; zeros if there is none.
+    /// The entries of the second factor; zeros if there is none.
     second: [u32; E],
     values: [f32; R],
     /// What comes after the term in each row: the entry of the result, [`END_OF_BLOCK`] or
@@ -93,7 +93,7 @@ pub fn zero(entry: u32) -> Term<1, 1> {
     Term { first: [0], second: [0], values: [0.0], ends: [entry] }
 }
 
-/// The terms of the rows of a tile. `quads` are those of all tiles of the message.
+/// The terms of the rows of a tile. `quads` has the quads of all tiles of the message.
 pub fn of_tile(tile: Tile, quads: &[Quad]) -> impl Iterator<Item = Term<2, 4>> {
     (tile.first..tile.end).map(move |at| {
         let Quad { first, second, values } = quads[at as usize];

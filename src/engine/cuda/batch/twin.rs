@@ -1,7 +1,8 @@
 //! The CPU twin of the kernels of `kernels/batch.cu`: computes the same from the same buffers.
 
-use super::buffers::{Buffers, CONSTANT, ONE_FACTOR, TILES, TWO_FACTORS, WorkItem};
+use super::buffers::Buffers;
 use super::steps::{self, END_OF_BLOCK, NONE};
+use super::work_items::{CONSTANT, ONE_FACTOR, TILES, TWO_FACTORS, WorkItem};
 use super::{Executor, MAX_SETS};
 use crate::engine::RunError;
 use crate::engine::batch::add_up;
