@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use cliquescope::cancel::CancelToken;
-use cliquescope::engine::{self, BatchAnswers, LoadOptions, Propagator, RunError};
+use cliquescope::engine::{
+    self, BatchAnswers, LoadOptions, Optimisation, Optimisations, Propagator, RunError,
+};
 use cliquescope::format::open;
 use cliquescope::network::{Evidence, Network, VariableId};
 use cliquescope::potential::Precision;
@@ -331,6 +333,42 @@ fn batch_answers(compiled: &Arc<CompiledNetwork>, threads: usize) -> BatchAnswer
     let answers = answers.expect("it is not cancelled");
     assert_eq!(answers.len(), cases.len());
     answers
+}
+
+/// The loops are written once, and compiled for the instructions of several processors.
+#[test]
+fn vector_instructions_change_no_bit() {
+    let baseline = Optimisations::default().without(Optimisation::VectorInstructions);
+    for (name, precision) in [
+        ("barley", Precision::F64),
+        ("mildew", Precision::F64),
+        ("mildew", Precision::F32),
+        ("munin3", Precision::F64),
+    ] {
+        let compiled = sample(name);
+        let mut rng = Pcg64Mcg::seed_from_u64(5);
+        let cases = [Evidence::none(), Evidence::drawn(compiled.network(), 3, &mut rng)];
+        let answers = |optimisations: Optimisations| {
+            let memory = MemoryLimit::from_bytes(4 << 30);
+            let form = Some(Form::Tables);
+            let options = LoadOptions {
+                precision,
+                threads: 1,
+                memory,
+                form,
+                optimisations,
+                ..LoadOptions::default()
+            };
+            let engine = engine::by_name("cpu").expect("an engine of this name");
+            let mut propagator = engine.load(&compiled, &options).expect("it fits in memory");
+            cases.each_ref().map(|case| {
+                let watch = Watch::untimed(CancelToken::new());
+                let found = propagator.run(case, &watch);
+                found.expect("the evidence is possible")
+            })
+        };
+        assert!(answers(baseline) == answers(Optimisations::default()), "{name}, {precision}");
+    }
 }
 
 /// No bit of an answer may depend on which thread propagates the case.

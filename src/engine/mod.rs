@@ -19,6 +19,7 @@ mod factors;
 #[cfg(test)]
 mod fixtures;
 mod interface;
+mod lanes;
 mod load;
 pub mod message_steps;
 mod options;

@@ -50,7 +50,8 @@ impl Drop for Baseline {
 /// The body has the same arguments as the function, and both return nothing. The body and every
 /// function that it calls must be `#[inline(always)]`, because only inlined code is compiled for
 /// the chosen instructions. The body may have one type parameter `T`; its bound is given in angle
-/// brackets.
+/// brackets. After `with lanes`, the body gets the [`Lanes`](crate::engine::lanes::Lanes) of these
+/// instructions as an additional first argument.
 ///
 /// ```ignore
 /// simd_dispatch!(
@@ -60,7 +61,7 @@ impl Drop for Baseline {
 /// ```
 macro_rules! simd_dispatch {
     (
-        $(#[$meta:meta])* $vis:vis $name:ident $(<$bound:ident>)?, $body:ident,
+        $(#[$meta:meta])* $vis:vis $name:ident $(<$bound:ident>)?, $body:ident $(with $lanes:ident)?,
         ($($argument:ident: $type:ty),*)
     ) => {
         $(#[$meta])*
@@ -70,29 +71,35 @@ macro_rules! simd_dispatch {
             {
                 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
                 fn avx512$(<T: $bound>)?($($argument: $type),*) {
-                    $body($($argument),*);
+                    $(
+                        // SAFETY: this function is called only if the machine has AVX-512.
+                        let $lanes = unsafe { $crate::engine::lanes::Avx512::new() };
+                    )?
+                    $body($($lanes,)? $($argument),*);
                 }
                 #[target_feature(enable = "avx2")]
                 fn avx2$(<T: $bound>)?($($argument: $type),*) {
-                    $body($($argument),*);
+                    $(
+                        // SAFETY: this function is called only if the machine has AVX2.
+                        let $lanes = unsafe { $crate::engine::lanes::Avx2::new() };
+                    )?
+                    $body($($lanes,)? $($argument),*);
                 }
                 if $crate::engine::simd::Baseline::is_wanted() {
-                    return $body($($argument),*);
-                }
-                if is_x86_feature_detected!("avx512f")
+                } else if is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512dq")
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512bw")
                 {
                     // SAFETY: the machine has these instructions, as was just checked.
                     return unsafe { avx512($($argument),*) };
-                }
-                if is_x86_feature_detected!("avx2") {
+                } else if is_x86_feature_detected!("avx2") {
                     // SAFETY: the machine has these instructions, as was just checked.
                     return unsafe { avx2($($argument),*) };
                 }
             }
-            $body($($argument),*);
+            $(let $lanes = $crate::engine::lanes::Baseline;)?
+            $body($($lanes,)? $($argument),*);
         }
     };
 }

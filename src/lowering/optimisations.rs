@@ -16,9 +16,9 @@ pub enum Optimisation {
     /// A separator has a table at each of its two ends. Each of these tables leaves out the entries
     /// that belong only to left-out entries of the table of the clique at that end.
     CompressedSeparators,
-    /// The states of the entries of compressed separators are listed, so that observations are
-    /// entered faster.
-    EntryStates,
+    /// Large separators have their variables in similar orders at both ends, so that messages are
+    /// copied in runs.
+    AlignedSeparators,
     /// The table of a clique is kept as a product of smaller tables where these are faster to read.
     FactoredTables,
     /// Variables that are in the same tables are merged into one, so that inner loops are longer.
@@ -61,9 +61,6 @@ pub enum Optimisation {
     HoistedInputs,
     /// Loops over short rows of a tile are compiled with the length of the row as a constant.
     ConstantRows,
-    /// In distribute, the products along a row of a clique's table stay in registers while they are
-    /// added to all outputs, instead of being written to a buffer.
-    FusedSums,
     /// In a propagation without tables, factors without observed variables are kept, in the index
     /// order of their cliques, from one propagation to the next.
     KeptFactors,
@@ -71,10 +68,10 @@ pub enum Optimisation {
 
 impl Optimisation {
     /// All optimisations.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 24] = [
         Self::Sparsity,
         Self::CompressedSeparators,
-        Self::EntryStates,
+        Self::AlignedSeparators,
         Self::FactoredTables,
         Self::MergedVariables,
         Self::SkippedZeros,
@@ -95,7 +92,6 @@ impl Optimisation {
         Self::Tiles,
         Self::HoistedInputs,
         Self::ConstantRows,
-        Self::FusedSums,
         Self::KeptFactors,
     ];
 
@@ -105,7 +101,7 @@ impl Optimisation {
         match self {
             Self::Sparsity => "sparsity",
             Self::CompressedSeparators => "compressed-separators",
-            Self::EntryStates => "entry-states",
+            Self::AlignedSeparators => "aligned-separators",
             Self::FactoredTables => "factored-tables",
             Self::MergedVariables => "merged-variables",
             Self::SkippedZeros => "skipped-zeros",
@@ -126,7 +122,6 @@ impl Optimisation {
             Self::Tiles => "tiles",
             Self::HoistedInputs => "hoisted-inputs",
             Self::ConstantRows => "constant-rows",
-            Self::FusedSums => "fused-sums",
             Self::KeptFactors => "kept-factors",
         }
     }

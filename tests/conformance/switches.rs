@@ -28,7 +28,7 @@ macro_rules! switches {
 switches! {
     sparsity: Sparsity;
     compressed_separators: CompressedSeparators;
-    entry_states: EntryStates;
+    aligned_separators: AlignedSeparators;
     factored_tables: FactoredTables;
     merged_variables: MergedVariables;
     skipped_zeros: SkippedZeros;
@@ -49,7 +49,6 @@ switches! {
     tiles: Tiles;
     hoisted_inputs: HoistedInputs;
     constant_rows: ConstantRows;
-    fused_sums: FusedSums;
     kept_factors: KeptFactors;
 }
 

@@ -36,36 +36,6 @@ pub fn sum<T: Entry>(values: &[T]) -> f64 {
     sum_used_lanes(values.len(), lanes) + rest
 }
 
-/// The sum of values\[i\] * x\[i\] over all positions i.
-#[inline(always)]
-pub fn dot<T: Entry>(values: &[T], x: &[f64]) -> f64 {
-    let mut lanes = [0.0; LANES];
-    let chunks = values.chunks_exact(LANES);
-    let others = x.chunks_exact(LANES);
-    let rest = chunks.remainder().iter().zip(others.remainder());
-    let rest: f64 = rest.fold(0.0, |sum, (v, x)| sum + v.to_f64() * x);
-    for (chunk, x) in chunks.zip(others) {
-        let terms = chunk.iter().zip(x);
-        lanes.iter_mut().zip(terms).for_each(|(lane, (v, x))| *lane += v.to_f64() * x);
-    }
-    sum_used_lanes(values.len(), lanes) + rest
-}
-
-/// The sum of values\[i\] * x\[i\] * y\[i\] over all positions i.
-#[inline(always)]
-pub fn dot3<T: Entry>(values: &[T], x: &[f64], y: &[f64]) -> f64 {
-    let mut lanes = [0.0; LANES];
-    let chunks = values.chunks_exact(LANES);
-    let (xs, ys) = (x.chunks_exact(LANES), y.chunks_exact(LANES));
-    let rest = chunks.remainder().iter().zip(xs.remainder()).zip(ys.remainder());
-    let rest: f64 = rest.fold(0.0, |sum, ((v, x), y)| sum + v.to_f64() * x * y);
-    for ((chunk, x), y) in chunks.zip(xs).zip(ys) {
-        let terms = chunk.iter().zip(x).zip(y);
-        lanes.iter_mut().zip(terms).for_each(|(lane, ((v, x), y))| *lane += v.to_f64() * x * y);
-    }
-    sum_used_lanes(values.len(), lanes) + rest
-}
-
 /// The sum of the partial sums `lanes`, to which all chunks of `length` values were added, but not
 /// the remainder. With fewer values than lanes, no lane was used.
 #[inline(always)]

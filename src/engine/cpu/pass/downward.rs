@@ -6,9 +6,7 @@ use std::ops::Range;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 
-use crate::engine::cpu::pass::distribute::Onto;
-use crate::engine::cpu::pass::factored_kernel::{self, FactoredRows};
-use crate::engine::cpu::pass::kernel::{self, FromParent, Inputs, Rows};
+use crate::engine::cpu::pass::kernel::{Inputs, Onto, Rows, sum_rows};
 use crate::engine::cpu::pass::message::{Clique, ROW, SHARED_PART, split};
 use crate::engine::cpu::pass::report::Helpers;
 use crate::engine::cpu::tree::division::TableDivision;
@@ -168,24 +166,19 @@ impl<T: Entry> DownwardPass<'_, T> {
 
     /// Adds the sums of `rows` to `sums`, which `words` point into, on this thread.
     fn sum_rows(&self, rows: Range<usize>, words: &SumWords, sums: &mut [f64]) {
-        let Clique { node, table, skips_zeros, fuses_sums } = self.clique;
-        let active = self.active;
-        let (scalars, vectors) = (&*active.scalars, &*active.vectors);
-        let inputs = Inputs { table: self.below, scalars, vectors, skips_zeros };
-        let from_parent: FromParent<'_> = node.port.map(|port| (port, self.down));
+        let Clique { node, table, skips_zeros } = self.clique;
         let stride = node.stride;
-        let row_words = &node.words[rows.start * stride..rows.end * stride];
-        let onto = Onto { words, fuses_sums };
-        ROW.with_borrow_mut(|row| match &table.factored {
-            Some(table) => {
-                let rows = FactoredRows { words: row_words, stride, table, inputs };
-                factored_kernel::distribute(rows, from_parent, onto, row, sums);
-            }
-            None => {
-                let rows = Rows { words: row_words, stride, values: &table.values };
-                kernel::distribute(rows, inputs, from_parent, onto, row, sums);
-            }
-        });
+        let rows = Rows {
+            words: &node.words[rows.start * stride..rows.end * stride],
+            stride,
+            table,
+            messages: Inputs { table: self.below, words: self.active },
+            from_parent: node.port.map(|port| (port, self.down)),
+            mask: None,
+            skips_zeros,
+        };
+        let onto = Onto { scalars: &words.scalars, vectors: &words.vectors };
+        ROW.with_borrow_mut(|row| sum_rows(rows, onto, row, sums));
     }
 }
 

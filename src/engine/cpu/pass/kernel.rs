@@ -1,212 +1,561 @@
-//! The loops over the rows of a clique's table.
+//! The loop over the rows of a clique, in both passes and for all kinds of tables.
 //!
-//! The loops are written so that the compiler produces vector instructions: a sum is a fixed number
-//! of partial sums, products are computed entry by entry, and there are no conditions within a row.
-//! See [`simd`](crate::engine::simd) for how the instructions are chosen,
-//! [`tree`](crate::engine::cpu::tree) for what a port is, and
-//! [`rows`](crate::engine::cpu::tree::rows) for the words of a row.
+//! A *column* is a table that the rows point into: the clique's table or, if that is
+//! [factored](crate::engine::cpu::tables::factored), the tables of its factor groups; messages; and
+//! weights. Along a row, a column either is constant or has one number per entry of the row. These
+//! numbers are called a *stream*. So the product at entry i of a row is
+//!
+//! ```text
+//! product[i] = factor * values[i] * stream_1[i] * ... * stream_n[i]
+//! ```
+//!
+//! where `factor` is the product of all columns that are constant along the row, and `values` are
+//! the row's entries in the clique's table (the first stream if it is factored). The products are
+//! added to each table onto which the row is summed. The loop is compiled separately for zero to
+//! four streams, and for zero to three such tables that the row meets in several entries. So the
+//! products stay in registers, and each entry of a stream or a table is read once.
+//!
+//! See [`tree`](crate::engine::cpu::tree) for what a port is, [`rows`](crate::engine::cpu::tree::rows)
+//! for the words of a row, and [`lanes`](crate::engine::lanes) for the instructions.
 
-use crate::engine::cpu::pass::distribute::{Column, Columns, Onto};
+use std::any::Any;
+
+use crate::engine::cpu::tables::table::CliqueTable;
 use crate::engine::cpu::tree::layout::MAX_ROW_ENTRIES;
-use crate::engine::cpu::tree::rows::ParentPort;
-use crate::engine::cpu::vector::{add, dot, dot3, sum};
+use crate::engine::cpu::tree::rows::{ParentPort, PortWords, SumWord};
+use crate::engine::cpu::vector::{add, sum_lanes};
+use crate::engine::lanes::{LANES, Lanes};
 use crate::engine::simd::simd_dispatch;
 use crate::potential::Entry;
+
+/// Number of products that are computed at a time at the end of a row, where fewer than [`LANES`]
+/// are left. Changing it changes the last bits of sums.
+const LAST_LANES: usize = 4;
+
+/// With at most this many streams, their columns are listed without allocating memory. A factored
+/// table never has more. If it is wrong, only speed changes.
+const FEW_STREAMS: usize = 8;
 
 /// A buffer for the products at the entries of one row.
 pub type RowBuffer = [f64; MAX_ROW_ENTRIES];
 
-/// Rows of a clique's table.
+/// A table, and the position in a row of the word that points into it.
+type Column<'a, T = f64> = (&'a [T], usize);
+
+/// Columns that lie in one table, one after another.
+#[derive(Clone, Copy)]
+pub struct Inputs<'a> {
+    pub table: &'a [f64],
+    /// The words of a row that point into the table.
+    pub words: &'a PortWords,
+}
+
+/// Rows of a clique, and what their entries are multiplied by.
 #[derive(Clone, Copy)]
 pub struct Rows<'a, T> {
     /// The words of all rows, `stride` each.
     pub words: &'a [u32],
     pub stride: usize,
-    /// The entries that rows point into.
-    pub values: &'a [T],
-}
-
-/// The messages that a clique's table is multiplied by.
-#[derive(Clone, Copy)]
-pub struct Inputs<'a> {
+    pub table: &'a CliqueTable<T>,
     /// The messages from children and the weights of private variables, which are in no other
-    /// clique, one table after another.
-    pub table: &'a [f64],
-    /// Positions of the words of a row that point at one number for the whole row.
-    pub scalars: &'a [u32],
-    /// Positions of the words of a row that point at one number for each entry of the row.
-    pub vectors: &'a [u32],
+    /// clique.
+    pub messages: Inputs<'a>,
+    /// The parent's port and the message from the parent; `None` at the root, and on the way up.
+    pub from_parent: Option<(ParentPort, &'a [f64])>,
+    /// A table that each row meets in a single entry, and the word that points into it. Rows that
+    /// meet a zero are skipped.
+    pub mask: Option<(&'a [f64], SumWord)>,
     /// Whether rows are skipped whose products are zero.
     pub skips_zeros: bool,
 }
 
-/// The parent's port and the message from the parent; `None` at the root.
-pub type FromParent<'a> = Option<(ParentPort, &'a [f64])>;
+/// The words of a row that point into the tables to which the products of a row are added.
+#[derive(Clone, Copy)]
+pub struct Onto<'a> {
+    /// As [`PortWords::scalars`].
+    pub scalars: &'a [SumWord],
+    /// As [`PortWords::vectors`].
+    pub vectors: &'a [SumWord],
+}
 
 simd_dispatch!(
-    /// Adds the products of entries and inputs to `sums`, the table of the separator above:
+    /// Adds the products of `rows` to the tables in `sums`, which the words of `onto` point into:
     ///
     /// ```text
-    /// sums[s] += sum over the entries x of the clique that agree with s of
-    ///            values[x] * product of the inputs at x
+    /// sums[t] += sum over the entries x of the rows that agree with t of
+    ///            table[x] * message from the parent at x * product of the messages at x
     /// ```
-    ///
-    /// A row that meets a single entry of the separator is skipped if `mask` is zero there. `mask`
-    /// is indexed as `sums`.
-    pub collect<Entry>, collect_rows,
-    (
-        rows: Rows<'_, T>,
-        inputs: Inputs<'_>,
-        parent: ParentPort,
-        mask: Option<&[f64]>,
-        buffer: &mut RowBuffer,
-        sums: &mut [f64]
-    )
+    pub sum_rows<Entry>, sum_rows_in with lanes,
+    (rows: Rows<'_, T>, onto: Onto<'_>, buffer: &mut RowBuffer, sums: &mut [f64])
 );
 
-simd_dispatch!(
-    /// Adds the products of entries, inputs and the message from the parent to `sums`, the tables
-    /// of all ports below:
-    ///
-    /// ```text
-    /// sums[t] += sum over the entries x of the clique that agree with t of
-    ///            values[x] * message from the parent at x * product of the inputs at x
-    /// ```
-    ///
-    /// `onto` has the words of a row that point into `sums`.
-    pub distribute<Entry>, distribute_rows,
-    (
-        rows: Rows<'_, T>,
-        inputs: Inputs<'_>,
-        from_parent: FromParent<'_>,
-        onto: Onto<'_>,
-        buffer: &mut RowBuffer,
-        sums: &mut [f64]
-    )
-);
+impl<'a> Inputs<'a> {
+    /// The columns that vary along a row.
+    #[inline(always)]
+    fn varying(self) -> impl Iterator<Item = Column<'a>> + Clone {
+        self.words.vectors.iter().map(move |&word| (self.table, word as usize))
+    }
+
+    /// `start` times the numbers of the columns that are constant along `row`.
+    #[inline(always)]
+    fn constant(self, row: &[u32], start: f64) -> f64 {
+        let number = |&word: &u32| self.table[row[word as usize] as usize];
+        self.words.scalars.iter().map(number).fold(start, |a, b| a * b)
+    }
+}
 
 #[inline(always)]
-fn collect_rows<T: Entry>(
+fn sum_rows_in<L: Lanes, T: Entry>(
+    lanes: L,
     rows: Rows<'_, T>,
-    inputs: Inputs<'_>,
-    parent: ParentPort,
-    mask: Option<&[f64]>,
+    onto: Onto<'_>,
     buffer: &mut RowBuffer,
     sums: &mut [f64],
 ) {
-    let mask = mask.filter(|_| !parent.is_vector);
-    for row in rows.words.chunks_exact(rows.stride) {
-        let at = row[parent.word] as usize - parent.start;
-        if mask.is_some_and(|mask| mask[at] == 0.0) {
-            continue;
+    let Rows { words, stride, table, messages, from_parent, mask, skips_zeros } = rows;
+    let column = |(port, table): (ParentPort, _)| (table, port.word);
+    let varying = from_parent.filter(|(port, _)| port.is_vector).map(column);
+    let constant = from_parent.filter(|(port, _)| !port.is_vector).map(column);
+    let groups = table.factored.as_ref().map(|t| Inputs { table: &t.values, words: &t.words });
+    let factor = RowFactor { mask, from_parent: constant, groups, messages, skips_zeros };
+    let of_groups = groups.into_iter().flat_map(Inputs::varying);
+    let varying = of_groups.chain(varying).chain(messages.varying());
+    let count = varying.clone().count();
+    let mut few: [Column<'_>; FEW_STREAMS] = [(&[], 0); FEW_STREAMS];
+    let many: Vec<Column<'_>>;
+    let streams = if count <= FEW_STREAMS {
+        few.iter_mut().zip(varying).for_each(|(place, column)| *place = column);
+        &few[..count]
+    } else {
+        many = varying.collect();
+        &many
+    };
+    if groups.is_none() {
+        let columns = Columns { words, stride, values: (&table.values, 0), streams };
+        columns.sum(lanes, factor, onto, buffer, sums);
+    } else if let Some((&values, streams)) = streams.split_first() {
+        Columns { words, stride, values, streams }.sum(lanes, factor, onto, buffer, sums);
+    } else {
+        sum_constant_rows(words, stride, factor, onto, sums);
+    }
+}
+
+/// What is constant along a row.
+#[derive(Clone, Copy)]
+struct RowFactor<'a> {
+    mask: Option<(&'a [f64], SumWord)>,
+    /// The message from the parent, if it is constant along a row.
+    from_parent: Option<Column<'a>>,
+    groups: Option<Inputs<'a>>,
+    messages: Inputs<'a>,
+    skips_zeros: bool,
+}
+
+impl RowFactor<'_> {
+    /// The product of all columns that are constant along `row`; `None` to skip the row.
+    #[inline(always)]
+    fn of(self, row: &[u32]) -> Option<f64> {
+        if let Some((mask, word)) = self.mask
+            && mask[word.at(row)] == 0.0
+        {
+            return None;
         }
-        let Some(factor) = factor(row, 1.0, inputs) else { continue };
-        let values = entries(rows.values, row);
-        let length = values.len();
-        let input = |word: u32| &inputs.table[row[word as usize] as usize..][..length];
-        match (parent.is_vector, inputs.vectors) {
-            (false, []) => sums[at] += factor * sum(values),
-            (false, &[word]) => sums[at] += factor * dot(values, input(word)),
-            (false, &[first, second]) => {
-                sums[at] += factor * dot3(values, input(first), input(second))
+        let mut factor = self.from_parent.map_or(1.0, |(table, word)| table[row[word] as usize]);
+        if let Some(groups) = self.groups {
+            factor = groups.constant(row, factor);
+        }
+        factor = self.messages.constant(row, factor);
+        (factor != 0.0 || !self.skips_zeros).then_some(factor)
+    }
+}
+
+/// Adds the products of rows to `sums` if all columns are constant along a row.
+#[inline(always)]
+fn sum_constant_rows(
+    words: &[u32],
+    stride: usize,
+    factor: RowFactor<'_>,
+    onto: Onto<'_>,
+    sums: &mut [f64],
+) {
+    for row in words.chunks_exact(stride) {
+        let Some(factor) = factor.of(row) else { continue };
+        let length = row[1] as usize;
+        for word in onto.vectors {
+            let at = word.at(row);
+            sums[at..at + length].iter_mut().for_each(|sum| *sum += factor);
+        }
+        let sum = factor * length as f64;
+        onto.scalars.iter().for_each(|word| sums[word.at(row)] += sum);
+    }
+}
+
+/// Rows, and the columns that vary along them.
+struct Columns<'a, T> {
+    /// The words of all rows, `stride` each.
+    words: &'a [u32],
+    stride: usize,
+    /// The column of `values` in the product.
+    values: Column<'a, T>,
+    /// The columns of the streams.
+    streams: &'a [Column<'a>],
+}
+
+impl<T: Entry> Columns<'_, T> {
+    /// Adds the products of all rows to `sums`, which `onto` points into.
+    #[inline(always)]
+    fn sum(
+        &self,
+        lanes: impl Lanes,
+        factor: RowFactor<'_>,
+        onto: Onto<'_>,
+        buffer: &mut RowBuffer,
+        sums: &mut [f64],
+    ) {
+        match *self.streams {
+            [] => self.sum_streams(lanes, [], factor, onto, buffer, sums),
+            [a] => self.sum_streams(lanes, [a], factor, onto, buffer, sums),
+            [a, b] => self.sum_streams(lanes, [a, b], factor, onto, buffer, sums),
+            [a, b, c] => self.sum_streams(lanes, [a, b, c], factor, onto, buffer, sums),
+            [a, b, c, d] => self.sum_streams(lanes, [a, b, c, d], factor, onto, buffer, sums),
+            _ => self.sum_buffered(lanes, factor, onto, buffer, sums),
+        }
+    }
+
+    /// As [`sum`](Self::sum), for `N` streams.
+    #[inline(always)]
+    fn sum_streams<const N: usize>(
+        &self,
+        lanes: impl Lanes,
+        streams: [Column<'_>; N],
+        factor: RowFactor<'_>,
+        onto: Onto<'_>,
+        buffer: &mut RowBuffer,
+        sums: &mut [f64],
+    ) {
+        let scalars = onto.scalars;
+        match *onto.vectors {
+            [] => self.sum_onto(lanes, streams, factor, (scalars, []), sums),
+            [a] => self.sum_onto(lanes, streams, factor, (scalars, [a]), sums),
+            [a, b] => self.sum_onto(lanes, streams, factor, (scalars, [a, b]), sums),
+            [a, b, c] => self.sum_onto(lanes, streams, factor, (scalars, [a, b, c]), sums),
+            _ => self.sum_buffered(lanes, factor, onto, buffer, sums),
+        }
+    }
+
+    /// As [`sum`](Self::sum), for `N` streams and `V` tables that a row meets in several entries.
+    #[inline(always)]
+    fn sum_onto<const N: usize, const V: usize>(
+        &self,
+        lanes: impl Lanes,
+        streams: [Column<'_>; N],
+        factor: RowFactor<'_>,
+        (scalars, vectors): (&[SumWord], [SumWord; V]),
+        sums: &mut [f64],
+    ) {
+        for row in self.words.chunks_exact(self.stride) {
+            let Some(factor) = factor.of(row) else { continue };
+            let values = stream(self.values, row);
+            let streams = row_streams(streams, row);
+            let mut met = [const { 0..0 }; V];
+            for (met, word) in met.iter_mut().zip(&vectors) {
+                let start = word.at(row);
+                *met = start..start + values.len();
             }
-            (true, []) => {
-                let sums = &mut sums[at..at + length];
-                sums.iter_mut().zip(values).for_each(|(s, v)| *s += factor * v.to_f64());
+            let onto = sums.get_disjoint_mut(met).expect("ports have tables of their own");
+            let sum = add_products(lanes, values, streams, factor, onto);
+            scalars.iter().for_each(|word| sums[word.at(row)] += sum);
+        }
+    }
+
+    /// As [`sum`](Self::sum), for any number of streams and of tables. The products of a row are
+    /// written into `buffer`.
+    #[inline(always)]
+    fn sum_buffered(
+        &self,
+        lanes: impl Lanes,
+        factor: RowFactor<'_>,
+        onto: Onto<'_>,
+        buffer: &mut RowBuffer,
+        sums: &mut [f64],
+    ) {
+        for row in self.words.chunks_exact(self.stride) {
+            let Some(factor) = factor.of(row) else { continue };
+            let values = stream(self.values, row);
+            let buffer = &mut buffer[..values.len()];
+            buffer.iter_mut().zip(values).for_each(|(b, value)| *b = factor * value.to_f64());
+            for &column in self.streams {
+                buffer.iter_mut().zip(stream(column, row)).for_each(|(b, x)| *b *= x);
             }
-            (true, &[word]) => {
-                let sums = &mut sums[at..at + length];
-                let terms = values.iter().zip(input(word));
-                sums.iter_mut().zip(terms).for_each(|(s, (v, x))| *s += factor * v.to_f64() * x);
+            for &word in onto.vectors {
+                let at = word.at(row);
+                add(&mut sums[at..at + buffer.len()], buffer);
             }
-            (is_vector, vectors) => {
-                let buffer = &mut buffer[..length];
-                multiply(values, factor, row, vectors, inputs.table, buffer);
-                if is_vector {
-                    add(&mut sums[at..at + length], buffer);
-                } else {
-                    sums[at] += sum(buffer);
-                }
+            if !onto.scalars.is_empty() {
+                let sum = add_products(lanes, &*buffer, [], 1.0, []);
+                onto.scalars.iter().for_each(|word| sums[word.at(row)] += sum);
             }
         }
     }
 }
 
+/// The streams of `columns` along `row`. This is a loop because the compiler does not inline the
+/// method `map` of arrays here, and calling it takes as long as a short row.
 #[inline(always)]
-fn distribute_rows<T: Entry>(
-    rows: Rows<'_, T>,
-    inputs: Inputs<'_>,
-    from_parent: FromParent<'_>,
-    onto: Onto<'_>,
-    buffer: &mut RowBuffer,
-    sums: &mut [f64],
-) {
-    let (varying, constant) = parent_columns(from_parent);
-    let messages = inputs.vectors.iter().map(|&word| (inputs.table, word as usize));
-    let streams: Vec<Column<'_>> = varying.into_iter().chain(messages).collect();
-    let Rows { words, stride, values } = rows;
-    let columns = Columns { words, stride, values: (values, 0), streams: &streams };
-    let factor = |row: &[u32]| {
-        let start = constant.map_or(1.0, |(table, word)| table[row[word] as usize]);
-        factor(row, start, inputs)
-    };
-    columns.distribute(factor, onto, buffer, sums);
+fn row_streams<'a, const N: usize>(columns: [Column<'a>; N], row: &[u32]) -> [&'a [f64]; N] {
+    let mut streams: [&[f64]; N] = [&[]; N];
+    streams.iter_mut().zip(&columns).for_each(|(found, &column)| *found = stream(column, row));
+    streams
 }
 
-/// The message from the parent as a column: the first if it varies along a row, the second if it is
-/// constant.
+/// The numbers of a column that `row` meets: one for each entry of the row. Word 1 of a row is its
+/// number of entries.
 #[inline(always)]
-pub fn parent_columns(from_parent: FromParent<'_>) -> (Option<Column<'_>>, Option<Column<'_>>) {
-    let column = |(port, table): (ParentPort, _)| (table, port.word);
-    let varying = from_parent.filter(|(port, _)| port.is_vector).map(column);
-    let constant = from_parent.filter(|(port, _)| !port.is_vector).map(column);
-    (varying, constant)
+fn stream<'a, T>((table, word): Column<'a, T>, row: &[u32]) -> &'a [T] {
+    &table[row[word] as usize..][..row[1] as usize]
 }
 
-/// `start` times all inputs that are constant along the row; `None` if this product is zero and
-/// rows of zeros are skipped.
+/// Adds the products of a row to all tables `onto`, and returns their sum. All slices have the same
+/// length.
+///
+/// Blocks of [`LANES`] products are added to two sums per lane by turns, so that an addition need
+/// not wait for the one before it.
 #[inline(always)]
-fn factor(row: &[u32], start: f64, inputs: Inputs<'_>) -> Option<f64> {
-    let input = |&word: &u32| inputs.table[row[word as usize] as usize];
-    let factor = inputs.scalars.iter().map(input).fold(start, |a, b| a * b);
-    (factor != 0.0 || !inputs.skips_zeros).then_some(factor)
-}
-
-/// The entries of a row.
-#[inline(always)]
-fn entries<'a, T>(values: &'a [T], row: &[u32]) -> &'a [T] {
-    &values[row[0] as usize..][..row[1] as usize]
-}
-
-/// Fills `buffer` with the products at the entries of a row: the entry, times `factor`, times the
-/// inputs in `table` that vary along the row. `vectors` are the positions of the words that point
-/// at these inputs.
-#[inline(always)]
-fn multiply<T: Entry>(
+fn add_products<L: Lanes, T: Entry, const N: usize, const V: usize>(
+    lanes: L,
     values: &[T],
+    streams: [&[f64]; N],
     factor: f64,
-    row: &[u32],
-    vectors: &[u32],
-    table: &[f64],
-    buffer: &mut [f64],
-) {
-    let length = values.len();
-    let input = |word: u32| &table[row[word as usize] as usize..][..length];
-    match vectors {
-        [] => buffer.iter_mut().zip(values).for_each(|(b, v)| *b = factor * v.to_f64()),
-        [word] => {
-            let terms = values.iter().zip(input(*word));
-            buffer.iter_mut().zip(terms).for_each(|(b, (v, x))| *b = factor * v.to_f64() * x);
+    onto: [&mut [f64]; V],
+) -> f64 {
+    let (blocks, values) = values.as_chunks::<LANES>();
+    let count = blocks.len();
+    // The lengths are the same, but the compiler only knows what is sliced here.
+    let stream_blocks = streams.map(|stream| &stream.as_chunks::<LANES>().0[..count]);
+    let streams = streams.map(|stream| &stream[count * LANES..][..values.len()]);
+    let mut onto = onto.map(|table| {
+        let (blocks, last) = table.as_chunks_mut::<LANES>();
+        (&mut blocks[..count], &mut last[..values.len()])
+    });
+    let mut total = 0.0;
+    if count > 0 {
+        let splat = lanes.splat(factor);
+        let (mut even, mut odd) = (lanes.splat(0.0), lanes.splat(0.0));
+        let mut blocks = Blocks { lanes, values: blocks, streams: stream_blocks, factor: splat };
+        let mut onto = onto.each_mut().map(|(blocks, _)| &mut **blocks);
+        for pair in 0..count / 2 {
+            even = blocks.add(2 * pair, &mut onto, even);
+            odd = blocks.add(2 * pair + 1, &mut onto, odd);
         }
-        [first, second, rest @ ..] => {
-            let terms = values.iter().zip(input(*first)).zip(input(*second));
-            buffer
-                .iter_mut()
-                .zip(terms)
-                .for_each(|(b, ((v, x), y))| *b = factor * v.to_f64() * x * y);
-            for &word in rest {
-                buffer.iter_mut().zip(input(word)).for_each(|(b, x)| *b *= x);
+        if count % 2 == 1 {
+            even = blocks.add(count - 1, &mut onto, even);
+        }
+        let mut sums = [0.0; LANES];
+        lanes.store(lanes.add(even, odd), &mut sums);
+        total = sum_lanes(sums);
+    }
+    let mut done = 0;
+    if let Some(values) = values.first_chunk() {
+        let onto = onto.each_mut().map(|(_, last)| first_chunk_mut(last));
+        total += add_last(values, streams.map(first_chunk), factor, onto);
+        done = LAST_LANES;
+    }
+    for at in done..values.len() {
+        let product = streams.iter().fold(factor * values[at].to_f64(), |p, stream| p * stream[at]);
+        onto.iter_mut().for_each(|(_, last)| last[at] += product);
+        total += product;
+    }
+    total
+}
+
+/// The blocks of a row.
+struct Blocks<'a, L: Lanes, T, const N: usize> {
+    lanes: L,
+    values: &'a [[T; LANES]],
+    streams: [&'a [[f64; LANES]]; N],
+    /// The factor in each lane.
+    factor: L::Numbers,
+}
+
+impl<L: Lanes, T: Entry, const N: usize> Blocks<'_, L, T, N> {
+    /// Adds the products of block number `at` to the tables `onto`, and to `sums`, which it
+    /// returns.
+    #[inline(always)]
+    fn add<const V: usize>(
+        &mut self,
+        at: usize,
+        onto: &mut [&mut [[f64; LANES]]; V],
+        sums: L::Numbers,
+    ) -> L::Numbers {
+        let Self { lanes, values, streams, factor } = *self;
+        // Numbers that need no conversion are loaded at once.
+        let values = match (&values[at] as &dyn Any).downcast_ref() {
+            Some(values) => lanes.load(values),
+            None => lanes.load(&values[at].map(Entry::to_f64)),
+        };
+        let mut products = lanes.multiply(factor, values);
+        for stream in streams {
+            products = lanes.multiply(products, lanes.load(&stream[at]));
+        }
+        for table in onto {
+            let table = &mut table[at];
+            lanes.store(lanes.add(lanes.load(table), products), table);
+        }
+        lanes.add(sums, products)
+    }
+}
+
+/// Adds the products of the last entries of a row to all tables `onto`, and returns their sum.
+#[inline(always)]
+fn add_last<T: Entry, const N: usize, const V: usize>(
+    values: &[T; LAST_LANES],
+    streams: [&[f64; LAST_LANES]; N],
+    factor: f64,
+    onto: [&mut [f64; LAST_LANES]; V],
+) -> f64 {
+    let mut products = [0.0; LAST_LANES];
+    products.iter_mut().zip(values).for_each(|(p, value)| *p = factor * value.to_f64());
+    for stream in streams {
+        products.iter_mut().zip(stream).for_each(|(p, x)| *p *= x);
+    }
+    for table in onto {
+        table.iter_mut().zip(&products).for_each(|(entry, p)| *entry += p);
+    }
+    sum_lanes(products)
+}
+
+/// The first [`LAST_LANES`] numbers of `values`.
+#[inline(always)]
+fn first_chunk(values: &[f64]) -> &[f64; LAST_LANES] {
+    values.first_chunk().expect("all slices of a row have the same length")
+}
+
+/// As [`first_chunk`], but mutable.
+#[inline(always)]
+fn first_chunk_mut(values: &mut [f64]) -> &mut [f64; LAST_LANES] {
+    values.first_chunk_mut().expect("all slices of a row have the same length")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::cpu::tables::factored::FactoredTable;
+
+    /// Number of entries of each table onto which rows are summed.
+    const TABLE_ENTRIES: usize = 64;
+
+    /// Entry number `at` of a table. Sums of products of such numbers are exact in any order.
+    fn entry(table: usize, at: usize) -> f64 {
+        (1 + (at * 7 + table * 3) % 5) as f64
+    }
+
+    /// Sums one row of `length` entries with `streams` messages onto `vectors` tables that it meets
+    /// in several entries, and then onto one that it meets in a single entry. All entries are
+    /// multiplied by a weight of one half. If `groups`, the clique's table is factored into as many
+    /// tables that vary along the row, and one that is constant. All entries of the tables are one
+    /// at first. Returns the tables afterwards, and the expected tables.
+    fn sum_row(
+        (length, streams, vectors): (usize, usize, usize),
+        groups: Option<usize>,
+    ) -> (Vec<f64>, Vec<f64>) {
+        let tables = |first: usize, count: usize| -> Vec<f64> {
+            (first..first + count)
+                .flat_map(|t| (0..TABLE_ENTRIES).map(move |at| entry(t, at)))
+                .collect()
+        };
+        // The words of the row: the clique's table; the length; the tables onto which it is summed;
+        // the messages and the weight; the factor groups.
+        let start = |table: usize| (TABLE_ENTRIES * table) as u32;
+        let mut row = vec![0, length as u32];
+        row.extend((0..=vectors).map(start));
+        let words_at = |first: usize, varying: usize| {
+            let vectors = (first..first + varying).map(|word| word as u32).collect();
+            PortWords { scalars: vec![(first + varying) as u32], vectors }
+        };
+        let of_messages = words_at(row.len(), streams);
+        row.extend((0..=streams).map(start));
+        let of_groups = words_at(row.len(), groups.unwrap_or(0));
+        row.extend((0..=groups.unwrap_or(0)).map(start));
+        let mut messages = tables(1, streams);
+        messages.push(0.5);
+        let (mut table, mut factor) = (CliqueTable::default(), 0.5);
+        let mut factors: Vec<usize> = (1..=streams).collect();
+        match groups {
+            None => {
+                table.values = tables(0, 1);
+                factors.push(0);
+            }
+            Some(count) => {
+                let mut values = tables(streams + 1, count);
+                values.push(4.0);
+                factor *= 4.0;
+                factors.extend(streams + 1..streams + 1 + count);
+                table.factored = Some(FactoredTable { values, words: of_groups });
             }
         }
+        let onto: Vec<SumWord> =
+            (0..=vectors).map(|target| SumWord { word: 2 + target as u32, shift: 0 }).collect();
+        let (vectors, scalars) = onto.split_at(vectors);
+        let rows = Rows::<f64> {
+            words: &row,
+            stride: row.len(),
+            table: &table,
+            messages: Inputs { table: &messages, words: &of_messages },
+            from_parent: None,
+            mask: None,
+            skips_zeros: true,
+        };
+        let mut sums = vec![1.0; TABLE_ENTRIES * onto.len()];
+        sum_rows(rows, Onto { scalars, vectors }, &mut [0.0; MAX_ROW_ENTRIES], &mut sums);
+        let products: Vec<f64> = (0..length)
+            .map(|at| factor * factors.iter().map(|&table| entry(table, at)).product::<f64>())
+            .collect();
+        let mut expected = vec![1.0; sums.len()];
+        for target in expected.chunks_exact_mut(TABLE_ENTRIES).take(vectors.len()) {
+            add(&mut target[..length], &products);
+        }
+        expected[TABLE_ENTRIES * vectors.len()] += products.iter().sum::<f64>();
+        (sums, expected)
+    }
+
+    #[test]
+    fn a_row_of_any_length_is_added_to_all_tables_that_it_meets() {
+        for length in 1..50 {
+            for (streams, vectors) in (0..11).flat_map(|streams| (0..5).map(move |v| (streams, v)))
+            {
+                for groups in [None, Some(0), Some(1), Some(3)] {
+                    let row = (length, streams, vectors);
+                    let (sums, expected) = sum_row(row, groups);
+                    assert_eq!(sums, expected, "{row:?}, {groups:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_that_meet_a_zero_are_skipped() {
+        let table = CliqueTable { values: vec![1.0_f32, 2.0, 4.0, 8.0], ..CliqueTable::default() };
+        // Two rows of two entries. Word 2 points into the mask and the sums, word 3 at the weight.
+        let words = [0, 2, 5, 0, 2, 2, 6, 1];
+        let of_messages = PortWords { scalars: vec![3], vectors: vec![] };
+        let sum = |mask: [f64; 2], weights: [f64; 2]| {
+            let word = SumWord { word: 2, shift: 5 };
+            let rows = Rows {
+                words: &words,
+                stride: 4,
+                table: &table,
+                messages: Inputs { table: &weights, words: &of_messages },
+                from_parent: None,
+                mask: Some((&mask, word)),
+                skips_zeros: true,
+            };
+            let mut sums = [0.0; 2];
+            let onto = Onto { scalars: &[word], vectors: &[] };
+            sum_rows(rows, onto, &mut [0.0; MAX_ROW_ENTRIES], &mut sums);
+            sums
+        };
+        assert_eq!(sum([1.0, 1.0], [1.0, 0.5]), [3.0, 6.0]);
+        assert_eq!(sum([0.0, 1.0], [1.0, 1.0]), [0.0, 12.0]);
+        assert_eq!(sum([1.0, 1.0], [0.0, 1.0]), [0.0, 12.0]);
     }
 }

@@ -26,14 +26,14 @@ use crate::engine::RunError;
 use crate::engine::bounds::{Bounds, Loss, belief_in_raised, no_message, raise};
 use crate::engine::cpu::context::MIN_SHARED_ENTRIES;
 use crate::engine::cpu::pass::exchange::{receive_permuted, send_up};
-use crate::engine::cpu::pass::factored_kernel::{self, FactoredRows};
-use crate::engine::cpu::pass::kernel::{self, Inputs, RowBuffer, Rows};
+use crate::engine::cpu::pass::kernel::{Inputs, Onto, RowBuffer, Rows, sum_rows};
 use crate::engine::cpu::pass::report::Helpers;
 use crate::engine::cpu::tables::table::CliqueTable;
 use crate::engine::cpu::tree::division::TableDivision;
 use crate::engine::cpu::tree::layout::MAX_ROW_ENTRIES;
 use crate::engine::cpu::tree::nodes::Node;
-use crate::engine::cpu::tree::rows::{ParentPort, PortWords};
+use crate::engine::cpu::tree::permutation::Permutation;
+use crate::engine::cpu::tree::rows::{PortWords, SumWord};
 use crate::engine::cpu::vector::{NEAR_ONE, keep_in_range, larger, largest, smallest_nonzero};
 use crate::engine::simd::simd_dispatch;
 use crate::potential::{Entry, Real};
@@ -53,8 +53,6 @@ pub struct Clique<'a, T> {
     pub table: &'a CliqueTable<T>,
     /// Whether rows are skipped whose products are zero.
     pub skips_zeros: bool,
-    /// Whether the products of a row stay in registers on the way down.
-    pub fuses_sums: bool,
 }
 
 impl<T> Clone for Clique<'_, T> {
@@ -79,19 +77,27 @@ pub fn collect<T: Entry>(
     unmasked: &mut [f64],
     helpers: Helpers<'_>,
 ) -> f64 {
-    let Clique { node, skips_zeros, .. } = clique;
-    let (scalars, vectors) = (&*ports.scalars, &*ports.vectors);
-    let inputs = Inputs { table: below, scalars, vectors, skips_zeros };
+    let Clique { node, table, skips_zeros } = clique;
+    let port = node.port.expect("the root sends no message up");
     // Sums `rows` onto the entries of the separator from `start` on, and returns the largest entry
     // of the message.
     let sum = |rows: Range<usize>, start: usize, unmasked: &mut [f64]| {
-        let mut port = node.port.expect("the root sends no message up");
-        port.start = start;
         let mask = mask.map(|mask| &mask[start..start + unmasked.len()]);
-        let words = &node.words[rows.start * node.stride..rows.end * node.stride];
+        let word = SumWord { word: port.word as u32, shift: start as u32 };
+        let rows = Rows {
+            words: &node.words[rows.start * node.stride..rows.end * node.stride],
+            stride: node.stride,
+            table,
+            messages: Inputs { table: below, words: ports },
+            from_parent: None,
+            mask: mask.filter(|_| skips_zeros && !port.is_vector).map(|mask| (mask, word)),
+            skips_zeros,
+        };
+        let words = std::slice::from_ref(&word);
+        let (scalars, vectors) = if port.is_vector { (&[][..], words) } else { (words, &[][..]) };
         unmasked.fill(0.0);
-        let skipped = mask.filter(|_| skips_zeros);
-        collect_rows(clique, words, inputs, port, skipped, unmasked);
+        let onto = Onto { scalars, vectors };
+        ROW.with_borrow_mut(|row| sum_rows(rows, onto, row, unmasked));
         let mut largest = 0.0;
         remove_impossible(mask, unmasked, &mut largest);
         largest
@@ -257,28 +263,6 @@ fn remove_impossible_entries(mask: Option<&[f64]>, unmasked: &mut [f64], max_ent
     *max_entry = largest(unmasked, mask);
 }
 
-/// Sums the rows that `words` describe onto the separator above.
-fn collect_rows<T: Entry>(
-    Clique { node, table, .. }: Clique<'_, T>,
-    words: &[u32],
-    inputs: Inputs<'_>,
-    port: ParentPort,
-    mask: Option<&[f64]>,
-    unmasked: &mut [f64],
-) {
-    let stride = node.stride;
-    ROW.with_borrow_mut(|row| match &table.factored {
-        Some(table) => {
-            let rows = FactoredRows { words, stride, table, inputs };
-            factored_kernel::collect(rows, port, mask, row, unmasked);
-        }
-        None => {
-            let rows = Rows { words, stride, values: &table.values };
-            kernel::collect(rows, inputs, port, mask, row, unmasked);
-        }
-    });
-}
-
 /// Fills `down`, the message from the parent, from the parent's `belief` and this clique's
 /// `unmasked`. `None` means that `unmasked` is one everywhere. No entry of `down` other than zero
 /// is below two to the power of `known_min` before `down` is rescaled, if that is known. Returns
@@ -291,20 +275,21 @@ pub fn receive(
     known_min: Option<i32>,
     helpers: Helpers<'_>,
 ) -> Option<Bounds> {
-    let permutation = node.permutation.as_deref();
+    let runs = node.permutation.as_ref().map(Permutation::all);
     // Fills the entries of `down` from `start` on, and returns the largest.
     let fill = |start: usize, down: &mut [f64]| {
         let range = start..start + down.len();
-        let belief = if permutation.is_some() { belief } else { &belief[range.clone()] };
-        let permutation = permutation.map(|order| &order[range.clone()]);
+        let belief = if runs.is_some() { belief } else { &belief[range.clone()] };
+        let runs = runs.map(|runs| runs.part(range.clone()));
         let unmasked = unmasked.map(|unmasked| &unmasked[range]);
         let mut largest = 0.0;
-        receive_permuted(permutation, belief, unmasked, down, &mut largest);
+        receive_permuted(runs, belief, unmasked, down, &mut largest);
         largest
     };
     let largest = if shares(down.len(), helpers) {
-        let parts = down.par_chunks_mut(SHARED_PART).enumerate();
-        let parts = parts.map(|(number, part)| helpers.part(|| fill(number * SHARED_PART, part)));
+        let entries = runs.map_or(SHARED_PART, |runs| runs.whole(SHARED_PART));
+        let parts = down.par_chunks_mut(entries).enumerate();
+        let parts = parts.map(|(number, part)| helpers.part(|| fill(number * entries, part)));
         parts.reduce(|| 0.0, larger)
     } else {
         fill(0, down)
@@ -324,7 +309,7 @@ pub fn receive(
 pub fn raised_share(node: &Node, belief: &[f64], unmasked: &[f64], level: i32) -> Loss {
     let belief = (0..unmasked.len()).map(|entry| match &node.permutation {
         None => belief[entry],
-        Some(order) => belief[order[entry] as usize],
+        Some(permutation) => belief[permutation.position(entry)],
     });
     let (raised, total) = belief_in_raised(belief, unmasked.iter().copied(), level);
     let mut loss = Loss::default();

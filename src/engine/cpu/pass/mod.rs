@@ -21,17 +21,14 @@
 //!
 //! Read `state` and `clique_state` (the data of a propagation), `enter` (findings), `message` (one
 //! clique) and `exchange` (the two ends of a separator), `downward` (the pass at a clique on the
-//! way down), `kernel` (the loops), `factored_kernel` (the same for factored tables), `distribute`
-//! (the loop that both share on the way down), `at_clique` (all work at one clique), `traversal`
-//! (the order of messages, and threads) and `report` (timing).
+//! way down), `kernel` (the loop over rows), `at_clique` (all work at one clique), `traversal` (the
+//! order of messages, and threads) and `report` (timing).
 
 mod at_clique;
 mod clique_state;
-mod distribute;
 mod downward;
 mod enter;
 pub mod exchange;
-mod factored_kernel;
 mod kernel;
 pub mod message;
 pub mod report;

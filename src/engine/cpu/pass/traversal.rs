@@ -78,8 +78,7 @@ impl<T> PassContext<'_, T> {
     pub fn clique(&self, number: usize) -> Clique<'_, T> {
         let FilledTree { tree, tables } = self.filled;
         let skips_zeros = tree.optimisations.has(Optimisation::SkippedZeros);
-        let fuses_sums = tree.optimisations.has(Optimisation::FusedSums);
-        Clique { node: &tree.nodes[number], table: &tables[number], skips_zeros, fuses_sums }
+        Clique { node: &tree.nodes[number], table: &tables[number], skips_zeros }
     }
 }
 

@@ -38,9 +38,6 @@ pub const ROW_HEAD: usize = 2;
 pub struct ParentPort {
     /// The position in a row of the word that points into the separator's table.
     pub word: usize,
-    /// The first entry of the slice of the separator's table that the loops over rows get. They
-    /// subtract it from the word; zero if they get the whole table.
-    pub start: usize,
     /// Whether the port holds the fastest group.
     pub is_vector: bool,
 }
@@ -203,7 +200,7 @@ mod tests {
             let mut some = || order.iter().copied().filter(|_| rng.random_bool(0.5)).collect();
             let ports: [Vec<VariableId>; 3] = std::array::from_fn(|_| some());
             let ports = ports.each_ref().map(Vec::as_slice);
-            let layout = Layout::new(&network, &order, &ports, true, Optimisations::default());
+            let layout = Layout::new(&network, &order, &ports, true, &[], Optimisations::default());
             let scope = Scope::of(&network, some());
             let is_vector = layout.inner.variables().iter().any(|v| scope.contains(*v));
             // The slow variables of a factor group need not be in the order of the clique.

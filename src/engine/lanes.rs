@@ -1,0 +1,180 @@
+//! Eight numbers at a time, in the vector registers of the processor.
+//!
+//! The compiler turns most of the loops of [`simd`](super::simd) into good vector instructions, but
+//! not a loop that adds products to tables and also sums them: it took pairs of numbers. Such a
+//! loop is written with these operations instead. Each of them gives the same bits on every
+//! processor.
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{
+    __m256d, __m512d, _mm256_add_pd, _mm256_loadu_pd, _mm256_mul_pd, _mm256_set1_pd,
+    _mm256_storeu_pd, _mm512_add_pd, _mm512_loadu_pd, _mm512_mul_pd, _mm512_set1_pd,
+    _mm512_storeu_pd,
+};
+
+/// The number of lanes. Changing it changes the last bits of results.
+pub const LANES: usize = 8;
+
+/// Instructions for [`LANES`] numbers in double precision. A value of a type with this trait exists
+/// only where the processor has the instructions.
+pub trait Lanes: Copy {
+    /// Some registers with one number in each lane.
+    type Numbers: Copy;
+
+    /// `value` in all lanes.
+    fn splat(self, value: f64) -> Self::Numbers;
+
+    /// The numbers of `values`.
+    fn load(self, values: &[f64; LANES]) -> Self::Numbers;
+
+    /// Writes `numbers` into `values`.
+    fn store(self, numbers: Self::Numbers, values: &mut [f64; LANES]);
+
+    /// The sums, lane by lane.
+    fn add(self, a: Self::Numbers, b: Self::Numbers) -> Self::Numbers;
+
+    /// The products, lane by lane.
+    fn multiply(self, a: Self::Numbers, b: Self::Numbers) -> Self::Numbers;
+}
+
+/// The instructions that the compiler chooses for the target.
+#[derive(Clone, Copy)]
+pub struct Baseline;
+
+impl Lanes for Baseline {
+    type Numbers = [f64; LANES];
+
+    #[inline(always)]
+    fn splat(self, value: f64) -> [f64; LANES] {
+        [value; LANES]
+    }
+
+    #[inline(always)]
+    fn load(self, values: &[f64; LANES]) -> [f64; LANES] {
+        *values
+    }
+
+    #[inline(always)]
+    fn store(self, numbers: [f64; LANES], values: &mut [f64; LANES]) {
+        *values = numbers;
+    }
+
+    #[inline(always)]
+    fn add(self, mut a: [f64; LANES], b: [f64; LANES]) -> [f64; LANES] {
+        a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+        a
+    }
+
+    #[inline(always)]
+    fn multiply(self, mut a: [f64; LANES], b: [f64; LANES]) -> [f64; LANES] {
+        a.iter_mut().zip(b).for_each(|(a, b)| *a *= b);
+        a
+    }
+}
+
+/// The instructions of AVX2.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+pub struct Avx2(());
+
+/// The instructions of AVX-512.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+pub struct Avx512(());
+
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code, reason = "the value says that the processor has the instructions")]
+impl Avx2 {
+    /// The value.
+    ///
+    /// # Safety
+    /// The processor must have AVX2.
+    #[inline(always)]
+    pub unsafe fn new() -> Self {
+        Self(())
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code, reason = "the value says that the processor has the instructions")]
+impl Avx512 {
+    /// The value.
+    ///
+    /// # Safety
+    /// The processor must have AVX-512F.
+    #[inline(always)]
+    pub unsafe fn new() -> Self {
+        Self(())
+    }
+}
+
+// SAFETY, for all blocks below: a value of the type exists, so the processor has the instructions.
+// References to arrays of eight numbers are valid for reading, or for writing if they are mutable,
+// and these loads and stores need no alignment.
+
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code, reason = "the value says that the processor has the instructions")]
+impl Lanes for Avx2 {
+    type Numbers = [__m256d; 2];
+
+    #[inline(always)]
+    fn splat(self, value: f64) -> [__m256d; 2] {
+        unsafe { [_mm256_set1_pd(value); 2] }
+    }
+
+    #[inline(always)]
+    fn load(self, values: &[f64; LANES]) -> [__m256d; 2] {
+        let (low, high) = values.split_at(LANES / 2);
+        unsafe { [_mm256_loadu_pd(low.as_ptr()), _mm256_loadu_pd(high.as_ptr())] }
+    }
+
+    #[inline(always)]
+    fn store(self, [a, b]: [__m256d; 2], values: &mut [f64; LANES]) {
+        let (low, high) = values.split_at_mut(LANES / 2);
+        unsafe {
+            _mm256_storeu_pd(low.as_mut_ptr(), a);
+            _mm256_storeu_pd(high.as_mut_ptr(), b);
+        }
+    }
+
+    #[inline(always)]
+    fn add(self, a: [__m256d; 2], b: [__m256d; 2]) -> [__m256d; 2] {
+        unsafe { [_mm256_add_pd(a[0], b[0]), _mm256_add_pd(a[1], b[1])] }
+    }
+
+    #[inline(always)]
+    fn multiply(self, a: [__m256d; 2], b: [__m256d; 2]) -> [__m256d; 2] {
+        unsafe { [_mm256_mul_pd(a[0], b[0]), _mm256_mul_pd(a[1], b[1])] }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code, reason = "the value says that the processor has the instructions")]
+impl Lanes for Avx512 {
+    type Numbers = __m512d;
+
+    #[inline(always)]
+    fn splat(self, value: f64) -> __m512d {
+        unsafe { _mm512_set1_pd(value) }
+    }
+
+    #[inline(always)]
+    fn load(self, values: &[f64; LANES]) -> __m512d {
+        unsafe { _mm512_loadu_pd(values.as_ptr()) }
+    }
+
+    #[inline(always)]
+    fn store(self, numbers: __m512d, values: &mut [f64; LANES]) {
+        unsafe { _mm512_storeu_pd(values.as_mut_ptr(), numbers) }
+    }
+
+    #[inline(always)]
+    fn add(self, a: __m512d, b: __m512d) -> __m512d {
+        unsafe { _mm512_add_pd(a, b) }
+    }
+
+    #[inline(always)]
+    fn multiply(self, a: __m512d, b: __m512d) -> __m512d {
+        unsafe { _mm512_mul_pd(a, b) }
+    }
+}
