@@ -44,22 +44,20 @@ TASKS = {
         ["--form", "tables"], 10,
         lambda records: records[0]["propagate_ms"]["min"],
         "sparsity compressed-separators factored-tables merged-variables skipped-zeros"
-        " messages-of-one vector-instructions divided-contractions parallel-subtrees"
-        " aligned-separators",
+        " messages-of-one vector-instructions divided-contractions parallel-subtrees",
     ),
     "observed": (
         ["--form", "tables", "--observed", "20%", "--cases", "4"], 5,
         lambda records: statistics.fmean(record["propagate_ms"]["min"] for record in records),
-        "sparsity factored-tables merged-variables skipped-zeros vector-instructions"
+        "sparsity entry-states factored-tables merged-variables skipped-zeros vector-instructions"
         " divided-contractions parallel-subtrees parallel-preparation reduced-trees"
-        " more-heuristics search-limits"
-        " pooled-memory aligned-separators",
+        " more-heuristics search-limits pooled-memory",
     ),
     "change": (
         ["--form", "tables", "--changes", "20"], 3,
         lambda records: records[0]["change_ms"]["median"],
-        "messages-of-one reduced-trees more-heuristics search-limits reused-cliques"
-        " pooled-memory kept-messages d-connection aligned-separators",
+        "messages-of-one entry-states reduced-trees more-heuristics search-limits reused-cliques"
+        " pooled-memory kept-messages d-connection",
     ),
     "observed-change": (
         ["--form", "tables", "--observed", "20%", "--changes", "20"], 3,

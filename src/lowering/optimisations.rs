@@ -16,9 +16,9 @@ pub enum Optimisation {
     /// A separator has a table at each of its two ends. Each of these tables leaves out the entries
     /// that belong only to left-out entries of the table of the clique at that end.
     CompressedSeparators,
-    /// Large separators have their variables in similar orders at both ends, so that messages are
-    /// copied in runs.
-    AlignedSeparators,
+    /// The states of the entries of compressed separators are listed, so that observations are
+    /// entered faster.
+    EntryStates,
     /// The table of a clique is kept as a product of smaller tables where these are faster to read.
     FactoredTables,
     /// Variables that are in the same tables are merged into one, so that inner loops are longer.
@@ -71,7 +71,7 @@ impl Optimisation {
     pub const ALL: [Self; 24] = [
         Self::Sparsity,
         Self::CompressedSeparators,
-        Self::AlignedSeparators,
+        Self::EntryStates,
         Self::FactoredTables,
         Self::MergedVariables,
         Self::SkippedZeros,
@@ -101,7 +101,7 @@ impl Optimisation {
         match self {
             Self::Sparsity => "sparsity",
             Self::CompressedSeparators => "compressed-separators",
-            Self::AlignedSeparators => "aligned-separators",
+            Self::EntryStates => "entry-states",
             Self::FactoredTables => "factored-tables",
             Self::MergedVariables => "merged-variables",
             Self::SkippedZeros => "skipped-zeros",

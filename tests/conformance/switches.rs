@@ -28,7 +28,7 @@ macro_rules! switches {
 switches! {
     sparsity: Sparsity;
     compressed_separators: CompressedSeparators;
-    aligned_separators: AlignedSeparators;
+    entry_states: EntryStates;
     factored_tables: FactoredTables;
     merged_variables: MergedVariables;
     skipped_zeros: SkippedZeros;

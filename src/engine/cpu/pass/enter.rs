@@ -98,7 +98,11 @@ impl State {
                 BeliefTable::Separator(clique) => {
                     let node = &tree.nodes[clique];
                     self.cliques[clique].is_masked = true;
-                    (&mut self.mask[node.above.clone()], &node.above_map)
+                    let table = &mut self.mask[node.above.clone()];
+                    if node.above_states.write_mask(&self.states, table) {
+                        continue;
+                    }
+                    (table, &node.above_map)
                 }
                 BeliefTable::Private(clique) => {
                     let node = &tree.nodes[clique];

@@ -32,7 +32,6 @@ use crate::engine::cpu::tables::table::CliqueTable;
 use crate::engine::cpu::tree::division::TableDivision;
 use crate::engine::cpu::tree::layout::MAX_ROW_ENTRIES;
 use crate::engine::cpu::tree::nodes::Node;
-use crate::engine::cpu::tree::permutation::Permutation;
 use crate::engine::cpu::tree::rows::{PortWords, SumWord};
 use crate::engine::cpu::vector::{NEAR_ONE, keep_in_range, larger, largest, smallest_nonzero};
 use crate::engine::simd::simd_dispatch;
@@ -275,21 +274,20 @@ pub fn receive(
     known_min: Option<i32>,
     helpers: Helpers<'_>,
 ) -> Option<Bounds> {
-    let runs = node.permutation.as_ref().map(Permutation::all);
+    let permutation = node.permutation.as_deref();
     // Fills the entries of `down` from `start` on, and returns the largest.
     let fill = |start: usize, down: &mut [f64]| {
         let range = start..start + down.len();
-        let belief = if runs.is_some() { belief } else { &belief[range.clone()] };
-        let runs = runs.map(|runs| runs.part(range.clone()));
+        let belief = if permutation.is_some() { belief } else { &belief[range.clone()] };
+        let permutation = permutation.map(|order| &order[range.clone()]);
         let unmasked = unmasked.map(|unmasked| &unmasked[range]);
         let mut largest = 0.0;
-        receive_permuted(runs, belief, unmasked, down, &mut largest);
+        receive_permuted(permutation, belief, unmasked, down, &mut largest);
         largest
     };
     let largest = if shares(down.len(), helpers) {
-        let entries = runs.map_or(SHARED_PART, |runs| runs.whole(SHARED_PART));
-        let parts = down.par_chunks_mut(entries).enumerate();
-        let parts = parts.map(|(number, part)| helpers.part(|| fill(number * entries, part)));
+        let parts = down.par_chunks_mut(SHARED_PART).enumerate();
+        let parts = parts.map(|(number, part)| helpers.part(|| fill(number * SHARED_PART, part)));
         parts.reduce(|| 0.0, larger)
     } else {
         fill(0, down)
@@ -309,7 +307,7 @@ pub fn receive(
 pub fn raised_share(node: &Node, belief: &[f64], unmasked: &[f64], level: i32) -> Loss {
     let belief = (0..unmasked.len()).map(|entry| match &node.permutation {
         None => belief[entry],
-        Some(permutation) => belief[permutation.position(entry)],
+        Some(order) => belief[order[entry] as usize],
     });
     let (raised, total) = belief_in_raised(belief, unmasked.iter().copied(), level);
     let mut loss = Loss::default();

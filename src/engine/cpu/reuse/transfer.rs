@@ -9,7 +9,6 @@ use crate::engine::cpu::pass::state::State;
 use crate::engine::cpu::reuse::change::{Change, MissingMessages};
 use crate::engine::cpu::reuse::reused::ReusedCliques;
 use crate::engine::cpu::tree::nodes::Tree;
-use crate::engine::cpu::tree::permutation::Permutation;
 use crate::network::{Evidence, Network};
 
 /// Minimum number of message entries for dividing them between two threads. Tuned on the paper's
@@ -128,7 +127,7 @@ impl Transfer<'_> {
                 let node = &nodes[child];
                 let up = &mut up[node.in_parent.start - below..node.in_parent.end - below];
                 let unmasked = &unmasked[node.above.clone()];
-                send_permuted(node.permutation.as_ref().map(Permutation::all), unmasked, None, up);
+                send_permuted(node.permutation.as_deref(), unmasked, None, up);
             }
         }
     }

@@ -11,8 +11,8 @@ use std::ops::Range;
 use crate::allocate;
 use crate::engine::cpu::tree::entry_map::EntryMap;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
-use crate::engine::cpu::tree::permutation::Permutation;
 use crate::engine::cpu::tree::rows::ROW_HEAD;
+use crate::lowering::Optimisation;
 
 impl Tree {
     /// Leaves out the entries that no row meets, in both regions. Call this once, after zeros
@@ -26,6 +26,15 @@ impl Tree {
         (self.above, self.below) = (above, below);
         for clique in 1..self.nodes.len() {
             self.compress_permutation(clique);
+        }
+        if !self.optimisations.has(Optimisation::EntryStates) {
+            return;
+        }
+        for &(clique, axis) in self.places.iter().flat_map(|place| &place.separators) {
+            let node = &mut self.nodes[clique];
+            if let Some(states) = node.above_map.states(axis) {
+                node.above_states.add(axis, states);
+            }
         }
     }
 
@@ -96,13 +105,12 @@ impl Tree {
         }
         let dummy = node.in_parent.len() - 1;
         let position = |entry: usize| {
-            let permutation = node.permutation.as_ref();
-            let entry = permutation.map_or(entry, |permutation| permutation.position(entry));
+            let entry = node.permutation.as_ref().map_or(entry, |order| order[entry] as usize);
             if parents.holds(entry) { parents.position(entry) } else { dummy }
         };
         let entries = (0..node.full_separator).filter(|&entry| own.holds(entry));
         let permutation = entries.map(|entry| position(entry) as u32).collect();
-        node.set_permutation(Some(Permutation::of_entries(permutation)));
+        node.set_permutation(Some(permutation));
     }
 }
 

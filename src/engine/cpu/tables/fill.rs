@@ -282,7 +282,7 @@ mod tests {
                 .map(|_| order.iter().copied().filter(|_| rng.random_bool(0.5)).collect())
                 .collect();
             let ports: Vec<&[VariableId]> = ports.iter().map(Vec::as_slice).collect();
-            let layout = Layout::new(&network, &order, &ports, true, &[], Optimisations::default());
+            let layout = Layout::new(&network, &order, &ports, true, Optimisations::default());
             let factors: Vec<&Factor> = network.factors().collect();
             let mut table = vec![f64::NAN; layout.outer.entries() * layout.run_entries()];
             let forks = round % 2 == 0;

@@ -9,12 +9,12 @@ use crate::engine::cpu::context::TableInputs;
 use crate::engine::cpu::share::in_parts;
 use crate::engine::cpu::tree::division::{MAX_BLOCK, MIN_ENTRIES_PER_COPIED};
 use crate::engine::cpu::tree::nodes::{Node, Tree};
-use crate::engine::cpu::tree::permutation::Permutation;
 use crate::engine::cpu::tree::places::{BeliefTable, VariablePlaces};
 use crate::engine::cpu::tree::rows::{GroupPort, ParentPort, ROW_HEAD, write_rows};
 use crate::engine::cpu::tree::structure::Structure;
 use crate::lowering::{Optimisation, Optimisations};
 use crate::network::{FactorId, VariableId};
+use crate::potential::write_mapping;
 
 /// Time to write the rows of a small clique, as a number of words that are written in this time: a
 /// rough figure from Munin3. If it is wrong, only speed changes.
@@ -169,9 +169,15 @@ impl Structure {
 
     /// For each entry of the separator in the order of `clique`, the position of the same entry in
     /// the order of its parent; `None` if the orders are the same.
-    fn permutation(&self, clique: usize) -> Option<Permutation> {
-        let (from, onto) = self.orders(clique)?;
-        (from != onto).then(|| Permutation::of_scopes(from, onto))
+    fn permutation(&self, clique: usize) -> Option<Box<[u32]>> {
+        if !self.is_permuted(clique) {
+            return None;
+        }
+        let from = &self.layouts[clique].ports[0].scope;
+        let onto = &self.port_in_parent(clique)?.scope;
+        let mut permutation = Vec::new();
+        write_mapping(from, onto, &mut permutation);
+        Some(permutation.into())
     }
 
     /// Adds `clique` and its tables to the places of its variables. `smallest` has, by variable,

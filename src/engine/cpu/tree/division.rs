@@ -262,7 +262,7 @@ mod tests {
             let mut port = || order.iter().copied().filter(|_| rng.random_bool(0.5)).collect();
             let ports: [Vec<VariableId>; 3] = std::array::from_fn(|_| port());
             let ports = ports.each_ref().map(Vec::as_slice);
-            let layout = Layout::new(&network, &order, &ports, true, &[], Optimisations::default());
+            let layout = Layout::new(&network, &order, &ports, true, Optimisations::default());
             let mut words = Vec::new();
             write_rows(&layout, true, &[], &mut words);
             let stride = ROW_HEAD + layout.ports.len();

@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use crate::engine::cpu::vector::sum;
+use crate::engine::simd::simd_dispatch;
 use crate::potential::Axis;
 
 /// A *round* is one pass through all states of an axis. It has stride times cardinality entries. If
@@ -118,6 +119,62 @@ impl EntryMap {
     pub fn bytes(&self) -> usize {
         self.0.as_ref().map_or(0, |before| size_of_val::<[u32]>(before))
     }
+
+    /// The state of each held entry along `axis`. `None` if there are more states than a byte can
+    /// hold, or if more than a quarter of the entries are held: finding the entries with given
+    /// states by [`for_runs_with`](Self::for_runs_with) is then as fast as with the result.
+    pub fn states(&self, axis: Axis) -> Option<Box<[u8]>> {
+        let before = self.0.as_ref()?;
+        let full = before.len() - 1;
+        if before[full] as usize > full / 4 || axis.cardinality > 256 {
+            return None;
+        }
+        let entries = (0..full).filter(|&entry| self.holds(entry));
+        Some(entries.map(|entry| (entry / axis.stride % axis.cardinality) as u8).collect())
+    }
+}
+
+/// The states of a compressed table's entries, for those axes for which they are known.
+#[derive(Debug, Default)]
+pub struct EntryStates(Vec<(Axis, Box<[u8]>)>);
+
+impl EntryStates {
+    /// Adds the `states` of the entries along `axis`.
+    pub fn add(&mut self, axis: Axis, states: Box<[u8]>) {
+        self.0.push((axis, states));
+    }
+
+    /// Writes one into the entries of `table` that agree with all `states`, and zero into the
+    /// others. Returns `false` and leaves `table` unchanged if the states along one of the axes are
+    /// unknown.
+    pub fn write_mask(&self, states: &[(Axis, usize)], table: &mut [f64]) -> bool {
+        let find = |axis: Axis| self.0.iter().find(|(other, _)| *other == axis);
+        if !states.iter().all(|&(axis, _)| find(axis).is_some()) {
+            return false;
+        }
+        table.fill(1.0);
+        for &(axis, state) in states {
+            if let (Some((_, states)), Ok(state)) = (find(axis), u8::try_from(state)) {
+                retain_state(states, state, table);
+            }
+        }
+        true
+    }
+
+    /// Bytes of the states.
+    pub fn bytes(&self) -> usize {
+        self.0.iter().map(|(_, states)| states.len()).sum()
+    }
+}
+
+simd_dispatch!(
+    /// Sets to zero the entries of `table` whose state in `states` is not `state`.
+    retain_state, retain_state_entries, (states: &[u8], state: u8, table: &mut [f64])
+);
+
+#[inline(always)]
+fn retain_state_entries(states: &[u8], state: u8, table: &mut [f64]) {
+    table.iter_mut().zip(states).for_each(|(entry, &own)| *entry *= f64::from(own == state));
 }
 
 #[cfg(test)]
@@ -147,13 +204,14 @@ mod tests {
     }
 
     #[test]
-    fn runs_cover_the_entries_with_the_given_states() {
+    fn runs_and_masks_cover_the_entries_with_the_given_states() {
         // Variables with 3, 2 and 4 states. One table lacks every fifth entry, one has only these
         // entries, and one is full.
         let axis = |stride, cardinality| Axis { stride, cardinality };
         let axes = [axis(8, 3), axis(4, 2), axis(1, 4)];
         let most: Vec<bool> = (0..24).map(|entry| entry % 5 != 2).collect();
         let few: Vec<bool> = (0..24).map(|entry| entry % 5 == 2).collect();
+        let mut written = 0;
         for map in [EntryMap::new(&most), EntryMap::new(&few), EntryMap::default()] {
             for chosen in
                 [&[][..], &[(0, 1)], &[(2, 3)], &[(0, 2), (2, 0)], &[(0, 0), (1, 1), (2, 2)]]
@@ -169,7 +227,18 @@ mod tests {
                 let expected = (0..24).filter(|&entry| map.holds(entry)).filter(agrees);
                 let expected: Vec<usize> = expected.map(|entry| map.position(entry)).collect();
                 assert_eq!(found, expected, "{chosen:?}");
+                let columns = axes.map(|axis| (axis, map.states(axis)));
+                let known = columns.into_iter().filter_map(|(axis, c)| Some((axis, c?)));
+                let mut table = vec![f64::NAN; map.position(24)];
+                if EntryStates(known.collect()).write_mask(&states, &mut table) {
+                    let in_run = |position: usize| f64::from(expected.contains(&position));
+                    assert!(table.iter().enumerate().all(|(position, &v)| v == in_run(position)));
+                    written += 1;
+                }
             }
         }
+        // States are known only in the table with few entries. The other tables accept only the
+        // empty list of states.
+        assert_eq!(written, 5 + 2);
     }
 }

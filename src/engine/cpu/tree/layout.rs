@@ -55,8 +55,7 @@ pub struct PortLayout {
 
 impl Layout {
     /// The layout of a clique of `variables`. Each of `ports` is a subset of these variables; the
-    /// port to the parent must come first, if the clique `has_parent`. Variables of one group are
-    /// put into the given `order`; without it, they stay in the order of `variables`.
+    /// port to the parent must come first, if the clique `has_parent`.
     ///
     /// The largest group is the fastest. If it is longer than a row, its first variables may be
     /// split off as another group. Of the other groups, those in the port to the parent (at the
@@ -68,13 +67,10 @@ impl Layout {
         variables: &[VariableId],
         ports: &[&[VariableId]],
         has_parent: bool,
-        order: &[VariableId],
         optimisations: Optimisations,
     ) -> Self {
         let merges = optimisations.has(Optimisation::MergedVariables);
         let mut groups = groups(network, variables, ports, merges);
-        let place = |v: &VariableId| order.iter().position(|other| other == v);
-        groups.iter_mut().for_each(|group| group.variables.sort_by_key(place));
         let largest = (0..groups.len()).max_by_key(|&g| (groups[g].entries, g));
         let mut inner = largest.map(|group| groups.remove(group));
         groups.extend(inner.as_mut().and_then(|inner| inner.split_off_slow(network)));
@@ -232,14 +228,14 @@ mod tests {
         // The first four variables are in both ports, the fifth only in the port to the parent.
         let (network, all) = network(&[4, 4, 20, 30, 6]);
         let ports = [&*all, &all[..4]];
-        let layout = Layout::new(&network, &all, &ports, true, &[], Optimisations::default());
+        let layout = Layout::new(&network, &all, &ports, true, Optimisations::default());
         assert_eq!(layout.inner.variables(), &all[2..4]);
         assert_eq!(layout.outer.variables(), [all[0], all[1], all[4]]);
         assert!(layout.ports.iter().all(|port| port.is_vector));
         // If the first variable were taken out, rows would have 30 entries, which is too few.
         let (network, all) = self::network(&[60, 30, 2]);
         let ports = [&*all, &all[..2]];
-        let layout = Layout::new(&network, &all, &ports, true, &[], Optimisations::default());
+        let layout = Layout::new(&network, &all, &ports, true, Optimisations::default());
         assert_eq!(layout.run_entries(), 60 * 30);
     }
 
@@ -249,7 +245,7 @@ mod tests {
         let ports = [&all[..1], &all[1..3], &all[2..]];
         let order = |has_parent| {
             let optimisations = Optimisations::default();
-            let layout = Layout::new(&network, &all, &ports, has_parent, &[], optimisations);
+            let layout = Layout::new(&network, &all, &ports, has_parent, optimisations);
             layout.outer.variables()[0]
         };
         assert_eq!((order(true), order(false)), (all[0], all[2]));

@@ -19,9 +19,9 @@
 //!   the positions of the row's own entries and of the entries that it meets.
 //! * The rows of a large table are divided into *parts*, which several threads sum at the same time
 //!   ([`division`]).
-//! * The table of a separator is stored twice, once in the index order of each end
-//!   ([`permutation`]). The two regions of memory are *above* (toward parents) and *below* (toward
-//!   children). [`nodes`] has the ranges.
+//! * The table of a separator is stored twice, once in the index order of each end. The two regions
+//!   of memory are *above* (toward parents) and *below* (toward children). [`nodes`] has the
+//!   ranges.
 //! * If zeros are left out of tables, an [`EntryMap`](entry_map::EntryMap) says which entries of a
 //!   separator are held.
 //!
@@ -32,7 +32,7 @@
 //!
 //! [`reduce`] finds a *reduced tree*: a tree of only the unobserved variables.
 //!
-//! Read `structure`, `layout`, `rows`, `division`, `permutation`, `nodes` and `places`; then `assemble`, which
+//! Read `structure`, `layout`, `rows`, `division`, `nodes` and `places`; then `assemble`, which
 //! builds the nodes and places; then `entry_map`, `fan_out` and `reduce`.
 
 pub mod assemble;
@@ -41,7 +41,6 @@ pub mod entry_map;
 mod fan_out;
 pub mod layout;
 pub mod nodes;
-pub mod permutation;
 pub mod places;
 pub mod reduce;
 pub mod rows;

@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use crate::engine::cpu::context::MIN_SHARED_ENTRIES;
 use crate::engine::cpu::tree::division::{Division, RowBlocks, TargetTable};
-use crate::engine::cpu::tree::entry_map::EntryMap;
-use crate::engine::cpu::tree::permutation::Permutation;
+use crate::engine::cpu::tree::entry_map::{EntryMap, EntryStates};
 use crate::engine::cpu::tree::places::VariablePlaces;
 use crate::engine::cpu::tree::rows::{ParentPort, ROW_HEAD};
 use crate::lowering::{Optimisation, Optimisations};
@@ -34,6 +33,10 @@ pub struct Tree {
     pub optimisations: Optimisations,
 }
 
+/// In [`Node::inverse`], marks an entry that the separator's table at the parent holds and its
+/// table at the child does not.
+pub const NO_ENTRY: u32 = u32::MAX;
+
 /// A clique, with the ranges of its tables in memory and its rows.
 #[derive(Debug, Default)]
 pub struct Node {
@@ -56,9 +59,10 @@ pub struct Node {
     /// For each entry of [`above`](Self::above), the position in [`in_parent`](Self::in_parent) of
     /// the entry with the same states, or of the last entry, a dummy, if these states are left out
     /// there. `None` means that every entry has the same position in both.
-    pub permutation: Option<Permutation>,
-    /// The inverse of the permutation, for a separator so large that threads share its messages.
-    pub inverse: Option<Permutation>,
+    pub permutation: Option<Box<[u32]>>,
+    /// The inverse of the permutation, for a separator so large that threads share its messages. An
+    /// entry that only the parent's table holds has [`NO_ENTRY`].
+    pub inverse: Option<Box<[u32]>>,
     /// The tables of the ports toward children and then of the private variables, in the region
     /// below. Offsets in rows that point into these tables count from its start.
     pub below: Range<usize>,
@@ -76,6 +80,9 @@ pub struct Node {
     pub full_separator: usize,
     /// Which entries of that full table [`above`](Self::above) holds.
     pub above_map: EntryMap,
+    /// The states of the entries of [`above`](Self::above), if few entries of the separator are
+    /// held.
+    pub above_states: EntryStates,
     /// Which entries of the separator's full table [`in_parent`](Self::in_parent) holds.
     pub in_parent_map: EntryMap,
     /// Which entries the table of the private variables holds.
@@ -110,10 +117,13 @@ impl Node {
 
     /// Sets the permutation, and the inverse if threads share the messages. The ranges of the
     /// separator's two tables must be known.
-    pub fn set_permutation(&mut self, permutation: Option<Permutation>) {
+    pub fn set_permutation(&mut self, permutation: Option<Box<[u32]>>) {
         let entries = self.in_parent.len();
-        let shared = permutation.as_ref().filter(|_| entries >= MIN_SHARED_ENTRIES);
-        self.inverse = shared.map(|permutation| permutation.inverse(entries));
+        self.inverse = permutation.as_ref().filter(|_| entries >= MIN_SHARED_ENTRIES).map(|to| {
+            let mut inverse = vec![NO_ENTRY; entries].into_boxed_slice();
+            (0..).zip(to).for_each(|(from, &to)| inverse[to as usize] = from);
+            inverse
+        });
         self.permutation = permutation;
     }
 
@@ -155,12 +165,13 @@ impl Node {
         (self.parts_up, self.parts_down) = (parts_up, parts_down);
     }
 
-    /// Bytes of the rows, the permutations and the maps.
+    /// Bytes of the rows, the permutations, the maps and the states of separator entries.
     fn bytes(&self) -> usize {
         size_of_val::<[u32]>(&self.words)
-            + self.permutation.as_ref().map_or(0, Permutation::bytes)
-            + self.inverse.as_ref().map_or(0, Permutation::bytes)
+            + self.permutation.as_ref().map_or(0, |p| size_of_val::<[u32]>(p))
+            + self.inverse.as_ref().map_or(0, |p| size_of_val::<[u32]>(p))
             + self.above_map.bytes()
+            + self.above_states.bytes()
             + self.in_parent_map.bytes()
             + self.private_map.bytes()
     }
@@ -195,7 +206,7 @@ impl Tree {
         self.nodes.iter().map(|node| node.entries).sum()
     }
 
-    /// Bytes of the rows, permutations and maps of all cliques.
+    /// Bytes of the rows, permutations, maps and states of separator entries of all cliques.
     pub fn bytes(&self) -> usize {
         self.nodes.iter().map(Node::bytes).sum()
     }

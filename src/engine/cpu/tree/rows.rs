@@ -200,7 +200,7 @@ mod tests {
             let mut some = || order.iter().copied().filter(|_| rng.random_bool(0.5)).collect();
             let ports: [Vec<VariableId>; 3] = std::array::from_fn(|_| some());
             let ports = ports.each_ref().map(Vec::as_slice);
-            let layout = Layout::new(&network, &order, &ports, true, &[], Optimisations::default());
+            let layout = Layout::new(&network, &order, &ports, true, Optimisations::default());
             let scope = Scope::of(&network, some());
             let is_vector = layout.inner.variables().iter().any(|v| scope.contains(*v));
             // The slow variables of a factor group need not be in the order of the clique.

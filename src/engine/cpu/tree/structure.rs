@@ -6,7 +6,6 @@ use rayon::ThreadPool;
 
 use crate::engine::cpu::share::in_parts;
 use crate::engine::cpu::tree::layout::{Layout, PortLayout};
-use crate::engine::cpu::tree::permutation::Permutation;
 use crate::lowering::{Optimisation, Optimisations};
 use crate::network::{FactorId, Network, VariableId};
 use crate::potential::Scope;
@@ -14,11 +13,6 @@ use crate::potential::Scope;
 /// Time to lay out a clique, as a number of table entries that are made in this time: a rough
 /// figure from Munin3. If it is wrong, only speed changes.
 const LAYOUT_COST: usize = 1_500;
-
-/// Minimum number of entries of a separator for its clique to follow the order of the parent's
-/// variables. Messages through smaller separators stay in the first-level cache, where any order is
-/// fast. If it is wrong, only speed changes (and last bits of results).
-const MIN_ALIGNED_ENTRIES: usize = 4096;
 
 /// The cliques of a tree, with their variables, parents and factors.
 ///
@@ -66,7 +60,6 @@ impl Structure {
     /// Cliques that have the same variables and ports as a clique of the tree `previous` share the
     /// layout of that clique. If `previous` is given, the variables of every clique must be in
     /// ascending order in both trees. The cliques are laid out on `threads` if there are many.
-    /// Then new layouts with large separators are adapted to the layouts of their parents.
     pub fn new(
         network: &Network,
         shape: Shape,
@@ -97,7 +90,7 @@ impl Structure {
             Self { shape, separators, children, private, layouts, previous: same_variables };
         let lay_out = |clique| {
             let known = previous.and_then(|previous| previous.layout_for(&structure, clique));
-            known.unwrap_or_else(|| Arc::new(structure.layout(network, clique, &[], optimisations)))
+            known.unwrap_or_else(|| Arc::new(structure.layout(network, clique, optimisations)))
         };
         let mut layouts = vec![None; count];
         let threads = threads.filter(|_| optimisations.has(Optimisation::ParallelPreparation));
@@ -111,44 +104,11 @@ impl Structure {
             },
         );
         structure.layouts = layouts.into_iter().flatten().collect();
-        if optimisations.has(Optimisation::AlignedSeparators) {
-            structure.align_separators(network, previous, optimisations);
-        }
         structure
     }
 
-    /// Lays out cliques with large separators again, in the order of their parents' variables as
-    /// far as possible. Skips layouts that are shared with the tree `previous`.
-    fn align_separators(
-        &mut self,
-        network: &Network,
-        previous: Option<&Self>,
-        optimisations: Optimisations,
-    ) {
-        for clique in 0..self.layouts.len() {
-            let is_shared = previous.zip(self.previous[clique]).is_some_and(|(tree, other)| {
-                Arc::ptr_eq(&tree.layouts[other], &self.layouts[clique])
-            });
-            let Some((own, in_parent)) = self.orders(clique).filter(|_| !is_shared) else {
-                continue;
-            };
-            if own.entries() >= MIN_ALIGNED_ENTRIES && own != in_parent {
-                let order = in_parent.variables().to_vec();
-                let layout = self.layout(network, clique, &order, optimisations);
-                self.layouts[clique] = Arc::new(layout);
-            }
-        }
-    }
-
-    /// Lays out `clique`. `order` has the variables of the separator to its parent, in the order to
-    /// follow; or nothing.
-    fn layout(
-        &self,
-        network: &Network,
-        clique: usize,
-        order: &[VariableId],
-        optimisations: Optimisations,
-    ) -> Layout {
+    /// Lays out `clique`.
+    fn layout(&self, network: &Network, clique: usize, optimisations: Optimisations) -> Layout {
         let separator = |clique: usize| &*self.separators[clique];
         let parent = self.shape.parents[clique];
         let ports = parent.map(|_| separator(clique)).into_iter();
@@ -156,29 +116,21 @@ impl Structure {
         let private = Some(&*self.private[clique]).filter(|private| !private.is_empty());
         let ports: Vec<&[VariableId]> = ports.chain(private).collect();
         let variables = &self.shape.cliques[clique];
-        Layout::new(network, variables, &ports, parent.is_some(), order, optimisations)
+        Layout::new(network, variables, &ports, parent.is_some(), optimisations)
     }
 
     /// The port of `clique` in its parent; `None` for the root.
-    fn port_in_parent(&self, clique: usize) -> Option<&PortLayout> {
+    pub fn port_in_parent(&self, clique: usize) -> Option<&PortLayout> {
         let parent = self.shape.parents[clique]?;
         let number = self.children[parent].iter().position(|&child| child == clique)?;
         let ports_above = usize::from(self.shape.parents[parent].is_some());
         self.layouts[parent].ports.get(number + ports_above)
     }
 
-    /// The variables of the separator between `clique` and its parent, in the order of `clique` and
-    /// in the order of the parent; `None` for the root.
-    pub fn orders(&self, clique: usize) -> Option<(&Scope, &Scope)> {
-        let in_parent = self.port_in_parent(clique)?;
-        Some((&self.layouts[clique].ports[0].scope, &in_parent.scope))
-    }
-
-    /// Number of runs of the [permutation](super::permutation) between the two orders of the
-    /// separator between `clique` and its parent; zero if the orders are the same.
-    pub fn permuted_runs(&self, clique: usize) -> usize {
-        let permuted = self.orders(clique).filter(|(from, onto)| from != onto);
-        permuted.map_or(0, |(from, onto)| from.entries() / Permutation::run_entries(from, onto))
+    /// Whether `clique` and its parent have the variables of their separator in different orders.
+    pub fn is_permuted(&self, clique: usize) -> bool {
+        let in_parent = self.port_in_parent(clique);
+        in_parent.is_some_and(|port| port.scope != self.layouts[clique].ports[0].scope)
     }
 
     /// The layout in this tree that can be reused for `new_clique` of the tree `new`: the layout of
@@ -244,28 +196,4 @@ fn equal_cliques(
         std::iter::successors(first, |&at| next[at]).find(|&at| others[at] == *clique)
     };
     cliques.iter().map(find).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cancel::CancelToken;
-    use crate::engine::cpu::tree::reduce::{Search, reduce};
-    use crate::format::open;
-
-    #[test]
-    fn messages_through_aligned_separators_have_fewer_runs() {
-        let network = open("barley").expect("a sample of this name").network;
-        let cancel = CancelToken::new();
-        let runs = |optimisations| {
-            let search = Search { optimisations, ..Search::unlimited(&cancel) };
-            let nothing = vec![false; network.variables().len()];
-            let tree = reduce(&network, &nothing, None, search).expect("there is no limit");
-            let cliques = 0..tree.structure.layouts.len();
-            cliques.map(|clique| tree.structure.permuted_runs(clique)).sum::<usize>()
-        };
-        let separately = runs(Optimisations::default().without(Optimisation::AlignedSeparators));
-        let aligned = runs(Optimisations::default());
-        assert!(2 * aligned < separately, "{aligned} runs instead of {separately}");
-    }
 }
