@@ -43,7 +43,7 @@ TASKS = {
     "run": (
         ["--form", "tables"], 10,
         lambda records: records[0]["propagate_ms"]["min"],
-        "sparsity compressed-separators factored-tables merged-variables skipped-zeros"
+        "sparsity compressed-separators entry-states factored-tables merged-variables skipped-zeros"
         " messages-of-one vector-instructions divided-contractions parallel-subtrees",
     ),
     "observed": (

@@ -98,11 +98,7 @@ impl State {
                 BeliefTable::Separator(clique) => {
                     let node = &tree.nodes[clique];
                     self.cliques[clique].is_masked = true;
-                    let table = &mut self.mask[node.above.clone()];
-                    if node.above_states.write_mask(&self.states, table) {
-                        continue;
-                    }
-                    (table, &node.above_map)
+                    (&mut self.mask[node.above.clone()], &node.above_map)
                 }
                 BeliefTable::Private(clique) => {
                     let node = &tree.nodes[clique];
@@ -111,8 +107,7 @@ impl State {
                     (&mut self.up[range], &node.private_map)
                 }
             };
-            table.fill(0.0);
-            map.for_runs_with(&self.states, table.len(), &mut |run| table[run].fill(1.0));
+            map.write_mask(&self.states, table);
         }
         observations.clear();
         self.observations = observations;

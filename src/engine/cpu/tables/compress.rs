@@ -11,6 +11,7 @@ use std::ops::Range;
 use crate::allocate;
 use crate::engine::cpu::tree::entry_map::EntryMap;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
+use crate::engine::cpu::tree::places::BeliefTable;
 use crate::engine::cpu::tree::rows::ROW_HEAD;
 use crate::lowering::Optimisation;
 
@@ -30,10 +31,18 @@ impl Tree {
         if !self.optimisations.has(Optimisation::EntryStates) {
             return;
         }
-        for &(clique, axis) in self.places.iter().flat_map(|place| &place.separators) {
-            let node = &mut self.nodes[clique];
-            if let Some(states) = node.above_map.states(axis) {
-                node.above_states.add(axis, states);
+        for place in &self.places {
+            for &(clique, axis) in &place.separators {
+                self.nodes[clique].above_map.list_states(axis);
+            }
+            match place.home {
+                Some((BeliefTable::Separator(clique), axis)) => {
+                    self.nodes[clique].in_parent_map.list_states(axis);
+                }
+                Some((BeliefTable::Private(clique), axis)) => {
+                    self.nodes[clique].private_map.list_states(axis);
+                }
+                None => {}
             }
         }
     }

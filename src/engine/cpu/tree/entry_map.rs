@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use crate::engine::cpu::vector::sum;
+use crate::engine::cpu::vector::{sum, sum_lanes};
 use crate::engine::simd::simd_dispatch;
 use crate::potential::Axis;
 
@@ -18,46 +18,69 @@ use crate::potential::Axis;
 const MAX_ROUND: usize = 256;
 
 /// The position in a compressed table of each entry of the full table.
-///
-/// Holds, for each entry of the full table and for its end, the number of held entries before it;
-/// `None` if all entries are held.
 #[derive(Debug, Default)]
-pub struct EntryMap(Option<Box<[u32]>>);
+pub struct EntryMap {
+    /// For each entry of the full table and for its end, the number of held entries before it;
+    /// `None` if all entries are held.
+    before: Option<Box<[u32]>>,
+    /// For some axes, the state of each held entry along the axis.
+    states: Vec<(Axis, Box<[u8]>)>,
+}
 
 impl EntryMap {
     /// The map of a table that holds the entries for which `is_held`.
     pub fn new(is_held: &[bool]) -> Self {
-        if is_held.iter().all(|&held| held) {
-            return Self(None);
-        }
         let count = |count: &mut u32, held: Option<&bool>| {
             let before = *count;
             *count += u32::from(held.copied().unwrap_or(false));
             Some(before)
         };
         let entries_and_end = is_held.iter().map(Some).chain([None]);
-        Self(Some(entries_and_end.scan(0, count).collect()))
+        let are_all = is_held.iter().all(|&held| held);
+        let before = (!are_all).then(|| entries_and_end.scan(0, count).collect());
+        Self { before, states: Vec::new() }
+    }
+
+    /// Lists the state of each held entry along `axis`, so that the entries with a given state are
+    /// found faster. Does nothing if there are more states than a byte can hold, or if more than a
+    /// quarter of the entries are held: to find them through the full table is then as fast.
+    pub fn list_states(&mut self, axis: Axis) {
+        let Some(before) = &self.before else { return };
+        let full = before.len() - 1;
+        let is_sparse = before[full] as usize <= full / 4;
+        if !is_sparse || axis.cardinality > 256 || self.listed(axis).is_some() {
+            return;
+        }
+        let entries = (0..full).filter(|&entry| self.holds(entry));
+        let states = entries.map(|entry| (entry / axis.stride % axis.cardinality) as u8).collect();
+        self.states.push((axis, states));
+    }
+
+    /// The states of the held entries along `axis`, if they are listed.
+    fn listed(&self, axis: Axis) -> Option<&[u8]> {
+        let found = self.states.iter().find(|(other, _)| *other == axis);
+        found.map(|(_, states)| &**states)
     }
 
     /// Whether some entries are left out.
     pub fn is_compressed(&self) -> bool {
-        self.0.is_some()
+        self.before.is_some()
     }
 
     /// The position of entry number `entry` of the full table if it is held, and otherwise of the
     /// next held entry.
     pub fn position(&self, entry: usize) -> usize {
-        self.0.as_ref().map_or(entry, |before| before[entry] as usize)
+        self.before.as_ref().map_or(entry, |before| before[entry] as usize)
     }
 
     /// Whether entry number `entry` of the full table is held.
     pub fn holds(&self, entry: usize) -> bool {
-        self.0.as_ref().is_none_or(|before| before[entry] < before[entry + 1])
+        self.before.as_ref().is_none_or(|before| before[entry] < before[entry + 1])
     }
 
     /// Number of entries of the full table. `entries` is the number of held entries.
     fn full_entries(&self, entries: usize) -> usize {
-        self.0.as_ref().map_or(entries, |before| before.len() - 1)
+        self.before.as_ref().map_or(entries, |before| before.len() - 1)
     }
 
     /// The runs of held entries in which the variable along `axis` has one state, each with that
@@ -71,6 +94,9 @@ impl EntryMap {
     /// Adds to each of `states` the sum of those `entries` in which the variable along `axis` is in
     /// this state.
     pub fn add_marginal(&self, axis: Axis, entries: &[f64], states: &mut [f64]) {
+        if let Some(own) = self.listed(axis) {
+            return add_by_state(entries, own, states);
+        }
         let round = axis.stride * axis.cardinality;
         if self.is_compressed() || round > MAX_ROUND {
             for (state, run) in self.runs(axis, entries.len()) {
@@ -87,10 +113,26 @@ impl EntryMap {
         states.iter_mut().zip(runs).for_each(|(state, run)| *state += sum(run));
     }
 
-    /// Calls `each` with the runs of held entries that have the given state along every axis.
-    /// `entries` is the number of held entries. The axes must be in descending order of their
-    /// strides; of axes with the same stride, those with one state must come last.
-    pub fn for_runs_with(
+    /// Writes one into the entries of `table` that have the given state along every axis, and zero
+    /// into the others. The axes must be in descending order of their strides; of axes with the
+    /// same stride, those with one state must come last.
+    pub fn write_mask(&self, states: &[(Axis, usize)], table: &mut [f64]) {
+        if states.iter().all(|&(axis, _)| self.listed(axis).is_some()) {
+            table.fill(1.0);
+            for &(axis, state) in states {
+                if let (Some(own), Ok(state)) = (self.listed(axis), u8::try_from(state)) {
+                    retain_state(own, state, table);
+                }
+            }
+        } else {
+            table.fill(0.0);
+            self.for_runs_with(states, table.len(), &mut |run| table[run].fill(1.0));
+        }
+    }
+
+    /// Calls `each` with the runs of held entries that have the given state along every axis, in the
+    /// order that [`write_mask`](Self::write_mask) needs. `entries` is the number of held entries.
+    fn for_runs_with(
         &self,
         states: &[(Axis, usize)],
         entries: usize,
@@ -117,53 +159,30 @@ impl EntryMap {
 
     /// Bytes of the map.
     pub fn bytes(&self) -> usize {
-        self.0.as_ref().map_or(0, |before| size_of_val::<[u32]>(before))
-    }
-
-    /// The state of each held entry along `axis`. `None` if there are more states than a byte can
-    /// hold, or if more than a quarter of the entries are held: finding the entries with given
-    /// states by [`for_runs_with`](Self::for_runs_with) is then as fast as with the result.
-    pub fn states(&self, axis: Axis) -> Option<Box<[u8]>> {
-        let before = self.0.as_ref()?;
-        let full = before.len() - 1;
-        if before[full] as usize > full / 4 || axis.cardinality > 256 {
-            return None;
-        }
-        let entries = (0..full).filter(|&entry| self.holds(entry));
-        Some(entries.map(|entry| (entry / axis.stride % axis.cardinality) as u8).collect())
+        let states: usize = self.states.iter().map(|(_, states)| states.len()).sum();
+        self.before.as_ref().map_or(0, |before| size_of_val::<[u32]>(before)) + states
     }
 }
 
-/// The states of a compressed table's entries, for those axes for which they are known.
-#[derive(Debug, Default)]
-pub struct EntryStates(Vec<(Axis, Box<[u8]>)>);
+/// Number of partial sums of [`add_by_state`]. Changing it changes the last bits of results.
+const LANES: usize = 16;
 
-impl EntryStates {
-    /// Adds the `states` of the entries along `axis`.
-    pub fn add(&mut self, axis: Axis, states: Box<[u8]>) {
-        self.0.push((axis, states));
-    }
+simd_dispatch!(
+    /// Adds to each of `sums` those `entries` whose state in `states` is the number of the sum.
+    add_by_state, add_entries_by_state, (entries: &[f64], states: &[u8], sums: &mut [f64])
+);
 
-    /// Writes one into the entries of `table` that agree with all `states`, and zero into the
-    /// others. Returns `false` and leaves `table` unchanged if the states along one of the axes are
-    /// unknown.
-    pub fn write_mask(&self, states: &[(Axis, usize)], table: &mut [f64]) -> bool {
-        let find = |axis: Axis| self.0.iter().find(|(other, _)| *other == axis);
-        if !states.iter().all(|&(axis, _)| find(axis).is_some()) {
-            return false;
-        }
-        table.fill(1.0);
-        for &(axis, state) in states {
-            if let (Some((_, states)), Ok(state)) = (find(axis), u8::try_from(state)) {
-                retain_state(states, state, table);
+#[inline(always)]
+fn add_entries_by_state(entries: &[f64], states: &[u8], sums: &mut [f64]) {
+    let entries = &entries[..states.len()];
+    for (state, sum) in (0..=u8::MAX).zip(sums) {
+        let mut lanes = [0.0; LANES];
+        for (entries, states) in entries.chunks(LANES).zip(states.chunks(LANES)) {
+            for (lane, (entry, own)) in lanes.iter_mut().zip(entries.iter().zip(states)) {
+                *lane += if *own == state { *entry } else { 0.0 };
             }
         }
-        true
-    }
-
-    /// Bytes of the states.
-    pub fn bytes(&self) -> usize {
-        self.0.iter().map(|(_, states)| states.len()).sum()
+        *sum += sum_lanes(lanes);
     }
 }
 
@@ -189,9 +208,15 @@ mod tests {
             let axis = Axis { stride, cardinality: 3 };
             let full = 4 * 3 * stride;
             let is_held: Vec<bool> = (0..full).map(|entry| entry % 7 != 3).collect();
-            for map in [EntryMap::default(), EntryMap::new(&is_held)] {
+            let few: Vec<bool> = (0..full).map(|entry| entry % 7 == 3).collect();
+            let mut listed = EntryMap::new(&few);
+            listed.list_states(axis);
+            assert!(listed.listed(axis).is_some());
+            for map in [EntryMap::default(), EntryMap::new(&is_held), EntryMap::new(&few), listed] {
                 let held: Vec<usize> = (0..full).filter(|&entry| map.holds(entry)).collect();
-                let entries: Vec<f64> = held.iter().map(|&entry| entry as f64).collect();
+                // As in the table at a parent, there may be a dummy entry at the end.
+                let dummy = map.is_compressed().then_some(1e9);
+                let entries: Vec<f64> = held.iter().map(|&e| e as f64).chain(dummy).collect();
                 let mut states = [0.5; 3];
                 map.add_marginal(axis, &entries, &mut states);
                 let expected = |state: usize| {
@@ -211,34 +236,28 @@ mod tests {
         let axes = [axis(8, 3), axis(4, 2), axis(1, 4)];
         let most: Vec<bool> = (0..24).map(|entry| entry % 5 != 2).collect();
         let few: Vec<bool> = (0..24).map(|entry| entry % 5 == 2).collect();
-        let mut written = 0;
-        for map in [EntryMap::new(&most), EntryMap::new(&few), EntryMap::default()] {
-            for chosen in
-                [&[][..], &[(0, 1)], &[(2, 3)], &[(0, 2), (2, 0)], &[(0, 0), (1, 1), (2, 2)]]
-            {
-                let states: Vec<_> = chosen.iter().map(|&(v, state)| (axes[v], state)).collect();
-                let mut found = Vec::new();
-                map.for_runs_with(&states, 24, &mut |run| found.extend(run));
-                let agrees = |entry: &usize| {
-                    states
-                        .iter()
-                        .all(|(axis, state)| entry / axis.stride % axis.cardinality == *state)
-                };
-                let expected = (0..24).filter(|&entry| map.holds(entry)).filter(agrees);
-                let expected: Vec<usize> = expected.map(|entry| map.position(entry)).collect();
-                assert_eq!(found, expected, "{chosen:?}");
-                let columns = axes.map(|axis| (axis, map.states(axis)));
-                let known = columns.into_iter().filter_map(|(axis, c)| Some((axis, c?)));
-                let mut table = vec![f64::NAN; map.position(24)];
-                if EntryStates(known.collect()).write_mask(&states, &mut table) {
-                    let in_run = |position: usize| f64::from(expected.contains(&position));
-                    assert!(table.iter().enumerate().all(|(position, &v)| v == in_run(position)));
-                    written += 1;
+        for mut map in [EntryMap::new(&most), EntryMap::new(&few), EntryMap::default()] {
+            for is_listed in [false, true] {
+                for chosen in
+                    [&[][..], &[(0, 1)], &[(2, 3)], &[(0, 2), (2, 0)], &[(0, 0), (1, 1), (2, 2)]]
+                {
+                    let states: Vec<_> =
+                        chosen.iter().map(|&(v, state)| (axes[v], state)).collect();
+                    let agrees = |entry: &usize| {
+                        let state = |axis: Axis| entry / axis.stride % axis.cardinality;
+                        states.iter().all(|&(axis, chosen)| state(axis) == chosen)
+                    };
+                    let held = (0..24).filter(|&entry| map.holds(entry));
+                    let expected: Vec<f64> =
+                        held.map(|entry| f64::from(u8::from(agrees(&entry)))).collect();
+                    let mut table = vec![f64::NAN; map.position(24)];
+                    map.write_mask(&states, &mut table);
+                    assert_eq!(table, expected, "{chosen:?}, {is_listed}");
                 }
+                axes.into_iter().for_each(|axis| map.list_states(axis));
             }
+            // Only the second table holds few entries.
+            assert_eq!(map.states.len(), if map.holds(0) { 0 } else { 3 });
         }
-        // States are known only in the table with few entries. The other tables accept only the
-        // empty list of states.
-        assert_eq!(written, 5 + 2);
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::engine::cpu::context::MIN_SHARED_ENTRIES;
 use crate::engine::cpu::tree::division::{Division, RowBlocks, TargetTable};
-use crate::engine::cpu::tree::entry_map::{EntryMap, EntryStates};
+use crate::engine::cpu::tree::entry_map::EntryMap;
 use crate::engine::cpu::tree::places::VariablePlaces;
 use crate::engine::cpu::tree::rows::{ParentPort, ROW_HEAD};
 use crate::lowering::{Optimisation, Optimisations};
@@ -80,9 +80,6 @@ pub struct Node {
     pub full_separator: usize,
     /// Which entries of that full table [`above`](Self::above) holds.
     pub above_map: EntryMap,
-    /// The states of the entries of [`above`](Self::above), if few entries of the separator are
-    /// held.
-    pub above_states: EntryStates,
     /// Which entries of the separator's full table [`in_parent`](Self::in_parent) holds.
     pub in_parent_map: EntryMap,
     /// Which entries the table of the private variables holds.
@@ -165,13 +162,12 @@ impl Node {
         (self.parts_up, self.parts_down) = (parts_up, parts_down);
     }
 
-    /// Bytes of the rows, the permutations, the maps and the states of separator entries.
+    /// Bytes of the rows, the permutations and the maps.
     fn bytes(&self) -> usize {
         size_of_val::<[u32]>(&self.words)
             + self.permutation.as_ref().map_or(0, |p| size_of_val::<[u32]>(p))
             + self.inverse.as_ref().map_or(0, |p| size_of_val::<[u32]>(p))
             + self.above_map.bytes()
-            + self.above_states.bytes()
             + self.in_parent_map.bytes()
             + self.private_map.bytes()
     }
@@ -206,7 +202,7 @@ impl Tree {
         self.nodes.iter().map(|node| node.entries).sum()
     }
 
-    /// Bytes of the rows, permutations, maps and states of separator entries of all cliques.
+    /// Bytes of the rows, permutations and maps of all cliques.
     pub fn bytes(&self) -> usize {
         self.nodes.iter().map(Node::bytes).sum()
     }
