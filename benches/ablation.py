@@ -12,14 +12,14 @@ the largest number of the row.
 
 The tasks:
 
-  run         a propagation without evidence, with tables
-  observed    a propagation with a fifth of the variables observed, with tables: mean of 4 cases
-  change      a propagation after one finding changed, with tables: median of 20 changes, of which
-              the first is the first finding
+  run              a propagation without evidence, with tables
+  observed         a propagation with a fifth of the variables observed, with tables: mean of 4 cases
+  change           a propagation after one finding changed, with tables: median of 20 changes, of
+                   which the first is the first finding
   observed-change  the same, but a fifth of the variables are observed before the first change
-  batch       64 cases with a fifth of the variables observed, together
-  load        building the junction tree and loading it, with tables
-  table-free  a propagation without evidence and without tables
+  batch            64 cases with a fifth of the variables observed, together
+  load             building the junction tree and loading it, with tables
+  table-free       a propagation without evidence and without tables
 
 In each round, every task runs once with all optimisations, and once without each optimisation that
 may speed it up. The order is reversed from round to round. The shortest time of all rounds counts.
@@ -165,7 +165,7 @@ def ratios(arguments, network, task, optimisations):
 def main():
     arguments = parse_arguments()
     titles = [network.rsplit("/", 1)[-1].split(".")[0][:12] for network in arguments.networks]
-    print(f"{'optimisation':<22}{'task':<12}" + "".join(f"{title:>13}" for title in titles)
+    print(f"{'optimisation':<22}{'task':<16}" + "".join(f"{title:>13}" for title in titles)
           + f"{'largest':>9}")
     for task in arguments.tasks:
         wanted = [name for name in TASKS[task][3].split()
@@ -175,7 +175,7 @@ def main():
         found = [ratios(arguments, network, task, wanted) for network in arguments.networks]
         for name in wanted:
             row = [of_network[name] for of_network in found]
-            print(f"{name:<22}{task:<12}" + "".join(f"{ratio:>13.2f}" for ratio in row)
+            print(f"{name:<22}{task:<16}" + "".join(f"{ratio:>13.2f}" for ratio in row)
                   + f"{max(row):>9.2f}", flush=True)
 
 

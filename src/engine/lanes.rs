@@ -1,9 +1,9 @@
 //! Eight numbers at a time, in the vector registers of the processor.
 //!
-//! The compiler turns most of the loops of [`simd`](super::simd) into good vector instructions, but
-//! not a loop that adds products to tables and also sums them: it took pairs of numbers. Such a
-//! loop is written with these operations instead. Each of them gives the same bits on every
-//! processor.
+//! Most loops that [`simd_dispatch!`](super::simd) compiles become good vector instructions by
+//! themselves. A loop that adds products to tables and also sums them does not: the compiler used
+//! registers of only two numbers. Such a loop is written with the operations of [`Lanes`], which
+//! give the same bits on every processor.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
@@ -12,13 +12,20 @@ use std::arch::x86_64::{
     _mm512_storeu_pd,
 };
 
-/// The number of lanes. Changing it changes the last bits of results.
+/// The number of lanes: as many numbers as a register of AVX-512 holds.
 pub const LANES: usize = 8;
+
+// The loads and stores below rely on this.
+#[cfg(target_arch = "x86_64")]
+const _: () = assert!(
+    size_of::<__m512d>() == LANES * size_of::<f64>()
+        && size_of::<[__m256d; 2]>() == LANES * size_of::<f64>()
+);
 
 /// Instructions for [`LANES`] numbers in double precision. A value of a type with this trait exists
 /// only where the processor has the instructions.
 pub trait Lanes: Copy {
-    /// Some registers with one number in each lane.
+    /// [`LANES`] numbers, one per lane, in one register or several.
     type Numbers: Copy;
 
     /// `value` in all lanes.
@@ -37,11 +44,11 @@ pub trait Lanes: Copy {
     fn multiply(self, a: Self::Numbers, b: Self::Numbers) -> Self::Numbers;
 }
 
-/// The instructions that the compiler chooses for the target.
+/// Operations on arrays, for which the compiler chooses the instructions of the target.
 #[derive(Clone, Copy)]
-pub struct Baseline;
+pub struct Portable;
 
-impl Lanes for Baseline {
+impl Lanes for Portable {
     type Numbers = [f64; LANES];
 
     #[inline(always)]
@@ -85,7 +92,7 @@ pub struct Avx512(());
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code, reason = "the value says that the processor has the instructions")]
 impl Avx2 {
-    /// The value.
+    /// A value that allows the use of these instructions.
     ///
     /// # Safety
     /// The processor must have AVX2.
@@ -93,12 +100,18 @@ impl Avx2 {
     pub unsafe fn new() -> Self {
         Self(())
     }
+
+    /// The value, if the processor has AVX2.
+    #[cfg(test)]
+    pub fn detect() -> Option<Self> {
+        is_x86_feature_detected!("avx2").then_some(Self(()))
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code, reason = "the value says that the processor has the instructions")]
 impl Avx512 {
-    /// The value.
+    /// A value that allows the use of these instructions.
     ///
     /// # Safety
     /// The processor must have AVX-512F.
@@ -106,11 +119,17 @@ impl Avx512 {
     pub unsafe fn new() -> Self {
         Self(())
     }
+
+    /// The value, if the processor has AVX-512F.
+    #[cfg(test)]
+    pub fn detect() -> Option<Self> {
+        is_x86_feature_detected!("avx512f").then_some(Self(()))
+    }
 }
 
 // SAFETY, for all blocks below: a value of the type exists, so the processor has the instructions.
-// References to arrays of eight numbers are valid for reading, or for writing if they are mutable,
-// and these loads and stores need no alignment.
+// Each load and store covers exactly one array of `LANES` numbers or one half of it, as asserted
+// above, and needs no alignment.
 
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code, reason = "the value says that the processor has the instructions")]

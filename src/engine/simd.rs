@@ -1,9 +1,9 @@
 //! Functions compiled for several vector instruction sets, chosen when the program runs.
 //!
-//! [`simd_dispatch!`] wraps a generic loop, the *body*, which is written so that the compiler turns
-//! it into vector instructions. On x86-64 the body is compiled three times: for AVX-512, for AVX2,
-//! and for the baseline of the target. A call runs the first of these versions that the machine
-//! supports.
+//! [`simd_dispatch!`] wraps a generic loop, the *body*. It is written so that the compiler turns it
+//! into vector instructions, or it uses the operations of [`lanes`](super::lanes). On x86-64 the
+//! body is compiled three times: for AVX-512, for AVX2, and for the baseline of the target. A call
+//! runs the first of these versions that the machine supports.
 //!
 //! All versions give the same bits. The compiler never fuses a multiplication with an addition and
 //! never reorders a sum, so a body that needs a vectorised sum keeps a fixed number of partial sums
@@ -49,14 +49,19 @@ impl Drop for Baseline {
 ///
 /// The body has the same arguments as the function, and both return nothing. The body and every
 /// function that it calls must be `#[inline(always)]`, because only inlined code is compiled for
-/// the chosen instructions. The body may have one type parameter `T`; its bound is given in angle
-/// brackets. After `with lanes`, the body gets the [`Lanes`](crate::engine::lanes::Lanes) of these
-/// instructions as an additional first argument.
+/// the chosen instructions. The function may have one type parameter `T`; its bound is given in
+/// angle brackets. With `with lanes` after its name, the body gets one more argument before the
+/// others: a value of a type with the trait [`Lanes`](crate::engine::lanes::Lanes), for the chosen
+/// instructions. Such a body must be generic over this type.
 ///
 /// ```ignore
 /// simd_dispatch!(
 ///     /// Doubles every value.
 ///     pub double<Real>, double_values, (values: &mut [T])
+/// );
+/// simd_dispatch!(
+///     /// Adds the sum of all values to `sum`.
+///     pub add_all<Real>, add_values with lanes, (values: &[T], sum: &mut f64)
 /// );
 /// ```
 macro_rules! simd_dispatch {
@@ -85,20 +90,21 @@ macro_rules! simd_dispatch {
                     )?
                     $body($($lanes,)? $($argument),*);
                 }
-                if $crate::engine::simd::Baseline::is_wanted() {
-                } else if is_x86_feature_detected!("avx512f")
+                let uses_vectors = !$crate::engine::simd::Baseline::is_wanted();
+                if uses_vectors
+                    && is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512dq")
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512bw")
                 {
                     // SAFETY: the machine has these instructions, as was just checked.
                     return unsafe { avx512($($argument),*) };
-                } else if is_x86_feature_detected!("avx2") {
+                } else if uses_vectors && is_x86_feature_detected!("avx2") {
                     // SAFETY: the machine has these instructions, as was just checked.
                     return unsafe { avx2($($argument),*) };
                 }
             }
-            $(let $lanes = $crate::engine::lanes::Baseline;)?
+            $(let $lanes = $crate::engine::lanes::Portable;)?
             $body($($lanes,)? $($argument),*);
         }
     };

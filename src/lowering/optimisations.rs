@@ -16,8 +16,8 @@ pub enum Optimisation {
     /// A separator has a table at each of its two ends. Each of these tables leaves out the entries
     /// that belong only to left-out entries of the table of the clique at that end.
     CompressedSeparators,
-    /// The states of the entries of sparse tables of separators are listed, so that observations
-    /// are entered and posteriors are read faster.
+    /// For sparse tables of separators and of private variables, the state of each entry is listed,
+    /// so that observations are entered and posteriors are read faster.
     EntryStates,
     /// The table of a clique is kept as a product of smaller tables where these are faster to read.
     FactoredTables,

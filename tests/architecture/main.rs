@@ -9,8 +9,9 @@ use source::{SourceFile, source_files};
 /// Maximum number of files in an import cycle. `mod.rs`, `lib.rs` and `main.rs` do not count.
 const LARGEST_CYCLE: usize = 6;
 
-/// Files and folders that may contain `unsafe`: an allocator, calls to the CUDA driver, and
-/// functions that use an instruction set after checking that the processor supports it.
+/// Files and folders that may contain `unsafe`: an allocator, calls to the CUDA driver, functions
+/// that choose an instruction set after checking that the processor supports it, and the vector
+/// instructions that these use.
 const UNSAFE_ALLOWED: [&str; 4] =
     ["allocate/reserve.rs", "engine/cuda/", "engine/lanes.rs", "engine/simd.rs"];
 

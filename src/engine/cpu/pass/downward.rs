@@ -166,17 +166,9 @@ impl<T: Entry> DownwardPass<'_, T> {
 
     /// Adds the sums of `rows` to `sums`, which `words` point into, on this thread.
     fn sum_rows(&self, rows: Range<usize>, words: &SumWords, sums: &mut [f64]) {
-        let Clique { node, table, skips_zeros } = self.clique;
-        let stride = node.stride;
-        let rows = Rows {
-            words: &node.words[rows.start * stride..rows.end * stride],
-            stride,
-            table,
-            messages: Inputs { table: self.below, words: self.active },
-            from_parent: node.port.map(|port| (port, self.down)),
-            mask: None,
-            skips_zeros,
-        };
+        let messages = Inputs { table: self.below, words: self.active };
+        let from_parent = self.clique.node.port.map(|port| (port, self.down));
+        let rows = Rows { from_parent, ..self.clique.rows(rows, messages) };
         let onto = Onto { scalars: &words.scalars, vectors: &words.vectors };
         ROW.with_borrow_mut(|row| sum_rows(rows, onto, row, sums));
     }

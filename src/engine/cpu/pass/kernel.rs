@@ -1,25 +1,28 @@
 //! The loop over the rows of a clique, in both passes and for all kinds of tables.
 //!
-//! A *column* is a table that the rows point into: the clique's table or, if that is
-//! [factored](crate::engine::cpu::tables::factored), the tables of its factor groups; messages; and
-//! weights. Along a row, a column either is constant or has one number per entry of the row. These
-//! numbers are called a *stream*. So the product at entry i of a row is
+//! The rows point into *columns*: the clique's table or, if that is
+//! [factored](crate::engine::cpu::tables::factored), the tables of its factor groups; the messages;
+//! and the weights. Along a row, a column is either constant or has one number for each entry of
+//! the row. These numbers are a *stream*. The product at entry i of a row is
 //!
 //! ```text
 //! product[i] = factor * values[i] * stream_1[i] * ... * stream_n[i]
 //! ```
 //!
-//! where `factor` is the product of all columns that are constant along the row, and `values` are
-//! the row's entries in the clique's table (the first stream if it is factored). The products are
-//! added to each table onto which the row is summed. The loop is compiled separately for zero to
-//! four streams, and for zero to three such tables that the row meets in several entries. So the
-//! products stay in registers, and each entry of a stream or a table is read once.
+//! `factor` is the product of the constant columns. `values` are the row's entries in the clique's
+//! table; if the table is factored, they are the first stream. The products are added to each table
+//! onto which the row is summed.
+//!
+//! The loop is compiled separately for zero to four streams, and for zero to three tables that the
+//! row meets in several entries. So the products stay in registers, and each entry of a stream or a
+//! table is read once. With more streams or tables, the products of a row are written to a buffer.
 //!
 //! See [`tree`](crate::engine::cpu::tree) for what a port is, [`rows`](crate::engine::cpu::tree::rows)
 //! for the words of a row, and [`lanes`](crate::engine::lanes) for the instructions.
 
 use std::any::Any;
 
+use crate::engine::cpu::tables::factored::MAX_STREAMS;
 use crate::engine::cpu::tables::table::CliqueTable;
 use crate::engine::cpu::tree::layout::MAX_ROW_ENTRIES;
 use crate::engine::cpu::tree::rows::{ParentPort, PortWords, SumWord};
@@ -31,10 +34,6 @@ use crate::potential::Entry;
 /// Number of products that are computed at a time at the end of a row, where fewer than [`LANES`]
 /// are left. Changing it changes the last bits of sums.
 const LAST_LANES: usize = 4;
-
-/// With at most this many streams, their columns are listed without allocating memory. A factored
-/// table never has more. If it is wrong, only speed changes.
-const FEW_STREAMS: usize = 8;
 
 /// A buffer for the products at the entries of one row.
 pub type RowBuffer = [f64; MAX_ROW_ENTRIES];
@@ -121,9 +120,9 @@ fn sum_rows_in<L: Lanes, T: Entry>(
     let of_groups = groups.into_iter().flat_map(Inputs::varying);
     let varying = of_groups.chain(varying).chain(messages.varying());
     let count = varying.clone().count();
-    let mut few: [Column<'_>; FEW_STREAMS] = [(&[], 0); FEW_STREAMS];
+    let mut few: [Column<'_>; MAX_STREAMS] = [(&[], 0); MAX_STREAMS];
     let many: Vec<Column<'_>>;
-    let streams = if count <= FEW_STREAMS {
+    let streams = if count <= MAX_STREAMS {
         few.iter_mut().zip(varying).for_each(|(place, column)| *place = column);
         &few[..count]
     } else {
@@ -212,17 +211,21 @@ impl<T: Entry> Columns<'_, T> {
         buffer: &mut RowBuffer,
         sums: &mut [f64],
     ) {
+        if onto.vectors.len() > 3 {
+            return self.sum_buffered(lanes, factor, onto, buffer, sums);
+        }
         match *self.streams {
-            [] => self.sum_streams(lanes, [], factor, onto, buffer, sums),
-            [a] => self.sum_streams(lanes, [a], factor, onto, buffer, sums),
-            [a, b] => self.sum_streams(lanes, [a, b], factor, onto, buffer, sums),
-            [a, b, c] => self.sum_streams(lanes, [a, b, c], factor, onto, buffer, sums),
-            [a, b, c, d] => self.sum_streams(lanes, [a, b, c, d], factor, onto, buffer, sums),
+            [] => self.sum_streams(lanes, [], factor, onto, sums),
+            [a] => self.sum_streams(lanes, [a], factor, onto, sums),
+            [a, b] => self.sum_streams(lanes, [a, b], factor, onto, sums),
+            [a, b, c] => self.sum_streams(lanes, [a, b, c], factor, onto, sums),
+            [a, b, c, d] => self.sum_streams(lanes, [a, b, c, d], factor, onto, sums),
             _ => self.sum_buffered(lanes, factor, onto, buffer, sums),
         }
     }
 
-    /// As [`sum`](Self::sum), for `N` streams.
+    /// As [`sum`](Self::sum), for `N` streams and at most three tables that a row meets in several
+    /// entries.
     #[inline(always)]
     fn sum_streams<const N: usize>(
         &self,
@@ -230,7 +233,6 @@ impl<T: Entry> Columns<'_, T> {
         streams: [Column<'_>; N],
         factor: RowFactor<'_>,
         onto: Onto<'_>,
-        buffer: &mut RowBuffer,
         sums: &mut [f64],
     ) {
         let scalars = onto.scalars;
@@ -239,7 +241,7 @@ impl<T: Entry> Columns<'_, T> {
             [a] => self.sum_onto(lanes, streams, factor, (scalars, [a]), sums),
             [a, b] => self.sum_onto(lanes, streams, factor, (scalars, [a, b]), sums),
             [a, b, c] => self.sum_onto(lanes, streams, factor, (scalars, [a, b, c]), sums),
-            _ => self.sum_buffered(lanes, factor, onto, buffer, sums),
+            _ => unreachable!("with more tables, products are buffered"),
         }
     }
 
@@ -341,7 +343,7 @@ fn add_products<L: Lanes, T: Entry, const N: usize, const V: usize>(
     if count > 0 {
         let splat = lanes.splat(factor);
         let (mut even, mut odd) = (lanes.splat(0.0), lanes.splat(0.0));
-        let mut blocks = Blocks { lanes, values: blocks, streams: stream_blocks, factor: splat };
+        let blocks = Blocks { lanes, values: blocks, streams: stream_blocks, factor: splat };
         let mut onto = onto.each_mut().map(|(blocks, _)| &mut **blocks);
         for pair in 0..count / 2 {
             even = blocks.add(2 * pair, &mut onto, even);
@@ -382,16 +384,20 @@ impl<L: Lanes, T: Entry, const N: usize> Blocks<'_, L, T, N> {
     /// returns.
     #[inline(always)]
     fn add<const V: usize>(
-        &mut self,
+        &self,
         at: usize,
         onto: &mut [&mut [[f64; LANES]]; V],
         sums: L::Numbers,
     ) -> L::Numbers {
         let Self { lanes, values, streams, factor } = *self;
-        // Numbers that need no conversion are loaded at once.
+        // If `T` is f64, the block is loaded without conversion. The compiler decides this.
         let values = match (&values[at] as &dyn Any).downcast_ref() {
             Some(values) => lanes.load(values),
-            None => lanes.load(&values[at].map(Entry::to_f64)),
+            None => {
+                let mut converted = [0.0; LANES];
+                converted.iter_mut().zip(&values[at]).for_each(|(c, value)| *c = value.to_f64());
+                lanes.load(&converted)
+            }
         };
         let mut products = lanes.multiply(factor, values);
         for stream in streams {
@@ -441,104 +447,183 @@ mod tests {
     use super::*;
     use crate::engine::cpu::tables::factored::FactoredTable;
 
-    /// Number of entries of each table onto which rows are summed.
-    const TABLE_ENTRIES: usize = 64;
+    /// Number of entries of each table.
+    const ENTRIES: usize = 64;
 
-    /// Entry number `at` of a table. Sums of products of such numbers are exact in any order.
-    fn entry(table: usize, at: usize) -> f64 {
-        (1 + (at * 7 + table * 3) % 5) as f64
+    /// Two rows to be summed.
+    #[derive(Clone, Copy, Debug)]
+    struct Case {
+        /// Number of entries of each row.
+        length: usize,
+        /// Number of messages from children that vary along a row. Another is constant.
+        messages: usize,
+        /// Number of tables that a row meets in several entries. It meets another in one entry.
+        vectors: usize,
+        /// Number of tables of factor groups that vary along a row, if the clique's table is
+        /// factored. Another is constant.
+        groups: Option<usize>,
+        /// Whether the message from the parent varies along a row, if there is one.
+        parent: Option<bool>,
+        /// The number in the constant message.
+        weight: f64,
     }
 
-    /// Sums one row of `length` entries with `streams` messages onto `vectors` tables that it meets
-    /// in several entries, and then onto one that it meets in a single entry. All entries are
-    /// multiplied by a weight of one half. If `groups`, the clique's table is factored into as many
-    /// tables that vary along the row, and one that is constant. All entries of the tables are one
-    /// at first. Returns the tables afterwards, and the expected tables.
-    fn sum_row(
-        (length, streams, vectors): (usize, usize, usize),
-        groups: Option<usize>,
-    ) -> (Vec<f64>, Vec<f64>) {
-        let tables = |first: usize, count: usize| -> Vec<f64> {
-            (first..first + count)
-                .flat_map(|t| (0..TABLE_ENTRIES).map(move |at| entry(t, at)))
-                .collect()
-        };
-        // The words of the row: the clique's table; the length; the tables onto which it is summed;
-        // the messages and the weight; the factor groups.
-        let start = |table: usize| (TABLE_ENTRIES * table) as u32;
-        let mut row = vec![0, length as u32];
-        row.extend((0..=vectors).map(start));
-        let words_at = |first: usize, varying: usize| {
-            let vectors = (first..first + varying).map(|word| word as u32).collect();
-            PortWords { scalars: vec![(first + varying) as u32], vectors }
-        };
-        let of_messages = words_at(row.len(), streams);
-        row.extend((0..=streams).map(start));
-        let of_groups = words_at(row.len(), groups.unwrap_or(0));
-        row.extend((0..=groups.unwrap_or(0)).map(start));
-        let mut messages = tables(1, streams);
-        messages.push(0.5);
-        let (mut table, mut factor) = (CliqueTable::default(), 0.5);
-        let mut factors: Vec<usize> = (1..=streams).collect();
-        match groups {
-            None => {
-                table.values = tables(0, 1);
-                factors.push(0);
+    /// Entry number `at` of table number `table`. Products of a few such numbers, and their sums,
+    /// are exact even in single precision.
+    fn entry(table: usize, at: usize) -> f64 {
+        (1 + (at * 7 + table * 3) % 3) as f64
+    }
+
+    /// Tables with the given numbers, one after another.
+    fn tables(numbers: std::ops::Range<usize>) -> Vec<f64> {
+        numbers.flat_map(|table| (0..ENTRIES).map(move |at| entry(table, at))).collect()
+    }
+
+    /// Words of a row from position `first` on: `varying` words of tables that vary along a row,
+    /// and one of a constant table.
+    fn words_from(first: usize, varying: usize) -> PortWords {
+        let vectors = (first..first + varying).map(|word| word as u32).collect();
+        PortWords { scalars: vec![(first + varying) as u32], vectors }
+    }
+
+    impl Case {
+        /// Sums the rows with `sum`. All entries of the tables are one at first. Returns the
+        /// tables, and what they should be if the products are exact.
+        fn run<T: Entry>(
+            self,
+            sum: impl FnOnce(Rows<'_, T>, Onto<'_>, &mut RowBuffer, &mut [f64]),
+        ) -> (Vec<f64>, Vec<f64>) {
+            let Self { length, messages, vectors, groups, parent, weight } = self;
+            let of_parent = messages + 1;
+            let first_group = of_parent + 1;
+            let varying_groups = groups.unwrap_or(0);
+            // The words: the clique's table, the length, the tables onto which the row is summed,
+            // the message from the parent, the messages, and the factor groups. The second row
+            // begins one entry later in each table, but meets the same constants.
+            let start = |table: usize| (ENTRIES * table) as u32;
+            let mut words = Vec::new();
+            for shift in 0..2 {
+                words.extend([shift, length as u32]);
+                words.extend((0..vectors).map(|table| start(table) + shift));
+                words.push(start(vectors));
+                words.push(if parent == Some(true) { shift } else { 0 });
+                words.extend((0..messages).map(|table| start(table) + shift));
+                words.push(start(messages));
+                words.extend((0..varying_groups).map(|table| start(table) + shift));
+                words.push(start(varying_groups));
             }
-            Some(count) => {
-                let mut values = tables(streams + 1, count);
+            let parent_word = 2 + vectors + 1;
+            let of_messages = words_from(parent_word + 1, messages);
+            let of_groups = words_from(parent_word + 1 + messages + 1, varying_groups);
+            let mut message_tables = tables(1..messages + 1);
+            message_tables.push(weight);
+            let parent_table = tables(of_parent..of_parent + 1);
+            let mut table = CliqueTable::<T>::default();
+            let mut varying: Vec<usize> = (1..=messages).collect();
+            let mut factor = weight;
+            if let Some(groups) = groups {
+                let numbers = first_group..first_group + groups;
+                varying.extend(numbers.clone());
+                let mut values = tables(numbers);
                 values.push(4.0);
                 factor *= 4.0;
-                factors.extend(streams + 1..streams + 1 + count);
                 table.factored = Some(FactoredTable { values, words: of_groups });
+            } else {
+                varying.push(0);
+                table.values = tables(0..1).into_iter().map(T::from_f64).collect();
             }
+            match parent {
+                Some(true) => varying.push(of_parent),
+                Some(false) => factor *= entry(of_parent, 0),
+                None => {}
+            }
+            let onto: Vec<SumWord> =
+                (0..=vectors).map(|at| SumWord { word: 2 + at as u32, shift: 0 }).collect();
+            let (onto_vectors, onto_scalars) = onto.split_at(vectors);
+            let rows = Rows {
+                words: &words,
+                stride: words.len() / 2,
+                table: &table,
+                messages: Inputs { table: &message_tables, words: &of_messages },
+                from_parent: parent
+                    .map(|is_vector| (ParentPort { word: parent_word, is_vector }, &*parent_table)),
+                mask: None,
+                skips_zeros: true,
+            };
+            let mut sums = vec![1.0; ENTRIES * onto.len()];
+            let onto = Onto { scalars: onto_scalars, vectors: onto_vectors };
+            sum(rows, onto, &mut [0.0; MAX_ROW_ENTRIES], &mut sums);
+            let mut expected = vec![1.0; sums.len()];
+            for at in (0..2).flat_map(|shift| shift..shift + length) {
+                let product = |product, &table: &usize| product * entry(table, at);
+                let product = varying.iter().fold(factor, product);
+                (0..vectors).for_each(|table| expected[ENTRIES * table + at] += product);
+                expected[ENTRIES * vectors] += product;
+            }
+            (sums, expected)
         }
-        let onto: Vec<SumWord> =
-            (0..=vectors).map(|target| SumWord { word: 2 + target as u32, shift: 0 }).collect();
-        let (vectors, scalars) = onto.split_at(vectors);
-        let rows = Rows::<f64> {
-            words: &row,
-            stride: row.len(),
-            table: &table,
-            messages: Inputs { table: &messages, words: &of_messages },
-            from_parent: None,
-            mask: None,
-            skips_zeros: true,
-        };
-        let mut sums = vec![1.0; TABLE_ENTRIES * onto.len()];
-        sum_rows(rows, Onto { scalars, vectors }, &mut [0.0; MAX_ROW_ENTRIES], &mut sums);
-        let products: Vec<f64> = (0..length)
-            .map(|at| factor * factors.iter().map(|&table| entry(table, at)).product::<f64>())
-            .collect();
-        let mut expected = vec![1.0; sums.len()];
-        for target in expected.chunks_exact_mut(TABLE_ENTRIES).take(vectors.len()) {
-            add(&mut target[..length], &products);
-        }
-        expected[TABLE_ENTRIES * vectors.len()] += products.iter().sum::<f64>();
-        (sums, expected)
+    }
+
+    /// Rows of many lengths, with all numbers of streams and tables.
+    fn cases(weight: f64) -> impl Iterator<Item = Case> {
+        let lengths = (1..20).chain([31, 40, 63]);
+        lengths.flat_map(move |length| {
+            (0..10).flat_map(move |messages| {
+                (0..5).flat_map(move |vectors| {
+                    [None, Some(0), Some(1), Some(3)].into_iter().flat_map(move |groups| {
+                        [None, Some(false), Some(true)].into_iter().map(move |parent| Case {
+                            length,
+                            messages,
+                            vectors,
+                            groups,
+                            parent,
+                            weight,
+                        })
+                    })
+                })
+            })
+        })
     }
 
     #[test]
     fn a_row_of_any_length_is_added_to_all_tables_that_it_meets() {
-        for length in 1..50 {
-            for (streams, vectors) in (0..11).flat_map(|streams| (0..5).map(move |v| (streams, v)))
-            {
-                for groups in [None, Some(0), Some(1), Some(3)] {
-                    let row = (length, streams, vectors);
-                    let (sums, expected) = sum_row(row, groups);
-                    assert_eq!(sums, expected, "{row:?}, {groups:?}");
-                }
+        for case in cases(0.5) {
+            let (sums, expected) = case.run::<f64>(sum_rows);
+            assert_eq!(sums, expected, "{case:?}");
+            let (sums, expected) = case.run::<f32>(sum_rows);
+            assert_eq!(sums, expected, "{case:?} in single precision");
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn all_instructions_give_the_same_bits() {
+        use crate::engine::lanes::{Avx2, Avx512, Portable};
+
+        for case in cases(0.1) {
+            let (expected, _) = case
+                .run::<f64>(|rows, onto, row, sums| sum_rows_in(Portable, rows, onto, row, sums));
+            if let Some(lanes) = Avx2::detect() {
+                let (sums, _) = case
+                    .run::<f64>(|rows, onto, row, sums| sum_rows_in(lanes, rows, onto, row, sums));
+                assert_eq!(sums, expected, "{case:?} with AVX2");
+            }
+            if let Some(lanes) = Avx512::detect() {
+                let (sums, _) = case
+                    .run::<f64>(|rows, onto, row, sums| sum_rows_in(lanes, rows, onto, row, sums));
+                assert_eq!(sums, expected, "{case:?} with AVX-512");
             }
         }
     }
 
     #[test]
     fn rows_that_meet_a_zero_are_skipped() {
-        let table = CliqueTable { values: vec![1.0_f32, 2.0, 4.0, 8.0], ..CliqueTable::default() };
         // Two rows of two entries. Word 2 points into the mask and the sums, word 3 at the weight.
         let words = [0, 2, 5, 0, 2, 2, 6, 1];
         let of_messages = PortWords { scalars: vec![3], vectors: vec![] };
-        let sum = |mask: [f64; 2], weights: [f64; 2]| {
+        let sum = |first: f32, mask: [f64; 2], weights: [f64; 2], skips_zeros: bool| {
+            let table =
+                CliqueTable { values: vec![first, 2.0, 4.0, 8.0], ..CliqueTable::default() };
             let word = SumWord { word: 2, shift: 5 };
             let rows = Rows {
                 words: &words,
@@ -547,15 +632,17 @@ mod tests {
                 messages: Inputs { table: &weights, words: &of_messages },
                 from_parent: None,
                 mask: Some((&mask, word)),
-                skips_zeros: true,
+                skips_zeros,
             };
             let mut sums = [0.0; 2];
             let onto = Onto { scalars: &[word], vectors: &[] };
             sum_rows(rows, onto, &mut [0.0; MAX_ROW_ENTRIES], &mut sums);
             sums
         };
-        assert_eq!(sum([1.0, 1.0], [1.0, 0.5]), [3.0, 6.0]);
-        assert_eq!(sum([0.0, 1.0], [1.0, 1.0]), [0.0, 12.0]);
-        assert_eq!(sum([1.0, 1.0], [0.0, 1.0]), [0.0, 12.0]);
+        assert_eq!(sum(1.0, [1.0, 1.0], [1.0, 0.5], true), [3.0, 6.0]);
+        assert_eq!(sum(1.0, [0.0, 1.0], [1.0, 1.0], true), [0.0, 12.0]);
+        // Zero times infinity is not a number, unless the row is skipped.
+        assert_eq!(sum(f32::INFINITY, [1.0, 1.0], [0.0, 1.0], true), [0.0, 12.0]);
+        assert!(sum(f32::INFINITY, [1.0, 1.0], [0.0, 1.0], false)[0].is_nan());
     }
 }

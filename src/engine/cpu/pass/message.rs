@@ -62,6 +62,16 @@ impl<T> Clone for Clique<'_, T> {
 
 impl<T> Copy for Clique<'_, T> {}
 
+impl<'a, T> Clique<'a, T> {
+    /// Some rows of the clique, multiplied by `messages` from children and weights.
+    pub fn rows(self, range: Range<usize>, messages: Inputs<'a>) -> Rows<'a, T> {
+        let Self { node, table, skips_zeros } = self;
+        let stride = node.stride;
+        let words = &node.words[range.start * stride..range.end * stride];
+        Rows { words, stride, table, messages, from_parent: None, mask: None, skips_zeros }
+    }
+}
+
 /// Computes `unmasked` from the messages in `below`, in the order of the clique. It is zero where
 /// `mask` is zero, but not yet rescaled. Returns the largest entry of its product with `mask`.
 /// `ports` are the active ports.
@@ -76,22 +86,16 @@ pub fn collect<T: Entry>(
     unmasked: &mut [f64],
     helpers: Helpers<'_>,
 ) -> f64 {
-    let Clique { node, table, skips_zeros } = clique;
+    let node = clique.node;
     let port = node.port.expect("the root sends no message up");
     // Sums `rows` onto the entries of the separator from `start` on, and returns the largest entry
     // of the message.
     let sum = |rows: Range<usize>, start: usize, unmasked: &mut [f64]| {
         let mask = mask.map(|mask| &mask[start..start + unmasked.len()]);
         let word = SumWord { word: port.word as u32, shift: start as u32 };
-        let rows = Rows {
-            words: &node.words[rows.start * node.stride..rows.end * node.stride],
-            stride: node.stride,
-            table,
-            messages: Inputs { table: below, words: ports },
-            from_parent: None,
-            mask: mask.filter(|_| skips_zeros && !port.is_vector).map(|mask| (mask, word)),
-            skips_zeros,
-        };
+        let skipped = mask.filter(|_| clique.skips_zeros && !port.is_vector);
+        let messages = Inputs { table: below, words: ports };
+        let rows = Rows { mask: skipped.map(|mask| (mask, word)), ..clique.rows(rows, messages) };
         let words = std::slice::from_ref(&word);
         let (scalars, vectors) = if port.is_vector { (&[][..], words) } else { (words, &[][..]) };
         unmasked.fill(0.0);

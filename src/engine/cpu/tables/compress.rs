@@ -16,8 +16,9 @@ use crate::engine::cpu::tree::rows::ROW_HEAD;
 use crate::lowering::Optimisation;
 
 impl Tree {
-    /// Leaves out the entries that no row meets, in both regions. Call this once, after zeros
-    /// were removed from the cliques' tables.
+    /// Leaves out the entries that no row meets, in both regions. Then lists the states of the
+    /// entries that remain, if that is one of the optimisations. Call this once, after zeros were
+    /// removed from the cliques' tables.
     pub fn compress(&mut self) {
         let (mut above, mut below) = (0, 0);
         for clique in 0..self.nodes.len() {
@@ -28,9 +29,13 @@ impl Tree {
         for clique in 1..self.nodes.len() {
             self.compress_permutation(clique);
         }
-        if !self.optimisations.has(Optimisation::EntryStates) {
-            return;
+        if self.optimisations.has(Optimisation::EntryStates) {
+            self.list_states();
         }
+    }
+
+    /// Lists the states of entries where observations are entered and where posteriors are read.
+    fn list_states(&mut self) {
         for place in &self.places {
             for &(clique, axis) in &place.separators {
                 self.nodes[clique].above_map.list_states(axis);

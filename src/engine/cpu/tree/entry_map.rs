@@ -43,7 +43,7 @@ impl EntryMap {
 
     /// Lists the state of each held entry along `axis`, so that the entries with a given state are
     /// found faster. Does nothing if there are more states than a byte can hold, or if more than a
-    /// quarter of the entries are held: to find them through the full table is then as fast.
+    /// quarter of the entries are held, so that looking at the full table takes little longer.
     pub fn list_states(&mut self, axis: Axis) {
         let Some(before) = &self.before else { return };
         let full = before.len() - 1;
@@ -92,9 +92,12 @@ impl EntryMap {
     }
 
     /// Adds to each of `states` the sum of those `entries` in which the variable along `axis` is in
-    /// this state.
+    /// this state. A dummy entry at the end of a compressed table is ignored.
     pub fn add_marginal(&self, axis: Axis, entries: &[f64], states: &mut [f64]) {
-        if let Some(own) = self.listed(axis) {
+        let runs = self.full_entries(entries.len()) / axis.stride;
+        if let Some(own) = self.listed(axis)
+            && axis.cardinality * own.len() <= ENTRIES_PER_RUN * runs
+        {
             return add_by_state(entries, own, states);
         }
         let round = axis.stride * axis.cardinality;
@@ -120,28 +123,20 @@ impl EntryMap {
         if states.iter().all(|&(axis, _)| self.listed(axis).is_some()) {
             table.fill(1.0);
             for &(axis, state) in states {
-                if let (Some(own), Ok(state)) = (self.listed(axis), u8::try_from(state)) {
-                    retain_state(own, state, table);
-                }
+                let own = self.listed(axis).expect("this was just checked");
+                let state = u8::try_from(state).expect("states that are listed fit in a byte");
+                retain_state(own, state, table);
             }
         } else {
             table.fill(0.0);
-            self.for_runs_with(states, table.len(), &mut |run| table[run].fill(1.0));
+            let full = 0..self.full_entries(table.len());
+            self.for_runs_within(states, full, &mut |run| table[run].fill(1.0));
         }
     }
 
-    /// Calls `each` with the runs of held entries that have the given state along every axis, in the
-    /// order that [`write_mask`](Self::write_mask) needs. `entries` is the number of held entries.
-    fn for_runs_with(
-        &self,
-        states: &[(Axis, usize)],
-        entries: usize,
-        each: &mut impl FnMut(Range<usize>),
-    ) {
-        self.for_runs_within(states, 0..self.full_entries(entries), each);
-    }
-
-    /// As [`for_runs_with`](Self::for_runs_with), for the range `full` of the full table.
+    /// Calls `each` with the runs of held entries, in the range `full` of the full table, that have
+    /// the given state along every axis. The axes are ordered as for
+    /// [`write_mask`](Self::write_mask).
     fn for_runs_within(
         &self,
         states: &[(Axis, usize)],
@@ -157,18 +152,23 @@ impl EntryMap {
         }
     }
 
-    /// Bytes of the map.
+    /// Bytes of the map and of the listed states.
     pub fn bytes(&self) -> usize {
         let states: usize = self.states.iter().map(|(_, states)| states.len()).sum();
         self.before.as_ref().map_or(0, |before| size_of_val::<[u32]>(before)) + states
     }
 }
 
+/// Number of entries of one state that [`add_by_state`] adds in the time of one lookup of a run: a
+/// rough figure. If it is wrong, only speed changes (and last bits of results).
+const ENTRIES_PER_RUN: usize = 16;
+
 /// Number of partial sums of [`add_by_state`]. Changing it changes the last bits of results.
 const LANES: usize = 16;
 
 simd_dispatch!(
-    /// Adds to each of `sums` those `entries` whose state in `states` is the number of the sum.
+    /// Adds each of `entries` to the sum of its state: entry i to sum number `states[i]`. Entries
+    /// beyond the end of `states` are ignored.
     add_by_state, add_entries_by_state, (entries: &[f64], states: &[u8], sums: &mut [f64])
 );
 
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_and_masks_cover_the_entries_with_the_given_states() {
+    fn a_mask_is_one_at_the_entries_with_the_given_states() {
         // Variables with 3, 2 and 4 states. One table lacks every fifth entry, one has only these
         // entries, and one is full.
         let axis = |stride, cardinality| Axis { stride, cardinality };
@@ -237,7 +237,7 @@ mod tests {
         let most: Vec<bool> = (0..24).map(|entry| entry % 5 != 2).collect();
         let few: Vec<bool> = (0..24).map(|entry| entry % 5 == 2).collect();
         for mut map in [EntryMap::new(&most), EntryMap::new(&few), EntryMap::default()] {
-            for is_listed in [false, true] {
+            for listed in 0..=axes.len() {
                 for chosen in
                     [&[][..], &[(0, 1)], &[(2, 3)], &[(0, 2), (2, 0)], &[(0, 0), (1, 1), (2, 2)]]
                 {
@@ -252,9 +252,9 @@ mod tests {
                         held.map(|entry| f64::from(u8::from(agrees(&entry)))).collect();
                     let mut table = vec![f64::NAN; map.position(24)];
                     map.write_mask(&states, &mut table);
-                    assert_eq!(table, expected, "{chosen:?}, {is_listed}");
+                    assert_eq!(table, expected, "{chosen:?}, {listed}");
                 }
-                axes.into_iter().for_each(|axis| map.list_states(axis));
+                axes.get(listed).into_iter().for_each(|&axis| map.list_states(axis));
             }
             // Only the second table holds few entries.
             assert_eq!(map.states.len(), if map.holds(0) { 0 } else { 3 });
