@@ -35,7 +35,7 @@ import statistics
 import subprocess
 import sys
 
-NETWORKS = "water mildew barley pigs diabetes munin2 munin3 munin4".split()
+NETWORKS = "alarm water mildew barley pigs diabetes munin2 munin3 munin4".split()
 
 # By task: the options of `bench`, the number of repetitions, how to read the time from the records,
 # and the optimisations that may speed the task up.
