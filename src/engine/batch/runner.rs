@@ -18,14 +18,15 @@ use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, Posteriors, Watch};
 
 // The following forecast times are in nanoseconds per case on one core. They are rough figures from
-// the paper's eight networks and need only be right within a factor of two. If one is wrong, engine
-// `cpu` may propagate a batch in the slower of two ways that take about the same time.
+// the paper's eight networks, with both cores of a virtual machine at work, and need only be right
+// within a factor of two. If one is wrong, engine `cpu` may propagate a batch in the slower of two
+// ways that take about the same time.
 
 /// Per entry of a message that a term reads.
-const LOAD: f64 = 0.06;
+const LOAD: f64 = 0.2;
 
 /// As [`LOAD`], if the buffers of a group take more than [`MAX_CACHED_BYTES`].
-const UNCACHED_LOAD: f64 = 0.12;
+const UNCACHED_LOAD: f64 = 0.45;
 
 /// Maximum size of a group's buffers, in bytes, for them to fit into a fast cache.
 const MAX_CACHED_BYTES: usize = 8 << 20;
