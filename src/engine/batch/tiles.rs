@@ -31,7 +31,7 @@ use super::sparsity::Projection;
 /// paper's eight networks; if it is wrong, only speed changes (and last bits of results).
 const COST_OF_GAP: f64 = 0.6;
 
-/// In place of the number of a row or an entry: there is none.
+/// Used instead of the number of a row or an entry that does not exist.
 pub const NONE: u32 = u32::MAX;
 
 /// Four rows that are computed together. Row 2i + j reads entry i of the two entries of the first

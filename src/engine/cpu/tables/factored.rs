@@ -46,8 +46,7 @@ const MIN_SAVING: usize = 3;
 const MIN_GROUP_SAVING: usize = 16;
 
 /// Maximum number of tables that may vary along a row of a factored table: factor groups and
-/// messages together. The loop over rows lists the columns of so many tables without allocating
-/// memory.
+/// messages together. Up to this number, the loop over rows needs no allocated list of them.
 pub const MAX_STREAMS: usize = 8;
 
 /// Maximum number of factor groups of one table.

@@ -31,7 +31,7 @@ pub struct Gpu {
 
 /// Evidence, messages and results of the cases of one part of a batch.
 struct BufferSet {
-    /// Runs the kernels and copies of this set. Those of other sets run at the same time.
+    /// Runs the kernels and copies of this set of buffers, while other sets run theirs.
     stream: Arc<CudaStream>,
     /// The packed evidence on the host.
     packed: Pinned<u32>,

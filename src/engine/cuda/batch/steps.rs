@@ -38,9 +38,9 @@ pub const STEP_ENTRIES: usize = 8;
 /// A term of each of R rows that are computed together, with E entries of each factor.
 #[derive(Clone, Copy)]
 pub struct Term<const E: usize, const R: usize> {
-    /// The entries of the first factor; zeros if there is none.
+    /// The entries of the first factor. If there is no first factor, all are zero.
     first: [u32; E],
-    /// The entries of the second factor; zeros if there is none.
+    /// The entries of the second factor. If there is no second factor, all are zero.
     second: [u32; E],
     values: [f32; R],
     /// What comes after the term in each row: the entry of the result, [`END_OF_BLOCK`] or
