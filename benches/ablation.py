@@ -44,14 +44,15 @@ TASKS = {
         ["--form", "tables"], 10,
         lambda records: records[0]["propagate_ms"]["min"],
         "sparsity compressed-separators entry-states factored-tables merged-variables skipped-zeros"
-        " messages-of-one vector-instructions divided-contractions parallel-subtrees",
+        " messages-of-one vector-instructions divided-contractions parallel-subtrees"
+        " awake-threads",
     ),
     "observed": (
         ["--form", "tables", "--observed", "20%", "--cases", "4"], 5,
         lambda records: statistics.fmean(record["propagate_ms"]["min"] for record in records),
         "sparsity entry-states factored-tables merged-variables skipped-zeros vector-instructions"
-        " divided-contractions parallel-subtrees parallel-preparation reduced-trees"
-        " more-heuristics search-limits pooled-memory",
+        " divided-contractions parallel-subtrees awake-threads parallel-preparation"
+        " reduced-trees more-heuristics search-limits pooled-memory",
     ),
     "change": (
         ["--form", "tables", "--changes", "20"], 3,

@@ -4,11 +4,16 @@
 //! unusable after the thread ends. With new threads for every load, the program would use more
 //! memory each time the engine is changed. Two propagators never share a pool, so neither waits for
 //! the other.
+//!
+//! For as long as a value of type [`Awake`] exists, threads without work do not go to sleep.
 
+use std::hint::spin_loop;
 use std::ops::Deref;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
-use rayon::ThreadPool;
+use rayon::{ThreadPool, Yield};
 
 use crate::allocate::thread_pool;
 
@@ -62,9 +67,58 @@ impl Drop for Threads {
     }
 }
 
+/// While a value of this type exists, threads of a pool that have nothing to do look for work again
+/// and again. Otherwise rayon puts them to sleep after some ten microseconds, and to wake a thread
+/// takes longer than the parts of a message that it is woken for.
+pub(super) struct Awake {
+    is_over: Arc<AtomicBool>,
+}
+
+/// A thread looks for work this many times in vain, for a few hundred microseconds, before it goes
+/// to sleep nevertheless. There must be a limit: a thread can begin to look while it waits for the
+/// result of another thread, and notices this result only when it has stopped. If the limit is
+/// wrong, only speed changes.
+const MAX_ROUNDS: u32 = 1_000;
+
+/// After this many rounds, the thread leaves its core to other programs for once. If the number is
+/// wrong, only speed changes.
+const ROUNDS_PER_YIELD: u32 = 64;
+
+impl Awake {
+    /// Keeps the threads of the pool awake in which the caller runs.
+    pub fn new() -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let awake = Self { is_over: Arc::clone(&is_over) };
+        let caller = rayon::current_thread_index();
+        rayon::spawn_broadcast(move |context| {
+            let mut rounds = 0;
+            while Some(context.index()) != caller
+                && rounds < MAX_ROUNDS
+                && !is_over.load(Ordering::Relaxed)
+            {
+                rounds = if rayon::yield_now() == Some(Yield::Executed) { 0 } else { rounds + 1 };
+                if rounds % ROUNDS_PER_YIELD == ROUNDS_PER_YIELD - 1 {
+                    thread::yield_now();
+                } else {
+                    spin_loop();
+                }
+            }
+        });
+        awake
+    }
+}
+
+impl Drop for Awake {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::thread::{self, ThreadId};
+    use std::ops::Range;
+    use std::thread::ThreadId;
+    use std::time::{Duration, Instant};
 
     use super::*;
 
@@ -88,5 +142,33 @@ mod tests {
         assert_eq!(ids(&fourth).len(), 3, "a pool of two is not reused for three");
         drop(third);
         assert_eq!(ids(&IDLE.take(2).expect("two threads")), first_ids);
+    }
+
+    #[test]
+    fn awake_threads_share_work_and_wait_for_no_result_for_ever() {
+        fn sum(numbers: Range<u64>) -> u64 {
+            let middle = u64::midpoint(numbers.start, numbers.end);
+            if middle == numbers.start {
+                return middle;
+            }
+            let (left, right) =
+                rayon::join(|| sum(numbers.start..middle), || sum(middle..numbers.end));
+            left + right
+        }
+        let threads = Threads::new(4).expect("four threads");
+        for _ in 0..500 {
+            let found = threads.install(|| {
+                let _awake = Awake::new();
+                sum(0..1_000)
+            });
+            assert_eq!(found, 499_500);
+        }
+        let awake = threads.install(Awake::new);
+        assert_eq!(ids(&threads).len(), 4, "awake threads find new work");
+        let from = Instant::now();
+        while Arc::strong_count(&awake.is_over) > 1 {
+            assert!(from.elapsed() < Duration::from_secs(10), "they sleep after enough rounds");
+            thread::yield_now();
+        }
     }
 }

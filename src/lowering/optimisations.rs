@@ -33,6 +33,8 @@ pub enum Optimisation {
     DividedContractions,
     /// Subtrees are divided between threads.
     ParallelSubtrees,
+    /// During a propagation, threads that have nothing to do keep looking for work.
+    AwakeThreads,
     /// The layouts, rows and tables of a tree are made on several threads.
     ParallelPreparation,
     /// A propagation may use a junction tree of the unobserved variables.
@@ -68,7 +70,7 @@ pub enum Optimisation {
 
 impl Optimisation {
     /// All optimisations.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Sparsity,
         Self::CompressedSeparators,
         Self::EntryStates,
@@ -79,6 +81,7 @@ impl Optimisation {
         Self::VectorInstructions,
         Self::DividedContractions,
         Self::ParallelSubtrees,
+        Self::AwakeThreads,
         Self::ParallelPreparation,
         Self::ReducedTrees,
         Self::MoreHeuristics,
@@ -109,6 +112,7 @@ impl Optimisation {
             Self::VectorInstructions => "vector-instructions",
             Self::DividedContractions => "divided-contractions",
             Self::ParallelSubtrees => "parallel-subtrees",
+            Self::AwakeThreads => "awake-threads",
             Self::ParallelPreparation => "parallel-preparation",
             Self::ReducedTrees => "reduced-trees",
             Self::MoreHeuristics => "more-heuristics",

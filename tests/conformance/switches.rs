@@ -36,6 +36,7 @@ switches! {
     vector_instructions: VectorInstructions;
     divided_contractions: DividedContractions;
     parallel_subtrees: ParallelSubtrees;
+    awake_threads: AwakeThreads;
     parallel_preparation: ParallelPreparation;
     reduced_trees: ReducedTrees;
     more_heuristics: MoreHeuristics;

@@ -11,15 +11,15 @@ use crate::network::Network;
 pub const MIN_PARALLEL_NS: f64 = 150_000.0;
 
 /// Minimum work of a computation for it to run on several threads, in table entries or in words of
-/// rows (see [`rows`](super::tree::rows)): about 40 microseconds. This can be less than
+/// rows (see [`rows`](super::tree::rows)): about 20 microseconds. This can be less than
 /// [`MIN_PARALLEL_NS`], because only entering the pool waits for a thread to wake. If the constant
 /// is wrong, only speed changes.
-pub const MIN_PARALLEL_ENTRIES: usize = 80_000;
+pub const MIN_PARALLEL_ENTRIES: usize = 40_000;
 
 /// Minimum number of entries of a separator whose messages several threads permute, divide and
-/// rescale. Each thread takes half as many entries at a time, a few times as much work as waking a
-/// thread. If it is wrong, only speed and memory change.
-pub const MIN_SHARED_ENTRIES: usize = 1 << 16;
+/// rescale. Each thread takes half as many entries at a time: several microseconds of work. If it
+/// is wrong, only speed and memory change.
+pub const MIN_SHARED_ENTRIES: usize = 1 << 14;
 
 /// The threads and limits of one propagation.
 #[derive(Clone, Copy)]

@@ -11,6 +11,7 @@ use crate::engine::cpu::reuse::strategy::{FullTree, Strategy, StrategyChooser};
 use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tree::nodes::Tree;
 use crate::engine::cpu::tree::structure::Structure;
+use crate::engine::threads::Awake;
 use crate::lowering::{Optimisation, Optimisations};
 use crate::network::Evidence;
 use crate::potential::Real;
@@ -116,6 +117,7 @@ impl<T: Real> Shared<T> {
         };
         let asked = watch.worker_clock();
         threads.install(|| {
+            let _awake = self.optimisations.has(Optimisation::AwakeThreads).then(Awake::new);
             watch.note_activity(Activity::Start, report::worker(), asked);
             self.propagate_best(thread_state, evidence, best, context, (watch, from))
         })
@@ -172,7 +174,7 @@ impl<T: Real> Shared<T> {
         let is_certain = evidence.is_empty() && network.is_bayesian();
         let ln_p_evidence = if is_certain { 0.0 } else { ln_constant + ln_p_evidence };
         let posteriors = watch.stage_with_clock(Stage::Read, from, |_| {
-            state.posteriors(network, &filled.tree, evidence, ln_p_evidence)
+            state.posteriors(network, &filled.tree, evidence, ln_p_evidence, forks)
         });
         if !loss.is_none() {
             // What underflow took from messages does not matter given this evidence, but it may

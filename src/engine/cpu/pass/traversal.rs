@@ -30,7 +30,7 @@ use crate::propagation::{Activity, Phase, WorkerClock};
 
 /// Minimum cost of the stale messages in a subtree, in table entries, for dividing the subtree
 /// between threads. Tuned on the paper's eight networks; if it is wrong, only speed changes.
-const MIN_FORK_WORK: usize = 40_000;
+const MIN_FORK_WORK: usize = 10_000;
 
 /// Subtrees are divided between threads down to this many levels below the root. Each level takes
 /// about a kilobyte of a thread's stack, which has 2 MiB; a chain of thousands of cliques would

@@ -235,7 +235,7 @@ mod tests {
         let mut from = watch.worker_clock();
         state.whole().collect_all(&context, &mut from).expect("the evidence is possible");
         state.whole().distribute_all(&context, &mut from).expect("the evidence is possible");
-        state.posteriors(network, &filled.tree, evidence, 0.0).values().to_vec()
+        state.posteriors(network, &filled.tree, evidence, 0.0, false).values().to_vec()
     }
 
     #[test]

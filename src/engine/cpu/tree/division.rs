@@ -14,10 +14,11 @@ use std::ops::Range;
 
 // If one of these constants is wrong, only speed and memory change (and last bits of results).
 
-/// Minimum number of entries of a part: about 20 microseconds of work, twice as long as waking a
-/// thread takes. With parts of a quarter of this size, 16 threads took twice as long on Munin4 and
-/// Diabetes. A table with less than twice as many entries is not divided.
-const MIN_PART: usize = 32_768;
+/// Minimum number of entries of a part: a few microseconds of work, several times as long as it
+/// takes a thread to find it. With parts of half this size, 16 threads were slower on Munin4 and
+/// Diabetes; with parts of twice this size, on Link. A table with less than twice as many entries
+/// is not divided.
+const MIN_PART: usize = 8_192;
 
 /// Maximum number of entries of a block, which is not divided: a small share of a part, so that
 /// parts differ little.
@@ -35,8 +36,8 @@ pub const MIN_ENTRIES_PER_COPIED: usize = 16;
 
 /// As [`MIN_ENTRIES_PER_COPIED`], for a tree from which zeros are left out. There, some large
 /// tables have separators that are almost as large as the table. With
-/// [`MIN_ENTRIES_PER_COPIED`], a tenth of the entries of Link would not be divided on the way down.
-pub const MIN_SPARSE_ENTRIES_PER_COPIED: usize = 4;
+/// [`MIN_ENTRIES_PER_COPIED`], 16 threads took 1.2 to 1.35 times as long on Link.
+pub const MIN_SPARSE_ENTRIES_PER_COPIED: usize = 8;
 
 /// A table onto which rows are summed.
 #[derive(Clone, Debug)]
@@ -287,18 +288,23 @@ mod tests {
         let (words, targets) = rows_and_targets();
         let rows = |rows| RowBlocks { words: &words, stride: 4, rows };
         let division = Division::new(rows(1), &targets, 1 << 16, Some(16));
-        assert_eq!(division.parts, [0..256, 256..512]);
-        assert_eq!(division.tables[0], TableDivision::Divided(vec![0..512, 512..1024]));
+        // A part for each state of A.
+        let each = |length: usize| (0..8).map(|part| part * length..(part + 1) * length).collect();
+        assert_eq!(division.parts, each(64) as Vec<Range<usize>>);
+        assert_eq!(division.tables[0], TableDivision::Divided(each(128)));
         assert_eq!(division.tables[1], TableDivision::Copied);
         assert_eq!(division.copied_entries(&[0..1024, 1024..1088]), 64);
         assert!(64 * division.parts.len() <= max_copied_entries(1 << 16, 1088, 16));
         assert_eq!(Division::new(rows(1), &targets, 1 << 16, None), Division::default());
         let divided = Division::new(rows(1), &targets[..1], 1 << 16, None);
         assert_eq!(divided.parts, division.parts);
-        assert_eq!(Division::new(rows(1), &targets, 1 << 15, Some(16)), Division::default());
-        for block in [2, 64, 256] {
+        let too_few = 2 * MIN_PART - 1;
+        assert_eq!(Division::new(rows(1), &targets, too_few, Some(16)), Division::default());
+        for block in [2, 64] {
             assert_eq!(Division::new(rows(block), &targets, 1 << 16, Some(16)), division);
         }
+        let halves = Division::new(rows(256), &targets, 1 << 16, Some(16));
+        assert_eq!(halves.parts, [0..256, 256..512]);
         assert_eq!(Division::new(rows(512), &targets, 1 << 16, Some(16)), Division::default());
     }
 
