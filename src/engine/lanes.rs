@@ -7,8 +7,8 @@
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
-    __m256d, __m512d, _mm256_add_pd, _mm256_loadu_pd, _mm256_mul_pd, _mm256_set1_pd,
-    _mm256_storeu_pd, _mm512_add_pd, _mm512_loadu_pd, _mm512_mul_pd, _mm512_set1_pd,
+    __m256d, __m512d, _mm256_add_pd, _mm256_loadu_pd, _mm256_max_pd, _mm256_mul_pd, _mm256_set1_pd,
+    _mm256_storeu_pd, _mm512_add_pd, _mm512_loadu_pd, _mm512_max_pd, _mm512_mul_pd, _mm512_set1_pd,
     _mm512_storeu_pd,
 };
 
@@ -42,6 +42,9 @@ pub trait Lanes: Copy {
 
     /// The products, lane by lane.
     fn multiply(self, a: Self::Numbers, b: Self::Numbers) -> Self::Numbers;
+
+    /// The larger numbers, lane by lane. No number may be NaN.
+    fn larger(self, a: Self::Numbers, b: Self::Numbers) -> Self::Numbers;
 }
 
 /// Operations on arrays, for which the compiler chooses the instructions of the target.
@@ -75,6 +78,12 @@ impl Lanes for Portable {
     #[inline(always)]
     fn multiply(self, mut a: [f64; LANES], b: [f64; LANES]) -> [f64; LANES] {
         a.iter_mut().zip(b).for_each(|(a, b)| *a *= b);
+        a
+    }
+
+    #[inline(always)]
+    fn larger(self, mut a: [f64; LANES], b: [f64; LANES]) -> [f64; LANES] {
+        a.iter_mut().zip(b).for_each(|(a, b)| *a = if b > *a { b } else { *a });
         a
     }
 }
@@ -165,6 +174,11 @@ impl Lanes for Avx2 {
     fn multiply(self, a: [__m256d; 2], b: [__m256d; 2]) -> [__m256d; 2] {
         unsafe { [_mm256_mul_pd(a[0], b[0]), _mm256_mul_pd(a[1], b[1])] }
     }
+
+    #[inline(always)]
+    fn larger(self, a: [__m256d; 2], b: [__m256d; 2]) -> [__m256d; 2] {
+        unsafe { [_mm256_max_pd(a[0], b[0]), _mm256_max_pd(a[1], b[1])] }
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -195,5 +209,44 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn multiply(self, a: __m512d, b: __m512d) -> __m512d {
         unsafe { _mm512_mul_pd(a, b) }
+    }
+
+    #[inline(always)]
+    fn larger(self, a: __m512d, b: __m512d) -> __m512d {
+        unsafe { _mm512_max_pd(a, b) }
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    /// The results of all operations on `a` and `b`.
+    fn results<L: Lanes>(lanes: L, a: &[f64; LANES], b: &[f64; LANES]) -> [[f64; LANES]; 4] {
+        let numbers = (lanes.load(a), lanes.load(b));
+        let found = [
+            lanes.splat(a[0]),
+            lanes.add(numbers.0, numbers.1),
+            lanes.multiply(numbers.0, numbers.1),
+            lanes.larger(numbers.0, numbers.1),
+        ];
+        let mut results = [[0.0; LANES]; 4];
+        found.iter().zip(&mut results).for_each(|(&found, result)| lanes.store(found, result));
+        results
+    }
+
+    #[test]
+    fn all_instructions_do_the_same() {
+        let a = [0.1, 2.0, 0.0, 1e300, 5.0, 6e-308, 7.0, 8.0];
+        let b = [3.0, 0.7, 0.0, 1e10, f64::INFINITY, 1e-20, 7.0, 0.9];
+        let each = |of: fn(f64, f64) -> f64| std::array::from_fn(|lane| of(a[lane], b[lane]));
+        let expected = [[a[0]; LANES], each(|a, b| a + b), each(|a, b| a * b), each(f64::max)];
+        assert_eq!(results(Portable, &a, &b), expected);
+        if let Some(lanes) = Avx2::detect() {
+            assert_eq!(results(lanes, &a, &b), expected, "AVX2");
+        }
+        if let Some(lanes) = Avx512::detect() {
+            assert_eq!(results(lanes, &a, &b), expected, "AVX-512");
+        }
     }
 }

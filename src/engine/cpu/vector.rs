@@ -7,6 +7,7 @@
 use std::ops;
 
 use crate::engine::bounds::Bounds;
+use crate::engine::simd::simd_dispatch;
 use crate::potential::{Entry, Real, rescale};
 
 /// Number of partial sums. More partial sums hide the latency of additions; fewer make short sums
@@ -95,18 +96,25 @@ impl Range {
 }
 
 /// The range of `values`.
-#[inline(always)]
 pub fn range(values: &[f64]) -> Range {
-    let (mut largest, mut smallest) = ([0.0; EXTREME_LANES], [f64::INFINITY; EXTREME_LANES]);
-    for chunk in values.chunks(EXTREME_LANES) {
-        for (lane, &value) in chunk.iter().enumerate() {
-            largest[lane] = larger(largest[lane], value);
-            smallest[lane] = smaller_nonzero(smallest[lane], value);
-        }
-    }
-    Range {
-        largest: largest.into_iter().fold(0.0, larger),
-        smallest: smallest.into_iter().fold(f64::INFINITY, f64::min),
+    let mut found = Range::default();
+    find_range(values, &mut found);
+    found
+}
+
+simd_dispatch!(
+    /// Writes the range of `values` into `found`.
+    find_range, find_range_of_parts, (values: &[f64], found: &mut Range)
+);
+
+#[inline(always)]
+fn find_range_of_parts(values: &[f64], found: &mut Range) {
+    // Each part is read twice, the second time from the first-level cache.
+    const PART: usize = 1 << 10;
+    for part in values.chunks(PART) {
+        found.largest = larger(found.largest, largest(part, None));
+        let smallest = smallest_nonzero(part, None);
+        found.smallest = if smallest < found.smallest { smallest } else { found.smallest };
     }
 }
 

@@ -19,6 +19,7 @@ use rayon::iter::{IndexedParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 
 use crate::engine::cpu::vector::larger;
+use crate::engine::lanes::{LANES, Lanes};
 use crate::engine::simd::simd_dispatch;
 use crate::potential::Entry;
 
@@ -108,7 +109,7 @@ impl Product<'_> {
 simd_dispatch!(
     /// Writes the product times `scale` into `table`, which begins with run number `first_run`.
     /// Raises `largest` to the largest entry. `buffer` comes from [`Product::buffer`].
-    multiply<Entry>, multiply_runs,
+    multiply<Entry>, multiply_runs with lanes,
     (
         product: Product<'_>,
         first_run: usize,
@@ -121,6 +122,7 @@ simd_dispatch!(
 
 #[inline(always)]
 fn multiply_runs<T: Entry>(
+    lanes: impl Lanes,
     product: Product<'_>,
     first_run: usize,
     scale: f64,
@@ -137,7 +139,8 @@ fn multiply_runs<T: Entry>(
             continue;
         }
         let earlier = earlier.map(|earlier| &earlier[run * length..]);
-        let own_largest = multiply_stretch(factors, start, (earlier, 0), scale, buffer, entries);
+        let own_largest =
+            multiply_stretch(lanes, factors, start, (earlier, 0), scale, buffer, entries);
         *largest = larger(*largest, own_largest);
     }
 }
@@ -145,7 +148,7 @@ fn multiply_runs<T: Entry>(
 simd_dispatch!(
     /// Writes the entries of the product that `sparse` lists, times `scale`, into `table`. Raises
     /// `largest` to an upper bound on these entries. `buffer` comes from [`Product::buffer`].
-    pub multiply_sparse<Entry>, multiply_rows,
+    pub multiply_sparse<Entry>, multiply_rows with lanes,
     (
         product: Product<'_>,
         sparse: SparseRows<'_>,
@@ -158,6 +161,7 @@ simd_dispatch!(
 
 #[inline(always)]
 fn multiply_rows<T: Entry>(
+    lanes: impl Lanes,
     product: Product<'_>,
     sparse: SparseRows<'_>,
     scale: f64,
@@ -175,7 +179,7 @@ fn multiply_rows<T: Entry>(
         let earlier = earlier.map(|earlier| &earlier[first_entry..]);
         let entries = &mut table[range.clone()];
         let own_largest =
-            multiply_stretch(factors, start, (earlier, offset), scale, buffer, entries);
+            multiply_stretch(lanes, factors, start, (earlier, offset), scale, buffer, entries);
         for (entry, &possible) in entries.iter_mut().zip(&sparse.possible[range]) {
             *entry = if possible == 0 { T::ZERO } else { *entry };
         }
@@ -205,6 +209,7 @@ fn multiply_scalars(
 /// must be at least as long as the stretch.
 #[inline(always)]
 fn multiply_stretch<T: Entry>(
+    lanes: impl Lanes,
     factors: &[FactorRuns<'_>],
     start: impl Fn(&FactorRuns<'_>) -> usize,
     (earlier, offset): (Option<&[f64]>, usize),
@@ -248,10 +253,12 @@ fn multiply_stretch<T: Entry>(
             entries.fill(T::from_f64(scale));
             1.0
         }
-        [a] => multiply_streams([a], scale, entries),
-        [a, b] => multiply_streams([a, b], scale, entries),
-        [a, b, c] => multiply_streams([a, b, c], scale, entries),
-        [a, b, c, ref others @ ..] => multiply_many_streams([a, b, c], others, scale, entries),
+        [a] => multiply_streams(lanes, [a], scale, entries),
+        [a, b] => multiply_streams(lanes, [a, b], scale, entries),
+        [a, b, c] => multiply_streams(lanes, [a, b, c], scale, entries),
+        [a, b, c, ref others @ ..] => {
+            multiply_many_streams(lanes, [a, b, c], others, scale, entries)
+        }
     };
     scale * largest
 }
@@ -260,6 +267,7 @@ fn multiply_stretch<T: Entry>(
 /// the largest product without `scale`.
 #[inline(always)]
 fn multiply_many_streams<T: Entry>(
+    lanes: impl Lanes,
     first: [&[f64]; 3],
     others: &[&[f64]],
     scale: f64,
@@ -270,12 +278,12 @@ fn multiply_many_streams<T: Entry>(
     for (number, chunk) in entries.chunks_mut(CHUNK_ENTRIES).enumerate() {
         let from = number * CHUNK_ENTRIES;
         let products = &mut buffer[..chunk.len()];
-        multiply_streams(first.map(|values| &values[from..][..chunk.len()]), 1.0, products);
+        multiply_streams(lanes, first.map(|values| &values[from..][..chunk.len()]), 1.0, products);
         for values in others {
             let terms = products.iter_mut().zip(&values[from..]);
             terms.for_each(|(product, value)| *product *= value);
         }
-        largest = larger(largest, multiply_streams([&*products], scale, chunk));
+        largest = larger(largest, multiply_streams(lanes, [&*products], scale, chunk));
     }
     largest
 }
@@ -284,27 +292,31 @@ fn multiply_many_streams<T: Entry>(
 /// without `scale`. The streams are at least as long as `entries`.
 #[inline(always)]
 fn multiply_streams<const N: usize, T: Entry>(
+    lanes: impl Lanes,
     streams: [&[f64]; N],
     scale: f64,
     entries: &mut [T],
 ) -> f64 {
-    // Number of products that are computed at a time. If it is wrong, only speed changes.
-    const LANES: usize = 8;
     let streams = streams.map(|values| &values[..entries.len()]);
-    let whole = entries.len() / LANES * LANES;
-    let (chunks, rest) = entries.split_at_mut(whole);
-    let mut lanes = [0.0; LANES];
-    for (number, chunk) in chunks.chunks_exact_mut(LANES).enumerate() {
-        let from = number * LANES;
-        let streams = streams.map(|values| &values[from..from + LANES]);
-        for lane in 0..LANES {
-            let value = product(streams, lane);
-            chunk[lane] = T::from_f64(scale * value);
-            lanes[lane] = larger(lanes[lane], value);
+    let (blocks, rest) = entries.as_chunks_mut::<LANES>();
+    let count = blocks.len();
+    let stream_blocks = streams.map(|values| &values.as_chunks::<LANES>().0[..count]);
+    let scales = lanes.splat(scale);
+    let mut found = lanes.splat(0.0);
+    for (number, block) in blocks.iter_mut().enumerate() {
+        let mut products = lanes.load(&stream_blocks[0][number]);
+        for stream in &stream_blocks[1..] {
+            products = lanes.multiply(products, lanes.load(&stream[number]));
         }
+        found = lanes.larger(found, products);
+        let mut values = [0.0; LANES];
+        lanes.store(lanes.multiply(scales, products), &mut values);
+        block.iter_mut().zip(values).for_each(|(entry, value)| *entry = T::from_f64(value));
     }
-    let mut largest = lanes.into_iter().fold(0.0, larger);
-    for (at, entry) in (whole..).zip(rest) {
+    let mut largest_lanes = [0.0; LANES];
+    lanes.store(found, &mut largest_lanes);
+    let mut largest = largest_lanes.into_iter().fold(0.0, larger);
+    for (at, entry) in (count * LANES..).zip(rest) {
         let value = product(streams, at);
         *entry = T::from_f64(scale * value);
         largest = larger(largest, value);
