@@ -65,28 +65,37 @@ impl Structure {
         if network.is_bayesian() && optimisations.has(Optimisation::MessagesOfOne) {
             self.find_messages_of_one(&mut nodes, observed);
         }
-        self.add_rows(&mut nodes, groups_of_new, threads, optimisations);
+        self.add_indices(&mut nodes, groups_of_new, threads, optimisations);
         let mut tree = Tree { nodes, places, below, above, scratch: 0, optimisations };
         tree.update_derived();
         tree
     }
 
-    /// Writes the rows of the cliques for which a list of factor groups is given, and divides the
-    /// rows into parts. Works on `threads` if there are many words to write.
-    fn add_rows(
+    /// Writes the permutations of all separators. Also writes the rows of the cliques for which a
+    /// list of factor groups is given, and divides these rows into parts. Works on `threads` if
+    /// there is much to write.
+    fn add_indices(
         &self,
         nodes: &mut [Node],
         groups: Vec<Option<Vec<GroupPort>>>,
         threads: Option<&ThreadPool>,
         optimisations: Optimisations,
     ) {
-        let work = nodes.iter_mut().zip(&self.layouts).zip(groups);
-        let work = work.filter_map(|((node, layout), groups)| Some((node, layout, groups?)));
-        let mut work: Vec<_> = work.collect();
+        let work = nodes.iter_mut().enumerate().zip(groups);
+        let needs_work = |&((clique, _), ref groups): &((usize, _), Option<_>)| {
+            groups.is_some() || self.is_permuted(clique)
+        };
+        let mut work: Vec<_> = work.filter(needs_work).collect();
         let threads = threads.filter(|_| optimisations.has(Optimisation::ParallelPreparation));
-        let cost = |(node, ..): &(&mut Node, _, _)| CLIQUE_COST + node.words.capacity();
+        let cost = |((_, node), groups): &((_, &mut Node), Option<_>)| {
+            let rows = if groups.is_some() { node.words.capacity() } else { 0 };
+            CLIQUE_COST + rows + node.above.len()
+        };
         in_parts(threads, &mut work, cost, |part| {
-            for (node, layout, groups) in part {
+            for ((clique, node), groups) in part {
+                node.set_permutation(self.permutation(*clique));
+                let Some(groups) = groups else { continue };
+                let layout = &self.layouts[*clique];
                 write_rows(layout, node.parent.is_some(), groups, &mut node.words);
                 let rows_per_block = layout.rows_per_block(MAX_BLOCK);
                 node.divide_rows(optimisations, rows_per_block, MIN_ENTRIES_PER_COPIED);
@@ -130,7 +139,7 @@ impl Structure {
         node.parent = parent;
         node.above = above..above + separator_entries;
         node.in_parent = in_parent[clique].clone();
-        node.set_permutation(self.permutation(clique));
+        node.set_permutation(None);
         (node.below, node.private) = self.ranges_below(clique, below, in_parent);
         let ports = self.layouts[clique].ports[ports_above..].iter();
         let ends = ports.scan(0, |end, port| {
