@@ -7,7 +7,7 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterato
 use rayon::slice::ParallelSliceMut;
 
 use crate::engine::cpu::pass::kernel::{Inputs, Onto, Rows, sum_rows};
-use crate::engine::cpu::pass::message::{Clique, ROW, SHARED_PART, split};
+use crate::engine::cpu::pass::message::{Clique, SHARED_PART, split};
 use crate::engine::cpu::pass::report::Helpers;
 use crate::engine::cpu::tree::division::TableDivision;
 use crate::engine::cpu::tree::nodes::Node;
@@ -170,7 +170,7 @@ impl<T: Entry> DownwardPass<'_, T> {
         let from_parent = self.clique.node.port.map(|port| (port, self.down));
         let rows = Rows { from_parent, ..self.clique.rows(rows, messages) };
         let onto = Onto { scalars: &words.scalars, vectors: &words.vectors };
-        ROW.with_borrow_mut(|row| sum_rows(rows, onto, row, sums));
+        sum_rows(rows, onto, sums);
     }
 }
 

@@ -15,7 +15,7 @@
 //!
 //! The loop is compiled separately for zero to four streams, and for zero to three tables that the
 //! row meets in several entries. So the products stay in registers, and each entry of a stream or a
-//! table is read once. With more streams or tables, the products of a row are written to a buffer.
+//! table is read once. For more streams or tables there is a slower loop.
 //!
 //! See [`tree`](crate::engine::cpu::tree) for what a port is, [`rows`](crate::engine::cpu::tree::rows)
 //! for the words of a row, and [`lanes`](crate::engine::lanes) for the instructions.
@@ -24,9 +24,8 @@ use std::any::Any;
 
 use crate::engine::cpu::tables::factored::MAX_STREAMS;
 use crate::engine::cpu::tables::table::CliqueTable;
-use crate::engine::cpu::tree::layout::MAX_ROW_ENTRIES;
 use crate::engine::cpu::tree::rows::{ParentPort, PortWords, SumWord};
-use crate::engine::cpu::vector::{add, sum_lanes};
+use crate::engine::cpu::vector::sum_lanes;
 use crate::engine::lanes::{LANES, Lanes};
 use crate::engine::simd::simd_dispatch;
 use crate::potential::Entry;
@@ -34,9 +33,6 @@ use crate::potential::Entry;
 /// Number of products that are computed at a time at the end of a row, where fewer than [`LANES`]
 /// are left. Changing it changes the last bits of sums.
 const LAST_LANES: usize = 4;
-
-/// A buffer for the products at the entries of one row.
-pub type RowBuffer = [f64; MAX_ROW_ENTRIES];
 
 /// A table, and the position in a row of the word that points into it.
 type Column<'a, T = f64> = (&'a [T], usize);
@@ -85,7 +81,7 @@ simd_dispatch!(
     ///            table[x] * message from the parent at x * product of the messages at x
     /// ```
     pub sum_rows<Entry>, sum_rows_in with lanes,
-    (rows: Rows<'_, T>, onto: Onto<'_>, buffer: &mut RowBuffer, sums: &mut [f64])
+    (rows: Rows<'_, T>, onto: Onto<'_>, sums: &mut [f64])
 );
 
 impl<'a> Inputs<'a> {
@@ -104,13 +100,7 @@ impl<'a> Inputs<'a> {
 }
 
 #[inline(always)]
-fn sum_rows_in<L: Lanes, T: Entry>(
-    lanes: L,
-    rows: Rows<'_, T>,
-    onto: Onto<'_>,
-    buffer: &mut RowBuffer,
-    sums: &mut [f64],
-) {
+fn sum_rows_in<L: Lanes, T: Entry>(lanes: L, rows: Rows<'_, T>, onto: Onto<'_>, sums: &mut [f64]) {
     let Rows { words, stride, table, messages, from_parent, mask, skips_zeros } = rows;
     let column = |(port, table): (ParentPort, _)| (table, port.word);
     let varying = from_parent.filter(|(port, _)| port.is_vector).map(column);
@@ -131,9 +121,9 @@ fn sum_rows_in<L: Lanes, T: Entry>(
     };
     if groups.is_none() {
         let columns = Columns { words, stride, values: (&table.values, 0), streams };
-        columns.sum(lanes, factor, onto, buffer, sums);
+        columns.sum(lanes, factor, onto, sums);
     } else if let Some((&values, streams)) = streams.split_first() {
-        Columns { words, stride, values, streams }.sum(lanes, factor, onto, buffer, sums);
+        Columns { words, stride, values, streams }.sum(lanes, factor, onto, sums);
     } else {
         sum_constant_rows(words, stride, factor, onto, sums);
     }
@@ -203,16 +193,9 @@ struct Columns<'a, T> {
 impl<T: Entry> Columns<'_, T> {
     /// Adds the products of all rows to `sums`, which `onto` points into.
     #[inline(always)]
-    fn sum(
-        &self,
-        lanes: impl Lanes,
-        factor: RowFactor<'_>,
-        onto: Onto<'_>,
-        buffer: &mut RowBuffer,
-        sums: &mut [f64],
-    ) {
+    fn sum(&self, lanes: impl Lanes, factor: RowFactor<'_>, onto: Onto<'_>, sums: &mut [f64]) {
         if onto.vectors.len() > 3 {
-            return self.sum_buffered(lanes, factor, onto, buffer, sums);
+            return self.sum_many(lanes, factor, onto, sums);
         }
         match *self.streams {
             [] => self.sum_streams(lanes, [], factor, onto, sums),
@@ -220,7 +203,7 @@ impl<T: Entry> Columns<'_, T> {
             [a, b] => self.sum_streams(lanes, [a, b], factor, onto, sums),
             [a, b, c] => self.sum_streams(lanes, [a, b, c], factor, onto, sums),
             [a, b, c, d] => self.sum_streams(lanes, [a, b, c, d], factor, onto, sums),
-            _ => self.sum_buffered(lanes, factor, onto, buffer, sums),
+            _ => self.sum_many(lanes, factor, onto, sums),
         }
     }
 
@@ -241,7 +224,7 @@ impl<T: Entry> Columns<'_, T> {
             [a] => self.sum_onto(lanes, streams, factor, (scalars, [a]), sums),
             [a, b] => self.sum_onto(lanes, streams, factor, (scalars, [a, b]), sums),
             [a, b, c] => self.sum_onto(lanes, streams, factor, (scalars, [a, b, c]), sums),
-            _ => unreachable!("with more tables, products are buffered"),
+            _ => unreachable!("there is another loop for more tables"),
         }
     }
 
@@ -270,33 +253,40 @@ impl<T: Entry> Columns<'_, T> {
         }
     }
 
-    /// As [`sum`](Self::sum), for any number of streams and of tables. The products of a row are
-    /// written into `buffer`.
+    /// As [`sum`](Self::sum), for any number of streams and of tables.
     #[inline(always)]
-    fn sum_buffered(
-        &self,
-        lanes: impl Lanes,
-        factor: RowFactor<'_>,
-        onto: Onto<'_>,
-        buffer: &mut RowBuffer,
-        sums: &mut [f64],
-    ) {
+    fn sum_many(&self, lanes: impl Lanes, factor: RowFactor<'_>, onto: Onto<'_>, sums: &mut [f64]) {
         for row in self.words.chunks_exact(self.stride) {
             let Some(factor) = factor.of(row) else { continue };
-            let values = stream(self.values, row);
-            let buffer = &mut buffer[..values.len()];
-            buffer.iter_mut().zip(values).for_each(|(b, value)| *b = factor * value.to_f64());
-            for &column in self.streams {
-                buffer.iter_mut().zip(stream(column, row)).for_each(|(b, x)| *b *= x);
+            let (blocks, last) = stream(self.values, row).as_chunks();
+            let (factors, mut block_sums) = (lanes.splat(factor), lanes.splat(0.0));
+            let mut at = 0;
+            for values in blocks {
+                let mut products = lanes.multiply(factors, load(lanes, values));
+                for &(table, word) in self.streams {
+                    let stream = &table[row[word] as usize + at..];
+                    products = lanes.multiply(products, lanes.load(first_chunk(stream)));
+                }
+                for word in onto.vectors {
+                    let table = first_chunk_mut(&mut sums[word.at(row) + at..]);
+                    lanes.store(lanes.add(lanes.load(table), products), table);
+                }
+                block_sums = lanes.add(block_sums, products);
+                at += LANES;
             }
-            for &word in onto.vectors {
-                let at = word.at(row);
-                add(&mut sums[at..at + buffer.len()], buffer);
+            let mut lane_sums = [0.0; LANES];
+            lanes.store(block_sums, &mut lane_sums);
+            let mut sum = sum_lanes(lane_sums);
+            for value in last {
+                let mut product = factor * value.to_f64();
+                for &(table, word) in self.streams {
+                    product *= table[row[word] as usize + at];
+                }
+                onto.vectors.iter().for_each(|word| sums[word.at(row) + at] += product);
+                sum += product;
+                at += 1;
             }
-            if !onto.scalars.is_empty() {
-                let sum = add_products(lanes, &*buffer, [], 1.0, []);
-                onto.scalars.iter().for_each(|word| sums[word.at(row)] += sum);
-            }
+            onto.scalars.iter().for_each(|word| sums[word.at(row)] += sum);
         }
     }
 }
@@ -390,16 +380,7 @@ impl<L: Lanes, T: Entry, const N: usize> Blocks<'_, L, T, N> {
         sums: L::Numbers,
     ) -> L::Numbers {
         let Self { lanes, values, streams, factor } = *self;
-        // If `T` is f64, the block is loaded without conversion. The compiler decides this.
-        let values = match (&values[at] as &dyn Any).downcast_ref() {
-            Some(values) => lanes.load(values),
-            None => {
-                let mut converted = [0.0; LANES];
-                converted.iter_mut().zip(&values[at]).for_each(|(c, value)| *c = value.to_f64());
-                lanes.load(&converted)
-            }
-        };
-        let mut products = lanes.multiply(factor, values);
+        let mut products = lanes.multiply(factor, load(lanes, &values[at]));
         for stream in streams {
             products = lanes.multiply(products, lanes.load(&stream[at]));
         }
@@ -430,15 +411,29 @@ fn add_last<T: Entry, const N: usize, const V: usize>(
     sum_lanes(products)
 }
 
-/// The first [`LAST_LANES`] numbers of `values`.
+/// The numbers of `values`. If `T` is f64, they are loaded without conversion: the compiler decides
+/// this.
 #[inline(always)]
-fn first_chunk(values: &[f64]) -> &[f64; LAST_LANES] {
+fn load<L: Lanes, T: Entry>(lanes: L, values: &[T; LANES]) -> L::Numbers {
+    match (values as &dyn Any).downcast_ref() {
+        Some(values) => lanes.load(values),
+        None => {
+            let mut converted = [0.0; LANES];
+            converted.iter_mut().zip(values).for_each(|(c, value)| *c = value.to_f64());
+            lanes.load(&converted)
+        }
+    }
+}
+
+/// The first `N` numbers of `values`.
+#[inline(always)]
+fn first_chunk<const N: usize>(values: &[f64]) -> &[f64; N] {
     values.first_chunk().expect("all slices of a row have the same length")
 }
 
 /// As [`first_chunk`], but mutable.
 #[inline(always)]
-fn first_chunk_mut(values: &mut [f64]) -> &mut [f64; LAST_LANES] {
+fn first_chunk_mut<const N: usize>(values: &mut [f64]) -> &mut [f64; N] {
     values.first_chunk_mut().expect("all slices of a row have the same length")
 }
 

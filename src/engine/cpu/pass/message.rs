@@ -16,7 +16,6 @@
 //! clique itself. Messages are in double precision even if the tables are in single precision. They
 //! are scaled by powers of two so that the largest entry is near one.
 
-use std::cell::RefCell;
 use std::ops::Range;
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
@@ -26,21 +25,15 @@ use crate::engine::RunError;
 use crate::engine::bounds::{Bounds, Loss, belief_in_raised, no_message, raise};
 use crate::engine::cpu::context::MIN_SHARED_ENTRIES;
 use crate::engine::cpu::pass::exchange::{receive_permuted, send_up};
-use crate::engine::cpu::pass::kernel::{Inputs, Onto, RowBuffer, Rows, sum_rows};
+use crate::engine::cpu::pass::kernel::{Inputs, Onto, Rows, sum_rows};
 use crate::engine::cpu::pass::report::Helpers;
 use crate::engine::cpu::tables::table::CliqueTable;
 use crate::engine::cpu::tree::division::TableDivision;
-use crate::engine::cpu::tree::layout::MAX_ROW_ENTRIES;
 use crate::engine::cpu::tree::nodes::Node;
 use crate::engine::cpu::tree::rows::{PortWords, SumWord};
 use crate::engine::cpu::vector::{NEAR_ONE, keep_in_range, larger, largest, smallest_nonzero};
 use crate::engine::simd::simd_dispatch;
 use crate::potential::{Entry, Real};
-
-thread_local! {
-    /// A buffer per thread for the products of a row.
-    pub static ROW: RefCell<RowBuffer> = const { RefCell::new([0.0; MAX_ROW_ENTRIES]) };
-}
 
 /// Number of entries of a separator that a thread takes at a time.
 pub const SHARED_PART: usize = MIN_SHARED_ENTRIES / 2;
@@ -100,7 +93,7 @@ pub fn collect<T: Entry>(
         let (scalars, vectors) = if port.is_vector { (&[][..], words) } else { (words, &[][..]) };
         unmasked.fill(0.0);
         let onto = Onto { scalars, vectors };
-        ROW.with_borrow_mut(|row| sum_rows(rows, onto, row, unmasked));
+        sum_rows(rows, onto, unmasked);
         let mut largest = 0.0;
         remove_impossible(mask, unmasked, &mut largest);
         largest

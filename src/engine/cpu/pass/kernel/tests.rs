@@ -47,7 +47,7 @@ impl Case {
     /// tables, and what they should be if the products are exact.
     fn run<T: Entry>(
         self,
-        sum: impl FnOnce(Rows<'_, T>, Onto<'_>, &mut RowBuffer, &mut [f64]),
+        sum: impl FnOnce(Rows<'_, T>, Onto<'_>, &mut [f64]),
     ) -> (Vec<f64>, Vec<f64>) {
         let Self { length, messages, vectors, groups, parent, weight } = self;
         let of_parent = messages + 1;
@@ -108,7 +108,7 @@ impl Case {
         };
         let mut sums = vec![1.0; ENTRIES * onto.len()];
         let onto = Onto { scalars: onto_scalars, vectors: onto_vectors };
-        sum(rows, onto, &mut [0.0; MAX_ROW_ENTRIES], &mut sums);
+        sum(rows, onto, &mut sums);
         let mut expected = vec![1.0; sums.len()];
         for at in (0..2).flat_map(|shift| shift..shift + length) {
             let product = |product, &table: &usize| product * entry(table, at);
@@ -158,15 +158,15 @@ fn all_instructions_give_the_same_bits() {
 
     for case in cases(0.1) {
         let (expected, _) =
-            case.run::<f64>(|rows, onto, row, sums| sum_rows_in(Portable, rows, onto, row, sums));
+            case.run::<f64>(|rows, onto, sums| sum_rows_in(Portable, rows, onto, sums));
         if let Some(lanes) = Avx2::detect() {
             let (sums, _) =
-                case.run::<f64>(|rows, onto, row, sums| sum_rows_in(lanes, rows, onto, row, sums));
+                case.run::<f64>(|rows, onto, sums| sum_rows_in(lanes, rows, onto, sums));
             assert_eq!(sums, expected, "{case:?} with AVX2");
         }
         if let Some(lanes) = Avx512::detect() {
             let (sums, _) =
-                case.run::<f64>(|rows, onto, row, sums| sum_rows_in(lanes, rows, onto, row, sums));
+                case.run::<f64>(|rows, onto, sums| sum_rows_in(lanes, rows, onto, sums));
             assert_eq!(sums, expected, "{case:?} with AVX-512");
         }
     }
@@ -191,7 +191,7 @@ fn rows_that_meet_a_zero_are_skipped() {
         };
         let mut sums = [0.0; 2];
         let onto = Onto { scalars: &[word], vectors: &[] };
-        sum_rows(rows, onto, &mut [0.0; MAX_ROW_ENTRIES], &mut sums);
+        sum_rows(rows, onto, &mut sums);
         sums
     };
     assert_eq!(sum(1.0, [1.0, 1.0], [1.0, 0.5], true), [3.0, 6.0]);
