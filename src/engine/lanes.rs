@@ -1,9 +1,10 @@
 //! Eight numbers at a time, in the vector registers of the processor.
 //!
 //! Most loops that [`simd_dispatch!`](super::simd) compiles become good vector instructions by
-//! themselves. A loop that adds products to tables and also sums them does not: the compiler used
-//! registers of only two numbers. Such a loop is written with the operations of [`Lanes`], which
-//! give the same bits on every processor.
+//! themselves. Two kinds do not. For a loop that adds products to tables and also sums them, the
+//! compiler used registers of only two numbers; for a loop that multiplies and also looks for the
+//! largest product, it used one number at a time. Such loops are written with the operations of
+//! [`Lanes`], which give the same bits on every processor.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
@@ -43,7 +44,7 @@ pub trait Lanes: Copy {
     /// The products, lane by lane.
     fn multiply(self, a: Self::Numbers, b: Self::Numbers) -> Self::Numbers;
 
-    /// The larger numbers, lane by lane. No number may be NaN.
+    /// The number of `b` where it is larger than that of `a`, otherwise that of `a`, lane by lane.
     fn larger(self, a: Self::Numbers, b: Self::Numbers) -> Self::Numbers;
 }
 
@@ -177,7 +178,7 @@ impl Lanes for Avx2 {
 
     #[inline(always)]
     fn larger(self, a: [__m256d; 2], b: [__m256d; 2]) -> [__m256d; 2] {
-        unsafe { [_mm256_max_pd(a[0], b[0]), _mm256_max_pd(a[1], b[1])] }
+        unsafe { [_mm256_max_pd(b[0], a[0]), _mm256_max_pd(b[1], a[1])] }
     }
 }
 
@@ -213,7 +214,7 @@ impl Lanes for Avx512 {
 
     #[inline(always)]
     fn larger(self, a: __m512d, b: __m512d) -> __m512d {
-        unsafe { _mm512_max_pd(a, b) }
+        unsafe { _mm512_max_pd(b, a) }
     }
 }
 
@@ -237,16 +238,23 @@ mod tests {
 
     #[test]
     fn all_instructions_do_the_same() {
-        let a = [0.1, 2.0, 0.0, 1e300, 5.0, 6e-308, 7.0, 8.0];
-        let b = [3.0, 0.7, 0.0, 1e10, f64::INFINITY, 1e-20, 7.0, 0.9];
+        let a = [0.1, 2.0, 0.0, 1e300, 5.0, 6e-308, 7.0, -0.0];
+        let b = [3.0, 0.7, -0.0, 1e10, f64::INFINITY, 1e-20, f64::NAN, 0.0];
         let each = |of: fn(f64, f64) -> f64| std::array::from_fn(|lane| of(a[lane], b[lane]));
-        let expected = [[a[0]; LANES], each(|a, b| a + b), each(|a, b| a * b), each(f64::max)];
-        assert_eq!(results(Portable, &a, &b), expected);
+        let expected = [
+            [a[0]; LANES],
+            each(|a, b| a + b),
+            each(|a, b| a * b),
+            each(|a, b| if b > a { b } else { a }),
+        ];
+        // Minus zero is not zero here, and NaN equals itself.
+        let bits = |results: [[f64; LANES]; 4]| results.map(|numbers| numbers.map(f64::to_bits));
+        assert_eq!(bits(results(Portable, &a, &b)), bits(expected));
         if let Some(lanes) = Avx2::detect() {
-            assert_eq!(results(lanes, &a, &b), expected, "AVX2");
+            assert_eq!(bits(results(lanes, &a, &b)), bits(expected), "AVX2");
         }
         if let Some(lanes) = Avx512::detect() {
-            assert_eq!(results(lanes, &a, &b), expected, "AVX-512");
+            assert_eq!(bits(results(lanes, &a, &b)), bits(expected), "AVX-512");
         }
     }
 }

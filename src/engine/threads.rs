@@ -5,7 +5,8 @@
 //! memory each time the engine is changed. Two propagators never share a pool, so neither waits for
 //! the other.
 //!
-//! For as long as a value of type [`Awake`] exists, threads without work do not go to sleep.
+//! While a value of type [`Awake`] exists, threads without work look for some for a while before they
+//! go to sleep.
 
 use std::hint::spin_loop;
 use std::ops::Deref;
@@ -67,33 +68,39 @@ impl Drop for Threads {
     }
 }
 
-/// While a value of this type exists, threads of a pool that have nothing to do look for work again
-/// and again. Otherwise rayon puts them to sleep after some ten microseconds, and to wake a thread
-/// takes longer than the parts of a message that it is woken for.
+/// While a value of this type exists, threads of a pool that have nothing to do look for work for
+/// some hundred microseconds. Otherwise rayon puts them to sleep after some ten microseconds, and
+/// waking one takes longer than computing a part of a message.
 pub(super) struct Awake {
     is_over: Arc<AtomicBool>,
 }
 
-/// A thread looks for work this many times in vain, for a few hundred microseconds, before it goes
-/// to sleep nevertheless. There must be a limit: a thread can begin to look while it waits for the
-/// result of another thread, and notices this result only when it has stopped. If the limit is
-/// wrong, only speed changes.
+/// A thread looks for work this many times in vain before it goes to sleep nevertheless. There must
+/// be a limit: a thread can begin to look while it waits for the result of another thread, and
+/// notices this result only when it has stopped. If the limit is wrong, only speed changes.
 const MAX_ROUNDS: u32 = 1_000;
 
-/// After this many rounds, the thread leaves its core to other programs for once. If the number is
+/// Each time after this many rounds, a thread offers its core to other threads once. If the number is
 /// wrong, only speed changes.
 const ROUNDS_PER_YIELD: u32 = 64;
 
 impl Awake {
-    /// Keeps the threads of the pool awake in which the caller runs.
-    pub fn new() -> Self {
+    /// Keeps the threads of `pool` awake.
+    pub fn new(pool: &ThreadPool) -> Self {
+        Self::with_limit(pool, MAX_ROUNDS)
+    }
+
+    /// As [`new`](Self::new), but a thread sleeps after `max_rounds` rounds in vain.
+    fn with_limit(pool: &ThreadPool, max_rounds: u32) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let awake = Self { is_over: Arc::clone(&is_over) };
-        let caller = rayon::current_thread_index();
-        rayon::spawn_broadcast(move |context| {
+        // A caller that belongs to the pool has work. If it looked for more while it waits for a
+        // result, it would notice the result late.
+        let caller = pool.current_thread_index();
+        pool.spawn_broadcast(move |context| {
             let mut rounds = 0;
             while Some(context.index()) != caller
-                && rounds < MAX_ROUNDS
+                && rounds < max_rounds
                 && !is_over.load(Ordering::Relaxed)
             {
                 rounds = if rayon::yield_now() == Some(Yield::Executed) { 0 } else { rounds + 1 };
@@ -117,6 +124,7 @@ impl Drop for Awake {
 #[cfg(test)]
 mod tests {
     use std::ops::Range;
+    use std::sync::Weak;
     use std::thread::ThreadId;
     use std::time::{Duration, Instant};
 
@@ -145,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn awake_threads_share_work_and_wait_for_no_result_for_ever() {
+    fn awake_threads_do_not_block_a_join_and_stop_looking_in_the_end() {
         fn sum(numbers: Range<u64>) -> u64 {
             let middle = u64::midpoint(numbers.start, numbers.end);
             if middle == numbers.start {
@@ -158,17 +166,26 @@ mod tests {
         let threads = Threads::new(4).expect("four threads");
         for _ in 0..500 {
             let found = threads.install(|| {
-                let _awake = Awake::new();
+                let _awake = Awake::new(&threads);
                 sum(0..1_000)
             });
             assert_eq!(found, 499_500);
         }
-        let awake = threads.install(Awake::new);
-        assert_eq!(ids(&threads).len(), 4, "awake threads find new work");
-        let from = Instant::now();
-        while Arc::strong_count(&awake.is_over) > 1 {
-            assert!(from.elapsed() < Duration::from_secs(10), "they sleep after enough rounds");
-            thread::yield_now();
-        }
+        // A thread that looks for work holds a reference.
+        let wait_until_held = |is_over: &Weak<AtomicBool>, count: usize| {
+            let from = Instant::now();
+            while is_over.strong_count() > count {
+                assert!(from.elapsed() < Duration::from_secs(10), "a thread still looks for work");
+                thread::yield_now();
+            }
+        };
+        let limited = Awake::new(&threads);
+        wait_until_held(&Arc::downgrade(&limited.is_over), 1);
+        let endless = Awake::with_limit(&threads, u32::MAX);
+        let is_over = Arc::downgrade(&endless.is_over);
+        thread::sleep(Duration::from_millis(50));
+        assert!(is_over.strong_count() > 1, "the threads look for work");
+        drop(endless);
+        wait_until_held(&is_over, 0);
     }
 }

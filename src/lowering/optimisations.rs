@@ -33,9 +33,10 @@ pub enum Optimisation {
     DividedContractions,
     /// Subtrees are divided between threads.
     ParallelSubtrees,
-    /// During a propagation, threads that have nothing to do keep looking for work.
+    /// During a propagation with tables, threads that have nothing to do look for work for a while
+    /// before they go to sleep.
     AwakeThreads,
-    /// The layouts, rows and tables of a tree are made on several threads.
+    /// The layouts, rows, permutations and tables of a tree are made on several threads.
     ParallelPreparation,
     /// A propagation may use a junction tree of the unobserved variables.
     ReducedTrees,

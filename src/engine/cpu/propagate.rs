@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rayon::ThreadPool;
+
 use crate::engine::RunError;
 use crate::engine::cpu::context::{ExecutionContext, MIN_PARALLEL_ENTRIES, MIN_PARALLEL_NS};
 use crate::engine::cpu::pass::report::{self, Messages, Report};
@@ -117,10 +119,15 @@ impl<T: Real> Shared<T> {
         };
         let asked = watch.worker_clock();
         threads.install(|| {
-            let _awake = self.optimisations.has(Optimisation::AwakeThreads).then(Awake::new);
             watch.note_activity(Activity::Start, report::worker(), asked);
+            let _awake = self.keep_awake(threads);
             self.propagate_best(thread_state, evidence, best, context, (watch, from))
         })
+    }
+
+    /// Keeps `threads` awake, unless this optimisation is switched off.
+    fn keep_awake(&self, threads: &ThreadPool) -> Option<Awake> {
+        self.optimisations.has(Optimisation::AwakeThreads).then(|| Awake::new(threads))
     }
 
     /// As [`propagate`](Self::propagate), where `best` is what
@@ -153,6 +160,8 @@ impl<T: Real> Shared<T> {
             });
         let ln_constant = ln_constant.ok_or(RunError::Impossible)?;
         let forks = context.threads.is_some() && state.work() >= MIN_PARALLEL_ENTRIES;
+        // Since the preparation began, threads may have gone to sleep.
+        let _awake = context.threads.filter(|_| forks).map(|threads| self.keep_awake(threads));
         let report = Report { watch, messages };
         let pass = PassContext { filled, report, forks, is_boolean: false };
         let is_full_tree = messages.is_some();

@@ -98,20 +98,22 @@ impl Range {
 /// The range of `values`.
 pub fn range(values: &[f64]) -> Range {
     let mut found = Range::default();
-    find_range(values, &mut found);
+    extend_range(values, &mut found);
     found
 }
 
+/// Number of entries that are read twice in a row, the second time from the L1 cache. If it is
+/// wrong, only speed changes.
+const RANGE_PART: usize = 1 << 10;
+
 simd_dispatch!(
-    /// Writes the range of `values` into `found`.
-    find_range, find_range_of_parts, (values: &[f64], found: &mut Range)
+    /// Extends `found` to the range of `values` too.
+    extend_range, extend_range_in_parts, (values: &[f64], found: &mut Range)
 );
 
 #[inline(always)]
-fn find_range_of_parts(values: &[f64], found: &mut Range) {
-    // Each part is read twice, the second time from the first-level cache.
-    const PART: usize = 1 << 10;
-    for part in values.chunks(PART) {
+fn extend_range_in_parts(values: &[f64], found: &mut Range) {
+    for part in values.chunks(RANGE_PART) {
         found.largest = larger(found.largest, largest(part, None));
         let smallest = smallest_nonzero(part, None);
         found.smallest = if smallest < found.smallest { smallest } else { found.smallest };
@@ -189,4 +191,32 @@ pub fn keep_in_range(values: &mut [f64], largest: f64) -> Option<i32> {
     }
     rescale(values, scale);
     Some(scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_range_is_that_of_a_plain_search() {
+        for length in [0, 1, 7, 8, 9, 1023, 1024, 1025, 3000] {
+            for at in [0, 7, 8, 1022, 1023, 1024, 2998, 2999].into_iter().filter(|at| *at < length)
+            {
+                // Every third value is zero; the value at `at` is the largest or the smallest.
+                for extreme in [1e-9, 1e9] {
+                    let value = |entry: usize| {
+                        if entry.is_multiple_of(3) { 0.0 } else { 1.0 + entry as f64 }
+                    };
+                    let mut values: Vec<f64> = (0..length).map(value).collect();
+                    values[at] = extreme;
+                    let found = range(&values);
+                    let nonzero = || values.iter().copied().filter(|value| *value > 0.0);
+                    assert_eq!(found.largest, nonzero().fold(0.0, f64::max), "{length} {at}");
+                    assert_eq!(found.smallest, nonzero().fold(f64::INFINITY, f64::min));
+                }
+            }
+        }
+        let empty = range(&[]);
+        assert_eq!((empty.largest, empty.smallest), (0.0, f64::INFINITY));
+    }
 }

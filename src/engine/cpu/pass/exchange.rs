@@ -143,8 +143,9 @@ mod tests {
             entry if entry % 5 == 4 => entries - 1,
             entry => entries - 2 - entry / 5 * 4 - entry % 5,
         });
-        let mut node = Node { in_parent: 0..entries, ..Node::default() };
-        node.set_permutation(Some(permutation.map(|entry| entry as u32).collect()));
+        let mut node = Node { above: 0..entries, in_parent: 0..entries, ..Node::default() };
+        node.allocate_permutation(true);
+        node.write_permutation(|memory| memory.extend(permutation.map(|entry| entry as u32)));
         let unmasked: Vec<f64> = (1..=entries).map(|entry| entry as f64).collect();
         let mask: Vec<f64> = (0..entries).map(|entry| f64::from(entry % 3 != 0)).collect();
         for mask in [None, Some(&*mask)] {
@@ -155,8 +156,7 @@ mod tests {
             assert!(scattered.contains(&0.0) && scattered == gathered);
         }
         node.in_parent = 0..entries - 1;
-        let permutation = node.permutation.take();
-        node.set_permutation(permutation);
+        node.allocate_permutation(true);
         assert!(node.inverse.is_none(), "one thread sends small separators");
     }
 }

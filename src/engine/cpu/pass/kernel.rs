@@ -253,7 +253,9 @@ impl<T: Entry> Columns<'_, T> {
         }
     }
 
-    /// As [`sum`](Self::sum), for any number of streams and of tables.
+    /// As [`sum`](Self::sum), for any number of streams and of tables. Each block of products stays
+    /// in registers until it was added to all tables, but the loops over streams and tables are not
+    /// unrolled.
     #[inline(always)]
     fn sum_many(&self, lanes: impl Lanes, factor: RowFactor<'_>, onto: Onto<'_>, sums: &mut [f64]) {
         for row in self.words.chunks_exact(self.stride) {
@@ -428,13 +430,13 @@ fn load<L: Lanes, T: Entry>(lanes: L, values: &[T; LANES]) -> L::Numbers {
 /// The first `N` numbers of `values`.
 #[inline(always)]
 fn first_chunk<const N: usize>(values: &[f64]) -> &[f64; N] {
-    values.first_chunk().expect("all slices of a row have the same length")
+    values.first_chunk().expect("a row lies within its tables")
 }
 
 /// As [`first_chunk`], but mutable.
 #[inline(always)]
 fn first_chunk_mut<const N: usize>(values: &mut [f64]) -> &mut [f64; N] {
-    values.first_chunk_mut().expect("all slices of a row have the same length")
+    values.first_chunk_mut().expect("a row lies within its tables")
 }
 
 #[cfg(test)]

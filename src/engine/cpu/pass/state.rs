@@ -173,7 +173,7 @@ impl State {
         let values = if forks { read_in_parts(network, &stale, &read) } else { Vec::new() };
         let mut values = values.into_iter();
         let read = |variable, states: &mut [f64]| match forks {
-            true => states.fill_with(|| values.next().unwrap_or(0.0)),
+            true => states.fill_with(|| values.next().expect("each state was read")),
             false => read(variable, states),
         };
         let found = match &self.posteriors {

@@ -123,8 +123,9 @@ impl Tree {
             if parents.holds(entry) { parents.position(entry) } else { dummy }
         };
         let entries = (0..node.full_separator).filter(|&entry| own.holds(entry));
-        let permutation = entries.map(|entry| position(entry) as u32).collect();
-        node.set_permutation(Some(permutation));
+        let permutation: Vec<u32> = entries.map(|entry| position(entry) as u32).collect();
+        node.allocate_permutation(true);
+        node.write_permutation(|memory| memory.extend(permutation));
     }
 }
 

@@ -330,3 +330,48 @@ fn product<const N: usize>(streams: [&[f64]; N], at: usize) -> f64 {
     let first = streams[0][at];
     streams[1..].iter().fold(first, |product, values| product * values[at])
 }
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use crate::engine::lanes::{Avx2, Avx512, Portable};
+
+    /// Number `at` of stream number `stream`.
+    fn value(stream: usize, at: usize) -> f64 {
+        0.1 + ((at * 7 + stream * 3) % 11) as f64
+    }
+
+    /// The products of `N` streams of `length` numbers, and the largest without the scale.
+    fn products<const N: usize, T: Entry>(lanes: impl Lanes, length: usize) -> (Vec<f64>, f64) {
+        let streams: [Vec<f64>; N] =
+            std::array::from_fn(|stream| (0..length).map(|at| value(stream, at)).collect());
+        let mut entries = vec![T::ZERO; length];
+        let streams = streams.each_ref().map(Vec::as_slice);
+        let largest = multiply_streams(lanes, streams, 0.3, &mut entries);
+        (entries.iter().map(|entry| entry.to_f64()).collect(), largest)
+    }
+
+    fn check<const N: usize, T: Entry>() {
+        for length in 0..20 {
+            let product = |at| (1..N).fold(value(0, at), |product, s| product * value(s, at));
+            let entry = |at| T::from_f64(0.3 * product(at)).to_f64();
+            let largest = (0..length).map(product).fold(0.0, f64::max);
+            let expected = ((0..length).map(entry).collect(), largest);
+            assert_eq!(products::<N, T>(Portable, length), expected, "{N} streams of {length}");
+            if let Some(lanes) = Avx2::detect() {
+                assert_eq!(products::<N, T>(lanes, length), expected, "AVX2, {N} of {length}");
+            }
+            if let Some(lanes) = Avx512::detect() {
+                assert_eq!(products::<N, T>(lanes, length), expected, "AVX-512, {N} of {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn all_instructions_multiply_streams_of_any_length() {
+        check::<1, f64>();
+        check::<2, f64>();
+        check::<3, f64>();
+        check::<3, f32>();
+    }
+}

@@ -16,8 +16,8 @@ use crate::lowering::{Optimisation, Optimisations};
 use crate::network::{FactorId, VariableId};
 use crate::potential::write_mapping;
 
-/// Time to write the rows of a small clique, as a number of words that are written in this time: a
-/// rough figure from Munin3. If it is wrong, only speed changes.
+/// Time to write the rows or the permutation of a small clique, as a number of words that are
+/// written in this time: a rough figure from Munin3. If it is wrong, only speed changes.
 const CLIQUE_COST: usize = 500;
 
 /// The input from which a clique's node is made.
@@ -73,7 +73,8 @@ impl Structure {
 
     /// Writes the permutations of all separators. Also writes the rows of the cliques for which a
     /// list of factor groups is given, and divides these rows into parts. Works on `threads` if
-    /// there is much to write.
+    /// there is much to write. The caller has allocated all memory: if each thread allocated, the
+    /// peak would depend on what the allocator keeps for each thread.
     fn add_indices(
         &self,
         nodes: &mut [Node],
@@ -82,18 +83,18 @@ impl Structure {
         optimisations: Optimisations,
     ) {
         let work = nodes.iter_mut().enumerate().zip(groups);
-        let needs_work = |&((clique, _), ref groups): &((usize, _), Option<_>)| {
-            groups.is_some() || self.is_permuted(clique)
+        let needs_work = |((_, node), groups): &((_, &mut Node), Option<_>)| {
+            groups.is_some() || node.permutation.is_some()
         };
         let mut work: Vec<_> = work.filter(needs_work).collect();
         let threads = threads.filter(|_| optimisations.has(Optimisation::ParallelPreparation));
         let cost = |((_, node), groups): &((_, &mut Node), Option<_>)| {
             let rows = if groups.is_some() { node.words.capacity() } else { 0 };
-            CLIQUE_COST + rows + node.above.len()
+            CLIQUE_COST + rows + node.permutation.as_ref().map_or(0, |entries| entries.len())
         };
         in_parts(threads, &mut work, cost, |part| {
             for ((clique, node), groups) in part {
-                node.set_permutation(self.permutation(*clique));
+                node.write_permutation(|permutation| self.write_permutation(*clique, permutation));
                 let Some(groups) = groups else { continue };
                 let layout = &self.layouts[*clique];
                 write_rows(layout, node.parent.is_some(), groups, &mut node.words);
@@ -104,7 +105,8 @@ impl Structure {
     }
 
     /// The node of `clique`, with tables that begin at `above` and `below` in the regions of these
-    /// names. A new node has memory for its rows but no rows; its factor groups are also returned.
+    /// names. It has memory for a permutation, and a new node for its rows, but nothing is written
+    /// there yet. The factor groups of a new node are also returned.
     ///
     /// `in_parent` has, by clique, the range of the separator's table in the region below. The
     /// range of `clique` must be there; the ranges of its children are written.
@@ -139,7 +141,7 @@ impl Structure {
         node.parent = parent;
         node.above = above..above + separator_entries;
         node.in_parent = in_parent[clique].clone();
-        node.set_permutation(None);
+        node.allocate_permutation(self.is_permuted(clique));
         (node.below, node.private) = self.ranges_below(clique, below, in_parent);
         let ports = self.layouts[clique].ports[ports_above..].iter();
         let ends = ports.scan(0, |end, port| {
@@ -176,17 +178,13 @@ impl Structure {
         (start..end, private)
     }
 
-    /// For each entry of the separator in the order of `clique`, the position of the same entry in
-    /// the order of its parent; `None` if the orders are the same.
-    fn permutation(&self, clique: usize) -> Option<Box<[u32]>> {
-        if !self.is_permuted(clique) {
-            return None;
-        }
+    /// Writes, for each entry of the separator in the order of `clique`, the position of the same
+    /// entry in the order of its parent.
+    fn write_permutation(&self, clique: usize, permutation: &mut Vec<u32>) {
         let from = &self.layouts[clique].ports[0].scope;
-        let onto = &self.port_in_parent(clique)?.scope;
-        let mut permutation = Vec::new();
-        write_mapping(from, onto, &mut permutation);
-        Some(permutation.into())
+        if let Some(port) = self.port_in_parent(clique) {
+            write_mapping(from, &port.scope, permutation);
+        }
     }
 
     /// Adds `clique` and its tables to the places of its variables. `smallest` has, by variable,

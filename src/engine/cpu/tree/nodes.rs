@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use crate::allocate;
 use crate::engine::cpu::context::MIN_SHARED_ENTRIES;
 use crate::engine::cpu::tree::division::{Division, RowBlocks, TargetTable};
 use crate::engine::cpu::tree::entry_map::EntryMap;
@@ -112,16 +113,34 @@ impl Node {
         self.tables.iter().min_by_key(|table| table.len()).cloned()
     }
 
-    /// Sets the permutation, and the inverse if threads share the messages. The ranges of the
-    /// separator's two tables must be known.
-    pub fn set_permutation(&mut self, permutation: Option<Box<[u32]>>) {
-        let entries = self.in_parent.len();
-        self.inverse = permutation.as_ref().filter(|_| entries >= MIN_SHARED_ENTRIES).map(|to| {
-            let mut inverse = vec![NO_ENTRY; entries].into_boxed_slice();
-            (0..).zip(to).for_each(|(from, &to)| inverse[to as usize] = from);
-            inverse
-        });
-        self.permutation = permutation;
+    /// Allocates memory for the permutation if there is one, and for the inverse if threads share
+    /// the messages. Memory of the right size is kept. The ranges of the separator's two tables
+    /// must be known.
+    pub fn allocate_permutation(&mut self, is_permuted: bool) {
+        let resized = |memory: Option<Box<[u32]>>, entries: usize| {
+            let memory = memory.filter(|memory| memory.len() == entries);
+            memory.unwrap_or_else(|| allocate::zeros(entries).into())
+        };
+        let (entries, in_parent) = (self.above.len(), self.in_parent.len());
+        let (permutation, inverse) = (self.permutation.take(), self.inverse.take());
+        self.permutation = is_permuted.then(|| resized(permutation, entries));
+        let is_shared = is_permuted && in_parent >= MIN_SHARED_ENTRIES;
+        self.inverse = is_shared.then(|| resized(inverse, in_parent));
+    }
+
+    /// Sets the permutation to what `write` appends to an empty vector, one number for each entry
+    /// of the separator, and then the inverse. Both are written into the memory that was
+    /// [allocated](Self::allocate_permutation); without it, nothing happens.
+    pub fn write_permutation(&mut self, write: impl FnOnce(&mut Vec<u32>)) {
+        let Some(memory) = self.permutation.take() else { return };
+        let mut permutation = memory.into_vec();
+        permutation.clear();
+        write(&mut permutation);
+        if let Some(inverse) = &mut self.inverse {
+            inverse.fill(NO_ENTRY);
+            (0..).zip(&permutation).for_each(|(from, &to)| inverse[to as usize] = from);
+        }
+        self.permutation = Some(permutation.into());
     }
 
     /// Number of rows.

@@ -156,20 +156,22 @@ fn a_row_of_any_length_is_added_to_all_tables_that_it_meets() {
 fn all_instructions_give_the_same_bits() {
     use crate::engine::lanes::{Avx2, Avx512, Portable};
 
-    for case in cases(0.1) {
-        let (expected, _) =
-            case.run::<f64>(|rows, onto, sums| sum_rows_in(Portable, rows, onto, sums));
-        if let Some(lanes) = Avx2::detect() {
-            let (sums, _) =
-                case.run::<f64>(|rows, onto, sums| sum_rows_in(lanes, rows, onto, sums));
-            assert_eq!(sums, expected, "{case:?} with AVX2");
-        }
-        if let Some(lanes) = Avx512::detect() {
-            let (sums, _) =
-                case.run::<f64>(|rows, onto, sums| sum_rows_in(lanes, rows, onto, sums));
-            assert_eq!(sums, expected, "{case:?} with AVX-512");
+    fn sums_with<T: Entry>(lanes: impl Lanes, case: Case) -> Vec<f64> {
+        case.run::<T>(|rows, onto, sums| sum_rows_in(lanes, rows, onto, sums)).0
+    }
+    fn check<T: Entry>() {
+        for case in cases(0.1) {
+            let expected = sums_with::<T>(Portable, case);
+            if let Some(lanes) = Avx2::detect() {
+                assert_eq!(sums_with::<T>(lanes, case), expected, "{case:?} with AVX2");
+            }
+            if let Some(lanes) = Avx512::detect() {
+                assert_eq!(sums_with::<T>(lanes, case), expected, "{case:?} with AVX-512");
+            }
         }
     }
+    check::<f64>();
+    check::<f32>();
 }
 
 #[test]
