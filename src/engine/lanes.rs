@@ -44,8 +44,17 @@ pub trait Lanes: Copy {
     /// The products, lane by lane.
     fn multiply(self, a: Self::Numbers, b: Self::Numbers) -> Self::Numbers;
 
-    /// The number of `b` where it is larger than that of `a`, otherwise that of `a`, lane by lane.
+    /// The larger of the two numbers in each lane. Where they are equal or one is NaN, this is the
+    /// number of `a`.
     fn larger(self, a: Self::Numbers, b: Self::Numbers) -> Self::Numbers;
+
+    /// The numbers as an array.
+    #[inline(always)]
+    fn to_array(self, numbers: Self::Numbers) -> [f64; LANES] {
+        let mut values = [0.0; LANES];
+        self.store(numbers, &mut values);
+        values
+    }
 }
 
 /// Operations on arrays, for which the compiler chooses the instructions of the target.
@@ -225,15 +234,13 @@ mod tests {
     /// The results of all operations on `a` and `b`.
     fn results<L: Lanes>(lanes: L, a: &[f64; LANES], b: &[f64; LANES]) -> [[f64; LANES]; 4] {
         let numbers = (lanes.load(a), lanes.load(b));
-        let found = [
+        let results = [
             lanes.splat(a[0]),
             lanes.add(numbers.0, numbers.1),
             lanes.multiply(numbers.0, numbers.1),
             lanes.larger(numbers.0, numbers.1),
         ];
-        let mut results = [[0.0; LANES]; 4];
-        found.iter().zip(&mut results).for_each(|(&found, result)| lanes.store(found, result));
-        results
+        results.map(|numbers| lanes.to_array(numbers))
     }
 
     #[test]

@@ -5,8 +5,8 @@
 //! memory each time the engine is changed. Two propagators never share a pool, so neither waits for
 //! the other.
 //!
-//! While a value of type [`Awake`] exists, threads without work look for some for a while before they
-//! go to sleep.
+//! While a value of type [`Awake`] exists, a thread without work does not go to sleep at once. It
+//! first looks for more work for a while.
 
 use std::hint::spin_loop;
 use std::ops::Deref;
@@ -80,8 +80,8 @@ pub(super) struct Awake {
 /// notices this result only when it has stopped. If the limit is wrong, only speed changes.
 const MAX_ROUNDS: u32 = 1_000;
 
-/// Each time after this many rounds, a thread offers its core to other threads once. If the number is
-/// wrong, only speed changes.
+/// Once in this many rounds, a thread offers its core to other threads. If the number is wrong, only
+/// speed changes.
 const ROUNDS_PER_YIELD: u32 = 64;
 
 impl Awake {
@@ -171,21 +171,21 @@ mod tests {
             });
             assert_eq!(found, 499_500);
         }
-        // A thread that looks for work holds a reference.
-        let wait_until_held = |is_over: &Weak<AtomicBool>, count: usize| {
+        // A thread that looks for work holds a reference, and so does a value of type `Awake`.
+        let wait_until_held_by = |holders: usize, is_over: &Weak<AtomicBool>| {
             let from = Instant::now();
-            while is_over.strong_count() > count {
+            while is_over.strong_count() > holders {
                 assert!(from.elapsed() < Duration::from_secs(10), "a thread still looks for work");
                 thread::yield_now();
             }
         };
         let limited = Awake::new(&threads);
-        wait_until_held(&Arc::downgrade(&limited.is_over), 1);
+        wait_until_held_by(1, &Arc::downgrade(&limited.is_over));
         let endless = Awake::with_limit(&threads, u32::MAX);
         let is_over = Arc::downgrade(&endless.is_over);
         thread::sleep(Duration::from_millis(50));
         assert!(is_over.strong_count() > 1, "the threads look for work");
         drop(endless);
-        wait_until_held(&is_over, 0);
+        wait_until_held_by(0, &is_over);
     }
 }

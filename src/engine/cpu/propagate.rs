@@ -161,7 +161,7 @@ impl<T: Real> Shared<T> {
         let ln_constant = ln_constant.ok_or(RunError::Impossible)?;
         let forks = context.threads.is_some() && state.work() >= MIN_PARALLEL_ENTRIES;
         // Since the preparation began, threads may have gone to sleep.
-        let _awake = context.threads.filter(|_| forks).map(|threads| self.keep_awake(threads));
+        let _awake = context.threads.filter(|_| forks).and_then(|threads| self.keep_awake(threads));
         let report = Report { watch, messages };
         let pass = PassContext { filled, report, forks, is_boolean: false };
         let is_full_tree = messages.is_some();

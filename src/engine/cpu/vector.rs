@@ -114,9 +114,8 @@ simd_dispatch!(
 #[inline(always)]
 fn extend_range_in_parts(values: &[f64], found: &mut Range) {
     for part in values.chunks(RANGE_PART) {
-        found.largest = larger(found.largest, largest(part, None));
-        let smallest = smallest_nonzero(part, None);
-        found.smallest = if smallest < found.smallest { smallest } else { found.smallest };
+        let (largest, smallest) = (largest(part, None), smallest_nonzero(part, None));
+        *found = found.union(Range { largest, smallest });
     }
 }
 

@@ -276,9 +276,7 @@ impl<T: Entry> Columns<'_, T> {
                 block_sums = lanes.add(block_sums, products);
                 at += LANES;
             }
-            let mut lane_sums = [0.0; LANES];
-            lanes.store(block_sums, &mut lane_sums);
-            let mut sum = sum_lanes(lane_sums);
+            let mut sum = sum_lanes(lanes.to_array(block_sums));
             for value in last {
                 let mut product = factor * value.to_f64();
                 for &(table, word) in self.streams {
@@ -344,9 +342,7 @@ fn add_products<L: Lanes, T: Entry, const N: usize, const V: usize>(
         if count % 2 == 1 {
             even = blocks.add(count - 1, &mut onto, even);
         }
-        let mut sums = [0.0; LANES];
-        lanes.store(lanes.add(even, odd), &mut sums);
-        total = sum_lanes(sums);
+        total = sum_lanes(lanes.to_array(lanes.add(even, odd)));
     }
     let mut done = 0;
     if let Some(values) = values.first_chunk() {

@@ -169,15 +169,19 @@ impl State {
         };
         let is_stale =
             |v: &VariableId| self.posteriors.is_none() || self.change.posterior[v.index()];
-        let stale: Vec<VariableId> = network.ids().filter(is_stale).collect();
-        let values = if forks { read_in_parts(network, &stale, &read) } else { Vec::new() };
+        let stale = || network.ids().filter(is_stale);
+        let values =
+            if forks { read_in_parts(network, stale().collect(), &read) } else { Vec::new() };
         let mut values = values.into_iter();
-        let read = |variable, states: &mut [f64]| match forks {
-            true => states.fill_with(|| values.next().expect("each state was read")),
-            false => read(variable, states),
+        let read = |variable, states: &mut [f64]| {
+            if forks {
+                states.fill_with(|| values.next().expect("each state was read"));
+            } else {
+                read(variable, states);
+            }
         };
         let found = match &self.posteriors {
-            Some(before) => before.updated(network, ln_p_evidence, stale.iter().copied(), read),
+            Some(before) => before.updated(network, ln_p_evidence, stale(), read),
             None => Posteriors::new(network, ln_p_evidence, read),
         };
         (self.propagated, self.missing) = (Some(evidence.clone()), None);
@@ -248,7 +252,7 @@ const VARIABLES_PER_PART: usize = 32;
 /// share the work.
 fn read_in_parts(
     network: &Network,
-    variables: &[VariableId],
+    variables: Vec<VariableId>,
     read: &(impl Fn(VariableId, &mut [f64]) + Sync),
 ) -> Vec<f64> {
     let read_part = |variables: &[VariableId]| {

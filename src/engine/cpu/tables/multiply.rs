@@ -309,13 +309,10 @@ fn multiply_streams<const N: usize, T: Entry>(
             products = lanes.multiply(products, lanes.load(&stream[number]));
         }
         found = lanes.larger(found, products);
-        let mut values = [0.0; LANES];
-        lanes.store(lanes.multiply(scales, products), &mut values);
+        let values = lanes.to_array(lanes.multiply(scales, products));
         block.iter_mut().zip(values).for_each(|(entry, value)| *entry = T::from_f64(value));
     }
-    let mut largest_lanes = [0.0; LANES];
-    lanes.store(found, &mut largest_lanes);
-    let mut largest = largest_lanes.into_iter().fold(0.0, larger);
+    let mut largest = lanes.to_array(found).into_iter().fold(0.0, larger);
     for (at, entry) in (count * LANES..).zip(rest) {
         let value = product(streams, at);
         *entry = T::from_f64(scale * value);

@@ -182,9 +182,8 @@ impl Structure {
     /// entry in the order of its parent.
     fn write_permutation(&self, clique: usize, permutation: &mut Vec<u32>) {
         let from = &self.layouts[clique].ports[0].scope;
-        if let Some(port) = self.port_in_parent(clique) {
-            write_mapping(from, &port.scope, permutation);
-        }
+        let onto = self.port_in_parent(clique).expect("a clique with a permutation has a parent");
+        write_mapping(from, &onto.scope, permutation);
     }
 
     /// Adds `clique` and its tables to the places of its variables. `smallest` has, by variable,
