@@ -3,36 +3,33 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// A buffer set of a GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot {
-    /// Position of the GPU in the list of GPUs.
-    pub gpu: usize,
-    /// Number of the buffer set of this GPU.
-    pub set: usize,
-}
-
-/// What to do next.
+/// What a GPU does next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Start to propagate these cases.
-    Start(Slot, Range<usize>),
+    /// Start to propagate these cases in this buffer set.
+    Start(usize, Range<usize>),
     /// Wait for the results of these cases, which were started in this buffer set.
-    Read(Slot, Range<usize>),
+    Read(usize, Range<usize>),
 }
 
-/// The parts of a batch: those that wait, those that run, and the buffer sets that are free.
+/// The parts of a batch: those that wait, and those that each GPU has started.
 ///
-/// While there are free buffer sets, parts are started; then the oldest part is read, which
-/// frees its buffer set. So all GPUs work while the host packs evidence and reads results. A GPU
-/// that fails gives its parts back, and the others compute them.
+/// A GPU that has a free buffer set starts the next part; otherwise its oldest part is read, which
+/// frees the buffer set. So a faster GPU computes more parts. A GPU that fails gives its parts back,
+/// and the others compute them.
 pub struct Queue {
     /// The cases of each part that has not been started.
     waiting: VecDeque<Range<usize>>,
-    /// The parts that have been started but not read, the oldest first.
-    running: VecDeque<(Slot, Range<usize>)>,
-    /// The buffer sets that hold no part.
-    free: VecDeque<Slot>,
+    gpus: Vec<Sets>,
+}
+
+/// The buffer sets of a GPU. A GPU that has failed has none.
+struct Sets {
+    /// The sets whose parts have been started but not read, with the cases of the parts, the oldest
+    /// first.
+    running: VecDeque<(usize, Range<usize>)>,
+    /// The sets that hold no part.
+    free: VecDeque<usize>,
 }
 
 impl Queue {
@@ -40,39 +37,49 @@ impl Queue {
     pub fn new(cases: usize, part: usize, gpus: usize, sets: usize) -> Self {
         let starts = (0..cases).step_by(part.max(1));
         let waiting = starts.map(|start| start..(start + part).min(cases)).collect();
-        let free = (0..sets).flat_map(|set| (0..gpus).map(move |gpu| Slot { gpu, set })).collect();
-        Self { waiting, running: VecDeque::new(), free }
+        let sets = |_| Sets { running: VecDeque::new(), free: (0..sets).collect() };
+        Self { waiting, gpus: (0..gpus).map(sets).collect() }
     }
 
-    /// The next step; `None` if nothing is left to do, or if no GPU is left to do it.
-    pub fn next_step(&mut self) -> Option<Step> {
+    /// The next step of a GPU; `None` if nothing is left for it to do. Other GPUs may still be at
+    /// work then, and give parts back when they fail.
+    pub fn next_step(&mut self, gpu: usize) -> Option<Step> {
+        let Sets { running, free } = &mut self.gpus[gpu];
         if !self.waiting.is_empty()
-            && let Some(slot) = self.free.pop_front()
+            && let Some(set) = free.pop_front()
         {
             let cases = self.waiting.pop_front()?;
-            self.running.push_back((slot, cases.clone()));
-            return Some(Step::Start(slot, cases));
+            running.push_back((set, cases.clone()));
+            return Some(Step::Start(set, cases));
         }
-        self.running.front().map(|(slot, cases)| Step::Read(*slot, cases.clone()))
+        running.front().map(|(set, cases)| Step::Read(*set, cases.clone()))
     }
 
-    /// Notes that the results of the oldest part have been read.
-    pub fn finish(&mut self) {
-        if let Some((slot, _)) = self.running.pop_front() {
-            self.free.push_back(slot);
-        }
+    /// Notes that the results of the oldest part of a GPU have been read.
+    pub fn finish(&mut self, gpu: usize) {
+        let Sets { running, free } = &mut self.gpus[gpu];
+        free.extend(running.pop_front().map(|(set, _)| set));
     }
 
     /// Stops using a GPU that failed. Its parts wait again, before all others.
     pub fn lose(&mut self, gpu: usize) {
-        self.free.retain(|slot| slot.gpu != gpu);
-        let (lost, kept) = self.running.drain(..).partition(|(slot, _)| slot.gpu == gpu);
-        self.running = kept;
-        let lost: VecDeque<(Slot, Range<usize>)> = lost;
-        lost.into_iter().rev().for_each(|(_, cases)| self.waiting.push_front(cases));
+        let Sets { running, free } = &mut self.gpus[gpu];
+        free.clear();
+        running.drain(..).rev().for_each(|(_, cases)| self.waiting.push_front(cases));
     }
 
-    /// The cases that no GPU has computed, after [`next_step`](Self::next_step) returned `None`.
+    /// Whether a GPU has failed.
+    pub fn is_lost(&self, gpu: usize) -> bool {
+        let Sets { running, free } = &self.gpus[gpu];
+        running.is_empty() && free.is_empty()
+    }
+
+    /// Whether parts wait, and a GPU is left to compute them.
+    pub fn can_continue(&self) -> bool {
+        !self.waiting.is_empty() && !(0..self.gpus.len()).all(|gpu| self.is_lost(gpu))
+    }
+
+    /// The cases that no GPU has started.
     pub fn rest(self) -> impl Iterator<Item = Range<usize>> {
         self.waiting.into_iter()
     }
@@ -82,65 +89,86 @@ impl Queue {
 mod tests {
     use super::*;
 
-    /// Carries out all steps. GPU `failing` fails when it is asked to read for the second time.
-    fn run(mut queue: Queue, failing: Option<usize>) -> (Vec<Range<usize>>, Vec<usize>) {
-        let (mut read, mut gpus, mut attempts) = (Vec::new(), Vec::new(), 0);
-        while let Some(step) = queue.next_step() {
-            let Step::Read(slot, cases) = step else { continue };
-            attempts += usize::from(Some(slot.gpu) == failing);
-            if Some(slot.gpu) == failing && attempts == 2 {
-                queue.lose(slot.gpu);
-                continue;
+    /// Carries out all steps, by turns on all GPUs. GPU `failing` fails when it is asked to read for
+    /// the second time. Returns the parts that were read, each with its GPU.
+    fn run(mut queue: Queue, gpus: usize, failing: Option<usize>) -> Vec<(Range<usize>, usize)> {
+        let (mut read, mut attempts) = (Vec::new(), 0);
+        let mut steps: Vec<Option<Step>> = vec![None; gpus];
+        while {
+            steps = (0..gpus).map(|gpu| queue.next_step(gpu)).collect();
+            steps.iter().any(Option::is_some)
+        } {
+            for (gpu, step) in steps.iter().enumerate() {
+                let Some(Step::Read(_, cases)) = step else { continue };
+                attempts += usize::from(Some(gpu) == failing);
+                if Some(gpu) == failing && attempts == 2 {
+                    queue.lose(gpu);
+                    continue;
+                }
+                queue.finish(gpu);
+                read.push((cases.clone(), gpu));
             }
-            queue.finish();
-            read.push(cases);
-            gpus.push(slot.gpu);
         }
+        assert!(!queue.can_continue());
         assert_eq!(queue.rest().count(), 0);
-        read.sort_by_key(|cases| cases.start);
-        (read, gpus)
+        read.sort_by_key(|(cases, _)| cases.start);
+        read
     }
 
     #[test]
     fn every_case_is_read_once_and_every_gpu_takes_part() {
         for gpus in [1, 3, 8] {
-            let (read, by) = run(Queue::new(1001, 10, gpus, 4), None);
-            assert!(read.iter().map(|cases| cases.start).eq((0..1001).step_by(10)));
-            assert_eq!(read.last(), Some(&(1000..1001)));
-            assert!((0..gpus).all(|gpu| by.contains(&gpu)));
+            let read = run(Queue::new(1001, 10, gpus, 4), gpus, None);
+            assert!(read.iter().map(|(cases, _)| cases.start).eq((0..1001).step_by(10)));
+            assert_eq!(read.last().map(|(cases, _)| cases.clone()), Some(1000..1001));
+            assert!((0..gpus).all(|gpu| read.iter().any(|(_, by)| *by == gpu)));
         }
-        assert!(Queue::new(0, 10, 1, 4).next_step().is_none());
+        assert!(Queue::new(0, 10, 1, 4).next_step(0).is_none());
     }
 
     #[test]
-    fn all_sets_of_each_gpu_run_before_the_first_is_read() {
-        let sets = 2 * 4;
-        let mut queue = Queue::new(10 * sets + 10, 10, 2, 4);
-        let first = Slot { gpu: 0, set: 0 };
-        for number in 0..sets {
-            let slot = Slot { gpu: number % 2, set: number / 2 };
-            let cases = 10 * number..10 * number + 10;
-            assert_eq!(queue.next_step(), Some(Step::Start(slot, cases)));
+    fn all_sets_of_a_gpu_run_before_the_first_is_read() {
+        let mut queue = Queue::new(60, 10, 2, 4);
+        assert_eq!(queue.next_step(1), Some(Step::Start(0, 0..10)));
+        for set in 0..4 {
+            let cases = 10 * (set + 1)..10 * (set + 2);
+            assert_eq!(queue.next_step(0), Some(Step::Start(set, cases)));
         }
-        assert_eq!(queue.next_step(), Some(Step::Read(first, 0..10)));
-        queue.finish();
-        let cases = 10 * sets..10 * sets + 10;
-        assert_eq!(queue.next_step(), Some(Step::Start(first, cases)));
+        assert_eq!(queue.next_step(0), Some(Step::Read(0, 10..20)));
+        queue.finish(0);
+        assert_eq!(queue.next_step(0), Some(Step::Start(0, 50..60)));
+        assert_eq!(queue.next_step(0), Some(Step::Read(1, 20..30)));
+        assert_eq!(queue.next_step(1), Some(Step::Read(0, 0..10)));
+        queue.finish(1);
+        assert_eq!(queue.next_step(1), None, "the other GPU has the rest");
     }
 
     #[test]
     fn the_others_compute_what_a_failed_gpu_started() {
-        let (read, by) = run(Queue::new(200, 10, 3, 4), Some(1));
-        assert!(read.iter().map(|cases| cases.start).eq((0..200).step_by(10)));
-        assert_eq!(by.iter().filter(|&&gpu| gpu == 1).count(), 1);
+        let read = run(Queue::new(200, 10, 3, 4), 3, Some(1));
+        assert!(read.iter().map(|(cases, _)| cases.start).eq((0..200).step_by(10)));
+        assert_eq!(read.iter().filter(|(_, gpu)| *gpu == 1).count(), 1);
+    }
+
+    #[test]
+    fn parts_that_come_back_late_can_be_computed() {
+        let mut queue = Queue::new(20, 10, 2, 1);
+        assert_eq!(queue.next_step(0), Some(Step::Start(0, 0..10)));
+        assert_eq!(queue.next_step(1), Some(Step::Start(0, 10..20)));
+        queue.finish(0);
+        assert_eq!((queue.next_step(0), queue.can_continue()), (None, false));
+        queue.lose(1);
+        assert!(queue.is_lost(1) && !queue.is_lost(0) && queue.can_continue());
+        assert_eq!(queue.next_step(1), None);
+        assert_eq!(queue.next_step(0), Some(Step::Start(0, 10..20)));
     }
 
     #[test]
     fn cases_remain_if_no_gpu_is_left() {
         let mut queue = Queue::new(30, 10, 1, 4);
-        assert!(matches!(queue.next_step(), Some(Step::Start(..))));
+        assert_eq!(queue.next_step(0), Some(Step::Start(0, 0..10)));
         queue.lose(0);
-        assert_eq!(queue.next_step(), None);
+        assert_eq!((queue.next_step(0), queue.can_continue()), (None, false));
         assert_eq!(queue.rest().flatten().count(), 30);
     }
 }

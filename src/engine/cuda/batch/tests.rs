@@ -1,3 +1,5 @@
+use std::sync::{Arc, Barrier};
+
 use super::twin::Twin;
 use super::*;
 use crate::cancel::CancelToken;
@@ -5,6 +7,8 @@ use crate::engine::by_name;
 use crate::engine::cuda::device::tests::has_gpu;
 use crate::engine::cuda::fixtures::{assert_near, class_given_features, load_options, networks};
 use crate::network::VariableId;
+use crate::potential::Precision;
+use crate::propagation::Posteriors;
 
 /// Enough cases for several groups and several buffer sets; the last group is not full.
 const BATCH_CASES: usize = 85;
@@ -22,6 +26,10 @@ fn twin(compiled: &CompiledNetwork) -> Option<BatchPropagator> {
 /// A twin that fails after some launches.
 struct Failing {
     twin: Twin,
+    starts: usize,
+    /// Reached by each GPU when it starts its second part, so that no GPU computes the parts of
+    /// another before.
+    second_start: Arc<Barrier>,
     launches_left: usize,
     /// Cancelled when the twin fails.
     cancel: CancelToken,
@@ -51,6 +59,10 @@ impl Executor for Failing {
         cases: usize,
         is_soft: bool,
     ) -> Result<(), RunError> {
+        self.starts += 1;
+        if self.starts == 2 {
+            self.second_start.wait();
+        }
         self.twin.start(buffers, set, cases, is_soft)
     }
 
@@ -71,8 +83,10 @@ fn failing_twins(
     cancel: &CancelToken,
 ) -> BatchPropagator {
     let buffers = buffers(compiled, 1 << 30).expect("the network has a plan");
+    let second_start = Arc::new(Barrier::new(launches.len()));
     let failing = |&launches_left: &usize| -> Box<dyn Executor> {
-        Box::new(Failing { twin: Twin::new(&buffers, 16), launches_left, cancel: cancel.clone() })
+        let (twin, second_start) = (Twin::new(&buffers, 16), Arc::clone(&second_start));
+        Box::new(Failing { twin, starts: 0, second_start, launches_left, cancel: cancel.clone() })
     };
     let executors = launches.iter().map(failing).collect();
     BatchPropagator::new(buffers, executors, None, threads())
