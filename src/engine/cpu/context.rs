@@ -8,7 +8,7 @@ use crate::network::Network;
 /// Minimum forecast time of a propagation for it to run in the thread pool, in nanoseconds. Waking
 /// a sleeping thread takes about ten microseconds, and more on a virtual machine. If the constant
 /// is wrong, only speed changes.
-pub const MIN_PARALLEL_NS: f64 = 250_000.0;
+pub const MIN_PARALLEL_NS: f64 = 400_000.0;
 
 /// Minimum work of a computation for it to run on several threads, in table entries or in words of
 /// rows (see [`rows`](super::tree::rows)): about 20 microseconds. This can be less than

@@ -88,7 +88,7 @@ impl<T: Real> Shared<T> {
         let best = chooser.find_best(network, &mut full, evidence);
         let (structure, cancel) = (&self.structure, watch.cancel_token());
         let strategy = chooser.prepare(network, structure, evidence, best, context, cancel);
-        chooser.forecast(network, &mut full, evidence, strategy, context.build_share)
+        chooser.forecast(network, &mut full, evidence, strategy, context)
     }
 
     /// Propagates `evidence`, reusing what earlier propagations left in `thread_state`.

@@ -273,9 +273,12 @@ fn read_in_parts(
 /// zero. The operating system provides new memory page by page, when a thread first writes it.
 fn resize(values: &mut Vec<f64>, entries: usize) {
     if values.capacity() < entries {
+        // If trees grow, there is slack for the next one, which costs nothing until it is written.
+        let slack = if values.capacity() > 0 { entries / 2 } else { 0 };
         // The old memory is freed first, so that both are never held at the same time.
         *values = Vec::new();
-        *values = allocate::zeros(entries);
+        *values = allocate::zeros(entries + slack);
+        values.truncate(entries);
     } else {
         values.resize(entries, 0.0);
     }

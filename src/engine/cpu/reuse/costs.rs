@@ -9,32 +9,32 @@
 
 use std::sync::Arc;
 
+use crate::engine::cpu::context::TableInputs;
 use crate::engine::cpu::reuse::change::Change;
+use crate::engine::cpu::reuse::reused::ReusedCliques;
+use crate::engine::cpu::tables::factored::FactoringPlan;
 use crate::engine::cpu::tree::layout::Layout;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
+use crate::engine::cpu::tree::rows::ROW_HEAD;
 use crate::engine::cpu::tree::structure::Structure;
 
 /// Per table entry, for both passes.
-const ENTRY: f64 = 0.8;
+const ENTRY: f64 = 0.55;
+
+/// Per entry that a factored table would have if it were multiplied out, for both passes.
+const FACTORED_ENTRY: f64 = 0.35;
 
 /// Per row that is read, for both passes, in addition to [`SKIPPED_ROW`].
-const ROW: f64 = 12.0;
+const ROW: f64 = 16.0;
 
 /// Per row, for both passes, even if an observation rules the row out.
-const SKIPPED_ROW: f64 = 5.0;
+const SKIPPED_ROW: f64 = 2.0;
 
 /// Per separator entry, for both passes.
-const SEPARATOR_ENTRY: f64 = 5.0;
-
-/// As [`SEPARATOR_ENTRY`], in a tree with more than [`MAX_CACHED_SEPARATOR_ENTRIES`].
-const UNCACHED_SEPARATOR_ENTRY: f64 = 8.0;
-
-/// Maximum number of separator entries of a tree for messages to stay in the processor's cache
-/// until they are read again.
-const MAX_CACHED_SEPARATOR_ENTRIES: usize = 700_000;
+const SEPARATOR_ENTRY: f64 = 6.0;
 
 /// Per clique, for both passes.
-const CLIQUE: f64 = 200.0;
+const CLIQUE: f64 = 700.0;
 
 /// A tree with fewer table entries than this stays in the processor's cache, with everything else
 /// that a propagation touches.
@@ -42,30 +42,38 @@ const CACHED_ENTRIES: usize = 600_000;
 
 /// If the tree stays in the processor's cache, a propagation costs this share of the sum of the
 /// costs above.
-const CACHED_SHARE: f64 = 0.5;
+const CACHED_SHARE: f64 = 0.75;
 
 /// Per table entry that is computed for a new reduced tree.
-const MAKE_ENTRY: f64 = 1.0;
+const MAKE_ENTRY: f64 = 1.7;
+
+/// Per word of the rows that are written for a new reduced tree.
+const MAKE_WORD: f64 = 4.0;
+
+/// Per entry of a separator in a new reduced tree, for its permutation and for memory.
+const MAKE_SEPARATOR_ENTRY: f64 = 4.0;
+
+/// Per clique of a new reduced tree.
+const MAKE_CLIQUE: f64 = 300.0;
 
 /// The search for a new reduced tree, per variable of this tree. Most of it is the cost of
 /// triangulation.
-const MAKE_VARIABLE: f64 = 2200.0;
+const SEARCH_VARIABLE: f64 = 1_700.0;
 
-/// As [`MAKE_ENTRY`], if there is no earlier reduced tree, and the new one has fewer than
-/// [`CACHED_ENTRIES`] entries.
-const MAKE_CACHED_ENTRY: f64 = 0.6;
+/// The least cost per table entry of making a new reduced tree and of a propagation in it, in a
+/// tree that has many factored tables.
+const LEAST_NEW_ENTRY: f64 = 1.0;
 
-/// As [`MAKE_VARIABLE`], if there is no earlier reduced tree, and the new one has fewer than
-/// [`CACHED_ENTRIES`] entries.
-const MAKE_CACHED_VARIABLE: f64 = 1300.0;
+/// As [`LEAST_NEW_ENTRY`], if cliques of a previous tree can be reused.
+const LEAST_REBUILT_ENTRY: f64 = 0.7;
 
-/// The assumed share of a tree's entries that must be made if cliques of a previous tree can be
-/// reused.
+/// The assumed share of a tree's entries that must be made if only observed states differ from
+/// those of the previous tree.
 const MADE_SHARE: f64 = 0.3;
 
 /// A new tree is searched for only if the best known strategy costs at least this many times as
 /// much as the search, because the search is in vain if it finds no tree.
-const MIN_SEARCH_GAIN: f64 = 2.0;
+const MIN_SEARCH_GAIN: f64 = 3.0;
 
 /// The cost of passing the messages that `change` asks for through `tree`. `observed` has, by
 /// variable, the observed state if there is one.
@@ -78,9 +86,6 @@ pub fn propagation(
     change: &Change,
     observed: &[Option<usize>],
 ) -> f64 {
-    let share = if tree.entries() < CACHED_ENTRIES { CACHED_SHARE } else { 1.0 };
-    let is_cached = tree.above <= MAX_CACHED_SEPARATOR_ENTRIES;
-    let separator = if is_cached { SEPARATOR_ENTRY } else { UNCACHED_SEPARATOR_ENTRY };
     let stale = change.needed.iter().zip(&change.up).zip(&change.down);
     let passes =
         stale.map(|((&needed, &up), &down)| f64::from(u8::from(needed && up) + u8::from(down)));
@@ -92,12 +97,38 @@ pub fn propagation(
         let slow = layout.outer.variables().iter().zip(layout.outer.cardinalities());
         let fixed = slow.filter(|(v, _)| observed[v.index()].is_some());
         let read: f64 = fixed.map(|(_, &states)| 1.0 / states as f64).product();
-        let rows = node.row_count() as f64;
-        let entries = node.entries as f64;
-        let always = CLIQUE + rows * SKIPPED_ROW + node.above.len() as f64 * separator;
-        0.5 * passes * (always + read * (entries * ENTRY + rows * ROW))
+        let size = Size {
+            entries: node.entries,
+            rows: node.row_count(),
+            separator: node.above.len(),
+            is_factored: node.stride > ROW_HEAD + layout.ports.len(),
+        };
+        0.5 * passes * size.both_passes(read)
     };
-    share * nodes.map(cost).sum::<f64>()
+    cached_share(tree.entries()) * nodes.map(cost).sum::<f64>()
+}
+
+/// The size of a clique's table, of its rows and of the separator to its parent.
+struct Size {
+    entries: usize,
+    rows: usize,
+    separator: usize,
+    is_factored: bool,
+}
+
+impl Size {
+    /// The cost of both passes if the share `read` of the rows is read.
+    fn both_passes(&self, read: f64) -> f64 {
+        let entry = if self.is_factored { FACTORED_ENTRY } else { ENTRY };
+        let rows = self.rows as f64;
+        let always = CLIQUE + rows * SKIPPED_ROW + self.separator as f64 * SEPARATOR_ENTRY;
+        always + read * (self.entries as f64 * entry + rows * ROW)
+    }
+}
+
+/// The factor for the cost of a propagation through a tree with this many entries.
+fn cached_share(entries: usize) -> f64 {
+    if entries < CACHED_ENTRIES { CACHED_SHARE } else { 1.0 }
 }
 
 /// The cost of a propagation in a reduced tree with the given number of entries, including the cost
@@ -106,28 +137,52 @@ pub fn with_other_states(entries: usize) -> f64 {
     entries as f64 * (ENTRY + MADE_SHARE * MAKE_ENTRY)
 }
 
-/// The cost of a propagation in a new reduced tree with the given numbers of entries and variables,
-/// including the cost of making all tables and the share `build_share` of the cost of searching for
-/// the tree.
-pub fn with_new_tree(entries: usize, variables: usize, build_share: f64) -> f64 {
-    let per_entry = CACHED_SHARE * ENTRY + MAKE_ENTRY;
-    entries as f64 * per_entry + build_share * MAKE_VARIABLE * variables as f64
+/// The cost of a propagation in a new reduced tree, including the cost of making what is not
+/// `reused`, but not of the search for the tree.
+pub fn with_new_tree(
+    structure: &Structure,
+    reused: Option<&ReusedCliques>,
+    inputs: TableInputs<'_>,
+) -> f64 {
+    let (mut entries, mut passes, mut making) = (0, 0.0, 0.0);
+    for (clique, (layout, factors)) in
+        structure.layouts.iter().zip(&structure.shape.factors).enumerate()
+    {
+        let plan = FactoringPlan::new(inputs, layout, factors);
+        let ports_above = usize::from(structure.shape.parents[clique].is_some());
+        let separator = layout.ports.iter().take(ports_above).map(|port| port.scope.entries());
+        let size = Size {
+            entries: layout.entries(),
+            rows: layout.row_count(),
+            separator: separator.sum(),
+            is_factored: plan.is_some(),
+        };
+        entries += size.entries;
+        passes += size.both_passes(1.0);
+        making += MAKE_CLIQUE + size.separator as f64 * MAKE_SEPARATOR_ENTRY;
+        if plan.is_none() && !reused.is_some_and(|reused| reused.has_table(clique)) {
+            making += size.entries as f64 * MAKE_ENTRY;
+        }
+        if reused.and_then(|reused| reused.with_same_ports(clique)).is_none() {
+            let groups = plan.as_ref().map_or(0, FactoringPlan::groups);
+            let words = size.rows * (ROW_HEAD + layout.ports.len() + groups);
+            making += words as f64 * MAKE_WORD;
+        }
+    }
+    cached_share(entries) * passes + making
 }
 
-/// Maximum number of entries of a new reduced tree, with the given number of variables, for it to
-/// cost less than `best`, the cost of the best known strategy; zero if a search does not pay off.
-/// `has_previous` says whether there is a previous tree from which most tables are reused.
+/// The cost of the search for a tree of this many variables.
+pub fn search(variables: usize) -> f64 {
+    SEARCH_VARIABLE * variables as f64
+}
+
+/// Maximum number of entries of a new reduced tree, with the given number of variables, for which
+/// making it and propagating in it can cost less than `best`, the cost of the best known strategy;
+/// zero if a search does not pay off. The propagation pays the share `build_share` of the search.
+/// `has_previous` says whether there is a previous tree from which tables are reused.
 pub fn max_entries(best: f64, variables: usize, build_share: f64, has_previous: bool) -> u64 {
-    let made_share = if has_previous { MADE_SHARE } else { 1.0 };
-    let limit = |per_variable: f64, per_entry: f64| {
-        let search = build_share * per_variable * variables as f64;
-        let limit = (best - search) / (CACHED_SHARE * ENTRY + made_share * per_entry);
-        if best >= MIN_SEARCH_GAIN * search { limit as u64 } else { 0 }
-    };
-    let limit_of_large = limit(MAKE_VARIABLE, MAKE_ENTRY);
-    if has_previous {
-        return limit_of_large;
-    }
-    let limit_of_cached = limit(MAKE_CACHED_VARIABLE, MAKE_CACHED_ENTRY);
-    limit_of_large.max(limit_of_cached.min(CACHED_ENTRIES as u64))
+    let search = build_share * search(variables);
+    let entry = if has_previous { LEAST_REBUILT_ENTRY } else { LEAST_NEW_ENTRY };
+    if best >= MIN_SEARCH_GAIN * search { ((best - search) / entry) as u64 } else { 0 }
 }

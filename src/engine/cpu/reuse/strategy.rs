@@ -19,7 +19,7 @@ use crate::engine::cpu::tables::pool::ReusePool;
 use crate::engine::cpu::tree::reduce::{ReducedTree, Search, reduce};
 use crate::engine::cpu::tree::structure::Structure;
 use crate::engine::factors::smallest_exponents;
-use crate::lowering::Optimisation;
+use crate::lowering::{Optimisation, Optimisations};
 use crate::network::{Evidence, Finding, Network};
 use crate::potential::Real;
 
@@ -56,17 +56,41 @@ pub struct StrategyChooser<T> {
     cached: Option<CachedTree<T>>,
     /// Memory for tables.
     pool: ReusePool<T>,
-    /// Memory for messages.
-    spare_state: State,
-    /// If the last search found no tree: which variables were observed (by variable), and the
-    /// maximum number of entries in that search.
-    failed_search: Option<(Vec<bool>, u64)>,
+    /// Memory for messages: at most two states, because a new tree and the one before it each need
+    /// one.
+    spare_states: Vec<State>,
+    /// The last search, if it was in vain.
+    failed_search: Option<FailedSearch>,
     /// Number of table entries that were made for the current propagation, not counting factored
     /// tables.
     pub made_entries: usize,
     /// The most memory that reduced trees have taken together at any time, in bytes. While a tree
     /// is rebuilt, the cached tree and the new one are in memory together.
     pub peak_bytes: usize,
+}
+
+/// A search for a reduced tree that was in vain.
+#[derive(Debug)]
+struct FailedSearch {
+    /// By variable: whether it was observed.
+    is_observed: Vec<bool>,
+    /// The forecast time of a propagation in the tree that was found, including making it, in
+    /// nanoseconds; if none was found, of the best other strategy.
+    cost: f64,
+}
+
+/// If one more or one less variable is observed, the tree that a search finds is assumed to cost at
+/// least the previous cost divided by this. If the constant is wrong, only speed changes (and last
+/// bits of results).
+const COST_PER_VARIABLE: f64 = 1.1;
+
+impl FailedSearch {
+    /// Whether a search is assumed to be in vain again, if it is for the variables that are now
+    /// observed and the best known strategy takes `best` nanoseconds.
+    fn is_in_vain_again(&self, is_observed: &[bool], best: f64) -> bool {
+        let differing = self.is_observed.iter().zip(is_observed).filter(|(then, now)| then != now);
+        best * COST_PER_VARIABLE.powi(differing.count() as i32) <= self.cost
+    }
 }
 
 /// A reduced tree with its tables and messages.
@@ -97,7 +121,7 @@ impl<T: Real> StrategyChooser<T> {
             smallest: smallest_exponents(network),
             cached: None,
             pool: ReusePool::new(),
-            spare_state: State::default(),
+            spare_states: Vec::new(),
             failed_search: None,
             made_entries: 0,
             peak_bytes: 0,
@@ -156,6 +180,7 @@ impl<T: Real> StrategyChooser<T> {
             let reuses = context.optimisations.has(Optimisation::ReusedCliques);
             if !reuses || before + reduced.bytes() > context.reduced_tree_bytes {
                 self.drop_cached();
+                self.spare_states.truncate(1);
             }
             self.rebuild(network, Some(reduced), evidence, context);
             best.1 = Strategy::RebuiltTree;
@@ -168,6 +193,9 @@ impl<T: Real> StrategyChooser<T> {
                     reduced.other_bytes + reduced.bytes() > context.reduced_tree_bytes
                 });
             let reduced = if is_too_large { self.drop_cached() } else { None };
+            if is_too_large {
+                self.spare_states.truncate(1);
+            }
             self.rebuild(network, reduced, evidence, context);
         }
         best.1
@@ -175,19 +203,22 @@ impl<T: Real> StrategyChooser<T> {
 
     /// The forecast time of the propagation that was [prepared](Self::prepare), in nanoseconds. A
     /// reduced tree counts as new: the time includes making all its tables, and the share
-    /// `build_share` of the search for the tree.
+    /// `build_share` of `context` of the search for the tree.
     pub fn forecast(
         &self,
         network: &Network,
         full: &mut FullTree<'_, T>,
         evidence: &Evidence,
         strategy: Strategy,
-        build_share: f64,
+        context: ExecutionContext<'_>,
     ) -> f64 {
+        let ExecutionContext { build_share, optimisations, .. } = context;
         match self.cached.as_ref().filter(|_| strategy != Strategy::FullTree) {
             Some(cached) => {
                 let unobserved = self.observed.iter().filter(|state| state.is_none()).count();
-                costs::with_new_tree(cached.filled.tree.entries(), unobserved, build_share)
+                let inputs = self.inputs(network, optimisations);
+                let cost = costs::with_new_tree(&cached.reduced.structure, None, inputs);
+                cost + build_share * costs::search(unobserved)
             }
             None => self.full_tree_cost(network, full, evidence),
         }
@@ -203,6 +234,11 @@ impl<T: Real> StrategyChooser<T> {
         let tree = &full.filled.tree;
         let change = full.state.find_change(network, tree, evidence);
         costs::propagation(full.structure, tree, change, &self.observed)
+    }
+
+    /// What tables are made from, for planning on one thread.
+    fn inputs<'a>(&'a self, network: &'a Network, optimisations: Optimisations) -> TableInputs<'a> {
+        TableInputs::of_structure(network, &self.observed, optimisations)
     }
 
     /// Forgets the cached tree and its messages, but keeps their memory.
@@ -223,7 +259,7 @@ impl<T: Real> StrategyChooser<T> {
     fn drop_cached(&mut self) -> Option<ReducedTree> {
         let CachedTree { reduced, mut filled, state, .. } = self.cached.take()?;
         filled.release(&mut self.pool);
-        self.spare_state = state;
+        self.spare_states.push(state);
         Some(reduced)
     }
 
@@ -243,7 +279,7 @@ impl<T: Real> StrategyChooser<T> {
         context: ExecutionContext<'_>,
     ) {
         let Self {
-            observed, smallest, cached, pool, spare_state, made_entries, peak_bytes, ..
+            observed, smallest, cached, pool, spare_states, made_entries, peak_bytes, ..
         } = self;
         let ExecutionContext { threads, optimisations, .. } = context;
         let inputs = TableInputs { network, observed, smallest, threads, optimisations };
@@ -254,13 +290,14 @@ impl<T: Real> StrategyChooser<T> {
         let pool_bytes = context.reduced_tree_bytes.saturating_sub(tree_bytes);
         pool.set_max_entries(pool_bytes / T::PRECISION.bytes() as usize);
         if !optimisations.has(Optimisation::PooledMemory) {
-            (*pool, *spare_state) = (ReusePool::new(), State::default());
+            *pool = ReusePool::new();
+            spare_states.clear();
         }
-        let memory = std::mem::take(spare_state);
+        let memory = spare_states.pop().unwrap_or_default();
         let (reduced, filled, state) = if let Some(mut old) = cached.take() {
             let structure = reduced.as_ref().map_or(&old.reduced.structure, |new| &new.structure);
-            let old_structure = (&old.reduced.structure, &*old.observed);
-            let reused = ReusedCliques::new(network, old_structure, (structure, observed));
+            let states = (structure, &**observed);
+            let reused = ReusedCliques::new(network, old.structure_and_states(), states);
             let previous = Some((&mut old.filled, &reused));
             let filled = FilledTree::rebuild(structure, inputs, previous, pool);
             let entries = filled.tables.iter().map(|table| table.values.len()).enumerate();
@@ -273,7 +310,7 @@ impl<T: Real> StrategyChooser<T> {
                 (network, evidence),
                 context.threads,
             );
-            *spare_state = old.state;
+            spare_states.push(old.state);
             (reduced.unwrap_or(old.reduced), filled, state)
         } else if let Some(reduced) = reduced {
             let filled = FilledTree::rebuild(&reduced.structure, inputs, None, pool);
@@ -289,9 +326,9 @@ impl<T: Real> StrategyChooser<T> {
         *cached = Some(CachedTree { observed, reduced, filled, state, ln_constant });
     }
 
-    /// Searches for a junction tree of the unobserved variables in which a propagation is forecast
-    /// to take less than `best` nanoseconds. `None` if no such tree is found, if the tree does not
-    /// fit into memory, or if the search would not pay off.
+    /// Searches for a junction tree of the unobserved variables. `None` if no tree is found that
+    /// fits into memory, if making it and propagating in it is forecast to take at least `best`
+    /// nanoseconds, or if the search would not pay off.
     fn reduce(
         &mut self,
         network: &Network,
@@ -305,11 +342,9 @@ impl<T: Real> StrategyChooser<T> {
             (is_observed.len(), is_observed.iter().filter(|observed| !*observed).count());
         let has_previous = self.cached.is_some();
         let max_entries = costs::max_entries(best, unobserved, context.build_share, has_previous);
-        let failed_before = self
-            .failed_search
-            .as_ref()
-            .is_some_and(|(removed, limit)| *removed == is_observed && max_entries <= *limit);
-        let is_hopeless = max_entries == 0 || failed_before;
+        let failed = self.failed_search.as_ref();
+        let is_hopeless = max_entries == 0
+            || failed.is_some_and(|failed| failed.is_in_vain_again(&is_observed, best));
         let has_limits = context.optimisations.has(Optimisation::SearchLimits);
         if unobserved == count || (has_limits && is_hopeless) {
             return None;
@@ -319,20 +354,35 @@ impl<T: Real> StrategyChooser<T> {
         if has_limits && full.entries_without(&is_observed) > max_entries as f64 * max_gain {
             return None;
         }
+        let inputs = self.inputs(network, context.optimisations);
+        let cost = |reduced: &ReducedTree| {
+            let reused = self.cached.as_ref().map(|cached| {
+                let states = (&reduced.structure, &*self.observed);
+                ReusedCliques::new(network, cached.structure_and_states(), states)
+            });
+            costs::with_new_tree(&reduced.structure, reused.as_ref(), inputs)
+        };
         let width = T::PRECISION.bytes() as usize;
         let previous = self.cached.as_ref().map(|cached| &cached.reduced);
         let ExecutionContext { threads, optimisations, .. } = context;
         let search = Search { max_entries, width, threads, optimisations, cancel };
         let found = reduce(network, &is_observed, previous, search)
             .filter(|reduced| reduced.bytes() <= context.reduced_tree_bytes);
+        let cost = found.as_ref().map_or(best, cost);
+        let found = found.filter(|_| cost < best || !has_limits);
         // A search that was cancelled says nothing about the next one.
-        self.failed_search =
-            (found.is_none() && !cancel.is_cancelled()).then_some((is_observed, max_entries));
+        self.failed_search = (found.is_none() && !cancel.is_cancelled())
+            .then_some(FailedSearch { is_observed, cost });
         found
     }
 }
 
 impl<T: Real> CachedTree<T> {
+    /// The structure, and the states of the variables that were removed from its cliques.
+    fn structure_and_states(&self) -> (&Structure, &[Option<usize>]) {
+        (&self.reduced.structure, &self.observed)
+    }
+
     /// Whether the removed variables are exactly the variables that are now `observed`.
     fn removes_same(&self, observed: &[Option<usize>]) -> bool {
         let mut pairs = self.observed.iter().zip(observed);
