@@ -274,10 +274,10 @@ fn a_message_processes_entries_only_if_it_is_computed_from_a_table() {
 
 #[test]
 fn a_reduced_tree_for_other_states_stays_within_the_memory_limit() {
-    let compiled = sample("water");
+    let compiled = sample("barley");
     let network = compiled.network();
     let mut rng = Pcg64Mcg::seed_from_u64(2);
-    let first = Evidence::drawn(network, 12, &mut rng);
+    let first = Evidence::drawn(network, 20, &mut rng);
     let changed = first.observed_variables()[0];
     let state = first.observed(changed).expect("it is observed");
     let mut second = first.clone();

@@ -85,7 +85,7 @@ impl<T: Real> Shared<T> {
         let network = self.compiled.network();
         let ThreadState { full_tree_state: state, chooser } = thread_state;
         let mut full = FullTree { structure: &self.structure, filled: &self.full_tree, state };
-        let best = chooser.find_best(network, &mut full, evidence);
+        let best = chooser.find_best(network, &mut full, evidence, self.optimisations);
         let (structure, cancel) = (&self.structure, watch.cancel_token());
         let strategy = chooser.prepare(network, structure, evidence, best, context, cancel);
         chooser.forecast(network, &mut full, evidence, strategy, context)
@@ -111,7 +111,7 @@ impl<T: Real> Shared<T> {
         let from = watch.worker_clock();
         let ThreadState { full_tree_state: state, chooser } = &mut *thread_state;
         let mut full = FullTree { structure: &self.structure, filled: &self.full_tree, state };
-        let best = chooser.find_best(network, &mut full, evidence);
+        let best = chooser.find_best(network, &mut full, evidence, self.optimisations);
         // All the rest is done in the pool, so that the caller waits for a waking thread only once.
         let Some(threads) = context.threads.filter(|_| best.0 >= MIN_PARALLEL_NS) else {
             let context = ExecutionContext { threads: None, ..context };

@@ -104,6 +104,13 @@ impl State {
         8 * (2 * self.up.len() + 3 * self.unmasked.len() + self.scratch.len())
     }
 
+    /// As [`bytes`](Self::bytes), but for all memory that is held, even if it is not in use.
+    pub fn capacity_bytes(&self) -> usize {
+        let Self { up, beliefs, unmasked, down, mask, scratch, .. } = self;
+        let all = [up, beliefs, unmasked, down, mask, scratch];
+        all.map(|values| size_of::<f64>() * values.capacity()).iter().sum()
+    }
+
     /// Forgets the messages of earlier propagations, so that the next one computes all messages.
     pub fn forget(&mut self) {
         self.propagated = None;
@@ -273,7 +280,8 @@ fn read_in_parts(
 /// zero. The operating system provides new memory page by page, when a thread first writes it.
 fn resize(values: &mut Vec<f64>, entries: usize) {
     if values.capacity() < entries {
-        // If trees grow, there is slack for the next one, which costs nothing until it is written.
+        // Slack for a larger next tree. Where the operating system provides memory page by page, it
+        // takes none until it is written.
         let slack = if values.capacity() > 0 { entries / 2 } else { 0 };
         // The old memory is freed first, so that both are never held at the same time.
         *values = Vec::new();

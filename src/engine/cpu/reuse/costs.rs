@@ -21,7 +21,7 @@ use crate::engine::cpu::tree::structure::Structure;
 /// Per table entry, for both passes.
 const ENTRY: f64 = 0.55;
 
-/// Per entry that a factored table would have if it were multiplied out, for both passes.
+/// Instead of [`ENTRY`], per entry that a factored table would have if it were multiplied out.
 const FACTORED_ENTRY: f64 = 0.35;
 
 /// Per row that is read, for both passes, in addition to [`SKIPPED_ROW`].
@@ -56,23 +56,20 @@ const MAKE_SEPARATOR_ENTRY: f64 = 4.0;
 /// Per clique of a new reduced tree.
 const MAKE_CLIQUE: f64 = 300.0;
 
-/// The search for a new reduced tree, per variable of this tree. Most of it is the cost of
+/// The search for a new reduced tree, per unobserved variable. Most of it is the cost of
 /// triangulation.
 const SEARCH_VARIABLE: f64 = 1_700.0;
 
-/// The least cost per table entry of making a new reduced tree and of a propagation in it, in a
-/// tree that has many factored tables.
-const LEAST_NEW_ENTRY: f64 = 1.0;
+/// The cost per table entry of making a new reduced tree and of a propagation in it, as it is
+/// assumed before the tree is known. If it is too high, good trees are not found; if it is too low,
+/// trees are found that do not pay off.
+const NEW_ENTRY: f64 = 1.0;
 
-/// As [`LEAST_NEW_ENTRY`], if cliques of a previous tree can be reused.
-const LEAST_REBUILT_ENTRY: f64 = 0.7;
-
-/// The assumed share of a tree's entries that must be made if only observed states differ from
-/// those of the previous tree.
-const MADE_SHARE: f64 = 0.3;
+/// As [`NEW_ENTRY`], if cliques of a previous tree can be reused.
+const REBUILT_ENTRY: f64 = 0.7;
 
 /// A new tree is searched for only if the best known strategy costs at least this many times as
-/// much as the search, because the search is in vain if it finds no tree.
+/// much as the search, because the search is in vain if it finds no tree that pays off.
 const MIN_SEARCH_GAIN: f64 = 3.0;
 
 /// The cost of passing the messages that `change` asks for through `tree`. `observed` has, by
@@ -131,14 +128,9 @@ fn cached_share(entries: usize) -> f64 {
     if entries < CACHED_ENTRIES { CACHED_SHARE } else { 1.0 }
 }
 
-/// The cost of a propagation in a reduced tree with the given number of entries, including the cost
-/// of making its tables for other observed states.
-pub fn with_other_states(entries: usize) -> f64 {
-    entries as f64 * (ENTRY + MADE_SHARE * MAKE_ENTRY)
-}
-
-/// The cost of a propagation in a new reduced tree, including the cost of making what is not
-/// `reused`, but not of the search for the tree.
+/// The cost of a propagation in a new reduced tree, including the cost of making the tables and
+/// rows that are not `reused`, but not of the search for the tree. All messages count, although
+/// some may be copied from a previous tree.
 pub fn with_new_tree(
     structure: &Structure,
     reused: Option<&ReusedCliques>,
@@ -177,12 +169,26 @@ pub fn search(variables: usize) -> f64 {
     SEARCH_VARIABLE * variables as f64
 }
 
-/// Maximum number of entries of a new reduced tree, with the given number of variables, for which
-/// making it and propagating in it can cost less than `best`, the cost of the best known strategy;
-/// zero if a search does not pay off. The propagation pays the share `build_share` of the search.
-/// `has_previous` says whether there is a previous tree from which tables are reused.
-pub fn max_entries(best: f64, variables: usize, build_share: f64, has_previous: bool) -> u64 {
-    let search = build_share * search(variables);
-    let entry = if has_previous { LEAST_REBUILT_ENTRY } else { LEAST_NEW_ENTRY };
+/// Maximum number of entries of a new reduced tree for making it and propagating in it to be
+/// assumed to cost less than `best`, the cost of the best known strategy; zero if a search that
+/// costs `search` does not pay off. `has_previous` says whether tables of a previous tree can be
+/// reused.
+pub fn max_entries(best: f64, search: f64, has_previous: bool) -> u64 {
+    let entry = if has_previous { REBUILT_ENTRY } else { NEW_ENTRY };
     if best >= MIN_SEARCH_GAIN * search { ((best - search) / entry) as u64 } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_must_be_far_cheaper_than_what_is_known() {
+        let search = search(100);
+        assert_eq!(max_entries(2.9 * search, search, false), 0);
+        let entries =
+            [false, true].map(|has_previous| max_entries(3.1 * search, search, has_previous));
+        assert!(0 < entries[0] && entries[0] < entries[1], "{entries:?}");
+        assert_eq!(max_entries(3.1 * search, 0.0, false), (3.1 * search) as u64);
+    }
 }

@@ -75,21 +75,23 @@ struct FailedSearch {
     /// By variable: whether it was observed.
     is_observed: Vec<bool>,
     /// The forecast time of a propagation in the tree that was found, including making it, in
-    /// nanoseconds; if none was found, of the best other strategy.
+    /// nanoseconds; if no tree was found, the time of the best other strategy.
     cost: f64,
 }
 
-/// If one more or one less variable is observed, the tree that a search finds is assumed to cost at
-/// least the previous cost divided by this. If the constant is wrong, only speed changes (and last
-/// bits of results).
-const COST_PER_VARIABLE: f64 = 1.1;
+/// If one more or one fewer variable is observed, the tree that a search finds is assumed to cost
+/// at least the previous cost divided by this. If the constant is wrong, only speed changes (and
+/// last bits of results).
+const MAX_GAIN_PER_VARIABLE: f64 = 1.1;
 
 impl FailedSearch {
-    /// Whether a search is assumed to be in vain again, if it is for the variables that are now
-    /// observed and the best known strategy takes `best` nanoseconds.
-    fn is_in_vain_again(&self, is_observed: &[bool], best: f64) -> bool {
+    /// Whether a search that takes `search` nanoseconds is assumed to be in vain again, if it is
+    /// for the variables that are now observed and the best known strategy takes `best`
+    /// nanoseconds.
+    fn predicts_failure(&self, is_observed: &[bool], best: f64, search: f64) -> bool {
         let differing = self.is_observed.iter().zip(is_observed).filter(|(then, now)| then != now);
-        best * COST_PER_VARIABLE.powi(differing.count() as i32) <= self.cost
+        let gain = MAX_GAIN_PER_VARIABLE.powi(differing.count() as i32);
+        best <= self.cost / gain + search
     }
 }
 
@@ -135,6 +137,7 @@ impl<T: Real> StrategyChooser<T> {
         network: &Network,
         full: &mut FullTree<'_, T>,
         evidence: &Evidence,
+        optimisations: Optimisations,
     ) -> (f64, Strategy) {
         self.observed.fill(None);
         for (variable, finding) in evidence.iter() {
@@ -145,7 +148,7 @@ impl<T: Real> StrategyChooser<T> {
         self.made_entries = 0;
         let mut best = (self.full_tree_cost(network, full, evidence), Strategy::FullTree);
         if let Some(cached) = &mut self.cached {
-            let with_cached = cached.forecast(network, &self.observed, evidence);
+            let with_cached = cached.forecast(network, &self.observed, evidence, optimisations);
             best = if with_cached.0 < best.0 { with_cached } else { best };
         }
         best
@@ -155,8 +158,8 @@ impl<T: Real> StrategyChooser<T> {
     /// makes the tables of this tree if necessary. `full` is the structure of the full tree, and
     /// `best` what [`find_best`](Self::find_best) has just returned.
     ///
-    /// If no tree and no messages are kept from earlier propagations, the choice depends only on
-    /// the evidence and on `context`, but not on its threads.
+    /// If no tree, no messages and no failed search are kept from earlier propagations, the choice
+    /// depends only on the evidence and on `context`, but not on its threads.
     pub fn prepare(
         &mut self,
         network: &Network,
@@ -173,29 +176,20 @@ impl<T: Real> StrategyChooser<T> {
             && may_reduce
             && let Some(reduced) = self.reduce(network, full, best.0, context, cancel)
         {
-            // New tables get the memory of the cached tree's tables, but the rest of both trees is
-            // in memory at the same time. If this exceeds the limit, the cached tree is dropped
-            // first, and nothing of it is reused.
-            let before = self.cached.as_ref().map_or(0, |cached| cached.reduced.other_bytes);
-            let reuses = context.optimisations.has(Optimisation::ReusedCliques);
-            if !reuses || before + reduced.bytes() > context.reduced_tree_bytes {
+            if self.reusable(&reduced, context).is_none() {
                 self.drop_cached();
-                self.spare_states.truncate(1);
             }
             self.rebuild(network, Some(reduced), evidence, context);
             best.1 = Strategy::RebuiltTree;
         } else if best.1 == Strategy::RebuiltTree {
-            // As above: the tables of both trees share memory, but the rest of both trees would be
-            // in memory at the same time. If the total, with the tables counted once, exceeds the
-            // limit, the cached tree is dropped first.
+            // The tables of both trees share memory, but the rest of both trees would be in memory
+            // at the same time. If the total, with the tables counted once, exceeds the limit, the
+            // cached tree is dropped first.
             let is_too_large =
                 self.cached.as_ref().is_some_and(|CachedTree { reduced, .. }| {
                     reduced.other_bytes + reduced.bytes() > context.reduced_tree_bytes
                 });
             let reduced = if is_too_large { self.drop_cached() } else { None };
-            if is_too_large {
-                self.spare_states.truncate(1);
-            }
             self.rebuild(network, reduced, evidence, context);
         }
         best.1
@@ -254,6 +248,21 @@ impl<T: Real> StrategyChooser<T> {
         }
     }
 
+    /// The cached tree, if cliques of it are reused in the new tree `reduced`. New tables get the
+    /// memory of the cached tree's tables, but the rest of both trees is in memory at the same
+    /// time. If this exceeds the limit, nothing is reused.
+    fn reusable(
+        &self,
+        reduced: &ReducedTree,
+        context: ExecutionContext<'_>,
+    ) -> Option<&CachedTree<T>> {
+        let fits = |cached: &&CachedTree<T>| {
+            cached.reduced.other_bytes + reduced.bytes() <= context.reduced_tree_bytes
+        };
+        let reuses = context.optimisations.has(Optimisation::ReusedCliques);
+        self.cached.as_ref().filter(|_| reuses).filter(fits)
+    }
+
     /// Drops the cached tree, but keeps the memory of its tables and messages. Returns its
     /// structure.
     fn drop_cached(&mut self) -> Option<ReducedTree> {
@@ -286,7 +295,6 @@ impl<T: Real> StrategyChooser<T> {
         let new = reduced.as_ref().or(cached.as_ref().map(|cached| &cached.reduced));
         let tree_bytes = new.map_or(0, ReducedTree::bytes);
         let before = cached.as_ref().map_or(0, |cached| cached.reduced.other_bytes);
-        *peak_bytes = tree_bytes.saturating_add(before).max(*peak_bytes);
         let pool_bytes = context.reduced_tree_bytes.saturating_sub(tree_bytes);
         pool.set_max_entries(pool_bytes / T::PRECISION.bytes() as usize);
         if !optimisations.has(Optimisation::PooledMemory) {
@@ -294,6 +302,14 @@ impl<T: Real> StrategyChooser<T> {
             spare_states.clear();
         }
         let memory = spare_states.pop().unwrap_or_default();
+        let mut all_bytes = tree_bytes.saturating_add(before);
+        let idle_bytes = spare_states.iter().map(State::capacity_bytes).sum::<usize>();
+        if all_bytes.saturating_add(idle_bytes) > context.reduced_tree_bytes {
+            spare_states.clear();
+        } else {
+            all_bytes += idle_bytes;
+        }
+        *peak_bytes = all_bytes.max(*peak_bytes);
         let (reduced, filled, state) = if let Some(mut old) = cached.take() {
             let structure = reduced.as_ref().map_or(&old.reduced.structure, |new| &new.structure);
             let states = (structure, &**observed);
@@ -340,11 +356,13 @@ impl<T: Real> StrategyChooser<T> {
         let is_observed: Vec<bool> = self.observed.iter().map(Option::is_some).collect();
         let (count, unobserved) =
             (is_observed.len(), is_observed.iter().filter(|observed| !*observed).count());
-        let has_previous = self.cached.is_some();
-        let max_entries = costs::max_entries(best, unobserved, context.build_share, has_previous);
+        let reuses = context.optimisations.has(Optimisation::ReusedCliques);
+        let has_previous = self.cached.is_some() && reuses;
+        let search = context.build_share * costs::search(unobserved);
+        let max_entries = costs::max_entries(best, search, has_previous);
         let failed = self.failed_search.as_ref();
         let is_hopeless = max_entries == 0
-            || failed.is_some_and(|failed| failed.is_in_vain_again(&is_observed, best));
+            || failed.is_some_and(|failed| failed.predicts_failure(&is_observed, best, search));
         let has_limits = context.optimisations.has(Optimisation::SearchLimits);
         if unobserved == count || (has_limits && is_hopeless) {
             return None;
@@ -356,7 +374,7 @@ impl<T: Real> StrategyChooser<T> {
         }
         let inputs = self.inputs(network, context.optimisations);
         let cost = |reduced: &ReducedTree| {
-            let reused = self.cached.as_ref().map(|cached| {
+            let reused = self.reusable(reduced, context).map(|cached| {
                 let states = (&reduced.structure, &*self.observed);
                 ReusedCliques::new(network, cached.structure_and_states(), states)
             });
@@ -396,6 +414,7 @@ impl<T: Real> CachedTree<T> {
         network: &Network,
         observed: &[Option<usize>],
         evidence: &Evidence,
+        optimisations: Optimisations,
     ) -> (f64, Strategy) {
         let removes_same = self.removes_same(observed);
         let tree = &self.filled.tree;
@@ -405,9 +424,34 @@ impl<T: Real> CachedTree<T> {
             let cost = costs::propagation(&self.reduced.structure, tree, change, observed);
             (cost, Strategy::CachedTree)
         } else if removes_same {
-            (costs::with_other_states(tree.entries()), Strategy::RebuiltTree)
+            let structure = &self.reduced.structure;
+            let states = (structure, observed);
+            let reused = ReusedCliques::new(network, self.structure_and_states(), states);
+            let inputs = TableInputs::of_structure(network, observed, optimisations);
+            (costs::with_new_tree(structure, Some(&reused), inputs), Strategy::RebuiltTree)
         } else {
             (f64::INFINITY, Strategy::RebuiltTree)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_is_repeated_only_if_the_evidence_or_the_best_known_time_differs_enough() {
+        let failed = FailedSearch { is_observed: vec![true, false, false], cost: 100.0 };
+        let fails = |is_observed: [bool; 3], best, search| {
+            failed.predicts_failure(&is_observed, best, search)
+        };
+        assert!(fails([true, false, false], 100.0, 0.0));
+        assert!(!fails([true, false, false], 101.0, 0.0));
+        assert!(fails([true, false, false], 101.0, 2.0), "the gain would not pay for the search");
+        for one_more_or_fewer in [[true, true, false], [false, false, false]] {
+            assert!(fails(one_more_or_fewer, 90.0, 0.0));
+            assert!(!fails(one_more_or_fewer, 95.0, 0.0));
+        }
+        assert!(!fails([false, true, true], 95.0, 15.0));
     }
 }

@@ -18,8 +18,8 @@ pub const GROUP: usize = 32 * CASES_PER_THREAD;
 /// Cases per thread: V in `kernels/batch.cu`, and the number at the end of the kernels' names.
 pub const CASES_PER_THREAD: usize = 2;
 
-/// Maximum number of cases in all buffer sets of a GPU together. With a smaller number, starting the
-/// kernels of a small network would take longer than running them. This affects only speed and
+/// Maximum number of cases in all buffer sets of a GPU together. With a smaller number, starting
+/// the kernels of a small network would take longer than running them. This affects only speed and
 /// memory.
 const MAX_CASES: usize = 8192;
 

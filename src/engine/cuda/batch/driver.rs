@@ -25,7 +25,7 @@ pub struct Batch<'a> {
     pub watch: &'a Watch,
 }
 
-/// What is left of a batch, and what has been computed.
+/// The parts of a batch that wait or run, and the answers so far.
 pub struct Progress {
     pub queue: Queue,
     /// The answers to parts of the batch, each with the number of the first case.
@@ -54,12 +54,12 @@ impl GpuState {
 }
 
 impl Batch<'_> {
-    /// What has been done so far; locked for a moment only.
+    /// The progress so far. A driver locks it for a moment only.
     pub fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was done in the end.
+    /// The progress after all drivers have returned.
     pub fn into_progress(self) -> Progress {
         self.progress.into_inner().unwrap_or_else(PoisonError::into_inner)
     }

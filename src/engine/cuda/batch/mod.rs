@@ -60,22 +60,21 @@ use crate::engine::{BatchAnswers, RunError};
 use crate::network::Evidence;
 use crate::propagation::{CompiledNetwork, Watch};
 
-/// Maximum number of buffer sets of a GPU, each for the evidence, messages and results of one part of
-/// a batch. While a kernel of one part ends, and while the host reads the results of another, the
-/// others keep the GPU busy. With two sets, an H200 computed 0.88 times as many cases per second for
-/// Munin3, and 0.98 times as many for Barley.
+/// Maximum number of buffer sets of a GPU, each for the evidence, messages and results of one part
+/// of a batch. While a kernel of one part ends, and while the host reads the results of another,
+/// the others keep the GPU busy. With two sets, an H200 computed 0.88 times as many cases per
+/// second for Munin3, and 0.98 times as many for Barley.
 const MAX_SETS: usize = 4;
 
-/// Parts of a batch are not made smaller than this to give every buffer set one: starting the kernels
-/// of small parts takes longer than running them. The capacity of a set may force smaller parts, and
-/// the last part may be smaller. This affects only speed.
+/// Parts of a batch are not made smaller than this to give every buffer set one: starting the
+/// kernels of small parts takes longer than running them. The capacity of a set may force smaller
+/// parts, and the last part may be smaller. This affects only speed.
 const MIN_PART: usize = 512;
 
-/// Maximum number of threads that pack evidence and read results, for each GPU. With Munin3, whose
-/// results are large, six threads keep an H200 busy. If there are as many threads as cores, those
-/// that drive the GPUs wait for cores, and everything else waits for them: four H200 beside 64 cores
-/// computed three times as many cases per second with 8 threads for each GPU as with 16. This
-/// affects only speed.
+/// Maximum number of threads that pack evidence and read results, for each of several GPUs. With
+/// more threads than cores, the drivers wait for a core, which delays everything else: for Munin3,
+/// four H200 in a machine with 64 cores computed three times as many cases per second with 8
+/// threads for each GPU as with 16. This affects only speed.
 const THREADS_PER_GPU: usize = 8;
 
 /// Why a batch fails if no GPU is left, and none has reported a failure.
@@ -120,8 +119,8 @@ pub(super) struct BatchPropagator {
     further: Option<u64>,
     /// The error of the GPU that was the last to fail.
     failure: Option<RunError>,
-    /// If there are several GPUs: a thread for each, which launches its kernels, and waits for it and
-    /// for the threads below.
+    /// If there are several GPUs: the drivers, one thread for each GPU on which the network was
+    /// loaded. A driver launches the kernels of its GPU, and waits for it and for `threads`.
     drivers: Option<ThreadPool>,
     /// The threads that pack evidence and read results.
     threads: Threads,
@@ -136,7 +135,12 @@ impl BatchPropagator {
     /// little memory or fails.
     pub fn load(compiled: &CompiledNetwork, threads: usize, bytes: u64) -> Option<Self> {
         let count = device_count().max(1);
-        let threads = Threads::new(threads.clamp(1, THREADS_PER_GPU * count))?;
+        let threads = match count {
+            1 => threads.max(1),
+            // Some of the threads are drivers.
+            _ => threads.saturating_sub(count).clamp(1, THREADS_PER_GPU * count),
+        };
+        let threads = Threads::new(threads)?;
         let mut buffers = buffers(compiled, bytes)?;
         let bytes = bytes.checked_sub(buffers.host_bytes as u64)? / count as u64;
         let gpu = Gpu::load(device().ok()?, &buffers, bytes).ok()??;
@@ -160,8 +164,8 @@ impl BatchPropagator {
         propagator
     }
 
-    /// Adds GPUs, and starts a thread for each if there are several. If there is no memory for these
-    /// threads, only the first GPU is used.
+    /// Adds GPUs, and starts a driver for each if there are several. If there is no memory for
+    /// these threads, only the first GPU is used.
     fn add_gpus(&mut self, executors: Vec<Box<dyn Executor>>) {
         self.gpus.extend(executors.into_iter().map(GpuState::new));
         let count = self.gpus.len();
@@ -210,11 +214,11 @@ impl BatchPropagator {
                 batch.drive(gpu, &mut state.lock().unwrap_or_else(PoisonError::into_inner));
             }
         };
-        // Again if a GPU fails when nothing is left for the others.
+        // Repeated if a GPU failed after the others had finished.
         while watch.check().is_ok() && batch.progress().queue.can_continue() {
             match drivers {
-                // Each thread drives its own GPU. Rayon would let a thread that waits carry out any
-                // other work of the pool before its own, but not what is broadcast.
+                // While a driver waits for `threads`, rayon may let it carry out other work of its
+                // pool, but nothing that was broadcast to another thread.
                 Some(drivers) => drop(drivers.broadcast(|context| drive(context.index()))),
                 None => drive(0),
             }
@@ -255,9 +259,9 @@ impl BatchPropagator {
     }
 }
 
-/// Maximum number of cases of a part of a batch. The batch is divided evenly among the `sets` buffer
-/// sets of all GPUs. A part has at least [`MIN_PART`] cases, is rounded up to whole groups, and has at
-/// most the capacity of a set.
+/// Maximum number of cases of a part of a batch. The batch is divided evenly among the `sets`
+/// buffer sets of all GPUs. A part has at least [`MIN_PART`] cases, is rounded up to whole groups,
+/// and has at most the capacity of a set.
 fn part_size(cases: usize, capacity: usize, sets: usize) -> usize {
     let part = cases.div_ceil(sets.max(1)).max(MIN_PART).next_multiple_of(GROUP);
     part.clamp(1, capacity)

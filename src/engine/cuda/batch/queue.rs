@@ -15,16 +15,16 @@ pub enum Step {
 /// The parts of a batch: those that wait, and those that each GPU has started.
 ///
 /// A GPU that has a free buffer set starts the next part; otherwise its oldest part is read, which
-/// frees the buffer set. So a faster GPU computes more parts. A GPU that fails gives its parts back,
-/// and the others compute them.
+/// frees the buffer set. So a faster GPU computes more parts. A GPU that fails gives its parts
+/// back, and the others compute them.
 pub struct Queue {
     /// The cases of each part that has not been started.
     waiting: VecDeque<Range<usize>>,
-    gpus: Vec<Sets>,
+    gpus: Vec<BufferSets>,
 }
 
 /// The buffer sets of a GPU. A GPU that has failed has none.
-struct Sets {
+struct BufferSets {
     /// The sets whose parts have been started but not read, with the cases of the parts, the oldest
     /// first.
     running: VecDeque<(usize, Range<usize>)>,
@@ -33,18 +33,19 @@ struct Sets {
 }
 
 impl Queue {
-    /// `cases` cases in parts of at most `part` cases, for `gpus` GPUs with `sets` buffer sets each.
+    /// `cases` cases in parts of at most `part` cases, for `gpus` GPUs with `sets` buffer sets
+    /// each.
     pub fn new(cases: usize, part: usize, gpus: usize, sets: usize) -> Self {
         let starts = (0..cases).step_by(part.max(1));
         let waiting = starts.map(|start| start..(start + part).min(cases)).collect();
-        let sets = |_| Sets { running: VecDeque::new(), free: (0..sets).collect() };
+        let sets = |_| BufferSets { running: VecDeque::new(), free: (0..sets).collect() };
         Self { waiting, gpus: (0..gpus).map(sets).collect() }
     }
 
     /// The next step of a GPU; `None` if nothing is left for it to do. Other GPUs may still be at
     /// work then, and give parts back when they fail.
     pub fn next_step(&mut self, gpu: usize) -> Option<Step> {
-        let Sets { running, free } = &mut self.gpus[gpu];
+        let BufferSets { running, free } = &mut self.gpus[gpu];
         if !self.waiting.is_empty()
             && let Some(set) = free.pop_front()
         {
@@ -57,20 +58,20 @@ impl Queue {
 
     /// Notes that the results of the oldest part of a GPU have been read.
     pub fn finish(&mut self, gpu: usize) {
-        let Sets { running, free } = &mut self.gpus[gpu];
+        let BufferSets { running, free } = &mut self.gpus[gpu];
         free.extend(running.pop_front().map(|(set, _)| set));
     }
 
     /// Stops using a GPU that failed. Its parts wait again, before all others.
     pub fn lose(&mut self, gpu: usize) {
-        let Sets { running, free } = &mut self.gpus[gpu];
+        let BufferSets { running, free } = &mut self.gpus[gpu];
         free.clear();
         running.drain(..).rev().for_each(|(_, cases)| self.waiting.push_front(cases));
     }
 
     /// Whether a GPU has failed.
     pub fn is_lost(&self, gpu: usize) -> bool {
-        let Sets { running, free } = &self.gpus[gpu];
+        let BufferSets { running, free } = &self.gpus[gpu];
         running.is_empty() && free.is_empty()
     }
 
@@ -79,7 +80,7 @@ impl Queue {
         !self.waiting.is_empty() && !(0..self.gpus.len()).all(|gpu| self.is_lost(gpu))
     }
 
-    /// The cases that no GPU has started.
+    /// The cases of the parts that wait.
     pub fn rest(self) -> impl Iterator<Item = Range<usize>> {
         self.waiting.into_iter()
     }
@@ -89,15 +90,15 @@ impl Queue {
 mod tests {
     use super::*;
 
-    /// Carries out all steps, by turns on all GPUs. GPU `failing` fails when it is asked to read for
-    /// the second time. Returns the parts that were read, each with its GPU.
+    /// Carries out all steps, by turns on all GPUs. GPU `failing` fails when it is asked to read
+    /// for the second time. Returns the parts that were read, each with its GPU.
     fn run(mut queue: Queue, gpus: usize, failing: Option<usize>) -> Vec<(Range<usize>, usize)> {
         let (mut read, mut attempts) = (Vec::new(), 0);
-        let mut steps: Vec<Option<Step>> = vec![None; gpus];
-        while {
-            steps = (0..gpus).map(|gpu| queue.next_step(gpu)).collect();
-            steps.iter().any(Option::is_some)
-        } {
+        loop {
+            let steps: Vec<Option<Step>> = (0..gpus).map(|gpu| queue.next_step(gpu)).collect();
+            if steps.iter().all(Option::is_none) {
+                break;
+            }
             for (gpu, step) in steps.iter().enumerate() {
                 let Some(Step::Read(_, cases)) = step else { continue };
                 attempts += usize::from(Some(gpu) == failing);

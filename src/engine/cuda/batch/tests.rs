@@ -1,4 +1,5 @@
 use std::sync::{Arc, Barrier};
+use std::time::Duration;
 
 use super::twin::Twin;
 use super::*;
@@ -83,6 +84,8 @@ fn failing_twins(
     cancel: &CancelToken,
 ) -> BatchPropagator {
     let buffers = buffers(compiled, 1 << 30).expect("the network has a plan");
+    // Each GPU needs a second part to start.
+    assert!(BATCH_CASES.div_ceil(16) >= 2 * launches.len());
     let second_start = Arc::new(Barrier::new(launches.len()));
     let failing = |&launches_left: &usize| -> Box<dyn Executor> {
         let (twin, second_start) = (Twin::new(&buffers, 16), Arc::clone(&second_start));
@@ -120,6 +123,63 @@ fn the_cases_of_a_gpu_that_fails_are_computed_by_the_others() {
         assert!(found[computed..].iter().all(|answer| *answer == lost));
         assert_eq!((found.len(), one_gpu.gpus()), (BATCH_CASES, 0));
     }
+}
+
+/// A twin that fails when its first results are read, long after the other GPU has finished.
+struct FailingLate(Twin);
+
+impl Executor for FailingLate {
+    fn sets(&self) -> usize {
+        1
+    }
+
+    fn capacity(&self) -> usize {
+        self.0.capacity()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+
+    fn packed(&mut self, set: usize, words: usize) -> &mut [u32] {
+        self.0.packed(set, words)
+    }
+
+    fn start(
+        &mut self,
+        buffers: &Buffers,
+        set: usize,
+        cases: usize,
+        is_soft: bool,
+    ) -> Result<(), RunError> {
+        self.0.start(buffers, set, cases, is_soft)
+    }
+
+    fn results(&mut self, _: usize) -> Result<&[f32], RunError> {
+        std::thread::sleep(Duration::from_millis(100));
+        Err(RunError::Device("the GPU is lost".to_owned()))
+    }
+}
+
+#[test]
+fn the_cases_of_a_gpu_that_fails_last_are_computed_too() {
+    let (compiled, cases) =
+        networks().into_iter().find(|(_, cases)| !cases.is_empty()).expect("a network");
+    let buffers = buffers(&compiled, 1 << 30).expect("the network has a plan");
+    let late: Box<dyn Executor> = Box::new(FailingLate(Twin::new(&buffers, 16)));
+    let executors = vec![Box::new(Twin::new(&buffers, 16)), late];
+    let mut two_gpus = BatchPropagator::new(buffers, executors, None, threads());
+    let watch = Watch::untimed(CancelToken::new());
+    let batch: Vec<Evidence> = cases.iter().cycle().take(BATCH_CASES).cloned().collect();
+    let expected = twin(&compiled).expect("a plan").run(&batch, &watch).unwrap();
+    // The first GPU may compute the whole batch before the second one begins.
+    for _ in 0..100 {
+        assert_eq!(two_gpus.run(&batch, &watch).unwrap(), expected);
+        if two_gpus.gpus() == 1 {
+            return;
+        }
+    }
+    panic!("the second GPU never took part");
 }
 
 #[test]
