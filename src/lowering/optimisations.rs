@@ -42,8 +42,8 @@ pub enum Optimisation {
     ReducedTrees,
     /// More than one heuristic is tried for a reduced tree.
     MoreHeuristics,
-    /// The search for a reduced tree is skipped if it is expected to be in vain, and the tree that it
-    /// found is not used unless it is forecast to pay off.
+    /// The search for a reduced tree is skipped if it is expected to be in vain, and a tree that it
+    /// found is used only if that is forecast to pay off.
     SearchLimits,
     /// Tables and messages of a reduced tree are used in the next one.
     ReusedCliques,
