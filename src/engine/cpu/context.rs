@@ -6,9 +6,9 @@ use crate::lowering::Optimisations;
 use crate::network::Network;
 
 /// Minimum forecast time of a propagation for it to run in the thread pool, in nanoseconds. Waking
-/// a sleeping thread takes about ten microseconds, and more on a virtual machine. The forecast is
-/// that of the full tree; in a reduced tree, the propagation may be several times as fast. If the
-/// constant is wrong, only speed changes.
+/// a sleeping thread takes about ten microseconds, and more on a virtual machine. The time is
+/// forecast before a search for a reduced tree, in which the propagation may then be several times
+/// as fast. If the constant is wrong, only speed changes.
 pub const MIN_PARALLEL_NS: f64 = 400_000.0;
 
 /// Minimum work of a computation for it to run on several threads, in table entries or in words of

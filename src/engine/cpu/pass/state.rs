@@ -104,7 +104,8 @@ impl State {
         8 * (2 * self.up.len() + 3 * self.unmasked.len() + self.scratch.len())
     }
 
-    /// As [`bytes`](Self::bytes), but for all memory that is held, even if it is not in use.
+    /// Bytes of the memory that has been allocated for the numbers that [`bytes`](Self::bytes)
+    /// counts. After a larger tree, this is more than the current tree needs.
     pub fn capacity_bytes(&self) -> usize {
         let Self { up, beliefs, unmasked, down, mask, scratch, .. } = self;
         let all = [up, beliefs, unmasked, down, mask, scratch];

@@ -32,6 +32,8 @@ struct Failing {
     /// another before.
     second_start: Arc<Barrier>,
     launches_left: usize,
+    /// How long the twin takes to fail.
+    delay: Duration,
     /// Cancelled when the twin fails.
     cancel: CancelToken,
 }
@@ -70,6 +72,7 @@ impl Executor for Failing {
     fn results(&mut self, set: usize) -> Result<&[f32], RunError> {
         let left = self.launches_left.checked_sub(1);
         if left.is_none() {
+            std::thread::sleep(self.delay);
             self.cancel.cancel();
         }
         self.launches_left = left.ok_or(RunError::Device("the GPU is lost".to_owned()))?;
@@ -77,10 +80,12 @@ impl Executor for Failing {
     }
 }
 
-/// Twins of GPUs, each of which fails after this many launches and then cancels `cancel`.
+/// Twins of GPUs, each of which fails after this many launches. It takes `delay` to fail, and then
+/// cancels `cancel`.
 fn failing_twins(
     compiled: &CompiledNetwork,
     launches: &[usize],
+    delay: Duration,
     cancel: &CancelToken,
 ) -> BatchPropagator {
     let buffers = buffers(compiled, 1 << 30).expect("the network has a plan");
@@ -89,7 +94,8 @@ fn failing_twins(
     let second_start = Arc::new(Barrier::new(launches.len()));
     let failing = |&launches_left: &usize| -> Box<dyn Executor> {
         let (twin, second_start) = (Twin::new(&buffers, 16), Arc::clone(&second_start));
-        Box::new(Failing { twin, starts: 0, second_start, launches_left, cancel: cancel.clone() })
+        let cancel = cancel.clone();
+        Box::new(Failing { twin, starts: 0, second_start, launches_left, delay, cancel })
     };
     let executors = launches.iter().map(failing).collect();
     BatchPropagator::new(buffers, executors, None, threads())
@@ -102,7 +108,7 @@ fn the_cases_of_a_gpu_that_fails_are_computed_by_the_others() {
     let watch = Watch::untimed(CancelToken::new());
     let batch: Vec<Evidence> = cases.iter().cycle().take(BATCH_CASES).cloned().collect();
     let expected = twin(&compiled).expect("a plan").run(&batch, &watch).unwrap();
-    let mut three_gpus = failing_twins(&compiled, &[99, 1, 0], &CancelToken::new());
+    let mut three_gpus = failing_twins(&compiled, &[99, 1, 0], Duration::ZERO, &CancelToken::new());
     assert_eq!(three_gpus.gpus(), 3);
     assert_eq!(three_gpus.run(&batch, &watch).unwrap(), expected);
     assert_eq!(three_gpus.gpus(), 1, "GPUs that failed are not used again");
@@ -110,12 +116,12 @@ fn the_cases_of_a_gpu_that_fails_are_computed_by_the_others() {
 
     // The batch is cancelled after a GPU has failed.
     let cancel = CancelToken::new();
-    let mut two_gpus = failing_twins(&compiled, &[99, 0], &cancel);
+    let mut two_gpus = failing_twins(&compiled, &[99, 0], Duration::ZERO, &cancel);
     assert_eq!(two_gpus.run(&batch, &Watch::untimed(cancel)), Err(Cancelled));
     assert_eq!(two_gpus.gpus(), 1, "a GPU that failed is not used again");
 
     // The last GPU fails in the middle of the batch.
-    let mut one_gpu = failing_twins(&compiled, &[2], &CancelToken::new());
+    let mut one_gpu = failing_twins(&compiled, &[2], Duration::ZERO, &CancelToken::new());
     let lost = Err(RunError::Device("the GPU is lost".to_owned()));
     for computed in [32, 0] {
         let found = one_gpu.run(&batch, &watch).unwrap();
@@ -125,61 +131,18 @@ fn the_cases_of_a_gpu_that_fails_are_computed_by_the_others() {
     }
 }
 
-/// A twin that fails when its first results are read, long after the other GPU has finished.
-struct FailingLate(Twin);
-
-impl Executor for FailingLate {
-    fn sets(&self) -> usize {
-        1
-    }
-
-    fn capacity(&self) -> usize {
-        self.0.capacity()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.0.bytes()
-    }
-
-    fn packed(&mut self, set: usize, words: usize) -> &mut [u32] {
-        self.0.packed(set, words)
-    }
-
-    fn start(
-        &mut self,
-        buffers: &Buffers,
-        set: usize,
-        cases: usize,
-        is_soft: bool,
-    ) -> Result<(), RunError> {
-        self.0.start(buffers, set, cases, is_soft)
-    }
-
-    fn results(&mut self, _: usize) -> Result<&[f32], RunError> {
-        std::thread::sleep(Duration::from_millis(100));
-        Err(RunError::Device("the GPU is lost".to_owned()))
-    }
-}
-
 #[test]
 fn the_cases_of_a_gpu_that_fails_last_are_computed_too() {
     let (compiled, cases) =
         networks().into_iter().find(|(_, cases)| !cases.is_empty()).expect("a network");
-    let buffers = buffers(&compiled, 1 << 30).expect("the network has a plan");
-    let late: Box<dyn Executor> = Box::new(FailingLate(Twin::new(&buffers, 16)));
-    let executors = vec![Box::new(Twin::new(&buffers, 16)), late];
-    let mut two_gpus = BatchPropagator::new(buffers, executors, None, threads());
     let watch = Watch::untimed(CancelToken::new());
     let batch: Vec<Evidence> = cases.iter().cycle().take(BATCH_CASES).cloned().collect();
     let expected = twin(&compiled).expect("a plan").run(&batch, &watch).unwrap();
-    // The first GPU may compute the whole batch before the second one begins.
-    for _ in 0..100 {
-        assert_eq!(two_gpus.run(&batch, &watch).unwrap(), expected);
-        if two_gpus.gpus() == 1 {
-            return;
-        }
-    }
-    panic!("the second GPU never took part");
+    // Long enough for the other GPU to finish.
+    let delay = Duration::from_millis(100);
+    let mut two_gpus = failing_twins(&compiled, &[99, 0], delay, &CancelToken::new());
+    assert_eq!(two_gpus.run(&batch, &watch).unwrap(), expected);
+    assert_eq!(two_gpus.gpus(), 1, "a GPU that failed is not used again");
 }
 
 #[test]
