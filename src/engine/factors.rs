@@ -19,12 +19,12 @@ const MAX_DIRECT_EXPONENT: f64 = 96.0;
 
 /// The entries of `factor` for the observed states, as a table over `variables`, which are the
 /// other variables of the factor with more than one state.
-pub(super) fn restricted(
+pub(super) fn restricted<'a, V: Iterator<Item = VariableId>>(
     network: &Network,
-    factor: &Factor,
-    variables: impl Iterator<Item = VariableId>,
+    factor: &'a Factor,
+    variables: V,
     evidence: &Evidence,
-) -> Vec<f64> {
+) -> impl Iterator<Item = f64> + use<'a, V> {
     let stored = Scope::of(network, factor.scope().iter().copied());
     let observed = factor.scope().iter().filter_map(|&v| {
         let axis = stored.axis(v)?;
@@ -33,7 +33,7 @@ pub(super) fn restricted(
     let first: usize = observed.sum();
     let wanted = Scope::of(network, variables);
     let entries = wanted.entries();
-    Odometer::new(&wanted, &stored).take(entries).map(|at| factor.values()[first + at]).collect()
+    Odometer::new(&wanted, &stored).take(entries).map(move |at| factor.values()[first + at])
 }
 
 /// A product of factors over a scope.

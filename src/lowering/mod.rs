@@ -20,6 +20,9 @@
 //! `program` holds the contractions of a whole propagation. It depends on which variables are
 //! observed and which have likelihoods, so engines keep it until that changes.
 //!
+//! Run with booleans in place of numbers, the same program says which configurations are possible
+//! without evidence: `engine/cpu/table_free/supports.rs`. Engines with tables leave the others out.
+//!
 //! `optimisations` lists what engine `cpu` does for speed, so that each can be switched off.
 //!
 //! # Index order

@@ -120,6 +120,11 @@ impl Network {
         support
     }
 
+    /// Whether any factor has a zero.
+    pub(crate) fn has_zeros(&self) -> bool {
+        self.factors().any(|factor| factor.values().contains(&0.0))
+    }
+
     /// Whether this is a Bayesian network; otherwise it is a Markov network.
     #[must_use]
     pub fn is_bayesian(&self) -> bool {

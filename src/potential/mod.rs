@@ -9,6 +9,7 @@ mod real;
 mod scope;
 mod table;
 
+pub(crate) use mapping::SplitMapping;
 pub use mapping::{IndexMapping, Odometer, write_mapping};
 pub use mapping_tables::MappingTables;
 pub(crate) use real::rescale;

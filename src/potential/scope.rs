@@ -24,6 +24,18 @@ impl Scope {
         Self { variables, cardinalities }
     }
 
+    /// The first `count` variables, and the others.
+    pub(crate) fn split_at(&self, count: usize) -> [Self; 2] {
+        let (variables, cardinalities) =
+            (self.variables.split_at(count), self.cardinalities.split_at(count));
+        [(variables.0, cardinalities.0), (variables.1, cardinalities.1)].map(
+            |(variables, cardinalities)| Self {
+                variables: variables.to_vec(),
+                cardinalities: cardinalities.to_vec(),
+            },
+        )
+    }
+
     /// The variables in index order.
     #[must_use]
     pub fn variables(&self) -> &[VariableId] {

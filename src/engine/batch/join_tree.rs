@@ -9,10 +9,10 @@
 //! times.
 
 use crate::network::{Network, VariableId};
-use crate::potential::Scope;
+use crate::potential::{Scope, SplitMapping};
 use crate::propagation::{CompiledNetwork, Home};
 
-use super::sparsity::{Configurations, Projection, possible_configurations};
+use super::sparsity::{Configurations, possible_configurations};
 
 /// Maximum average length of a message's sums: the number of configurations of the sending vertex,
 /// divided by the number of entries of a full table over the message's variables. A message with
@@ -121,8 +121,8 @@ impl<'a> JoinTree<'a> {
     /// By configuration of `vertex`: the code of its projection onto the variables of `onto`.
     fn codes(&self, vertex: usize, onto: &Scope) -> impl Iterator<Item = u32> {
         let Vertex { scope, configurations, .. } = &self.vertices[vertex];
-        let projection = Projection::new(self.network, scope, onto);
-        configurations.codes.iter().map(move |&code| projection.of(code))
+        let mapping = SplitMapping::new(scope, onto);
+        configurations.codes.iter().map(move |&code| mapping.get(code))
     }
 
     /// Bytes of the tree.

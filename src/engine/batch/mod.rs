@@ -24,7 +24,7 @@
 //! * *edge*: joins two vertices, or a vertex and a variable, and carries a message in either
 //!   direction.
 //! * *configuration*: a state for each variable of a vertex. Its *code* is its index in a full
-//!   table over these variables. Vertices list only the configurations that some evidence allows.
+//!   table over these variables. Vertices list only the configurations that are possible.
 //! * *row*: the computation of one entry of a message. A *term* is a summand of a row. (In engine
 //!   `cpu`, *row* has another meaning.)
 //! * *factor*, in a plan: a message that is multiplied to compute another one.
@@ -34,7 +34,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`sparsity`] | the configurations of each clique that some evidence allows |
+//! | [`sparsity`] | the possible configurations of each clique |
 //! | [`join_tree`] | the binary join tree |
 //! | [`order`] | the order of its messages |
 //! | [`plan`] | the messages as lists of terms |

@@ -21,11 +21,10 @@
 //! constant zero.
 
 use crate::network::VariableId;
-use crate::potential::Scope;
+use crate::potential::{Scope, SplitMapping};
 
 use super::join_tree::JoinTree;
 use super::plan::{MessageSource, by_row};
-use super::sparsity::Projection;
 
 /// The cost of a missing term of a tile, in units of reading one entry. Tuned on a GPU with the
 /// paper's eight networks; if it is wrong, only speed changes (and last bits of results).
@@ -179,8 +178,8 @@ fn places(tree: &JoinTree<'_>, source: &MessageSource<'_>) -> (Vec<u32>, Vec<Pla
     // Configurations that differ only in other variables have the same entries.
     let summed = scope_of(&|v| !result.contains(v) && (first.contains(v) || second.contains(v)));
     let codes = |onto: &Scope| -> Vec<u32> {
-        let projection = Projection::new(tree.network, &source.vertex.scope, onto);
-        source.vertex.configurations.codes.iter().map(|&code| projection.of(code)).collect()
+        let mapping = SplitMapping::new(&source.vertex.scope, onto);
+        source.vertex.configurations.codes.iter().map(|&code| mapping.get(code)).collect()
     };
     let block = codes(&rest);
     let a = Numbering::new(&block, rest.entries(), &codes(&a), a.entries());

@@ -22,7 +22,7 @@ use crate::engine::factors::smallest_exponents;
 use crate::engine::simd::Baseline;
 use crate::engine::threads::Threads;
 use crate::engine::{BatchAnswers, Propagator, RunError, one_at_a_time, rerun_out_of_range};
-use crate::lowering::{Optimisation, Optimisations};
+use crate::lowering::{Optimisation, Optimisations, Program};
 use crate::network::Evidence;
 use crate::potential::Real;
 use crate::propagation::{CompiledNetwork, Form, Posteriors, Watch};
@@ -69,11 +69,13 @@ struct Batch<T> {
 }
 
 impl<T: Real> Loaded<T> {
-    /// Makes the tables of `compiled`. The memory limit is `limit` bytes.
+    /// Makes the tables of `compiled`. The memory limit is `limit` bytes. `program` is that of the
+    /// form without tables, if it was planned.
     ///
     /// If the machine refuses to start `threads`, the propagator works on the calling thread alone.
     pub fn new(
         compiled: Arc<CompiledNetwork>,
+        program: Option<Program>,
         threads: usize,
         limit: u64,
         optimisations: Optimisations,
@@ -88,9 +90,11 @@ impl<T: Real> Loaded<T> {
         let observed = &*observed;
         let inputs =
             TableInputs { network, observed, smallest: &smallest, threads: pool, optimisations };
-        let plan = TreePlan::new(&structure, inputs);
+        let separators = super::separators(&compiled, &messages);
+        let plan = TreePlan::new(&compiled, program.as_ref(), &structure, &separators, inputs);
+        drop(program);
         let bytes = plan.bytes(&structure, T::PRECISION.bytes() as usize) as u64;
-        let (full_tree, memory) = plan.fill(&structure, inputs);
+        let full_tree = plan.fill(&structure, inputs);
         let messages = Messages::new(&full_tree.tree, &messages);
         let of_structure = compiled.structure_bytes(TABLES_BYTES_PER_CLIQUE);
         let bytes = bytes.saturating_add(of_structure);
@@ -100,7 +104,7 @@ impl<T: Real> Loaded<T> {
         let spare_bytes = (of_full_tree as u64).min(unused);
         let shared =
             Shared { compiled, structure, full_tree, messages, spare_bytes, optimisations };
-        let thread_state = shared.thread_state_in(memory);
+        let thread_state = shared.thread_state();
         let held = shared.full_tree.bytes() + thread_state.full_tree_state.bytes();
         debug_assert!(held as u64 <= bytes, "the forecast is an upper bound");
         let batch = Batch {

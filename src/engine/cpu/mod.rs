@@ -16,7 +16,7 @@
 //! | [`tables`] | the cliques' tables: full, without zeros, or kept as products of smaller ones |
 //! | [`pass`] | collect and distribute, down to the innermost loops |
 //! | [`reuse`] | which tree to use, and what is kept between propagations |
-//! | [`table_free`] | the other form: propagation without tables of cliques |
+//! | [`table_free`] | the other form, without tables of cliques; also what is possible without evidence |
 //! | [`propagate`] | one propagation from evidence to posteriors, with tables |
 //! | [`loaded`] | the propagator; chooses between the two ways to propagate a batch |
 //! | [`parallel_cases`] | a batch, one case per thread; the other way is [`batch`](super::batch) |
@@ -25,7 +25,8 @@
 //!
 //! Read `tree`, `tables`, `pass` and `reuse` in this order, each beginning with its `mod.rs`, and
 //! then `propagate` and `loaded`. `table_free` stands apart: it runs the contractions of
-//! [`lowering`](crate::lowering), and [`Forms`] forecasts which of the two forms is faster.
+//! [`lowering`](crate::lowering), with numbers or with booleans, and [`Forms`] forecasts which of
+//! the two forms is faster.
 //!
 //! # Terms
 //! ARCHITECTURE.md defines the terms of all engines. This engine adds:
@@ -83,6 +84,7 @@ use std::sync::Arc;
 use super::wide::Wide;
 use super::{CPU, Engine, EngineInfo, LoadError, LoadOptions, Propagator, RunError, recomputing};
 use crate::allocate;
+use crate::graph::SeparatorId;
 use crate::lowering::{Optimisation, Optimisations, Program};
 use crate::potential::Precision;
 use crate::propagation::{
@@ -92,6 +94,7 @@ use context::TableInputs;
 use loaded::Loaded;
 use memory::Footprint;
 use table_free::TableFree;
+pub(super) use table_free::supports::{Support, Supports};
 use tables::sparsity::TreePlan;
 use tree::structure::{Shape, Structure};
 
@@ -133,8 +136,9 @@ impl Engine for Cpu {
         };
         let position = forms.forms.iter().position(may_be_better);
         if let Some(position) = position {
+            let program = forms.program.as_ref();
             forms.forms[position].bytes =
-                with_structure(compiled, precision, optimisations, tables_bytes);
+                with_structure(compiled, program, precision, optimisations, tables_bytes);
             forecast = forms.forecast(compiled, precision, options.form);
             form = forecast.fastest_form(memory, runs);
         }
@@ -156,15 +160,20 @@ impl Engine for Cpu {
                         optimisations,
                     ))
                 }
-                // The program is dropped before tables are made.
-                (Form::Tables, Precision::F32) => {
-                    drop(forms);
-                    Box::new(Loaded::<f32>::new(shared(), threads, limit, optimisations))
-                }
-                (Form::Tables, Precision::F64) => {
-                    drop(forms);
-                    Box::new(Loaded::<f64>::new(shared(), threads, limit, optimisations))
-                }
+                (Form::Tables, Precision::F32) => Box::new(Loaded::<f32>::new(
+                    shared(),
+                    forms.program,
+                    threads,
+                    limit,
+                    optimisations,
+                )),
+                (Form::Tables, Precision::F64) => Box::new(Loaded::<f64>::new(
+                    shared(),
+                    forms.program,
+                    threads,
+                    limit,
+                    optimisations,
+                )),
             }
         };
         let propagator = allocate::or_error(load)
@@ -222,19 +231,21 @@ const TABLES_BYTES_PER_CLIQUE: u64 = 2300;
 /// As [`TABLES_BYTES_PER_CLIQUE`], for the form without tables.
 const PROGRAM_BYTES_PER_CLIQUE: u64 = 1200;
 
-/// Forecasts the memory of the form with tables, in bytes.
-type TablesBytes = fn(&CompiledNetwork, Precision, Optimisations) -> u64;
+/// Forecasts the memory of the form with tables, in bytes. The program is that of the form without
+/// tables, if it was planned.
+type TablesBytes = fn(&CompiledNetwork, Option<&Program>, Precision, Optimisations) -> u64;
 
 /// The memory of the form with tables, and of the network and its tree, in bytes. `tables_bytes`
 /// forecasts the memory of the form with tables.
 fn with_structure(
     compiled: &CompiledNetwork,
+    program: Option<&Program>,
     precision: Precision,
     optimisations: Optimisations,
     tables_bytes: TablesBytes,
 ) -> u64 {
     let structure = compiled.structure_bytes(TABLES_BYTES_PER_CLIQUE);
-    tables_bytes(compiled, precision, optimisations).saturating_add(structure)
+    tables_bytes(compiled, program, precision, optimisations).saturating_add(structure)
 }
 
 /// The forms in which the engine can hold a network.
@@ -256,6 +267,12 @@ impl Forms {
     ) -> Self {
         let statistics = compiled.statistics();
         let entries = statistics.total_clique_entries as f64;
+        let max_ns = f64::from(MAX_HOURS) * 3.6e12;
+        // Each entry takes part in at least one product of each pass, so the time on the left is a
+        // lower bound. It is checked before planning, because the plan of larger contractions would
+        // itself be large.
+        let is_feasible = 2.0 * PRODUCT_NS * entries <= max_ns;
+        let program = is_feasible.then(|| table_free::program(compiled, optimisations));
         let mut forms = Vec::new();
         // Rows are described by 32-bit indices into the table. Each factor must be covered by a
         // clique, which is certain only in the tree of the whole network.
@@ -263,18 +280,18 @@ impl Forms {
         if is_whole && statistics.max_clique_entries <= u64::from(u32::MAX) {
             forms.push(FormForecast {
                 form: Form::Tables,
-                bytes: with_structure(compiled, precision, optimisations, tables_bytes),
+                bytes: with_structure(
+                    compiled,
+                    program.as_ref(),
+                    precision,
+                    optimisations,
+                    tables_bytes,
+                ),
                 device_bytes: 0,
                 load_ns: LOAD_ENTRY_NS * entries,
                 run_ns: TABLE_ENTRY_NS * entries,
             });
         }
-        let max_ns = f64::from(MAX_HOURS) * 3.6e12;
-        // Each entry takes part in at least one product of each pass, so the time on the left is a
-        // lower bound. It is checked before planning, because the plan of larger contractions would
-        // itself be large.
-        let is_feasible = 2.0 * PRODUCT_NS * entries <= max_ns;
-        let program = is_feasible.then(|| table_free::program(compiled, optimisations));
         if let Some(program) = &program {
             let run_ns = PRODUCT_NS * program.work() + PLAN_CLIQUE_NS * statistics.cliques as f64;
             if run_ns <= max_ns {
@@ -320,14 +337,14 @@ const MAX_SEARCHED_ENTRIES: u64 = 1 << 27;
 /// than [`tables_bytes`].
 fn max_tables_bytes(
     compiled: &CompiledNetwork,
+    _: Option<&Program>,
     precision: Precision,
     optimisations: Optimisations,
 ) -> u64 {
     let network = compiled.network();
     let structure = Structure::new(network, shape(compiled).0, None, optimisations, None);
     let width = precision.bytes() as usize;
-    let has_zeros = || network.factors().any(|factor| factor.values().contains(&0.0));
-    let footprint = if optimisations.has(Optimisation::Sparsity) && has_zeros() {
+    let footprint = if optimisations.has(Optimisation::Sparsity) && network.has_zeros() {
         Footprint::with_zeros(&structure, network, width)
     } else {
         let observed = vec![None; network.variables().len()];
@@ -342,17 +359,21 @@ fn max_tables_bytes(
 /// [`MAX_SEARCHED_ENTRIES`]; otherwise this is [`max_tables_bytes`].
 fn tables_bytes(
     compiled: &CompiledNetwork,
+    program: Option<&Program>,
     precision: Precision,
     optimisations: Optimisations,
 ) -> u64 {
     if compiled.statistics().total_clique_entries > MAX_SEARCHED_ENTRIES {
-        return max_tables_bytes(compiled, precision, optimisations);
+        return max_tables_bytes(compiled, program, precision, optimisations);
     }
     let network = compiled.network();
-    let structure = Structure::new(network, shape(compiled).0, None, optimisations, None);
+    let (shape, messages) = shape(compiled);
+    let structure = Structure::new(network, shape, None, optimisations, None);
     let observed = vec![None; network.variables().len()];
     let inputs = TableInputs::of_structure(network, &observed, optimisations);
-    TreePlan::new(&structure, inputs).bytes(&structure, precision.bytes() as usize) as u64
+    let separators = separators(compiled, &messages);
+    let plan = TreePlan::new(compiled, program, &structure, &separators, inputs);
+    plan.bytes(&structure, precision.bytes() as usize) as u64
 }
 
 /// The shape of a compiled network's tree. Also returns, by clique of the shape, the plan's
@@ -388,6 +409,16 @@ fn shape(compiled: &CompiledNetwork) -> (Shape, Vec<Option<(MessageId, MessageId
     (shape, messages)
 }
 
+/// By clique of the shape: the separator to its parent in the compiled tree; `None` for the root.
+/// `messages`: as [`shape`] returns them.
+fn separators(
+    compiled: &CompiledNetwork,
+    messages: &[Option<(MessageId, MessageId)>],
+) -> Vec<Option<SeparatorId>> {
+    let separator = |(collect, _)| compiled.plan()[collect].separator;
+    messages.iter().map(|messages| messages.map(separator)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -399,14 +430,17 @@ mod tests {
         let (compiled, _) = networks().swap_remove(3);
         let forecasts = Optimisation::ALL.map(|optimisation| {
             let optimisations = Optimisations::default().without(optimisation);
-            let loaded = Loaded::<f64>::new(Arc::clone(&compiled), 1, 1 << 30, optimisations);
-            let bytes = with_structure(&compiled, Precision::F64, optimisations, tables_bytes);
+            let loaded = Loaded::<f64>::new(Arc::clone(&compiled), None, 1, 1 << 30, optimisations);
+            let bytes =
+                with_structure(&compiled, None, Precision::F64, optimisations, tables_bytes);
             assert_eq!(bytes, loaded.peak_bytes(), "without {optimisation}");
-            let most = with_structure(&compiled, Precision::F64, optimisations, max_tables_bytes);
+            let most =
+                with_structure(&compiled, None, Precision::F64, optimisations, max_tables_bytes);
             assert!(bytes <= most, "without {optimisation}");
             bytes
         });
-        let all = with_structure(&compiled, Precision::F64, Optimisations::default(), tables_bytes);
+        let all = Optimisations::default();
+        let all = with_structure(&compiled, None, Precision::F64, all, tables_bytes);
         assert!(forecasts.iter().any(|&bytes| bytes > all), "{forecasts:?}");
     }
 }

@@ -46,15 +46,8 @@ pub struct ThreadState<T> {
 impl<T: Real> Shared<T> {
     /// The state of a thread that has not propagated anything.
     pub fn thread_state(&self) -> ThreadState<T> {
-        self.thread_state_in(State::default())
-    }
-
-    /// As [`thread_state`](Self::thread_state), in the memory of `messages`. All entries of
-    /// `messages.up` must be zero, because a propagation reads some entries that no message writes:
-    /// they are impossible, and the child's end of the separator leaves them out.
-    pub fn thread_state_in(&self, messages: State) -> ThreadState<T> {
         let chooser = StrategyChooser::new(self.compiled.network());
-        let full_tree_state = messages.reset(&self.full_tree.tree);
+        let full_tree_state = State::new(&self.full_tree.tree);
         ThreadState { full_tree_state, chooser }
     }
 
@@ -163,7 +156,7 @@ impl<T: Real> Shared<T> {
         // Since the preparation began, threads may have gone to sleep.
         let _awake = context.threads.filter(|_| forks).and_then(|threads| self.keep_awake(threads));
         let report = Report { watch, messages };
-        let pass = PassContext { filled, report, forks, is_boolean: false };
+        let pass = PassContext { filled, report, forks };
         let is_full_tree = messages.is_some();
         watch.stage_with_clock(Stage::Collect, from, |from| {
             state.whole().collect_all(&pass, from)

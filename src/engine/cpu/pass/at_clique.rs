@@ -14,11 +14,6 @@ use crate::engine::cpu::vector::sum;
 use crate::potential::Entry;
 use crate::propagation::Phase;
 
-/// Replaces positive values by one.
-fn to_boolean(values: &mut [f64]) {
-    values.iter_mut().for_each(|value| *value = f64::from(*value > 0.0));
-}
-
 impl StatePart<'_> {
     /// Computes the message of the first clique to its parent. `up` is the table of the separator
     /// in the order of the parent.
@@ -49,10 +44,6 @@ impl StatePart<'_> {
             let sent = message::send(node, bounds, mask, unmasked, up, helpers)?;
             exponent += i64::from(clique.table.exponent - sent.scale);
             (up_bounds, raised) = (sent.bounds, sent.raised);
-            if context.is_boolean {
-                to_boolean(unmasked);
-                to_boolean(up);
-            }
             let exponent_of = |&child: &usize| self.cliques[child - self.first].exponent;
             exponent += node.children.iter().map(exponent_of).sum::<i64>();
         } else if let Some(mask) = mask {
@@ -70,9 +61,6 @@ impl StatePart<'_> {
         context: &PassContext<'_, T>,
         from_parent: Option<Bounds>,
     ) -> Bounds {
-        if context.is_boolean {
-            return Bounds::ONE;
-        }
         let Clique { node, table, .. } = context.clique(self.first);
         let mut products = ProductBounds::default();
         products.add(table.bounds);
@@ -135,10 +123,6 @@ impl StatePart<'_> {
             (Some(_), Some(_)) => None,
         };
         let found = message::receive(node, belief, unmasked, down, known_min, helpers);
-        if context.is_boolean {
-            to_boolean(down);
-            return Ok(());
-        }
         let state = &mut self.cliques[0];
         state.down_bounds = found.ok_or(RunError::OutOfRange)?;
         state.loss = match (unmasked, state.raised) {
@@ -169,7 +153,7 @@ impl StatePart<'_> {
         let from_parent = node.parent.map(|_| self.cliques[0].down_bounds);
         let products = self.product_bounds(context, from_parent);
         self.cliques[0].belief_bounds = products;
-        if (products.error.is_none() && from_parent.is_some()) || context.is_boolean {
+        if products.error.is_none() && from_parent.is_some() {
             return Ok(());
         }
         let Some(port) = node.smallest_table() else { return Ok(()) };

@@ -14,7 +14,6 @@ use crate::engine::cpu::reuse::change::{Change, MissingMessages};
 use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tree::nodes::Tree;
 use crate::engine::cpu::tree::places::BeliefTable;
-use crate::engine::cpu::tree::rows::PortWords;
 use crate::engine::cpu::vector::sum;
 use crate::network::{Evidence, Network, VariableId};
 use crate::potential::{Axis, Entry, Real};
@@ -84,8 +83,8 @@ impl State {
         self.cliques.extend(cliques);
         // Entries of `up` that only the parent's end of a separator holds receive no message. They
         // are impossible and must be zero. Only the full tree has such entries, because no other
-        // tree is compressed, and the `up` of its state is new memory or zero before this call. All
-        // other entries, except weights, are written before they are read.
+        // tree is compressed, and its state is in new memory. All other entries, except weights,
+        // are written before they are read.
         resize(&mut self.up, tree.below);
         for private in tree.nodes.iter().filter_map(|node| node.private.clone()) {
             self.up[private].fill(1.0);
@@ -195,14 +194,6 @@ impl State {
         (self.propagated, self.missing) = (Some(evidence.clone()), None);
         self.posteriors = Some(found.clone());
         found
-    }
-
-    /// What the table of `clique` is multiplied by on the way down: the words of the active ports,
-    /// the tables at all ports below, and the message from the parent.
-    pub fn inputs(&self, tree: &Tree, clique: usize) -> (&PortWords, &[f64], &[f64]) {
-        let node = &tree.nodes[clique];
-        let active = &self.cliques[clique].active;
-        (active, &self.up[node.below.clone()], &self.down[node.above.clone()])
     }
 
     /// The probability mass that may have been lost or added in the messages.

@@ -69,8 +69,6 @@ pub struct PassContext<'a, T> {
     pub report: Report<'a>,
     /// Whether the work may be shared with other threads.
     pub forks: bool,
-    /// Whether messages only say what is possible: every entry is 0 or 1.
-    pub is_boolean: bool,
 }
 
 impl<T> PassContext<'_, T> {

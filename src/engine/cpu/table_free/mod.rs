@@ -19,6 +19,7 @@ mod buffers;
 mod execute;
 mod number;
 mod pass;
+pub mod supports;
 mod tile;
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The number types of propagation without tables of cliques.
+//! What the tables of propagation without tables of cliques hold.
 
 use std::fmt::Debug;
 use std::ops::{AddAssign, Mul, MulAssign};
@@ -13,9 +13,9 @@ use crate::engine::cpu::vector::{self, Range, keep_in_range, range};
 use crate::engine::wide::Wide;
 use crate::potential;
 
-/// `f64`, or [`Wide`] for products that are out of the range of `f64`. [`Wide`] numbers are never
-/// out of range, so their tables are not scaled or raised, and all bounds are [`Bounds::ONE`].
-pub trait Number:
+/// What tables hold: numbers, or [`Possible`](super::supports::Possible). Both have a sum and a
+/// product, which is all that the loops over tiles need.
+pub trait Semiring:
     Copy
     + Default
     + Debug
@@ -33,19 +33,21 @@ pub trait Number:
     const ONE: Self;
 
     /// `entries` zeros, allocated as [`allocate`] describes.
-    fn zeros(entries: usize) -> Vec<Self>;
-
-    /// `value`, which is finite and not negative.
-    fn from_f64(value: f64) -> Self;
-
-    /// `self / denominator`, where 0/0 = 0.
-    fn ratio(self, denominator: Self) -> Self;
-
-    /// The natural logarithm.
-    fn ln(self) -> f64;
+    fn zeros(entries: usize) -> Vec<Self> {
+        let mut zeros = allocate::with_capacity(entries);
+        zeros.resize(entries, Self::ZERO);
+        zeros
+    }
 
     /// The sum of `values`. Always inlined into loops over tiles.
-    fn sum(values: &[Self]) -> Self;
+    #[inline(always)]
+    fn sum(values: &[Self]) -> Self {
+        let mut sum = Self::ZERO;
+        for &value in values {
+            sum += value;
+        }
+        sum
+    }
 
     /// Multiplies `table` by a power of two so that its largest entry is near one, and returns the
     /// exponent of the power with the bounds of the result; `None` if the largest entry is zero or
@@ -56,8 +58,24 @@ pub trait Number:
     /// The bounds do not say whether anything underflowed before.
     fn rescale(table: &mut [Self], forks: bool) -> Option<(i32, Bounds)>;
 
-    /// The bounds of products with one entry of each of `tables`.
-    fn product_bounds(tables: impl Iterator<Item = Bounds>) -> Bounds;
+    /// The bounds of products with one entry of each of `tables`; [`Bounds::ONE`] if entries cannot
+    /// be out of range.
+    fn product_bounds(_tables: impl Iterator<Item = Bounds>) -> Bounds {
+        Bounds::ONE
+    }
+}
+
+/// `f64`, or [`Wide`] for products that are out of the range of `f64`. [`Wide`] numbers are never
+/// out of range, so their tables are not scaled or raised, and all bounds are [`Bounds::ONE`].
+pub trait Number: Semiring {
+    /// `value`, which is finite and not negative.
+    fn from_f64(value: f64) -> Self;
+
+    /// `self / denominator`, where 0/0 = 0.
+    fn ratio(self, denominator: Self) -> Self;
+
+    /// The natural logarithm.
+    fn ln(self) -> f64;
 
     /// Replaces each entry of `table` that is below two to the power of `level` by this power, and
     /// returns the bounds of the result, given the `bounds` before; see
@@ -71,26 +89,12 @@ pub trait Number:
     fn to_f64(self) -> f64;
 }
 
-impl Number for f64 {
+impl Semiring for f64 {
     const ZERO: Self = 0.0;
     const ONE: Self = 1.0;
 
     fn zeros(entries: usize) -> Vec<Self> {
         allocate::zeros(entries)
-    }
-
-    #[inline(always)]
-    fn from_f64(value: f64) -> Self {
-        value
-    }
-
-    #[inline(always)]
-    fn ratio(self, denominator: Self) -> Self {
-        potential::ratio(self, denominator)
-    }
-
-    fn ln(self) -> f64 {
-        self.ln()
     }
 
     #[inline(always)]
@@ -115,6 +119,22 @@ impl Number for f64 {
     fn product_bounds(tables: impl Iterator<Item = Bounds>) -> Bounds {
         Bounds::product::<Self>(tables)
     }
+}
+
+impl Number for f64 {
+    #[inline(always)]
+    fn from_f64(value: f64) -> Self {
+        value
+    }
+
+    #[inline(always)]
+    fn ratio(self, denominator: Self) -> Self {
+        potential::ratio(self, denominator)
+    }
+
+    fn ln(self) -> f64 {
+        self.ln()
+    }
 
     fn raise(table: &mut [Self], level: i32, bounds: Bounds) -> Bounds {
         crate::engine::bounds::raise(table, level, bounds)
@@ -129,36 +149,9 @@ impl Number for f64 {
     }
 }
 
-impl Number for Wide {
+impl Semiring for Wide {
     const ZERO: Self = Self::ZERO;
     const ONE: Self = Self::ONE;
-
-    fn zeros(entries: usize) -> Vec<Self> {
-        let mut zeros = allocate::with_capacity(entries);
-        zeros.resize(entries, Self::ZERO);
-        zeros
-    }
-
-    fn from_f64(value: f64) -> Self {
-        Self::new(value)
-    }
-
-    fn ratio(self, denominator: Self) -> Self {
-        self.ratio(denominator)
-    }
-
-    fn ln(self) -> f64 {
-        self.ln()
-    }
-
-    #[inline(always)]
-    fn sum(values: &[Self]) -> Self {
-        let mut sum = Self::ZERO;
-        for &value in values {
-            sum += value;
-        }
-        sum
-    }
 
     fn rescale(table: &mut [Self], forks: bool) -> Option<(i32, Bounds)> {
         let normalise = |part: &mut [Self]| {
@@ -172,9 +165,19 @@ impl Number for Wide {
         };
         is_nonzero.then_some((0, Bounds::ONE))
     }
+}
 
-    fn product_bounds(_: impl Iterator<Item = Bounds>) -> Bounds {
-        Bounds::ONE
+impl Number for Wide {
+    fn from_f64(value: f64) -> Self {
+        Self::new(value)
+    }
+
+    fn ratio(self, denominator: Self) -> Self {
+        self.ratio(denominator)
+    }
+
+    fn ln(self) -> f64 {
+        self.ln()
     }
 
     fn raise(_: &mut [Self], _: i32, bounds: Bounds) -> Bounds {

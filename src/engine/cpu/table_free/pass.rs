@@ -100,7 +100,7 @@ impl<'a, T: Number> Pass<'a, T> {
                 if is_restricted || kept.is_restricted {
                     let variables = axes.iter().map(|axis| clique.variables[axis]);
                     let values = restricted(self.network, factor, variables, self.evidence);
-                    let mut values: Vec<T> = values.into_iter().map(T::from_f64).collect();
+                    let mut values: Vec<T> = values.map(T::from_f64).collect();
                     let scaled = T::rescale(&mut values, self.resources.forks);
                     let (scale, bounds) = scaled.ok_or(RunError::Impossible)?;
                     *kept =

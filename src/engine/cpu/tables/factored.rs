@@ -231,7 +231,7 @@ mod tests {
         state.enter(&filled.tree, evidence);
         let watch = Watch::untimed(CancelToken::new());
         let report = Report { watch: &watch, messages: None };
-        let context = PassContext { filled, report, forks: false, is_boolean: false };
+        let context = PassContext { filled, report, forks: false };
         let mut from = watch.worker_clock();
         state.whole().collect_all(&context, &mut from).expect("the evidence is possible");
         state.whole().distribute_all(&context, &mut from).expect("the evidence is possible");

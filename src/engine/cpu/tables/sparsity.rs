@@ -1,12 +1,11 @@
 //! Sparsity: leaves out the entries of tables that are zero whatever the evidence.
 //!
-//! An entry of a clique's table can be positive although the joint probability of its states is
-//! zero: whatever the states of the other variables, the table of some other clique is zero.
-//! Evidence only removes states, so a joint probability that is zero without evidence is zero given
-//! any evidence. One propagation without evidence finds all such entries. Its tables and messages
-//! are boolean: they only say whether an entry is positive. A boolean table has one byte per entry.
-//! It is the product of the factors' [supports](crate::network::Network::support), because a
-//! product of the factors themselves may be zero by underflow.
+//! [`supports`](crate::engine::cpu::table_free::supports) finds out which configurations of the
+//! separators are possible. An entry of a clique's table is left out if a factor is zero there, or
+//! if its part on a separator is not possible. Where factors are not zero is found with boolean
+//! tables, which have one byte per entry. They are products of the factors'
+//! [supports](crate::network::Network::support), because a product of the factors themselves may be
+//! zero by underflow.
 //!
 //! Only then are the numbers computed, for the entries that remain, which [`sparse_table`] lists.
 //! This order saves time, because the first write to new memory takes longer than all other steps.
@@ -17,13 +16,12 @@ use rayon::iter::{
     IndexedParallelIterator, IntoParallelIterator, IntoParallelRefMutIterator, ParallelIterator,
 };
 
+use rayon::ThreadPool;
+
 use crate::allocate;
-use crate::cancel::CancelToken;
 use crate::engine::cpu::context::{MIN_PARALLEL_ENTRIES, TableInputs};
 use crate::engine::cpu::memory::{Products, factor_bytes};
-use crate::engine::cpu::pass::report::Report;
-use crate::engine::cpu::pass::state::State;
-use crate::engine::cpu::pass::traversal::PassContext;
+use crate::engine::cpu::table_free::supports::Supports;
 use crate::engine::cpu::tables::factored::FactoringPlan;
 use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tables::make::{TableRequest, make_tables};
@@ -33,13 +31,13 @@ use crate::engine::cpu::tree::division::MIN_SPARSE_ENTRIES_PER_COPIED;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::engine::cpu::tree::rows::{ROW_HEAD, write_rows};
 use crate::engine::cpu::tree::structure::Structure;
-use crate::lowering::Optimisation;
-use crate::network::{Evidence, Factor};
+use crate::graph::SeparatorId;
+use crate::lowering::{Optimisation, Program};
 use crate::potential::Entry;
-use crate::propagation::Watch;
+use crate::propagation::CompiledNetwork;
 
 pub use sparse_table::MAX_GAP;
-use sparse_table::{SparseSize, SparseTable};
+use sparse_table::{PortSupports, SparseSize, SparseTable};
 
 /// A tree whose rows are laid out, and how each of its tables is made.
 ///
@@ -48,9 +46,6 @@ pub struct TreePlan {
     tree: Tree,
     /// By clique.
     tables: Vec<TablePlan>,
-    /// The messages of the boolean propagation that found the zeros; none if no zeros were searched
-    /// for. A propagation with numbers reuses their memory.
-    memory: State,
     /// The peak of the memory in use while the plan was made, in bytes.
     planning_bytes: usize,
 }
@@ -74,25 +69,40 @@ impl TreePlan {
     /// The plan for the tree of `structure`: entries that are zero whatever the evidence are left
     /// out of the tables for which this pays off, unless this optimisation is switched off. Works
     /// on the threads of `inputs` if there is much to do.
-    pub fn new(structure: &Structure, inputs: TableInputs<'_>) -> Self {
-        let has_zeros = |factor: &Factor| factor.values().contains(&0.0);
+    ///
+    /// `program`: the contractions of `compiled` without evidence, if they were planned;
+    /// `structure`: its structure; `separators`: by clique of the structure, the separator to the
+    /// clique's parent in `compiled`.
+    pub fn new(
+        compiled: &CompiledNetwork,
+        program: Option<&Program>,
+        structure: &Structure,
+        separators: &[Option<SeparatorId>],
+        inputs: TableInputs<'_>,
+    ) -> Self {
         let optimisations = inputs.optimisations;
-        if !optimisations.has(Optimisation::Sparsity) || !inputs.network.factors().any(has_zeros) {
+        if !optimisations.has(Optimisation::Sparsity) || !inputs.network.has_zeros() {
             return Self::of_full_tables(structure, inputs);
         }
+        let entries: usize = structure.layouts.iter().map(|layout| layout.entries()).sum();
+        let threads = inputs.threads.filter(|_| entries >= MIN_PARALLEL_ENTRIES);
+        let supports = match threads {
+            Some(threads) => threads.install(|| Supports::find(compiled, program, true)),
+            None => Supports::find(compiled, program, false),
+        };
         let support = inputs.network.support();
         let of_support = TableInputs { network: &support, ..inputs };
         let boolean = FilledTree::<u8>::build(structure, of_support);
         drop(support);
-        let (sparse, memory) = find_sparsity(&boolean, inputs);
-        let messages_bytes = written_bytes(&memory);
+        let port_supports = |clique| PortSupports::new(&supports, structure, separators, clique);
+        let sparse = find_sparsity(&boolean, &port_supports, threads);
         let sparse_bytes: usize = sparse.iter().flatten().map(SparseTable::bytes).sum();
         let mut products = Products::default();
         let cliques = structure.layouts.iter().zip(&structure.shape.factors);
         cliques.for_each(|(layout, factors)| products.add(layout.entries(), factors.len()));
         let filling_bytes = products.bytes() + factor_bytes(inputs.network);
-        let temporary_bytes = filling_bytes.max(messages_bytes + sparse_bytes);
-        let planning_bytes = boolean.bytes() + temporary_bytes;
+        let temporary_bytes = supports.bytes() + filling_bytes.max(sparse_bytes);
+        let planning_bytes = supports.peak_bytes.max(boolean.bytes() + temporary_bytes);
         let mut tree = boolean.tree;
         drop(boolean.tables);
         let cliques = tree.nodes.iter_mut().zip(&structure.layouts).zip(&structure.shape.factors);
@@ -120,7 +130,7 @@ impl TreePlan {
         let per_copied = MIN_SPARSE_ENTRIES_PER_COPIED;
         tree.nodes.iter_mut().for_each(|node| node.divide_rows(optimisations, 1, per_copied));
         tree.update_derived();
-        Self { tree, tables, memory, planning_bytes }
+        Self { tree, tables, planning_bytes }
     }
 
     /// The plan in which no entry of a table is left out.
@@ -137,7 +147,7 @@ impl TreePlan {
             NodeSource { entries: layout.entries(), groups, reused: None }
         });
         let tree = structure.assemble(inputs, sources, Vec::new());
-        Self { tree, tables, memory: State::default(), planning_bytes: 0 }
+        Self { tree, tables, planning_bytes: 0 }
     }
 
     /// The memory for making the tree, with table entries of `width` bytes, and for one propagation
@@ -161,21 +171,12 @@ impl TreePlan {
         let masks = size_of::<f64>() * self.tree.above;
         let tree = &self.tree;
         let messages = size_of::<f64>() * (2 * tree.above + 2 * tree.below + tree.scratch);
-        let held = held + messages.max(written_bytes(&self.memory));
-        (held + masks.max(patterns + products.bytes())).max(self.planning_bytes)
+        (held + messages + masks.max(patterns + products.bytes())).max(self.planning_bytes)
     }
 
-    /// Makes the tables. Large tables are made on the threads of `inputs`. Also returns memory for
-    /// the messages of a propagation.
-    pub fn fill<T: Entry>(
-        self,
-        structure: &Structure,
-        inputs: TableInputs<'_>,
-    ) -> (FilledTree<T>, State) {
-        let Self { tree, tables, mut memory, .. } = self;
-        // Entries that only the parent's end of a separator holds receive no message. They are
-        // impossible, so they must be zero.
-        memory.up.fill(0.0);
+    /// Makes the tables. Large tables are made on the threads of `inputs`.
+    pub fn fill<T: Entry>(self, structure: &Structure, inputs: TableInputs<'_>) -> FilledTree<T> {
+        let Self { tree, tables, .. } = self;
         let requests = tables.iter().enumerate().map(|(clique, table)| {
             let layout = &*structure.layouts[clique];
             let factors = &*structure.shape.factors[clique];
@@ -191,42 +192,34 @@ impl TreePlan {
             TableRequest { layout, factors, sparse, plan, table: allocate::zeros(entries) }
         });
         let tables = make_tables(inputs, requests.collect());
-        (FilledTree { tree, tables }, memory)
+        FilledTree { tree, tables }
     }
 }
 
-/// The nonzero entries of each clique's table; `None` for a clique for which removing zeros does
-/// not pay off. Also returns the boolean messages.
+/// The entries of each clique's table that are possible; `None` for a clique for which leaving out
+/// the others does not pay off. `supports`: what the separators of a clique say about its entries.
 fn find_sparsity(
     boolean: &FilledTree<u8>,
-    inputs: TableInputs<'_>,
-) -> (Vec<Option<SparseTable>>, State) {
-    let tree = &boolean.tree;
-    let mut state = State::new(tree);
-    state.find_change(inputs.network, tree, &Evidence::none());
-    state.enter(tree, &Evidence::none());
-    let threads = inputs.threads.filter(|_| state.work() >= MIN_PARALLEL_ENTRIES);
+    supports: &(impl Fn(usize) -> PortSupports + Sync),
+    threads: Option<&ThreadPool>,
+) -> Vec<Option<SparseTable>> {
+    let nodes = &boolean.tree.nodes;
+    let size = |clique: usize| SparseSize::find(boolean, &supports(clique), clique);
     let sizes: Vec<_> = match threads {
-        Some(threads) => threads.install(|| {
-            propagate(boolean, &mut state, true);
-            let cliques = (0..tree.nodes.len()).into_par_iter().with_max_len(1);
-            cliques.map(|clique| SparseSize::find(boolean, &state, clique)).collect()
-        }),
-        None => {
-            propagate(boolean, &mut state, false);
-            let cliques = 0..tree.nodes.len();
-            cliques.map(|clique| SparseSize::find(boolean, &state, clique)).collect()
+        Some(threads) => {
+            threads.install(|| (0..nodes.len()).into_par_iter().with_max_len(1).map(size).collect())
         }
+        None => (0..nodes.len()).map(size).collect(),
     };
     // One thread allocates all memory. If each thread allocated, the peak would depend on what the
     // allocator keeps for each thread.
     let new = |(size, node): (&Option<SparseSize>, &Node)| {
         size.as_ref().map(|size| SparseTable::with_capacity(size, node.stride))
     };
-    let mut found: Vec<Option<SparseTable>> = sizes.iter().zip(&tree.nodes).map(new).collect();
+    let mut found: Vec<Option<SparseTable>> = sizes.iter().zip(nodes).map(new).collect();
     let fill = |(clique, table): (usize, &mut Option<SparseTable>)| {
         if let Some(table) = table {
-            table.fill(boolean, &state, clique);
+            table.fill(boolean, &supports(clique), clique);
         }
     };
     match threads {
@@ -235,21 +228,5 @@ fn find_sparsity(
         }),
         None => found.iter_mut().enumerate().for_each(fill),
     }
-    (found, state)
-}
-
-/// Bytes of the messages of a propagation without findings, which writes no masks.
-fn written_bytes(messages: &State) -> usize {
-    messages.bytes() - size_of_val::<[f64]>(&messages.mask)
-}
-
-/// Propagates without evidence, with boolean messages, on several threads if `forks`.
-fn propagate(boolean: &FilledTree<u8>, state: &mut State, forks: bool) {
-    let watch = Watch::untimed(CancelToken::new());
-    let report = Report { watch: &watch, messages: None };
-    let context = PassContext { filled: boolean, report, forks, is_boolean: true };
-    // If the network is impossible, collect stops early. It does not matter then which entries are
-    // left out, because any evidence is impossible.
-    let _ = state.whole().collect_all(&context, &mut watch.worker_clock());
-    let _ = state.whole().distribute_all(&context, &mut watch.worker_clock());
+    found
 }

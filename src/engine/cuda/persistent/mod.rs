@@ -51,6 +51,7 @@ use self::work_items::WorkItems;
 use super::device::Device;
 use super::semiring::Semiring;
 use crate::allocate::{self, shared_pool};
+use crate::engine::cpu::Supports;
 use crate::engine::factors::smallest_nonzero;
 use crate::engine::{LoadOptions, Propagator, RunError, too_many_entries};
 use crate::network::Network;
@@ -193,9 +194,11 @@ impl Program {
         semiring: Semiring,
     ) -> Option<(Self, i64)> {
         let network = compiled.network();
-        let (tables, exponent) = tables::fill(network, &operations.potentials);
+        let fill = || tables::fill(network, &operations.potentials);
+        let ((tables, exponent), supports) =
+            rayon::join(fill, || Supports::find(compiled, None, true));
         let has_tiny_entries = tables.iter().any(|table| table.has_tiny_entries);
-        let items = WorkItems::new(compiled, &operations, &tables)?;
+        let items = WorkItems::new(network, &operations, &tables, &supports)?;
         let states = StateLayout::new(compiled);
         Some((Self { states, operations, items, has_tiny_entries, semiring }, exponent))
     }

@@ -1,5 +1,5 @@
-//! Which entries of a factor the products of an operation read, and which products are live. A
-//! product is live unless tables alone make it zero; see [`sparsity`](super::sparsity).
+//! Which entries of a factor the products of an operation read, and which products are live, as
+//! [`sparsity`](super::sparsity) defines it.
 //!
 //! A row of an operation is one entry of its result: a sum of products, one for each combination of
 //! states of the variables that are summed out. Each such combination is an entry of the row.
@@ -7,54 +7,12 @@
 use rayon::prelude::*;
 
 use super::operations::Operation;
-use crate::network::{Network, VariableId};
-use crate::potential::{Scope, write_mapping};
+use crate::network::Network;
+use crate::potential::{Scope, SplitMapping, write_mapping};
 
 /// Minimum number of rows or parts for a task on another thread to pay off;
 /// [`LiveProducts::restrict`] counts entries of parts instead. It affects only speed.
 pub(super) const MIN_PARALLEL: usize = 1 << 12;
-
-/// The same mapping as [`write_mapping`] writes, from each entry of one table to the entry of
-/// another table with the same states, but in much less memory for large tables. The variables of
-/// the table that the mapping is from are split into the first ones and the others. The states of
-/// each group contribute a summand to the index.
-struct SplitMapping {
-    /// Number of combinations of states of the other variables.
-    low: usize,
-    /// For each combination of states of the first variables its summand.
-    first: Vec<u32>,
-    /// For each combination of states of the other variables its summand.
-    others: Vec<u32>,
-}
-
-impl SplitMapping {
-    /// The mapping from a table over `from` to a table over `onto`, see [`write_mapping`].
-    fn new(network: &Network, from: &Scope, onto: &Scope) -> Self {
-        let (mut low, mut split) = (1, from.variables().len());
-        while split > 0 && low * low < from.entries() {
-            split -= 1;
-            low *= from.cardinalities()[split];
-        }
-        let (first, others) = from.variables().split_at(split);
-        let summands = |variables: &[VariableId]| {
-            let mut summands = Vec::new();
-            write_mapping(&Scope::of(network, variables.iter().copied()), onto, &mut summands);
-            summands
-        };
-        Self { low, first: summands(first), others: summands(others) }
-    }
-
-    /// The index for entry number `entry`.
-    fn get(&self, entry: u32) -> u32 {
-        let low = self.low as u32;
-        self.first[(entry / low) as usize] + self.others[(entry % low) as usize]
-    }
-
-    /// Number of entries of the table that the mapping is from.
-    fn len(&self) -> usize {
-        self.first.len() * self.low
-    }
-}
 
 /// How the products of an operation read a factor: a message, a table, or the weights of a finding.
 ///
@@ -78,8 +36,8 @@ impl FactorParts {
         let of_rows = operation.rows.variables().iter().copied();
         let parts = Scope::of(network, of_rows.filter(|variable| factor.contains(*variable)));
         Self {
-            rows: SplitMapping::new(network, &operation.rows, &parts),
-            offsets: SplitMapping::new(network, &parts, factor),
+            rows: SplitMapping::new(&operation.rows, &parts),
+            offsets: SplitMapping::new(&parts, factor),
             entries,
         }
     }
@@ -198,7 +156,7 @@ pub(super) fn for_each_bit(mut word: u64, mut visit: impl FnMut(usize)) {
 mod tests {
     use super::*;
     use crate::engine::cuda::persistent::operations::Role;
-    use crate::network::{Factor, Variable};
+    use crate::network::{Factor, Variable, VariableId};
     use crate::potential::Odometer;
 
     #[test]

@@ -5,6 +5,7 @@ use super::work_items::RecordHeader;
 use super::*;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::engine::Engine;
+use crate::engine::cpu::Supports;
 use crate::engine::cuda::GpuEngine;
 use crate::engine::cuda::device::tests::has_gpu;
 use crate::engine::cuda::fixtures::{
@@ -244,8 +245,9 @@ fn zeros_are_left_out_and_the_forecast_suffices() {
         assert!(memory.device <= forecast.device);
         assert!(memory.device > 4 * program.items.record_words() as u64);
         let (tables, _) = tables::fill(network, &program.operations.potentials);
-        let sparsity = sparsity::Sparsity::new(network, &program.operations, &tables);
-        for (operation, sparsity) in program.operations.all.iter().zip(&sparsity.operations) {
+        let supports = Supports::find(&compiled, None, false);
+        let sparsity = sparsity::find(network, &program.operations, &tables, &supports);
+        for (operation, sparsity) in program.operations.all.iter().zip(&sparsity) {
             let products = operation.rows.entries() * operation.summed.entries();
             assert!(sparsity.products <= products as u64);
             let is_sparse = sparsity.products < products as u64 && !sparsity.rows.is_empty();

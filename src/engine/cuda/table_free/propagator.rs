@@ -255,7 +255,7 @@ fn operand_values(network: &Network, operand: &OperandTable, evidence: &Evidence
     match operand.operand {
         Operand::Factor(factor) => {
             let variables = operand.variables.iter().copied();
-            restricted(network, network.factor(factor), variables, evidence)
+            restricted(network, network.factor(factor), variables, evidence).collect()
         }
         Operand::Likelihood(variable) => match evidence.get(variable) {
             Some(Finding::Likelihood(weights)) => weights.to_vec(),

@@ -1,13 +1,15 @@
-//! The entries of a clique's table that can be nonzero, as rows of a sparse table. The boolean
-//! propagation that finds these entries is explained in [`sparsity`](super).
+//! The entries of a clique's table that are possible, as rows of a sparse table.
 
 use std::ops::Range;
 
 use crate::allocate;
-use crate::engine::cpu::pass::state::State;
+use crate::engine::cpu::table_free::supports::Supports;
 use crate::engine::cpu::tables::filled::FilledTree;
+use crate::engine::cpu::tree::layout::PortLayout;
 use crate::engine::cpu::tree::nodes::Node;
+use crate::engine::cpu::tree::structure::Structure;
 use crate::engine::simd::simd_dispatch;
+use crate::graph::SeparatorId;
 
 /// Maximum number of zeros between two runs of nonzero entries that share a row. A separate row
 /// would cost at least as much as these zeros. Tuned on the paper's eight networks; if it is wrong,
@@ -22,33 +24,62 @@ const ROW_COST: usize = 24;
 /// form. Tuned as [`MAX_GAP`] was; if it is wrong, only speed and memory change.
 const MAX_COST_SHARE: f64 = 0.9;
 
-/// The size of a table without entries that are always zero.
+/// What the separators of a clique say about its entries, in the index orders of its ports.
+pub struct PortSupports {
+    /// By entry of the separator to the parent: whether it is possible; empty if all are.
+    parent: Vec<bool>,
+    /// By child: the same for the separator to it.
+    children: Vec<Vec<bool>>,
+}
+
+impl PortSupports {
+    /// The supports at the ports of `clique`. `separators`: by clique, the separator to its parent
+    /// in the compiled network.
+    pub fn new(
+        supports: &Supports,
+        structure: &Structure,
+        separators: &[Option<SeparatorId>],
+        clique: usize,
+    ) -> Self {
+        let ports = &structure.layouts[clique].ports;
+        let (own, below) = ports.split_at(usize::from(structure.shape.parents[clique].is_some()));
+        let in_order = |(clique, port): (usize, &PortLayout)| {
+            let support = separators[clique].and_then(|separator| supports.get(separator));
+            support.map(|support| support.in_order(&port.scope)).unwrap_or_default()
+        };
+        let children = structure.children[clique].iter().copied().zip(below).map(in_order);
+        let parent = own.first().map(|port| in_order((clique, port))).unwrap_or_default();
+        Self { parent, children: children.collect() }
+    }
+}
+
+/// The size of a table without entries that are not possible.
 pub struct SparseSize {
     rows: usize,
     entries: usize,
 }
 
 impl SparseSize {
-    /// The size of the table of `clique` without the entries that are zero after the boolean
-    /// propagation in `state`; `None` if leaving these out does not pay off.
-    pub fn find(boolean: &FilledTree<u8>, state: &State, clique: usize) -> Option<Self> {
+    /// The size of the table of `clique` without the entries that are zero in its `boolean` table or
+    /// not possible according to `supports`; `None` if leaving these out does not pay off.
+    pub fn find(boolean: &FilledTree<u8>, supports: &PortSupports, clique: usize) -> Option<Self> {
         let node = &boolean.tree.nodes[clique];
         let max_cost = MAX_COST_SHARE * cost(node.row_count(), node.entries);
         let mut size = Self { rows: 0, entries: 0 };
-        for_nonzero_runs(boolean, state, clique, |_, _, run| {
+        for_possible_runs(boolean, supports, clique, |_, _, run| {
             (size.rows, size.entries) = (size.rows + 1, size.entries + run.len());
         });
         (cost(size.rows, size.entries) <= max_cost).then_some(size)
     }
 }
 
-/// The entries of a table that can be nonzero.
+/// The entries of a table that are possible.
 pub struct SparseTable {
     /// The words of the rows. The first word of a row is a position in the sparse table.
     pub words: Vec<u32>,
     /// By row: its first entry in the full table.
     pub starts: Vec<u32>,
-    /// For each entry of the rows: 1 if the entry can be nonzero, otherwise 0.
+    /// For each entry of the rows: 1 if the entry is possible, otherwise 0.
     pub possible: Vec<u8>,
 }
 
@@ -68,21 +99,21 @@ impl SparseTable {
         size_of_val::<[u32]>(words) + size_of_val::<[u32]>(starts) + possible.len()
     }
 
-    /// Adds the entries of `clique` that are nonzero after the boolean propagation in `state`.
-    pub fn fill(&mut self, boolean: &FilledTree<u8>, state: &State, clique: usize) {
+    /// Adds the possible entries of `clique`. The arguments are those of [`SparseSize::find`].
+    pub fn fill(&mut self, boolean: &FilledTree<u8>, supports: &PortSupports, clique: usize) {
         let node = &boolean.tree.nodes[clique];
-        for_nonzero_runs(boolean, state, clique, |row, nonzero, run| {
-            self.add_row(node, row, nonzero, run);
+        for_possible_runs(boolean, supports, clique, |row, possible, run| {
+            self.add_row(node, row, possible, run);
         });
     }
 
-    /// Adds a row with the entries `start..end` of the full row `row`. `nonzero` is 1 for the
-    /// entries of `row` that can be nonzero, otherwise 0.
+    /// Adds a row with the entries `start..end` of the full row `row`. `possible` is 1 for the
+    /// entries of `row` that are possible, otherwise 0.
     fn add_row(
         &mut self,
         node: &Node,
         row: &[u32],
-        nonzero: &[u8],
+        possible: &[u8],
         Range { start, end }: Range<usize>,
     ) {
         let head = self.words.len();
@@ -96,38 +127,45 @@ impl SparseTable {
         for (child, _) in node.is_vector.iter().enumerate().filter(|(_, vector)| **vector) {
             words[node.word(child) as usize] += start as u32;
         }
-        self.possible.extend_from_slice(&nonzero[start..end]);
+        self.possible.extend_from_slice(&possible[start..end]);
     }
 }
 
-/// Calls `each` for every run of entries of `clique` that are nonzero after the boolean propagation
-/// in `state`. A run may have gaps of up to [`MAX_GAP`] zeros. The arguments are the words of the
-/// full row, a flag for each of its entries (1 if the entry can be nonzero), and the range of the
-/// run in the row.
-fn for_nonzero_runs(
+/// Calls `each` for every run of entries of `clique` that are possible. A run may have gaps of up to
+/// [`MAX_GAP`] other entries. The arguments are the words of the full row, a flag for each of its
+/// entries (1 if it is possible), and the range of the run in the row.
+fn for_possible_runs(
     boolean: &FilledTree<u8>,
-    state: &State,
+    supports: &PortSupports,
     clique: usize,
     mut each: impl FnMut(&[u32], &[u8], Range<usize>),
 ) {
     let node = &boolean.tree.nodes[clique];
     let values = &boolean.tables[clique].values;
-    let (ports, below, down) = state.inputs(&boolean.tree, clique);
-    let parent_is_vector = node.port.is_some_and(|port| port.is_vector);
-    let mut nonzero = Vec::new();
+    // For each port with a support: the word of a row that points to it, what to subtract from the
+    // word, the support, and whether a row meets several of its entries.
+    let parent = node.port.filter(|_| !supports.parent.is_empty());
+    let parent = parent.map(|port| (port.word, 0, &*supports.parent, port.is_vector));
+    let children =
+        supports.children.iter().enumerate().filter(|(_, possible)| !possible.is_empty());
+    let children = children.map(|(child, possible)| {
+        let start = node.tables[child].start;
+        (node.word(child) as usize, start, &**possible, node.is_vector[child])
+    });
+    let (vectors, scalars): (Vec<_>, Vec<_>) =
+        parent.into_iter().chain(children).partition(|(.., is_vector)| *is_vector);
+    let mut possible = Vec::new();
     for row in node.words.chunks_exact(node.stride) {
-        let at = |word: u32| row[word as usize] as usize;
-        let parent = node.port.map(|port| row[port.word] as usize);
-        let is_possible = ports.scalars.iter().all(|&word| below[at(word)] != 0.0);
-        if !is_possible || parent.is_some_and(|at| !parent_is_vector && down[at] == 0.0) {
+        let at = |word: usize, start: usize| row[word] as usize - start;
+        if scalars.iter().any(|&(word, start, table, _)| !table[at(word, start)]) {
             continue;
         }
-        nonzero.clear();
-        nonzero.extend_from_slice(&values[row[0] as usize..][..row[1] as usize]);
-        let tables = ports.vectors.iter().map(|&word| &below[at(word)..]);
-        let above = parent.filter(|_| parent_is_vector).map(|at| &down[at..]);
-        tables.chain(above).for_each(|table| retain_nonzero(table, &mut nonzero));
-        for_runs(&nonzero, |start, end| each(row, &nonzero, start..end));
+        possible.clear();
+        possible.extend_from_slice(&values[row[0] as usize..][..row[1] as usize]);
+        for &(word, start, table, _) in &vectors {
+            retain_possible(&table[at(word, start)..], &mut possible);
+        }
+        for_runs(&possible, |start, end| each(row, &possible, start..end));
     }
 }
 
@@ -137,13 +175,13 @@ fn cost(rows: usize, entries: usize) -> f64 {
 }
 
 simd_dispatch!(
-    /// Sets the flags in `nonzero` to 0 at the positions where `table` is zero.
-    retain_nonzero, retain_nonzero_entries, (table: &[f64], nonzero: &mut [u8])
+    /// Sets the flags in `possible` to 0 at the positions where `table` is false.
+    retain_possible, retain_possible_entries, (table: &[bool], possible: &mut [u8])
 );
 
 #[inline(always)]
-fn retain_nonzero_entries(table: &[f64], nonzero: &mut [u8]) {
-    nonzero.iter_mut().zip(table).for_each(|(flag, &entry)| *flag &= u8::from(entry != 0.0));
+fn retain_possible_entries(table: &[bool], possible: &mut [u8]) {
+    possible.iter_mut().zip(table).for_each(|(flag, &entry)| *flag &= u8::from(entry));
 }
 
 /// Calls `each` with the start and end of every run of ones in `nonzero`. A run may have gaps of up

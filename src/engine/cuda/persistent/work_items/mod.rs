@@ -27,15 +27,16 @@ pub(super) use self::header::{
 };
 pub(super) use self::header::{HEADER_WORDS, RecordHeader};
 pub(super) use self::report::Report;
+use crate::engine::cpu::Supports;
 use crate::network::Network;
 use crate::potential::Scope;
-use crate::propagation::{CompiledNetwork, Posteriors};
+use crate::propagation::Posteriors;
 
 use super::costs::Cost;
 use super::operations::{Operation, Operations, Role};
 use super::parts::{FactorParts, LiveProducts};
 use super::schedule::earliest_ends;
-use super::sparsity::{OperationSparsity, Sparsity};
+use super::sparsity::{self, OperationSparsity};
 use super::tables::PotentialTable;
 
 // The constants from here to NO_SOURCE are shared with `kernels/persistent.cu` and
@@ -191,11 +192,11 @@ struct ResultIndices {
 
 impl ResultIndices {
     /// The indices of the results of all `operations`. `None` if an index does not fit into a word.
-    fn new(operations: &Operations, sparsity: &Sparsity) -> Option<Self> {
+    fn new(operations: &Operations, sparsity: &[OperationSparsity]) -> Option<Self> {
         let all = &operations.all;
         let (mut first, mut messages) = (vec![0; all.len()], 0);
         let mut store = |index: usize| {
-            let rows = sparsity.operations[index].rows.len();
+            let rows = sparsity[index].rows.len();
             first[index] = messages;
             messages += rows.next_multiple_of(MESSAGE_ALIGNMENT);
             first[index]..first[index] + rows
@@ -208,11 +209,11 @@ impl ResultIndices {
         let posteriors: Vec<_> = posteriors.filter(|words| !words.is_empty()).collect();
         with_role(|role| role == Role::Message).for_each(|index| _ = store(index));
         let mut of_p_evidence = with_role(|role| role == Role::PEvidence);
-        let is_possible = of_p_evidence.any(|index| !sparsity.operations[index].rows.is_empty());
+        let is_possible = of_p_evidence.any(|index| !sparsity[index].rows.is_empty());
         to_word(messages)?;
         let indices = |(index, operation): (usize, &Operation)| {
             let mut rows = vec![NOT_COMPUTED; operation.rows.entries()];
-            for (&row, at) in sparsity.operations[index].rows.iter().zip(first[index] as u32..) {
+            for (&row, at) in sparsity[index].rows.iter().zip(first[index] as u32..) {
                 rows[row as usize] = at;
             }
             rows
@@ -227,13 +228,13 @@ impl WorkItems {
     /// are too many message entries or states for a source, or if the records have 2^32 or more
     /// words in total.
     pub fn new(
-        compiled: &CompiledNetwork,
+        network: &Network,
         operations: &Operations,
         tables: &[PotentialTable],
+        supports: &Supports,
     ) -> Option<Self> {
-        let network = compiled.network();
-        let sparsity = Sparsity::new(network, operations, tables);
-        let products = sparsity.operations.iter().map(|operation| operation.products).sum();
+        let sparsity = sparsity::find(network, operations, tables, supports);
+        let products = sparsity.iter().map(|operation| operation.products).sum();
         let first_states = Posteriors::offsets(network);
         let states = *first_states.last().unwrap_or(&0);
         let results = ResultIndices::new(operations, &sparsity)?;
@@ -250,7 +251,7 @@ impl WorkItems {
         };
         // Frees the sparsity of each operation once it has been built.
         let build = |(index, sparsity)| context.build(index, &sparsity);
-        let sparsity = sparsity.operations.into_par_iter().enumerate();
+        let sparsity = sparsity.into_par_iter().enumerate();
         let (built, mut bytes): (Vec<_>, Vec<u64>) = sparsity.map(build).unzip();
         bytes.sort_unstable_by(|a, b| b.cmp(a));
         let inputs = |operation: &Operation| operation.factors.iter().map(|(f, _)| *f).collect();
