@@ -160,8 +160,8 @@ struct Place {
     row: u8,
 }
 
-/// First the state of C of each configuration of the vertex of `source`, then the place of its term,
-/// and last the number of tiles. A tile may be without terms.
+/// First the state of C of each configuration of the vertex of `source`, then the place of its
+/// term, and last the number of tiles. A tile may be without terms.
 fn places(tree: &JoinTree<'_>, source: &MessageSource<'_>) -> (Vec<u32>, Vec<Place>, usize) {
     let result = source.result_scope(tree);
     let [first, second] = source.factor_scopes(tree);

@@ -16,7 +16,7 @@
 //! | [`tables`] | the cliques' tables: full, without zeros, or kept as products of smaller ones |
 //! | [`pass`] | collect and distribute, down to the innermost loops |
 //! | [`reuse`] | which tree to use, and what is kept between propagations |
-//! | [`table_free`] | the other form, without tables of cliques; also what is possible without evidence |
+//! | [`table_free`] | the other form, without tables of cliques; also finds what is possible |
 //! | [`propagate`] | one propagation from evidence to posteriors, with tables |
 //! | [`loaded`] | the propagator; chooses between the two ways to propagate a batch |
 //! | [`parallel_cases`] | a batch, one case per thread; the other way is [`batch`](super::batch) |

@@ -7,15 +7,17 @@
 //!
 //! An entry of a clique's table can be positive although its configuration is not possible:
 //! whatever the states of the other variables, the table of some other clique is zero. Therefore
-//! the whole [program](crate::lowering) is run once, with [`Possible`] in place of numbers. A factor
-//! then says where it is not zero, so no product can underflow. The result is the support of each
-//! separator. It determines the support of each clique: a configuration of a clique is possible if
-//! and only if none of the clique's factors is zero and its part on each of the clique's separators
-//! is possible.
+//! the whole [program](crate::lowering) is run once, with [`Possible`] in place of numbers. A
+//! factor then says where it is not zero, so no product can underflow. The result is the support of
+//! each separator. It determines the support of each clique: a configuration of a clique is
+//! possible if and only if none of the clique's factors is zero and its part on each of the
+//! clique's separators is possible.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::{AddAssign, Mul, MulAssign};
+
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use super::buffers::Buffers;
 use super::execute::{Input, Resources, run_step};
@@ -107,11 +109,7 @@ impl Supports {
         }
         let cancel = CancelToken::new();
         let resources = Resources { forks, cancel: &cancel };
-        let mut buffers = Buffers::new(u64::MAX, true);
-        // By clique: the message to its parent, and later the support of the separator between
-        // them, which serves as the message from the parent.
-        let mut messages: Vec<Vec<Possible>> = vec![Vec::new(); tree.len()];
-        let mut contract = |planned: &PlannedStep, messages: &[Vec<Possible>]| {
+        let contract = |planned: &PlannedStep, messages: &[Vec<Possible>]| {
             let input = |&(operand, _): &(Operand, _)| -> Input<'_, Possible> {
                 let table = match operand {
                     Operand::Factor(factor) => &factors[factor.index()],
@@ -121,19 +119,36 @@ impl Supports {
                 (table, Bounds::ONE)
             };
             let inputs: Vec<_> = planned.inputs.iter().map(input).collect();
-            let outputs = run_step(&planned.step, &inputs, &mut buffers, resources);
+            let outputs = run_step(&planned.step, &inputs, &mut Buffers::new(0, false), resources);
             outputs.expect("nobody cancels it").tables
         };
-        for number in (1..tree.len()).rev() {
-            if let Some(planned) = &program.collect[number] {
-                messages[number] = contract(planned, &messages).pop().unwrap_or_default();
+        // The outputs of the given contractions of some cliques that do not depend on one another.
+        let contract_all = |cliques: &[usize], planned: &[Option<PlannedStep>], messages: &[_]| {
+            let outputs = |number: usize| {
+                let tables = contract(planned[number].as_ref()?, messages);
+                Some((number, tables))
+            };
+            if forks {
+                cliques.par_iter().filter_map(|&number| outputs(number)).collect::<Vec<_>>()
+            } else {
+                cliques.iter().filter_map(|&number| outputs(number)).collect()
+            }
+        };
+        // By clique: the message to its parent, and later the support of the separator between
+        // them, which serves as the message from the parent.
+        let mut messages: Vec<Vec<Possible>> = vec![Vec::new(); tree.len()];
+        let levels = tree.levels();
+        for level in levels.iter().skip(1).rev() {
+            for (number, tables) in contract_all(level, &program.collect, &messages) {
+                messages[number] = tables.into_iter().next().unwrap_or_default();
             }
         }
-        for (number, clique) in tree.iter().enumerate().filter(|(_, c)| !c.children.is_empty()) {
-            let Some(planned) = &program.distribute[number] else { continue };
-            let tables = contract(planned, &messages);
-            for (&child, table) in clique.children.iter().zip(tables) {
-                messages[child] = table;
+        for mut level in levels {
+            level.retain(|&number| !tree[number].children.is_empty());
+            for (number, tables) in contract_all(&level, &program.distribute, &messages) {
+                for (&child, table) in tree[number].children.iter().zip(tables) {
+                    messages[child] = table;
+                }
             }
         }
         for (clique, possible) in tree.iter().zip(messages) {
@@ -175,11 +190,11 @@ impl Supports {
 }
 
 impl Support {
-    /// By configuration of `order`, a scope with the variables of the separator in any order:
-    /// whether it is possible.
-    pub fn in_order(&self, order: &Scope) -> Vec<bool> {
+    /// By entry of a table over `scope`, which has the variables of the separator among others:
+    /// whether its part on the separator is possible.
+    pub fn by_entry(&self, scope: &Scope) -> Vec<bool> {
         let mut entries = Vec::new();
-        write_mapping(order, &self.scope, &mut entries);
+        write_mapping(scope, &self.scope, &mut entries);
         entries.into_iter().map(|entry| self.possible[entry as usize]).collect()
     }
 }
@@ -246,7 +261,7 @@ mod tests {
                     expected[at] |= joint;
                 }
                 match supports.get(id) {
-                    Some(support) => assert_eq!(support.in_order(&scope), expected),
+                    Some(support) => assert_eq!(support.by_entry(&scope), expected),
                     None => assert!(!expected.contains(&false)),
                 }
                 restricted += usize::from(expected.contains(&false));

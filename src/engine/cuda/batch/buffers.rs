@@ -328,8 +328,8 @@ mod tests {
         });
     }
 
-    /// The number of cases in a buffer set, and the bytes on GPU and host together, for a batch that
-    /// needs several launches on a GPU with enough memory.
+    /// The number of cases in a buffer set, and the bytes on GPU and host together, for a batch
+    /// that needs several launches on a GPU with enough memory.
     fn large_batch(sample: &str) -> (usize, usize) {
         let mut found = (0, 0);
         plan(sample, |network, plan| {

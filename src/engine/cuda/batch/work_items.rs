@@ -172,8 +172,8 @@ impl WorkItems {
     }
 }
 
-/// An upper bound on the length of the steps of an operation, in vectors of four words. A vector that
-/// grows would be copied, and meanwhile take half as much memory again.
+/// An upper bound on the length of the steps of an operation, in vectors of four words. A vector
+/// that grows would be copied, and meanwhile take half as much memory again.
 fn max_length(plan: &Plan<f32>, operation: &Operation) -> usize {
     let (kind, rows, terms) = if let Some(number) = operation.tiles {
         let Tiles { tiles, quads } = &plan.tiles[number];

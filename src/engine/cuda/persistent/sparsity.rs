@@ -98,11 +98,7 @@ impl Search<'_> {
             let is_nonzero: Vec<bool> = table.values.iter().map(|value| *value != 0.0).collect();
             (&table.scope, Cow::Owned(is_nonzero))
         });
-        let supports = self.supports_within(&operation.rows);
-        let supports =
-            supports.map(|Support { scope, possible }| (scope, Cow::Borrowed(&**possible)));
-        let restrictions: Vec<(&Scope, Cow<'_, [bool]>)> =
-            inputs.chain(table).chain(supports).collect();
+        let restrictions: Vec<(&Scope, Cow<'_, [bool]>)> = inputs.chain(table).collect();
         let parts = restrictions.iter();
         let parts = parts.map(|(scope, _)| FactorParts::new(self.network, operation, scope));
         let parts: Vec<FactorParts> = parts.collect();
@@ -111,12 +107,25 @@ impl Search<'_> {
             live.restrict(parts, |at| may_be_live[at]);
         }
         let rows = operation.rows.entries() as u32;
-        if live.are_all() {
+        // By row: whether its part on every separator is possible; empty if all are.
+        let mut is_possible = Vec::new();
+        for support in self.supports_within(&operation.rows) {
+            let on_separator = support.by_entry(&operation.rows);
+            if is_possible.is_empty() {
+                is_possible = on_separator;
+            } else {
+                is_possible.iter_mut().zip(on_separator).for_each(|(both, flag)| *both &= flag);
+            }
+        }
+        if live.are_all() && is_possible.is_empty() {
             let products = u64::from(rows) * operation.summed.entries() as u64;
             let full = OperationSparsity { rows: (0..rows).collect(), products, is_full: true };
             return (full, Vec::new());
         }
-        let count = |row| (0..live.words()).map(|n| live.word(row, n).count_ones()).sum();
+        let count = |row: u32| match is_possible.get(row as usize) {
+            Some(false) => 0,
+            _ => (0..live.words()).map(|n| live.word(row, n).count_ones()).sum(),
+        };
         let counts: Vec<u32> =
             (0..rows).into_par_iter().with_min_len(MIN_PARALLEL).map(count).collect();
         let is_computed: Vec<bool> = counts.iter().map(|count| *count > 0).collect();

@@ -45,7 +45,7 @@ impl PortSupports {
         let (own, below) = ports.split_at(usize::from(structure.shape.parents[clique].is_some()));
         let in_order = |(clique, port): (usize, &PortLayout)| {
             let support = separators[clique].and_then(|separator| supports.get(separator));
-            support.map(|support| support.in_order(&port.scope)).unwrap_or_default()
+            support.map(|support| support.by_entry(&port.scope)).unwrap_or_default()
         };
         let children = structure.children[clique].iter().copied().zip(below).map(in_order);
         let parent = own.first().map(|port| in_order((clique, port))).unwrap_or_default();
@@ -60,8 +60,8 @@ pub struct SparseSize {
 }
 
 impl SparseSize {
-    /// The size of the table of `clique` without the entries that are zero in its `boolean` table or
-    /// not possible according to `supports`; `None` if leaving these out does not pay off.
+    /// The size of the table of `clique` without the entries that are zero in its `boolean` table
+    /// or not possible according to `supports`; `None` if leaving these out does not pay off.
     pub fn find(boolean: &FilledTree<u8>, supports: &PortSupports, clique: usize) -> Option<Self> {
         let node = &boolean.tree.nodes[clique];
         let max_cost = MAX_COST_SHARE * cost(node.row_count(), node.entries);
@@ -131,9 +131,9 @@ impl SparseTable {
     }
 }
 
-/// Calls `each` for every run of entries of `clique` that are possible. A run may have gaps of up to
-/// [`MAX_GAP`] other entries. The arguments are the words of the full row, a flag for each of its
-/// entries (1 if it is possible), and the range of the run in the row.
+/// Calls `each` for every run of entries of `clique` that are possible. A run may have gaps of up
+/// to [`MAX_GAP`] other entries. The arguments are the words of the full row, a flag for each of
+/// its entries (1 if it is possible), and the range of the run in the row.
 fn for_possible_runs(
     boolean: &FilledTree<u8>,
     supports: &PortSupports,
