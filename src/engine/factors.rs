@@ -17,8 +17,8 @@ use crate::propagation::CompiledNetwork;
 /// slower path; with a larger one, entries could lose precision.
 const MAX_DIRECT_EXPONENT: f64 = 96.0;
 
-/// The entries of `factor` for the observed states, as a table over `variables`, which are the
-/// other variables of the factor with more than one state.
+/// The entries of `factor` for the observed states, in the order of a table over `variables`, which
+/// are the other variables of the factor with more than one state.
 pub(super) fn restricted<'a, V: Iterator<Item = VariableId>>(
     network: &Network,
     factor: &'a Factor,

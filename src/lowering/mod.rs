@@ -21,7 +21,8 @@
 //! observed and which have likelihoods, so engines keep it until that changes.
 //!
 //! Run with booleans in place of numbers, the same program says which configurations are possible
-//! without evidence: `engine/cpu/table_free/supports.rs`. Engines with tables leave the others out.
+//! without evidence: `engine/cpu/table_free/supports.rs`. Several engines leave the others out of
+//! their tables.
 //!
 //! `optimisations` lists what engine `cpu` does for speed, so that each can be switched off.
 //!

@@ -112,12 +112,12 @@ impl Network {
     /// The same network with one in place of every value of a factor that is not zero, so that
     /// tables are no longer normalised. A product of its factors cannot underflow: it is zero only
     /// where a factor is.
-    pub(crate) fn support(&self) -> Self {
-        let mut support = self.clone();
-        let factors = support.cpts.iter_mut().map(Cpt::factor_mut).chain(&mut support.markov);
+    pub(crate) fn with_ones(&self) -> Self {
+        let mut ones = self.clone();
+        let factors = ones.cpts.iter_mut().map(Cpt::factor_mut).chain(&mut ones.markov);
         let values = factors.flat_map(Factor::values_mut);
         values.for_each(|value| *value = f64::from(*value != 0.0));
-        support
+        ones
     }
 
     /// Whether any factor has a zero.

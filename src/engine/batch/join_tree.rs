@@ -41,7 +41,7 @@ pub struct JoinTree<'a> {
     pub by_variable: Vec<usize>,
     /// The exponent of the power of two by which the product of all potentials must be multiplied.
     pub exponent: i64,
-    /// Maximum size of the configurations while they were found, in bytes.
+    /// The peak of the memory in use while the configurations were found, in bytes.
     pub max_bytes: usize,
 }
 
@@ -49,7 +49,7 @@ pub struct JoinTree<'a> {
 /// one. Variables are not vertices, although they are ends of edges.
 pub struct Vertex {
     pub scope: Scope,
-    /// The configurations that some evidence allows, with their potentials.
+    /// The possible configurations, with their potentials.
     pub configurations: Configurations,
     /// The edges of the vertex.
     pub links: Vec<Link>,

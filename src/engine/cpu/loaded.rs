@@ -81,6 +81,9 @@ impl<T: Real> Loaded<T> {
         optimisations: Optimisations,
     ) -> Self {
         let _baseline = Baseline::unless(optimisations.has(Optimisation::VectorInstructions));
+        // Only the search for zeros needs it. Otherwise its memory is freed before a tree is made.
+        let searches = optimisations.has(Optimisation::Sparsity) && compiled.network().has_zeros();
+        let program = program.filter(|_| searches);
         let (shape, messages) = super::shape(&compiled);
         let network = compiled.network();
         let observed = vec![None; network.variables().len()];

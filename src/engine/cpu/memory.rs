@@ -98,8 +98,9 @@ impl Footprint {
     }
 
     /// An upper bound for the tree of `network`, which has zeros. They are removed from the tables.
-    /// At first, all tables are boolean and have all their entries, and the
-    /// [support](Network::support) of the network is held too.
+    /// At first, all tables are boolean and have all their entries, and a
+    /// [copy](Network::with_ones) of the network is held too, and the supports of the separators,
+    /// which take less than the messages.
     pub fn with_zeros(structure: &Structure, network: &Network, width: usize) -> Self {
         let per_copied = MIN_SPARSE_ENTRIES_PER_COPIED;
         let Self { tables, others } = Self::with_copies(structure, width, None, per_copied);

@@ -24,9 +24,9 @@
 //! | [`share`], [`vector`] | lists of work shared between threads; elementary loops |
 //!
 //! Read `tree`, `tables`, `pass` and `reuse` in this order, each beginning with its `mod.rs`, and
-//! then `propagate` and `loaded`. `table_free` stands apart: it runs the contractions of
-//! [`lowering`](crate::lowering), with numbers or with booleans, and [`Forms`] forecasts which of
-//! the two forms is faster.
+//! then `propagate` and `loaded`. `table_free` runs the contractions of
+//! [`lowering`](crate::lowering): with numbers, as the other form, and with booleans, for `tables`.
+//! [`Forms`] forecasts which of the two forms is faster.
 //!
 //! # Terms
 //! ARCHITECTURE.md defines the terms of all engines. This engine adds:
@@ -149,9 +149,10 @@ impl Engine for Cpu {
         let limit = memory.bytes();
         let shared = || Arc::clone(compiled);
         let load = || -> Box<dyn Propagator> {
+            let program = forms.program;
             match (form.form, precision) {
                 (Form::TableFree, _) => {
-                    let (program, bytes) = (forms.program.expect("it was planned"), form.bytes);
+                    let (program, bytes) = (program.expect("it was planned"), form.bytes);
                     Box::new(TableFree::<f64>::new(
                         shared(),
                         program,
@@ -160,20 +161,12 @@ impl Engine for Cpu {
                         optimisations,
                     ))
                 }
-                (Form::Tables, Precision::F32) => Box::new(Loaded::<f32>::new(
-                    shared(),
-                    forms.program,
-                    threads,
-                    limit,
-                    optimisations,
-                )),
-                (Form::Tables, Precision::F64) => Box::new(Loaded::<f64>::new(
-                    shared(),
-                    forms.program,
-                    threads,
-                    limit,
-                    optimisations,
-                )),
+                (Form::Tables, Precision::F32) => {
+                    Box::new(Loaded::<f32>::new(shared(), program, threads, limit, optimisations))
+                }
+                (Form::Tables, Precision::F64) => {
+                    Box::new(Loaded::<f64>::new(shared(), program, threads, limit, optimisations))
+                }
             }
         };
         let propagator = allocate::or_error(load)
@@ -355,7 +348,7 @@ fn max_tables_bytes(
 }
 
 /// The memory of the form with tables, in bytes: for loading and for propagation in the full tree.
-/// Finds out with boolean tables which entries are zero, if there are at most
+/// Finds out which entries are possible, if there are at most
 /// [`MAX_SEARCHED_ENTRIES`]; otherwise this is [`max_tables_bytes`].
 fn tables_bytes(
     compiled: &CompiledNetwork,

@@ -6,7 +6,7 @@
 use rayon::iter::{IndexedParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 
-use super::number::Semiring;
+use super::number::TableEntry;
 
 /// Minimum number of entries of memory that is kept. The allocator is as fast for smaller tables.
 /// If it is wrong, only speed and memory change.
@@ -30,7 +30,7 @@ pub struct Buffers<T> {
     keeps: bool,
 }
 
-impl<T: Semiring> Buffers<T> {
+impl<T: TableEntry> Buffers<T> {
     /// Buffers without free memory. If `keeps`, the memory of tables is kept, as long as free
     /// memory and tables in use together take at most `max_bytes`.
     pub fn new(max_bytes: u64, keeps: bool) -> Self {

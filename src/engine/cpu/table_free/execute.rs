@@ -5,7 +5,7 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterato
 use rayon::slice::{ParallelSlice, ParallelSliceMut};
 
 use super::buffers::{Buffers, PART};
-use super::number::{Number, Semiring};
+use super::number::{Number, TableEntry};
 use super::tile;
 use crate::allocate;
 use crate::cancel::{CancelToken, Cancelled};
@@ -38,7 +38,7 @@ pub struct Outputs<T> {
 ///
 /// # Errors
 /// If the propagation was cancelled.
-pub fn run_step<T: Semiring>(
+pub fn run_step<T: TableEntry>(
     step: &Step,
     inputs: &[Input<'_, T>],
     buffers: &mut Buffers<T>,
@@ -123,7 +123,7 @@ pub fn divide<T: Number>(belief: &mut [T], message: &[T], forks: bool) {
 ///
 /// # Errors
 /// If the propagation was cancelled.
-fn run_nest<T: Semiring>(
+fn run_nest<T: TableEntry>(
     nest: &LoopNest,
     inputs: &[Input<'_, T>],
     outputs: &mut [&mut [T]],
@@ -204,7 +204,7 @@ struct Chunk<'a, T> {
     tiles: Vec<T>,
 }
 
-impl<'a, T: Semiring> Chunk<'a, T> {
+impl<'a, T: TableEntry> Chunk<'a, T> {
     /// Chunk number `chunk` of `nest`, before its first tile.
     fn new(nest: &'a LoopNest, inputs: &'a [Input<'a, T>], mut chunk: usize) -> Self {
         let mut states = vec![0; nest.chunk_loops];

@@ -13,7 +13,8 @@
 //! pointer, so the size of a clique is limited by time alone.
 //!
 //! Messages are computed one after another, and threads share each large one. The number of threads
-//! changes no bit of the result.
+//! changes no bit of the result. [`supports`] computes all messages of a level at the same time,
+//! because its result depends on no order.
 
 mod buffers;
 mod execute;

@@ -1,4 +1,5 @@
-//! What the tables of propagation without tables of cliques hold.
+//! The types of table entries in the form without tables of cliques: numbers, and whether something
+//! is possible.
 
 use std::fmt::Debug;
 use std::ops::{AddAssign, Mul, MulAssign};
@@ -13,9 +14,9 @@ use crate::engine::cpu::vector::{self, Range, keep_in_range, range};
 use crate::engine::wide::Wide;
 use crate::potential;
 
-/// What tables hold: numbers, or [`Possible`](super::supports::Possible). Both have a sum and a
-/// product, which is all that the loops over tiles need.
-pub trait Semiring:
+/// A number, or [`Possible`](super::supports::Possible). Both have a sum and a product, which is
+/// all that the loops over tiles need.
+pub trait TableEntry:
     Copy
     + Default
     + Debug
@@ -67,7 +68,7 @@ pub trait Semiring:
 
 /// `f64`, or [`Wide`] for products that are out of the range of `f64`. [`Wide`] numbers are never
 /// out of range, so their tables are not scaled or raised, and all bounds are [`Bounds::ONE`].
-pub trait Number: Semiring {
+pub trait Number: TableEntry {
     /// `value`, which is finite and not negative.
     fn from_f64(value: f64) -> Self;
 
@@ -89,7 +90,7 @@ pub trait Number: Semiring {
     fn to_f64(self) -> f64;
 }
 
-impl Semiring for f64 {
+impl TableEntry for f64 {
     const ZERO: Self = 0.0;
     const ONE: Self = 1.0;
 
@@ -149,7 +150,7 @@ impl Number for f64 {
     }
 }
 
-impl Semiring for Wide {
+impl TableEntry for Wide {
     const ZERO: Self = Self::ZERO;
     const ONE: Self = Self::ONE;
 

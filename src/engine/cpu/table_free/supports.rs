@@ -2,8 +2,8 @@
 //!
 //! A configuration of some variables, that is, a state for each of them, is *possible* if its
 //! probability without evidence is not zero. Evidence only removes states, so a configuration that
-//! is not possible has probability zero given any evidence, and every engine with tables leaves it
-//! out. This is where all of them find out about it.
+//! is not possible has probability zero given any evidence. Engine `cpu`, the batch engine and the
+//! persistent kernel leave such configurations out; all three find them here.
 //!
 //! An entry of a clique's table can be positive although its configuration is not possible:
 //! whatever the states of the other variables, the table of some other clique is zero. Therefore
@@ -14,21 +14,21 @@
 //! clique's separators is possible.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::{AddAssign, Mul, MulAssign};
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use super::buffers::Buffers;
 use super::execute::{Input, Resources, run_step};
-use super::number::Semiring;
+use super::number::TableEntry;
 use crate::cancel::CancelToken;
 use crate::engine::bounds::Bounds;
 use crate::engine::factors::restricted;
 use crate::graph::SeparatorId;
 use crate::lowering::{Operand, Optimisations, PlannedStep, Program};
 use crate::network::{Evidence, VariableId};
-use crate::potential::{Scope, write_mapping};
+use crate::potential::{Odometer, Scope};
 use crate::propagation::CompiledNetwork;
 
 /// Whether something is possible. A product is possible if all its factors are, and a sum if any of
@@ -40,6 +40,7 @@ impl Mul for Possible {
     type Output = Self;
 
     #[inline(always)]
+    #[allow(clippy::suspicious_arithmetic_impl, reason = "`and` is the product of booleans")]
     fn mul(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
@@ -47,6 +48,7 @@ impl Mul for Possible {
 
 impl MulAssign for Possible {
     #[inline(always)]
+    #[allow(clippy::suspicious_op_assign_impl, reason = "`and` is the product of booleans")]
     fn mul_assign(&mut self, other: Self) {
         self.0 &= other.0;
     }
@@ -54,12 +56,13 @@ impl MulAssign for Possible {
 
 impl AddAssign for Possible {
     #[inline(always)]
+    #[allow(clippy::suspicious_op_assign_impl, reason = "`or` is the sum of booleans")]
     fn add_assign(&mut self, other: Self) {
         self.0 |= other.0;
     }
 }
 
-impl Semiring for Possible {
+impl TableEntry for Possible {
     const ZERO: Self = Self(false);
     const ONE: Self = Self(true);
 
@@ -68,11 +71,13 @@ impl Semiring for Possible {
     }
 }
 
-/// The supports of the separators of a compiled network.
+/// The supports of the separators of a compiled network: the configurations that are possible. This
+/// means that their probability without evidence is not zero.
 pub struct Supports {
     /// By separator: its support; `None` if all its configurations are possible.
     separators: Vec<Option<Support>>,
-    /// The peak of the memory in use while the supports were found, in bytes.
+    /// The peak of the memory in use while the supports were found on one thread, in bytes, without
+    /// the program.
     pub peak_bytes: usize,
 }
 
@@ -85,9 +90,11 @@ pub struct Support {
 }
 
 impl Supports {
-    /// The supports of the separators of `compiled`. `program`: its contractions without evidence,
-    /// if they were planned. With `forks`, threads of the caller's pool share the work.
+    /// The supports of the separators of `compiled`, which must be compiled for any evidence.
+    /// `program`: its contractions without evidence, if they were planned. With `forks`, threads of
+    /// the caller's pool share the work.
     pub fn find(compiled: &CompiledNetwork, program: Option<&Program>, forks: bool) -> Self {
+        debug_assert!(compiled.observed().is_empty(), "no variable must be observed");
         let (network, plan) = (compiled.network(), compiled.plan());
         let mut separators = Vec::new();
         separators.resize_with(compiled.tree().separators().len(), || None);
@@ -140,7 +147,7 @@ impl Supports {
         let levels = tree.levels();
         for level in levels.iter().skip(1).rev() {
             for (number, tables) in contract_all(level, &program.collect, &messages) {
-                messages[number] = tables.into_iter().next().unwrap_or_default();
+                messages[number] = tables.into_iter().next().expect("collect has one output");
             }
         }
         for mut level in levels {
@@ -162,6 +169,13 @@ impl Supports {
         Self { separators, peak_bytes: program.peak_entries() }
     }
 
+    /// As if all configurations of all separators were possible.
+    #[cfg(test)]
+    pub fn all(compiled: &CompiledNetwork) -> Self {
+        let separators = compiled.tree().separators().iter().map(|_| None).collect();
+        Self { separators, peak_bytes: 0 }
+    }
+
     /// The support of `separator`; `None` if all its configurations are possible.
     pub fn get(&self, separator: SeparatorId) -> Option<&Support> {
         self.separators[separator.index()].as_ref()
@@ -172,18 +186,24 @@ impl Supports {
         self.separators.iter().flatten().map(|support| support.possible.len()).sum()
     }
 
-    /// The supports, each listed under the first of its variables. Of separators with the same
-    /// variables, only one is listed.
+    /// The supports, each listed under one of its variables: the one that is in the fewest
+    /// supports. Of separators with the same variables, only one is listed.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only engine gpu calls it.
-    pub fn by_first_variable(&self) -> HashMap<VariableId, Vec<&Support>> {
+    pub fn by_rarest_variable(&self) -> HashMap<VariableId, Vec<&Support>> {
+        // Variables have the same order in all separators.
+        let mut known: HashSet<&[VariableId]> = HashSet::new();
+        let supports = self.separators.iter().flatten();
+        let supports: Vec<&Support> =
+            supports.filter(|support| known.insert(support.scope.variables())).collect();
+        let mut counts: HashMap<VariableId, usize> = HashMap::new();
+        for &variable in supports.iter().flat_map(|support| support.scope.variables()) {
+            *counts.entry(variable).or_default() += 1;
+        }
         let mut found: HashMap<VariableId, Vec<&Support>> = HashMap::new();
-        for support in self.separators.iter().flatten() {
-            let Some(first) = support.scope.variables().iter().min() else { continue };
-            let listed = found.entry(*first).or_default();
-            // Variables have the same order in all separators.
-            if listed.iter().all(|other| other.scope != support.scope) {
-                listed.push(support);
-            }
+        for support in supports {
+            // Without variables, the network is impossible, and its tables show that too.
+            let rarest = support.scope.variables().iter().min_by_key(|v| (counts[v], **v));
+            rarest.into_iter().for_each(|v| found.entry(*v).or_default().push(support));
         }
         found
     }
@@ -193,9 +213,8 @@ impl Support {
     /// By entry of a table over `scope`, which has the variables of the separator among others:
     /// whether its part on the separator is possible.
     pub fn by_entry(&self, scope: &Scope) -> Vec<bool> {
-        let mut entries = Vec::new();
-        write_mapping(scope, &self.scope, &mut entries);
-        entries.into_iter().map(|entry| self.possible[entry as usize]).collect()
+        let entries = Odometer::new(scope, &self.scope).take(scope.entries());
+        entries.map(|entry| self.possible[entry]).collect()
     }
 }
 
@@ -207,38 +226,60 @@ mod tests {
     use rand_pcg::Pcg64Mcg;
 
     use super::*;
-    use crate::network::{Factor, Network, Variable};
-    use crate::potential::Odometer;
+    use crate::network::{Cpt, Factor, Network, Variable};
     use crate::propagation::{CompileOptions, compile};
 
-    /// A Markov network with factors over random neighbours, of whose values a `share` is zero.
-    fn random_network(rng: &mut Pcg64Mcg, share: f64) -> Arc<Network> {
+    /// A network in which each variable has up to two random parents. A value is zero with
+    /// probability `share`. It is a Bayesian network if `is_bayesian`; otherwise rows may have no
+    /// positive value.
+    fn random_network(rng: &mut Pcg64Mcg, share: f64, is_bayesian: bool) -> Arc<Network> {
         let variables: Vec<Variable> = (0..8)
             .map(|v| {
                 let states = rng.random_range(1..4);
                 Variable::new(format!("v{v}"), (0..states).map(|state| format!("s{state}")))
             })
             .collect();
-        let factors = (1..variables.len()).map(|v| {
-            let mut scope = vec![rng.random_range(0..v), v];
-            scope.extend(
-                (0..v).filter(|other| *other != scope[0]).max_by_key(|_| rng.random::<u8>()),
-            );
-            let entries = scope.iter().map(|&v| variables[v].cardinality()).product();
-            let value = |_| if rng.random_bool(share) { 0.0 } else { rng.random_range(0.1..1.0) };
-            let values = (0..entries).map(value).collect();
-            Factor::new(scope.into_iter().map(VariableId::new).collect(), values)
-        });
-        let factors = factors.collect();
-        Arc::new(Network::markov("random", variables, factors).expect("it is valid"))
+        let ids = |numbers: Vec<usize>| numbers.into_iter().map(VariableId::new).collect();
+        let (mut cpts, mut factors) = (Vec::new(), Vec::new());
+        for child in 0..variables.len() {
+            let mut parents: Vec<usize> =
+                (0..child).filter(|_| rng.random_bool((1.5 / child as f64).min(1.0))).collect();
+            parents.truncate(2);
+            let states = variables[child].cardinality();
+            let rows: usize = parents.iter().map(|&p| variables[p].cardinality()).product();
+            let mut values = Vec::new();
+            for _ in 0..rows {
+                let value =
+                    |_| if rng.random_bool(share) { 0.0 } else { rng.random_range(0.1..1.0) };
+                let mut row: Vec<f64> = (0..states).map(value).collect();
+                if is_bayesian {
+                    let sum: f64 = row.iter().sum();
+                    row.iter_mut().for_each(|v| *v = if sum == 0.0 { 0.0 } else { *v / sum });
+                    row[0] = if sum == 0.0 { 1.0 } else { row[0] };
+                }
+                values.extend(row);
+            }
+            if is_bayesian {
+                cpts.push(Cpt::new(VariableId::new(child), ids(parents), values));
+            } else {
+                let scope = ids(parents.into_iter().chain([child]).collect());
+                factors.push(Factor::new(scope, values));
+            }
+        }
+        let network = if is_bayesian {
+            Network::new("random", variables, cpts)
+        } else {
+            Network::markov("random", variables, factors)
+        };
+        Arc::new(network.expect("it is valid"))
     }
 
     #[test]
     fn a_configuration_is_possible_if_the_joint_distribution_is_positive_for_it() {
         let mut rng = Pcg64Mcg::seed_from_u64(5);
-        let (mut restricted, mut impossible) = (0, 0);
-        for round in 0..60 {
-            let network = random_network(&mut rng, 0.05 * f64::from(round % 10));
+        let (mut restricted, mut impossible, mut empty) = (0, 0, 0);
+        for round in 0..90 {
+            let network = random_network(&mut rng, 0.05 * f64::from(round % 10), round % 3 == 0);
             let all = Scope::of(&network, network.ids());
             let mut joint = vec![true; all.entries()];
             for factor in network.factors() {
@@ -251,7 +292,9 @@ mod tests {
             let compiled = compile(network, &CompileOptions::default(), &CancelToken::new());
             let compiled = compiled.expect("it is small");
             let tree = compiled.tree();
-            let supports = Supports::find(&compiled, None, false);
+            let program = Program::new(&compiled, &Evidence::none(), Optimisations::default());
+            let found = [(None, false), (Some(&program), true)]
+                .map(|(program, forks)| Supports::find(&compiled, program, forks));
             for id in tree.separator_ids() {
                 let mut order = tree[id].variables.clone();
                 order.sort_by_key(|_| rng.random::<u8>());
@@ -260,16 +303,22 @@ mod tests {
                 for (&joint, at) in joint.iter().zip(Odometer::new(&all, &scope)) {
                     expected[at] |= joint;
                 }
-                match supports.get(id) {
-                    Some(support) => assert_eq!(support.by_entry(&scope), expected),
-                    None => assert!(!expected.contains(&false)),
+                for supports in &found {
+                    match supports.get(id) {
+                        Some(support) => assert_eq!(support.by_entry(&scope), expected),
+                        None => assert!(!expected.contains(&false)),
+                    }
                 }
                 restricted += usize::from(expected.contains(&false));
+                empty += usize::from(scope.variables().is_empty());
             }
+            let listed: usize = found[0].by_rarest_variable().values().map(Vec::len).sum();
+            assert!(listed <= found[0].separators.iter().flatten().count());
         }
         assert!(
             restricted > 50 && impossible > 0,
             "{restricted} separators, {impossible} networks"
         );
+        assert!(empty > 0, "no network had two components");
     }
 }

@@ -1,29 +1,29 @@
 //! The loops over the entries of a tile. A [`Pattern`] says which entry of a table belongs to each
 //! entry of the tile.
 
-use super::number::Semiring;
+use super::number::TableEntry;
 use crate::engine::simd::simd_dispatch;
 use crate::lowering::{Block, Pattern};
 
 simd_dispatch!(
     /// Sets each entry of `tile` to its entry of `table`.
-    pub spread<Semiring>, spread_blocks, (tile: &mut [T], table: &[T], pattern: &Pattern)
+    pub spread<TableEntry>, spread_blocks, (tile: &mut [T], table: &[T], pattern: &Pattern)
 );
 
 simd_dispatch!(
     /// Sets each entry of `tile` to the entry of `before` times the entry of `table`.
-    pub multiply_into<Semiring>, multiply_into_blocks,
+    pub multiply_into<TableEntry>, multiply_into_blocks,
     (tile: &mut [T], before: &[T], table: &[T], pattern: &Pattern)
 );
 
 simd_dispatch!(
     /// Multiplies each entry of `tile` by its entry of `table`.
-    pub multiply<Semiring>, multiply_blocks, (tile: &mut [T], table: &[T], pattern: &Pattern)
+    pub multiply<TableEntry>, multiply_blocks, (tile: &mut [T], table: &[T], pattern: &Pattern)
 );
 
 simd_dispatch!(
     /// Adds each entry of `tile`, times `factor`, to its entry of `table`.
-    pub add_sums<Semiring>, add_sums_of_blocks,
+    pub add_sums<TableEntry>, add_sums_of_blocks,
     (table: &mut [T], tile: &[T], factor: T, pattern: &Pattern)
 );
 
@@ -31,7 +31,7 @@ simd_dispatch!(
 // be compiled for the chosen instructions.
 
 #[inline(always)]
-fn spread_blocks<T: Semiring>(tile: &mut [T], table: &[T], pattern: &Pattern) {
+fn spread_blocks<T: TableEntry>(tile: &mut [T], table: &[T], pattern: &Pattern) {
     let &Pattern { block, row, .. } = pattern;
     for (tile, &start) in tile.chunks_exact_mut(pattern.block_entries()).zip(&pattern.starts) {
         let table = &table[start as usize..];
@@ -76,17 +76,22 @@ macro_rules! with_row_length {
 }
 
 #[inline(always)]
-fn multiply_into_blocks<T: Semiring>(tile: &mut [T], before: &[T], table: &[T], pattern: &Pattern) {
+fn multiply_into_blocks<T: TableEntry>(
+    tile: &mut [T],
+    before: &[T],
+    table: &[T],
+    pattern: &Pattern,
+) {
     with_row_length!(pattern, multiply_into_rows(tile, before, table, pattern));
 }
 
 #[inline(always)]
-fn multiply_blocks<T: Semiring>(tile: &mut [T], table: &[T], pattern: &Pattern) {
+fn multiply_blocks<T: TableEntry>(tile: &mut [T], table: &[T], pattern: &Pattern) {
     with_row_length!(pattern, multiply_rows(tile, table, pattern));
 }
 
 #[inline(always)]
-fn add_sums_of_blocks<T: Semiring>(table: &mut [T], tile: &[T], factor: T, pattern: &Pattern) {
+fn add_sums_of_blocks<T: TableEntry>(table: &mut [T], tile: &[T], factor: T, pattern: &Pattern) {
     with_row_length!(pattern, add_row_sums(table, tile, factor, pattern));
 }
 
@@ -98,7 +103,7 @@ fn row_length<const ROW: usize>(pattern: &Pattern) -> usize {
 }
 
 #[inline(always)]
-fn multiply_into_rows<T: Semiring, const ROW: usize>(
+fn multiply_into_rows<T: TableEntry, const ROW: usize>(
     tile: &mut [T],
     before: &[T],
     table: &[T],
@@ -130,7 +135,7 @@ fn multiply_into_rows<T: Semiring, const ROW: usize>(
 }
 
 #[inline(always)]
-fn multiply_rows<T: Semiring, const ROW: usize>(tile: &mut [T], table: &[T], pattern: &Pattern) {
+fn multiply_rows<T: TableEntry, const ROW: usize>(tile: &mut [T], table: &[T], pattern: &Pattern) {
     let row = row_length::<ROW>(pattern);
     for (tile, &start) in tile.chunks_exact_mut(pattern.block_entries()).zip(&pattern.starts) {
         let table = &table[start as usize..];
@@ -153,7 +158,7 @@ fn multiply_rows<T: Semiring, const ROW: usize>(tile: &mut [T], table: &[T], pat
 }
 
 #[inline(always)]
-fn add_row_sums<T: Semiring, const ROW: usize>(
+fn add_row_sums<T: TableEntry, const ROW: usize>(
     table: &mut [T],
     tile: &[T],
     factor: T,
@@ -177,7 +182,7 @@ fn add_row_sums<T: Semiring, const ROW: usize>(
 
 /// Sets `tile` to the products of `before` and `table`, entry by entry.
 #[inline(always)]
-fn products<T: Semiring>(tile: &mut [T], before: &[T], table: &[T]) {
+fn products<T: TableEntry>(tile: &mut [T], before: &[T], table: &[T]) {
     for ((entry, before), value) in tile.iter_mut().zip(before).zip(table) {
         *entry = *before * *value;
     }
@@ -185,7 +190,7 @@ fn products<T: Semiring>(tile: &mut [T], before: &[T], table: &[T]) {
 
 /// Sets `tile` to `before` times `factor`.
 #[inline(always)]
-fn scaled<T: Semiring>(tile: &mut [T], before: &[T], factor: T) {
+fn scaled<T: TableEntry>(tile: &mut [T], before: &[T], factor: T) {
     for (entry, before) in tile.iter_mut().zip(before) {
         *entry = *before * factor;
     }
@@ -193,7 +198,7 @@ fn scaled<T: Semiring>(tile: &mut [T], before: &[T], factor: T) {
 
 /// Multiplies `tile` by `table`, entry by entry.
 #[inline(always)]
-fn multiply_all<T: Semiring>(tile: &mut [T], table: &[T]) {
+fn multiply_all<T: TableEntry>(tile: &mut [T], table: &[T]) {
     for (entry, value) in tile.iter_mut().zip(table) {
         *entry *= *value;
     }
@@ -201,7 +206,7 @@ fn multiply_all<T: Semiring>(tile: &mut [T], table: &[T]) {
 
 /// Multiplies `tile` by `factor`.
 #[inline(always)]
-fn scale_all<T: Semiring>(tile: &mut [T], factor: T) {
+fn scale_all<T: TableEntry>(tile: &mut [T], factor: T) {
     for entry in tile {
         *entry *= factor;
     }
@@ -209,7 +214,7 @@ fn scale_all<T: Semiring>(tile: &mut [T], factor: T) {
 
 /// Adds `tile` times `factor` to `table`, entry by entry.
 #[inline(always)]
-fn add_scaled<T: Semiring>(table: &mut [T], tile: &[T], factor: T) {
+fn add_scaled<T: TableEntry>(table: &mut [T], tile: &[T], factor: T) {
     for (sum, entry) in table.iter_mut().zip(tile) {
         *sum += factor * *entry;
     }
@@ -217,7 +222,7 @@ fn add_scaled<T: Semiring>(table: &mut [T], tile: &[T], factor: T) {
 
 /// The sum of a handful of entries, in order.
 #[inline(always)]
-fn sum_few<T: Semiring>(entries: &[T]) -> T {
+fn sum_few<T: TableEntry>(entries: &[T]) -> T {
     let mut sum = T::ZERO;
     for entry in entries {
         sum += *entry;
@@ -229,7 +234,7 @@ fn sum_few<T: Semiring>(entries: &[T]) -> T {
 /// `ROW`, the rows are summed first. Rows of up to four entries are added in turn to four partial
 /// sums, which are then added up.
 #[inline(always)]
-fn add_rows<T: Semiring, const ROW: usize>(table: &mut [T], tile: &[T], factor: T) {
+fn add_rows<T: TableEntry, const ROW: usize>(table: &mut [T], tile: &[T], factor: T) {
     if ROW > 4 {
         let mut sums = [T::ZERO; ROW];
         for row in tile.as_chunks::<ROW>().0 {

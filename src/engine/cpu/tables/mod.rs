@@ -8,8 +8,8 @@
 //! * [`multiply`] fills a table run by run; a *run* is a number of consecutive entries. Along a
 //!   run, most factors are constant or have consecutive entries. Others are often copied into a
 //!   better order first ([`fill`]).
-//! * [`sparsity`] leaves out entries that are zero whatever the evidence: structural zeros. Many
-//!   zeros in sequence divide a [row](super::tree::rows) into shorter rows. [`compress`] then
+//! * [`sparsity`] leaves out entries that are not possible: structural zeros. Many of them in
+//!   sequence divide a [row](super::tree::rows) into shorter rows. [`compress`] then
 //!   leaves out the entries of separators that no row meets.
 //! * [`factored`] keeps a table as a product of a few smaller tables, if they are faster to read.
 //!   For example, psi(a, b, c) = f(a, b) g(b, c) with 20 states each has 8000 entries, but f and g

@@ -43,7 +43,7 @@ pub struct SparseRows<'a> {
     /// The words of all rows, `stride` each; see [`rows`](crate::engine::cpu::tree::rows).
     pub words: &'a [u32],
     pub stride: usize,
-    /// For each entry of the rows: 1 if the entry can be nonzero, otherwise 0.
+    /// For each entry of the rows: 1 if the entry is possible, otherwise 0.
     pub possible: &'a [u8],
 }
 

@@ -1,22 +1,21 @@
-//! Sparsity: leaves out the entries of tables that are zero whatever the evidence.
+//! Sparsity: leaves out the entries of tables that are not possible.
 //!
 //! [`supports`](crate::engine::cpu::table_free::supports) finds out which configurations of the
 //! separators are possible. An entry of a clique's table is left out if a factor is zero there, or
 //! if its part on a separator is not possible. Where factors are not zero is found with boolean
-//! tables, which have one byte per entry. They are products of the factors'
-//! [supports](crate::network::Network::support), because a product of the factors themselves may be
-//! zero by underflow.
+//! tables, which have one byte per entry. They are products of factors with
+//! [ones](crate::network::Network::with_ones) in place of nonzero values, because a product of the
+//! factors themselves may be zero by underflow.
 //!
 //! Only then are the numbers computed, for the entries that remain, which [`sparse_table`] lists.
 //! This order saves time, because the first write to new memory takes longer than all other steps.
 
 mod sparse_table;
 
+use rayon::ThreadPool;
 use rayon::iter::{
     IndexedParallelIterator, IntoParallelIterator, IntoParallelRefMutIterator, ParallelIterator,
 };
-
-use rayon::ThreadPool;
 
 use crate::allocate;
 use crate::engine::cpu::context::{MIN_PARALLEL_ENTRIES, TableInputs};
@@ -56,18 +55,18 @@ enum TablePlan {
     Full,
     /// As a product of smaller tables.
     Factored(FactoringPlan),
-    /// Without entries that are always zero.
+    /// Without entries that are not possible.
     Sparse {
         /// By row: its first entry in the full table.
         starts: Vec<u32>,
-        /// For each entry of the rows: 1 if the entry can be nonzero, otherwise 0.
+        /// For each entry of the rows: 1 if the entry is possible, otherwise 0.
         possible: Vec<u8>,
     },
 }
 
 impl TreePlan {
-    /// The plan for the tree of `structure`: entries that are zero whatever the evidence are left
-    /// out of the tables for which this pays off, unless this optimisation is switched off. Works
+    /// The plan for the tree of `structure`: entries that are not possible are left out of the
+    /// tables for which this pays off, unless this optimisation is switched off. Works
     /// on the threads of `inputs` if there is much to do.
     ///
     /// `program`: the contractions of `compiled` without evidence, if they were planned;
@@ -90,10 +89,9 @@ impl TreePlan {
             Some(threads) => threads.install(|| Supports::find(compiled, program, true)),
             None => Supports::find(compiled, program, false),
         };
-        let support = inputs.network.support();
-        let of_support = TableInputs { network: &support, ..inputs };
-        let boolean = FilledTree::<u8>::build(structure, of_support);
-        drop(support);
+        let ones = inputs.network.with_ones();
+        let boolean = FilledTree::<u8>::build(structure, TableInputs { network: &ones, ..inputs });
+        drop(ones);
         let port_supports = |clique| PortSupports::new(&supports, structure, separators, clique);
         let sparse = find_sparsity(&boolean, &port_supports, threads);
         let sparse_bytes: usize = sparse.iter().flatten().map(SparseTable::bytes).sum();

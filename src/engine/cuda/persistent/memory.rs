@@ -96,19 +96,24 @@ impl Memory {
             + 4 * evidence_words
             + 24 * items
             + 12 * (MAX_BLOCKS as u64 + 1);
-        let tables = operations.potentials.iter().map(|potential| {
-            let scope = Scope::of(network, potential.variables.iter().copied());
-            scope.entries() as u64
-        });
-        let tables: u64 = tables.sum();
+        let table = |potential: usize| {
+            let variables = operations.potentials[potential].variables.iter().copied();
+            Scope::of(network, variables).entries() as u64
+        };
+        let tables: u64 = (0..operations.potentials.len()).map(table).sum();
         let rows: u64 = operations.all.iter().map(|o| o.rows.entries() as u64).sum();
         let records = 4 * record_words + size_of::<Vec<u32>>() as u64 * items;
         // Potentials are computed in double precision and kept in single precision. For each row,
-        // the search for zeros keeps two flags of a byte each. It also finds the number of the row,
-        // which is kept until the operation is built. After the search, each row gets the index of
-        // its result, which is kept while all operations are built.
-        let parts = largest(operations, |o| parts_bytes(operations, o));
-        let searching = 12 * tables + (2 + 4 + 4) * rows + parts;
+        // the search for zeros keeps a flag of a byte, and there is a flag for each entry of a
+        // separator, of which there are fewer. It also finds the number of the row, which is kept
+        // until the operation is built. After the search, each row gets the index of its result,
+        // which is kept while all operations are built. For the operations in progress, there is
+        // also the number of products of each row, and a flag for each entry of the table.
+        let in_progress = largest(operations, |operation| {
+            let counts = 4 * operation.rows.entries() as u64;
+            parts_bytes(operations, operation) + counts + operation.potential.map_or(0, table)
+        });
+        let searching = 12 * tables + (2 + 4 + 4) * rows + in_progress;
         let building = 4 * tables + 4 * rows + sizes.building_bytes + records;
         // During the upload, two pieces of the records are in pinned memory. A piece has less than
         // twice `PIECE_WORDS` words, unless the records of one block are longer than `PIECE_WORDS`.

@@ -2,10 +2,10 @@
 //!
 //! Preparing a network: [`operations`] writes a propagation as sums of products that depend on one
 //! another, and [`shortcuts`] shortens the critical path through these operations. [`tables`]
-//! computes the potentials that the operations read, [`sparsity`] finds what is zero for all
-//! evidence, and [`work_items`] cuts the operations into work items. Each entry of the result of an
-//! operation is a row. Many rows read the same [`parts`] of factors, so what depends only on a part
-//! is computed once for all of them.
+//! computes the potentials that the operations read. Each entry of the result of an operation is a
+//! row: [`sparsity`] finds the rows that must be computed, and [`work_items`] cuts the operations
+//! into work items. Many rows read the same [`parts`] of factors, so what depends only on a part is
+//! computed once for all of them.
 //! [`schedule`] divides the work items among the blocks, guided by their estimated [`costs`]. The
 //! tables, the sparsity and the work items are computed on the threads of rayon, with the same
 //! result for any number of threads. [`memory`] forecasts and counts the memory.

@@ -70,11 +70,11 @@ pub(super) struct LiveProducts<'a> {
     entries: usize,
     /// Number of words of bits per row.
     words: usize,
-    /// A mask for each factor that has zeros. A product is live if it is in all masks.
+    /// A mask for each factor that restricts the products. A product is live if it is in all masks.
     masks: Vec<Mask<'a>>,
 }
 
-/// The products that one factor does not make zero.
+/// The products that one factor does not exclude.
 struct Mask<'a> {
     factor: &'a FactorParts,
     /// The words of bits of each part.

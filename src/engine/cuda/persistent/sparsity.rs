@@ -21,7 +21,7 @@ use super::parts::{FactorParts, LiveProducts, MIN_PARALLEL};
 use super::tables::PotentialTable;
 use crate::engine::cpu::{Support, Supports};
 use crate::network::{Network, VariableId};
-use crate::potential::Scope;
+use crate::potential::{Scope, SplitMapping};
 
 /// The rows of one operation that are computed.
 #[derive(Default)]
@@ -38,7 +38,7 @@ pub(super) struct OperationSparsity {
 struct Search<'a> {
     network: &'a Network,
     tables: &'a [PotentialTable],
-    /// As [`Supports::by_first_variable`].
+    /// As [`Supports::by_rarest_variable`].
     supports: HashMap<VariableId, Vec<&'a Support>>,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn find(
     tables: &[PotentialTable],
     supports: &Supports,
 ) -> Vec<OperationSparsity> {
-    let supports = supports.by_first_variable();
+    let supports = supports.by_rarest_variable();
     let search = Search { network, tables, supports };
     let all = &operations.all;
     let (mut found, mut is_computed) = (Vec::new(), vec![Vec::new(); all.len()]);
@@ -80,7 +80,7 @@ fn levels(all: &[Operation]) -> Vec<Vec<usize>> {
     levels
 }
 
-impl Search<'_> {
+impl<'s> Search<'s> {
     /// The sparsity of `operation`, and for each row whether it is computed; an empty list if all
     /// are. `is_computed` has these lists for the operations of the levels before.
     fn sparsity(
@@ -107,24 +107,24 @@ impl Search<'_> {
             live.restrict(parts, |at| may_be_live[at]);
         }
         let rows = operation.rows.entries() as u32;
-        // By row: whether its part on every separator is possible; empty if all are.
-        let mut is_possible = Vec::new();
-        for support in self.supports_within(&operation.rows) {
-            let on_separator = support.by_entry(&operation.rows);
-            if is_possible.is_empty() {
-                is_possible = on_separator;
-            } else {
-                is_possible.iter_mut().zip(on_separator).for_each(|(both, flag)| *both &= flag);
-            }
-        }
-        if live.are_all() && is_possible.is_empty() {
+        let on_separator = |support: &'s Support| {
+            (SplitMapping::new(&operation.rows, &support.scope), &*support.possible)
+        };
+        let supports: Vec<(SplitMapping, &[bool])> =
+            self.supports_within(&operation.rows).map(on_separator).collect();
+        if live.are_all() && supports.is_empty() {
             let products = u64::from(rows) * operation.summed.entries() as u64;
             let full = OperationSparsity { rows: (0..rows).collect(), products, is_full: true };
             return (full, Vec::new());
         }
-        let count = |row: u32| match is_possible.get(row as usize) {
-            Some(false) => 0,
-            _ => (0..live.words()).map(|n| live.word(row, n).count_ones()).sum(),
+        let is_possible = |row: u32| {
+            supports.iter().all(|(mapping, possible)| possible[mapping.get(row) as usize])
+        };
+        let count = |row: u32| {
+            if !is_possible(row) {
+                return 0;
+            }
+            (0..live.words()).map(|n| live.word(row, n).count_ones()).sum()
         };
         let counts: Vec<u32> =
             (0..rows).into_par_iter().with_min_len(MIN_PARALLEL).map(count).collect();
@@ -139,7 +139,7 @@ impl Search<'_> {
     }
 
     /// The supports of separators whose variables are among those of `scope`.
-    fn supports_within(&self, scope: &Scope) -> impl Iterator<Item = &Support> {
+    fn supports_within(&self, scope: &Scope) -> impl Iterator<Item = &'s Support> {
         let listed = scope.variables().iter().filter_map(|variable| self.supports.get(variable));
         let is_within =
             |support: &&&Support| support.scope.variables().iter().all(|&v| scope.contains(v));

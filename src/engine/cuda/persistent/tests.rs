@@ -235,7 +235,7 @@ fn a_batch_agrees_with_single_runs_and_can_be_cancelled() {
 
 #[test]
 fn zeros_are_left_out_and_the_forecast_suffices() {
-    let mut sparse_operations = 0;
+    let (mut sparse_operations, mut fewer) = (0, 0);
     for (compiled, _) in networks() {
         let (program, _) = program(&compiled);
         let network = compiled.network();
@@ -247,6 +247,12 @@ fn zeros_are_left_out_and_the_forecast_suffices() {
         let (tables, _) = tables::fill(network, &program.operations.potentials);
         let supports = Supports::find(&compiled, None, false);
         let sparsity = sparsity::find(network, &program.operations, &tables, &supports);
+        let alone =
+            sparsity::find(network, &program.operations, &tables, &Supports::all(&compiled));
+        for (found, alone) in sparsity.iter().zip(&alone) {
+            assert!(found.rows.iter().all(|row| alone.rows.binary_search(row).is_ok()));
+            fewer += alone.rows.len() - found.rows.len();
+        }
         for (operation, sparsity) in program.operations.all.iter().zip(&sparsity) {
             let products = operation.rows.entries() * operation.summed.entries();
             assert!(sparsity.products <= products as u64);
@@ -255,6 +261,7 @@ fn zeros_are_left_out_and_the_forecast_suffices() {
         }
     }
     assert!(sparse_operations > 100, "{sparse_operations} operations");
+    assert!(fewer > 100, "the supports exclude {fewer} rows");
 }
 
 #[test]

@@ -184,9 +184,9 @@ fn retain_possible_entries(table: &[bool], possible: &mut [u8]) {
     possible.iter_mut().zip(table).for_each(|(flag, &entry)| *flag &= u8::from(entry));
 }
 
-/// Calls `each` with the start and end of every run of ones in `nonzero`. A run may have gaps of up
-/// to [`MAX_GAP`] zeros.
-fn for_runs(nonzero: &[u8], mut each: impl FnMut(usize, usize)) {
+/// Calls `each` with the start and end of every run of ones in `possible`. A run may have gaps of
+/// up to [`MAX_GAP`] zeros.
+fn for_runs(possible: &[u8], mut each: impl FnMut(usize, usize)) {
     const STEP: usize = 8;
     let mut run: Option<(usize, usize)> = None;
     let mut add = |from: usize, to: usize| {
@@ -199,7 +199,7 @@ fn for_runs(nonzero: &[u8], mut each: impl FnMut(usize, usize)) {
         };
     };
     // Most entries equal their neighbours, so first look at several entries at a time.
-    let (steps, rest) = nonzero.as_chunks::<STEP>();
+    let (steps, rest) = possible.as_chunks::<STEP>();
     for (number, step) in steps.iter().enumerate() {
         let from = number * STEP;
         match *step {
@@ -231,17 +231,17 @@ mod tests {
         let mut runs = 0;
         for length in 0..300 {
             // Stretches of ones or zeros, most of them longer than a gap may be.
-            let mut nonzero = Vec::new();
-            while nonzero.len() < length {
+            let mut possible = Vec::new();
+            while possible.len() < length {
                 let stretch = rng.random_range(1..40);
-                nonzero.extend(vec![u8::from(rng.random_bool(0.5)); stretch]);
+                possible.extend(vec![u8::from(rng.random_bool(0.5)); stretch]);
             }
-            nonzero.truncate(length);
+            possible.truncate(length);
             let mut end_before = None;
             let mut covered = vec![0; length];
-            for_runs(&nonzero, |start, end| {
+            for_runs(&possible, |start, end| {
                 assert!(
-                    nonzero[start] == 1 && nonzero[end - 1] == 1,
+                    possible[start] == 1 && possible[end - 1] == 1,
                     "runs begin and end with ones"
                 );
                 assert!(
@@ -253,8 +253,8 @@ mod tests {
                 runs += 1;
             });
             let is_left_out = |(flag, covered): (&u8, &u8)| *flag == 1 && *covered == 0;
-            assert!(!nonzero.iter().zip(&covered).any(is_left_out));
-            let gaps = nonzero.iter().zip(&covered).map(|(flag, covered)| covered - flag);
+            assert!(!possible.iter().zip(&covered).any(is_left_out));
+            let gaps = possible.iter().zip(&covered).map(|(flag, covered)| covered - flag);
             let (longest, _) = gaps.fold((0, 0), |(longest, length), is_in_gap| {
                 let length = if is_in_gap == 1 { length + 1 } else { 0 };
                 (longest.max(length), length)
