@@ -170,7 +170,7 @@ impl Supports {
     }
 
     /// As if all configurations of all separators were possible.
-    #[cfg(test)]
+    #[cfg(all(test, feature = "cuda"))]
     pub fn all(compiled: &CompiledNetwork) -> Self {
         let separators = compiled.tree().separators().iter().map(|_| None).collect();
         Self { separators, peak_bytes: 0 }
