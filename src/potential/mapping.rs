@@ -74,8 +74,8 @@ pub fn write_mapping(from: &Scope, onto: &Scope, mapping: &mut Vec<u32>) {
 /// The same mapping as [`write_mapping`] writes, in much less memory for large tables.
 ///
 /// The variables of the larger table are divided into slow and fast ones. The index in the smaller
-/// table is the sum of a part that depends on the states of the slow variables and a part that
-/// depends on those of the fast ones, each with a lookup table.
+/// table is the sum of two numbers. The first depends only on the states of the slow variables, and
+/// the second only on those of the fast ones, so each is listed in a small table.
 #[derive(Clone, Debug)]
 pub(crate) struct SplitMapping {
     /// Number of configurations of the fast variables.

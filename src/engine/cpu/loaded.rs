@@ -69,8 +69,8 @@ struct Batch<T> {
 }
 
 impl<T: Real> Loaded<T> {
-    /// Makes the tables of `compiled`. The memory limit is `limit` bytes. `program` is that of the
-    /// form without tables, if it was planned.
+    /// Makes the tables of `compiled`, within a memory limit of `limit` bytes. `program`: the
+    /// contractions of `compiled` without evidence, if they were planned before.
     ///
     /// If the machine refuses to start `threads`, the propagator works on the calling thread alone.
     pub fn new(

@@ -224,8 +224,8 @@ const TABLES_BYTES_PER_CLIQUE: u64 = 2300;
 /// As [`TABLES_BYTES_PER_CLIQUE`], for the form without tables.
 const PROGRAM_BYTES_PER_CLIQUE: u64 = 1200;
 
-/// Forecasts the memory of the form with tables, in bytes. The program is that of the form without
-/// tables, if it was planned.
+/// A function that forecasts the memory of the form with tables, in bytes. It is given the
+/// contractions of the network without evidence, if they were planned before.
 type TablesBytes = fn(&CompiledNetwork, Option<&Program>, Precision, Optimisations) -> u64;
 
 /// The memory of the form with tables, and of the network and its tree, in bytes. `tables_bytes`

@@ -127,7 +127,7 @@ impl Supports {
             };
             let inputs: Vec<_> = planned.inputs.iter().map(input).collect();
             let outputs = run_step(&planned.step, &inputs, &mut Buffers::new(0, false), resources);
-            outputs.expect("nobody cancels it").tables
+            outputs.expect("the token is never cancelled").tables
         };
         // The outputs of the given contractions of some cliques that do not depend on one another.
         let contract_all = |cliques: &[usize], planned: &[Option<PlannedStep>], messages: &[_]| {

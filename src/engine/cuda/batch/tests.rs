@@ -80,8 +80,8 @@ impl Executor for Failing {
     }
 }
 
-/// Twins of GPUs, each of which fails after this many launches. It takes `delay` to fail, and then
-/// cancels `cancel`.
+/// Twins of GPUs that fail. GPU number i gives the results of `launches[i]` launches. When the next
+/// results are read, it waits for `delay`, cancels `cancel`, and fails.
 fn failing_twins(
     compiled: &CompiledNetwork,
     launches: &[usize],

@@ -103,12 +103,13 @@ impl Memory {
         let tables: u64 = (0..operations.potentials.len()).map(table).sum();
         let rows: u64 = operations.all.iter().map(|o| o.rows.entries() as u64).sum();
         let records = 4 * record_words + size_of::<Vec<u32>>() as u64 * items;
-        // Potentials are computed in double precision and kept in single precision. For each row,
-        // the search for zeros keeps a flag of a byte, and there is a flag for each entry of a
-        // separator, of which there are fewer. It also finds the number of the row, which is kept
-        // until the operation is built. After the search, each row gets the index of its result,
-        // which is kept while all operations are built. For the operations in progress, there is
-        // also the number of products of each row, and a flag for each entry of the table.
+        // Potentials are computed in double precision and kept in single precision. The search for
+        // zeros keeps a flag of a byte for each row and for each entry of a separator; there are
+        // fewer entries of separators than rows. It also lists the rows that are computed, and each
+        // list is kept until its operation is built. After the search, each row gets the index of
+        // its result, which is kept while all operations are built. While the search is at an
+        // operation, it also has the number of products of each row, and a flag for each entry of
+        // the table.
         let in_progress = largest(operations, |operation| {
             let counts = 4 * operation.rows.entries() as u64;
             parts_bytes(operations, operation) + counts + operation.potential.map_or(0, table)

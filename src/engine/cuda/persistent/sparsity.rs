@@ -138,7 +138,7 @@ impl<'s> Search<'s> {
         (found, if are_all { Vec::new() } else { is_computed })
     }
 
-    /// The supports of separators whose variables are among those of `scope`.
+    /// The supports of those separators that have no variable outside `scope`.
     fn supports_within(&self, scope: &Scope) -> impl Iterator<Item = &'s Support> {
         let listed = scope.variables().iter().filter_map(|variable| self.supports.get(variable));
         let is_within =

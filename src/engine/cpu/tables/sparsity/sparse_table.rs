@@ -99,7 +99,8 @@ impl SparseTable {
         size_of_val::<[u32]>(words) + size_of_val::<[u32]>(starts) + possible.len()
     }
 
-    /// Adds the possible entries of `clique`. The arguments are those of [`SparseSize::find`].
+    /// Adds the entries of `clique` that are nonzero in its `boolean` table and possible according
+    /// to `supports`.
     pub fn fill(&mut self, boolean: &FilledTree<u8>, supports: &PortSupports, clique: usize) {
         let node = &boolean.tree.nodes[clique];
         for_possible_runs(boolean, supports, clique, |row, possible, run| {
