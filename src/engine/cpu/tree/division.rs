@@ -108,6 +108,18 @@ impl Division {
         let met: Vec<Vec<u32>> = tables.iter().map(|table| met_from(blocks, table)).collect();
         let mut by_size: Vec<usize> = (0..tables.len()).collect();
         by_size.sort_by_key(|&table| Reverse(tables[table].range.len()));
+        // The first tables in `by_size` are too large to be copied: this many must be divided.
+        let mut least_divided = tables.len();
+        if let Some(per_copied) = per_copied {
+            let mut copied = 0;
+            for &table in by_size.iter().rev() {
+                copied += tables[table].range.len();
+                if entries < 2 * min_part(entries, copied * per_copied) {
+                    break;
+                }
+                least_divided -= 1;
+            }
+        }
         let mut best: Vec<usize> = Vec::new();
         let mut best_divided = 0;
         let mut divided = tables.len();
@@ -115,21 +127,20 @@ impl Division {
             let (chosen, copied) = by_size.split_at(divided);
             let copied: usize = copied.iter().map(|&table| tables[table].range.len()).sum();
             let min_part = min_part(entries, copied * per_copied.unwrap_or(0));
-            if copied == 0 || per_copied.is_some() && entries >= 2 * min_part {
-                let chosen = chosen.iter().map(|&table| (&tables[table], &*met[table]));
-                let starts = starts(blocks, &chosen.collect::<Vec<_>>(), entries, min_part);
-                if starts.len() > best.len() {
-                    (best, best_divided) = (starts, divided);
-                }
+            let chosen = chosen.iter().map(|&table| (&tables[table], &*met[table]));
+            let starts = starts(blocks, &chosen.collect::<Vec<_>>(), entries, min_part);
+            if starts.len() > best.len() {
+                (best, best_divided) = (starts, divided);
             }
             // Once there are half as many parts as copies allow, no further table is copied.
             let enough = entries / min_part_with_copies(entries) / 2;
-            if divided == 0 || best.len() >= enough.max(2) {
+            if divided == least_divided || best.len() >= enough.max(2) {
                 break;
             }
-            // If many tables are divided, the next try divides only half of them, so that there
-            // are few tries.
-            divided = if divided <= 6 { divided - 1 } else { divided / 2 };
+            // If many tables can be copied, the next try copies half of them, so that there are few
+            // tries.
+            let more = divided - least_divided;
+            divided = if more <= 6 { divided - 1 } else { least_divided + more / 2 };
         }
         if best.len() < 2 {
             return Self::default();
@@ -306,6 +317,29 @@ mod tests {
         let halves = Division::new(rows(256), &targets, 1 << 16, Some(16));
         assert_eq!(halves.parts, [0..256, 256..512]);
         assert_eq!(Division::new(rows(512), &targets, 1 << 16, Some(16)), Division::default());
+    }
+
+    #[test]
+    fn a_small_table_is_copied_even_if_there_are_many_large_ones() {
+        // A table over A, B, C with 8 x 64 x 128 entries is summed onto eight tables over AC, and
+        // onto B.
+        let row = |a: u32, b: u32| {
+            let onto_ac = (0..8).map(move |table| table * 1024 + a * 128);
+            [(a * 64 + b) * 128, 128].into_iter().chain(onto_ac).chain([8192 + b])
+        };
+        let words: Vec<u32> = (0..8).flat_map(|a| (0..64).flat_map(move |b| row(a, b))).collect();
+        let ac = |table: usize| TargetTable {
+            word: 2 + table,
+            range: table * 1024..(table + 1) * 1024,
+            is_vector: true,
+        };
+        let b = TargetTable { word: 10, range: 8192..8256, is_vector: false };
+        let targets: Vec<TargetTable> = (0..8).map(ac).chain([b]).collect();
+        let blocks = RowBlocks { words: &words, stride: 11, rows: 1 };
+        let division = Division::new(blocks, &targets, 1 << 16, Some(16));
+        assert_eq!(division.parts.len(), 8);
+        let is_copied = |table: &TableDivision| *table == TableDivision::Copied;
+        assert!(is_copied(&division.tables[8]) && !division.tables[..8].iter().any(is_copied));
     }
 
     #[test]
